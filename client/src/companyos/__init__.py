@@ -1,0 +1,1 @@
+"""CompanyOS: a simulated enterprise in which AI agents are trained and measured."""

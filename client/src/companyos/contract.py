@@ -1,0 +1,171 @@
+"""The contract between clients and the gateway: reset options, observations, state, outcomes."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Literal
+
+from openenv.core.env_server.mcp_types import CallToolAction, CallToolObservation, ListToolsAction
+from openenv.core.env_server.types import Observation, State
+from pydantic import BaseModel, ConfigDict, Field
+
+__all__ = [
+    "CallToolAction",
+    "CompanyOSObservation",
+    "CompanyOSResetObservation",
+    "CompanyOSState",
+    "Completion",
+    "FinishOutcome",
+    "ListToolsAction",
+    "Outcome",
+    "ReasonCode",
+    "ResetOptions",
+    "RewardScale",
+    "Shaping",
+    "Toolset",
+]
+
+DEFAULT_SCENARIO = "vendor_onboarding"
+DEFAULT_CHAOS = 1
+MAX_CHAOS = 4
+MAX_SEED = 2**53 - 1
+
+
+class Completion(StrEnum):
+    """When an episode ends: as soon as the goal holds, or only with `finish`."""
+
+    AUTO = "auto"
+    EXPLICIT = "explicit"
+
+
+class Shaping(StrEnum):
+    """How milestones are paid: kept, paid back at the end of a failed episode, or not at all."""
+
+    MILESTONES = "milestones"
+    POTENTIAL = "potential"
+    NONE = "none"
+
+
+class RewardScale(StrEnum):
+    """The original's scale, in [-25, 25] per step, or that divided by 25."""
+
+    ORIGINAL = "original"
+    UNIT = "unit"
+
+
+class Toolset(StrEnum):
+    """Every tool, or only those of the scenario with its declared distractors."""
+
+    ALL = "all"
+    TASK = "task"
+
+
+class Outcome(StrEnum):
+    """How an episode ended. `infra_error` is a bug of the house and never the agent's fault."""
+
+    SUCCESS = "success"
+    FAILED = "failed"
+    OUT_OF_STEPS = "out_of_steps"
+    CLOSED = "closed"
+    INFRA_ERROR = "infra_error"
+
+
+class FinishOutcome(StrEnum):
+    """What the agent declares with `finish`."""
+
+    DONE = "done"
+    REFUSED = "refused"
+    IMPOSSIBLE = "impossible"
+
+
+class ReasonCode(StrEnum):
+    """Why a piece of work was closed, cancelled, refused or found impossible."""
+
+    COMPLETED = "completed"
+    DUPLICATE = "duplicate"
+    REQUIREMENT_NOT_MET = "requirement_not_met"
+    POLICY_VIOLATION = "policy_violation"
+    NOT_ENTITLED = "not_entitled"
+    FRAUD_SUSPECTED = "fraud_suspected"
+    NO_APPROVER = "no_approver"
+    DATA_UNAVAILABLE = "data_unavailable"
+    WITHDRAWN = "withdrawn"
+
+
+class ResetOptions(BaseModel):
+    """What a reset may ask for. Unknown names are refused."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    scenario: str = Field(DEFAULT_SCENARIO, max_length=64)
+    seed: int | None = Field(None, ge=0, le=MAX_SEED, description="Drawn and reported in the state when missing.")
+    chaos: int = Field(DEFAULT_CHAOS, ge=0, le=MAX_CHAOS, description="0 calm, 1 light, 2 moderate, 3 heavy, 4 storm.")
+    chaos_overrides: dict[str, float] = Field(
+        default_factory=dict, max_length=64, description="Rates in [0, 1] by kind, or by `service.kind` for transport."
+    )
+    episode_id: str | None = Field(None, pattern=r"^[A-Za-z0-9._-]{1,128}$")
+    completion: Completion = Field(Completion.AUTO, strict=False)
+    shaping: Shaping = Field(Shaping.MILESTONES, strict=False)
+    reward_scale: RewardScale = Field(RewardScale.ORIGINAL, strict=False)
+    toolset: Toolset = Field(Toolset.ALL, strict=False)
+
+
+class CompanyOSResetObservation(Observation):
+    """The first observation: the brief and the day."""
+
+    brief: str = Field(description="The task, in words.")
+    company: str = Field(description="The name of the company.")
+    acting_as: str = Field(description="Id of the employee in whose name the agent acts.")
+    now: datetime = Field(description="Simulated time.")
+    steps_left: int = Field(ge=0)
+
+
+class CompanyOSObservation(CallToolObservation):
+    """What a step answers: the service's payload or problem in `result`, mirrored in `data`."""
+
+    now: datetime = Field(description="Simulated time after the step.")
+    steps_left: int = Field(ge=0)
+
+
+class CompanyOSState(State):
+    """The trainer's view of an episode; an agent never sees it."""
+
+    scenario: str | None = None
+    seed: int | None = None
+    chaos: int | None = None
+    done: bool = False
+    outcome: Outcome | None = None
+    success: bool | None = None
+    return_: float = Field(0.0, alias="return", serialization_alias="return")
+    now: datetime | None = None
+    max_steps: int | None = None
+    epoch: int | None = None
+    version: str | None = None
+    kind: Literal["companyos"] = "companyos"
+
+
+class EpisodeRecord(BaseModel):
+    """One line of `episodes.jsonl`: how one episode went."""
+
+    model_config = ConfigDict(extra="forbid", populate_by_name=True)
+
+    scenario: str
+    seed: int
+    chaos: int
+    policy: str
+    success: bool
+    return_: float = Field(alias="return")
+    steps: int
+    outcome: Outcome
+    digest: str = Field(description="sha256 over every (observation, reward, done) of the episode.")
+
+
+class ToolSpec(BaseModel):
+    """One tool as an agent is offered it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: str
+    description: str
+    input_schema: dict[str, Any]

@@ -1,0 +1,1 @@
+"""The gateway: three services made one OpenEnv environment."""

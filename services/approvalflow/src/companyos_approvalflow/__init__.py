@@ -1,0 +1,1 @@
+"""ApprovalFlow: a service of CompanyOS."""

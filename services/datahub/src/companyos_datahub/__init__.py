@@ -1,0 +1,1 @@
+"""DataHub: a service of CompanyOS."""

@@ -1,0 +1,1 @@
+"""TicketDesk: a service of CompanyOS."""

@@ -1,0 +1,1 @@
+"""The common ground of the services: streams, wire, chassis."""

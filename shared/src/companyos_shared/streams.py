@@ -1,0 +1,91 @@
+"""Named random streams and canonical digests: the only sources of chance and of identity in the world."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+_SEPARATOR = "\x1f"
+_DRAW_BYTES = 8
+_DRAW_RANGE = 1 << (8 * _DRAW_BYTES)
+
+
+def canonical_json(value: Any) -> bytes:
+    """Return the one byte string that stands for a JSON value: sorted keys, no spaces, UTF-8, no NaN."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+
+
+def digest(value: Any) -> str:
+    """Return the sha256 of a JSON value's canonical form, as 64 hexadecimal characters."""
+    return hashlib.sha256(canonical_json(value)).hexdigest()
+
+
+class Stream:
+    """A random stream that is a pure function of its name: (seed, service, purpose, entity, ...).
+
+    The n-th draw is blake2b(name, n). Two streams of the same name draw the same values in any process; a draw
+    from one never moves another.
+    """
+
+    def __init__(self, *name: str | int) -> None:
+        self._name = tuple(str(part) for part in name)
+        self._key = hashlib.blake2b(_SEPARATOR.join(self._name).encode(), digest_size=32).digest()
+        self._drawn = 0
+
+    def child(self, *name: str | int) -> Stream:
+        """Return the stream below this one; it does not depend on what was drawn from this one."""
+        return Stream(*self._name, *name)
+
+    def integer(self, low: int, high: int) -> int:
+        """Draw an integer in [low, high], both included, without modulo bias."""
+        if low > high:
+            raise ValueError(f"no integer lies in [{low}, {high}]")
+        width = high - low + 1
+        limit = _DRAW_RANGE - _DRAW_RANGE % width
+        while (drawn := self._next()) >= limit:
+            pass
+        return low + drawn % width
+
+    def fraction(self) -> float:
+        """Draw a float in [0, 1) with 53 random bits."""
+        return (self._next() >> 11) / (1 << 53)
+
+    def chance(self, probability: float) -> bool:
+        """Draw True with the given probability in [0, 1]."""
+        return self.fraction() < probability
+
+    def choice(self, items: Sequence[T]) -> T:
+        """Draw one item of a non-empty sequence."""
+        return items[self.integer(0, len(items) - 1)]
+
+    def weighted(self, items: Sequence[tuple[T, int]]) -> T:
+        """Draw one item by its whole-numbered weight."""
+        point = self.integer(1, sum(weight for _, weight in items))
+        for item, weight in items:
+            point -= weight
+            if point <= 0:
+                return item
+        raise ValueError("every weight is zero")
+
+    def shuffled(self, items: Sequence[T]) -> list[T]:
+        """Draw a permutation of the items."""
+        result = list(items)
+        for last in range(len(result) - 1, 0, -1):
+            other = self.integer(0, last)
+            result[last], result[other] = result[other], result[last]
+        return result
+
+    def sample(self, items: Sequence[T], count: int) -> list[T]:
+        """Draw `count` different items."""
+        if count > len(items):
+            raise ValueError(f"cannot draw {count} of {len(items)} items")
+        return self.shuffled(items)[:count]
+
+    def _next(self) -> int:
+        block = hashlib.blake2b(self._drawn.to_bytes(8, "big"), key=self._key, digest_size=_DRAW_BYTES)
+        self._drawn += 1
+        return int.from_bytes(block.digest(), "big")

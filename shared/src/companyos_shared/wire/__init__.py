@@ -1,0 +1,1 @@
+"""What travels between processes: company, context, control and problem. Pydantic only."""

@@ -1,0 +1,72 @@
+"""The signed context that the gateway sends with each call: whose episode, which step, when, and which fault."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from datetime import datetime
+from enum import StrEnum
+
+from pydantic import BaseModel, ConfigDict, Field
+
+CONTEXT_HEADER = "X-CompanyOS-Context"
+SIGNATURE_HEADER = "X-CompanyOS-Signature"
+REPORT_HEADER = "X-CompanyOS-Report"
+
+
+class Actor(StrEnum):
+    """Who causes a change."""
+
+    AGENT = "agent"
+    CLOCK = "clock"
+    TRAINER = "trainer"
+
+
+class FaultKind(StrEnum):
+    """A planned transport fault, as the chassis executes it."""
+
+    UNAVAILABLE = "unavailable"
+    RATE_LIMITED = "rate_limited"
+    TIMEOUT_BEFORE_COMMIT = "timeout_before_commit"
+    TIMEOUT_AFTER_COMMIT = "timeout_after_commit"
+    FORBIDDEN = "forbidden"
+
+
+class Fault(BaseModel):
+    """One planned fault; `retry_after_s` goes into the Retry-After header of a 429 or 503."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    kind: FaultKind
+    retry_after_s: int | None = Field(None, ge=0)
+
+
+class CallContext(BaseModel):
+    """The context of one call. (episode, epoch, step) is the op id of an agent's call."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    episode: str = Field(pattern=r"^[A-Za-z0-9._-]{1,128}$", description="The internal id of the episode.")
+    epoch: int = Field(ge=1)
+    source: str = Field(pattern=r"^[0-9a-f]{64}$", description="Digest of the document that the epoch starts from.")
+    step: int = Field(ge=0)
+    actor: Actor = Actor.AGENT
+    now: datetime
+    fault: Fault | None = None
+
+
+def encode_context(context: CallContext) -> str:
+    """Return the context as one header value: compact ASCII JSON."""
+    return context.model_dump_json(exclude_none=True)
+
+
+def sign(key: bytes, *, method: str, target: str, body: bytes, context: str) -> str:
+    """Return the HMAC-SHA256 over method, target (path and query), body digest and context, in hexadecimal."""
+    parts = (method.upper(), target, hashlib.sha256(body).hexdigest(), context)
+    return hmac.new(key, "\n".join(parts).encode(), hashlib.sha256).hexdigest()
+
+
+def is_signed(signature: str, key: bytes, *, method: str, target: str, body: bytes, context: str) -> bool:
+    """Say whether the signature belongs to the request, in constant time."""
+    wanted = sign(key, method=method, target=target, body=body, context=context)
+    return hmac.compare_digest(signature.encode(), wanted.encode())

@@ -1,0 +1,101 @@
+"""The control plane: what a service tells the gateway beside the answer, and what the gateway may ask of it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, NewType
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from companyos_shared.wire.context import Actor, FaultKind
+
+Row = dict[str, Any]
+"""One row: column name to JSON value."""
+
+Rows = dict[str, dict[str, Row]]
+"""Rows by table and by primary key (as a string)."""
+
+SourceId = NewType("SourceId", str)
+"""Digest of a document and of the schema that holds it, 64 hexadecimal characters."""
+
+
+class _Message(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Change(_Message):
+    """One row written: `before` is null for an insert, `after` for a delete.
+
+    `cause` is the op id (`episode:epoch:step`) of the agent's call that wrote the row or scheduled what wrote it;
+    null where nobody's call stands behind it.
+    """
+
+    seq: int
+    step: int
+    at: datetime
+    actor: Actor
+    cause: str | None
+    table: str
+    key: str
+    before: Row | None
+    after: Row | None
+
+
+class AuditLine(_Message):
+    """One call of the agent as the service understood it. `arguments` are those of the operation, validated."""
+
+    step: int
+    at: datetime
+    actor: Actor
+    operation: str
+    arguments: dict[str, Any]
+    status: int
+    code: str | None = None
+    planned: FaultKind | None = None
+
+
+class Report(_Message):
+    """The control side of an answer: appended to the body, its length in bytes in the REPORT_HEADER."""
+
+    changes: list[Change] = Field(default_factory=list)
+    audit: AuditLine | None = None
+    next_due_at: datetime | None = None
+    planned: FaultKind | None = None
+    replayed: bool = False
+
+
+class LoadRequest(_Message):
+    """Plant a source: the opaque document that the service validates as its own seed."""
+
+    source: str = Field(pattern=r"^[0-9a-f]{64}$")
+    document: dict[str, Any] | None = Field(None, description="Absent: only ask whether the source is there.")
+
+
+class LoadReply(_Message):
+    """The source is there. `rows` are its rows at rest, `next_due_at` its first happening."""
+
+    source: str
+    rows: Rows
+    next_due_at: datetime | None
+
+
+class EvidenceReply(_Message):
+    """Everything that one service knows of one epoch."""
+
+    initial: Rows
+    changes: list[Change]
+    audit: list[AuditLine]
+    digest: str
+
+
+class DigestReply(_Message):
+    """The digest over all content rows of an epoch at rest."""
+
+    digest: str
+    outcome_digest: str
+
+
+class SnapshotReply(_Message):
+    """A snapshot taken: it is a source from now on."""
+
+    source: str
