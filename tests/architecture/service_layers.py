@@ -1,0 +1,63 @@
+"""The import-linter contract `service_layers`: layers named by file, across the feature folders of a service."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import grimp
+from importlinter import Contract, ContractCheck, fields, output
+
+_Floor = list[frozenset[str]]
+"""The rooms beside each other on one floor, each with the modules in it."""
+
+
+class ServiceLayersContract(Contract):
+    """Hold that a module imports only from the floors below its own.
+
+    Configuration options:
+
+        - services: The services, each by the name of its package.
+        - layers:   File names from top to bottom. `routes` stands for `<service>.routes` and for
+                    `<service>.<feature>.routes` of every feature; names joined by `|` may not import each other.
+    """
+
+    type_name = "service_layers"
+
+    services = fields.ListField(subfield=fields.StringField())
+    layers = fields.ListField(subfield=fields.StringField())
+
+    def check(self, graph: grimp.ImportGraph, verbose: bool) -> ContractCheck:
+        """Look for chains of imports that climb or cross."""
+        names: list[str] = self.services  # type: ignore[assignment]
+        chains = sorted({chain for service in names for chain in self._illegal_chains(graph, service)})
+        return ContractCheck(kept=not chains, metadata={"chains": chains})
+
+    def render_broken_contract(self, check: ContractCheck) -> None:
+        """Print each illegal chain."""
+        for chain in check.metadata["chains"]:
+            output.print_error(f"- {' -> '.join(chain)}")
+        output.new_line()
+
+    def _illegal_chains(self, graph: grimp.ImportGraph, service: str) -> set[tuple[str, ...]]:
+        floors = self._floors(graph, service)
+        towers = [[frozenset[str]().union(*rooms) for rooms in floors]]
+        towers += [list(pair) for rooms in floors for pair in permutations(rooms, 2)]
+        found: set[tuple[str, ...]] = set()
+        for tower in towers:
+            layers = [grimp.Layer(*modules, independent=False) for modules in tower if modules]
+            for dependency in graph.find_illegal_dependencies_for_layers(layers):
+                found |= {_chain(route) for route in dependency.routes}
+        return found
+
+    def _floors(self, graph: grimp.ImportGraph, service: str) -> list[_Floor]:
+        lines: list[str] = self.layers  # type: ignore[assignment]
+        return [[_modules(graph, service, name.strip()) for name in line.split("|")] for line in lines]
+
+
+def _modules(graph: grimp.ImportGraph, service: str, name: str) -> frozenset[str]:
+    patterns = (f"{service}.{name}", f"{service}.*.{name}")
+    return frozenset[str]().union(*(graph.find_matching_modules(pattern) for pattern in patterns))
+
+
+def _chain(route: grimp.Route) -> tuple[str, ...]:
+    return (min(route.heads), *route.middle, min(route.tails))
