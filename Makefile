@@ -1,0 +1,92 @@
+# CompanyOS from a clone: Python 3.11 or newer, git and make are all it needs. `make` lists what there is.
+
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+# The first Python on the path that is new enough; PYTHON=/path/to/python3 chooses another.
+PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11 python3.14 python; do \
+	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done; true)
+
+VENV := .venv
+TOOLS := .venv-tools
+BIN := $(VENV)/bin
+UV_VERSION := 0.13.8
+UV := $(TOOLS)/bin/uv
+STAMP := $(VENV)/.synced
+MEMBERS := shared gateway client $(wildcard services/*)
+
+# Certificates and indexes are the machine's: what pip is told by its environment, uv is told too.
+export UV_SYSTEM_CERTS ?= true
+export UV_PROJECT_ENVIRONMENT := $(CURDIR)/$(VENV)
+export UV_PYTHON_DOWNLOADS := never
+ifneq ($(PIP_CERT),)
+export SSL_CERT_FILE ?= $(PIP_CERT)
+endif
+ifneq ($(PIP_INDEX_URL),)
+export UV_DEFAULT_INDEX ?= $(PIP_INDEX_URL)
+endif
+unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
+
+ARGS ?=
+
+.PHONY: help setup demo up test e2e check format bench proof compose-up compose-down fresh-clone-check clean
+
+help: ## List the targets
+	@echo "CompanyOS. Targets:"
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+
+setup: $(STAMP) ## Make .venv with everything in it (the other targets do it by themselves)
+
+demo: $(STAMP) ## Play one vendor onboarding, step by step, and compare three policies
+	@$(BIN)/companyos demo $(ARGS)
+
+up: $(STAMP) ## Start the whole enterprise on this machine, no Docker; Ctrl-C stops it (ARGS="--port 8000")
+	@$(BIN)/companyos up $(ARGS)
+
+test: $(STAMP) ## Run every test that needs no Docker (ARGS="tests/gateway -k reset")
+	@$(BIN)/pytest -m "not e2e and not slow" $(ARGS)
+
+e2e: $(STAMP) ## Run the tests over real containers; needs a Docker Engine with Compose
+	@TESTCONTAINERS_RYUK_DISABLED=true $(BIN)/pytest -m e2e tests/e2e $(ARGS)
+
+check: $(STAMP) ## Check format, lint, types and who imports whom
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+format: $(STAMP) ## Format the code and mend what ruff can mend
+	@$(BIN)/ruff check --fix-only --quiet .
+	@$(BIN)/ruff format .
+
+bench: $(STAMP) ## Measure steps, resets, memory and tokens, as ratios to a bare echo
+	@$(BIN)/python -m benchmarks $(ARGS)
+
+proof: $(STAMP) ## Prove the promises: oracles, cheats, random agents, over many seeds
+	@$(BIN)/python -m benchmarks.proof $(ARGS)
+
+compose-up: ## Build the images and start the enterprise in containers; needs a Docker Engine with Compose
+	docker compose up --build --wait
+
+compose-down: ## Stop the containers and forget their data
+	docker compose --profile sandbox down --volumes
+
+fresh-clone-check: ## Clone the last commit into an empty folder and time both commands there
+	@./.ci/fresh-clone-check
+
+clean: ## Remove what the targets above made
+	rm -rf $(VENV) $(TOOLS) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis runs .run
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(STAMP): uv.lock pyproject.toml $(addsuffix /pyproject.toml,$(MEMBERS)) | $(UV)
+	@$(UV) sync --frozen --quiet --python "$(PYTHON)"
+	@touch $@
+
+$(UV):
+	@test -n "$(PYTHON)" || { echo "CompanyOS needs Python 3.11 or newer, and there is none on the path." \
+		"Set PYTHON=/path/to/python3." >&2; exit 1; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "CompanyOS needs Python 3.11" \
+		"or newer; $(PYTHON) is $$("$(PYTHON)" -V 2>&1)." >&2; exit 1; }
+	@echo "Setting up $(VENV) ..."
+	@"$(PYTHON)" -m venv $(TOOLS)
+	@$(TOOLS)/bin/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
