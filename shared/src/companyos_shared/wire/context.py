@@ -46,7 +46,7 @@ class CallContext(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    episode: str = Field(pattern=r"^[A-Za-z0-9._-]{1,128}$", description="The internal id of the episode.")
+    episode: str = Field(pattern=r"^[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}$", description="The internal id of the episode.")
     epoch: int = Field(ge=1)
     source: str = Field(pattern=r"^[0-9a-f]{64}$", description="Digest of the document that the epoch starts from.")
     step: int = Field(ge=0)

@@ -79,6 +79,12 @@ class LoadReply(_Message):
     next_due_at: datetime | None
 
 
+class SettleRequest(_Message):
+    """Apply what is due at the context's `now`, and report every change after `after`, seen or not."""
+
+    after: int | None = Field(None, ge=0, description="The last change known; absent: those of this settle.")
+
+
 class EvidenceReply(_Message):
     """Everything that one service knows of one epoch."""
 

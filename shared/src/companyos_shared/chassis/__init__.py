@@ -1,0 +1,48 @@
+"""The chassis: what a service stands on. A service imports from here and from the wire, nothing deeper."""
+
+from companyos_shared.chassis.app import create_app
+from companyos_shared.chassis.call import Call, CallDep
+from companyos_shared.chassis.columns import SimDate, SimTime
+from companyos_shared.chassis.due import Happening, Happenings
+from companyos_shared.chassis.errors import InvalidArguments, Problem, problems
+from companyos_shared.chassis.schemas import (
+    Answer,
+    Body,
+    IdempotencyKey,
+    IfMatch,
+    Page,
+    PageParams,
+    PageQuery,
+    SeedDocument,
+    check_version,
+    paginate,
+    paginate_sequence,
+)
+from companyos_shared.chassis.service import Service
+from companyos_shared.chassis.settings import ServiceSettings
+
+__all__ = [
+    "Answer",
+    "Body",
+    "Call",
+    "CallDep",
+    "Happening",
+    "Happenings",
+    "IdempotencyKey",
+    "IfMatch",
+    "InvalidArguments",
+    "Page",
+    "PageParams",
+    "PageQuery",
+    "Problem",
+    "SeedDocument",
+    "Service",
+    "ServiceSettings",
+    "SimDate",
+    "SimTime",
+    "check_version",
+    "create_app",
+    "paginate",
+    "paginate_sequence",
+    "problems",
+]

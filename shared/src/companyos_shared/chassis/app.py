@@ -1,0 +1,134 @@
+"""The app factory: a Service becomes a FastAPI app with its edge, its control plane, its health and its docs."""
+
+from __future__ import annotations
+
+import resource
+import shutil
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.docs import get_swagger_ui_html
+from fastapi.openapi.utils import get_openapi
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from fastapi.staticfiles import StaticFiles
+
+from companyos_shared.chassis.control import clock_router, control_router
+from companyos_shared.chassis.edge import Edge
+from companyos_shared.chassis.episodes import Episodes
+from companyos_shared.chassis.errors import InvalidArguments, install_problem_handlers, problems
+from companyos_shared.chassis.schemas import StoredAnswer
+from companyos_shared.chassis.service import Service
+from companyos_shared.chassis.settings import ServiceSettings
+from companyos_shared.chassis.standalone import Standalone
+from companyos_shared.wire.problem import ProblemBody
+
+MIN_DESCRIPTORS = 16_384
+
+_STATIC = Path(__file__).parent / "static"
+
+
+def create_app(service: Service[Any], settings: ServiceSettings | None = None) -> FastAPI:
+    """Make the app of a service. Without a key in the settings it runs standalone on its demo seed."""
+    settings = settings or ServiceSettings()
+    key = settings.key()
+    folder = settings.data_folder(service.name)
+    episodes = Episodes(
+        service, folder, max_open=settings.max_open_episodes, max_template_bytes=settings.max_template_bytes
+    )
+    standalone = Standalone(episodes) if key is None else None
+    app = FastAPI(
+        title=service.title,
+        description=service.description,
+        version=service.version,
+        docs_url=None,
+        redoc_url=None,
+        lifespan=_lifespan(episodes, folder if settings.data_dir is None else None),
+        responses=problems(InvalidArguments),
+    )
+    for router in service.routers:
+        app.include_router(router)
+    if standalone is not None:
+        app.include_router(clock_router(episodes, standalone))
+    else:
+        app.include_router(control_router(episodes))
+    _add_health(app, service, folder)
+    _add_docs(app, service)
+    app.openapi = _openapi_of(app, service)  # type: ignore[method-assign]
+    install_problem_handlers(app)
+    app.add_exception_handler(StoredAnswer, _on_stored_answer)
+    app.add_middleware(Edge, episodes=episodes, key=key, standalone=standalone)
+    app.state.episodes = episodes
+    _raise_descriptor_limit()
+    return app
+
+
+def _lifespan(episodes: Episodes, temporary: Path | None) -> Callable[[FastAPI], Any]:
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        yield
+        episodes.close()
+        if temporary is not None:
+            shutil.rmtree(temporary, ignore_errors=True)
+
+    return lifespan
+
+
+def _add_health(app: FastAPI, service: Service[Any], folder: Path) -> None:
+    @app.get("/livez", include_in_schema=False)
+    async def livez() -> dict[str, str]:
+        return {"status": "alive", "service": service.name}
+
+    @app.get("/readyz", include_in_schema=False)
+    async def readyz(response: Response) -> dict[str, str]:
+        if not folder.is_dir():
+            response.status_code = 503
+            return {"status": "not ready", "service": service.name, "reason": "the data folder is gone"}
+        return {"status": "ready", "service": service.name, "version": service.version}
+
+
+def _add_docs(app: FastAPI, service: Service[Any]) -> None:
+    app.mount("/static", StaticFiles(directory=_STATIC), name="static")
+
+    @app.get("/docs", include_in_schema=False)
+    async def docs() -> HTMLResponse:
+        return get_swagger_ui_html(
+            openapi_url="/openapi.json",
+            title=f"{service.title} API",
+            swagger_js_url="/static/swagger-ui/swagger-ui-bundle.js",
+            swagger_css_url="/static/swagger-ui/swagger-ui.css",
+            swagger_favicon_url="/static/swagger-ui/favicon-32x32.png",
+        )
+
+    @app.get("/", include_in_schema=False)
+    async def index() -> RedirectResponse:
+        return RedirectResponse("/docs")
+
+
+def _openapi_of(app: FastAPI, service: Service[Any]) -> Callable[[], dict[str, Any]]:
+    def openapi() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            schema = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+            schema["info"]["x-service"] = service.name
+            schemas = schema.setdefault("components", {}).setdefault("schemas", {})
+            schemas["ProblemBody"] = ProblemBody.model_json_schema()
+            schemas.pop("HTTPValidationError", None)
+            schemas.pop("ValidationError", None)
+            app.openapi_schema = schema
+        return app.openapi_schema
+
+    return openapi
+
+
+async def _on_stored_answer(_request: Any, error: Exception) -> Response:
+    assert isinstance(error, StoredAnswer)
+    return Response(error.body, status_code=error.status, media_type=error.media_type)
+
+
+def _raise_descriptor_limit() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MIN_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(MIN_DESCRIPTORS, hard)
+    if soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

@@ -1,0 +1,66 @@
+"""The call: what an operation knows of the request it serves. Never the wall clock, never global chance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Annotated, Any
+
+from fastapi import Depends, Request
+from sqlalchemy import Connection, select
+
+from companyos_shared.chassis import due
+from companyos_shared.chassis.tables import sequences
+from companyos_shared.streams import Stream
+from companyos_shared.wire.company import Company
+from companyos_shared.wire.context import Actor
+
+SCOPE_KEY = "companyos.call"
+
+
+@dataclass(slots=True)
+class Call:
+    """One request inside one open transaction of one episode."""
+
+    db: Connection
+    now: datetime
+    company: Company
+    service: str
+    draw_seed: str
+    actor: Actor = Actor.AGENT
+    cause: str | None = None
+    idempotency: tuple[str, str] | None = field(default=None, repr=False)
+
+    @property
+    def person(self) -> str:
+        """The employee in whose name the caller acts."""
+        return self.company.agent_id
+
+    def stream(self, purpose: str, entity: str | int, n: int = 0) -> Stream:
+        """Return the stream of (seed, service, purpose, entity, n); keys never hold step, time or attempt."""
+        return Stream(self.draw_seed, self.service, purpose, entity, n)
+
+    def schedule(self, due_at: datetime, happening: str, payload: dict[str, Any]) -> None:
+        """Let something happen later; whoever causes this call causes that too."""
+        due.schedule(self.db, due_at=due_at, happening=happening, payload=payload, cause=self.cause)
+
+    def start_numbering(self, sequence: str, last: int) -> None:
+        """Set the number after which a sequence goes on."""
+        self.db.execute(sequences.insert().prefix_with("OR REPLACE"), {"name": sequence, "last": last})
+
+    def next_number(self, sequence: str) -> int:
+        """Return the next number of an episode's own sequence, from 1 where it was not started."""
+        last = self.db.execute(select(sequences.c.last).where(sequences.c.name == sequence)).scalar_one_or_none()
+        number = (last or 0) + 1
+        self.start_numbering(sequence, number)
+        return number
+
+
+async def _current_call(request: Request) -> Call:
+    call = request.scope[SCOPE_KEY]
+    assert isinstance(call, Call)
+    return call
+
+
+CallDep = Annotated[Call, Depends(_current_call)]
+"""A route parameter that receives the request's call."""

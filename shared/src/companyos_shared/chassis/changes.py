@@ -1,0 +1,136 @@
+"""Change sets by triggers generated from a service's metadata, and the digests over its rows.
+
+A trigger writes (table, key, before, after); the edge stamps who and when in the same transaction.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+
+from sqlalchemy import JSON, Boolean, Column, Connection, MetaData, Table, text
+
+from companyos_shared.chassis.columns import SimTime, time_text
+from companyos_shared.streams import digest
+from companyos_shared.wire.context import Actor
+from companyos_shared.wire.control import Change, Rows
+
+_STAMP = text("UPDATE _changes SET step=:step, at=:at, actor=:actor, cause=:cause WHERE seq>:after")
+_DROP_UNCHANGED = text("DELETE FROM _changes WHERE seq>:after AND before IS after")
+_READ = text("SELECT seq, step, at, actor, cause, tbl, key, before, after FROM _changes WHERE seq>:after ORDER BY seq")
+_LAST = text("SELECT COALESCE(MAX(seq), 0) FROM _changes")
+
+
+def create_triggers(db: Connection, metadata: MetaData) -> None:
+    """Make every content table record its inserts, updates and deletes."""
+    for table in metadata.sorted_tables:
+        for statement in _triggers_of(table):
+            db.exec_driver_sql(statement)
+
+
+def last_change(db: Connection) -> int:
+    """Return the sequence number of the newest change, 0 where there is none."""
+    return int(db.execute(_LAST).scalar_one())
+
+
+def stamp_changes(db: Connection, after: int, *, step: int, at: datetime, actor: Actor, cause: str | None) -> None:
+    """Write who caused the changes since `after`; updates that changed nothing are dropped."""
+    db.execute(_DROP_UNCHANGED, {"after": after})
+    db.execute(_STAMP, {"after": after, "step": step, "at": time_text(at), "actor": actor.value, "cause": cause})
+
+
+def read_changes(db: Connection, after: int = 0) -> list[Change]:
+    """Return the changes since `after`, in the order they were made."""
+    return [
+        Change(
+            seq=row.seq,
+            step=row.step,
+            at=datetime.fromisoformat(row.at),
+            actor=Actor(row.actor),
+            cause=row.cause,
+            table=row.tbl,
+            key=row.key,
+            before=None if row.before is None else json.loads(row.before),
+            after=None if row.after is None else json.loads(row.after),
+        )
+        for row in db.execute(_READ, {"after": after})
+    ]
+
+
+def read_rows(db: Connection, metadata: MetaData) -> Rows:
+    """Return every content row by table and key, in the form that changes have."""
+    return {
+        table.name: {
+            str(key): json.loads(row)
+            for key, row in db.exec_driver_sql(
+                f"SELECT {_name(_key_of(table))}, {_row_json(table)} FROM {_name(table)} ORDER BY 1"  # noqa: S608
+            )
+        }
+        for table in metadata.sorted_tables
+    }
+
+
+def content_digest(rows: Rows) -> str:
+    """Return the digest of rows: what initial rows and changes must fold to."""
+    return digest(rows)
+
+
+def outcome_digest(rows: Rows, metadata: MetaData) -> str:
+    """Return the digest of rows without times and versions: equal for two ways to the same end."""
+    ignored = {
+        table.name: {column.name for column in table.columns if _is_incidental(column)}
+        for table in metadata.sorted_tables
+    }
+    return digest(
+        {
+            name: {
+                key: {column: value for column, value in row.items() if column not in ignored[name]}
+                for key, row in table.items()
+            }
+            for name, table in rows.items()
+        }
+    )
+
+
+def _is_incidental(column: Column[object]) -> bool:
+    return isinstance(column.type, SimTime) or column.name == "version"
+
+
+def _triggers_of(table: Table) -> list[str]:
+    old, new = _row_json(table, "OLD"), _row_json(table, "NEW")
+    key = _name(_key_of(table))
+    cases = (
+        ("INSERT", f"NEW.{key}", "NULL", new),
+        ("UPDATE", f"NEW.{key}", old, new),
+        ("DELETE", f"OLD.{key}", old, "NULL"),
+    )
+    return [
+        f'CREATE TRIGGER "_{event.lower()}_{table.name}" AFTER {event} ON {_name(table)} BEGIN '
+        f"INSERT INTO _changes (tbl, key, before, after) VALUES ('{table.name}', {row_key}, {before}, {after}); END"
+        for event, row_key, before, after in cases
+    ]
+
+
+def _row_json(table: Table, alias: str | None = None) -> str:
+    members = ", ".join(f"'{column.name}', {_value_sql(column, alias)}" for column in table.columns)
+    return f"json_object({members})"
+
+
+def _value_sql(column: Column[object], alias: str | None) -> str:
+    name = _name(column) if alias is None else f"{alias}.{_name(column)}"
+    if isinstance(column.type, JSON):
+        return f"json({name})"
+    if isinstance(column.type, Boolean):
+        return f"json(CASE {name} WHEN 1 THEN 'true' WHEN 0 THEN 'false' END)"
+    return name
+
+
+def _key_of(table: Table) -> Column[object]:
+    columns = list(table.primary_key.columns)
+    if len(columns) != 1:
+        raise ValueError(f"table {table.name} needs exactly one primary key column, it has {len(columns)}")
+    return columns[0]
+
+
+def _name(named: Table | Column[object]) -> str:
+    return '"' + named.name.replace('"', '""') + '"'

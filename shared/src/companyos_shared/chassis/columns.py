@@ -1,0 +1,46 @@
+"""Column types of the world."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from typing import Any
+
+from sqlalchemy import Text
+from sqlalchemy.types import TypeDecorator
+
+_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
+
+
+def time_text(moment: datetime) -> str:
+    """Return an aware moment as the world writes it: UTC, whole seconds, `2026-03-02T09:15:00Z`."""
+    return moment.astimezone(UTC).strftime(_FORMAT)
+
+
+class SimTime(TypeDecorator[datetime]):
+    """A simulated moment, kept as text that sorts by time and reads the same on the wire."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Any) -> str | None:
+        """Turn an aware datetime into its text."""
+        return None if value is None else time_text(value)
+
+    def process_result_value(self, value: str | None, dialect: Any) -> datetime | None:
+        """Turn the text into an aware datetime."""
+        return None if value is None else datetime.fromisoformat(value)
+
+
+class SimDate(TypeDecorator[date]):
+    """A calendar day, kept as `2026-03-02`."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: date | None, dialect: Any) -> str | None:
+        """Turn a date into its text."""
+        return None if value is None else value.isoformat()
+
+    def process_result_value(self, value: str | None, dialect: Any) -> date | None:
+        """Turn the text into a date."""
+        return None if value is None else date.fromisoformat(value)

@@ -1,0 +1,167 @@
+"""The control plane of a service: load, settle, snapshot, drop, digest, evidence. Never in the public OpenAPI."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Request
+from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy import select
+
+from companyos_shared.chassis import due, tables
+from companyos_shared.chassis.call import Call
+from companyos_shared.chassis.changes import (
+    content_digest,
+    last_change,
+    outcome_digest,
+    read_changes,
+    read_rows,
+    stamp_changes,
+)
+from companyos_shared.chassis.database import begin
+from companyos_shared.chassis.edge import CONTEXT_SCOPE_KEY
+from companyos_shared.chassis.episodes import Episodes, Session
+from companyos_shared.chassis.facts import facts_schema
+from companyos_shared.chassis.standalone import Standalone
+from companyos_shared.wire.context import Actor, CallContext
+from companyos_shared.wire.control import (
+    AuditLine,
+    DigestReply,
+    EvidenceReply,
+    LoadReply,
+    LoadRequest,
+    Report,
+    SettleRequest,
+    SnapshotReply,
+)
+
+MOST_CLOCK_MINUTES = 60 * 24 * 365
+
+
+class ClockRequest(BaseModel):
+    """How far the standalone clock moves, in simulated minutes."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    minutes: int = Field(ge=1, le=MOST_CLOCK_MINUTES)
+
+
+async def _context(request: Request) -> CallContext:
+    context = request.scope[CONTEXT_SCOPE_KEY]
+    assert isinstance(context, CallContext)
+    return context
+
+
+ContextDep = Annotated[CallContext, Depends(_context)]
+
+
+def control_router(episodes: Episodes) -> APIRouter:
+    """Return the control routes that answer the gateway's signature."""
+    router = APIRouter(prefix="/control", include_in_schema=False)
+
+    @router.post("/load")
+    async def load(asked: LoadRequest) -> LoadReply:
+        return episodes.load(asked.source, asked.document)
+
+    @router.post("/settle")
+    async def settle_due(asked: SettleRequest, context: ContextDep) -> Report:
+        session = episodes.session(context)
+        async with session.lock:
+            return settle(episodes, session, context, after=asked.after)
+
+    @router.post("/snapshot")
+    async def take_snapshot(context: ContextDep) -> SnapshotReply:
+        session = episodes.session(context)
+        async with session.lock:
+            return SnapshotReply(source=episodes.snapshot(session))
+
+    @router.post("/drop")
+    async def drop(context: ContextDep) -> dict[str, str]:
+        episodes.drop(context.episode)
+        return {"dropped": context.episode}
+
+    @router.post("/digest")
+    async def digests(context: ContextDep) -> DigestReply:
+        session = episodes.session(context)
+        async with session.lock:
+            rows = read_rows(session.db, episodes.service.metadata)
+        return DigestReply(digest=content_digest(rows), outcome_digest=outcome_digest(rows, episodes.service.metadata))
+
+    @router.post("/evidence")
+    async def evidence(context: ContextDep) -> EvidenceReply:
+        session = episodes.session(context)
+        async with session.lock:
+            return _evidence(episodes, session)
+
+    @router.get("/schemas")
+    async def schemas() -> dict[str, Any]:
+        return {
+            "seed": episodes.service.seed.model_json_schema(),
+            "facts": facts_schema(episodes.service.metadata),
+        }
+
+    return router
+
+
+def clock_router(episodes: Episodes, standalone: Standalone) -> APIRouter:
+    """Return the routes of standalone mode: the clock that is moved by hand."""
+    router = APIRouter(prefix="/control", include_in_schema=False)
+
+    @router.get("/clock")
+    async def read_clock() -> dict[str, str]:
+        return {"now": standalone.now().isoformat()}
+
+    @router.post("/clock")
+    async def move_clock(asked: ClockRequest) -> dict[str, Any]:
+        context = standalone.move_clock(asked.minutes)
+        report = settle(episodes, standalone.session(), context)
+        return {"now": context.now.isoformat(), "changes": len(report.changes)}
+
+    return router
+
+
+def settle(episodes: Episodes, session: Session, context: CallContext, *, after: int | None = None) -> Report:
+    """Apply what is due at `context.now` in (due_at, id) order, each at its own time, in one transaction."""
+    if session.next_due_at is not None and session.next_due_at <= context.now:
+        begin(session.db)
+        try:
+            seen = session.last_seq if after is None else after
+            _apply_due(episodes, session, context)
+            session.db.commit()
+        except BaseException:
+            session.db.rollback()
+            raise
+    else:
+        seen = session.last_seq if after is None else after
+    session.recall()
+    return Report(changes=read_changes(session.db, seen), next_due_at=session.next_due_at)
+
+
+def _apply_due(episodes: Episodes, session: Session, context: CallContext) -> None:
+    seq = session.last_seq
+    while (row := due.take_next(session.db, context.now)) is not None:
+        due_at, happening, payload, cause = row
+        call = Call(
+            db=session.db,
+            now=due_at,
+            company=session.premise.company,
+            service=episodes.service.name,
+            draw_seed=session.premise.draw_seed,
+            actor=Actor.CLOCK,
+            cause=cause,
+        )
+        episodes.service.happenings[happening](call, payload)
+        stamp_changes(session.db, seq, step=context.step, at=due_at, actor=Actor.CLOCK, cause=cause)
+        seq = last_change(session.db)
+
+
+def _evidence(episodes: Episodes, session: Session) -> EvidenceReply:
+    with episodes.database.connect(episodes.source_path(session.source)) as source:
+        initial = read_rows(source, episodes.service.metadata)
+    lines = session.db.execute(select(tables.audit.c.line).order_by(tables.audit.c.seq)).scalars()
+    return EvidenceReply(
+        initial=initial,
+        changes=read_changes(session.db),
+        audit=[AuditLine.model_validate_json(line) for line in lines],
+        digest=content_digest(read_rows(session.db, episodes.service.metadata)),
+    )

@@ -1,0 +1,124 @@
+"""Database files: templates built from documents, epochs copied from them, connections through one engine.
+
+WAL with synchronous=OFF survives the death of any process; a host crash may lose an episode as a whole.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from sqlalchemy import Connection, MetaData, create_engine, select
+from sqlalchemy.pool import NullPool
+
+from companyos_shared.chassis import tables
+from companyos_shared.chassis.changes import create_triggers
+
+_BUSY_TIMEOUT_S = 2.0
+_CACHED_STATEMENTS = 256
+
+
+class Database:
+    """One engine per service; each connection belongs to one file."""
+
+    def __init__(self, metadata: MetaData) -> None:
+        self.metadata = metadata
+        self._path: Path | None = None
+        self._engine = create_engine("sqlite://", creator=self._open, poolclass=NullPool)
+
+    def connect(self, path: Path) -> Connection:
+        """Open an existing file. The caller closes the connection."""
+        self._path = path
+        return self._engine.connect()
+
+    def _open(self) -> sqlite3.Connection:
+        assert self._path is not None
+        raw = sqlite3.connect(
+            self._path,
+            timeout=_BUSY_TIMEOUT_S,
+            isolation_level=None,
+            cached_statements=_CACHED_STATEMENTS,
+            check_same_thread=False,
+        )
+        raw.execute("PRAGMA synchronous=OFF")
+        return raw
+
+    def build(self, path: Path, plant: Callable[[Connection], None]) -> None:
+        """Make a file with all tables, planted rows and triggers; it appears whole under its name or not at all."""
+        with _aside(path) as made:
+            with sqlite3.connect(made) as raw:
+                mode = raw.execute("PRAGMA journal_mode=WAL").fetchone()[0]
+            raw.close()
+            if mode != "wal":
+                raise RuntimeError(f"SQLite answers journal mode {mode!r} where 'wal' was asked for")
+            with self.connect(made) as db:
+                begin(db)
+                tables.metadata.create_all(db)
+                self.metadata.create_all(db)
+                plant(db)
+                create_triggers(db, self.metadata)
+                db.commit()
+                db.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def copy(self, source: Path, target: Path) -> None:
+        """Copy a file at rest to a new name."""
+        with _aside(target) as made:
+            shutil.copyfile(source, made)
+
+    def vacuum_into(self, db: Connection, target: Path) -> None:
+        """Copy a live database, whatever its log holds, to a new name."""
+        with _aside(target) as made:
+            made.unlink(missing_ok=True)
+            db.exec_driver_sql("VACUUM INTO ?", (str(made),))
+            with sqlite3.connect(made) as raw:
+                raw.execute("PRAGMA journal_mode=WAL")
+            raw.close()
+
+
+def begin(db: Connection) -> None:
+    """Open a write transaction at once, so that it cannot fail halfway for a lock."""
+    db.exec_driver_sql("BEGIN IMMEDIATE")
+
+
+def read_meta(db: Connection, key: str) -> str | None:
+    """Return a value of the chassis' own meta table."""
+    return db.execute(select(tables.meta.c.value).where(tables.meta.c.key == key)).scalar_one_or_none()
+
+
+def write_meta(db: Connection, values: dict[str, str]) -> None:
+    """Insert or replace values of the meta table."""
+    for key, value in values.items():
+        db.execute(tables.meta.insert().prefix_with("OR REPLACE"), {"key": key, "value": value})
+
+
+def remove_database(path: Path) -> None:
+    """Delete a database file with its log and its shared memory."""
+    for suffix in ("", "-wal", "-shm"):
+        with suppress(FileNotFoundError):
+            os.unlink(f"{path}{suffix}")
+
+
+@contextmanager
+def _aside(path: Path) -> Iterator[Path]:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    made = path.with_name(f".{path.name}.tmp")
+    remove_database(made)
+    try:
+        yield made
+        os.replace(made, path)
+    finally:
+        remove_database(made)
+
+
+def schema_version(metadata: MetaData) -> str:
+    """Return a text that changes whenever a table or column does."""
+    shape = {
+        table.name: [(column.name, str(column.type), column.nullable) for column in table.columns]
+        for table in metadata.sorted_tables
+    }
+    return json.dumps(shape, sort_keys=True)

@@ -1,0 +1,256 @@
+"""Episodes of a service: templates by source, one file per epoch opened lazily, connections in an LRU.
+
+The context of a call names (episode, epoch, source). An epoch not seen yet is copied from its source; an epoch older
+than the newest is refused, so late writers are fenced off. Live files are never overwritten.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from sqlalchemy import Connection, select
+
+from companyos_shared.chassis import due, tables
+from companyos_shared.chassis.call import Call
+from companyos_shared.chassis.changes import last_change, read_rows
+from companyos_shared.chassis.columns import time_text
+from companyos_shared.chassis.database import (
+    Database,
+    begin,
+    read_meta,
+    remove_database,
+    schema_version,
+    write_meta,
+)
+from companyos_shared.chassis.errors import Problem
+from companyos_shared.chassis.schemas import SeedDocument
+from companyos_shared.chassis.service import Service
+from companyos_shared.streams import digest
+from companyos_shared.wire.company import Company
+from companyos_shared.wire.context import CallContext
+from companyos_shared.wire.control import LoadReply
+
+_TEMPLATES_KEPT_IN_MEMORY = 256
+
+
+class UnknownSource(Problem):
+    status, code, title = 404, "unknown-source", "The source is not here"
+
+
+class SourceMismatch(Problem):
+    status, code, title = 422, "source-mismatch", "The document does not have that digest"
+
+
+class InvalidSeed(Problem):
+    status, code, title = 422, "invalid-seed", "The document is no seed of this service"
+
+
+class StaleEpoch(Problem):
+    status, code, title = 409, "stale-epoch", "The episode has moved on to a later epoch"
+
+
+@dataclass(slots=True)
+class Premise:
+    """What every call of an episode stands on, parsed once per source."""
+
+    company: Company
+    draw_seed: str
+    started_at: datetime
+
+
+@dataclass(slots=True)
+class Session:
+    """An open epoch: its connection, and what is cheap to remember between calls."""
+
+    episode: str
+    epoch: int
+    source: str
+    path: Path
+    db: Connection
+    premise: Premise
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    last_seq: int = 0
+    applied_step: int = 0
+    next_due_at: datetime | None = None
+
+    def recall(self) -> None:
+        """Read again what is remembered, after a write or a rollback."""
+        self.last_seq = last_change(self.db)
+        self.applied_step = self.db.execute(select(tables.applied.c.step)).scalar_one_or_none() or 0
+        self.next_due_at = due.next_due_at(self.db)
+
+    def close(self) -> None:
+        """Close the connection; the file stays."""
+        self.db.close()
+
+
+class Episodes:
+    """All episodes of one service process."""
+
+    def __init__(self, service: Service[Any], folder: Path, *, max_open: int, max_template_bytes: int) -> None:
+        self.service = service
+        self.database = Database(service.metadata)
+        self._folder = folder
+        self._max_open = max_open
+        self._max_template_bytes = max_template_bytes
+        self._schema = digest(schema_version(service.metadata))
+        self._open: OrderedDict[str, Session] = OrderedDict()
+        self._premises: OrderedDict[str, Premise] = OrderedDict()
+
+    def session(self, context: CallContext) -> Session:
+        """Return the open epoch of a call; raises UnknownSource (404) or StaleEpoch (409)."""
+        session = self._open.get(context.episode)
+        if session is not None and session.epoch == context.epoch:
+            self._open.move_to_end(context.episode)
+            return session
+        newest = session.epoch if session else self._newest_epoch(context.episode)
+        if context.epoch < newest:
+            raise StaleEpoch(f"The episode is at epoch {newest}.")
+        opened = self._open_epoch(context)
+        if session is not None:
+            session.close()
+        if newest and newest != context.epoch:
+            remove_database(self._epoch_path(context.episode, newest))
+        self._open[context.episode] = opened
+        self._open.move_to_end(context.episode)
+        self._close_least_used()
+        return opened
+
+    def load(self, source: str, document: dict[str, Any] | None) -> LoadReply:
+        """Make the source if it is not there, and return its rows at rest."""
+        path = self.source_path(source)
+        if not path.exists():
+            if document is None:
+                raise UnknownSource
+            self._build(source, document)
+        with self.database.connect(path) as db:
+            rows = read_rows(db, self.service.metadata)
+            return LoadReply(source=source, rows=rows, next_due_at=due.next_due_at(db))
+
+    def drop(self, episode: str) -> None:
+        """Forget an episode: its connection and its files. Dropping an unknown one is no error."""
+        session = self._open.pop(episode, None)
+        if session is not None:
+            session.close()
+        shutil.rmtree(self._folder / "episodes" / episode, ignore_errors=True)
+
+    def snapshot(self, session: Session) -> str:
+        """Keep the epoch as it is now as a source, and return its id."""
+        made = self._folder / "snapshots" / f"{session.episode}.{session.epoch}.db"
+        self.database.vacuum_into(session.db, made)
+        rows = read_rows(session.db, self.service.metadata)
+        moved_on = [session.source, session.last_seq, session.applied_step, time_or_none(session.next_due_at)]
+        source = digest({"snapshot": rows, "position": moved_on})
+        made.replace(self._folder / "snapshots" / f"{source}.db")
+        return source
+
+    def source_path(self, source: str) -> Path:
+        """Return where a source lies: a snapshot if there is one of that id, else the template."""
+        snapshot = self._folder / "snapshots" / f"{source}.db"
+        return snapshot if snapshot.exists() else self._folder / "templates" / self._schema[:16] / f"{source}.db"
+
+    def close(self) -> None:
+        """Close every connection; files stay."""
+        for session in self._open.values():
+            session.close()
+        self._open.clear()
+
+    @property
+    def open_count(self) -> int:
+        """How many epochs are open."""
+        return len(self._open)
+
+    def _build(self, source: str, document: dict[str, Any]) -> None:
+        if self.service.source_of(document) != source:
+            raise SourceMismatch
+        try:
+            seed = self.service.seed.model_validate(document)
+        except ValidationError as error:
+            first = error.errors()[0]
+            place = ".".join(str(part) for part in first["loc"])
+            raise InvalidSeed(f"{place or 'document'}: {first['msg']}") from error
+        self.database.build(self.source_path(source), lambda db: self._plant(db, source, seed))
+        self._evict_templates(keep=source)
+
+    def _plant(self, db: Connection, source: str, seed: SeedDocument) -> None:
+        write_meta(
+            db,
+            {
+                "source": source,
+                "company": seed.company.model_dump_json(),
+                "draw_seed": seed.draw_seed,
+                "started_at": time_text(seed.started_at),
+            },
+        )
+        call = Call(
+            db=db, now=seed.started_at, company=seed.company, service=self.service.name, draw_seed=seed.draw_seed
+        )
+        self.service.plant(call, seed)
+
+    def _open_epoch(self, context: CallContext) -> Session:
+        path = self._epoch_path(context.episode, context.epoch)
+        if not path.exists():
+            source = self.source_path(context.source)
+            if not source.exists():
+                raise UnknownSource
+            self.database.copy(source, path)
+        db = self.database.connect(path)
+        session = Session(context.episode, context.epoch, context.source, path, db, self._premise(context.source, db))
+        session.recall()
+        return session
+
+    def _premise(self, source: str, db: Connection) -> Premise:
+        premise = self._premises.get(source)
+        if premise is None:
+            company, draw_seed, started_at = (read_meta(db, key) for key in ("company", "draw_seed", "started_at"))
+            assert company is not None
+            assert draw_seed is not None
+            assert started_at is not None
+            premise = Premise(Company.model_validate_json(company), draw_seed, datetime.fromisoformat(started_at))
+            self._premises[source] = premise
+            if len(self._premises) > _TEMPLATES_KEPT_IN_MEMORY:
+                self._premises.popitem(last=False)
+        return premise
+
+    def _epoch_path(self, episode: str, epoch: int) -> Path:
+        return self._folder / "episodes" / episode / f"{epoch}.db"
+
+    def _newest_epoch(self, episode: str) -> int:
+        found = (self._folder / "episodes" / episode).glob("*.db")
+        return max((int(path.stem) for path in found if path.stem.isdecimal()), default=0)
+
+    def _close_least_used(self) -> None:
+        for episode in list(self._open):
+            if len(self._open) <= self._max_open:
+                return
+            if not self._open[episode].lock.locked():
+                self._open.pop(episode).close()
+
+    def _evict_templates(self, keep: str) -> None:
+        found = [(path.stat(), path) for path in self.source_path(keep).parent.glob("*.db")]
+        taken = sum(stat.st_size for stat, _ in found)
+        for stat, path in sorted(found, key=lambda item: item[0].st_mtime_ns):
+            if taken <= self._max_template_bytes:
+                return
+            if path.stem != keep:
+                remove_database(path)
+                taken -= stat.st_size
+
+
+def time_or_none(moment: datetime | None) -> str | None:
+    """Return the moment's text, or None."""
+    return None if moment is None else time_text(moment)
+
+
+def write_position(session: Session, values: dict[str, str]) -> None:
+    """Write meta values of an epoch in a transaction of their own."""
+    begin(session.db)
+    write_meta(session.db, values)
+    session.db.commit()

@@ -1,0 +1,31 @@
+"""Who calls: the gateway by its signature, or anybody in standalone mode."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pydantic import ValidationError
+
+from companyos_shared.chassis.errors import Problem
+from companyos_shared.wire.context import CONTEXT_HEADER, SIGNATURE_HEADER, CallContext, is_signed
+
+
+class NotSigned(Problem):
+    status, code, title = 401, "not-signed", "The call is not signed"
+
+
+class BadContext(Problem):
+    status, code, title = 400, "bad-context", "The call's context is not well formed"
+
+
+def check_signature(key: bytes, *, method: str, target: str, body: bytes, headers: Mapping[str, str]) -> CallContext:
+    """Return the context of a signed call; raises NotSigned (401) or BadContext (400)."""
+    context, signature = headers.get(CONTEXT_HEADER.lower()), headers.get(SIGNATURE_HEADER.lower())
+    if context is None or signature is None:
+        raise NotSigned
+    if not is_signed(signature, key, method=method, target=target, body=body, context=context):
+        raise NotSigned("The signature does not belong to the call.")
+    try:
+        return CallContext.model_validate_json(context)
+    except ValidationError as error:
+        raise BadContext from error

@@ -1,0 +1,174 @@
+"""Bases of what travels: bodies in, answers out, lists in pages, and the header parameters that operations share."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Annotated, Any, Generic, TypeVar
+
+from fastapi import Depends, Header, Query, Request
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from sqlalchemy import ColumnElement, Row, Select, func, select, tuple_
+
+from companyos_shared.chassis.call import Call, CallDep
+from companyos_shared.chassis.columns import time_text
+from companyos_shared.chassis.errors import IdempotencyKeyReused, InvalidCursor, StaleVersion
+from companyos_shared.chassis.tables import idempotency
+from companyos_shared.streams import digest
+from companyos_shared.wire.company import Company
+
+T = TypeVar("T")
+
+DEFAULT_ROWS = 10
+MOST_ROWS = 50
+
+
+class Body(BaseModel):
+    """A request body: unknown members are refused."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Answer(BaseModel):
+    """A response: immutable, absent values are null."""
+
+    model_config = ConfigDict(frozen=True, from_attributes=True)
+
+
+class SeedDocument(BaseModel):
+    """The document from which an episode of a service starts."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    company: Company
+    draw_seed: str = Field(min_length=1, description="Names the random streams of this service in this episode.")
+    started_at: datetime = Field(description="Simulated time at which the episode starts.")
+
+
+class Page(Answer, Generic[T]):
+    """Some rows of a list, and where the rest begins."""
+
+    items: list[T]
+    total: int = Field(ge=0, description="Rows in the whole list.")
+    next_cursor: str | None = Field(None, description="Pass as `cursor` for the next rows; null at the end.")
+
+
+@dataclass(frozen=True, slots=True)
+class PageParams:
+    """How much of a list is asked for."""
+
+    limit: int
+    cursor: str | None
+
+
+async def _page_params(
+    limit: Annotated[int, Query(ge=1, le=MOST_ROWS)] = DEFAULT_ROWS,
+    cursor: Annotated[str | None, Query(max_length=512)] = None,
+) -> PageParams:
+    return PageParams(limit, cursor)
+
+
+PageQuery = Annotated[PageParams, Depends(_page_params)]
+"""The `limit` and `cursor` of a list operation."""
+
+
+def paginate(
+    call: Call,
+    statement: Select[Any],
+    page: PageParams,
+    *,
+    order_by: Sequence[ColumnElement[Any]],
+    build: Callable[[Row[Any]], T],
+    descending: bool = False,
+) -> Page[T]:
+    """Run a select without ORDER BY as a page ordered by selected, non-null columns whose last makes rows unique."""
+    total = call.db.execute(select(func.count()).select_from(statement.order_by(None).subquery())).scalar_one()
+    keys = tuple_(*order_by)
+    if page.cursor is not None:
+        position = tuple_(*_decode_cursor(page.cursor, len(order_by)))
+        statement = statement.where(keys < position if descending else keys > position)
+    ordered = statement.order_by(*(key.desc() if descending else key.asc() for key in order_by))
+    rows = call.db.execute(ordered.limit(page.limit + 1)).all()
+    shown = rows[: page.limit]
+    last = None if len(rows) <= page.limit else [getattr(shown[-1], key.key or "") for key in order_by]
+    return Page(items=[build(row) for row in shown], total=total, next_cursor=last and _encode_cursor(last))
+
+
+def paginate_sequence(items: Sequence[T], page: PageParams) -> Page[T]:
+    """Return a page of an already ordered list in memory."""
+    start = 0 if page.cursor is None else _position(_decode_cursor(page.cursor, 1)[0])
+    end = start + page.limit
+    more = _encode_cursor([end]) if end < len(items) else None
+    return Page(items=list(items[start:end]), total=len(items), next_cursor=more)
+
+
+def _position(value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise InvalidCursor
+    return value
+
+
+def _encode_cursor(values: Sequence[Any]) -> str:
+    plain = [time_text(v) if isinstance(v, datetime) else v.isoformat() if isinstance(v, date) else v for v in values]
+    return base64.urlsafe_b64encode(json.dumps(plain, separators=(",", ":")).encode()).decode().rstrip("=")
+
+
+def _decode_cursor(cursor: str, length: int) -> list[Any]:
+    try:
+        values = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+    except (binascii.Error, ValueError) as error:
+        raise InvalidCursor from error
+    if not isinstance(values, list) or len(values) != length or any(isinstance(v, (list, dict)) for v in values):
+        raise InvalidCursor
+    return values
+
+
+def _unquoted(value: Any) -> Any:
+    return value.strip().removeprefix("W/").strip('"') if isinstance(value, str) else value
+
+
+IfMatch = Annotated[int | None, Header(alias="If-Match", ge=1), BeforeValidator(_unquoted)]
+"""The version that a write expects the row to have; as a tool argument `if_match`."""
+
+
+def check_version(if_match: int | None, version: int) -> None:
+    """Raise StaleVersion (412) when the write expects another version than the row has."""
+    if if_match is not None and if_match != version:
+        raise StaleVersion(f"The current version is {version}.")
+
+
+class StoredAnswer(Exception):
+    """The answer given before to the same idempotency key and body; not an error of anybody."""
+
+    def __init__(self, status: int, media_type: str, body: str) -> None:
+        super().__init__(status)
+        self.status, self.media_type, self.body = status, media_type, body
+
+
+async def _idempotency_key(
+    request: Request,
+    call: CallDep,
+    key: Annotated[
+        str | None, Header(alias="Idempotency-Key", min_length=1, max_length=64, description="Same key, same answer.")
+    ] = None,
+) -> str | None:
+    if key is None:
+        return None
+    body = await request.body()
+    asked = digest([request.method, request.url.path, json.loads(body) if body else None])
+    row = call.db.execute(select(idempotency).where(idempotency.c.key == key)).one_or_none()
+    if row is None:
+        call.idempotency = (key, asked)
+    elif row.request != asked:
+        raise IdempotencyKeyReused
+    else:
+        raise StoredAnswer(row.status, row.media_type, row.body)
+    return key
+
+
+IdempotencyKey = Annotated[str | None, Depends(_idempotency_key)]
+"""An operation that creates rows declares this; the chassis stores and repeats the answer."""

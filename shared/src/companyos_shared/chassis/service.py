@@ -1,0 +1,37 @@
+"""What a service says of itself: the one object from which the chassis makes its app."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from fastapi import APIRouter
+from sqlalchemy import MetaData
+
+from companyos_shared.chassis.call import Call
+from companyos_shared.chassis.due import Happenings
+from companyos_shared.chassis.schemas import SeedDocument
+from companyos_shared.streams import digest
+
+SeedT = TypeVar("SeedT", bound=SeedDocument)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Service(Generic[SeedT]):
+    """A service: its name, its tables, its seed and how it is planted, its routes and its happenings."""
+
+    name: str
+    title: str
+    description: str
+    version: str
+    metadata: MetaData
+    seed: type[SeedT]
+    plant: Callable[[Call, SeedT], None]
+    demo_seed: Callable[[], SeedT]
+    routers: Sequence[APIRouter]
+    happenings: Happenings = field(default_factory=dict)
+
+    def source_of(self, document: dict[str, object]) -> str:
+        """Return the id of the source that a document makes."""
+        return digest({"service": self.name, "document": document})

@@ -1,0 +1,45 @@
+"""The settings of a service process, read once."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from pydantic import Field, SecretStr
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+_SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - the one tmpfs every Linux has
+
+
+class ServiceSettings(BaseSettings):
+    """COMPANYOS_* environment variables. Without a key the service runs standalone."""
+
+    model_config = SettingsConfigDict(env_prefix="COMPANYOS_", frozen=True)
+
+    service_key: SecretStr | None = Field(None, description="The key that signs the gateway's calls.")
+    service_key_file: Path | None = Field(None, description="A file that holds the key.")
+    data_dir: Path | None = Field(None, description="Where episodes are kept; a temporary folder when not given.")
+    max_open_episodes: int = Field(2048, ge=1, description="Connections kept open; the least recently used is closed.")
+    max_template_bytes: int = Field(512 * 1024 * 1024, ge=1, description="Disk the templates may take, in bytes.")
+
+    def key(self) -> bytes | None:
+        """Return the signing key, or None in standalone mode."""
+        if self.service_key is not None:
+            return self.service_key.get_secret_value().encode()
+        if self.service_key_file is not None:
+            return self.service_key_file.read_text().strip().encode()
+        return None
+
+    def data_folder(self, service: str) -> Path:
+        """Return the folder of this service's files, made where it is missing."""
+        folder = self.data_dir / service if self.data_dir else _temporary_folder(service)
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+
+def _temporary_folder(service: str) -> Path:
+    parent = _SHARED_MEMORY if _SHARED_MEMORY.is_dir() else None
+    try:
+        return Path(tempfile.mkdtemp(prefix=f"companyos-{service}-", dir=parent))
+    except OSError:
+        return Path(tempfile.mkdtemp(prefix=f"companyos-{service}-"))

@@ -1,0 +1,57 @@
+"""Standalone mode: one episode called `local` from the demo seed, a clock that is moved by hand, no signature."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from sqlalchemy import insert
+
+from companyos_shared.chassis import tables
+from companyos_shared.chassis.columns import time_text
+from companyos_shared.chassis.database import begin, read_meta
+from companyos_shared.chassis.episodes import Episodes, Session
+from companyos_shared.wire.context import Actor, CallContext
+
+_CLOCK = "standalone_now"
+
+
+class Standalone:
+    """The one episode of a service that runs on its own; it survives restarts where the data folder does."""
+
+    def __init__(self, episodes: Episodes) -> None:
+        service = episodes.service
+        document = service.demo_seed().model_dump(mode="json")
+        self._episodes = episodes
+        self._source = service.source_of(document)
+        self._episode = f"local-{self._source[:12]}"
+        self._started_at = datetime.fromisoformat(time_text(service.demo_seed().started_at))
+        episodes.load(self._source, document)
+
+    def context(self, *, is_write: bool) -> CallContext:
+        """Return the context of the next call; every write is a step of its own."""
+        session = self.session()
+        step = session.applied_step + 1 if is_write else session.applied_step
+        return self._context(step, self.now())
+
+    def session(self) -> Session:
+        """Return the open local episode."""
+        return self._episodes.session(self._context(0, self._started_at))
+
+    def now(self) -> datetime:
+        """Return the simulated time."""
+        kept = read_meta(self.session().db, _CLOCK)
+        return self._started_at if kept is None else datetime.fromisoformat(kept)
+
+    def move_clock(self, minutes: int) -> CallContext:
+        """Move the simulated time forward and return the context to settle with."""
+        session = self.session()
+        now = self.now() + timedelta(minutes=minutes)
+        begin(session.db)
+        session.db.execute(insert(tables.meta).prefix_with("OR REPLACE"), {"key": _CLOCK, "value": time_text(now)})
+        session.db.commit()
+        return self._context(session.applied_step, now)
+
+    def _context(self, step: int, now: datetime) -> CallContext:
+        return CallContext(
+            episode=self._episode, epoch=1, source=self._source, step=step, actor=Actor.AGENT, now=now, fault=None
+        )

@@ -1,0 +1,161 @@
+"""A harness for tests of a service: the real app in process, signed calls, a clock that the test moves."""
+
+from __future__ import annotations
+
+import tempfile
+from datetime import datetime, timedelta
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import httpx
+from fastapi import FastAPI
+from pydantic import SecretStr
+
+from companyos_shared.chassis.app import create_app
+from companyos_shared.chassis.schemas import SeedDocument
+from companyos_shared.chassis.service import Service
+from companyos_shared.chassis.settings import ServiceSettings
+from companyos_shared.wire.context import (
+    CONTEXT_HEADER,
+    REPORT_HEADER,
+    SIGNATURE_HEADER,
+    Actor,
+    CallContext,
+    Fault,
+    encode_context,
+    sign,
+)
+from companyos_shared.wire.control import DigestReply, EvidenceReply, LoadReply, Report
+
+_KEY = "a key for tests"
+_READS = frozenset({"GET", "HEAD"})
+
+
+class ServiceHarness:
+    """One episode of one service. Every write is a step of its own unless `step` is given."""
+
+    def __init__(self, service: Service[Any], seed: SeedDocument | None = None, *, episode: str = "test") -> None:
+        self.service = service
+        self.seed = seed if seed is not None else service.demo_seed()
+        self.document: dict[str, Any] = self.seed.model_dump(mode="json")
+        self.source = service.source_of(self.document)
+        self.episode = episode
+        self.epoch = 1
+        self.step = 0
+        self.now: datetime = self.seed.started_at
+        self.last_report = Report()
+        self._folder = tempfile.TemporaryDirectory(prefix="companyos-test-")
+        self.app = self.restart()
+
+    def restart(self) -> FastAPI:
+        """Make the app again on the same files, as after the death of the process."""
+        if hasattr(self, "app"):
+            self.app.state.episodes.close()
+        settings = ServiceSettings(service_key=SecretStr(_KEY), service_key_file=None, data_dir=Path(self._folder.name))
+        self.app = create_app(self.service, settings)
+        self.client = httpx.AsyncClient(transport=httpx.ASGITransport(self.app), base_url="http://service")
+        return self.app
+
+    async def __aenter__(self) -> ServiceHarness:
+        await self.load()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.client.aclose()
+        self.app.state.episodes.close()
+        self._folder.cleanup()
+
+    async def load(self) -> LoadReply:
+        """Plant the seed."""
+        answer = await self._control("load", {"source": self.source, "document": self.document})
+        return LoadReply.model_validate(answer)
+
+    async def get(self, url: str, **options: Any) -> httpx.Response:
+        """Read."""
+        return await self.request("GET", url, **options)
+
+    async def post(self, url: str, **options: Any) -> httpx.Response:
+        """Create or act."""
+        return await self.request("POST", url, **options)
+
+    async def patch(self, url: str, **options: Any) -> httpx.Response:
+        """Change."""
+        return await self.request("PATCH", url, **options)
+
+    async def put(self, url: str, **options: Any) -> httpx.Response:
+        """Replace."""
+        return await self.request("PUT", url, **options)
+
+    async def delete(self, url: str, **options: Any) -> httpx.Response:
+        """Remove."""
+        return await self.request("DELETE", url, **options)
+
+    async def request(
+        self, method: str, url: str, *, fault: Fault | None = None, step: int | None = None, **options: Any
+    ) -> httpx.Response:
+        """Send one signed call of the agent; the report is split off the body into `last_report`."""
+        if step is None and method not in _READS:
+            self.step += 1
+        request = self.client.build_request(method, url, **options)
+        answer = await self.client.send(self._signed(request, self._context(step, fault)))
+        length = int(answer.headers.get(REPORT_HEADER, "0"))
+        if not length:
+            return answer
+        content = answer.content
+        self.last_report = Report.model_validate_json(content[-length:])
+        headers = [(n, v) for n, v in answer.headers.items() if n not in ("content-length", REPORT_HEADER.lower())]
+        return httpx.Response(answer.status_code, headers=headers, content=content[:-length], request=request)
+
+    async def advance(self, *, minutes: int) -> Report:
+        """Move the clock and settle."""
+        self.now += timedelta(minutes=minutes)
+        self.last_report = Report.model_validate(await self._control("settle", {}))
+        return self.last_report
+
+    async def evidence(self) -> EvidenceReply:
+        """Return everything the service knows of the episode."""
+        return EvidenceReply.model_validate(await self._control("evidence", {}))
+
+    async def digest(self) -> DigestReply:
+        """Return the digests over all content rows."""
+        return DigestReply.model_validate(await self._control("digest", {}))
+
+    async def rows(self, table: str) -> dict[str, dict[str, Any]]:
+        """Return a table's rows as they are now, by key."""
+        evidence = await self.evidence()
+        rows = dict(evidence.initial[table])
+        for change in evidence.changes:
+            if change.table == table and change.after is None:
+                rows.pop(change.key)
+            elif change.table == table and change.after is not None:
+                rows[change.key] = change.after
+        return rows
+
+    async def _control(self, name: str, body: dict[str, Any]) -> Any:
+        request = self.client.build_request("POST", f"/control/{name}", json=body)
+        answer = await self.client.send(self._signed(request, self._context(None, None)))
+        answer.raise_for_status()
+        return answer.json()
+
+    def _context(self, step: int | None, fault: Fault | None) -> CallContext:
+        return CallContext(
+            episode=self.episode,
+            epoch=self.epoch,
+            source=self.source,
+            step=self.step if step is None else step,
+            actor=Actor.AGENT,
+            now=self.now,
+            fault=fault,
+        )
+
+    def _signed(self, request: httpx.Request, context: CallContext) -> httpx.Request:
+        encoded = encode_context(context)
+        target = request.url.raw_path.decode()
+        request.headers[CONTEXT_HEADER] = encoded
+        request.headers[SIGNATURE_HEADER] = sign(
+            _KEY.encode(), method=request.method, target=target, body=request.content, context=encoded
+        )
+        return request
