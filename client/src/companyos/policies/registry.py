@@ -1,4 +1,4 @@
-"""The installed policies: every entry point of the group `companyos.policies` is a class or function without arguments."""
+"""The installed policies: the entry points of the group `companyos.policies`, each callable without arguments."""
 
 from __future__ import annotations
 

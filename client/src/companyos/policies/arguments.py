@@ -1,0 +1,132 @@
+"""Arguments for a tool, drawn from its JSON Schema: always of the right shape, right only by chance."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from companyos.policies.patterns import UnsupportedPattern, draw_match
+from companyos_shared.streams import Stream
+
+_OPTIONAL_CHANCE = 0.25
+_KNOWN_ID_CHANCE = 0.5
+_SPREAD = timedelta(days=30)
+_LARGEST = 1_000
+_MOST_ITEMS = 3
+_MOST_WORDS = 6
+_WORDS = ("please", "check", "update", "vendor", "request", "review", "quarter", "report", "approved", "urgent", "data")
+_ID_NAME = re.compile(r"(?:^|_)(?:id|key|ref|subject)$")
+_NAMED_ID = re.compile(r"\b(?=[\w-]*\d)[A-Za-z]\w*(?:-\w+)+\b")
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What values may refer to: ids that the task names, and the simulated time."""
+
+    ids: Sequence[str]
+    now: datetime
+
+
+def ids_in(text: str) -> list[str]:
+    """Return the ids that a text names, such as OPS-1042, in the order of their first mention."""
+    return list(dict.fromkeys(_NAMED_ID.findall(text)))
+
+
+def draw_arguments(schema: Mapping[str, Any], stream: Stream, around: Surroundings) -> dict[str, Any]:
+    """Return arguments that fit the schema: everything required, and each optional one with one chance in four."""
+    return _Draw(schema, stream, around).object(schema)
+
+
+class _Draw:
+    def __init__(self, root: Mapping[str, Any], stream: Stream, around: Surroundings) -> None:
+        self._root = root
+        self._stream = stream
+        self._around = around
+
+    def object(self, schema: Mapping[str, Any]) -> dict[str, Any]:
+        required = schema.get("required", ())
+        return {
+            name: self.value(part, name)
+            for name, part in schema.get("properties", {}).items()
+            if name in required or self._stream.chance(_OPTIONAL_CHANCE)
+        }
+
+    def value(self, schema: Mapping[str, Any], name: str) -> Any:
+        schema = self._resolved(schema)
+        if "const" in schema:
+            return schema["const"]
+        if "enum" in schema:
+            return self._stream.choice(schema["enum"])
+        match self._type(schema):
+            case "string":
+                return self._string(schema, name)
+            case "integer":
+                return self._stream.integer(*_bounds(schema))
+            case "number":
+                low, high = _bounds(schema)
+                return low + round(self._stream.fraction() * (high - low), 2)
+            case "boolean":
+                return self._stream.chance(0.5)
+            case "array":
+                count = self._stream.integer(schema.get("minItems", 0), schema.get("maxItems", _MOST_ITEMS))
+                return [self.value(schema.get("items", {"type": "string"}), name) for _ in range(count)]
+            case "object":
+                return self.object(schema)
+            case _:
+                return None
+
+    def _resolved(self, schema: Mapping[str, Any]) -> Mapping[str, Any]:
+        while True:
+            if "$ref" in schema:
+                schema = self._referred(schema["$ref"])
+            elif variants := schema.get("anyOf") or schema.get("oneOf"):
+                schema = self._stream.choice(variants)
+            else:
+                return schema
+
+    def _referred(self, pointer: str) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = self._root
+        for part in pointer.removeprefix("#/").split("/"):
+            found = found[part]
+        return found
+
+    def _type(self, schema: Mapping[str, Any]) -> str:
+        declared = schema.get("type", "object" if "properties" in schema else "string")
+        return declared if isinstance(declared, str) else self._stream.choice(declared)
+
+    def _string(self, schema: Mapping[str, Any], name: str) -> str:
+        match schema.get("format"):
+            case "date-time":
+                return f"{self._moment():%Y-%m-%dT%H:%M:%SZ}"
+            case "date":
+                return f"{self._moment():%Y-%m-%d}"
+        pattern = schema.get("pattern", "")
+        fitting = [known for known in self._around.ids if re.search(pattern, known)]
+        if fitting and _ID_NAME.search(name) and self._stream.chance(_KNOWN_ID_CHANCE):
+            return self._stream.choice(fitting)
+        if pattern:
+            try:
+                return draw_match(pattern, self._stream)
+            except UnsupportedPattern:
+                pass
+        return self._words(schema.get("minLength", 0), schema.get("maxLength", 200))
+
+    def _moment(self) -> datetime:
+        minutes = int(_SPREAD.total_seconds() // 60)
+        return self._around.now + timedelta(minutes=self._stream.integer(-minutes, minutes))
+
+    def _words(self, least: int, most: int) -> str:
+        count = self._stream.integer(1, _MOST_WORDS)
+        text = " ".join(self._stream.choice(_WORDS) for _ in range(count))
+        while len(text) < least:
+            text += f" {self._stream.choice(_WORDS)}"
+        return text[:most].rstrip().ljust(least, "x")
+
+
+def _bounds(schema: Mapping[str, Any]) -> tuple[int, int]:
+    low = int(schema.get("minimum", schema.get("exclusiveMinimum", -1) + 1))
+    high = int(schema.get("maximum", schema.get("exclusiveMaximum", max(low, 0) + _LARGEST + 1) - 1))
+    return low, high

@@ -1,0 +1,28 @@
+"""The random policy: the score of an agent that knows the tools' schemas and nothing else."""
+
+from __future__ import annotations
+
+from companyos.policies.arguments import Surroundings, draw_arguments, ids_in
+from companyos.policies.policy import Call, TaskView
+
+
+class RandomPolicy:
+    """Calls a tool drawn uniformly with arguments that fit its schema, until the episode ends.
+
+    Half of the arguments that take an id get one that the brief names; the n-th call of an episode is a pure
+    function of the policy's stream and n.
+    """
+
+    name = "random"
+
+    async def play(self, task: TaskView, call: Call) -> None:
+        """Call until the episode is done."""
+        ids = [*ids_in(task.brief), task.acting_as]
+        now, steps = task.now, 0
+        while True:
+            stream = task.stream.child("step", steps)
+            tool = stream.choice(task.tools)
+            step = await call(tool.name, draw_arguments(tool.input_schema, stream, Surroundings(ids, now)))
+            if step.done:
+                return
+            now, steps = step.now, steps + 1

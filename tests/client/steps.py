@@ -1,0 +1,17 @@
+"""Builders with defaults for what a policy is shown."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from companyos.policies import StepView
+
+NOW = datetime(2026, 3, 2, 9, 15, tzinfo=UTC)
+
+
+def a_step(
+    *, result: Any = None, error: str | None = None, reward: float = -0.1, done: bool = False, now: datetime = NOW
+) -> StepView:
+    """Return a step as a policy sees it."""
+    return StepView(result=result, error=error, reward=reward, done=done, now=now, steps_left=50)

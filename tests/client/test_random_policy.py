@@ -1,0 +1,144 @@
+"""The random policy: what it draws fits the schemas, and an episode can be repeated."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from typing import Any
+
+import fastjsonschema
+import pytest
+from companyos.contract import ToolSpec
+from companyos.policies import StepView, TaskView, load_policy
+from companyos.policies.arguments import Surroundings, draw_arguments, ids_in
+from companyos.policies.patterns import UnsupportedPattern, draw_match
+from companyos_shared.streams import Stream
+
+NOW = datetime(2026, 3, 2, 9, 15, tzinfo=UTC)
+AROUND = Surroundings(["OPS-1042", "VEN-207"], NOW)
+
+SCHEMAS: dict[str, dict[str, Any]] = {
+    "an id and a choice": {
+        "type": "object",
+        "properties": {"key": {"type": "string", "maxLength": 32}, "to": {"enum": ["open", "closed"]}},
+        "required": ["key", "to"],
+        "additionalProperties": False,
+    },
+    "bounds": {
+        "type": "object",
+        "properties": {
+            "minutes": {"type": "integer", "minimum": 1, "maximum": 10080},
+            "share": {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
+            "text": {"type": "string", "minLength": 10, "maxLength": 12},
+            "sure": {"type": "boolean"},
+        },
+        "required": ["minutes", "text", "sure"],
+    },
+    "nested": {
+        "type": "object",
+        "properties": {
+            "fields": {
+                "type": "object",
+                "properties": {"amount_cents": {"type": "integer"}, "starts_on": {"type": "string", "format": "date"}},
+                "required": ["amount_cents"],
+            },
+            "tags": {"type": "array", "items": {"type": "string", "minLength": 1}, "minItems": 1, "maxItems": 4},
+            "due_at": {"anyOf": [{"type": "string", "format": "date-time"}, {"type": "null"}]},
+            "kind": {"$ref": "#/$defs/Kind"},
+        },
+        "required": ["fields", "tags", "due_at", "kind"],
+        "$defs": {"Kind": {"const": "invoice"}},
+    },
+    "patterns": {
+        "type": "object",
+        "properties": {
+            "iban": {"type": "string", "pattern": "^[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}$"},
+            "email": {"type": "string", "pattern": r"^[^@\s]+@[^@\s]+$"},
+        },
+        "required": ["iban", "email"],
+    },
+}
+
+
+@pytest.mark.parametrize("schema", SCHEMAS.values(), ids=SCHEMAS.keys())
+def test_drawn_arguments_fit_their_schema(schema: dict[str, Any]) -> None:
+    check = fastjsonschema.compile(schema)
+    for n in range(200):
+        check(draw_arguments(schema, Stream("drawn", n), AROUND))
+
+
+def test_an_optional_argument_is_sometimes_given_and_sometimes_left_out() -> None:
+    schema = {"properties": {"note": {"type": "string"}}}
+    given = sum("note" in draw_arguments(schema, Stream("optional", n), AROUND) for n in range(400))
+    assert 60 < given < 140
+
+
+def test_an_argument_that_takes_an_id_often_gets_one_that_the_brief_names() -> None:
+    schema = {"properties": {"key": {"type": "string"}}, "required": ["key"]}
+    drawn = [draw_arguments(schema, Stream("ids", n), AROUND)["key"] for n in range(200)]
+    assert 60 < sum(key in AROUND.ids for key in drawn) < 140
+
+
+def test_a_text_that_takes_no_id_never_gets_one() -> None:
+    schema = {"properties": {"body": {"type": "string"}}, "required": ["body"]}
+    drawn = [draw_arguments(schema, Stream("texts", n), AROUND)["body"] for n in range(200)]
+    assert not set(drawn) & set(AROUND.ids)
+
+
+def test_the_ids_of_a_brief_are_found_once_each_in_order() -> None:
+    brief = "Take OPS-1042 for VEN-207 (see POL-007-v3, not a well-known one); then close OPS-1042 by 2026-03-09."
+    assert ids_in(brief) == ["OPS-1042", "VEN-207", "POL-007-v3"]
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "^[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}$",
+        r"^[^@\s]+@[^@\s]+$",
+        "^[A-Z][A-Z0-9]*-[1-9][0-9]*$",
+        r"^(?:EUR|USD)\d{1,3}(\.\d{2})?$",
+        "a|bc|d+",
+        r"^v\.[a-c-]{3,}$",
+    ],
+)
+def test_a_drawn_string_matches_its_pattern(pattern: str) -> None:
+    for n in range(100):
+        assert re.search(pattern, draw_match(pattern, Stream("match", n)))
+
+
+@pytest.mark.parametrize("pattern", ["(?=a)b", r"\bword", "[", "(a", "a)", "*", r"\p{L}", "[^a-zA-Z0-9]"])
+def test_a_pattern_beyond_the_subset_is_refused(pattern: str) -> None:
+    with pytest.raises(UnsupportedPattern):
+        draw_match(pattern, Stream("match"))
+
+
+async def play_random(seed: int, steps: int) -> list[tuple[str, dict[str, Any]]]:
+    tools = tuple(ToolSpec(name=f"tool_{n}", description="", input_schema=SCHEMAS["bounds"]) for n in range(5))
+    made: list[tuple[str, dict[str, Any]]] = []
+
+    async def call(tool: str, arguments: dict[str, Any], /) -> StepView:
+        made.append((tool, arguments))
+        done = len(made) == steps
+        return StepView(result=None, error=None, reward=-0.1, done=done, now=NOW, steps_left=steps - len(made))
+
+    task = TaskView(
+        scenario="vendor_onboarding",
+        brief="Onboard VEN-207.",
+        company="Nordwind",
+        acting_as="E-1",
+        now=NOW,
+        steps_left=steps,
+        tools=tools,
+        stream=Stream("policy", "random", seed),
+    )
+    await load_policy("random").play(task, call)
+    return made
+
+
+async def test_random_plays_until_the_episode_is_done() -> None:
+    assert len(await play_random(seed=1, steps=40)) == 40
+
+
+async def test_random_plays_the_same_seed_the_same_way_and_another_seed_otherwise() -> None:
+    assert await play_random(seed=1, steps=30) == await play_random(seed=1, steps=30)
+    assert await play_random(seed=1, steps=30) != await play_random(seed=2, steps=30)
