@@ -1,0 +1,18 @@
+"""The runner: plays episodes by policies, in parallel, and keeps what happened."""
+
+from companyos.runner.batch import play_all
+from companyos.runner.episode import EpisodePlan, PlayedEpisode, StepLine, play_episode
+from companyos.runner.files import RunFolder
+from companyos.runner.statistics import Summary, summarise, wilson_interval
+
+__all__ = [
+    "EpisodePlan",
+    "PlayedEpisode",
+    "RunFolder",
+    "StepLine",
+    "Summary",
+    "play_all",
+    "play_episode",
+    "summarise",
+    "wilson_interval",
+]

@@ -1,0 +1,84 @@
+"""Many episodes: played in parallel over sessions of one server."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from companyos.client import CompanyOSEnv
+from companyos.policies import load_policy
+from companyos.runner.episode import EpisodePlan, PlayedEpisode, play_episode
+from companyos.runner.files import RunFolder
+
+DEFAULT_PARALLEL = 4
+_HTTP_TIMEOUT_S = 30.0
+
+PlayedObserver = Callable[[PlayedEpisode], None]
+
+
+async def play_all(
+    base_url: str,
+    plans: Sequence[EpisodePlan],
+    *,
+    parallel: int = DEFAULT_PARALLEL,
+    out: Path | None = None,
+    on_played: PlayedObserver | None = None,
+) -> list[PlayedEpisode]:
+    """Play every plan and return the episodes in the plans' order; with `out` also write them there.
+
+    Raises UnknownPolicy, ResetRefused and ConnectionError before or at the first episode that meets them. What breaks
+    in the middle of an episode becomes that episode's outcome `infra_error`.
+    """
+    for policy in {plan.policy for plan in plans}:
+        load_policy(policy)
+    folder = RunFolder(out, list(plans)) if out is not None else None
+    batch = _Batch(base_url, plans, folder, on_played)
+    workers = min(parallel, len(plans))
+    try:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(workers):
+                group.create_task(batch.work())
+    except ExceptionGroup as broken:
+        raise broken.exceptions[0] from None
+    return [batch.played[plan] for plan in plans]
+
+
+class _Batch:
+    def __init__(
+        self, base_url: str, plans: Sequence[EpisodePlan], folder: RunFolder | None, on_played: PlayedObserver | None
+    ) -> None:
+        self.played: dict[EpisodePlan, PlayedEpisode] = {}
+        self._base_url = base_url
+        self._left = iter(plans)
+        self._folder = folder
+        self._on_played = on_played
+
+    async def work(self) -> None:
+        """Play plans, one after another, until none is left; a session that broke is replaced."""
+        async with httpx.AsyncClient(base_url=self._base_url, timeout=_HTTP_TIMEOUT_S) as http:
+            while (plan := next(self._left, None)) is not None:
+                async with CompanyOSEnv(base_url=self._base_url) as env:
+                    while plan is not None:
+                        played = await play_episode(env, plan, load_policy(plan.policy))
+                        await self._keep(played, http)
+                        plan = None if played.episode_id is None else next(self._left, None)
+
+    async def _keep(self, played: PlayedEpisode, http: httpx.AsyncClient) -> None:
+        self.played[played.plan] = played
+        if self._folder is not None:
+            self._folder.add(played, await _evidence(http, played.episode_id))
+        if self._on_played is not None:
+            self._on_played(played)
+
+
+async def _evidence(http: httpx.AsyncClient, episode_id: str | None) -> dict[str, Any] | None:
+    if episode_id is None:
+        return None
+    answer = await http.get(f"/v1/episodes/{episode_id}/evidence")
+    answer.raise_for_status()
+    evidence: dict[str, Any] = answer.json()
+    return evidence

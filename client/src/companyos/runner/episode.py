@@ -1,0 +1,218 @@
+"""One episode: a policy plays it over a session, and everything that was observed is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from typing import Any, cast
+
+from openenv.core.client_types import StepResult
+from websockets.exceptions import WebSocketException
+
+from companyos.client import CompanyOSEnv, ResetArguments, ServerRefusal
+from companyos.contract import (
+    CompanyOSObservation,
+    CompanyOSResetObservation,
+    CompanyOSState,
+    EpisodeRecord,
+    Outcome,
+    ToolSpec,
+)
+from companyos.policies import EpisodeOver, Policy, StepView, TaskView
+from companyos_shared.streams import Stream, digest
+
+HOUSE_FAILURES = (OSError, TimeoutError, WebSocketException, ServerRefusal)
+"""What a call may raise when the server, not the policy, is at fault."""
+
+
+class ResetRefused(Exception):
+    """The server refuses to begin the episode as it was asked for."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EpisodePlan:
+    """Which episode is to be played, and by which policy."""
+
+    scenario: str
+    seed: int
+    chaos: int
+    policy: str
+
+    @property
+    def name(self) -> str:
+        """The name that the episode's files carry."""
+        return f"{self.scenario}-{self.seed}-c{self.chaos}-{self.policy}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepLine:
+    """One line of a trajectory."""
+
+    step: int
+    tool: str
+    arguments: dict[str, Any]
+    result: Any
+    error: dict[str, str] | None
+    reward: float
+    done: bool
+    now: str
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the line as it is written."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlayedEpisode:
+    """How an episode went. `trouble` says what broke, where the house or the policy did."""
+
+    plan: EpisodePlan
+    record: EpisodeRecord
+    steps: tuple[StepLine, ...]
+    episode_id: str | None
+    trouble: str | None = None
+
+
+StepObserver = Callable[[StepLine, StepView], None]
+StartObserver = Callable[[TaskView], None]
+
+
+@dataclass
+class _Log:
+    observed: list[Any] = field(default_factory=list)
+    steps: list[StepLine] = field(default_factory=list)
+    is_over: bool = False
+
+    def add(self, result: StepResult[Any]) -> None:
+        observation = result.observation.model_dump(mode="json", exclude={"reward", "done"})
+        self.observed.append([observation, result.reward, result.done])
+        self.is_over = result.done
+
+
+async def play_episode(
+    env: CompanyOSEnv,
+    plan: EpisodePlan,
+    policy: Policy,
+    *,
+    on_start: StartObserver | None = None,
+    on_step: StepObserver | None = None,
+) -> PlayedEpisode:
+    """Play one episode on a connected session. Raises ResetRefused; later failures are told in the answer."""
+    log = _Log()
+    task = await _begin(env, plan, log)
+    if on_start is not None:
+        on_start(task)
+    trouble = None
+    try:
+        trouble = await _play(env, policy, task, log, on_step)
+        state: CompanyOSState = await env.state()
+    except HOUSE_FAILURES as error:
+        return _played(plan, log, None, f"{type(error).__name__}: {error}")
+    return _played(plan, log, state, trouble)
+
+
+async def _begin(env: CompanyOSEnv, plan: EpisodePlan, log: _Log) -> TaskView:
+    options = ResetArguments(scenario=plan.scenario, seed=plan.seed, chaos=plan.chaos)
+    try:
+        first: StepResult[CompanyOSResetObservation] = await env.reset(**options)
+        tools = await env.list_tools()
+    except ServerRefusal as refusal:
+        raise ResetRefused(refusal.message) from None
+    log.add(first)
+    return _task_view(plan, first.observation, tools)
+
+
+def _task_view(plan: EpisodePlan, first: CompanyOSResetObservation, tools: list[ToolSpec]) -> TaskView:
+    return TaskView(
+        scenario=plan.scenario,
+        brief=first.brief,
+        company=first.company,
+        acting_as=first.acting_as,
+        now=first.now,
+        steps_left=first.steps_left,
+        tools=tuple(tools),
+        stream=Stream("policy", plan.policy, plan.scenario, plan.seed, plan.chaos),
+    )
+
+
+async def _play(
+    env: CompanyOSEnv, policy: Policy, task: TaskView, log: _Log, on_step: StepObserver | None
+) -> str | None:
+    """Let the policy play to the end, its own or the episode's; return what the policy broke on."""
+
+    async def call(tool: str, arguments: dict[str, Any], /) -> StepView:
+        if log.is_over:
+            raise EpisodeOver
+        result = await env.call_tool(tool, **arguments)
+        log.add(result)
+        line, view = _step(len(log.steps) + 1, arguments, result)
+        log.steps.append(line)
+        if on_step is not None:
+            on_step(line, view)
+        return view
+
+    trouble = None
+    try:
+        await policy.play(task, call)
+    except EpisodeOver:
+        pass
+    except HOUSE_FAILURES:
+        raise
+    except Exception as error:  # noqa: BLE001  # a policy is a guest: what it breaks on is told, and its episode counts
+        trouble = f"the policy raised {type(error).__name__}: {error}"
+    if not log.is_over:
+        await call("finish", {"outcome": "impossible", "summary": "The policy gave up."})
+    return trouble
+
+
+def _step(
+    number: int, arguments: dict[str, Any], result: StepResult[CompanyOSObservation]
+) -> tuple[StepLine, StepView]:
+    seen = result.observation
+    reward = float(result.reward or 0.0)
+    error = seen.error.model_dump(mode="json") if seen.error is not None else None
+    line = StepLine(
+        step=number,
+        tool=seen.tool_name,
+        arguments=arguments,
+        result=seen.result,
+        error=cast("dict[str, str] | None", error),
+        reward=reward,
+        done=result.done,
+        now=seen.model_dump(mode="json", include={"now"})["now"],
+    )
+    view = StepView(
+        result=seen.result,
+        error=error["error_type"] if error is not None else None,
+        reward=reward,
+        done=result.done,
+        now=seen.now,
+        steps_left=seen.steps_left,
+    )
+    return line, view
+
+
+def _played(plan: EpisodePlan, log: _Log, state: CompanyOSState | None, trouble: str | None) -> PlayedEpisode:
+    ended = state is not None and state.done
+    record = EpisodeRecord.model_validate(
+        {
+            "scenario": plan.scenario,
+            "seed": plan.seed,
+            "chaos": plan.chaos,
+            "policy": plan.policy,
+            "success": bool(state.success) if state is not None else False,
+            "return": state.return_ if state is not None else sum(line.reward for line in log.steps),
+            "steps": len(log.steps),
+            "outcome": state.outcome if state is not None and ended else Outcome.INFRA_ERROR,
+            "digest": digest(log.observed),
+        }
+    )
+    if state is not None and not ended and trouble is None:
+        trouble = "the state does not say that the episode is over"
+    return PlayedEpisode(
+        plan=plan,
+        record=record,
+        steps=tuple(log.steps),
+        episode_id=state.episode_id if state is not None else None,
+        trouble=trouble,
+    )

@@ -1,0 +1,68 @@
+"""The folder of a run: `episodes.jsonl`, `trajectories/` and `evidence/`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from companyos.contract import EpisodeRecord
+from companyos.runner.episode import EpisodePlan, PlayedEpisode
+
+EPISODES = "episodes.jsonl"
+TRAJECTORIES = "trajectories"
+EVIDENCE = "evidence"
+
+
+class RunFolder:
+    """Writes a run. Lines of `episodes.jsonl` stand in the order of the plan, whatever finished first.
+
+    A run replaces the run that the folder held. Raises FileExistsError for a folder with anything else in it.
+    """
+
+    def __init__(self, folder: Path, plans: list[EpisodePlan]) -> None:
+        self._folder = folder
+        self._order = {plan: place for place, plan in enumerate(plans)}
+        self._waiting: dict[int, PlayedEpisode] = {}
+        self._written = 0
+        _clear(folder)
+        (folder / TRAJECTORIES).mkdir(parents=True)
+        (folder / EVIDENCE).mkdir()
+        (folder / EPISODES).touch()
+
+    def add(self, played: PlayedEpisode, evidence: dict[str, Any] | None) -> None:
+        """Write an episode: its trajectory and evidence at once, its line as soon as those before it are there."""
+        name = played.plan.name
+        lines = "".join(_line(step.as_json()) for step in played.steps)
+        (self._folder / TRAJECTORIES / f"{name}.jsonl").write_text(lines, encoding="utf-8")
+        if evidence is not None:
+            (self._folder / EVIDENCE / f"{name}.json").write_text(_line(evidence), encoding="utf-8")
+        self._waiting[self._order[played.plan]] = played
+        with (self._folder / EPISODES).open("a", encoding="utf-8") as episodes:
+            while (ready := self._waiting.pop(self._written, None)) is not None:
+                episodes.write(_line(ready.record.model_dump(mode="json", by_alias=True)))
+                self._written += 1
+
+
+def read_records(folder: Path) -> list[EpisodeRecord]:
+    """Return the lines of a run's `episodes.jsonl`."""
+    lines = (folder / EPISODES).read_text(encoding="utf-8").splitlines()
+    return [EpisodeRecord.model_validate_json(line) for line in lines]
+
+
+def _line(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")) + "\n"
+
+
+def _clear(folder: Path) -> None:
+    if not folder.exists():
+        return
+    foreign = sorted(entry.name for entry in folder.iterdir() if entry.name not in (EPISODES, TRAJECTORIES, EVIDENCE))
+    if foreign:
+        raise FileExistsError(f"{folder} is no folder of a run: it holds {foreign[0]}")
+    (folder / EPISODES).unlink(missing_ok=True)
+    for part in (TRAJECTORIES, EVIDENCE):
+        if (folder / part).is_dir():
+            for file in (folder / part).iterdir():
+                file.unlink()
+            (folder / part).rmdir()
