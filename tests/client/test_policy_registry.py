@@ -6,8 +6,8 @@ import subprocess
 import sys
 
 import pytest
-from companyos.policies import StepView, UnknownPolicy, load_policy, policy_names
 
+from companyos.policies import StepView, UnknownPolicy, load_policy, policy_names
 from tests.client.steps import a_step
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import fastjsonschema
 import pytest
+
 from companyos.contract import ToolSpec
 from companyos.policies import StepView, TaskView, load_policy
 from companyos.policies.arguments import Surroundings, draw_arguments, ids_in

@@ -16,6 +16,7 @@ __all__ = [
     "CompanyOSResetObservation",
     "CompanyOSState",
     "Completion",
+    "EpisodeRecord",
     "FinishOutcome",
     "ListToolsAction",
     "Outcome",
@@ -23,6 +24,7 @@ __all__ = [
     "ResetOptions",
     "RewardScale",
     "Shaping",
+    "ToolSpec",
     "Toolset",
 ]
 
@@ -131,13 +133,15 @@ class CompanyOSObservation(CallToolObservation):
 class CompanyOSState(State):
     """The trainer's view of an episode; an agent never sees it."""
 
+    model_config = ConfigDict(serialize_by_alias=True, validate_by_name=True, validate_by_alias=True)
+
     scenario: str | None = None
     seed: int | None = None
     chaos: int | None = None
     done: bool = False
     outcome: Outcome | None = None
     success: bool | None = None
-    return_: float = Field(0.0, alias="return", serialization_alias="return")
+    return_: float = Field(0.0, alias="return")
     now: datetime | None = None
     max_steps: int | None = None
     epoch: int | None = None
@@ -148,7 +152,7 @@ class CompanyOSState(State):
 class EpisodeRecord(BaseModel):
     """One line of `episodes.jsonl`: how one episode went."""
 
-    model_config = ConfigDict(extra="forbid", populate_by_name=True)
+    model_config = ConfigDict(extra="forbid", serialize_by_alias=True, validate_by_name=True, validate_by_alias=True)
 
     scenario: str
     seed: int

@@ -40,7 +40,7 @@ class RunFolder:
         self._waiting[self._order[played.plan]] = played
         with (self._folder / EPISODES).open("a", encoding="utf-8") as episodes:
             while (ready := self._waiting.pop(self._written, None)) is not None:
-                episodes.write(_line(ready.record.model_dump(mode="json", by_alias=True)))
+                episodes.write(_line(ready.record.model_dump(mode="json")))
                 self._written += 1
 
 

@@ -1,0 +1,45 @@
+"""The contract: what both sides write is what both sides read."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import ValidationError
+
+from companyos.contract import CompanyOSState, EpisodeRecord, Outcome, ResetOptions
+
+
+def test_the_state_writes_and_reads_its_return_under_that_name() -> None:
+    state = CompanyOSState(episode_id="a", step_count=3, return_=12.5, outcome=Outcome.SUCCESS)
+    written = state.model_dump()
+    assert written["return"] == 12.5
+    assert CompanyOSState.model_validate(written) == state
+
+
+def test_a_line_of_episodes_has_exactly_the_promised_fields_in_order() -> None:
+    record = EpisodeRecord(
+        scenario="vendor_onboarding",
+        seed=7,
+        chaos=1,
+        policy="random",
+        success=False,
+        return_=-5.1,
+        steps=1,
+        outcome=Outcome.FAILED,
+        digest="0" * 64,
+    )
+    fields = ["scenario", "seed", "chaos", "policy", "success", "return", "steps", "outcome", "digest"]
+    assert list(record.model_dump(mode="json")) == fields
+    assert EpisodeRecord.model_validate_json(record.model_dump_json()) == record
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"seed": -7}, {"seed": "abc"}, {"seed": 1.0}, {"seed": True}, {"chaos": 5}, {"chaos": "1"}, {"unknown": 1}],
+)
+def test_reset_options_refuse_what_does_not_fit(options: dict[str, object]) -> None:
+    with pytest.raises(ValidationError):
+        ResetOptions.model_validate(options)
+
+
+def test_reset_options_take_enums_by_their_words() -> None:
+    assert ResetOptions.model_validate({"completion": "explicit", "reward_scale": "unit"}).seed is None
