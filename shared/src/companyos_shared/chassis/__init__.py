@@ -4,7 +4,7 @@ from companyos_shared.chassis.app import create_app
 from companyos_shared.chassis.call import Call, CallDep
 from companyos_shared.chassis.columns import SimDate, SimTime
 from companyos_shared.chassis.due import Happening, Happenings
-from companyos_shared.chassis.errors import InvalidArguments, Problem, problems
+from companyos_shared.chassis.errors import IdempotencyKeyReused, InvalidArguments, Problem, StaleVersion, problems
 from companyos_shared.chassis.schemas import (
     Answer,
     Body,
@@ -29,6 +29,7 @@ __all__ = [
     "Happening",
     "Happenings",
     "IdempotencyKey",
+    "IdempotencyKeyReused",
     "IfMatch",
     "InvalidArguments",
     "Page",
@@ -40,6 +41,7 @@ __all__ = [
     "ServiceSettings",
     "SimDate",
     "SimTime",
+    "StaleVersion",
     "check_version",
     "create_app",
     "paginate",
