@@ -4,7 +4,14 @@ from companyos_shared.chassis.app import create_app
 from companyos_shared.chassis.call import Call, CallDep
 from companyos_shared.chassis.columns import SimDate, SimTime
 from companyos_shared.chassis.due import Happening, Happenings
-from companyos_shared.chassis.errors import IdempotencyKeyReused, InvalidArguments, Problem, StaleVersion, problems
+from companyos_shared.chassis.errors import (
+    IdempotencyKeyReused,
+    InvalidArguments,
+    InvalidCursor,
+    Problem,
+    StaleVersion,
+    problems,
+)
 from companyos_shared.chassis.schemas import (
     Answer,
     Body,
@@ -32,6 +39,7 @@ __all__ = [
     "IdempotencyKeyReused",
     "IfMatch",
     "InvalidArguments",
+    "InvalidCursor",
     "Page",
     "PageParams",
     "PageQuery",
