@@ -7,6 +7,10 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Annotated, Any
 
 import pytest
+from fastapi import APIRouter, Path
+from pydantic import Field
+from sqlalchemy import JSON, Boolean, Column, Integer, MetaData, Table, Text, insert, select, update
+
 from companyos_shared.chassis import (
     Answer,
     Body,
@@ -26,9 +30,6 @@ from companyos_shared.chassis import (
 )
 from companyos_shared.chassis.testing import ServiceHarness
 from companyos_shared.wire.company import Company, Person
-from fastapi import APIRouter, Path
-from pydantic import Field
-from sqlalchemy import JSON, Boolean, Column, Integer, MetaData, Table, Text, insert, select, update
 
 metadata = MetaData()
 books = Table(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import httpx
 import pytest
+
 from companyos_shared.chassis.testing import ServiceHarness
 from companyos_shared.wire.context import Actor, Fault, FaultKind
 
@@ -131,7 +132,10 @@ async def test_a_timeout_after_the_commit_looks_like_one_before_it_but_the_write
     library: ServiceHarness,
 ) -> None:
     lost = await library.post(
-        "/books", json={"title": "New"}, headers={"Idempotency-Key": "k"}, fault=Fault(kind=FaultKind.TIMEOUT_AFTER_COMMIT)
+        "/books",
+        json={"title": "New"},
+        headers={"Idempotency-Key": "k"},
+        fault=Fault(kind=FaultKind.TIMEOUT_AFTER_COMMIT),
     )
     refused = await library.post("/books", json={"title": "X"}, fault=Fault(kind=FaultKind.TIMEOUT_BEFORE_COMMIT))
     assert (lost.status_code, lost.json()) == (refused.status_code, refused.json())
@@ -176,7 +180,9 @@ async def test_a_cursor_of_nowhere_is_refused(library: ServiceHarness, cursor: s
 
 
 @pytest.mark.parametrize("body", [{}, {"title": ""}, {"title": 7}, {"title": "x", "more": 1}])
-async def test_a_misfit_body_is_a_problem_that_names_the_place(library: ServiceHarness, body: dict[str, object]) -> None:
+async def test_a_misfit_body_is_a_problem_that_names_the_place(
+    library: ServiceHarness, body: dict[str, object]
+) -> None:
     answer = await library.post("/books", json=body)
     assert (answer.status_code, answer.json()["code"]) == (422, "invalid-arguments")
     assert answer.json()["errors"]

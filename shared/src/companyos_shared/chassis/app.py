@@ -7,7 +7,7 @@ import shutil
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from fastapi import FastAPI
 from fastapi.openapi.docs import get_swagger_ui_html
@@ -82,7 +82,7 @@ def _add_health(app: FastAPI, service: Service[Any], folder: Path) -> None:
         return {"status": "alive", "service": service.name}
 
     @app.get("/readyz", include_in_schema=False)
-    async def readyz(response: Response) -> dict[str, str]:
+    def readyz(response: Response) -> dict[str, str]:
         if not folder.is_dir():
             response.status_code = 503
             return {"status": "not ready", "service": service.name, "reason": "the data folder is gone"}
@@ -123,8 +123,8 @@ def _openapi_of(app: FastAPI, service: Service[Any]) -> Callable[[], dict[str, A
 
 
 async def _on_stored_answer(_request: Any, error: Exception) -> Response:
-    assert isinstance(error, StoredAnswer)
-    return Response(error.body, status_code=error.status, media_type=error.media_type)
+    stored = cast(StoredAnswer, error)
+    return Response(stored.body, status_code=stored.status, media_type=stored.media_type)
 
 
 def _raise_descriptor_limit() -> None:

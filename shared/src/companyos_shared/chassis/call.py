@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from fastapi import Depends, Request
 from sqlalchemy import Connection, select
@@ -57,9 +57,7 @@ class Call:
 
 
 async def _current_call(request: Request) -> Call:
-    call = request.scope[SCOPE_KEY]
-    assert isinstance(call, Call)
-    return call
+    return cast(Call, request.scope[SCOPE_KEY])
 
 
 CallDep = Annotated[Call, Depends(_current_call)]

@@ -106,7 +106,8 @@ def _triggers_of(table: Table) -> list[str]:
     )
     return [
         f'CREATE TRIGGER "_{event.lower()}_{table.name}" AFTER {event} ON {_name(table)} BEGIN '
-        f"INSERT INTO _changes (tbl, key, before, after) VALUES ('{table.name}', {row_key}, {before}, {after}); END"
+        "INSERT INTO _changes (tbl, key, before, after) "
+        f"VALUES ('{table.name}', {row_key}, {before}, {after}); END"
         for event, row_key, before, after in cases
     ]
 

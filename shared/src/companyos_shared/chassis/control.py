@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from fastapi import APIRouter, Depends, Request
 from pydantic import BaseModel, ConfigDict, Field
-from sqlalchemy import select
 
-from companyos_shared.chassis import due, tables
+from companyos_shared.chassis import audit, due
 from companyos_shared.chassis.call import Call
 from companyos_shared.chassis.changes import (
     content_digest,
@@ -25,7 +24,6 @@ from companyos_shared.chassis.facts import facts_schema
 from companyos_shared.chassis.standalone import Standalone
 from companyos_shared.wire.context import Actor, CallContext
 from companyos_shared.wire.control import (
-    AuditLine,
     DigestReply,
     EvidenceReply,
     LoadReply,
@@ -47,9 +45,7 @@ class ClockRequest(BaseModel):
 
 
 async def _context(request: Request) -> CallContext:
-    context = request.scope[CONTEXT_SCOPE_KEY]
-    assert isinstance(context, CallContext)
-    return context
+    return cast(CallContext, request.scope[CONTEXT_SCOPE_KEY])
 
 
 ContextDep = Annotated[CallContext, Depends(_context)]
@@ -158,10 +154,9 @@ def _apply_due(episodes: Episodes, session: Session, context: CallContext) -> No
 def _evidence(episodes: Episodes, session: Session) -> EvidenceReply:
     with episodes.database.connect(episodes.source_path(session.source)) as source:
         initial = read_rows(source, episodes.service.metadata)
-    lines = session.db.execute(select(tables.audit.c.line).order_by(tables.audit.c.seq)).scalars()
     return EvidenceReply(
         initial=initial,
         changes=read_changes(session.db),
-        audit=[AuditLine.model_validate_json(line) for line in lines],
+        audit=audit.read_lines(session.db),
         digest=content_digest(read_rows(session.db, episodes.service.metadata)),
     )

@@ -28,7 +28,7 @@ class Database:
 
     def __init__(self, metadata: MetaData) -> None:
         self.metadata = metadata
-        self._path: Path | None = None
+        self._path = Path()
         self._engine = create_engine("sqlite://", creator=self._open, poolclass=NullPool)
 
     def connect(self, path: Path) -> Connection:
@@ -37,7 +37,6 @@ class Database:
         return self._engine.connect()
 
     def _open(self) -> sqlite3.Connection:
-        assert self._path is not None
         raw = sqlite3.connect(
             self._path,
             timeout=_BUSY_TIMEOUT_S,
@@ -88,6 +87,14 @@ def begin(db: Connection) -> None:
 def read_meta(db: Connection, key: str) -> str | None:
     """Return a value of the chassis' own meta table."""
     return db.execute(select(tables.meta.c.value).where(tables.meta.c.key == key)).scalar_one_or_none()
+
+
+def required_meta(db: Connection, key: str) -> str:
+    """Return a value that every planted database has; raises LookupError where the file is none of ours."""
+    value = read_meta(db, key)
+    if value is None:
+        raise LookupError(f"the database has no {key!r} in its meta table")
+    return value
 
 
 def write_meta(db: Connection, values: dict[str, str]) -> None:

@@ -26,7 +26,8 @@ def schedule(db: Connection, *, due_at: datetime, happening: str, payload: dict[
 
 def next_due_at(db: Connection) -> datetime | None:
     """Return when the next happening falls due."""
-    return db.execute(select(func.min(due.c.due_at, type_=due.c.due_at.type))).scalar_one()
+    found: datetime | None = db.execute(select(func.min(due.c.due_at, type_=due.c.due_at.type))).scalar_one()
+    return found
 
 
 def take_next(db: Connection, now: datetime) -> tuple[datetime, str, dict[str, Any], str | None] | None:

@@ -15,21 +15,21 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection
 
-from companyos_shared.chassis import due, tables
+from companyos_shared.chassis import due
+from companyos_shared.chassis.applied import applied_step
 from companyos_shared.chassis.call import Call
 from companyos_shared.chassis.changes import last_change, read_rows
 from companyos_shared.chassis.columns import time_text
 from companyos_shared.chassis.database import (
     Database,
-    begin,
-    read_meta,
     remove_database,
+    required_meta,
     schema_version,
     write_meta,
 )
-from companyos_shared.chassis.errors import Problem
+from companyos_shared.chassis.errors import InvalidSeed, SourceMismatch, StaleEpoch, UnknownSource
 from companyos_shared.chassis.schemas import SeedDocument
 from companyos_shared.chassis.service import Service
 from companyos_shared.streams import digest
@@ -38,22 +38,6 @@ from companyos_shared.wire.context import CallContext
 from companyos_shared.wire.control import LoadReply
 
 _TEMPLATES_KEPT_IN_MEMORY = 256
-
-
-class UnknownSource(Problem):
-    status, code, title = 404, "unknown-source", "The source is not here"
-
-
-class SourceMismatch(Problem):
-    status, code, title = 422, "source-mismatch", "The document does not have that digest"
-
-
-class InvalidSeed(Problem):
-    status, code, title = 422, "invalid-seed", "The document is no seed of this service"
-
-
-class StaleEpoch(Problem):
-    status, code, title = 409, "stale-epoch", "The episode has moved on to a later epoch"
 
 
 @dataclass(slots=True)
@@ -83,7 +67,7 @@ class Session:
     def recall(self) -> None:
         """Read again what is remembered, after a write or a rollback."""
         self.last_seq = last_change(self.db)
-        self.applied_step = self.db.execute(select(tables.applied.c.step)).scalar_one_or_none() or 0
+        self.applied_step = applied_step(self.db)
         self.next_due_at = due.next_due_at(self.db)
 
     def close(self) -> None:
@@ -146,7 +130,7 @@ class Episodes:
         made = self._folder / "snapshots" / f"{session.episode}.{session.epoch}.db"
         self.database.vacuum_into(session.db, made)
         rows = read_rows(session.db, self.service.metadata)
-        moved_on = [session.source, session.last_seq, session.applied_step, time_or_none(session.next_due_at)]
+        moved_on = [session.source, session.last_seq, session.applied_step, _time_or_none(session.next_due_at)]
         source = digest({"snapshot": rows, "position": moved_on})
         made.replace(self._folder / "snapshots" / f"{source}.db")
         return source
@@ -209,11 +193,11 @@ class Episodes:
     def _premise(self, source: str, db: Connection) -> Premise:
         premise = self._premises.get(source)
         if premise is None:
-            company, draw_seed, started_at = (read_meta(db, key) for key in ("company", "draw_seed", "started_at"))
-            assert company is not None
-            assert draw_seed is not None
-            assert started_at is not None
-            premise = Premise(Company.model_validate_json(company), draw_seed, datetime.fromisoformat(started_at))
+            premise = Premise(
+                Company.model_validate_json(required_meta(db, "company")),
+                required_meta(db, "draw_seed"),
+                datetime.fromisoformat(required_meta(db, "started_at")),
+            )
             self._premises[source] = premise
             if len(self._premises) > _TEMPLATES_KEPT_IN_MEMORY:
                 self._premises.popitem(last=False)
@@ -244,13 +228,5 @@ class Episodes:
                 taken -= stat.st_size
 
 
-def time_or_none(moment: datetime | None) -> str | None:
-    """Return the moment's text, or None."""
+def _time_or_none(moment: datetime | None) -> str | None:
     return None if moment is None else time_text(moment)
-
-
-def write_position(session: Session, values: dict[str, str]) -> None:
-    """Write meta values of an epoch in a transaction of their own."""
-    begin(session.db)
-    write_meta(session.db, values)
-    session.db.commit()

@@ -1,16 +1,17 @@
 """Expected refusals as Problems, and how they become application/problem+json.
 
-Problem                       a refusal that is the caller's to read
-|- InvalidArguments  422      the input does not fit the operation
-|- StaleVersion      412      If-Match names another version than the row's
-|- NotFound          404      no such route or method
-`- (each feature's own, beside its rule)
+Problem                  the caller's to read; each feature keeps its own beside its rule
+|- of the input          InvalidArguments, InvalidCursor, IdempotencyKeyReused, StaleVersion, MalformedBody, BodyTooLarge
+|- of the caller         NotSigned, BadContext
+|- of the episode        UnknownSource, SourceMismatch, InvalidSeed, StaleEpoch, OpReused, StepMovedOn
+|- planned faults        ServiceUnavailable, TooManyRequests, GatewayTimeout, AccessDenied
+`- InternalError         a bug of the house
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -20,6 +21,7 @@ from starlette.exceptions import HTTPException
 from companyos_shared.wire.problem import PROBLEM_MEDIA_TYPE, ProblemBody
 
 _MOST_ERRORS_SHOWN = 10
+_HTTP_CODES = {404: "not-found", 405: "method-not-allowed"}
 
 
 class Problem(Exception):
@@ -54,16 +56,76 @@ class InvalidArguments(Problem):
     status, code, title = 422, "invalid-arguments", "The arguments do not fit the operation"
 
 
-class StaleVersion(Problem):
-    status, code, title = 412, "stale-version", "The version is not the current one"
-
-
 class InvalidCursor(Problem):
     status, code, title = 422, "invalid-cursor", "The cursor is not one of this list"
 
 
 class IdempotencyKeyReused(Problem):
     status, code, title = 422, "idempotency-key-reused", "The idempotency key was used with another body"
+
+
+class StaleVersion(Problem):
+    status, code, title = 412, "stale-version", "The version is not the current one"
+
+
+class MalformedBody(Problem):
+    status, code, title = 400, "malformed-body", "The body is no JSON object of the accepted kind"
+
+
+class BodyTooLarge(Problem):
+    status, code, title = 413, "body-too-large", "The body is too large"
+
+
+class NotSigned(Problem):
+    status, code, title = 401, "not-signed", "The call is not signed"
+
+
+class BadContext(Problem):
+    status, code, title = 400, "bad-context", "The call's context is not well formed"
+
+
+class UnknownSource(Problem):
+    status, code, title = 404, "unknown-source", "The source is not here"
+
+
+class SourceMismatch(Problem):
+    status, code, title = 422, "source-mismatch", "The document does not have that digest"
+
+
+class InvalidSeed(Problem):
+    status, code, title = 422, "invalid-seed", "The document is no seed of this service"
+
+
+class StaleEpoch(Problem):
+    status, code, title = 409, "stale-epoch", "The episode has moved on to a later epoch"
+
+
+class OpReused(Problem):
+    status, code, title = 422, "op-reused", "The step was already applied with another request"
+
+
+class StepMovedOn(Problem):
+    status, code, title = 409, "step-moved-on", "A later step was already applied"
+
+
+class ServiceUnavailable(Problem):
+    status, code, title = 503, "service-unavailable", "The service is unavailable"
+
+
+class TooManyRequests(Problem):
+    status, code, title = 429, "too-many-requests", "Too many requests"
+
+
+class GatewayTimeout(Problem):
+    status, code, title = 504, "timeout", "The service did not answer in time"
+
+
+class AccessDenied(Problem):
+    status, code, title = 403, "access-denied", "Access was denied"
+
+
+class InternalError(Problem):
+    status, code, title = 500, "internal-error", "The service failed"
 
 
 def problem_response(body: ProblemBody, headers: dict[str, str] | None = None) -> Response:
@@ -99,29 +161,27 @@ def install_problem_handlers(app: FastAPI) -> None:
 
 
 async def _on_problem(_request: Request, error: Exception) -> Response:
-    assert isinstance(error, Problem)
-    return error.response()
+    return cast(Problem, error).response()
 
 
 async def _on_invalid(_request: Request, error: Exception) -> Response:
-    assert isinstance(error, RequestValidationError)
+    invalid = cast(RequestValidationError, error)
     places = [
         {"place": ".".join(str(part) for part in found["loc"][1:]) or str(found["loc"][0]), "reason": found["msg"]}
-        for found in error.errors()[:_MOST_ERRORS_SHOWN]
+        for found in invalid.errors()[:_MOST_ERRORS_SHOWN]
     ]
     named = "; ".join(f"{place['place']}: {place['reason']}" for place in places)
     return InvalidArguments(named, errors=places).response()
 
 
 async def _on_http(_request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    codes = {404: "not-found", 405: "method-not-allowed"}
+    refused = cast(HTTPException, error)
     body = ProblemBody(
         type="about:blank",
-        title=error.detail,
-        status=error.status_code,
-        code=codes.get(error.status_code, "http-error"),
+        title=refused.detail,
+        status=refused.status_code,
+        code=_HTTP_CODES.get(refused.status_code, "http-error"),
         detail=None,
         errors=None,
     )
-    return problem_response(body, dict(error.headers or {}))
+    return problem_response(body, dict(refused.headers or {}))

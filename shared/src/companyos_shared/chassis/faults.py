@@ -4,25 +4,14 @@ from __future__ import annotations
 
 from fastapi.responses import Response
 
-from companyos_shared.chassis.errors import Problem
+from companyos_shared.chassis.errors import (
+    AccessDenied,
+    GatewayTimeout,
+    Problem,
+    ServiceUnavailable,
+    TooManyRequests,
+)
 from companyos_shared.wire.context import Fault, FaultKind
-
-
-class ServiceUnavailable(Problem):
-    status, code, title = 503, "service-unavailable", "The service is unavailable"
-
-
-class TooManyRequests(Problem):
-    status, code, title = 429, "too-many-requests", "Too many requests"
-
-
-class GatewayTimeout(Problem):
-    status, code, title = 504, "timeout", "The service did not answer in time"
-
-
-class AccessDenied(Problem):
-    status, code, title = 403, "access-denied", "Access was denied"
-
 
 _ANSWERS: dict[FaultKind, type[Problem]] = {
     FaultKind.UNAVAILABLE: ServiceUnavailable,
@@ -33,9 +22,9 @@ _ANSWERS: dict[FaultKind, type[Problem]] = {
 }
 
 
-def strikes_before(fault: Fault | None) -> bool:
+def strikes_before(fault: Fault) -> bool:
     """Say whether the fault keeps the operation from running at all."""
-    return fault is not None and fault.kind is not FaultKind.TIMEOUT_AFTER_COMMIT
+    return fault.kind is not FaultKind.TIMEOUT_AFTER_COMMIT
 
 
 def fault_problem(fault: Fault) -> Problem:

@@ -6,16 +6,8 @@ from collections.abc import Mapping
 
 from pydantic import ValidationError
 
-from companyos_shared.chassis.errors import Problem
+from companyos_shared.chassis.errors import BadContext, NotSigned
 from companyos_shared.wire.context import CONTEXT_HEADER, SIGNATURE_HEADER, CallContext, is_signed
-
-
-class NotSigned(Problem):
-    status, code, title = 401, "not-signed", "The call is not signed"
-
-
-class BadContext(Problem):
-    status, code, title = 400, "bad-context", "The call's context is not well formed"
 
 
 def check_signature(key: bytes, *, method: str, target: str, body: bytes, headers: Mapping[str, str]) -> CallContext:

@@ -55,6 +55,11 @@ class CallContext(BaseModel):
     fault: Fault | None = None
 
 
+def op_id(context: CallContext) -> str:
+    """Return the op id of a call: episode, epoch and step."""
+    return f"{context.episode}:{context.epoch}:{context.step}"
+
+
 def encode_context(context: CallContext) -> str:
     """Return the context as one header value: compact ASCII JSON."""
     return context.model_dump_json(exclude_none=True)

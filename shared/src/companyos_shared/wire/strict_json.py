@@ -11,6 +11,8 @@ MAX_DEPTH = 32
 MAX_INTEGER = 2**53
 
 _LONGEST_INTEGER_DIGITS = 17
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_BRACKET = re.compile(r"[\[\]{}]")
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -51,23 +53,11 @@ def _decoded(body: bytes | str) -> str:
 def _check_depth(text: str) -> None:
     if text.count("[") + text.count("{") <= MAX_DEPTH:
         return
-    depth, in_string, escaped = 0, False, False
-    for character in text:
-        if in_string:
-            if escaped:
-                escaped = False
-            elif character == "\\":
-                escaped = True
-            elif character == '"':
-                in_string = False
-        elif character == '"':
-            in_string = True
-        elif character in "[{":
-            depth += 1
-            if depth > MAX_DEPTH:
-                raise MalformedJson("json-too-deep", f"The JSON is nested deeper than {MAX_DEPTH} levels.")
-        elif character in "]}":
-            depth -= 1
+    depth = 0
+    for bracket in _BRACKET.findall(_STRING.sub("", text)):
+        depth += 1 if bracket in "[{" else -1
+        if depth > MAX_DEPTH:
+            raise MalformedJson("json-too-deep", f"The JSON is nested deeper than {MAX_DEPTH} levels.")
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

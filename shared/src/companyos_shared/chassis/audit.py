@@ -1,0 +1,67 @@
+"""The audit: one line per call of the agent, as the service understood it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from urllib.parse import parse_qsl
+
+from sqlalchemy import Connection, insert, select
+from starlette.types import Scope
+
+from companyos_shared.chassis import tables
+from companyos_shared.chassis.answers import HeldAnswer
+from companyos_shared.wire.context import CallContext
+from companyos_shared.wire.control import AuditLine
+
+_HEADER_ARGUMENTS = {b"if-match": "if_match", b"idempotency-key": "idempotency_key"}
+
+
+def audit_line(scope: Scope, body: bytes, context: CallContext, answer: HeldAnswer) -> AuditLine:
+    """Return the line of a call that was answered; its operation is the route's operation id."""
+    return AuditLine(
+        step=context.step,
+        at=context.now,
+        actor=context.actor,
+        operation=getattr(scope.get("route"), "operation_id", None) or f"{scope['method']} {scope['path']}",
+        arguments=_arguments(scope, body),
+        status=answer.status,
+        code=_problem_code(answer),
+        planned=context.fault.kind if context.fault is not None else None,
+    )
+
+
+def write_line(db: Connection, line: AuditLine) -> None:
+    """Store a line in the transaction of the call it tells of."""
+    db.execute(insert(tables.audit).values(step=line.step, line=line.model_dump_json()))
+
+
+def read_lines(db: Connection) -> list[AuditLine]:
+    """Return every stored line in the order of the calls."""
+    lines = db.execute(select(tables.audit.c.line).order_by(tables.audit.c.seq)).scalars()
+    return [AuditLine.model_validate_json(line) for line in lines]
+
+
+def _problem_code(answer: HeldAnswer) -> str | None:
+    if answer.status < 400:
+        return None
+    code = json.loads(answer.body).get("code")
+    return code if isinstance(code, str) else None
+
+
+def _arguments(scope: Scope, body: bytes) -> dict[str, Any]:
+    arguments = _members(body)
+    arguments.update(parse_qsl(scope.get("query_string", b"").decode("latin-1")))
+    arguments.update({name: str(value) for name, value in scope.get("path_params", {}).items()})
+    for name, value in scope["headers"]:
+        if (argument := _HEADER_ARGUMENTS.get(name)) is not None:
+            arguments[argument] = value.decode("latin-1")
+    return arguments
+
+
+def _members(body: bytes) -> dict[str, Any]:
+    try:
+        sent = json.loads(body) if body else {}
+    except ValueError:
+        return {}
+    return sent if isinstance(sent, dict) else {}
