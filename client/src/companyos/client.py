@@ -71,6 +71,10 @@ class CompanyOSEnv(EnvClient[Action, Observation, CompanyOSState]):
             raise ServerRefusal("The server does not list its tools.", "UNEXPECTED_ANSWER")
         return [ToolSpec.model_validate(tool.model_dump()) for tool in result.observation.tools]
 
+    async def new_session(self) -> Self:
+        """Return another connected session with the same server; this one closes it when it closes."""
+        return cast("Self", await super().new_session())
+
     async def __aenter__(self) -> Self:
         await super().__aenter__()
         return self

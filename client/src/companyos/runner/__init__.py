@@ -2,7 +2,7 @@
 
 from companyos.runner.batch import play_all
 from companyos.runner.episode import EpisodePlan, PlayedEpisode, StepLine, play_episode
-from companyos.runner.files import RunFolder
+from companyos.runner.files import RunFolder, read_records
 from companyos.runner.statistics import Summary, summarise, wilson_interval
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "Summary",
     "play_all",
     "play_episode",
+    "read_records",
     "summarise",
     "wilson_interval",
 ]

@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 
 from companyos.client import CompanyOSEnv
+from companyos.contract import Outcome
 from companyos.policies import load_policy
 from companyos.runner.episode import EpisodePlan, PlayedEpisode, play_episode
 from companyos.runner.files import RunFolder
@@ -70,15 +71,18 @@ class _Batch:
     async def _keep(self, played: PlayedEpisode, http: httpx.AsyncClient) -> None:
         self.played[played.plan] = played
         if self._folder is not None:
-            self._folder.add(played, await _evidence(http, played.episode_id))
+            self._folder.add(played, await _evidence(http, played))
         if self._on_played is not None:
             self._on_played(played)
 
 
-async def _evidence(http: httpx.AsyncClient, episode_id: str | None) -> dict[str, Any] | None:
-    if episode_id is None:
+async def _evidence(http: httpx.AsyncClient, played: PlayedEpisode) -> dict[str, Any] | None:
+    """Return the Evidence of an episode; only one that the house broke may have none."""
+    if played.episode_id is None:
         return None
-    answer = await http.get(f"/v1/episodes/{episode_id}/evidence")
+    answer = await http.get(f"/v1/episodes/{played.episode_id}/evidence")
+    if played.record.outcome is Outcome.INFRA_ERROR and answer.is_error:
+        return None
     answer.raise_for_status()
     evidence: dict[str, Any] = answer.json()
     return evidence

@@ -102,13 +102,11 @@ async def play_episode(
     task = await _begin(env, plan, log)
     if on_start is not None:
         on_start(task)
-    trouble = None
     try:
-        trouble = await _play(env, policy, task, log, on_step)
-        state: CompanyOSState = await env.state()
+        trouble, is_broken = await _play(env, policy, task, log, on_step), False
     except HOUSE_FAILURES as error:
-        return _played(plan, log, None, f"{type(error).__name__}: {error}")
-    return _played(plan, log, state, trouble)
+        trouble, is_broken = f"{type(error).__name__}: {error}", True
+    return _played(plan, log, await _state(env), trouble=trouble, is_broken=is_broken)
 
 
 async def _begin(env: CompanyOSEnv, plan: EpisodePlan, log: _Log) -> TaskView:
@@ -120,6 +118,15 @@ async def _begin(env: CompanyOSEnv, plan: EpisodePlan, log: _Log) -> TaskView:
         raise ResetRefused(refusal.message) from None
     log.add(first)
     return _task_view(plan, first.observation, tools)
+
+
+async def _state(env: CompanyOSEnv) -> CompanyOSState | None:
+    """Return the state of the episode; None where the server no longer tells it."""
+    try:
+        state: CompanyOSState = await env.state()
+    except HOUSE_FAILURES:
+        return None
+    return state if state.episode_id is not None else None
 
 
 def _task_view(plan: EpisodePlan, first: CompanyOSResetObservation, tools: list[ToolSpec]) -> TaskView:
@@ -192,23 +199,24 @@ def _step(
     return line, view
 
 
-def _played(plan: EpisodePlan, log: _Log, state: CompanyOSState | None, trouble: str | None) -> PlayedEpisode:
-    ended = state is not None and state.done
+def _played(
+    plan: EpisodePlan, log: _Log, state: CompanyOSState | None, *, trouble: str | None, is_broken: bool
+) -> PlayedEpisode:
+    if not is_broken and (state is None or not state.done):
+        trouble, is_broken = trouble or "the state does not say that the episode is over", True
     record = EpisodeRecord.model_validate(
         {
             "scenario": plan.scenario,
             "seed": plan.seed,
             "chaos": plan.chaos,
             "policy": plan.policy,
-            "success": bool(state.success) if state is not None else False,
+            "success": not is_broken and state is not None and bool(state.success),
             "return": state.return_ if state is not None else sum(line.reward for line in log.steps),
             "steps": len(log.steps),
-            "outcome": state.outcome if state is not None and ended else Outcome.INFRA_ERROR,
+            "outcome": Outcome.INFRA_ERROR if is_broken or state is None else state.outcome,
             "digest": digest(log.observed),
         }
     )
-    if state is not None and not ended and trouble is None:
-        trouble = "the state does not say that the episode is over"
     return PlayedEpisode(
         plan=plan,
         record=record,

@@ -1,0 +1,141 @@
+"""A tiny environment behind OpenEnv's own server: what the client is tried on where no company is needed."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+import uvicorn
+from fastapi import FastAPI
+from openenv.core.env_server.http_server import HTTPEnvServer
+from openenv.core.env_server.interfaces import Environment
+from openenv.core.env_server.mcp_types import ListToolsObservation, Tool, ToolError, ToolErrorType
+from openenv.core.env_server.types import ConcurrencyConfig
+
+from companyos.contract import (
+    CallToolAction,
+    CompanyOSObservation,
+    CompanyOSResetObservation,
+    CompanyOSState,
+    ListToolsAction,
+    Outcome,
+)
+from tests.client.steps import NOW
+
+MAX_STEPS = 20
+TOOLS = [
+    Tool(
+        name="add",
+        description="Add to the total.",
+        input_schema={
+            "type": "object",
+            "properties": {"amount": {"type": "integer", "minimum": 0, "maximum": 3}},
+            "required": ["amount"],
+        },
+    ),
+    Tool(name="finish", description="Finish.", input_schema={"type": "object", "properties": {}}),
+]
+
+
+class TinyEnvironment(Environment[Any, Any, Any]):
+    """Succeeds when the total is exactly the seed; the unlisted `break` fails as a bug of the house would."""
+
+    SUPPORTS_CONCURRENT_SESSIONS = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._state = CompanyOSState()
+        self._total = 0
+
+    async def reset_async(self, seed: int | None = None, episode_id: str | None = None, **options: Any) -> Any:
+        if options.get("scenario") != "tiny":
+            raise ValueError("unknown-scenario: No scenario is called that.")
+        self._total = 0
+        chaos = options["chaos"]
+        self._state = CompanyOSState(
+            episode_id=f"tiny-{seed}-{chaos}", scenario="tiny", seed=seed, chaos=chaos, now=NOW, max_steps=MAX_STEPS
+        )
+        brief = "Add up to the number of T-1."
+        return CompanyOSResetObservation(brief=brief, company="Tiny", acting_as="E-1", now=NOW, steps_left=MAX_STEPS)
+
+    async def step_async(self, action: Any, timeout_s: float | None = None, **_: Any) -> Any:
+        if isinstance(action, ListToolsAction):
+            return ListToolsObservation(tools=TOOLS)
+        state = self._state
+        state.step_count += 1
+        state.now = NOW + timedelta(minutes=state.step_count)
+        error, reward = None, -0.1
+        match action.tool_name:
+            case "add":
+                self._total += action.arguments["amount"]
+                if self._total == state.seed:
+                    reward = self._end(Outcome.SUCCESS)
+            case "finish":
+                reward = self._end(Outcome.FAILED)
+            case "break":
+                raise RuntimeError("the house broke")
+            case unknown:
+                error = ToolError(error_type=ToolErrorType.TOOL_NOT_FOUND, message=f"No tool is called {unknown!r}.")
+        if not state.done and state.step_count == MAX_STEPS:
+            reward = self._end(Outcome.OUT_OF_STEPS)
+        state.return_ += reward
+        return CompanyOSObservation(
+            tool_name=action.tool_name,
+            result={"total": self._total},
+            error=error,
+            reward=reward,
+            done=state.done,
+            now=state.now,
+            steps_left=MAX_STEPS - state.step_count,
+        )
+
+    def _end(self, outcome: Outcome) -> float:
+        self._state.done, self._state.outcome = True, outcome
+        self._state.success = outcome is Outcome.SUCCESS
+        return 15.0 if self._state.success else -5.0
+
+    def reset(self, seed: int | None = None, episode_id: str | None = None, **_: Any) -> Any:
+        raise NotImplementedError
+
+    def step(self, action: Any, timeout_s: float | None = None, **_: Any) -> Any:
+        raise NotImplementedError
+
+    @property
+    def state(self) -> CompanyOSState:
+        return self._state
+
+
+def _tiny_app() -> FastAPI:
+    app = FastAPI()
+    server = HTTPEnvServer(
+        TinyEnvironment,
+        CallToolAction,
+        CompanyOSObservation,
+        concurrency_config=ConcurrencyConfig(max_concurrent_envs=8),
+        state_cls=CompanyOSState,
+    )
+    server.register_routes(app)
+
+    @app.get("/v1/episodes/{episode_id}/evidence")
+    async def evidence(episode_id: str) -> dict[str, Any]:
+        return {"episode": episode_id}
+
+    return app
+
+
+@pytest.fixture(scope="session")
+def tiny_url() -> Iterator[str]:
+    """Give the address of a running tiny environment."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    config = uvicorn.Config(_tiny_app(), log_level="error", ws="websockets-sansio", lifespan="off")
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+    server.should_exit = True
+    thread.join(timeout=10)
+    listener.close()

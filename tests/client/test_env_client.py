@@ -1,0 +1,64 @@
+"""CompanyOSEnv over OpenEnv's own WebSocket server: typed answers, refusals, sync and further sessions."""
+
+from __future__ import annotations
+
+import pytest
+
+from companyos.client import CompanyOSEnv, ServerRefusal
+from companyos.contract import CallToolAction, CompanyOSObservation, CompanyOSResetObservation, CompanyOSState, Outcome
+
+
+async def test_reset_step_and_state_answer_typed(tiny_url: str) -> None:
+    async with CompanyOSEnv(base_url=tiny_url) as env:
+        first = await env.reset(scenario="tiny", seed=3, chaos=1)
+        assert isinstance(first.observation, CompanyOSResetObservation)
+        step = await env.step(CallToolAction(tool_name="add", arguments={"amount": 3}))
+        assert isinstance(step.observation, CompanyOSObservation)
+        assert (step.reward, step.done, step.observation.reward) == (15.0, True, 15.0)
+        state = await env.state()
+        assert isinstance(state, CompanyOSState)
+        assert (state.outcome, state.return_, state.step_count) == (Outcome.SUCCESS, 15.0, 1)
+
+
+async def test_a_tool_is_called_by_name_whatever_its_arguments_are_called(tiny_url: str) -> None:
+    async with CompanyOSEnv(base_url=tiny_url) as env:
+        await env.reset(scenario="tiny", seed=3, chaos=1)
+        result = await env.call_tool("add", amount=1, tool="x", self="y")
+        assert result.observation.result == {"total": 1}
+
+
+async def test_tools_are_listed_before_the_first_reset_and_are_no_step(tiny_url: str) -> None:
+    async with CompanyOSEnv(base_url=tiny_url) as env:
+        assert [tool.name for tool in await env.list_tools()] == ["add", "finish"]
+        assert (await env.state()).step_count == 0
+
+
+async def test_a_refused_message_raises_with_code_and_message_and_the_session_lives(tiny_url: str) -> None:
+    async with CompanyOSEnv(base_url=tiny_url) as env:
+        with pytest.raises(ServerRefusal, match="unknown-scenario") as refusal:
+            await env.reset(scenario="none")
+        assert refusal.value.code == "EXECUTION_ERROR"
+        assert (await env.reset(scenario="tiny", seed=1, chaos=0)).done is False
+
+
+async def test_two_sessions_of_one_client_are_two_episodes(tiny_url: str) -> None:
+    async with CompanyOSEnv(base_url=tiny_url) as env:
+        other = await env.new_session()
+        await env.reset(scenario="tiny", seed=3, chaos=1)
+        await other.reset(scenario="tiny", seed=9, chaos=1)
+        await env.call_tool("add", amount=2)
+        assert (await other.call_tool("add", amount=1)).observation.result == {"total": 1}
+
+
+def test_the_sync_client_plays_an_episode(tiny_url: str) -> None:
+    with CompanyOSEnv(base_url=tiny_url).sync() as env:
+        env.reset(scenario="tiny", seed=2, chaos=1)
+        assert [tool.name for tool in env.list_tools()] == ["add", "finish"]
+        assert env.call_tool("add", amount=2).done
+        assert env.state().success
+
+
+async def test_an_unreachable_server_is_a_connection_error() -> None:
+    with pytest.raises(ConnectionError):
+        async with CompanyOSEnv(base_url="http://127.0.0.1:9", connect_timeout_s=1):
+            pass

@@ -1,0 +1,174 @@
+"""The runner: every episode is kept, in order, whoever broke it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from companyos.client import CompanyOSEnv
+from companyos.contract import Outcome
+from companyos.policies import Call, EpisodeOver, TaskView, UnknownPolicy
+from companyos.runner import EpisodePlan, RunFolder, play_all, play_episode, read_records
+from companyos.runner.episode import ResetRefused
+from companyos_shared.streams import digest
+
+
+def a_plan(seed: int = 3, policy: str = "random", scenario: str = "tiny") -> EpisodePlan:
+    return EpisodePlan(scenario=scenario, seed=seed, chaos=1, policy=policy)
+
+
+class Scripted:
+    name = "scripted"
+
+    def __init__(self, *calls: tuple[str, dict[str, Any]], error: Exception | None = None) -> None:
+        self._calls = calls
+        self._error = error
+
+    async def play(self, task: TaskView, call: Call) -> None:
+        for tool, arguments in self._calls:
+            await call(tool, arguments)
+        if self._error is not None:
+            raise self._error
+
+
+ADD_1, ADD_2 = ("add", {"amount": 1}), ("add", {"amount": 2})
+
+
+async def test_an_episode_is_recorded_from_the_state_and_from_what_was_observed(tiny_url: str) -> None:
+    async with CompanyOSEnv(base_url=tiny_url) as env:
+        played = await play_episode(env, a_plan(), Scripted(ADD_1, ("fly", {}), ADD_2))
+    record = played.record
+    assert (record.success, record.outcome, record.steps) == (True, Outcome.SUCCESS, 3)
+    assert record.return_ == pytest.approx(14.8)
+    assert [line.tool for line in played.steps] == ["add", "fly", "add"]
+    assert played.steps[1].error == {"error_type": "tool_not_found", "message": "No tool is called 'fly'."}
+    assert played.steps[2].as_json() == {
+        "step": 3,
+        "tool": "add",
+        "arguments": {"amount": 2},
+        "result": {"total": 3},
+        "error": None,
+        "reward": 15.0,
+        "done": True,
+        "now": "2026-03-02T09:18:00Z",
+    }
+    assert played.trouble is None
+
+
+async def test_the_digest_covers_every_observation_reward_and_done(tiny_url: str) -> None:
+    async with CompanyOSEnv(base_url=tiny_url) as env:
+        played = await play_episode(env, a_plan(), Scripted(ADD_1, ADD_2))
+    first = {
+        "brief": "Add up to the number of T-1.",
+        "company": "Tiny",
+        "acting_as": "E-1",
+        "now": "2026-03-02T09:15:00Z",
+        "steps_left": 20,
+        "metadata": {},
+    }
+    step: dict[str, Any] = {"tool_name": "add", "error": None, "metadata": {}}
+    one = step | {"result": {"total": 1}, "now": "2026-03-02T09:16:00Z", "steps_left": 19}
+    two = step | {"result": {"total": 3}, "now": "2026-03-02T09:17:00Z", "steps_left": 18}
+    assert played.record.digest == digest([[first, None, False], [one, -0.1, False], [two, 15.0, True]])
+
+
+async def test_a_policy_that_returns_early_gives_up(tiny_url: str) -> None:
+    async with CompanyOSEnv(base_url=tiny_url) as env:
+        played = await play_episode(env, a_plan(), Scripted(ADD_1))
+    assert (played.record.outcome, played.record.success) == (Outcome.FAILED, False)
+    assert played.steps[-1].tool == "finish"
+
+
+async def test_a_call_after_the_end_raises_and_takes_no_step(tiny_url: str) -> None:
+    async with CompanyOSEnv(base_url=tiny_url) as env:
+        played = await play_episode(env, a_plan(), Scripted(ADD_1, ADD_2, ADD_1))
+    assert (played.record.steps, played.record.success, played.trouble) == (2, True, None)
+
+
+async def test_what_a_policy_raises_is_told_and_its_episode_counts(tiny_url: str) -> None:
+    async with CompanyOSEnv(base_url=tiny_url) as env:
+        played = await play_episode(env, a_plan(), Scripted(ADD_1, error=KeyError("lost")))
+    assert played.record.outcome is Outcome.FAILED
+    assert played.trouble == "the policy raised KeyError: 'lost'"
+
+
+async def test_what_the_house_breaks_is_an_infra_error(tiny_url: str) -> None:
+    async with CompanyOSEnv(base_url=tiny_url) as env:
+        played = await play_episode(env, a_plan(), Scripted(ADD_1, ("break", {})))
+    assert (played.record.outcome, played.record.steps, played.record.success) == (Outcome.INFRA_ERROR, 1, False)
+    assert played.trouble is not None
+    assert "the house broke" in played.trouble
+    assert played.record.return_ == pytest.approx(-0.1)
+    assert played.episode_id == "tiny-3-1"
+
+
+async def test_an_episode_that_cannot_begin_is_refused(tiny_url: str) -> None:
+    with pytest.raises(ResetRefused, match="unknown-scenario"):
+        await play_all(tiny_url, [a_plan(scenario="none")])
+
+
+async def test_an_unknown_policy_is_refused_before_anything_is_played(tiny_url: str, tmp_path: Path) -> None:
+    with pytest.raises(UnknownPolicy):
+        await play_all(tiny_url, [a_plan(), a_plan(policy="clever")], out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+async def test_a_run_writes_episodes_in_the_order_of_the_seeds_with_trajectory_and_evidence(
+    tiny_url: str, tmp_path: Path
+) -> None:
+    plans = [a_plan(seed) for seed in range(40, 52)]
+    played = await play_all(tiny_url, plans, parallel=4, out=tmp_path / "run")
+    records = read_records(tmp_path / "run")
+    assert [record.seed for record in records] == list(range(40, 52))
+    assert records == [episode.record for episode in played]
+    for episode in played:
+        name = episode.plan.name
+        lines = (tmp_path / "run" / "trajectories" / f"{name}.jsonl").read_text().splitlines()
+        assert [json.loads(line) for line in lines] == [step.as_json() for step in episode.steps]
+        evidence = json.loads((tmp_path / "run" / "evidence" / f"{name}.json").read_text())
+        assert evidence == {"episode": episode.episode_id}
+
+
+async def test_the_same_seeds_give_the_same_digests_however_many_play_at_once(tiny_url: str) -> None:
+    plans = [a_plan(seed) for seed in range(30, 38)]
+    alone = await play_all(tiny_url, plans, parallel=1)
+    together = await play_all(tiny_url, plans, parallel=8)
+    assert [episode.record for episode in alone] == [episode.record for episode in together]
+    assert len({episode.record.digest for episode in alone}) > 1
+
+
+async def test_each_episode_is_told_as_soon_as_it_is_over(tiny_url: str) -> None:
+    told: list[int] = []
+    plans = [a_plan(seed, "noop") for seed in range(5)]
+    await play_all(tiny_url, plans, parallel=2, on_played=lambda episode: told.append(episode.plan.seed))
+    assert sorted(told) == [0, 1, 2, 3, 4]
+
+
+def test_a_run_replaces_the_run_before_it_and_nothing_else(tmp_path: Path) -> None:
+    RunFolder(tmp_path / "run", [a_plan()])
+    (tmp_path / "run" / "trajectories" / "old.jsonl").touch()
+    RunFolder(tmp_path / "run", [a_plan()])
+    assert not (tmp_path / "run" / "trajectories" / "old.jsonl").exists()
+    (tmp_path / "run" / "thesis.tex").touch()
+    with pytest.raises(FileExistsError, match=r"thesis\.tex"):
+        RunFolder(tmp_path / "run", [a_plan()])
+    assert (tmp_path / "run" / "episodes.jsonl").exists()
+
+
+async def test_episode_over_is_what_a_late_call_raises(tiny_url: str) -> None:
+    seen: list[type[Exception]] = []
+
+    class Late(Scripted):
+        async def play(self, task: TaskView, call: Call) -> None:
+            await call("finish", {})
+            try:
+                await call("add", {"amount": 1})
+            except EpisodeOver as over:
+                seen.append(type(over))
+
+    async with CompanyOSEnv(base_url=tiny_url) as env:
+        await play_episode(env, a_plan(), Late())
+    assert seen == [EpisodeOver]

@@ -1,0 +1,72 @@
+"""The figures of a run: Wilson's interval against published values, infrastructure failures in the denominator."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from companyos.contract import EpisodeRecord, Outcome
+from companyos.runner import summarise, wilson_interval
+
+
+def a_record(
+    *, success: bool = False, return_: float = -5.0, steps: int = 10, outcome: Outcome | None = None, policy: str = "p"
+) -> EpisodeRecord:
+    return EpisodeRecord(
+        scenario="tiny",
+        seed=0,
+        chaos=1,
+        policy=policy,
+        success=success,
+        return_=return_,
+        steps=steps,
+        outcome=outcome or (Outcome.SUCCESS if success else Outcome.FAILED),
+        digest="0" * 64,
+    )
+
+
+@pytest.mark.parametrize(
+    ("successes", "trials", "low", "high"),
+    [
+        (81, 263, 0.2553, 0.3662),  # Newcombe 1998, table I
+        (15, 148, 0.0624, 0.1605),
+        (0, 20, 0.0, 0.1611),
+        (1, 29, 0.0061, 0.1718),
+        (29, 29, 0.8830, 1.0),
+    ],
+)
+def test_the_interval_is_that_of_the_literature(successes: int, trials: int, low: float, high: float) -> None:
+    assert wilson_interval(successes, trials) == pytest.approx((low, high), abs=5e-5)
+
+
+@given(st.integers(1, 5000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+def test_the_interval_holds_the_share_and_stays_within_0_and_1(drawn: tuple[int, int]) -> None:
+    successes, trials = drawn
+    low, high = wilson_interval(successes, trials)
+    assert 0 <= low <= successes / trials <= high <= 1
+
+
+@pytest.mark.parametrize(("successes", "trials"), [(0, 0), (3, 2), (-1, 2)])
+def test_what_is_no_share_has_no_interval(successes: int, trials: int) -> None:
+    with pytest.raises(ValueError, match="no share"):
+        wilson_interval(successes, trials)
+
+
+def test_a_summary_counts_means_and_successes() -> None:
+    summary = summarise([a_record(success=True, return_=20.0, steps=30), a_record(return_=-6.0, steps=10)])
+    assert (summary.episodes, summary.successes, summary.success_rate) == (2, 1, 0.5)
+    assert (summary.mean_return, summary.mean_steps) == (7.0, 20.0)
+    assert (summary.success_low, summary.success_high) == wilson_interval(1, 2)
+
+
+def test_an_infra_error_is_listed_and_stays_in_the_denominator() -> None:
+    broken = a_record(outcome=Outcome.INFRA_ERROR, return_=1.0)
+    summary = summarise([a_record(success=True), broken])
+    assert (summary.infra_errors, summary.episodes, summary.success_rate) == (1, 2, 0.5)
+
+
+@pytest.mark.parametrize("policies", [[], ["a", "b"]])
+def test_one_policy_is_summarised_at_a_time(policies: list[str]) -> None:
+    with pytest.raises(ValueError, match="one policy"):
+        summarise([a_record(policy=policy) for policy in policies])
