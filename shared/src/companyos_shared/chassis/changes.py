@@ -105,7 +105,7 @@ def _triggers_of(table: Table) -> list[str]:
         ("DELETE", f"OLD.{key}", old, "NULL"),
     )
     return [
-        f'CREATE TRIGGER "_{event.lower()}_{table.name}" AFTER {event} ON {_name(table)} BEGIN '
+        f'CREATE TRIGGER "_{event.lower()}_{table.name}" AFTER {event} ON {_name(table)} BEGIN '  # noqa: S608
         "INSERT INTO _changes (tbl, key, before, after) "
         f"VALUES ('{table.name}', {row_key}, {before}, {after}); END"
         for event, row_key, before, after in cases

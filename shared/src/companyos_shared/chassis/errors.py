@@ -1,7 +1,7 @@
 """Expected refusals as Problems, and how they become application/problem+json.
 
 Problem                  the caller's to read; each feature keeps its own beside its rule
-|- of the input          InvalidArguments, InvalidCursor, IdempotencyKeyReused, StaleVersion, MalformedBody, BodyTooLarge
+|- of the input          InvalidArguments, InvalidCursor, StaleVersion, IdempotencyKeyReused, BodyTooLarge
 |- of the caller         NotSigned, BadContext
 |- of the episode        UnknownSource, SourceMismatch, InvalidSeed, StaleEpoch, OpReused, StepMovedOn
 |- planned faults        ServiceUnavailable, TooManyRequests, GatewayTimeout, AccessDenied
