@@ -1,0 +1,31 @@
+"""The tool about the calendar."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from companyos_datahub.calendar import operations
+from companyos_datahub.calendar.rules import PeriodNotAllowed
+from companyos_datahub.calendar.schemas import Calendar
+from companyos_datahub.people.rules import PersonNotFound
+from companyos_shared.chassis import CallDep, PageQuery, problems
+
+router = APIRouter(tags=["calendar"])
+
+
+@router.get("/calendar", operation_id="get_calendar", responses=problems(PersonNotFound, PeriodNotAllowed))
+async def get_calendar(
+    page: PageQuery,
+    call: CallDep,
+    person_id: str | None = None,
+    first: Annotated[date | None, Query(alias="from")] = None,
+    last: Annotated[date | None, Query(alias="to")] = None,
+) -> Calendar:
+    """Show absences, holidays and office hours.
+
+    Without a period it is the four weeks from today.
+    """
+    return operations.get_calendar(call, page, person_id=person_id, first=first, last=last)

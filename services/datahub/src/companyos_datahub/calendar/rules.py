@@ -1,0 +1,41 @@
+"""Which days of the calendar may be asked for, and what lies in them."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+
+from companyos_datahub.calendar.model import Days
+from companyos_shared.chassis import Problem
+from companyos_shared.wire.company import Absence, Company, Holiday
+
+DEFAULT_DAYS = 28
+MOST_DAYS = 366
+
+
+class PeriodNotAllowed(Problem):
+    status, code, title = 422, "period-not-allowed", "The period ends before it starts or is too long"
+
+
+def period(first: date | None, last: date | None, *, today: date) -> Days:
+    """Return the days asked for: from today and for four weeks where nothing else is said, else PeriodNotAllowed."""
+    start = first or today
+    end = last or start + timedelta(days=DEFAULT_DAYS - 1)
+    if not timedelta(0) <= end - start < timedelta(days=MOST_DAYS):
+        raise PeriodNotAllowed(f"{start} to {end} is no period of 1 to {MOST_DAYS} days.")
+    return Days(start, end)
+
+
+def absences_in(company: Company, days: Days, person_id: str | None) -> list[Absence]:
+    """Return the absences that touch the days, of everybody or of one person, by first day and id."""
+    found = [
+        absence
+        for absence in company.absences
+        if days.overlaps(absence.first_day, absence.last_day) and person_id in (None, absence.person_id)
+    ]
+    return sorted(found, key=lambda absence: (absence.first_day, absence.id))
+
+
+def holidays_in(company: Company, days: Days) -> list[Holiday]:
+    """Return the holidays among the days, in order."""
+    found = [holiday for holiday in company.holidays if days.overlaps(holiday.day, holiday.day)]
+    return sorted(found, key=lambda holiday: holiday.day)

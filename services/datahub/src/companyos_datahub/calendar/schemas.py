@@ -1,0 +1,61 @@
+"""What callers see of the calendar."""
+
+from __future__ import annotations
+
+from datetime import date, time
+
+from pydantic import ConfigDict, Field
+
+from companyos_shared.chassis import Answer, Page
+
+
+class AbsenceRow(Answer):
+    """A person out of office; why is nobody's business."""
+
+    person_id: str
+    name: str
+    first_day: date
+    last_day: date
+
+
+class HolidayRow(Answer):
+    """A day on which nobody works."""
+
+    day: date
+    name: str
+
+
+class Calendar(Page[AbsenceRow]):
+    """Office hours, holidays and absences in a period; the absences come in pages."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "first_day": "2026-03-02",
+                    "last_day": "2026-03-29",
+                    "office_opens": "09:00:00",
+                    "office_closes": "17:00:00",
+                    "working_weekdays": [0, 1, 2, 3, 4],
+                    "holidays": [],
+                    "items": [
+                        {
+                            "person_id": "E-1002",
+                            "name": "Mara Lindqvist",
+                            "first_day": "2026-02-26",
+                            "last_day": "2026-03-06",
+                        }
+                    ],
+                    "total": 1,
+                    "next_cursor": None,
+                }
+            ]
+        }
+    )
+
+    first_day: date
+    last_day: date
+    office_opens: time = Field(description="UTC.")
+    office_closes: time = Field(description="UTC.")
+    working_weekdays: list[int] = Field(description="0 is Monday.")
+    holidays: list[HolidayRow]

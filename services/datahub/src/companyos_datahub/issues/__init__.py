@@ -1,0 +1,1 @@
+"""Data issues: what somebody found wrong in the data."""

@@ -1,0 +1,56 @@
+"""What callers send and see of data issues."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+from pydantic import ConfigDict, Field
+from pydantic.config import JsonDict
+from pydantic.json_schema import SkipJsonSchema
+
+from companyos_datahub.issues.model import IssueKind, ReasonCode
+from companyos_shared.chassis import Answer, Body
+
+_SENT: JsonDict = {
+    "subject": "MET-1042",
+    "kind": "stale",
+    "reason_code": "data_unavailable",
+    "reason_ref": "SRC-RISK",
+    "description": "The score is eight days old and every refresh fails.",
+}
+
+
+class DataIssueReport(Body):
+    """What is wrong, and with what."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_SENT]})
+
+    subject: str = Field(
+        min_length=1, max_length=64, description="Id of a metric, source, record, vendor, person, policy."
+    )
+    kind: IssueKind
+    description: str = Field(min_length=1, max_length=2000)
+    reason_code: ReasonCode | SkipJsonSchema[None] = None
+    reason_ref: Annotated[str, Field(min_length=1, max_length=64)] | SkipJsonSchema[None] = Field(
+        None, description="Id of the fact behind it."
+    )
+
+
+class DataIssue(Answer):
+    """A reported issue."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{**_SENT, "id": "DI-4", "reported_by": "E-1001", "reported_at": "2026-03-02T09:15:00Z"}]
+        }
+    )
+
+    id: str
+    subject: str
+    kind: IssueKind
+    reason_code: ReasonCode | None
+    reason_ref: str | None
+    description: str
+    reported_by: str
+    reported_at: datetime

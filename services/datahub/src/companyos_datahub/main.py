@@ -1,0 +1,51 @@
+"""DataHub as an app: `uvicorn companyos_datahub.main:app` starts it alone, on its demo seed."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+
+from companyos_datahub import tables
+from companyos_datahub.calendar.routes import router as calendar
+from companyos_datahub.demo import demo_seed
+from companyos_datahub.issues.routes import router as issues
+from companyos_datahub.metrics.operations import apply_reading
+from companyos_datahub.metrics.routes import router as metrics
+from companyos_datahub.people.routes import router as people
+from companyos_datahub.policies.routes import router as policies
+from companyos_datahub.records.operations import apply_record
+from companyos_datahub.records.routes import router as records
+from companyos_datahub.refreshes.operations import FINISH, START, apply_finish, apply_start
+from companyos_datahub.refreshes.routes import router as refreshes
+from companyos_datahub.seed import Seed, plant
+from companyos_datahub.sources.operations import apply_pipeline_state
+from companyos_datahub.sources.routes import router as sources
+from companyos_datahub.vendors.routes import router as vendors
+from companyos_shared.chassis import Service, create_app
+
+DESCRIPTION = """\
+Metrics and where they come from, records, vendors, people, the calendar and policies of a simulated company.
+
+Times are simulated and in UTC. Reading never changes anything; a refresh is a job that takes time. Every refusal is an
+`application/problem+json` with a stable `code`.
+"""
+
+SERVICE = Service(
+    name="datahub",
+    title="DataHub",
+    description=DESCRIPTION,
+    version=version("companyos-datahub"),
+    metadata=tables.metadata,
+    seed=Seed,
+    plant=plant,
+    demo_seed=demo_seed,
+    routers=[metrics, refreshes, sources, records, vendors, people, calendar, policies, issues],
+    happenings={
+        START: apply_start,
+        FINISH: apply_finish,
+        "reading": apply_reading,
+        "pipeline": apply_pipeline_state,
+        "record": apply_record,
+    },
+)
+
+app = create_app(SERVICE)

@@ -1,0 +1,1 @@
+"""Metrics: values with a unit, an age and a source."""

@@ -1,0 +1,85 @@
+"""Looking at metrics, and replacing their values when newer ones arrive."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Row, insert, select, update
+
+from companyos_datahub.metrics.model import Metric
+from companyos_datahub.metrics.rules import MetricNotFound, is_stale
+from companyos_datahub.metrics.schemas import EarlierValue, MetricRow, Reading, Readings
+from companyos_datahub.tables import metric_values, metrics, sources
+from companyos_shared.chassis import Call, Page, PageParams, paginate
+
+
+def list_metrics(
+    call: Call, page: PageParams, *, key: str | None, subject: str | None, source_id: str | None
+) -> Page[MetricRow]:
+    """Return the metrics that match every given filter, by id."""
+    statement = select(metrics)
+    for column, wanted in ((metrics.c.key, key), (metrics.c.subject, subject), (metrics.c.source_id, source_id)):
+        if wanted is not None:
+            statement = statement.where(column == wanted)
+    return paginate(call, statement, page, order_by=[metrics.c.id], build=MetricRow.model_validate)
+
+
+def query_metric(call: Call, *, key: str, subject: str, source_id: str | None) -> Readings:
+    """Return what each source says about the key of the subject, by source."""
+    statement = (
+        select(metrics, sources.c.freshness_sla_minutes)
+        .join(sources, sources.c.id == metrics.c.source_id)
+        .where(metrics.c.subject == subject, metrics.c.key == key)
+        .order_by(metrics.c.source_id)
+    )
+    if source_id is not None:
+        statement = statement.where(metrics.c.source_id == source_id)
+    readings = [_reading(row, call.now) for row in call.db.execute(statement)]
+    if not readings:
+        raise MetricNotFound(f"No source measures {key} of {subject}.")
+    return Readings(key=key, subject=subject, readings=readings)
+
+
+def get_metric_history(call: Call, metric_id: str, page: PageParams) -> Page[EarlierValue]:
+    """Return the values that a metric had before its present one, the newest first."""
+    load_metric(call, metric_id)
+    return paginate(
+        call,
+        select(metric_values).where(metric_values.c.metric_id == metric_id),
+        page,
+        order_by=[metric_values.c.as_of, metric_values.c.id],
+        build=EarlierValue.model_validate,
+        descending=True,
+    )
+
+
+def load_metric(call: Call, metric_id: str) -> Metric:
+    """Return a metric, or raise MetricNotFound."""
+    row = call.db.execute(select(metrics).where(metrics.c.id == metric_id)).one_or_none()
+    if row is None:
+        raise MetricNotFound(f"No metric has the id {metric_id}.")
+    return Metric.from_row(row)
+
+
+def replace_value(call: Call, metric: Metric, value: float, *, as_of: datetime) -> None:
+    """Give a metric a newer value; the present one goes to its history."""
+    earlier = {"metric_id": metric.id, "value": metric.value, "as_of": metric.as_of}
+    call.db.execute(insert(metric_values).values(id=f"MV-{call.next_number('metric_values')}", **earlier))
+    call.db.execute(update(metrics).where(metrics.c.id == metric.id).values(value=value, as_of=as_of))
+
+
+def apply_reading(call: Call, payload: dict[str, Any]) -> None:
+    """Let a source deliver a value on its own: {metric_id, value}."""
+    replace_value(call, load_metric(call, payload["metric_id"]), float(payload["value"]), as_of=call.now)
+
+
+def _reading(row: Row[Any], now: datetime) -> Reading:
+    return Reading(
+        metric_id=row.id,
+        value=row.value,
+        unit=row.unit,
+        as_of=row.as_of,
+        source_id=row.source_id,
+        is_stale=is_stale(row.as_of, row.freshness_sla_minutes, now),
+    )

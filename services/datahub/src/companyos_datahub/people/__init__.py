@@ -1,0 +1,1 @@
+"""People: the directory and who holds which role."""

@@ -1,0 +1,75 @@
+"""Looking people up in the company's directory."""
+
+from __future__ import annotations
+
+from companyos_datahub.fulltext import words_of
+from companyos_datahub.people.model import Holding
+from companyos_datahub.people.rules import PersonNotFound, found_people, holding
+from companyos_datahub.people.schemas import Approver, Holder, PersonDetail, PersonRef, PersonRow, RoleHeldAnswer
+from companyos_shared.chassis import Call, Page, PageParams, paginate_sequence
+from companyos_shared.wire.company import Person, Role
+
+
+def search_people(
+    call: Call, page: PageParams, *, query: str | None, role: Role | None, team_id: str | None
+) -> Page[PersonRow]:
+    """Return the people who match, past employees included."""
+    day = call.now.date()
+    found = found_people(call.company, words_of(query or ""), role=role, team_id=team_id, day=day)
+    rows = paginate_sequence(found, page)
+    return Page(
+        items=[_row(call, person) for person in rows.items],
+        total=rows.total,
+        next_cursor=rows.next_cursor,
+    )
+
+
+def get_person(call: Call, person_id: str) -> PersonDetail:
+    """Return a person, past employees included."""
+    person = load_person(call, person_id)
+    team = call.company.team(person.team_id)
+    return PersonDetail(
+        **_row(call, person).model_dump(),
+        email=person.email,
+        team_name=None if team is None else team.name,
+        manager_id=person.manager_id,
+        employed_from=person.employed_from,
+        employed_to=person.employed_to,
+        out_of_office=call.company.is_out_of_office(person_id, call.now.date()),
+        roles=[RoleHeldAnswer.model_validate(held) for held in person.roles],
+    )
+
+
+def get_approver(call: Call, role: Role) -> Approver:
+    """Return who holds a role today."""
+    day = call.now.date()
+    people = call.company.holders(role, day)
+    return Approver(role=role, holders=[_holder(holding(call.company, person, role, day=day)) for person in people])
+
+
+def load_person(call: Call, person_id: str) -> Person:
+    """Return a person of the company, or raise PersonNotFound."""
+    person = call.company.person(person_id)
+    if person is None:
+        raise PersonNotFound(f"Nobody has the id {person_id}.")
+    return person
+
+
+def _row(call: Call, person: Person) -> PersonRow:
+    return PersonRow(
+        id=person.id,
+        name=person.name,
+        title=person.title,
+        team_id=person.team_id,
+        is_employed=person.is_employed(call.now.date()),
+    )
+
+
+def _holder(held: Holding) -> Holder:
+    return Holder(
+        person=PersonRef.model_validate(held.person),
+        out_of_office=held.out_of_office,
+        back_on=held.back_on,
+        deputy=None if held.deputy is None else PersonRef.model_validate(held.deputy),
+        deputy_out_of_office=held.deputy_out_of_office,
+    )

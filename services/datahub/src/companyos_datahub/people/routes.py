@@ -1,0 +1,42 @@
+"""The tools about people."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from companyos_datahub.people import operations
+from companyos_datahub.people.rules import PersonNotFound
+from companyos_datahub.people.schemas import Approver, PersonDetail, PersonRow
+from companyos_shared.chassis import CallDep, Page, PageQuery, problems
+from companyos_shared.wire.company import Role
+
+router = APIRouter(tags=["people"])
+
+
+@router.get("/people", operation_id="search_people")
+async def search_people(
+    page: PageQuery,
+    call: CallDep,
+    query: Annotated[str | None, Query(max_length=200)] = None,
+    role: Role | None = None,
+    team_id: str | None = None,
+) -> Page[PersonRow]:
+    """Find people by words, role held today or team.
+
+    People who have left the company are found too.
+    """
+    return operations.search_people(call, page, query=query, role=role, team_id=team_id)
+
+
+@router.get("/people/{person_id}", operation_id="get_person", responses=problems(PersonNotFound))
+async def get_person(person_id: str, call: CallDep) -> PersonDetail:
+    """Show a person: team, manager, employment, roles."""
+    return operations.get_person(call, person_id)
+
+
+@router.get("/approvers/{role}", operation_id="get_approver")
+async def get_approver(role: Role, call: CallDep) -> Approver:
+    """Show who holds a role today, their absence and deputy."""
+    return operations.get_approver(call, role)

@@ -1,0 +1,104 @@
+"""What callers see of people."""
+
+from __future__ import annotations
+
+from datetime import date
+
+from pydantic import ConfigDict, Field
+from pydantic.config import JsonDict
+
+from companyos_shared.chassis import Answer
+from companyos_shared.wire.company import Role
+
+_ROW: JsonDict = {"id": "E-1002", "name": "Mara Lindqvist", "title": "CFO", "team_id": "T-FIN", "is_employed": True}
+
+
+class PersonRef(Answer):
+    """A person, named."""
+
+    id: str
+    name: str
+
+
+class PersonRow(PersonRef):
+    """A person in a list."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_ROW]})
+
+    title: str
+    team_id: str
+    is_employed: bool = Field(description="Works for the company today.")
+
+
+class RoleHeldAnswer(Answer):
+    """A role held from a day to a day, both included."""
+
+    role: Role
+    first_day: date
+    last_day: date | None
+    deputy_id: str | None
+
+
+class PersonDetail(PersonRow):
+    """A person as the directory knows them."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    **_ROW,
+                    "email": "mara.lindqvist@example.com",
+                    "team_name": "Finance",
+                    "manager_id": "E-1001",
+                    "employed_from": "2019-04-01",
+                    "employed_to": None,
+                    "out_of_office": False,
+                    "roles": [{"role": "cfo", "first_day": "2021-01-01", "last_day": None, "deputy_id": "E-1003"}],
+                }
+            ]
+        }
+    )
+
+    email: str
+    team_name: str | None
+    manager_id: str | None
+    employed_from: date
+    employed_to: date | None = Field(description="The last day of employment.")
+    out_of_office: bool = Field(description="Absent today.")
+    roles: list[RoleHeldAnswer]
+
+
+class Holder(Answer):
+    """Who holds a role today."""
+
+    person: PersonRef
+    out_of_office: bool = Field(description="Absent today.")
+    back_on: date | None = Field(description="First working day after the absence.")
+    deputy: PersonRef | None
+    deputy_out_of_office: bool | None
+
+
+class Approver(Answer):
+    """The holders of a role today."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "role": "cfo",
+                    "holders": [
+                        {
+                            "person": {"id": "E-1002", "name": "Mara Lindqvist"},
+                            "out_of_office": True,
+                            "back_on": "2026-03-09",
+                            "deputy": {"id": "E-1003", "name": "Tom Okafor"},
+                            "deputy_out_of_office": False,
+                        }
+                    ],
+                }
+            ]
+        }
+    )
+
+    role: Role
+    holders: list[Holder]

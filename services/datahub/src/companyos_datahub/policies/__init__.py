@@ -1,0 +1,1 @@
+"""Policies: versioned documents, superseded ones included."""

@@ -1,0 +1,42 @@
+"""Finding policies and looking at their versions."""
+
+from __future__ import annotations
+
+from sqlalchemy import literal, select
+
+from companyos_datahub.fulltext import relevance, words_of
+from companyos_datahub.policies.model import PolicyVersion
+from companyos_datahub.policies.rules import PolicyNotFound, version_in_force
+from companyos_datahub.policies.schemas import PolicyDetail, PolicyRow
+from companyos_datahub.tables import policies
+from companyos_shared.chassis import Call, Page, PageParams, paginate
+
+
+def search_policies(call: Call, page: PageParams, *, query: str | None, topic: str | None) -> Page[PolicyRow]:
+    """Return versions of policies, superseded ones included: the best match of the words first, then by id."""
+    words = words_of(query or "")
+    text = policies.c.policy_id + literal(" ") + policies.c.topic + " " + policies.c.body
+    score = relevance(words, policies.c.title, text)
+    scored = select(policies, (0 - score).label("rank"))
+    if words:
+        scored = scored.where(score > 0)
+    if topic is not None:
+        scored = scored.where(policies.c.topic == topic)
+    found = scored.subquery()
+    return paginate(call, select(found), page, order_by=[found.c.rank, found.c.id], build=PolicyRow.model_validate)
+
+
+def get_policy(call: Call, policy_id: str, *, version: int | None) -> PolicyDetail:
+    """Return a version of a policy, by default the one in force today."""
+    number = _number_in_force(call, policy_id) if version is None else version
+    wanted = select(policies).where(policies.c.policy_id == policy_id, policies.c.version == number)
+    row = call.db.execute(wanted).one_or_none()
+    if row is None:
+        raise PolicyNotFound(f"Policy {policy_id} has no version {number}.")
+    return PolicyDetail.model_validate(row)
+
+
+def _number_in_force(call: Call, policy_id: str) -> int:
+    statement = select(policies).where(policies.c.policy_id == policy_id).order_by(policies.c.version)
+    versions = [PolicyVersion.from_row(row) for row in call.db.execute(statement)]
+    return version_in_force(policy_id, versions, call.now.date()).version

@@ -1,0 +1,33 @@
+"""The tools about policies."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from companyos_datahub.policies import operations
+from companyos_datahub.policies.rules import PolicyNotFound, PolicyNotInForce
+from companyos_datahub.policies.schemas import PolicyDetail, PolicyRow
+from companyos_shared.chassis import CallDep, Page, PageQuery, problems
+
+router = APIRouter(tags=["policies"])
+
+
+@router.get("/policies", operation_id="search_policies")
+async def search_policies(
+    page: PageQuery,
+    call: CallDep,
+    query: Annotated[str | None, Query(max_length=200)] = None,
+    topic: str | None = None,
+) -> Page[PolicyRow]:
+    """Find policy versions, superseded ones included."""
+    return operations.search_policies(call, page, query=query, topic=topic)
+
+
+@router.get("/policies/{policy_id}", operation_id="get_policy", responses=problems(PolicyNotFound, PolicyNotInForce))
+async def get_policy(
+    policy_id: str, call: CallDep, version: Annotated[int | None, Query(ge=1, le=9999)] = None
+) -> PolicyDetail:
+    """Show a policy: text and figures; default: version in force."""
+    return operations.get_policy(call, policy_id, version=version)

@@ -1,0 +1,51 @@
+"""What callers see of policies."""
+
+from __future__ import annotations
+
+from datetime import date
+
+from pydantic import ConfigDict, Field, JsonValue
+from pydantic.config import JsonDict
+
+from companyos_shared.chassis import Answer
+
+_ROW: JsonDict = {
+    "policy_id": "POL-007",
+    "version": 3,
+    "title": "Vendor onboarding",
+    "topic": "procurement",
+    "effective_from": "2026-01-01",
+    "effective_to": None,
+}
+
+
+class PolicyRow(Answer):
+    """A version of a policy in a list."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_ROW]})
+
+    policy_id: str
+    version: int
+    title: str
+    topic: str
+    effective_from: date
+    effective_to: date | None = Field(description="The last day on which the version holds.")
+
+
+class PolicyDetail(PolicyRow):
+    """A version of a policy with its words and its figures."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    **_ROW,
+                    "body": "A vendor is approved by the CFO when its compliance score is at least 70 points.",
+                    "parameters": {"min_compliance_score": 70, "max_evidence_age_minutes": 1440},
+                }
+            ]
+        }
+    )
+
+    body: str
+    parameters: dict[str, JsonValue] = Field(description="The figures of the policy, by name.")

@@ -1,0 +1,1 @@
+"""Records: contracts, licences, expenses and the other papers of the business."""

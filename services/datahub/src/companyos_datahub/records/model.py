@@ -1,0 +1,125 @@
+"""Records: their kinds, the states and typed fields of each kind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from enum import StrEnum
+from typing import Any
+
+from pydantic import JsonValue
+from sqlalchemy import Row
+
+
+class RecordKind(StrEnum):
+    """What a record is."""
+
+    CONTRACT = "contract"
+    LICENCE = "licence"
+    EXPENSE = "expense"
+    PURCHASE_ORDER = "purchase_order"
+    GOODS_RECEIPT = "goods_receipt"
+    INVOICE = "invoice"
+    BUDGET_LINE = "budget_line"
+    ACCESS_GRANT = "access_grant"
+    DOCUMENT = "document"
+
+
+class FieldType(StrEnum):
+    """What the value of a field is; a date is text like `2026-03-02`."""
+
+    TEXT = "text"
+    INTEGER = "integer"
+    NUMBER = "number"
+    BOOLEAN = "boolean"
+    DATE = "date"
+
+
+STATES: Mapping[RecordKind, tuple[str, ...]] = {
+    RecordKind.CONTRACT: ("draft", "in_review", "active", "renewed", "expired", "terminated"),
+    RecordKind.LICENCE: ("active", "expiring", "renewed", "expired", "cancelled"),
+    RecordKind.EXPENSE: ("draft", "submitted", "approved", "rejected", "on_hold", "paid"),
+    RecordKind.PURCHASE_ORDER: ("draft", "open", "received", "on_hold", "closed", "cancelled"),
+    RecordKind.GOODS_RECEIPT: ("recorded", "accepted", "rejected"),
+    RecordKind.INVOICE: ("received", "approved", "on_hold", "rejected", "paid"),
+    RecordKind.BUDGET_LINE: ("draft", "active", "frozen", "closed"),
+    RecordKind.ACCESS_GRANT: ("requested", "active", "expired", "revoked"),
+    RecordKind.DOCUMENT: ("draft", "in_review", "published", "archived"),
+}
+
+_TEXT, _INTEGER, _NUMBER = FieldType.TEXT, FieldType.INTEGER, FieldType.NUMBER
+_BOOLEAN, _DATE = FieldType.BOOLEAN, FieldType.DATE
+
+FIELDS: Mapping[RecordKind, Mapping[str, FieldType]] = {
+    RecordKind.CONTRACT: {"contract_type": _TEXT, "notice_days": _INTEGER, "auto_renews": _BOOLEAN, "signed_on": _DATE},
+    RecordKind.LICENCE: {"product": _TEXT, "seats": _INTEGER, "term_months": _INTEGER, "auto_renews": _BOOLEAN},
+    RecordKind.EXPENSE: {
+        "category": _TEXT,
+        "purpose": _TEXT,
+        "cost_center": _TEXT,
+        "incurred_on": _DATE,
+        "receipt_total_cents": _INTEGER,
+        "receipt_attached": _BOOLEAN,
+        "attendees": _INTEGER,
+    },
+    RecordKind.PURCHASE_ORDER: {
+        "item": _TEXT,
+        "quantity": _NUMBER,
+        "unit_price_cents": _INTEGER,
+        "cost_center": _TEXT,
+        "requester_id": _TEXT,
+    },
+    RecordKind.GOODS_RECEIPT: {"purchase_order_id": _TEXT, "quantity": _NUMBER, "received_on": _DATE},
+    RecordKind.INVOICE: {
+        "invoice_number": _TEXT,
+        "purchase_order_id": _TEXT,
+        "quantity": _NUMBER,
+        "unit_price_cents": _INTEGER,
+        "due_on": _DATE,
+        "hold_reason": _TEXT,
+    },
+    RecordKind.BUDGET_LINE: {
+        "cost_center": _TEXT,
+        "fiscal_year": _INTEGER,
+        "committed_cents": _INTEGER,
+        "spent_cents": _INTEGER,
+    },
+    RecordKind.ACCESS_GRANT: {"person_id": _TEXT, "system": _TEXT, "access_level": _TEXT, "approval_ref": _TEXT},
+    RecordKind.DOCUMENT: {
+        "document_type": _TEXT,
+        "revision": _INTEGER,
+        "policy_ref": _TEXT,
+        "published_on": _DATE,
+        "approval_ref": _TEXT,
+    },
+}
+"""The fields that a kind knows; a record may carry further ones of its own."""
+
+Fields = Mapping[str, JsonValue]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """The parts of a record that the rules look at."""
+
+    id: str
+    kind: RecordKind
+    state: str
+    starts_on: date | None
+    ends_on: date | None
+    fields: Fields
+    version: int
+
+    @classmethod
+    def from_row(cls, row: Row[Any]) -> Record:
+        """Read a row of the table `records`."""
+        return cls(
+            id=row.id,
+            kind=RecordKind(row.kind),
+            state=row.state,
+            starts_on=row.starts_on,
+            ends_on=row.ends_on,
+            fields=row.fields,
+            version=row.version,
+        )

@@ -1,0 +1,99 @@
+"""Finding records and vendors, looking at records and changing them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Row, Select, Text, cast, func, literal, null, select, union_all, update
+
+from companyos_datahub.fulltext import relevance, words_of
+from companyos_datahub.records.model import Record
+from companyos_datahub.records.rules import (
+    RecordNotFound,
+    check_changes,
+    check_fields,
+    check_owner,
+    check_period,
+    check_state,
+)
+from companyos_datahub.records.schemas import VENDOR, Found, RecordDetail, RecordFilter, RecordUpdate
+from companyos_datahub.tables import records, vendors
+from companyos_shared.chassis import Call, Page, PageParams, check_version, paginate
+
+
+def search_records(call: Call, page: PageParams, wanted: RecordFilter) -> Page[Found]:
+    """Return records and vendors: the best match of the words first, then by id."""
+    rows = union_all(_records(), _vendors()).subquery()
+    words = words_of(wanted.query or "")
+    score = relevance(words, rows.c.title, rows.c.text)
+    scored = select(rows, (0 - score).label("rank"))
+    if words:
+        scored = scored.where(score > 0)
+    for name, value in wanted.columns().items():
+        scored = scored.where(rows.c[name] == value)
+    found = scored.subquery()
+    return paginate(call, select(found), page, order_by=[found.c.rank, found.c.id], build=Found.model_validate)
+
+
+def get_record(call: Call, record_id: str) -> RecordDetail:
+    """Return a record."""
+    return RecordDetail.model_validate(_load(call, record_id))
+
+
+def update_record(call: Call, record_id: str, body: RecordUpdate, *, if_match: int | None) -> RecordDetail:
+    """Change a record; fields that the update does not name stay."""
+    record = Record.from_row(_load(call, record_id))
+    check_version(if_match, record.version)
+    changes = body.model_dump(exclude_none=True)
+    check_changes(changes)
+    check_state(record.kind, changes.get("state", record.state))
+    check_owner(changes.get("owner_id"), is_active=call.company.is_active(changes.get("owner_id", ""), call.now.date()))
+    check_period(changes.get("starts_on", record.starts_on), changes.get("ends_on", record.ends_on))
+    check_fields(record, changes.get("fields", {}))
+    _change(call, record, changes)
+    return get_record(call, record_id)
+
+
+def apply_record(call: Call, payload: dict[str, Any]) -> None:
+    """Let a colleague change a record: {record_id, and what a RecordUpdate holds}."""
+    body = RecordUpdate.model_validate({name: value for name, value in payload.items() if name != "record_id"})
+    record = Record.from_row(_load(call, payload["record_id"]))
+    _change(call, record, body.model_dump(exclude_none=True))
+
+
+def _load(call: Call, record_id: str) -> Row[Any]:
+    row = call.db.execute(select(records).where(records.c.id == record_id)).one_or_none()
+    if row is None:
+        raise RecordNotFound(f"No record has the id {record_id}.")
+    return row
+
+
+def _change(call: Call, record: Record, changes: dict[str, Any]) -> None:
+    values = changes | {
+        "fields": {**record.fields, **changes.get("fields", {})},
+        "version": record.version + 1,
+        "updated_at": call.now,
+    }
+    call.db.execute(update(records).where(records.c.id == record.id).values(**values))
+
+
+def _records() -> Select[Any]:
+    text = records.c.id + literal(" ") + func.coalesce(records.c.vendor_id, "") + " " + cast(records.c.fields, Text)
+    columns = [records.c[name] for name in ("id", "kind", "title", "state", "owner_id", "vendor_id")]
+    return select(*columns, text.label("text"))
+
+
+def _vendors() -> Select[Any]:
+    parts = [vendors.c[name] for name in ("id", "legal_name", "tax_id", "country", "category", "contact_name")]
+    text = parts[0] + literal("")
+    for part in parts[1:]:
+        text = text + " " + part
+    return select(
+        vendors.c.id,
+        literal(VENDOR).label("kind"),
+        vendors.c.name.label("title"),
+        vendors.c.status.label("state"),
+        null().label("owner_id"),
+        vendors.c.id.label("vendor_id"),
+        text.label("text"),
+    )

@@ -1,0 +1,65 @@
+"""The tools about records; the search finds vendors too."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from companyos_datahub.records import operations
+from companyos_datahub.records.rules import (
+    EndsBeforeStart,
+    NothingToUpdate,
+    RecordNotFound,
+    UnknownField,
+    UnknownOwner,
+    UnknownState,
+    WrongFieldType,
+)
+from companyos_datahub.records.schemas import Found, FoundKind, RecordDetail, RecordFilter, RecordUpdate
+from companyos_shared.chassis import CallDep, IfMatch, Page, PageQuery, StaleVersion, problems
+
+router = APIRouter(tags=["records"])
+
+
+@router.get("/records", operation_id="search_records")
+async def search_records(
+    page: PageQuery,
+    call: CallDep,
+    query: Annotated[str | None, Query(max_length=200)] = None,
+    kind: FoundKind | None = None,
+    state: str | None = None,
+    vendor_id: str | None = None,
+    owner_id: str | None = None,
+) -> Page[Found]:
+    """Find records and vendors by words and filters.
+
+    At least one word has to be found; rows where more of them are, or where they are in the title, come first.
+    """
+    wanted = RecordFilter(query=query, kind=kind, state=state, vendor_id=vendor_id, owner_id=owner_id)
+    return operations.search_records(call, page, wanted)
+
+
+@router.get("/records/{record_id}", operation_id="get_record", responses=problems(RecordNotFound))
+async def get_record(record_id: str, call: CallDep) -> RecordDetail:
+    """Show a record with its fields and version."""
+    return operations.get_record(call, record_id)
+
+
+@router.patch(
+    "/records/{record_id}",
+    operation_id="update_record",
+    responses=problems(
+        RecordNotFound,
+        StaleVersion,
+        UnknownState,
+        UnknownField,
+        WrongFieldType,
+        EndsBeforeStart,
+        UnknownOwner,
+        NothingToUpdate,
+    ),
+)
+async def update_record(record_id: str, body: RecordUpdate, call: CallDep, if_match: IfMatch = None) -> RecordDetail:
+    """Change a record; what is not given stays."""
+    return operations.update_record(call, record_id, body, if_match=if_match)

@@ -1,0 +1,112 @@
+"""What callers see of records and send about them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Annotated, Literal
+
+from pydantic import ConfigDict, Field, JsonValue, WithJsonSchema
+from pydantic.config import JsonDict
+from pydantic.json_schema import SkipJsonSchema
+
+from companyos_datahub.records.model import RecordKind
+from companyos_shared.chassis import Answer, Body
+
+VENDOR = "vendor"
+FoundKind = Annotated[
+    RecordKind | Literal["vendor"], WithJsonSchema({"type": "string", "enum": [*map(str, RecordKind), VENDOR]})
+]
+"""What a search may find: any kind of record, and vendors."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordFilter:
+    """What to find: every given part must match, of the words at least one."""
+
+    query: str | None = None
+    kind: FoundKind | None = None
+    state: str | None = None
+    vendor_id: str | None = None
+    owner_id: str | None = None
+
+    def columns(self) -> dict[str, str]:
+        """Return the given parts that are columns."""
+        asked = {"kind": self.kind, "state": self.state, "vendor_id": self.vendor_id, "owner_id": self.owner_id}
+        return {name: str(value) for name, value in asked.items() if value is not None}
+
+
+_FOUND: JsonDict = {
+    "id": "PO-3311",
+    "kind": "purchase_order",
+    "title": "40 laptops",
+    "state": "open",
+    "owner_id": "E-1004",
+    "vendor_id": "VEN-207",
+}
+
+
+class Found(Answer):
+    """A record or vendor in a list."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_FOUND]})
+
+    id: str
+    kind: FoundKind
+    title: str
+    state: str = Field(description="The status, for a vendor.")
+    owner_id: str | None
+    vendor_id: str | None
+
+
+class RecordDetail(Answer):
+    """A record as a whole."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    **_FOUND,
+                    "amount_cents": 5_200_000,
+                    "currency": "EUR",
+                    "starts_on": "2026-02-10",
+                    "ends_on": None,
+                    "fields": {"item": "laptop", "quantity": 40, "unit_price_cents": 130_000},
+                    "version": 1,
+                    "created_at": "2026-02-10T08:00:00Z",
+                    "updated_at": "2026-02-10T08:00:00Z",
+                }
+            ]
+        }
+    )
+
+    id: str
+    kind: RecordKind
+    title: str
+    state: str
+    owner_id: str | None
+    vendor_id: str | None
+    amount_cents: int | None
+    currency: str | None
+    starts_on: date | None
+    ends_on: date | None
+    fields: dict[str, JsonValue] = Field(description="The fields of the kind.")
+    version: int
+    created_at: datetime
+    updated_at: datetime
+
+
+class RecordUpdate(Body):
+    """What to change; what is absent or null stays as it is."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"state": "renewed", "ends_on": "2027-03-31", "fields": {"seats": 120}}]}
+    )
+
+    title: Annotated[str, Field(min_length=1, max_length=200)] | SkipJsonSchema[None] = None
+    state: Annotated[str, Field(max_length=32)] | SkipJsonSchema[None] = None
+    owner_id: Annotated[str, Field(max_length=64)] | SkipJsonSchema[None] = None
+    amount_cents: int | SkipJsonSchema[None] = None
+    starts_on: date | SkipJsonSchema[None] = None
+    ends_on: date | SkipJsonSchema[None] = None
+    fields: dict[str, JsonValue] | SkipJsonSchema[None] = Field(None, description="Fields to set; others stay.")

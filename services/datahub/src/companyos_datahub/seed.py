@@ -1,0 +1,130 @@
+"""The document from which an episode of DataHub starts, what must hold in it, and how it is planted."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Self
+
+from pydantic import model_validator
+from sqlalchemy import insert
+
+from companyos_datahub import seed_rows as rows
+from companyos_datahub import tables
+from companyos_datahub.records.rules import check_period, check_present_fields, check_state
+from companyos_datahub.refreshes.model import OPEN_STATUSES, RefreshJob
+from companyos_datahub.refreshes.operations import schedule_job
+from companyos_shared.chassis import Call, Problem, SeedDocument
+
+HAPPENING_TARGETS = {"reading": "metric_id", "pipeline": "source_id", "record": "record_id"}
+"""What a planned happening names, by its kind."""
+
+NUMBERED = ("refresh_jobs", "metric_values", "bank_changes", "data_issues")
+"""The tables whose new rows get the next number."""
+
+_LAST_NUMBER = re.compile(r"(\d+)$")
+
+
+class Seed(SeedDocument):
+    """Everything DataHub knows when an episode starts."""
+
+    sources: list[rows.SourceSeed] = []
+    metrics: list[rows.MetricSeed] = []
+    metric_values: list[rows.MetricValueSeed] = []
+    refresh_plans: list[rows.RefreshPlanSeed] = []
+    refresh_jobs: list[rows.RefreshJobSeed] = []
+    vendors: list[rows.VendorSeed] = []
+    bank_changes: list[rows.BankChangeSeed] = []
+    certificates: list[rows.CertificateSeed] = []
+    records: list[rows.RecordSeed] = []
+    policies: list[rows.PolicySeed] = []
+    data_issues: list[rows.DataIssueSeed] = []
+    happenings: list[rows.HappeningSeed] = []
+
+    @model_validator(mode="after")
+    def _hold_together(self) -> Self:
+        faults = [*_doubles(self), *_dangling(self), *_misfits(self)]
+        if faults:
+            raise ValueError("; ".join(faults))
+        return self
+
+
+def plant(call: Call, seed: Seed) -> None:
+    """Write every row of the seed, and schedule what its jobs and happenings bring."""
+    for table in tables.metadata.sorted_tables:
+        planted = [row.model_dump() for row in getattr(seed, table.name)]
+        if planted:
+            call.db.execute(insert(table), planted)
+    for name in NUMBERED:
+        call.start_numbering(name, _last_number(row.id for row in getattr(seed, name)))
+    for job in seed.refresh_jobs:
+        if job.status in OPEN_STATUSES:
+            schedule_job(call, RefreshJob(**job.model_dump()))
+    for happening in seed.happenings:
+        call.schedule(happening.due_at, happening.kind, happening.data)
+
+
+def _last_number(ids: Iterable[str]) -> int:
+    found = (_LAST_NUMBER.search(row_id) for row_id in ids)
+    return max((int(match.group()) for match in found if match), default=0)
+
+
+def _doubles(seed: Seed) -> Iterator[str]:
+    keys: dict[str, list[object]] = {name: [row.id for row in getattr(seed, name)] for name in tables.metadata.tables}
+    keys["metrics by key, subject and source"] = [(row.key, row.subject, row.source_id) for row in seed.metrics]
+    keys["refresh_plans by metric and n"] = [(row.metric_id, row.n) for row in seed.refresh_plans]
+    keys["refresh_jobs by metric and n"] = [(row.metric_id, row.n) for row in seed.refresh_jobs]
+    keys["policies by id and version"] = [(row.policy_id, row.version) for row in seed.policies]
+    keys["open refresh_jobs by metric"] = [row.metric_id for row in seed.refresh_jobs if row.status in OPEN_STATUSES]
+    for place, values in keys.items():
+        yield from (f"{place}: {value} is there {count} times" for value, count in Counter(values).items() if count > 1)
+
+
+def _dangling(seed: Seed) -> Iterator[str]:
+    people = {person.id for person in seed.company.people}
+    sources, vendors = {row.id for row in seed.sources}, {row.id for row in seed.vendors}
+    metrics = {row.id for row in seed.metrics}
+    places: list[tuple[str, Iterable[tuple[str, str | None]], set[str]]] = [
+        ("sources.owner_id", ((row.id, row.owner_id) for row in seed.sources), people),
+        ("metrics.source_id", ((row.id, row.source_id) for row in seed.metrics), sources),
+        ("metric_values.metric_id", ((row.id, row.metric_id) for row in seed.metric_values), metrics),
+        ("refresh_plans.metric_id", ((row.id, row.metric_id) for row in seed.refresh_plans), metrics),
+        ("refresh_jobs.metric_id", ((row.id, row.metric_id) for row in seed.refresh_jobs), metrics),
+        ("refresh_jobs.requested_by", ((row.id, row.requested_by) for row in seed.refresh_jobs), people),
+        ("bank_changes.vendor_id", ((row.id, row.vendor_id) for row in seed.bank_changes), vendors),
+        ("certificates.vendor_id", ((row.id, row.vendor_id) for row in seed.certificates), vendors),
+        ("records.owner_id", ((row.id, row.owner_id) for row in seed.records), people),
+        ("records.vendor_id", ((row.id, row.vendor_id) for row in seed.records), vendors),
+        ("absences.person_id", ((row.id, row.person_id) for row in seed.company.absences), people),
+        ("happenings.data", _targets(seed, "reading"), metrics),
+        ("happenings.data", _targets(seed, "pipeline"), sources),
+        ("happenings.data", _targets(seed, "record"), {row.id for row in seed.records}),
+        ("data_issues.reported_by", ((row.id, row.reported_by) for row in seed.data_issues), people),
+    ]
+    for place, references, known in places:
+        for row_id, reference in references:
+            if reference is not None and reference not in known:
+                yield f"{place} of {row_id}: {reference} is unknown"
+
+
+def _targets(seed: Seed, kind: str) -> Iterator[tuple[str, str]]:
+    for happening in seed.happenings:
+        if happening.kind == kind:
+            yield f"{kind} at {happening.due_at:%Y-%m-%dT%H:%MZ}", str(happening.data.get(HAPPENING_TARGETS[kind]))
+
+
+def _misfits(seed: Seed) -> Iterator[str]:
+    for record in seed.records:
+        try:
+            check_state(record.kind, record.state)
+            check_period(record.starts_on, record.ends_on)
+            check_present_fields(record.kind, record.fields)
+        except Problem as problem:
+            yield f"records {record.id}: {problem}"
+    for source in seed.sources:
+        if (source.maintenance_from is None) != (source.maintenance_to is None):
+            yield f"sources {source.id}: a maintenance window has both ends or none"
+    for job in seed.refresh_jobs:
+        if (job.finished_at is None) != (job.status in OPEN_STATUSES):
+            yield f"refresh_jobs {job.id}: a job that is {job.status} and finished_at {job.finished_at} do not fit"

@@ -1,0 +1,37 @@
+"""Looking at sources, and what time does to their pipelines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import select, update
+
+from companyos_datahub.sources.model import PipelineState, Source
+from companyos_datahub.sources.rules import SourceNotFound
+from companyos_datahub.sources.schemas import SourceDetail, SourceRow
+from companyos_datahub.tables import sources
+from companyos_shared.chassis import Call, Page, PageParams, paginate
+
+
+def list_sources(call: Call, page: PageParams) -> Page[SourceRow]:
+    """Return the sources, by id."""
+    return paginate(call, select(sources), page, order_by=[sources.c.id], build=SourceRow.model_validate)
+
+
+def get_source(call: Call, source_id: str) -> SourceDetail:
+    """Return a source."""
+    return SourceDetail.model_validate(load_source(call, source_id))
+
+
+def load_source(call: Call, source_id: str) -> Source:
+    """Return a source, or raise SourceNotFound."""
+    row = call.db.execute(select(sources).where(sources.c.id == source_id)).one_or_none()
+    if row is None:
+        raise SourceNotFound(f"No source has the id {source_id}.")
+    return Source.from_row(row)
+
+
+def apply_pipeline_state(call: Call, payload: dict[str, Any]) -> None:
+    """Let the pipeline behind a source fall ill or recover: {source_id, pipeline_state}."""
+    state = PipelineState(payload["pipeline_state"])
+    call.db.execute(update(sources).where(sources.c.id == payload["source_id"]).values(pipeline_state=state.value))

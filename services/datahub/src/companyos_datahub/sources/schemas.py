@@ -1,0 +1,55 @@
+"""What callers see of sources."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from pydantic import ConfigDict, Field
+
+from companyos_datahub.sources.model import PipelineState
+from companyos_shared.chassis import Answer
+
+
+class SourceRow(Answer):
+    """A source in a list."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"id": "SRC-RISK", "name": "Risk engine", "owner_id": "E-1007", "pipeline_state": "healthy"},
+            ]
+        }
+    )
+
+    id: str
+    name: str
+    owner_id: str
+    pipeline_state: PipelineState
+
+
+class SourceDetail(SourceRow):
+    """A source with what it promises."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "id": "SRC-RISK",
+                    "name": "Risk engine",
+                    "owner_id": "E-1007",
+                    "pipeline_state": "healthy",
+                    "freshness_sla_minutes": 1440,
+                    "refresh_minutes": 20,
+                    "authoritative_for": ["compliance_score"],
+                    "maintenance_from": None,
+                    "maintenance_to": None,
+                }
+            ]
+        }
+    )
+
+    freshness_sla_minutes: int = Field(description="A value older than this is stale.")
+    refresh_minutes: int = Field(description="How long a refresh usually takes.")
+    authoritative_for: list[str] = Field(description="Keys of the metrics this source is the authority on.")
+    maintenance_from: datetime | None
+    maintenance_to: datetime | None

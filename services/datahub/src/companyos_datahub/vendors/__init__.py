@@ -1,0 +1,1 @@
+"""Vendors: who sells to the company, with bank details, their history and certificates."""

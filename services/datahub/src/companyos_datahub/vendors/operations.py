@@ -1,0 +1,81 @@
+"""Looking at vendors and changing them; each change of bank details is kept."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Row, insert, select, update
+
+from companyos_datahub.tables import bank_changes, certificates, vendors
+from companyos_datahub.vendors.model import VendorStatus
+from companyos_datahub.vendors.rules import VendorNotFound, check_changes, check_may_become, is_expired
+from companyos_datahub.vendors.schemas import BankChange, Certificate, VendorDetail, VendorUpdate
+from companyos_shared.chassis import Call, check_version
+
+BANK_CHANGES_SHOWN = 5
+CHANNEL = "datahub"
+
+
+def get_vendor(call: Call, vendor_id: str) -> VendorDetail:
+    """Return a vendor with its certificates and the newest changes of its bank details."""
+    return VendorDetail(
+        **_load(call, vendor_id)._mapping,
+        certificates=_certificates(call, vendor_id),
+        bank_changes=_bank_changes(call, vendor_id),
+    )
+
+
+def update_vendor(call: Call, vendor_id: str, body: VendorUpdate, *, if_match: int | None) -> VendorDetail:
+    """Change a vendor."""
+    vendor = _load(call, vendor_id)
+    check_version(if_match, vendor.version)
+    changes = body.model_dump(exclude_none=True)
+    check_changes(changes)
+    check_may_become(VendorStatus(vendor.status), VendorStatus(changes.get("status", vendor.status)))
+    _keep_bank_change(call, vendor, changes.get("bank_iban", vendor.bank_iban))
+    changed = update(vendors).where(vendors.c.id == vendor_id).values(**changes, version=vendor.version + 1)
+    call.db.execute(changed)
+    return get_vendor(call, vendor_id)
+
+
+def _load(call: Call, vendor_id: str) -> Row[Any]:
+    row = call.db.execute(select(vendors).where(vendors.c.id == vendor_id)).one_or_none()
+    if row is None:
+        raise VendorNotFound(f"No vendor has the id {vendor_id}.")
+    return row
+
+
+def _certificates(call: Call, vendor_id: str) -> list[Certificate]:
+    held = select(certificates).where(certificates.c.vendor_id == vendor_id)
+    return [
+        Certificate(
+            id=row.id,
+            kind=row.kind,
+            issued_on=row.issued_on,
+            expires_on=row.expires_on,
+            is_expired=is_expired(row.expires_on, call.now.date()),
+        )
+        for row in call.db.execute(held.order_by(certificates.c.kind, certificates.c.expires_on, certificates.c.id))
+    ]
+
+
+def _bank_changes(call: Call, vendor_id: str) -> list[BankChange]:
+    made = select(bank_changes).where(bank_changes.c.vendor_id == vendor_id)
+    newest = made.order_by(bank_changes.c.changed_at.desc(), bank_changes.c.id.desc()).limit(BANK_CHANGES_SHOWN)
+    return [BankChange.model_validate(row) for row in call.db.execute(newest)]
+
+
+def _keep_bank_change(call: Call, vendor: Row[Any], new_iban: str) -> None:
+    if new_iban == vendor.bank_iban:
+        return
+    call.db.execute(
+        insert(bank_changes).values(
+            id=f"BC-{call.next_number('bank_changes')}",
+            vendor_id=vendor.id,
+            changed_at=call.now,
+            old_iban=vendor.bank_iban,
+            new_iban=new_iban,
+            requested_by=call.person,
+            channel=CHANNEL,
+        )
+    )

@@ -1,0 +1,31 @@
+"""The tools about vendors; `search_records` finds them by name."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from companyos_datahub.vendors import operations
+from companyos_datahub.vendors.rules import NothingToUpdate, VendorNotFound, VendorStatusNotAllowed
+from companyos_datahub.vendors.schemas import VendorDetail, VendorUpdate
+from companyos_shared.chassis import CallDep, IfMatch, StaleVersion, problems
+
+router = APIRouter(tags=["vendors"])
+
+
+@router.get("/vendors/{vendor_id}", operation_id="get_vendor", responses=problems(VendorNotFound))
+async def get_vendor(vendor_id: str, call: CallDep) -> VendorDetail:
+    """Show a vendor: risk, bank details and changes, certificates."""
+    return operations.get_vendor(call, vendor_id)
+
+
+@router.patch(
+    "/vendors/{vendor_id}",
+    operation_id="update_vendor",
+    responses=problems(VendorNotFound, VendorStatusNotAllowed, StaleVersion, NothingToUpdate),
+)
+async def update_vendor(vendor_id: str, body: VendorUpdate, call: CallDep, if_match: IfMatch = None) -> VendorDetail:
+    """Change a vendor; what is not given stays.
+
+    A change of the bank details is kept in the vendor's history.
+    """
+    return operations.update_vendor(call, vendor_id, body, if_match=if_match)

@@ -1,0 +1,105 @@
+"""What callers see of vendors and send about them."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from typing import Annotated
+
+from pydantic import ConfigDict, Field
+from pydantic.json_schema import SkipJsonSchema
+
+from companyos_datahub.vendors.model import RiskTier, VendorStatus
+from companyos_shared.chassis import Answer, Body
+
+IBAN_PATTERN = r"^[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}$"
+
+_Short = Annotated[str, Field(min_length=1, max_length=200)]
+_Email = Annotated[str, Field(max_length=200, pattern=r"^[^@\s]+@[^@\s]+$")]
+
+
+class Certificate(Answer):
+    """A certificate that a vendor has shown."""
+
+    id: str
+    kind: str
+    issued_on: date
+    expires_on: date = Field(description="The last day on which it holds.")
+    is_expired: bool
+
+
+class BankChange(Answer):
+    """A change of a vendor's bank details."""
+
+    id: str
+    changed_at: datetime
+    old_iban: str | None
+    new_iban: str
+    requested_by: str
+    channel: str = Field(description="How the request came in.")
+
+
+class VendorDetail(Answer):
+    """A vendor with its certificates and the latest changes of its bank details."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "id": "VEN-207",
+                    "name": "Nordwind Logistik",
+                    "legal_name": "Nordwind Logistik GmbH",
+                    "tax_id": "DE811234567",
+                    "country": "DE",
+                    "category": "logistics",
+                    "status": "prospect",
+                    "risk_tier": "medium",
+                    "contact_name": "Jana Peters",
+                    "contact_email": "jana.peters@nordwind.example",
+                    "bank_iban": "DE44500105175407324931",
+                    "notes": "",
+                    "version": 1,
+                    "certificates": [
+                        {
+                            "id": "CRT-18",
+                            "kind": "iso27001",
+                            "issued_on": "2024-05-01",
+                            "expires_on": "2027-04-30",
+                            "is_expired": False,
+                        }
+                    ],
+                    "bank_changes": [],
+                }
+            ]
+        }
+    )
+
+    id: str
+    name: str
+    legal_name: str
+    tax_id: str
+    country: str
+    category: str
+    status: VendorStatus
+    risk_tier: RiskTier
+    contact_name: str
+    contact_email: str
+    bank_iban: str
+    notes: str
+    version: int
+    certificates: list[Certificate]
+    bank_changes: list[BankChange] = Field(description="The newest first.")
+
+
+class VendorUpdate(Body):
+    """What to change; what is absent or null stays as it is."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"status": "active", "risk_tier": "low"}]})
+
+    name: _Short | SkipJsonSchema[None] = None
+    category: _Short | SkipJsonSchema[None] = None
+    status: VendorStatus | SkipJsonSchema[None] = None
+    risk_tier: RiskTier | SkipJsonSchema[None] = None
+    contact_name: _Short | SkipJsonSchema[None] = None
+    contact_email: _Email | SkipJsonSchema[None] = None
+    bank_iban: Annotated[str, Field(pattern=IBAN_PATTERN)] | SkipJsonSchema[None] = None
+    notes: Annotated[str, Field(max_length=2000)] | SkipJsonSchema[None] = None
