@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from sqlalchemy import Connection, insert, select
 
 from companyos_shared.chassis import tables
@@ -9,6 +11,10 @@ from companyos_shared.chassis.answers import HeldAnswer
 from companyos_shared.chassis.call import Call
 from companyos_shared.chassis.errors import OpReused
 from companyos_shared.wire.control import Report
+
+_STORE = (
+    "INSERT OR REPLACE INTO _applied (id, step, request, status, headers, body, report) VALUES (1, ?, ?, ?, ?, ?, ?)"
+)
 
 
 def applied_step(db: Connection) -> int:
@@ -18,18 +24,8 @@ def applied_step(db: Connection) -> int:
 
 def store_op(db: Connection, *, step: int, request: str, answer: HeldAnswer, report: Report) -> None:
     """Keep the op's answer and report, in the transaction of its effect; only the latest op is kept."""
-    db.execute(
-        insert(tables.applied).prefix_with("OR REPLACE"),
-        {
-            "id": 1,
-            "step": step,
-            "request": request,
-            "status": answer.status,
-            "headers": [list(header) for header in answer.headers],
-            "body": answer.body.decode(),
-            "report": report.model_dump_json(),
-        },
-    )
+    headers = json.dumps([list(header) for header in answer.headers])
+    db.exec_driver_sql(_STORE, (step, request, answer.status, headers, answer.body.decode(), report.model_dump_json()))
 
 
 def stored_op(db: Connection, request: str) -> tuple[HeldAnswer, Report]:

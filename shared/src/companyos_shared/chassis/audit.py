@@ -6,7 +6,7 @@ import json
 from typing import Any
 from urllib.parse import parse_qsl
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, select
 from starlette.types import Scope
 
 from companyos_shared.chassis import tables
@@ -15,6 +15,7 @@ from companyos_shared.wire.context import CallContext
 from companyos_shared.wire.control import AuditLine
 
 _HEADER_ARGUMENTS = {b"if-match": "if_match", b"idempotency-key": "idempotency_key"}
+_WRITE = "INSERT INTO _audit (step, line) VALUES (?, ?)"
 
 
 def audit_line(scope: Scope, body: bytes, context: CallContext, answer: HeldAnswer) -> AuditLine:
@@ -33,7 +34,7 @@ def audit_line(scope: Scope, body: bytes, context: CallContext, answer: HeldAnsw
 
 def write_line(db: Connection, line: AuditLine) -> None:
     """Store a line in the transaction of the call it tells of."""
-    db.execute(insert(tables.audit).values(step=line.step, line=line.model_dump_json()))
+    db.exec_driver_sql(_WRITE, (line.step, line.model_dump_json()))
 
 
 def read_lines(db: Connection) -> list[AuditLine]:

@@ -7,10 +7,9 @@ from datetime import datetime
 from typing import Annotated, Any, cast
 
 from fastapi import Depends, Request
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection
 
 from companyos_shared.chassis import due
-from companyos_shared.chassis.tables import sequences
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Company
 from companyos_shared.wire.context import Actor
@@ -46,12 +45,12 @@ class Call:
 
     def start_numbering(self, sequence: str, last: int) -> None:
         """Set the number after which a sequence goes on."""
-        self.db.execute(sequences.insert().prefix_with("OR REPLACE"), {"name": sequence, "last": last})
+        self.db.exec_driver_sql("INSERT OR REPLACE INTO _sequences (name, last) VALUES (?, ?)", (sequence, last))
 
     def next_number(self, sequence: str) -> int:
         """Return the next number of an episode's own sequence, from 1 where it was not started."""
-        last = self.db.execute(select(sequences.c.last).where(sequences.c.name == sequence)).scalar_one_or_none()
-        number = (last or 0) + 1
+        last = self.db.exec_driver_sql("SELECT last FROM _sequences WHERE name = ?", (sequence,)).scalar_one_or_none()
+        number = int(last or 0) + 1
         self.start_numbering(sequence, number)
         return number
 

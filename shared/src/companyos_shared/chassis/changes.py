@@ -6,19 +6,32 @@ A trigger writes (table, key, before, after); the edge stamps who and when in th
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import JSON, Boolean, Column, Connection, MetaData, Table, text
+from sqlalchemy import JSON, Boolean, Column, Connection, MetaData, Row, Table
 
 from companyos_shared.chassis.columns import SimTime, time_text
 from companyos_shared.streams import digest
 from companyos_shared.wire.context import Actor
 from companyos_shared.wire.control import Change, Rows
 
-_STAMP = text("UPDATE _changes SET step=:step, at=:at, actor=:actor, cause=:cause WHERE seq>:after")
-_DROP_UNCHANGED = text("DELETE FROM _changes WHERE seq>:after AND before IS after")
-_READ = text("SELECT seq, step, at, actor, cause, tbl, key, before, after FROM _changes WHERE seq>:after ORDER BY seq")
-_LAST = text("SELECT COALESCE(MAX(seq), 0) FROM _changes")
+_NEW = "SELECT seq, tbl, key, before, after FROM _changes WHERE seq > ? ORDER BY seq"
+_STAMP = "UPDATE _changes SET step = ?, at = ?, actor = ?, cause = ? WHERE seq > ?"
+_DROP = "DELETE FROM _changes WHERE seq = ?"
+_READ = "SELECT seq, tbl, key, before, after, step, at, actor, cause FROM _changes WHERE seq > ? ORDER BY seq"
+_LAST = "SELECT COALESCE(MAX(seq), 0) FROM _changes"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stamp:
+    """Who causes changes, and when. `cause` is the op id of the agent's call behind them, if any."""
+
+    step: int
+    at: datetime
+    actor: Actor
+    cause: str | None
 
 
 def create_triggers(db: Connection, metadata: MetaData) -> None:
@@ -30,31 +43,41 @@ def create_triggers(db: Connection, metadata: MetaData) -> None:
 
 def last_change(db: Connection) -> int:
     """Return the sequence number of the newest change, 0 where there is none."""
-    return int(db.execute(_LAST).scalar_one())
+    return int(db.exec_driver_sql(_LAST).scalar_one())
 
 
-def stamp_changes(db: Connection, after: int, *, step: int, at: datetime, actor: Actor, cause: str | None) -> None:
-    """Write who caused the changes since `after`; updates that changed nothing are dropped."""
-    db.execute(_DROP_UNCHANGED, {"after": after})
-    db.execute(_STAMP, {"after": after, "step": step, "at": time_text(at), "actor": actor.value, "cause": cause})
+def stamp_changes(db: Connection, after: int, stamp: Stamp) -> list[Change]:
+    """Write who caused the changes since `after` and return them; updates that changed nothing are dropped."""
+    rows = db.exec_driver_sql(_NEW, (after,)).all()
+    for row in rows:
+        if row.before == row.after:
+            db.exec_driver_sql(_DROP, (row.seq,))
+    kept = [row for row in rows if row.before != row.after]
+    if kept:
+        db.exec_driver_sql(_STAMP, (stamp.step, time_text(stamp.at), stamp.actor.value, stamp.cause, after))
+    return [_change(row, stamp) for row in kept]
 
 
 def read_changes(db: Connection, after: int = 0) -> list[Change]:
-    """Return the changes since `after`, in the order they were made."""
+    """Return the stamped changes since `after`, in the order they were made."""
     return [
-        Change(
-            seq=row.seq,
-            step=row.step,
-            at=datetime.fromisoformat(row.at),
-            actor=Actor(row.actor),
-            cause=row.cause,
-            table=row.tbl,
-            key=row.key,
-            before=None if row.before is None else json.loads(row.before),
-            after=None if row.after is None else json.loads(row.after),
-        )
-        for row in db.execute(_READ, {"after": after})
+        _change(row, Stamp(step=row.step, at=datetime.fromisoformat(row.at), actor=Actor(row.actor), cause=row.cause))
+        for row in db.exec_driver_sql(_READ, (after,))
     ]
+
+
+def _change(row: Row[Any], stamp: Stamp) -> Change:
+    return Change(
+        seq=row.seq,
+        step=stamp.step,
+        at=stamp.at,
+        actor=stamp.actor,
+        cause=stamp.cause,
+        table=row.tbl,
+        key=row.key,
+        before=None if row.before is None else json.loads(row.before),
+        after=None if row.after is None else json.loads(row.after),
+    )
 
 
 def read_rows(db: Connection, metadata: MetaData) -> Rows:

@@ -10,8 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from companyos_shared.chassis import audit, due
 from companyos_shared.chassis.call import Call
 from companyos_shared.chassis.changes import (
+    Stamp,
     content_digest,
-    last_change,
     outcome_digest,
     read_changes,
     read_rows,
@@ -147,8 +147,8 @@ def _apply_due(episodes: Episodes, session: Session, context: CallContext) -> No
             cause=cause,
         )
         episodes.service.happenings[happening](call, payload)
-        stamp_changes(session.db, seq, step=context.step, at=due_at, actor=Actor.CLOCK, cause=cause)
-        seq = last_change(session.db)
+        changes = stamp_changes(session.db, seq, Stamp(step=context.step, at=due_at, actor=Actor.CLOCK, cause=cause))
+        seq = changes[-1].seq if changes else seq
 
 
 def _evidence(episodes: Episodes, session: Session) -> EvidenceReply:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, delete, func, insert, select
+from sqlalchemy import Connection, delete, insert, select
 
 from companyos_shared.chassis.tables import due
 
@@ -18,6 +18,8 @@ Happening = Callable[["Call", dict[str, Any]], None]
 
 Happenings = Mapping[str, Happening]
 
+_NEXT = "SELECT MIN(due_at) FROM _due"
+
 
 def schedule(db: Connection, *, due_at: datetime, happening: str, payload: dict[str, Any], cause: str | None) -> None:
     """Write a row that falls due at `due_at`."""
@@ -26,8 +28,8 @@ def schedule(db: Connection, *, due_at: datetime, happening: str, payload: dict[
 
 def next_due_at(db: Connection) -> datetime | None:
     """Return when the next happening falls due."""
-    found: datetime | None = db.execute(select(func.min(due.c.due_at, type_=due.c.due_at.type))).scalar_one()
-    return found
+    found: str | None = db.exec_driver_sql(_NEXT).scalar_one()
+    return None if found is None else datetime.fromisoformat(found)
 
 
 def take_next(db: Connection, now: datetime) -> tuple[datetime, str, dict[str, Any], str | None] | None:

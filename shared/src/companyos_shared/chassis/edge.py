@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from companyos_shared.chassis import applied, audit, due
 from companyos_shared.chassis.answers import HeldAnswer, read_body, replay, run_held, send_held
 from companyos_shared.chassis.call import SCOPE_KEY, Call
-from companyos_shared.chassis.changes import read_changes, stamp_changes
+from companyos_shared.chassis.changes import Stamp, stamp_changes
 from companyos_shared.chassis.database import begin
 from companyos_shared.chassis.episodes import Episodes, Session
 from companyos_shared.chassis.errors import InternalError, MalformedBody, Problem, StepMovedOn
@@ -112,7 +112,7 @@ class Edge:
         except BaseException:
             session.db.rollback()
             raise
-        session.recall()
+        session.move_on(report, step=context.step)
         return answer, report
 
     async def _effect(self, scope: Scope, body: bytes, context: CallContext, session: Session) -> HeldAnswer:
@@ -148,10 +148,10 @@ class Edge:
 
 
 def _close_books(session: Session, context: CallContext, line: AuditLine) -> Report:
-    db, seen = session.db, session.last_seq
-    stamp_changes(db, seen, step=context.step, at=context.now, actor=context.actor, cause=op_id(context))
-    audit.write_line(db, line)
-    return Report(changes=read_changes(db, seen), audit=line, next_due_at=due.next_due_at(db), planned=line.planned)
+    stamp = Stamp(step=context.step, at=context.now, actor=context.actor, cause=op_id(context))
+    changes = stamp_changes(session.db, session.last_seq, stamp)
+    audit.write_line(session.db, line)
+    return Report(changes=changes, audit=line, next_due_at=due.next_due_at(session.db), planned=line.planned)
 
 
 def _check_strict(body: bytes) -> None:

@@ -35,7 +35,7 @@ from companyos_shared.chassis.service import Service
 from companyos_shared.streams import digest
 from companyos_shared.wire.company import Company
 from companyos_shared.wire.context import CallContext
-from companyos_shared.wire.control import LoadReply
+from companyos_shared.wire.control import LoadReply, Report
 
 _TEMPLATES_KEPT_IN_MEMORY = 256
 
@@ -65,10 +65,16 @@ class Session:
     next_due_at: datetime | None = None
 
     def recall(self) -> None:
-        """Read again what is remembered, after a write or a rollback."""
+        """Read from the database what is remembered between calls."""
         self.last_seq = last_change(self.db)
         self.applied_step = applied_step(self.db)
         self.next_due_at = due.next_due_at(self.db)
+
+    def move_on(self, report: Report, *, step: int) -> None:
+        """Remember what a committed write reported."""
+        self.last_seq = report.changes[-1].seq if report.changes else self.last_seq
+        self.applied_step = step or self.applied_step
+        self.next_due_at = report.next_due_at
 
     def close(self) -> None:
         """Close the connection; the file stays."""
