@@ -152,22 +152,22 @@ class StoredAnswer(Exception):
 async def _idempotency_key(
     request: Request,
     call: CallDep,
-    key: Annotated[
+    idempotency_key: Annotated[
         str | None, Header(alias="Idempotency-Key", min_length=1, max_length=64, description="Same key, same answer.")
     ] = None,
 ) -> str | None:
-    if key is None:
+    if idempotency_key is None:
         return None
     body = await request.body()
     asked = digest([request.method, request.url.path, json.loads(body) if body else None])
-    row = call.db.execute(select(idempotency).where(idempotency.c.key == key)).one_or_none()
+    row = call.db.execute(select(idempotency).where(idempotency.c.key == idempotency_key)).one_or_none()
     if row is None:
-        call.idempotency = (key, asked)
+        call.idempotency = (idempotency_key, asked)
     elif row.request != asked:
         raise IdempotencyKeyReused
     else:
         raise StoredAnswer(row.status, row.media_type, row.body)
-    return key
+    return idempotency_key
 
 
 IdempotencyKey = Annotated[str | None, Depends(_idempotency_key)]
