@@ -1,0 +1,44 @@
+"""The Python sources of the product, parsed once."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+FEATURE_FILES = frozenset({"model", "schemas", "rules", "operations", "routes"})
+SERVICES = tuple(sorted(path.name for path in (ROOT / "services").iterdir() if (path / "pyproject.toml").exists()))
+
+
+@dataclass(frozen=True)
+class Source:
+    """One module: where it lies, and its tree."""
+
+    path: Path
+    tree: ast.Module
+
+    @property
+    def place(self) -> str:
+        return self.path.relative_to(ROOT).as_posix()
+
+    def at(self, node: ast.AST) -> str:
+        return f"{self.place}:{getattr(node, 'lineno', 1)}"
+
+
+@cache
+def sources(*folders: str) -> tuple[Source, ...]:
+    """Return every module below the folders."""
+    paths = sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
+    return tuple(Source(path, ast.parse(path.read_text(), path.name)) for path in paths)
+
+
+def service_folder(service: str) -> Path:
+    return ROOT / "services" / service / "src" / f"companyos_{service}"
+
+
+def features(service: str) -> list[Path]:
+    """Return the feature folders of a service: those that hold at least one of the five files."""
+    folders = (path for path in service_folder(service).iterdir() if path.is_dir())
+    return sorted(folder for folder in folders if FEATURE_FILES & {path.stem for path in folder.glob("*.py")})

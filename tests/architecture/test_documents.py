@@ -1,0 +1,82 @@
+"""What the documents say is so: targets exist, links lead somewhere, the two commands need no Docker and no account."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.architecture.sources import ROOT
+
+DOCUMENTS = sorted(
+    path
+    for pattern in ("*.md", "docs/**/*.md", "services/*/README.md", "gateway/*.md", "client/*.md", "shared/*.md")
+    for path in ROOT.glob(pattern)
+)
+MAKEFILE = (ROOT / "Makefile").read_text()
+TARGETS = set(re.findall(r"^([a-z][a-z0-9-]*):", MAKEFILE, re.MULTILINE))
+RECIPES = {
+    match["target"]: match["recipe"]
+    for match in re.finditer(
+        r"^(?P<target>[a-z][a-z0-9-]*):[^\n]*\n(?P<recipe>(?:\t[^\n]*\n)+)", MAKEFILE, re.MULTILINE
+    )
+}
+
+
+def _name(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def _make_words(text: str) -> set[str]:
+    """Return the targets that a text names: in code spans and at the start of lines in code blocks."""
+    return set(re.findall(r"(?:`|^|[;&]\s*)make ([a-z][a-z0-9-]*)", text, re.MULTILINE))
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=_name)
+def test_a_document_names_only_targets_that_exist(document: Path) -> None:
+    assert _make_words(document.read_text()) <= TARGETS
+
+
+def test_the_readme_names_the_two_commands() -> None:
+    assert {"demo", "test"} <= _make_words((ROOT / "README.md").read_text())
+
+
+def test_an_invented_target_is_seen() -> None:
+    assert _make_words("Run `make coffee`, then:\n```\nmake tea\n```") == {"coffee", "tea"}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=_name)
+def test_a_link_leads_to_a_file(document: Path) -> None:
+    links = re.findall(r"\]\((?!https?://|#)([^)#\s]+)", document.read_text())
+    assert not [link for link in links if not (document.parent / link).exists()]
+
+
+def test_every_decision_stands_in_the_list() -> None:
+    folder = ROOT / "docs" / "adr"
+    pages = {path.name for path in folder.glob("[0-9]*.md")}
+    assert pages
+    assert set(re.findall(r"\((\d{4}-[^)]+)\)", (folder / "README.md").read_text())) == pages
+
+
+def test_every_target_says_what_it_does() -> None:
+    listed = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    phony = re.search(r"^\.PHONY: (.+)$", MAKEFILE, re.MULTILINE)
+    assert phony is not None
+    assert set(re.findall(r"^  ([a-z][a-z0-9-]*)", listed, re.MULTILINE)) == set(phony[1].split()) == TARGETS
+
+
+@pytest.mark.parametrize("target", ["demo", "test"])
+def test_the_two_commands_need_no_docker_and_no_account(target: str) -> None:
+    recipe = RECIPES[target] + "".join(re.findall(r"^\$\((?:STAMP|UV)\):.*\n(?:\t.*\n)+", MAKEFILE, re.MULTILINE))
+    assert "docker" not in recipe.lower()
+    assert not re.search(r"token|login|password|api.?key", recipe, re.IGNORECASE)
+
+
+def test_the_two_commands_take_packages_from_wherever_the_machine_takes_them() -> None:
+    written = [ROOT / "Makefile", ROOT / "pyproject.toml", ROOT / "docker-compose.yml", *ROOT.glob(".ci/*")]
+    written += [*ROOT.glob("services/*/Dockerfile"), ROOT / "gateway" / "Dockerfile"]
+    for path in written:
+        hosts = set(re.findall(r"https?://([^/\s\"':}]+)", path.read_text()))
+        assert hosts <= {"127.0.0.1", "localhost", "ticketdesk", "datahub", "approvalflow"}, path

@@ -1,0 +1,78 @@
+"""The images, the compose file and the Makefile agree with the code and with each other."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from typing import Any
+
+import pytest
+import yaml
+
+from companyos_gateway.settings import Settings
+from companyos_shared.chassis import ServiceSettings
+from tests.architecture.sources import ROOT, SERVICES
+
+COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+CONTAINERS: dict[str, dict[str, Any]] = COMPOSE["services"]
+DOCKERFILES = [*sorted(ROOT.glob("services/*/Dockerfile")), ROOT / "gateway" / "Dockerfile"]
+
+
+def test_every_service_has_an_image_that_differs_in_its_name_alone() -> None:
+    names = {service: (ROOT / "services" / service / "Dockerfile").read_text() for service in SERVICES}
+    shapes = {re.sub(service, "<name>", text, flags=re.IGNORECASE) for service, text in names.items()}
+    assert len(shapes) == 1
+
+
+def test_makefile_and_images_install_the_same_uv() -> None:
+    version = re.search(r"^UV_VERSION := (.+)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert version is not None
+    assert {re.search(r" uv==(\S+)", path.read_text())[1] for path in DOCKERFILES} == {version[1]}  # type: ignore[index]
+
+
+@pytest.mark.parametrize("dockerfile", DOCKERFILES, ids=lambda path: path.parent.name)
+def test_an_image_stands_on_the_given_base_alone(dockerfile: Any) -> None:
+    bases = re.findall(r"^FROM (\S+)", dockerfile.read_text(), re.MULTILINE)
+    assert set(bases) == {"${BASE}"}
+
+
+def test_every_variable_that_is_set_is_read() -> None:
+    settings = {f"COMPANYOS_{name.upper()}" for model in (Settings, ServiceSettings) for name in model.model_fields}
+    written = [ROOT / "docker-compose.yml", ROOT / "ARCHITECTURE.md", ROOT / "README.md", *DOCKERFILES]
+    named = {name for path in written for name in re.findall(r"COMPANYOS_[A-Z_]+", path.read_text())}
+    assert named <= settings
+
+
+def test_the_gateway_is_told_the_address_of_every_service() -> None:
+    addresses = CONTAINERS["gateway"]["environment"]["COMPANYOS_SERVICES"].split(",")
+    assert addresses == [f"{name}=http://{name}:8000" for name in ("ticketdesk", "datahub", "approvalflow")]
+
+
+@pytest.mark.parametrize("name", CONTAINERS)
+def test_a_container_has_no_right_that_it_does_not_need(name: str) -> None:
+    container = CONTAINERS[name]
+    assert container["read_only"] is True
+    assert container["cap_drop"] == ["ALL"]
+    assert container["security_opt"] == ["no-new-privileges:true"]
+    assert container["pids_limit"] <= 256
+    assert container["mem_limit"]
+    assert container["init"] is True
+    assert not {"privileged", "cap_add", "user"} & set(container)
+
+
+def test_only_the_gateway_is_published_and_only_to_this_machine() -> None:
+    ports = {name: container["ports"] for name, container in CONTAINERS.items() if "ports" in container}
+    assert ports == {
+        "gateway": ["127.0.0.1:8000:8000"],
+        "ticketdesk-sandbox": ["127.0.0.1:8001:8000"],
+        "datahub-sandbox": ["127.0.0.1:8002:8000"],
+        "approvalflow-sandbox": ["127.0.0.1:8003:8000"],
+    }
+    assert {name for name, container in CONTAINERS.items() if container.get("profiles")} == set(ports) - {"gateway"}
+
+
+def test_members_share_one_version() -> None:
+    members = [*ROOT.glob("services/*"), *(ROOT / name for name in ("shared", "gateway", "client")), ROOT]
+    projects = [tomllib.loads((member / "pyproject.toml").read_text())["project"] for member in members]
+    assert len({project["version"] for project in projects}) == 1
+    assert {project["requires-python"] for project in projects} == {">=3.11"}
