@@ -1,0 +1,108 @@
+"""An approval type as the rules see it: its fields, its roles by amount, its limits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from sqlalchemy import Connection, Row, select
+
+from companyos_approvalflow import tables
+from companyos_shared.wire.company import Role
+
+FieldValue = str | int | float | bool
+Fields = Mapping[str, FieldValue]
+
+
+class FieldType(StrEnum):
+    """What a field of a request holds; datetimes carry a UTC offset."""
+
+    TEXT = "text"
+    NUMBER = "number"
+    INTEGER = "integer"
+    BOOLEAN = "boolean"
+    DATETIME = "datetime"
+    DATE = "date"
+
+
+@dataclass(frozen=True, slots=True)
+class FieldSpec:
+    """One field that requests of a type have."""
+
+    name: str
+    type: FieldType
+    required: bool
+    description: str
+    max_age_minutes: int | None = None
+    names_beneficiary: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """The role that decides about amounts up to `up_to_cents`, included; null is without limit."""
+
+    up_to_cents: int | None
+    role: Role
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalType:
+    """What can be approved; a request without an amount counts as one of 0 cents."""
+
+    key: str
+    title: str
+    description: str
+    policy_ref: str | None
+    fields: tuple[FieldSpec, ...]
+    amount_field: str | None
+    thresholds: tuple[Threshold, ...]
+    second_role: Role | None
+    second_above_cents: int | None
+    expires_after_minutes: int
+
+    def amount_cents(self, fields: Fields) -> int:
+        """Return the amount that the fields ask for."""
+        value = fields.get(self.amount_field, 0) if self.amount_field else 0
+        return value if isinstance(value, int) else 0
+
+    def role_for(self, amount_cents: int) -> Role:
+        """Return the role that decides about the amount."""
+        for threshold in self.thresholds:
+            if threshold.up_to_cents is None or amount_cents <= threshold.up_to_cents:
+                return threshold.role
+        raise ValueError(f"type {self.key} has no threshold without limit")
+
+    def approvals_needed(self, amount_cents: int) -> int:
+        """Return how many people have to approve the amount: 1, or 2 above the second approver's limit."""
+        limit = self.second_above_cents
+        return 2 if self.second_role is not None and limit is not None and amount_cents > limit else 1
+
+    def deciding_role(self, amount_cents: int, approvals_given: int) -> Role:
+        """Return the role of the next decision: the threshold's, then the second approver's."""
+        if approvals_given and self.second_role is not None:
+            return self.second_role
+        return self.role_for(amount_cents)
+
+
+def type_of_row(row: Row[Any]) -> ApprovalType:
+    """Return the approval type that a row holds."""
+    return ApprovalType(
+        key=row.key,
+        title=row.title,
+        description=row.description,
+        policy_ref=row.policy_ref,
+        fields=tuple(FieldSpec(**{**spec, "type": FieldType(spec["type"])}) for spec in row.fields),
+        amount_field=row.amount_field,
+        thresholds=tuple(Threshold(limit["up_to_cents"], Role(limit["role"])) for limit in row.thresholds),
+        second_role=Role(row.second_role) if row.second_role else None,
+        second_above_cents=row.second_above_cents,
+        expires_after_minutes=row.expires_after_minutes,
+    )
+
+
+def read_type(db: Connection, key: str) -> ApprovalType | None:
+    """Return the approval type of that key."""
+    row = db.execute(select(tables.approval_types).where(tables.approval_types.c.key == key)).one_or_none()
+    return None if row is None else type_of_row(row)

@@ -1,0 +1,31 @@
+"""What can be done with approval types: list them, look at one."""
+
+from __future__ import annotations
+
+from sqlalchemy import select
+
+from companyos_approvalflow import tables
+from companyos_approvalflow.approval_types import schemas
+from companyos_approvalflow.approval_types.model import ApprovalType, read_type
+from companyos_approvalflow.approval_types.rules import ApprovalTypeNotFound
+from companyos_shared.chassis import Call, Page, PageParams, paginate
+
+
+def list_types(call: Call, page: PageParams) -> Page[schemas.ApprovalTypeRow]:
+    """Return the approval types by key."""
+    columns = tables.approval_types.c
+    statement = select(columns.key, columns.title, columns.policy_ref)
+    return paginate(call, statement, page, order_by=[columns.key], build=schemas.ApprovalTypeRow.model_validate)
+
+
+def require_type(call: Call, key: str) -> ApprovalType:
+    """Return the approval type; raise ApprovalTypeNotFound (404) where there is none."""
+    found = read_type(call.db, key)
+    if found is None:
+        raise ApprovalTypeNotFound(f"No approval type has the key {key}.")
+    return found
+
+
+def show_type(call: Call, key: str) -> schemas.ApprovalType:
+    """Return the approval type as it travels."""
+    return schemas.ApprovalType.model_validate(require_type(call, key))

@@ -1,0 +1,166 @@
+"""Decisions, and what the engine knows in advance: how long people take and how they react."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from sqlalchemy import Connection, func, select
+
+from companyos_approvalflow import tables
+from companyos_approvalflow.approval_types.model import ApprovalType
+from companyos_approvalflow.delegations.model import Delegation, read_delegations
+from companyos_approvalflow.requests.model import Request
+from companyos_shared.wire.company import Company, Role
+
+
+class DecisionKind(StrEnum):
+    """What somebody did with a request."""
+
+    APPROVED = "approved"
+    REJECTED = "rejected"
+    INFO_REQUESTED = "info_requested"
+    ESCALATED = "escalated"
+
+
+class ReactionKind(StrEnum):
+    """How a planned decision differs from the honest one."""
+
+    REJECT = "reject"
+    REQUEST_INFO = "request_info"
+    SLOW = "slow"
+
+
+class RejectionReason(StrEnum):
+    """Why an approver rejects of their own accord."""
+
+    CONFLICT_OF_INTEREST = "conflict_of_interest"
+    MISSING_JUSTIFICATION = "missing_justification"
+    EVIDENCE_TOO_OLD = "evidence_too_old"
+    OVER_THE_LIMIT = "over_the_limit"
+    NOT_ENTITLED = "not_entitled"
+    NO_APPROVER = "no_approver"
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What one person did with a request, and why."""
+
+    id: str
+    request_id: str
+    kind: DecisionKind
+    by: str
+    at: datetime
+    reason_code: str | None
+    reason_ref: str | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Trait:
+    """How long a person takes to decide, in office minutes."""
+
+    min_minutes: int
+    max_minutes: int
+
+
+USUAL_TRAIT = Trait(min_minutes=30, max_minutes=240)
+
+
+@dataclass(frozen=True, slots=True)
+class Reaction:
+    """What the n-th decision on (type, subject) will be where no honest objection comes first."""
+
+    kind: ReactionKind
+    reason_code: str | None
+    reason: str
+    extra_minutes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What an approver decides."""
+
+    kind: DecisionKind
+    reason_code: str | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """Everything that decides who may decide about a request."""
+
+    company: Company
+    approval_type: ApprovalType
+    delegations: Sequence[Delegation]
+    requester_id: str
+    amount_cents: int
+    approvers_before: frozenset[str] = frozenset()
+
+    @property
+    def role(self) -> Role:
+        """The role that has the next word."""
+        return self.approval_type.deciding_role(self.amount_cents, len(self.approvers_before))
+
+    @property
+    def approvals_missing(self) -> int:
+        """How many approvals are missing yet."""
+        return self.approval_type.approvals_needed(self.amount_cents) - len(self.approvers_before)
+
+
+def read_case(db: Connection, company: Company, approval_type: ApprovalType, request: Request) -> Case:
+    """Return the case of a request."""
+    return Case(
+        company=company,
+        approval_type=approval_type,
+        delegations=read_delegations(db),
+        requester_id=request.requester_id,
+        amount_cents=approval_type.amount_cents(request.fields),
+        approvers_before=read_approvers(db, request.id),
+    )
+
+
+def read_approvers(db: Connection, request_id: str) -> frozenset[str]:
+    """Return who has approved the request so far."""
+    columns = tables.decisions.c
+    found = select(columns.by).where(columns.request_id == request_id, columns.kind == DecisionKind.APPROVED)
+    return frozenset(db.execute(found.order_by(columns.by)).scalars())
+
+
+def read_decisions(db: Connection, request_id: str) -> list[Decision]:
+    """Return the decisions on a request in the order they were made."""
+    columns = tables.decisions.c
+    found = select(tables.decisions).where(columns.request_id == request_id).order_by(columns.at, columns.id)
+    return [Decision(**{**row._mapping, "kind": DecisionKind(row.kind)}) for row in db.execute(found)]
+
+
+def read_turn(db: Connection, type_key: str, subject: str) -> int:
+    """Return the number of the next decision on (type, subject), from 1; escalations do not count."""
+    decided, asked = tables.decisions.c, tables.requests.c
+    joined = tables.decisions.join(tables.requests, decided.request_id == asked.id)
+    on_subject = (asked.type_key == type_key) & (asked.subject == subject) & (decided.kind != DecisionKind.ESCALATED)
+    return 1 + db.execute(select(func.count()).select_from(joined).where(on_subject)).scalar_one()
+
+
+def read_trait(db: Connection, person_id: str) -> Trait:
+    """Return how long the person takes to decide."""
+    columns = tables.traits.c
+    row = db.execute(select(columns.min_minutes, columns.max_minutes).where(columns.id == person_id)).one_or_none()
+    return USUAL_TRAIT if row is None else Trait(row.min_minutes, row.max_minutes)
+
+
+def read_reaction(db: Connection, request: Request, turn: int) -> Reaction | None:
+    """Return how the given decision on the request's type and subject is planned."""
+    columns = tables.reactions.c
+    found = select(columns.kind, columns.reason_code, columns.reason, columns.extra_minutes).where(
+        columns.type_key == request.type_key, columns.subject == request.subject, columns.n == turn
+    )
+    row = db.execute(found.order_by(columns.id).limit(1)).one_or_none()
+    return None if row is None else Reaction(**{**row._mapping, "kind": ReactionKind(row.kind)})
+
+
+def insert_decision(db: Connection, decision: Decision) -> None:
+    """Write a decision."""
+    db.execute(tables.decisions.insert(), asdict(decision))

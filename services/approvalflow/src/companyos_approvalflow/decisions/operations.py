@@ -1,0 +1,157 @@
+"""The approver engine: when a decision falls, what it is and what follows; information and escalation restart it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from companyos_approvalflow.approval_types.operations import require_type
+from companyos_approvalflow.approval_types.rules import checked_fields
+from companyos_approvalflow.decisions import schemas
+from companyos_approvalflow.decisions.model import (
+    Case,
+    Decision,
+    DecisionKind,
+    Verdict,
+    insert_decision,
+    read_approvers,
+    read_case,
+    read_reaction,
+    read_trait,
+    read_turn,
+)
+from companyos_approvalflow.decisions.rules import (
+    check_may_be_asked,
+    check_other_approver,
+    decision_time,
+    honest_objection,
+    no_second_approver,
+    second_approver,
+    verdict,
+)
+from companyos_approvalflow.requests.model import (
+    OPEN,
+    WAITING,
+    Request,
+    RequestStatus,
+    read_request,
+    update_request,
+)
+from companyos_approvalflow.requests.rules import (
+    check_amount_stays,
+    check_is_information,
+    check_may_move,
+    check_waits_for_information,
+    existing,
+)
+from companyos_shared.chassis import Call, check_version
+
+DECIDE, EXPIRE = "decide", "expire"
+
+
+def schedule_decision(call: Call, request: Request) -> None:
+    """Draw when the request's approver decides; none falls where the request expires before.
+
+    The draw depends on type, subject, approver and the number of the decision, so asking again does not move it.
+    """
+    turn = read_turn(call.db, request.type_key, request.subject)
+    trait = read_trait(call.db, request.approver_id)
+    reaction = read_reaction(call.db, request, turn)
+    entity = f"{request.type_key}/{request.subject}/{request.approver_id}"
+    minutes = call.stream("decision", entity, turn).integer(trait.min_minutes, trait.max_minutes)
+    minutes += reaction.extra_minutes if reaction is not None else 0
+    due_at = decision_time(call.company, request.approver_id, start=call.now, office_minutes=minutes)
+    if due_at is not None and due_at < request.expires_at:
+        call.schedule(due_at, DECIDE, {"request_id": request.id, "version": request.version})
+
+
+def schedule_expiry(call: Call, request: Request) -> None:
+    """Let the request expire at its time unless it is final by then."""
+    call.schedule(request.expires_at, EXPIRE, {"request_id": request.id})
+
+
+def apply_decision(call: Call, payload: dict[str, Any]) -> None:
+    """Let the approver decide; nothing happens where the request has moved on since the decision was drawn."""
+    request = read_request(call.db, payload["request_id"])
+    if request is None or request.version != payload["version"] or request.status not in WAITING:
+        return
+    case = read_case(call.db, call.company, require_type(call, request.type_key), request)
+    reaction = read_reaction(call.db, request, read_turn(call.db, request.type_key, request.subject))
+    decided = verdict(honest_objection(case, request, call.now), reaction)
+    if decided.kind is DecisionKind.APPROVED and case.approvals_missing > 1:
+        _approve_and_pass_on(call, request, case, decided)
+        return
+    _record(call, request, decided, by=request.approver_id)
+    decided_at = None if decided.kind is DecisionKind.INFO_REQUESTED else call.now
+    update_request(call.db, request, status=RequestStatus(decided.kind.value), decided_at=decided_at)
+
+
+def apply_expiry(call: Call, payload: dict[str, Any]) -> None:
+    """End a request that is still open."""
+    request = read_request(call.db, payload["request_id"])
+    if request is not None and request.status in OPEN:
+        update_request(call.db, request, status=RequestStatus.EXPIRED)
+
+
+def provide_information(call: Call, request_id: str, given: schemas.Information, if_match: int | None) -> Request:
+    """Answer an approver's question with fields or a justification; the decision is drawn again."""
+    request = existing(read_request(call.db, request_id), request_id)
+    check_version(if_match, request.version)
+    check_waits_for_information(request)
+    approval_type = require_type(call, request.type_key)
+    fields = checked_fields(approval_type, {**request.fields, **given.fields}, call.now)
+    justification = request.justification if given.justification is None else given.justification
+    check_is_information(request, fields, justification=justification)
+    approvals = len(read_approvers(call.db, request.id))
+    check_amount_stays(approval_type, request, fields=fields, approvals=approvals)
+    status = RequestStatus.PENDING
+    changed = update_request(call.db, request, status=status, fields=fields, justification=justification)
+    schedule_decision(call, changed)
+    return changed
+
+
+def escalate(call: Call, request_id: str, wanted: schemas.Escalation, if_match: int | None) -> Request:
+    """Put a waiting request to another person who may decide it; the decision is drawn again."""
+    request = existing(read_request(call.db, request_id), request_id)
+    check_version(if_match, request.version)
+    check_may_move(request, RequestStatus.ESCALATED)
+    case = read_case(call.db, call.company, require_type(call, request.type_key), request)
+    check_other_approver(request, wanted.approver_id)
+    check_may_be_asked(case, wanted.approver_id, call.now)
+    passed_on = Verdict(DecisionKind.ESCALATED, None, wanted.reason)
+    _record(call, request, passed_on, by=call.person, reason_ref=wanted.reason_ref)
+    return _pass_to(call, request, wanted.approver_id)
+
+
+def _approve_and_pass_on(call: Call, request: Request, case: Case, approved: Verdict) -> None:
+    rest = replace(case, approvers_before=case.approvers_before | {request.approver_id})
+    following = second_approver(rest, call.now)
+    if following is None:
+        _record(call, request, no_second_approver(), by=request.approver_id)
+        update_request(call.db, request, status=RequestStatus.REJECTED, decided_at=call.now)
+        return
+    _record(call, request, approved, by=request.approver_id)
+    _pass_to(call, request, following)
+
+
+def _pass_to(call: Call, request: Request, approver_id: str) -> Request:
+    passed = update_request(call.db, request, status=RequestStatus.ESCALATED, approver_id=approver_id)
+    schedule_decision(call, passed)
+    return passed
+
+
+def _record(call: Call, request: Request, decided: Verdict, *, by: str, reason_ref: str | None = None) -> None:
+    number = call.next_number(f"{request.id}-D")
+    insert_decision(
+        call.db,
+        Decision(
+            id=f"{request.id}-D{number}",
+            request_id=request.id,
+            kind=decided.kind,
+            by=by,
+            at=call.now,
+            reason_code=decided.reason_code,
+            reason_ref=reason_ref,
+            reason=decided.reason,
+        ),
+    )

@@ -1,0 +1,215 @@
+"""Who may decide about a request (role, delegation, presence, separation of duties), and what they decide."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from companyos_approvalflow.approval_types.model import FieldSpec
+from companyos_approvalflow.decisions.model import (
+    Case,
+    DecisionKind,
+    Reaction,
+    ReactionKind,
+    RejectionReason,
+    Verdict,
+)
+from companyos_approvalflow.delegations.rules import OUT_OF_FORCE, DelegationLimitTooLow, delegation_refusal
+from companyos_approvalflow.requests.model import Request
+from companyos_shared.chassis import Problem
+from companyos_shared.wire.company import Company
+
+SHORTEST_JUSTIFICATION = 20
+"""Characters of a justification that an approver accepts, blanks at its ends not counted."""
+
+
+class ApproverUnknown(Problem):
+    status, code, title = 422, "approver-unknown", "There is no such person"
+
+
+class ApproverDeparted(Problem):
+    status, code, title = 403, "approver-departed", "The approver does not work for the company today"
+
+
+class OwnRequest(Problem):
+    status, code, title = 403, "own-request", "The approver is the requester"
+
+
+class AlreadyApprovedBy(Problem):
+    status, code, title = 403, "already-approved-by", "The approver has approved the request before"
+
+
+class ApproverNotEntitled(Problem):
+    status, code, title = 403, "approver-not-entitled", "The approver may not decide about this request"
+
+
+class ApproverOutOfOffice(Problem):
+    status, code, title = 409, "approver-out-of-office", "The approver is out of office"
+
+
+class ApproverUnchanged(Problem):
+    status, code, title = 409, "approver-unchanged", "The request is with this approver already"
+
+
+APPROVER_PROBLEMS: tuple[type[Problem], ...] = (
+    ApproverUnknown,
+    ApproverDeparted,
+    OwnRequest,
+    ApproverNotEntitled,
+    *OUT_OF_FORCE,
+    ApproverOutOfOffice,
+)
+"""Why a person cannot be asked to decide a new request, in the order of the checks."""
+
+
+def check_may_be_asked(case: Case, person_id: str, now: datetime) -> None:
+    """Raise the Problem that keeps the person from being asked to decide the case at `now`."""
+    day = now.date()
+    person = case.company.person(person_id)
+    if person is None:
+        raise ApproverUnknown(f"Nobody has the id {person_id}.")
+    if not person.is_employed(day):
+        raise ApproverDeparted(f"{person_id} is not employed on {day}.")
+    check_duties_apart(case, person_id)
+    check_entitled(case, person_id, now)
+    if case.company.is_out_of_office(person_id, day):
+        raise ApproverOutOfOffice(f"{person_id} is out of office on {day}.")
+
+
+def check_duties_apart(case: Case, person_id: str) -> None:
+    """Raise OwnRequest or AlreadyApprovedBy (403) where one person would act twice."""
+    if person_id == case.requester_id:
+        raise OwnRequest(f"{person_id} made the request.")
+    if person_id in case.approvers_before:
+        raise AlreadyApprovedBy(f"{person_id} approved the request before.")
+
+
+def check_entitled(case: Case, person_id: str, now: datetime) -> None:
+    """Raise ApproverNotEntitled or the reason why the person's delegation does not carry the decision.
+
+    Entitled is who holds the case's role on the day of `now`, or to whom such a holder, other than the requester
+    and those who have approved before, has delegated. Of several delegations the one that comes closest speaks.
+    """
+    day = now.date()
+    if case.company.held_role(person_id, case.role, day):
+        return
+    refusals = []
+    for delegation in case.delegations:
+        giver = delegation.from_id
+        if delegation.to_id != person_id or giver == case.requester_id or giver in case.approvers_before:
+            continue
+        if not case.company.held_role(giver, case.role, day):
+            continue
+        key = case.approval_type.key
+        refusal = delegation_refusal(delegation, key, amount_cents=case.amount_cents, now=now)
+        if refusal is None:
+            return
+        refusals.append((OUT_OF_FORCE.index(refusal), delegation.id, refusal))
+    if not refusals:
+        raise ApproverNotEntitled(f"{person_id} neither holds the role for this amount nor stands in for a holder.")
+    _, delegation_id, closest = max(refusals)
+    raise closest(f"Delegation {delegation_id}: {closest.title[0].lower()}{closest.title[1:]}.")
+
+
+def check_other_approver(request: Request, person_id: str) -> None:
+    """Raise ApproverUnchanged (409) where the request is with the person already."""
+    if request.approver_id == person_id:
+        raise ApproverUnchanged(f"{request.id} is with {person_id}.")
+
+
+def second_approver(case: Case, now: datetime) -> str | None:
+    """Return who is asked next: a holder at work, a delegate at work, a holder who comes back, or nobody."""
+    day = now.date()
+    holders = [person.id for person in case.company.holders(case.role, day)]
+    delegates = [delegation.to_id for delegation in case.delegations]
+    candidates = [*holders, *delegates]
+    at_work = [person_id for person_id in candidates if _may_be_asked(case, person_id, now)]
+    away = [person_id for person_id in holders if _stands_apart(case, person_id)]
+    return next(iter([*at_work, *away]), None)
+
+
+def _may_be_asked(case: Case, person_id: str, now: datetime) -> bool:
+    try:
+        check_may_be_asked(case, person_id, now)
+    except Problem:
+        return False
+    return True
+
+
+def _stands_apart(case: Case, person_id: str) -> bool:
+    return person_id != case.requester_id and person_id not in case.approvers_before
+
+
+def decision_time(company: Company, person_id: str, *, start: datetime, office_minutes: int) -> datetime | None:
+    """Return when the person decides, or None where they do not within a year or have left the company by then."""
+    try:
+        moment = company.add_office_minutes(start, office_minutes, person_id)
+    except ValueError:
+        return None
+    return moment if company.is_active(person_id, moment.date()) else None
+
+
+def honest_objection(case: Case, request: Request, now: datetime) -> Verdict | None:
+    """Return why the approver rejects of their own accord, in the fixed order of objections, or None."""
+    if has_conflict(case, request):
+        return _rejected(RejectionReason.CONFLICT_OF_INTEREST, "The request concerns the approver.")
+    if len(request.justification.strip()) < SHORTEST_JUSTIFICATION:
+        return _rejected(RejectionReason.MISSING_JUSTIFICATION, "The justification says too little.")
+    old = [spec.name for spec in case.approval_type.fields if is_too_old(spec, request)]
+    if old:
+        return _rejected(RejectionReason.EVIDENCE_TOO_OLD, f"Too old when it was submitted: {', '.join(old)}.")
+    return _beyond_authority(case, request.approver_id, now)
+
+
+def has_conflict(case: Case, request: Request) -> bool:
+    """Say whether the approver is the requester, the subject, a beneficiary or a former approver of the request."""
+    beneficiaries = {request.fields.get(spec.name) for spec in case.approval_type.fields if spec.names_beneficiary}
+    concerned = {request.requester_id, request.subject, *case.approvers_before, *beneficiaries}
+    return request.approver_id in concerned
+
+
+def is_too_old(spec: FieldSpec, request: Request) -> bool:
+    """Say whether a field's evidence was older than its age limit when the request was submitted."""
+    if spec.max_age_minutes is None or spec.name not in request.fields:
+        return False
+    try:
+        dated = datetime.fromisoformat(str(request.fields[spec.name]))
+    except ValueError:
+        return True
+    return dated.tzinfo is None or request.submitted_at - dated > timedelta(minutes=spec.max_age_minutes)
+
+
+def verdict(objection: Verdict | None, reaction: Reaction | None) -> Verdict:
+    """Return the decision: an honest objection, else the planned reaction, else approval."""
+    if objection is not None:
+        return objection
+    if reaction is None or reaction.kind is ReactionKind.SLOW:
+        return Verdict(DecisionKind.APPROVED, None, "Approved.")
+    rejects = reaction.kind is ReactionKind.REJECT
+    kind = DecisionKind.REJECTED if rejects else DecisionKind.INFO_REQUESTED
+    return Verdict(kind, reaction.reason_code, reaction.reason)
+
+
+def no_second_approver() -> Verdict:
+    """Return the rejection of a request whose second approver does not exist."""
+    return _rejected(RejectionReason.NO_APPROVER, "Nobody else may give the second approval.")
+
+
+def _beyond_authority(case: Case, approver_id: str, now: datetime) -> Verdict | None:
+    try:
+        check_entitled(case, approver_id, now)
+    except Problem as problem:
+        is_short = isinstance(problem, DelegationLimitTooLow) or _decides_less(case, approver_id, now)
+        reason = RejectionReason.OVER_THE_LIMIT if is_short else RejectionReason.NOT_ENTITLED
+        text = "The amount is over the approver's limit." if is_short else "The approver is no longer entitled."
+        return _rejected(reason, text)
+    return None
+
+
+def _decides_less(case: Case, approver_id: str, now: datetime) -> bool:
+    """Say whether the person holds the role of another amount of the type."""
+    roles = {threshold.role for threshold in case.approval_type.thresholds}
+    return any(case.company.held_role(approver_id, role, now.date()) for role in roles)
+
+
+def _rejected(reason: RejectionReason, text: str) -> Verdict:
+    return Verdict(DecisionKind.REJECTED, reason.value, text)

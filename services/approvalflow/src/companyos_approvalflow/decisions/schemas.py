@@ -1,0 +1,35 @@
+"""What people tell an approver, and whom they turn to."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import ConfigDict, Field
+
+from companyos_shared.chassis import Body
+
+LONGEST_JUSTIFICATION = 2000
+LONGEST_REASON = 500
+
+Id = Annotated[str, Field(min_length=1, max_length=64)]
+
+
+class Information(Body):
+    """What an approver asked for: changed fields, another justification, or both."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"example": {"fields": {"score_as_of": "2026-03-03T08:00:00Z"}}},
+    )
+
+    fields: dict[str, Any] = Field(default_factory=dict, description="Only what changes.")
+    justification: Annotated[str, Field(max_length=LONGEST_JUSTIFICATION)] | None = None
+
+
+class Escalation(Body):
+    """Who decides instead, and why."""
+
+    model_config = ConfigDict(json_schema_extra={"example": {"approver_id": "E-104", "reason": "Out until Friday."}})
+
+    approver_id: Id
+    reason: str = Field("", max_length=LONGEST_REASON)
+    reason_ref: Id | None = Field(None, description="Policy, record or person behind it.")

@@ -1,0 +1,89 @@
+"""What can be done with delegations: list, create, revoke."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+
+from sqlalchemy import select
+
+from companyos_approvalflow import tables
+from companyos_approvalflow.approval_types.model import ApprovalType, type_of_row
+from companyos_approvalflow.approval_types.operations import require_type
+from companyos_approvalflow.delegations import schemas
+from companyos_approvalflow.delegations.model import Delegation, delegation_of_row, read_delegation
+from companyos_approvalflow.delegations.rules import (
+    DelegationNotFound,
+    check_may_delegate,
+    check_may_revoke,
+    check_period,
+)
+from companyos_shared.chassis import Call, Page, PageParams, paginate
+
+ID_PREFIX = "DEL-"
+
+
+def list_delegations(
+    call: Call, page: PageParams, *, from_id: str | None, to_id: str | None
+) -> Page[schemas.Delegation]:
+    """Return the delegations by beginning, past and revoked ones included."""
+    columns = tables.delegations.c
+    statement = select(tables.delegations)
+    if from_id is not None:
+        statement = statement.where(columns.from_id == from_id)
+    if to_id is not None:
+        statement = statement.where(columns.to_id == to_id)
+    order = [columns.starts_at, columns.id]
+    return paginate(call, statement, page, order_by=order, build=lambda row: _shown(delegation_of_row(row)))
+
+
+def create_delegation(call: Call, wanted: schemas.NewDelegation) -> schemas.Delegation:
+    """Hand the caller's own authority to a colleague for a period."""
+    types = [require_type(call, key) for key in wanted.type_keys] or _every_type(call)
+    check_may_delegate(
+        call.company,
+        giver_id=wanted.from_id,
+        delegate_id=wanted.to_id,
+        caller_id=call.person,
+        roles=_deciding_roles(types),
+        now=call.now,
+    )
+    starts_at = wanted.starts_at or call.now
+    check_period(starts_at, wanted.ends_at, call.now)
+    created = Delegation(
+        id=f"{ID_PREFIX}{call.next_number(ID_PREFIX)}",
+        from_id=wanted.from_id,
+        to_id=wanted.to_id,
+        type_keys=tuple(dict.fromkeys(wanted.type_keys)),
+        limit_cents=wanted.limit_cents,
+        starts_at=starts_at,
+        ends_at=wanted.ends_at,
+        revoked_at=None,
+        created_by=call.person,
+    )
+    call.db.execute(tables.delegations.insert(), asdict(created))
+    return _shown(created)
+
+
+def revoke_delegation(call: Call, delegation_id: str) -> schemas.Delegation:
+    """End a delegation now; what it carried is judged without it from here on."""
+    found = read_delegation(call.db, delegation_id)
+    if found is None:
+        raise DelegationNotFound(f"No delegation has the id {delegation_id}.")
+    check_may_revoke(found, call.now)
+    columns = tables.delegations.c
+    call.db.execute(tables.delegations.update().where(columns.id == found.id).values(revoked_at=call.now))
+    return _shown(replace(found, revoked_at=call.now))
+
+
+def _every_type(call: Call) -> list[ApprovalType]:
+    rows = call.db.execute(select(tables.approval_types).order_by(tables.approval_types.c.key))
+    return [type_of_row(row) for row in rows]
+
+
+def _deciding_roles(types: list[ApprovalType]) -> set[str]:
+    roles = {threshold.role.value for found in types for threshold in found.thresholds}
+    return roles | {found.second_role.value for found in types if found.second_role is not None}
+
+
+def _shown(delegation: Delegation) -> schemas.Delegation:
+    return schemas.Delegation.model_validate(delegation)

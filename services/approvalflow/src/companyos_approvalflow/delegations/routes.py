@@ -1,0 +1,73 @@
+"""The operations on delegations over HTTP."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from companyos_approvalflow.approval_types.rules import ApprovalTypeNotFound
+from companyos_approvalflow.delegations import operations
+from companyos_approvalflow.delegations.rules import (
+    DelegateUnknown,
+    DelegationEnded,
+    DelegationNotFound,
+    DelegationNotYours,
+    DelegationPeriod,
+    DelegationRevoked,
+    DelegationToSelf,
+    NothingToDelegate,
+)
+from companyos_approvalflow.delegations.schemas import Delegation, DelegationId, NewDelegation
+from companyos_shared.chassis import (
+    CallDep,
+    IdempotencyKey,
+    IdempotencyKeyReused,
+    InvalidCursor,
+    Page,
+    PageQuery,
+    problems,
+)
+
+router = APIRouter(tags=["delegations"])
+
+PersonFilter = Annotated[str | None, Query(max_length=64)]
+
+CREATE_PROBLEMS = problems(
+    ApprovalTypeNotFound,
+    DelegationNotYours,
+    NothingToDelegate,
+    DelegateUnknown,
+    DelegationToSelf,
+    DelegationPeriod,
+    IdempotencyKeyReused,
+)
+REVOKE_PROBLEMS = problems(DelegationNotFound, DelegationRevoked, DelegationEnded)
+
+
+@router.get("/delegations", operation_id="list_delegations", responses=problems(InvalidCursor))
+async def list_delegations(
+    call: CallDep, page: PageQuery, from_id: PersonFilter = None, to_id: PersonFilter = None
+) -> Page[Delegation]:
+    """List whose authority is in whose hands."""
+    return operations.list_delegations(call, page, from_id=from_id, to_id=to_id)
+
+
+@router.post("/delegations", operation_id="create_delegation", status_code=201, responses=CREATE_PROBLEMS)
+async def create_delegation(wanted: NewDelegation, call: CallDep, idempotency_key: IdempotencyKey = None) -> Delegation:
+    """Hand your authority to a colleague.
+
+    Only one's own authority can be handed over, by somebody who decides about an approval type in question. The
+    period begins now or later. Deciding by delegation of a delegate is not possible.
+    """
+    return operations.create_delegation(call, wanted)
+
+
+@router.post("/delegations/{delegation_id}/revocation", operation_id="revoke_delegation", responses=REVOKE_PROBLEMS)
+async def revoke_delegation(delegation_id: DelegationId, call: CallDep) -> Delegation:
+    """End a delegation for good.
+
+    Every employee may take authority away; nobody may give it back but its owner, by a new delegation. A request
+    that waits for the former delegate is judged without the delegation.
+    """
+    return operations.revoke_delegation(call, delegation_id)

@@ -1,0 +1,83 @@
+"""Delegations as they travel."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+from fastapi import Path
+from pydantic import AfterValidator, AwareDatetime, BeforeValidator, ConfigDict, Field
+from pydantic_core import PydanticCustomError
+
+from companyos_shared.chassis import Answer, Body
+
+MOST_TYPES = 20
+LARGEST_CENTS = 2**53
+EARLIEST_YEAR, LATEST_YEAR = 2000, 2099
+
+DelegationId = Annotated[str, Path(max_length=64, examples=["DEL-7"])]
+PersonId = Annotated[str, Field(min_length=1, max_length=64)]
+
+
+def _only_text(value: object) -> object:
+    if not isinstance(value, str):
+        raise PydanticCustomError("datetime_text", "Input should be a datetime as text")
+    return value
+
+
+def _whole_seconds(moment: datetime) -> datetime:
+    if not EARLIEST_YEAR <= moment.year <= LATEST_YEAR:
+        raise PydanticCustomError("datetime_range", "Input should be a datetime of this century")
+    return moment.astimezone(UTC).replace(microsecond=0)
+
+
+Moment = Annotated[AwareDatetime, BeforeValidator(_only_text), AfterValidator(_whole_seconds)]
+
+
+class NewDelegation(Body):
+    """Authority to hand over."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "example": {"from_id": "E-101", "to_id": "E-104", "ends_at": "2026-03-13T17:00:00Z", "limit_cents": 500000}
+        }
+    )
+
+    from_id: PersonId
+    to_id: PersonId
+    ends_at: Moment
+    starts_at: Moment | None = Field(None, description="Default now.")
+    type_keys: list[Annotated[str, Field(max_length=64)]] = Field(
+        default_factory=list, max_length=MOST_TYPES, description="Empty: every type."
+    )
+    limit_cents: int | None = Field(None, ge=0, le=LARGEST_CENTS, strict=True)
+
+
+class Delegation(Answer):
+    """One person's authority in another's hands."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "example": {
+                "id": "DEL-7",
+                "from_id": "E-101",
+                "to_id": "E-104",
+                "type_keys": ["vendor_onboarding"],
+                "limit_cents": 500000,
+                "starts_at": "2026-03-02T09:00:00Z",
+                "ends_at": "2026-03-13T17:00:00Z",
+                "revoked_at": None,
+                "created_by": "E-101",
+            }
+        }
+    )
+
+    id: str
+    from_id: str = Field(description="Whose authority it is.")
+    to_id: str = Field(description="Who may decide instead.")
+    type_keys: list[str] = Field(description="Approval types covered; empty is every type.")
+    limit_cents: int | None = Field(description="Largest amount covered; null is any.")
+    starts_at: datetime
+    ends_at: datetime
+    revoked_at: datetime | None
+    created_by: str

@@ -1,0 +1,38 @@
+"""What colleagues do while time passes: requests, notes and delegations that the seed plans."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from companyos_approvalflow import tables
+from companyos_approvalflow.decisions.operations import schedule_decision, schedule_expiry
+from companyos_approvalflow.requests.model import Request, insert_request, read_open_request, read_request
+from companyos_approvalflow.seed_rows import DelegationRow, HappeningKind, NoteRow, RequestRow
+from companyos_shared.chassis import Call
+
+COLLEAGUE = "colleague"
+
+
+def apply_colleague(call: Call, payload: dict[str, Any]) -> None:
+    """Let a planned request, note or delegation of a colleague appear."""
+    kind, data = HappeningKind(payload["kind"]), payload["data"]
+    if kind is HappeningKind.REQUEST:
+        _submit(call, Request(**RequestRow.model_validate(data).model_dump()))
+    elif kind is HappeningKind.NOTE:
+        _write(call, NoteRow.model_validate(data))
+    else:
+        call.db.execute(tables.delegations.insert(), DelegationRow.model_validate(data).model_dump())
+
+
+def _submit(call: Call, request: Request) -> None:
+    """Submit the request unless somebody else's is open on the subject: the rule holds for colleagues too."""
+    if read_open_request(call.db, request.type_key, request.subject) is not None:
+        return
+    insert_request(call.db, request)
+    schedule_decision(call, request)
+    schedule_expiry(call, request)
+
+
+def _write(call: Call, note: NoteRow) -> None:
+    if read_request(call.db, note.request_id) is not None:
+        call.db.execute(tables.notes.insert(), note.model_dump())

@@ -1,0 +1,32 @@
+"""ApprovalFlow as a web app: `uvicorn companyos_approvalflow.main:app`."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+
+from companyos_approvalflow import tables
+from companyos_approvalflow.approval_types.routes import router as approval_types
+from companyos_approvalflow.decisions.operations import DECIDE, EXPIRE, apply_decision, apply_expiry
+from companyos_approvalflow.decisions.routes import router as decisions
+from companyos_approvalflow.delegations.routes import router as delegations
+from companyos_approvalflow.demo import demo_seed
+from companyos_approvalflow.happenings import COLLEAGUE, apply_colleague
+from companyos_approvalflow.notes.routes import router as notes
+from companyos_approvalflow.requests.routes import router as requests
+from companyos_approvalflow.seed import Seed, plant
+from companyos_shared.chassis import Service, create_app
+
+SERVICE = Service(
+    name="approvalflow",
+    title="ApprovalFlow",
+    description="Approvals by people with calendars: types, requests, delegations, decisions.",
+    version=version("companyos-approvalflow"),
+    metadata=tables.metadata,
+    seed=Seed,
+    plant=plant,
+    demo_seed=demo_seed,
+    routers=[approval_types, requests, decisions, delegations, notes],
+    happenings={DECIDE: apply_decision, EXPIRE: apply_expiry, COLLEAGUE: apply_colleague},
+)
+
+app = create_app(SERVICE)

@@ -1,0 +1,1 @@
+"""Notes: what people write beside a request."""

@@ -1,0 +1,34 @@
+"""The operations on notes over HTTP."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from companyos_approvalflow.notes import operations
+from companyos_approvalflow.notes.rules import NoteBlank
+from companyos_approvalflow.notes.schemas import NewNote, Note
+from companyos_approvalflow.requests.rules import RequestNotFound
+from companyos_approvalflow.requests.schemas import RequestId
+from companyos_shared.chassis import CallDep, IdempotencyKey, IdempotencyKeyReused, IfMatch, StaleVersion, problems
+
+router = APIRouter(tags=["notes"])
+
+
+@router.post(
+    "/approvals/{request_id}/notes",
+    operation_id="add_approval_note",
+    status_code=201,
+    responses=problems(RequestNotFound, StaleVersion, NoteBlank, IdempotencyKeyReused),
+)
+async def add_approval_note(
+    request_id: RequestId,
+    wanted: NewNote,
+    call: CallDep,
+    idempotency_key: IdempotencyKey = None,
+    if_match: IfMatch = None,
+) -> Note:
+    """Write a note on a request.
+
+    Notes are kept for good, on requests of any status and of anybody. They do not change the request's version.
+    """
+    return operations.add_note(call, request_id, wanted.body, if_match)

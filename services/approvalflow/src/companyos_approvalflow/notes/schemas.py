@@ -1,0 +1,28 @@
+"""Notes as they travel."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from pydantic import ConfigDict, Field
+
+from companyos_shared.chassis import Answer, Body
+
+LONGEST_BODY = 1000
+
+
+class NewNote(Body):
+    """A note to write."""
+
+    model_config = ConfigDict(json_schema_extra={"example": {"body": "The certificate is renewed."}})
+
+    body: str = Field(min_length=1, max_length=LONGEST_BODY)
+
+
+class Note(Answer):
+    """A note beside a request."""
+
+    id: str
+    author_id: str
+    at: datetime
+    body: str

@@ -1,0 +1,121 @@
+"""A request as the rules see it, its states with their allowed moves, and how it is read and written."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from sqlalchemy import Connection, Row, select
+
+from companyos_approvalflow import tables
+from companyos_approvalflow.approval_types.model import Fields
+
+ID_PREFIX = "APR-"
+
+
+class RequestStatus(StrEnum):
+    """Where a request stands; escalated waits for another decider than the one it was submitted to."""
+
+    DRAFT = "draft"
+    PENDING = "pending"
+    INFO_REQUESTED = "info_requested"
+    APPROVED = "approved"
+    REJECTED = "rejected"
+    ESCALATED = "escalated"
+    CANCELLED = "cancelled"
+    WITHDRAWN = "withdrawn"
+    EXPIRED = "expired"
+
+
+_ENDED_BY_PEOPLE = frozenset({RequestStatus.CANCELLED, RequestStatus.WITHDRAWN})
+_DECIDED = frozenset({RequestStatus.INFO_REQUESTED, RequestStatus.APPROVED, RequestStatus.REJECTED})
+_FROM_WAITING = _ENDED_BY_PEOPLE | _DECIDED | {RequestStatus.ESCALATED, RequestStatus.EXPIRED}
+
+MOVES: dict[RequestStatus, frozenset[RequestStatus]] = {
+    RequestStatus.DRAFT: _ENDED_BY_PEOPLE | {RequestStatus.PENDING},
+    RequestStatus.PENDING: _FROM_WAITING,
+    RequestStatus.ESCALATED: _FROM_WAITING,
+    RequestStatus.INFO_REQUESTED: _ENDED_BY_PEOPLE | {RequestStatus.PENDING, RequestStatus.EXPIRED},
+    RequestStatus.APPROVED: frozenset(),
+    RequestStatus.REJECTED: frozenset(),
+    RequestStatus.CANCELLED: frozenset(),
+    RequestStatus.WITHDRAWN: frozenset(),
+    RequestStatus.EXPIRED: frozenset(),
+}
+"""The allowed moves; a status without any is final."""
+
+FINAL = frozenset(status for status, moves in MOVES.items() if not moves)
+WAITING = frozenset({RequestStatus.PENDING, RequestStatus.ESCALATED})
+"""An approver has the next word."""
+OPEN = WAITING | {RequestStatus.INFO_REQUESTED}
+"""Submitted and not final."""
+
+
+class EndReason(StrEnum):
+    """Why a request was cancelled."""
+
+    COMPLETED = "completed"
+    DUPLICATE = "duplicate"
+    REQUIREMENT_NOT_MET = "requirement_not_met"
+    POLICY_VIOLATION = "policy_violation"
+    NOT_ENTITLED = "not_entitled"
+    FRAUD_SUSPECTED = "fraud_suspected"
+    NO_APPROVER = "no_approver"
+    DATA_UNAVAILABLE = "data_unavailable"
+    WITHDRAWN = "withdrawn"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request for an approval; `submitted_at` is when its evidence is judged."""
+
+    id: str
+    type_key: str
+    subject: str
+    ticket_ref: str | None
+    requester_id: str
+    approver_id: str
+    status: RequestStatus
+    fields: Fields
+    justification: str
+    submitted_at: datetime
+    decided_at: datetime | None
+    expires_at: datetime
+    reason_code: str | None
+    reason_ref: str | None
+    version: int
+
+
+def request_of_row(row: Row[Any]) -> Request:
+    """Return the request that a row holds."""
+    return Request(**{**row._mapping, "status": RequestStatus(row.status)})
+
+
+def read_request(db: Connection, request_id: str) -> Request | None:
+    """Return the request of that id."""
+    row = db.execute(select(tables.requests).where(tables.requests.c.id == request_id)).one_or_none()
+    return None if row is None else request_of_row(row)
+
+
+def read_open_request(db: Connection, type_key: str, subject: str) -> Request | None:
+    """Return the open request of that type on that subject."""
+    columns = tables.requests.c
+    found = select(tables.requests).where(
+        columns.type_key == type_key, columns.subject == subject, columns.status.in_(sorted(OPEN))
+    )
+    row = db.execute(found.order_by(columns.id).limit(1)).one_or_none()
+    return None if row is None else request_of_row(row)
+
+
+def insert_request(db: Connection, request: Request) -> None:
+    """Write a new request."""
+    db.execute(tables.requests.insert(), asdict(request))
+
+
+def update_request(db: Connection, request: Request, **changed: object) -> Request:
+    """Write the changed members of a request as its next version and return it."""
+    values = {**changed, "version": request.version + 1}
+    db.execute(tables.requests.update().where(tables.requests.c.id == request.id).values(**values))
+    return replace(request, **values)  # type: ignore[arg-type]

@@ -1,0 +1,141 @@
+"""What can be done with requests: submit, list, look at, withdraw, cancel."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from datetime import timedelta
+
+from sqlalchemy import select
+
+from companyos_approvalflow import tables
+from companyos_approvalflow.approval_types.operations import require_type
+from companyos_approvalflow.approval_types.rules import checked_fields
+from companyos_approvalflow.decisions.model import Case, read_decisions
+from companyos_approvalflow.decisions.operations import schedule_decision, schedule_expiry
+from companyos_approvalflow.decisions.rules import check_may_be_asked
+from companyos_approvalflow.delegations.model import read_delegations
+from companyos_approvalflow.notes.model import count_notes, read_latest_notes
+from companyos_approvalflow.notes.schemas import Note
+from companyos_approvalflow.requests import schemas
+from companyos_approvalflow.requests.model import (
+    ID_PREFIX,
+    EndReason,
+    Request,
+    RequestStatus,
+    insert_request,
+    read_open_request,
+    read_request,
+    update_request,
+)
+from companyos_approvalflow.requests.rules import (
+    check_is_requester,
+    check_may_move,
+    check_none_open,
+    existing,
+)
+from companyos_shared.chassis import Call, Page, PageParams, check_version, paginate
+
+MOST_NOTES_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalFilter:
+    """Which requests a list shows; null is every."""
+
+    status: RequestStatus | None
+    type_key: str | None
+    subject: str | None
+    ticket_ref: str | None
+    approver_id: str | None
+    requester_id: str | None
+
+
+def submit(call: Call, wanted: schemas.NewApproval) -> schemas.Approval:
+    """Put a request to an approver; the decision and the expiry are happenings from here on."""
+    approval_type = require_type(call, wanted.type_key)
+    fields = checked_fields(approval_type, wanted.fields, call.now)
+    case = Case(
+        company=call.company,
+        approval_type=approval_type,
+        delegations=read_delegations(call.db),
+        requester_id=call.person,
+        amount_cents=approval_type.amount_cents(fields),
+    )
+    check_may_be_asked(case, wanted.approver_id, call.now)
+    check_none_open(read_open_request(call.db, approval_type.key, wanted.subject))
+    request = Request(
+        id=f"{ID_PREFIX}{call.next_number(ID_PREFIX)}",
+        type_key=approval_type.key,
+        subject=wanted.subject,
+        ticket_ref=wanted.ticket_ref,
+        requester_id=call.person,
+        approver_id=wanted.approver_id,
+        status=RequestStatus.PENDING,
+        fields=fields,
+        justification=wanted.justification,
+        submitted_at=call.now,
+        decided_at=None,
+        expires_at=call.now + timedelta(minutes=approval_type.expires_after_minutes),
+        reason_code=None,
+        reason_ref=None,
+        version=1,
+    )
+    insert_request(call.db, request)
+    schedule_decision(call, request)
+    schedule_expiry(call, request)
+    return show(call, request)
+
+
+def list_requests(call: Call, page: PageParams, wanted: ApprovalFilter) -> Page[schemas.ApprovalRow]:
+    """Return the requests, latest submission first."""
+    columns = tables.requests.c
+    statement = select(*(columns[name] for name in schemas.ApprovalRow.model_fields))
+    asked = {name: value for name, value in asdict(wanted).items() if value is not None}
+    statement = statement.where(*(columns[name] == value for name, value in asked.items()))
+    order = [columns.submitted_at, columns.id]
+    build = schemas.ApprovalRow.model_validate
+    return paginate(call, statement, page, order_by=order, build=build, descending=True)
+
+
+def require_request(call: Call, request_id: str) -> Request:
+    """Return the request; raise RequestNotFound (404) where there is none."""
+    return existing(read_request(call.db, request_id), request_id)
+
+
+def show_request(call: Call, request_id: str) -> schemas.Approval:
+    """Return the request as it travels, with its decisions and latest notes."""
+    return show(call, require_request(call, request_id))
+
+
+def withdraw(call: Call, request_id: str, if_match: int | None) -> schemas.Approval:
+    """Take back the caller's own request for good."""
+    request = require_request(call, request_id)
+    check_version(if_match, request.version)
+    check_is_requester(request, call.person)
+    check_may_move(request, RequestStatus.WITHDRAWN)
+    return show(call, update_request(call.db, request, status=RequestStatus.WITHDRAWN))
+
+
+def cancel(
+    call: Call, request_id: str, *, reason_code: EndReason, reason_ref: str, if_match: int | None
+) -> schemas.Approval:
+    """End anybody's request for good, for a typed reason."""
+    request = require_request(call, request_id)
+    check_version(if_match, request.version)
+    check_may_move(request, RequestStatus.CANCELLED)
+    status = RequestStatus.CANCELLED
+    ended = update_request(call.db, request, status=status, reason_code=reason_code.value, reason_ref=reason_ref)
+    return show(call, ended)
+
+
+def show(call: Call, request: Request) -> schemas.Approval:
+    """Return a request as it travels."""
+    approval_type = require_type(call, request.type_key)
+    columns = {name: getattr(request, name) for name in Request.__dataclass_fields__}
+    return schemas.Approval(
+        **columns,
+        approvals_needed=approval_type.approvals_needed(approval_type.amount_cents(request.fields)),
+        decisions=[schemas.Decision.model_validate(found) for found in read_decisions(call.db, request.id)],
+        notes=[Note.model_validate(note) for note in read_latest_notes(call.db, request.id, MOST_NOTES_SHOWN)],
+        notes_total=count_notes(call.db, request.id),
+    )

@@ -1,0 +1,111 @@
+"""The operations on requests over HTTP."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from companyos_approvalflow.approval_types.rules import (
+    AmountNegative,
+    ApprovalTypeNotFound,
+    EvidenceInFuture,
+    FieldMissing,
+    FieldUnknown,
+    FieldWrongType,
+)
+from companyos_approvalflow.decisions.rules import APPROVER_PROBLEMS
+from companyos_approvalflow.requests import operations
+from companyos_approvalflow.requests.model import RequestStatus
+from companyos_approvalflow.requests.rules import NotTheRequester, RequestFinal, RequestNotFound, RequestOpen
+from companyos_approvalflow.requests.schemas import Approval, ApprovalRow, Cancellation, NewApproval, RequestId
+from companyos_shared.chassis import (
+    CallDep,
+    IdempotencyKey,
+    IdempotencyKeyReused,
+    IfMatch,
+    InvalidCursor,
+    Page,
+    PageQuery,
+    StaleVersion,
+    problems,
+)
+
+router = APIRouter(tags=["requests"])
+
+IdFilter = Annotated[str | None, Query(max_length=120)]
+
+SUBMIT_PROBLEMS = problems(
+    ApprovalTypeNotFound,
+    FieldUnknown,
+    FieldWrongType,
+    FieldMissing,
+    AmountNegative,
+    EvidenceInFuture,
+    *APPROVER_PROBLEMS,
+    RequestOpen,
+    IdempotencyKeyReused,
+)
+WITHDRAW_PROBLEMS = problems(RequestNotFound, StaleVersion, NotTheRequester, RequestFinal)
+CANCEL_PROBLEMS = problems(RequestNotFound, StaleVersion, RequestFinal)
+
+
+@router.post("/approvals", operation_id="submit_approval", status_code=201, responses=SUBMIT_PROBLEMS)
+async def submit_approval(wanted: NewApproval, call: CallDep, idempotency_key: IdempotencyKey = None) -> Approval:
+    """Ask somebody to approve.
+
+    The caller is the requester. The approver holds the role that the type names for the amount, or stands in for a
+    holder by a delegation in force, and is in the office today. They decide within office hours.
+    """
+    return operations.submit(call, wanted)
+
+
+@router.get("/approvals", operation_id="list_approvals", responses=problems(InvalidCursor))
+async def list_approvals(
+    call: CallDep,
+    page: PageQuery,
+    status: RequestStatus | None = None,
+    type_key: IdFilter = None,
+    subject: IdFilter = None,
+    ticket_ref: IdFilter = None,
+    approver_id: IdFilter = None,
+    requester_id: IdFilter = None,
+) -> Page[ApprovalRow]:
+    """List requests, latest first."""
+    wanted = operations.ApprovalFilter(
+        status=status,
+        type_key=type_key,
+        subject=subject,
+        ticket_ref=ticket_ref,
+        approver_id=approver_id,
+        requester_id=requester_id,
+    )
+    return operations.list_requests(call, page, wanted)
+
+
+@router.get("/approvals/{request_id}", operation_id="get_approval", responses=problems(RequestNotFound))
+async def get_approval(request_id: RequestId, call: CallDep) -> Approval:
+    """Get a request with its decisions and notes."""
+    return operations.show_request(call, request_id)
+
+
+@router.post("/approvals/{request_id}/withdrawal", operation_id="withdraw_approval", responses=WITHDRAW_PROBLEMS)
+async def withdraw_approval(request_id: RequestId, call: CallDep, if_match: IfMatch = None) -> Approval:
+    """Take back your own request for good.
+
+    Possible for the requester alone and until the request is final.
+    """
+    return operations.withdraw(call, request_id, if_match)
+
+
+@router.post("/approvals/{request_id}/cancellation", operation_id="cancel_approval", responses=CANCEL_PROBLEMS)
+async def cancel_approval(
+    request_id: RequestId, wanted: Cancellation, call: CallDep, if_match: IfMatch = None
+) -> Approval:
+    """End anybody's request for good.
+
+    Possible for every employee until the request is final, with the reason and the id of what is behind it.
+    """
+    return operations.cancel(
+        call, request_id, reason_code=wanted.reason_code, reason_ref=wanted.reason_ref, if_match=if_match
+    )

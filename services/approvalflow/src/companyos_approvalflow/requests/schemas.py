@@ -1,0 +1,116 @@
+"""Requests as they travel."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from fastapi import Path
+from pydantic import ConfigDict, Field
+
+from companyos_approvalflow.decisions.model import DecisionKind
+from companyos_approvalflow.notes.schemas import Note
+from companyos_approvalflow.requests.model import EndReason, RequestStatus
+from companyos_shared.chassis import Answer, Body
+
+LONGEST_JUSTIFICATION = 2000
+LONGEST_SUBJECT = 120
+
+RequestId = Annotated[str, Path(max_length=64, examples=["APR-1007"])]
+Id = Annotated[str, Field(min_length=1, max_length=64)]
+Subject = Annotated[str, Field(min_length=1, max_length=LONGEST_SUBJECT, pattern=r"^\S(.*\S)?$")]
+Justification = Annotated[str, Field(max_length=LONGEST_JUSTIFICATION)]
+
+_SUBMITTED: dict[str, Any] = {
+    "type_key": "vendor_onboarding",
+    "subject": "V-204",
+    "approver_id": "E-104",
+    "fields": {"vendor_id": "V-204", "annual_cost_cents": 1250000, "score_as_of": "2026-03-02T08:40:00Z"},
+    "justification": "Replaces the supplier that stops in May.",
+    "ticket_ref": "OPS-1042",
+}
+
+
+class NewApproval(Body):
+    """A request to submit."""
+
+    model_config = ConfigDict(json_schema_extra={"example": _SUBMITTED})
+
+    type_key: Id
+    subject: Subject = Field(description="Id of what the approval is about.")
+    approver_id: Id
+    fields: dict[str, Any] = Field(description="As the approval type says.")
+    justification: Justification = ""
+    ticket_ref: Id | None = None
+
+
+class Cancellation(Body):
+    """Why a request ends."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"example": {"reason_code": "policy_violation", "reason_ref": "POL-007-v3"}}
+    )
+
+    reason_code: EndReason
+    reason_ref: Id = Field(description="Policy, record or person behind it.")
+
+
+class ApprovalRow(Answer):
+    """A request in a list."""
+
+    id: str
+    type_key: str
+    subject: str
+    status: RequestStatus
+    requester_id: str
+    approver_id: str
+    submitted_at: datetime
+
+
+class Decision(Answer):
+    """What somebody did with a request."""
+
+    kind: DecisionKind
+    by: str
+    at: datetime
+    reason_code: str | None
+    reason_ref: str | None
+    reason: str
+
+
+class Approval(ApprovalRow):
+    """A request with its decisions and latest notes."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "example": {
+                **_SUBMITTED,
+                "id": "APR-1007",
+                "status": "pending",
+                "requester_id": "E-117",
+                "submitted_at": "2026-03-02T09:15:00Z",
+                "decided_at": None,
+                "expires_at": "2026-03-07T09:15:00Z",
+                "reason_code": None,
+                "reason_ref": None,
+                "version": 1,
+                "approvals_needed": 1,
+                "decisions": [],
+                "notes": [],
+                "notes_total": 0,
+            }
+        }
+    )
+
+    ticket_ref: str | None
+    fields: dict[str, Any]
+    justification: str
+    decided_at: datetime | None
+    expires_at: datetime
+    reason_code: EndReason | None = Field(description="Why it was cancelled.")
+    reason_ref: str | None
+    version: int
+    approvals_needed: int = Field(description="People who have to approve.")
+    decisions: list[Decision]
+    notes: list[Note] = Field(description="The latest five.")
+    notes_total: int

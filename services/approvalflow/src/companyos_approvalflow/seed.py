@@ -1,0 +1,142 @@
+"""The document from which an episode of ApprovalFlow starts, and how it is planted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from pydantic import Field, model_validator
+
+from companyos_approvalflow import tables
+from companyos_approvalflow.decisions.operations import schedule_decision, schedule_expiry
+from companyos_approvalflow.happenings import COLLEAGUE
+from companyos_approvalflow.requests.model import OPEN, WAITING, Request
+from companyos_approvalflow.seed_rows import (
+    ApprovalTypeRow,
+    DecisionRow,
+    DelegationRow,
+    HappeningRow,
+    NoteRow,
+    ReactionRow,
+    RequestRow,
+    SeedRow,
+    TraitRow,
+)
+from companyos_shared.chassis import Call, SeedDocument
+
+PLANTED = ("approval_types", "requests", "decisions", "notes", "delegations", "traits", "reactions")
+"""Lists of the seed in the order in which their tables are filled."""
+
+_NUMBERED = re.compile(r"(.*?)(\d{1,15})")
+
+
+class Seed(SeedDocument):
+    """The whole start of ApprovalFlow; open requests are decided and expire from `started_at` on."""
+
+    approval_types: list[ApprovalTypeRow] = Field(default_factory=list)
+    requests: list[RequestRow] = Field(default_factory=list)
+    decisions: list[DecisionRow] = Field(default_factory=list)
+    notes: list[NoteRow] = Field(default_factory=list)
+    delegations: list[DelegationRow] = Field(default_factory=list)
+    traits: list[TraitRow] = Field(default_factory=list)
+    reactions: list[ReactionRow] = Field(default_factory=list)
+    happenings: list[HappeningRow] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> Seed:
+        _check_unique(self)
+        _check_references(self)
+        _check_times(self)
+        return self
+
+
+def plant(call: Call, seed: Seed) -> None:
+    """Write every row, number on after the highest id of each kind, and schedule what time will bring."""
+    for name in PLANTED:
+        rows = [row.model_dump(mode="python") for row in getattr(seed, name)]
+        if rows:
+            call.db.execute(tables.metadata.tables[name].insert(), rows)
+    for prefix, last in sorted(_highest_numbers(seed).items()):
+        call.start_numbering(prefix, last)
+    for row in seed.requests:
+        request = Request(**row.model_dump())
+        if request.status in WAITING:
+            schedule_decision(call, request)
+        if request.status in OPEN:
+            schedule_expiry(call, request)
+    for happening in seed.happenings:
+        payload = {"kind": happening.kind.value, "data": happening.data}
+        call.schedule(happening.due_at, COLLEAGUE, payload)
+
+
+def _every_row(seed: Seed) -> Iterator[tuple[str, SeedRow]]:
+    """Yield each row with its place, those that happenings bring included."""
+    for name in PLANTED:
+        for number, row in enumerate(getattr(seed, name)):
+            yield f"{name}[{number}]", row
+    for number, happening in enumerate(seed.happenings):
+        yield f"happenings[{number}].data", happening.row
+
+
+def _key(row: SeedRow) -> str:
+    return row.key if isinstance(row, ApprovalTypeRow) else str(row.id)  # type: ignore[attr-defined]
+
+
+def _check_unique(seed: Seed) -> None:
+    seen: set[tuple[type[SeedRow], str]] = set()
+    for place, row in _every_row(seed):
+        if (type(row), _key(row)) in seen:
+            raise ValueError(f"{place}: {_key(row)} appears twice")
+        seen.add((type(row), _key(row)))
+
+
+def _check_references(seed: Seed) -> None:
+    types = {row.key for row in seed.approval_types}
+    requests = {_key(row) for _, row in _every_row(seed) if isinstance(row, RequestRow)}
+    for place, row in _every_row(seed):
+        for name, value in _named(row):
+            known = {"type_key": types, "type_keys": types, "request_id": requests}.get(name)
+            is_known = value in known if known is not None else seed.company.person(value) is not None
+            if not is_known:
+                raise ValueError(f"{place}.{name}: {value} is unknown")
+
+
+_PEOPLE = ("requester_id", "approver_id", "by", "author_id", "from_id", "to_id", "created_by")
+
+
+def _named(row: SeedRow) -> Iterator[tuple[str, str]]:
+    values: dict[str, Any] = row.model_dump()
+    yield from (("type_keys", key) for key in values.get("type_keys", ()))
+    yield from ((name, values[name]) for name in ("type_key", "request_id", *_PEOPLE) if name in values)
+    if isinstance(row, TraitRow):
+        yield "id", row.id
+
+
+def _check_times(seed: Seed) -> None:
+    if seed.started_at.tzinfo is None:
+        raise ValueError("started_at: without a UTC offset")
+    open_on: set[tuple[str, str]] = set()
+    for number, row in enumerate(seed.requests):
+        if row.status not in OPEN:
+            continue
+        if row.expires_at <= seed.started_at:
+            raise ValueError(f"requests[{number}].expires_at: an open request has expired")
+        if (row.type_key, row.subject) in open_on:
+            raise ValueError(f"requests[{number}].subject: two open requests of a type on {row.subject}")
+        open_on.add((row.type_key, row.subject))
+    for number, happening in enumerate(seed.happenings):
+        if happening.due_at < seed.started_at:
+            raise ValueError(f"happenings[{number}].due_at: before the start")
+
+
+def _highest_numbers(seed: Seed) -> dict[str, int]:
+    """Return the highest number behind each prefix of the ids: {"APR-": 1042}."""
+    highest: dict[str, int] = {}
+    for _, row in _every_row(seed):
+        if isinstance(row, (RequestRow, DelegationRow, DecisionRow, NoteRow)) and (
+            found := _NUMBERED.fullmatch(row.id)
+        ):
+            prefix, number = found.group(1), int(found.group(2))
+            highest[prefix] = max(highest.get(prefix, 0), number)
+    return highest

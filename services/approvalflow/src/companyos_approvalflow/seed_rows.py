@@ -1,0 +1,193 @@
+"""The rows of the seed: what a document may say of each table."""
+
+from __future__ import annotations
+
+from datetime import UTC
+from enum import StrEnum
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, model_validator
+
+from companyos_approvalflow.approval_types.model import FieldType, FieldValue
+from companyos_approvalflow.decisions.model import DecisionKind, ReactionKind
+from companyos_approvalflow.requests.model import EndReason, RequestStatus
+from companyos_shared.wire.company import Role
+
+Id = Annotated[str, Field(min_length=1, max_length=64)]
+Moment = Annotated[AwareDatetime, AfterValidator(lambda moment: moment.astimezone(UTC).replace(microsecond=0))]
+
+
+class SeedRow(BaseModel):
+    """A row of the seed: unknown members are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class FieldRow(SeedRow):
+    """A field of an approval type."""
+
+    name: Id
+    type: FieldType
+    required: bool = True
+    description: str = ""
+    max_age_minutes: int | None = Field(None, ge=1, description="Of a datetime field: oldest at submission.")
+    names_beneficiary: bool = Field(False, description="Holds the id of the person the request is about.")
+
+
+class ThresholdRow(SeedRow):
+    """Who decides up to an amount."""
+
+    up_to_cents: int | None = Field(None, ge=0)
+    role: Role
+
+
+class ApprovalTypeRow(SeedRow):
+    """An approval type; its thresholds ascend and only the last is without limit."""
+
+    key: Id
+    title: str
+    description: str = ""
+    policy_ref: str | None = None
+    fields: list[FieldRow] = Field(max_length=20)
+    amount_field: str | None = None
+    thresholds: list[ThresholdRow] = Field(min_length=1)
+    second_role: Role | None = None
+    second_above_cents: int | None = Field(None, ge=0)
+    expires_after_minutes: int = Field(ge=1)
+
+    @model_validator(mode="after")
+    def _fits(self) -> ApprovalTypeRow:
+        limits = [threshold.up_to_cents for threshold in self.thresholds]
+        bounded = [limit for limit in limits[:-1] if limit is not None]
+        if limits[-1] is not None or len(bounded) != len(limits) - 1 or sorted(set(bounded)) != bounded:
+            raise ValueError(f"approval_types[{self.key}].thresholds: ascending limits, then one without")
+        kinds = {field.name: field.type for field in self.fields}
+        if len(kinds) != len(self.fields):
+            raise ValueError(f"approval_types[{self.key}].fields: a name appears twice")
+        if self.amount_field is not None and kinds.get(self.amount_field) is not FieldType.INTEGER:
+            raise ValueError(f"approval_types[{self.key}].amount_field: no integer field")
+        aged = [field for field in self.fields if field.max_age_minutes is not None]
+        if any(field.type is not FieldType.DATETIME for field in aged):
+            raise ValueError(f"approval_types[{self.key}].fields: only datetimes have an age")
+        if (self.second_role is None) != (self.second_above_cents is None):
+            raise ValueError(f"approval_types[{self.key}]: a second role and its limit come together")
+        return self
+
+
+class RequestRow(SeedRow):
+    """A request at the start."""
+
+    id: Id
+    type_key: Id
+    subject: str
+    ticket_ref: str | None = None
+    requester_id: Id
+    approver_id: Id
+    status: RequestStatus
+    fields: dict[str, FieldValue] = Field(default_factory=dict)
+    justification: str = ""
+    submitted_at: Moment
+    decided_at: Moment | None = None
+    expires_at: Moment
+    reason_code: EndReason | None = None
+    reason_ref: str | None = None
+    version: int = Field(1, ge=1)
+
+
+class DecisionRow(SeedRow):
+    """A decision before the start."""
+
+    id: Id
+    request_id: Id
+    kind: DecisionKind
+    by: Id
+    at: Moment
+    reason_code: str | None = None
+    reason_ref: str | None = None
+    reason: str = ""
+
+
+class NoteRow(SeedRow):
+    """A note before the start."""
+
+    id: Id
+    request_id: Id
+    author_id: Id
+    at: Moment
+    body: str
+
+
+class DelegationRow(SeedRow):
+    """A delegation."""
+
+    id: Id
+    from_id: Id
+    to_id: Id
+    type_keys: list[str] = Field(default_factory=list)
+    limit_cents: int | None = Field(None, ge=0)
+    starts_at: Moment
+    ends_at: Moment
+    revoked_at: Moment | None = None
+    created_by: Id
+
+
+class TraitRow(SeedRow):
+    """How many office minutes a person takes to decide. Hidden."""
+
+    id: Id
+    min_minutes: int = Field(ge=1)
+    max_minutes: int = Field(ge=1)
+
+    @model_validator(mode="after")
+    def _ascends(self) -> TraitRow:
+        if self.min_minutes > self.max_minutes:
+            raise ValueError(f"traits[{self.id}]: min_minutes is above max_minutes")
+        return self
+
+
+class ReactionRow(SeedRow):
+    """What the n-th decision on (type, subject), decisions before the start included, will be. Hidden."""
+
+    id: Id
+    type_key: Id
+    subject: str
+    n: int = Field(ge=1)
+    kind: ReactionKind
+    reason_code: str | None = None
+    reason: str = ""
+    extra_minutes: int = Field(0, ge=0)
+
+
+class HappeningKind(StrEnum):
+    """What colleagues do while time passes."""
+
+    REQUEST = "request"
+    NOTE = "note"
+    DELEGATION = "delegation"
+
+
+ROW_OF_HAPPENING: dict[HappeningKind, type[RequestRow] | type[NoteRow] | type[DelegationRow]] = {
+    HappeningKind.REQUEST: RequestRow,
+    HappeningKind.NOTE: NoteRow,
+    HappeningKind.DELEGATION: DelegationRow,
+}
+
+
+class HappeningRow(SeedRow):
+    """A colleague's request, note or delegation that appears at `due_at`."""
+
+    due_at: Moment
+    kind: HappeningKind
+    data: dict[str, Any]
+
+    @property
+    def row(self) -> RequestRow | NoteRow | DelegationRow:
+        """The row that appears."""
+        return ROW_OF_HAPPENING[self.kind].model_validate(self.data)
+
+    @model_validator(mode="after")
+    def _data_is_a_row(self) -> HappeningRow:
+        row = self.row
+        if isinstance(row, RequestRow) and (row.status is not RequestStatus.PENDING or row.submitted_at != self.due_at):
+            raise ValueError(f"happenings[{row.id}]: a colleague's request is pending from its due_at on")
+        return self
