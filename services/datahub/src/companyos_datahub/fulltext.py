@@ -14,9 +14,9 @@ WEIGHT_IN_TEXT = 1
 _WORD = re.compile(r"[\w.@-]+")
 
 
-def words_of(query: str) -> list[str]:
+def words_of(query: str | None) -> list[str]:
     """Return the different words of a query in lower case, in order, at most MOST_WORDS."""
-    found = (word.strip(".-") for word in _WORD.findall(query.lower()))
+    found = (word.strip(".-") for word in _WORD.findall((query or "").lower()))
     return list(dict.fromkeys(word for word in found if len(word) >= SHORTEST_WORD))[:MOST_WORDS]
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from companyos_datahub.calendar import operations
-from companyos_datahub.calendar.rules import PeriodNotAllowed
+from companyos_datahub.calendar.rules import EARLIEST, LATEST, PeriodNotAllowed
 from companyos_datahub.calendar.schemas import Calendar
 from companyos_datahub.people.rules import PersonNotFound
 from companyos_shared.chassis import CallDep, PageQuery, problems
@@ -21,8 +21,8 @@ async def get_calendar(
     page: PageQuery,
     call: CallDep,
     person_id: str | None = None,
-    first: Annotated[date | None, Query(alias="from")] = None,
-    last: Annotated[date | None, Query(alias="to")] = None,
+    first: Annotated[date | None, Query(alias="from", ge=EARLIEST, le=LATEST)] = None,
+    last: Annotated[date | None, Query(alias="to", ge=EARLIEST, le=LATEST)] = None,
 ) -> Calendar:
     """Show absences, holidays and office hours.
 

@@ -10,6 +10,8 @@ from companyos_shared.wire.company import Absence, Company, Holiday
 
 DEFAULT_DAYS = 28
 MOST_DAYS = 366
+EARLIEST = date(1970, 1, 1)
+LATEST = date(2199, 12, 31)
 
 
 class PeriodNotAllowed(Problem):

@@ -15,7 +15,7 @@ def search_people(
 ) -> Page[PersonRow]:
     """Return the people who match, past employees included."""
     day = call.now.date()
-    found = found_people(call.company, words_of(query or ""), role=role, team_id=team_id, day=day)
+    found = found_people(call.company, words_of(query) if query else None, role=role, team_id=team_id, day=day)
     rows = paginate_sequence(found, page)
     return Page(
         items=[_row(call, person) for person in rows.items],

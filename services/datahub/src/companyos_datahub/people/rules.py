@@ -24,16 +24,16 @@ def matches(company: Company, person: Person, words: Sequence[str]) -> int:
 
 
 def found_people(
-    company: Company, words: Sequence[str], *, role: Role | None, team_id: str | None, day: date
+    company: Company, words: Sequence[str] | None, *, role: Role | None, team_id: str | None, day: date
 ) -> list[Person]:
-    """Return who matches, best match first, then by id; with a role only who holds it on that day."""
+    """Return who matches a word, best match first, then by id; without words everybody, with a role its holders."""
     people = [
-        (-matches(company, person, words), person.id, person)
+        (-matches(company, person, words or ()), person.id, person)
         for person in company.people
         if (team_id is None or person.team_id == team_id)
         and (role is None or company.held_role(person.id, role, day) is not None)
     ]
-    return [person for score, _, person in sorted(people, key=lambda found: found[:2]) if score < 0 or not words]
+    return [person for score, _, person in sorted(people, key=lambda found: found[:2]) if score < 0 or words is None]
 
 
 def holding(company: Company, person: Person, role: Role, *, day: date) -> Holding:

@@ -14,11 +14,10 @@ from companyos_shared.chassis import Call, Page, PageParams, paginate
 
 def search_policies(call: Call, page: PageParams, *, query: str | None, topic: str | None) -> Page[PolicyRow]:
     """Return versions of policies, superseded ones included: the best match of the words first, then by id."""
-    words = words_of(query or "")
     text = policies.c.policy_id + literal(" ") + policies.c.topic + " " + policies.c.body
-    score = relevance(words, policies.c.title, text)
+    score = relevance(words_of(query), policies.c.title, text)
     scored = select(policies, (0 - score).label("rank"))
-    if words:
+    if query:
         scored = scored.where(score > 0)
     if topic is not None:
         scored = scored.where(policies.c.topic == topic)

@@ -26,6 +26,21 @@ class RecordKind(StrEnum):
     DOCUMENT = "document"
 
 
+class FoundKind(StrEnum):
+    """What a search may find: every kind of record, and vendors."""
+
+    CONTRACT = "contract"
+    LICENCE = "licence"
+    EXPENSE = "expense"
+    PURCHASE_ORDER = "purchase_order"
+    GOODS_RECEIPT = "goods_receipt"
+    INVOICE = "invoice"
+    BUDGET_LINE = "budget_line"
+    ACCESS_GRANT = "access_grant"
+    DOCUMENT = "document"
+    VENDOR = "vendor"
+
+
 class FieldType(StrEnum):
     """What the value of a field is; a date is text like `2026-03-02`."""
 

@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import Row, Select, Text, cast, func, literal, null, select, union_all, update
 
 from companyos_datahub.fulltext import relevance, words_of
-from companyos_datahub.records.model import Record
+from companyos_datahub.records.model import FoundKind, Record
 from companyos_datahub.records.rules import (
     RecordNotFound,
     check_changes,
@@ -16,7 +16,7 @@ from companyos_datahub.records.rules import (
     check_period,
     check_state,
 )
-from companyos_datahub.records.schemas import VENDOR, Found, RecordDetail, RecordFilter, RecordUpdate
+from companyos_datahub.records.schemas import Found, RecordDetail, RecordFilter, RecordUpdate
 from companyos_datahub.tables import records, vendors
 from companyos_shared.chassis import Call, Page, PageParams, check_version, paginate
 
@@ -24,10 +24,9 @@ from companyos_shared.chassis import Call, Page, PageParams, check_version, pagi
 def search_records(call: Call, page: PageParams, wanted: RecordFilter) -> Page[Found]:
     """Return records and vendors: the best match of the words first, then by id."""
     rows = union_all(_records(), _vendors()).subquery()
-    words = words_of(wanted.query or "")
-    score = relevance(words, rows.c.title, rows.c.text)
+    score = relevance(words_of(wanted.query), rows.c.title, rows.c.text)
     scored = select(rows, (0 - score).label("rank"))
-    if words:
+    if wanted.query:
         scored = scored.where(score > 0)
     for name, value in wanted.columns().items():
         scored = scored.where(rows.c[name] == value)
@@ -44,7 +43,7 @@ def update_record(call: Call, record_id: str, body: RecordUpdate, *, if_match: i
     """Change a record; fields that the update does not name stay."""
     record = Record.from_row(_load(call, record_id))
     check_version(if_match, record.version)
-    changes = body.model_dump(exclude_none=True)
+    changes = body.model_dump(exclude_defaults=True)
     check_changes(changes)
     check_state(record.kind, changes.get("state", record.state))
     check_owner(changes.get("owner_id"), is_active=call.company.is_active(changes.get("owner_id", ""), call.now.date()))
@@ -58,7 +57,7 @@ def apply_record(call: Call, payload: dict[str, Any]) -> None:
     """Let a colleague change a record: {record_id, and what a RecordUpdate holds}."""
     body = RecordUpdate.model_validate({name: value for name, value in payload.items() if name != "record_id"})
     record = Record.from_row(_load(call, payload["record_id"]))
-    _change(call, record, body.model_dump(exclude_none=True))
+    _change(call, record, body.model_dump(exclude_defaults=True))
 
 
 def _load(call: Call, record_id: str) -> Row[Any]:
@@ -90,7 +89,7 @@ def _vendors() -> Select[Any]:
         text = text + " " + part
     return select(
         vendors.c.id,
-        literal(VENDOR).label("kind"),
+        literal(FoundKind.VENDOR.value).label("kind"),
         vendors.c.name.label("title"),
         vendors.c.status.label("state"),
         null().label("owner_id"),

@@ -7,6 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from companyos_datahub.records import operations
+from companyos_datahub.records.model import FoundKind
 from companyos_datahub.records.rules import (
     EndsBeforeStart,
     NothingToUpdate,
@@ -16,7 +17,7 @@ from companyos_datahub.records.rules import (
     UnknownState,
     WrongFieldType,
 )
-from companyos_datahub.records.schemas import Found, FoundKind, RecordDetail, RecordFilter, RecordUpdate
+from companyos_datahub.records.schemas import Found, RecordDetail, RecordFilter, RecordUpdate
 from companyos_shared.chassis import CallDep, IfMatch, Page, PageQuery, StaleVersion, problems
 
 router = APIRouter(tags=["records"])

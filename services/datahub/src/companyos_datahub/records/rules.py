@@ -10,6 +10,8 @@ from pydantic import JsonValue
 from companyos_datahub.records.model import FIELDS, STATES, Fields, FieldType, Record, RecordKind
 from companyos_shared.chassis import Problem
 
+LONGEST_TEXT = 500
+
 
 class RecordNotFound(Problem):
     status, code, title = 404, "record-not-found", "There is no such record"
@@ -70,7 +72,9 @@ def check_fields(record: Record, changes: Fields) -> None:
         if wanted is None:
             raise UnknownField(f"Record {record.id} has no field {name!r}.")
         if not fits(value, wanted):
-            raise WrongFieldType(f"Field {name!r} holds a {wanted}; {value!r} is none.")
+            raise WrongFieldType(f"Field {name!r} is of type {wanted}; the value given is not.")
+        if isinstance(value, str) and len(value) > LONGEST_TEXT:
+            raise WrongFieldType(f"Field {name!r} holds at most {LONGEST_TEXT} characters.")
 
 
 def check_present_fields(kind: RecordKind, fields: Fields) -> None:
@@ -78,7 +82,7 @@ def check_present_fields(kind: RecordKind, fields: Fields) -> None:
     for name, value in fields.items():
         declared = FIELDS[kind].get(name)
         if declared is not None and not fits(value, declared):
-            raise WrongFieldType(f"Field {name!r} holds a {declared}; {value!r} is none.")
+            raise WrongFieldType(f"Field {name!r} is of type {declared}; {value!r} is not.")
 
 
 def field_type(kind: RecordKind, name: str, present: Fields) -> FieldType | None:

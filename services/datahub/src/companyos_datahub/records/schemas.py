@@ -4,20 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Annotated, Literal
+from typing import Annotated
 
-from pydantic import ConfigDict, Field, JsonValue, WithJsonSchema
+from pydantic import ConfigDict, Field, JsonValue
 from pydantic.config import JsonDict
 from pydantic.json_schema import SkipJsonSchema
 
-from companyos_datahub.records.model import RecordKind
+from companyos_datahub.records.model import FoundKind, RecordKind
 from companyos_shared.chassis import Answer, Body
-
-VENDOR = "vendor"
-FoundKind = Annotated[
-    RecordKind | Literal["vendor"], WithJsonSchema({"type": "string", "enum": [*map(str, RecordKind), VENDOR]})
-]
-"""What a search may find: any kind of record, and vendors."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +100,7 @@ class RecordUpdate(Body):
     title: Annotated[str, Field(min_length=1, max_length=200)] | SkipJsonSchema[None] = None
     state: Annotated[str, Field(max_length=32)] | SkipJsonSchema[None] = None
     owner_id: Annotated[str, Field(max_length=64)] | SkipJsonSchema[None] = None
-    amount_cents: int | SkipJsonSchema[None] = None
+    amount_cents: Annotated[int, Field(ge=0, le=10**12)] | SkipJsonSchema[None] = None
     starts_on: date | SkipJsonSchema[None] = None
     ends_on: date | SkipJsonSchema[None] = None
-    fields: dict[str, JsonValue] | SkipJsonSchema[None] = Field(None, description="Fields to set; others stay.")
+    fields: dict[str, JsonValue] = Field({}, max_length=20, description="Fields to set; others stay.")
