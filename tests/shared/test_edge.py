@@ -173,7 +173,20 @@ async def test_a_list_comes_in_pages_that_miss_nothing_and_repeat_nothing(librar
     assert seen == [f"B-{number}" for number in range(1, 24)]
 
 
-@pytest.mark.parametrize("cursor", ["x", "e30", "W10", "WzEsMiwzXQ", "bnVsbA"])
+@pytest.mark.parametrize(
+    "cursor",
+    [
+        "x",
+        "e30",
+        "W10",
+        "WzEsMiwzXQ",
+        "bnVsbA",
+        "WyJcdWQ4MDAiXQ",
+        "W05hTl0",
+        "W251bGxd",
+        "WzEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MF0",
+    ],
+)
 async def test_a_cursor_of_nowhere_is_refused(library: ServiceHarness, cursor: str) -> None:
     answer = await library.get("/books", params={"cursor": cursor})
     assert (answer.status_code, answer.json()["code"]) == (422, "invalid-cursor")

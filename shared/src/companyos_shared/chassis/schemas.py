@@ -26,6 +26,8 @@ T = TypeVar("T")
 DEFAULT_ROWS = 10
 MOST_ROWS = 50
 
+_STORABLE = 2**63
+
 
 class Body(BaseModel):
     """A request body: unknown members are refused."""
@@ -122,9 +124,15 @@ def _decode_cursor(cursor: str, length: int) -> list[Any]:
         values = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
     except (binascii.Error, ValueError) as error:
         raise InvalidCursor from error
-    if not isinstance(values, list) or len(values) != length or any(isinstance(v, (list, dict)) for v in values):
+    if not isinstance(values, list) or len(values) != length or not all(map(_is_storable, values)):
         raise InvalidCursor
     return values
+
+
+def _is_storable(value: Any) -> bool:
+    if isinstance(value, str):
+        return value.isascii() or value.encode(errors="replace").decode() == value
+    return isinstance(value, (int, float)) and abs(value) < _STORABLE
 
 
 def _unquoted(value: Any) -> Any:
