@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -38,6 +40,12 @@ class ServiceSettings(BaseSettings):
 
 
 def _temporary_folder(service: str) -> Path:
+    folder = _make_temporary_folder(service)
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+def _make_temporary_folder(service: str) -> Path:
     parent = _SHARED_MEMORY if _SHARED_MEMORY.is_dir() else None
     try:
         return Path(tempfile.mkdtemp(prefix=f"companyos-{service}-", dir=parent))

@@ -13,6 +13,7 @@ from fastapi import FastAPI
 from pydantic import SecretStr
 
 from companyos_shared.chassis.app import create_app
+from companyos_shared.chassis.episodes import Session
 from companyos_shared.chassis.schemas import SeedDocument
 from companyos_shared.chassis.service import Service
 from companyos_shared.chassis.settings import ServiceSettings
@@ -133,6 +134,15 @@ class ServiceHarness:
             elif change.table == table and change.after is not None:
                 rows[change.key] = change.after
         return rows
+
+    def session(self) -> Session:
+        """Return the open epoch itself, for tests that look below the surface."""
+        session: Session = self.app.state.episodes.session(self._context(None, None))
+        return session
+
+    def signed(self, request: httpx.Request) -> httpx.Request:
+        """Sign a request of the control plane."""
+        return self._signed(request, self._context(None, None))
 
     async def _control(self, name: str, body: dict[str, Any]) -> Any:
         request = self.client.build_request("POST", f"/control/{name}", json=body)

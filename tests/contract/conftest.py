@@ -1,0 +1,51 @@
+"""What EVERY service owes: the services are discovered, none is named."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import AsyncIterator
+from importlib.metadata import entry_points
+from typing import Any
+
+import pytest
+
+from companyos_gateway.episode.manifest import Operation, operations_of
+from companyos_gateway.episode.toolbox import Tool, build_toolbox
+from companyos_shared.chassis import Service
+from companyos_shared.chassis.testing import ServiceHarness
+
+
+def _service(value: str) -> Service[Any]:
+    service = importlib.import_module(value.partition(":")[0]).SERVICE
+    assert isinstance(service, Service)
+    return service
+
+
+SERVICES = {found.name: _service(found.value) for found in entry_points(group="companyos.services")}
+
+
+@pytest.fixture(params=sorted(SERVICES))
+def service(request: pytest.FixtureRequest) -> Service[Any]:
+    return SERVICES[request.param]
+
+
+@pytest.fixture
+async def harness(service: Service[Any]) -> AsyncIterator[ServiceHarness]:
+    async with ServiceHarness(service) as made:
+        yield made
+
+
+@pytest.fixture
+def manifest(harness: ServiceHarness) -> dict[str, Any]:
+    document: dict[str, Any] = harness.app.openapi()
+    return document
+
+
+@pytest.fixture
+def operations(service: Service[Any], manifest: dict[str, Any]) -> list[Operation]:
+    return list(operations_of(service.name, manifest))
+
+
+@pytest.fixture
+def tools(service: Service[Any], manifest: dict[str, Any]) -> list[Tool]:
+    return [tool for tool in build_toolbox({service.name: manifest}, {"type": "object"}) if tool.operation]

@@ -1,0 +1,225 @@
+"""The promises of every service: laws of the world, evidence that folds, a manifest an agent can use."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from typing import Any
+
+import jsonschema
+
+from companyos.policies.arguments import Surroundings, draw_arguments
+from companyos_gateway.episode.manifest import Operation
+from companyos_gateway.episode.toolbox import Tool
+from companyos_shared.chassis import Service
+from companyos_shared.chassis.testing import ServiceHarness
+from companyos_shared.streams import Stream, digest
+from companyos_shared.wire.control import EvidenceReply, Rows
+from companyos_shared.wire.problem import PROBLEM_MEDIA_TYPE
+
+CALLS = 250
+_HEADERS = {"Content-Type": "application/json"}
+_NAME = re.compile(r"^[a-z]+(_[a-z]+)+$")
+
+
+async def _carry(harness: ServiceHarness, operation: Operation, arguments: dict[str, Any]) -> Any:
+    call = operation.call_of(arguments)
+    headers = _HEADERS | dict(call.headers or {})
+    return await harness.request(call.method, call.target, content=call.body, headers=headers)
+
+
+def _ids(rows: Rows) -> list[str]:
+    return sorted({key for table in rows.values() for key in table})
+
+
+async def _wander(harness: ServiceHarness, tools: list[Tool], calls: int, name: str) -> list[int]:
+    """Make schema-valid random calls that name real rows half of the time, with time going on between them."""
+    stream = Stream("contract", name)
+    ids = _ids((await harness.evidence()).initial)
+    statuses = []
+    for n in range(calls):
+        tool = stream.choice(tools)
+        assert tool.operation is not None
+        around = Surroundings(ids=stream.sample(ids, min(12, len(ids))), now=harness.now)
+        arguments = draw_arguments(tool.input_schema, stream.child(n), around)
+        answer = await _carry(harness, tool.operation, arguments)
+        assert answer.status_code < 500, (tool.name, arguments, answer.text)
+        if answer.status_code >= 400:
+            assert answer.headers["content-type"] == PROBLEM_MEDIA_TYPE
+            assert answer.json()["code"]
+        statuses.append(answer.status_code)
+        if stream.chance(0.2):
+            await harness.advance(minutes=stream.integer(1, 600))
+    return statuses
+
+
+def _folded(evidence: EvidenceReply) -> Rows:
+    rows = {table: dict(found) for table, found in evidence.initial.items()}
+    for change in evidence.changes:
+        before = rows[change.table].pop(change.key, None)
+        assert before == change.before
+        if change.after is not None:
+            rows[change.table][change.key] = change.after
+    return rows
+
+
+def test_some_services_are_found() -> None:
+    from tests.contract.conftest import SERVICES
+
+    assert len(SERVICES) >= 3
+
+
+async def test_no_random_call_breaks_it_and_its_changes_fold_to_its_digest(
+    harness: ServiceHarness, tools: list[Tool]
+) -> None:
+    statuses = await _wander(harness, tools, CALLS, "fold")
+    assert any(status < 300 for status in statuses)
+    evidence = await harness.evidence()
+    assert digest(_folded(evidence)) == evidence.digest
+    assert {change.actor.value for change in evidence.changes} <= {"agent", "clock"}
+
+
+async def test_the_same_calls_give_the_same_world(service: Service[Any], tools: list[Tool]) -> None:
+    seen = []
+    for _ in range(2):
+        async with ServiceHarness(service) as fresh:
+            await _wander(fresh, tools, 60, "same")
+            seen.append((await fresh.evidence()).model_dump_json())
+    assert seen[0] == seen[1]
+
+
+async def test_reads_do_not_write(harness: ServiceHarness, tools: list[Tool]) -> None:
+    before = await harness.evidence()
+    reads = [tool for tool in tools if tool.operation is not None and tool.operation.is_read]
+    await _wander_still(harness, reads)
+    assert await harness.evidence() == before
+
+
+async def _wander_still(harness: ServiceHarness, reads: list[Tool]) -> None:
+    stream, ids = Stream("contract", "reads"), _ids((await harness.evidence()).initial)
+    answered = set()
+    for n in range(30):
+        for tool in reads:
+            assert tool.operation is not None
+            around = Surroundings(ids=stream.sample(ids, min(40, len(ids))), now=harness.now)
+            arguments = draw_arguments(tool.input_schema, stream.child(tool.name, n), around)
+            answered.add((await _carry(harness, tool.operation, arguments)).status_code)
+    assert 200 in answered
+
+
+async def test_polling_settle_twice_changes_nothing_more(harness: ServiceHarness, tools: list[Tool]) -> None:
+    await _wander(harness, tools, 80, "settle")
+    await harness.advance(minutes=60 * 24 * 20)
+    before = await harness.digest()
+    assert (await harness.advance(minutes=0)).changes == []
+    assert await harness.digest() == before
+
+
+def test_the_demo_seed_is_the_same_in_every_process(service: Service[Any]) -> None:
+    module = f"companyos_{service.name}.main"
+    script = (
+        f"import importlib; s = importlib.import_module({module!r}).SERVICE; print(s.demo_seed().model_dump_json())"
+    )
+    printed = {
+        subprocess.run(
+            [sys.executable, "-c", script],
+            env={**os.environ, "PYTHONHASHSEED": seed, "TZ": zone},
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
+        for seed, zone in (("0", "UTC"), ("5", "Pacific/Auckland"))
+    }
+    assert len(printed) == 1
+
+
+async def test_it_publishes_the_schemas_of_its_seed_and_its_facts(harness: ServiceHarness) -> None:
+    request = harness.client.build_request("GET", "/control/schemas")
+    answer = await harness.client.send(harness.signed(request))
+    schemas = answer.json()
+    jsonschema.validate(harness.document, schemas["seed"])
+    for table, rows in (await harness.evidence()).initial.items():
+        for row in rows.values():
+            jsonschema.validate(row, schemas["facts"][table])
+
+
+def test_operations_have_stable_names_and_short_descriptions(tools: list[Tool]) -> None:
+    for tool in tools:
+        assert _NAME.match(tool.name), tool.name
+        assert 10 <= len(tool.description) <= 160, (tool.name, tool.description)
+        assert "\n" not in tool.description
+
+
+def test_every_refusal_in_the_manifest_is_a_problem_with_codes(manifest: dict[str, Any]) -> None:
+    for path, item in manifest["paths"].items():
+        for method, operation in item.items():
+            assert operation["operationId"]
+            for status, response in operation["responses"].items():
+                if int(status) >= 400:
+                    assert set(response["content"]) == {PROBLEM_MEDIA_TYPE}, (method, path, status)
+                    assert response["content"][PROBLEM_MEDIA_TYPE]["examples"], (method, path, status)
+
+
+def test_the_manifest_resolves(manifest: dict[str, Any]) -> None:
+    known = manifest["components"]["schemas"]
+    for name in re.findall(r'"#/components/schemas/([^"]+)"', json.dumps(manifest)):
+        assert name in known
+
+
+async def test_operations_with_an_idempotency_key_answer_a_repeat_and_do_nothing_twice(
+    harness: ServiceHarness, operations: list[Operation], tools: list[Tool]
+) -> None:
+    keyed = [operation for operation in operations if "idempotency_key" in operation.arguments]
+    assert keyed, "no operation of this service takes an idempotency key"
+    schemas = {tool.operation.operation_id: tool.input_schema for tool in tools if tool.operation}
+    repeated = [await _repeat_once(harness, operation, schemas[operation.operation_id]) for operation in keyed]
+    assert any(repeated), "no random call of any of these operations succeeds on the demo seed"
+
+
+async def _repeat_once(harness: ServiceHarness, operation: Operation, schema: dict[str, Any]) -> bool:
+    stream, ids = Stream("contract", "repeat", operation.operation_id), _ids((await harness.evidence()).initial)
+    for n in range(400):
+        around = Surroundings(ids=stream.sample(ids, min(40, len(ids))), now=harness.now)
+        arguments = draw_arguments(schema, stream.child(n), around)
+        arguments.pop("if_match", None)
+        arguments["idempotency_key"] = f"{operation.operation_id}-{n}"
+        first = await _carry(harness, operation, arguments)
+        if first.status_code < 300:
+            break
+    else:
+        return False
+    before = await harness.digest()
+    again = await _carry(harness, operation, arguments)
+    assert (again.status_code, again.json()) == (first.status_code, first.json())
+    assert await harness.digest() == before
+    return True
+
+
+async def test_rows_come_back_in_the_same_order_when_sqlite_reverses_what_is_unordered(
+    service: Service[Any], tools: list[Tool]
+) -> None:
+    seen = []
+    for reverse in ("OFF", "ON"):
+        async with ServiceHarness(service) as fresh:
+            await fresh.digest()
+            fresh.session().db.exec_driver_sql(f"PRAGMA reverse_unordered_selects={reverse}")
+            transcript = await _transcript(fresh, tools)
+            seen.append(transcript)
+    assert seen[0] == seen[1]
+
+
+async def _transcript(harness: ServiceHarness, tools: list[Tool]) -> list[str]:
+    stream, ids = Stream("contract", "order"), _ids((await harness.evidence()).initial)
+    lines = []
+    for n in range(150):
+        tool = stream.choice(tools)
+        assert tool.operation is not None
+        around = Surroundings(ids=stream.sample(ids, min(20, len(ids))), now=harness.now)
+        answer = await _carry(harness, tool.operation, draw_arguments(tool.input_schema, stream.child(n), around))
+        lines.append(f"{tool.name} {answer.status_code} {answer.text}")
+        if n % 7 == 0:
+            await harness.advance(minutes=300)
+    return lines
