@@ -1,0 +1,86 @@
+"""Which kinds strike an instance: the profile's rates and budget, what a scenario always has, and overrides."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from companyos_gateway.chaos.kinds import EXCLUDES, REQUIRES, Group, Kind, Mark
+from companyos_gateway.chaos.profiles import SERVICES, ChaosError, Profile, checked_rate, known_kind
+from companyos_shared.streams import Stream
+
+_PLACE = "chaos_overrides"
+
+
+@dataclass(frozen=True)
+class Injection:
+    """One thing that was made to go wrong: hidden from the agent, kept in the episode's record."""
+
+    kind: Kind
+    mark: Mark
+    entity: str
+    detail: Mapping[str, Any] = field(default_factory=dict)
+
+
+def split_overrides(overrides: Mapping[str, float]) -> tuple[dict[Kind, float], dict[tuple[str, Kind], float]]:
+    """Split overrides into rates by kind and rates by (service, kind).
+
+    Raises ChaosError for a kind or service that does not exist, a rate outside [0, 1] or a service's own rate of a
+    kind that is not of the transport.
+    """
+    by_kind: dict[Kind, float] = {}
+    by_service: dict[tuple[str, Kind], float] = {}
+    for name, rate in overrides.items():
+        place = f"{_PLACE}.{name}"
+        service, dot, kind = name.rpartition(".")
+        if not dot:
+            by_kind[known_kind(name, place)] = checked_rate(rate, place)
+            continue
+        if service not in SERVICES:
+            raise ChaosError(f"{place}: unknown service {service!r}")
+        by_service[service, known_kind(kind, place, Group.TRANSPORT)] = checked_rate(rate, place)
+    return by_kind, by_service
+
+
+def draw_kinds(
+    profile: Profile,
+    overrides: Mapping[str, float],
+    stream: Stream,
+    *,
+    applicable: Sequence[Kind],
+    always: Collection[Kind] = (),
+) -> frozenset[Kind]:
+    """Draw the data and people kinds that strike an instance.
+
+    `always` strike from level 1 on. A kind's draw does not depend on the level, so that a kind that strikes at a
+    rate strikes at every higher one, as far as the budget goes; who comes first is drawn. Overridden kinds stand
+    outside the budget.
+    """
+    own_rates, _ = split_overrides(overrides)
+    struck: list[Kind] = []
+    spent = dict.fromkeys(Group, 0)
+    for kind in stream.child("order").shuffled(applicable):
+        is_settled = kind in own_rates or (kind in always and profile.level > 0)
+        rate = own_rates.get(kind, 1.0 if is_settled else profile.rate(kind))
+        if not stream.child("strikes", kind).chance(rate):
+            continue
+        if not is_settled:
+            if spent[kind.group] == profile.budget.kinds(kind.group):
+                continue
+            spent[kind.group] += 1
+        struck.append(kind)
+    return _consistent(struck, own_rates)
+
+
+def _consistent(struck: Sequence[Kind], own_rates: Mapping[Kind, float]) -> frozenset[Kind]:
+    kinds = {kind for kind in struck if kind not in EXCLUDES or EXCLUDES[kind] not in struck}
+    for kind in struck:
+        needed = REQUIRES.get(kind)
+        if needed is None or needed in kinds:
+            continue
+        if own_rates.get(needed) == 0:
+            kinds.discard(kind)
+        else:
+            kinds.add(needed)
+    return frozenset(kinds)

@@ -1,0 +1,88 @@
+"""The fault plan: which calls of an episode meet a transport fault, as a pure function of the call's name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from companyos_gateway.chaos.draw import split_overrides
+from companyos_gateway.chaos.kinds import Group, Kind
+from companyos_gateway.chaos.profiles import MOST_CONSECUTIVE, SERVICES, Profile
+from companyos_shared.streams import Stream
+from companyos_shared.wire.context import Fault, FaultKind
+
+ROUND = MOST_CONSECUTIVE + 1
+"""Calls with the same target come in rounds; a spell of faults starts a round and leaves its last call alone."""
+
+SLOW_MINUTES = (5, 30)
+RETRY_AFTER_S = (1, 30)
+_FAULT_KINDS = {
+    Kind.UNAVAILABLE: FaultKind.UNAVAILABLE,
+    Kind.RATE_LIMITED: FaultKind.RATE_LIMITED,
+    Kind.TIMEOUT_BEFORE_COMMIT: FaultKind.TIMEOUT_BEFORE_COMMIT,
+    Kind.TIMEOUT_AFTER_COMMIT: FaultKind.TIMEOUT_AFTER_COMMIT,
+    Kind.FORBIDDEN: FaultKind.FORBIDDEN,
+}
+_WITH_RETRY_AFTER = (FaultKind.UNAVAILABLE, FaultKind.RATE_LIMITED)
+
+
+@dataclass(frozen=True)
+class FaultPlan:
+    """The transport faults of one instance.
+
+    `name` is the stream's name; `rates` holds, by service, the chance that a spell of each kind starts a round.
+    A spell has one kind and at most `consecutive` calls; after `spells` rounds a target is left alone.
+    """
+
+    name: tuple[str | int, ...]
+    rates: Mapping[str, Mapping[Kind, float]]
+    consecutive: int
+    spells: int
+
+    @classmethod
+    def of(cls, profile: Profile, overrides: Mapping[str, float], *name: str | int) -> FaultPlan:
+        """Return the plan of a profile with overrides. Raises ChaosError for overrides that do not fit."""
+        by_kind, by_service = split_overrides(overrides)
+        rates: dict[str, dict[Kind, float]] = {}
+        for service in SERVICES:
+            usual = {kind: rate.in_service(service) for kind, rate in profile.rates.items()}
+            own = {kind: rate for (named, kind), rate in by_service.items() if named == service}
+            merged = {**usual, **by_kind, **own}
+            rates[service] = {kind: merged[kind] for kind in Kind if _is_transport(kind) and merged.get(kind)}
+        is_forced = any(_is_transport(kind) for kind in by_kind) or bool(by_service)
+        least = 1 if is_forced else 0
+        budget = profile.budget
+        return cls(name, rates, consecutive=max(budget.consecutive, least), spells=max(budget.spells, least))
+
+    def fault_for(self, service: str, operation: str, target: str, nth: int) -> Fault | None:
+        """Return the fault that the n-th call (from 1) of the operation on the target meets, if any."""
+        rates = self.rates.get(service)
+        turn, place = divmod(nth - 1, ROUND)
+        if not rates or turn >= self.spells or place >= self.consecutive:
+            return None
+        stream = Stream(*self.name, "fault", service, operation, target, turn)
+        kind = self._drawn_kind(rates, stream.fraction())
+        if kind is None or place >= stream.integer(1, self.consecutive):
+            return None
+        retry_after_s = stream.integer(*RETRY_AFTER_S) if kind in _WITH_RETRY_AFTER else None
+        return Fault(kind=kind, retry_after_s=retry_after_s)
+
+    def slow_minutes(self, service: str, operation: str, target: str, nth: int) -> int:
+        """Return by how many simulated minutes the n-th call (from 1) of the operation on the target is slow."""
+        rate = self.rates.get(service, {}).get(Kind.SLOW_ANSWER, 0.0)
+        if not rate:
+            return 0
+        stream = Stream(*self.name, "slow", service, operation, target, nth)
+        return stream.integer(*SLOW_MINUTES) if stream.chance(rate) else 0
+
+    @staticmethod
+    def _drawn_kind(rates: Mapping[Kind, float], point: float) -> FaultKind | None:
+        for kind, fault_kind in _FAULT_KINDS.items():
+            point -= rates.get(kind, 0.0)
+            if point < 0:
+                return fault_kind
+        return None
+
+
+def _is_transport(kind: Kind) -> bool:
+    return kind.group is Group.TRANSPORT

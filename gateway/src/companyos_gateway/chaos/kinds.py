@@ -1,0 +1,93 @@
+"""The kinds of chaos: what can go wrong in data, with people and on the wire."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Group(StrEnum):
+    """Where a kind of chaos strikes."""
+
+    DATA = "data"
+    PEOPLE = "people"
+    TRANSPORT = "transport"
+
+
+class Mark(StrEnum):
+    """What a kind does to an agent that ignores it: a decisive kind fails it, friction costs it steps."""
+
+    DECISIVE = "decisive"
+    FRICTION = "friction"
+
+
+class Kind(StrEnum):
+    """One thing that can go wrong."""
+
+    MISSING_PRIORITY = "missing_priority"
+    MISSING_STATUS = "missing_status"
+    MISSING_ASSIGNEE = "missing_assignee"
+    DEPARTED_ASSIGNEE = "departed_assignee"
+    BLOCKED_TICKET = "blocked_ticket"
+    DUPLICATE_TICKET = "duplicate_ticket"
+    STALE_METRIC = "stale_metric"
+    CONFLICTING_SOURCES = "conflicting_sources"
+    FAILED_PIPELINE = "failed_pipeline"
+    EXPIRED_CERTIFICATE = "expired_certificate"
+    SUPERSEDED_POLICY = "superseded_policy"
+    SIMILAR_NAMES = "similar_names"
+
+    APPROVER_OUT_OF_OFFICE = "approver_out_of_office"
+    DELEGATE_OUT_TOO = "delegate_out_too"
+    EXPIRED_DELEGATION = "expired_delegation"
+    LIMIT_TOO_LOW = "limit_too_low"
+    RANDOM_REJECTION = "random_rejection"
+    INFORMATION_REQUEST = "information_request"
+    SLOW_DECISION = "slow_decision"
+
+    UNAVAILABLE = "unavailable"
+    RATE_LIMITED = "rate_limited"
+    TIMEOUT_BEFORE_COMMIT = "timeout_before_commit"
+    TIMEOUT_AFTER_COMMIT = "timeout_after_commit"
+    SLOW_ANSWER = "slow_answer"
+    FORBIDDEN = "forbidden"
+
+    @property
+    def group(self) -> Group:
+        """Where the kind strikes."""
+        if self in _PEOPLE:
+            return Group.PEOPLE
+        return Group.TRANSPORT if self in _TRANSPORT else Group.DATA
+
+
+_PEOPLE = frozenset(
+    {
+        Kind.APPROVER_OUT_OF_OFFICE,
+        Kind.DELEGATE_OUT_TOO,
+        Kind.EXPIRED_DELEGATION,
+        Kind.LIMIT_TOO_LOW,
+        Kind.RANDOM_REJECTION,
+        Kind.INFORMATION_REQUEST,
+        Kind.SLOW_DECISION,
+    }
+)
+_TRANSPORT = frozenset(
+    {
+        Kind.UNAVAILABLE,
+        Kind.RATE_LIMITED,
+        Kind.TIMEOUT_BEFORE_COMMIT,
+        Kind.TIMEOUT_AFTER_COMMIT,
+        Kind.SLOW_ANSWER,
+        Kind.FORBIDDEN,
+    }
+)
+
+REQUIRES: dict[Kind, Kind] = {
+    Kind.FAILED_PIPELINE: Kind.STALE_METRIC,
+    Kind.DELEGATE_OUT_TOO: Kind.APPROVER_OUT_OF_OFFICE,
+    Kind.EXPIRED_DELEGATION: Kind.APPROVER_OUT_OF_OFFICE,
+    Kind.LIMIT_TOO_LOW: Kind.APPROVER_OUT_OF_OFFICE,
+}
+"""Kinds that only mean something where another one has struck; they bring it along."""
+
+EXCLUDES: dict[Kind, Kind] = {Kind.DEPARTED_ASSIGNEE: Kind.MISSING_ASSIGNEE}
+"""Kinds that cannot both strike one ticket; the first of a pair gives way."""

@@ -1,0 +1,158 @@
+"""Profiles: one TOML file per level, with a rate and a mark per kind, rates per service, and budgets."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from companyos_gateway.chaos.kinds import Group, Kind, Mark
+
+PROFILE_FOLDER = Path(__file__).parent / "profiles"
+SERVICES = ("ticketdesk", "datahub", "approvalflow")
+MOST_CONSECUTIVE = 3
+"""Transient failures in a row that an agent has to outlast at most."""
+
+
+class ChaosError(ValueError):
+    """Raised for a profile or an override that does not fit; the text names the file and the place in it."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How much may strike: kinds per instance beside those it always has, and transient failures per target."""
+
+    data: int
+    people: int
+    consecutive: int
+    spells: int
+
+    def kinds(self, group: Group) -> int:
+        """Return how many kinds of the group may strike beside those that always do."""
+        return {Group.DATA: self.data, Group.PEOPLE: self.people}.get(group, 0)
+
+
+@dataclass(frozen=True)
+class KindRate:
+    """How likely a kind strikes, in [0, 1], what ignoring it does, and where a service has a rate of its own."""
+
+    rate: float
+    mark: Mark
+    services: Mapping[str, float]
+
+    def in_service(self, service: str) -> float:
+        """Return the rate in that service."""
+        return self.services.get(service, self.rate)
+
+
+@dataclass(frozen=True)
+class Profile:
+    """One level of chaos."""
+
+    name: str
+    level: int
+    budget: Budget
+    rates: Mapping[Kind, KindRate]
+
+    def rate(self, kind: Kind) -> float:
+        """Return how likely the kind strikes; a kind that the profile leaves out never does."""
+        return self.rates[kind].rate if kind in self.rates else 0.0
+
+    def mark(self, kind: Kind) -> Mark:
+        """Return what ignoring the kind does."""
+        return self.rates[kind].mark if kind in self.rates else Mark.FRICTION
+
+
+def profile_for(level: int) -> Profile:
+    """Return the profile of a level. Raises ChaosError for a level without one."""
+    found = _shipped_profiles().get(level)
+    if found is None:
+        raise ChaosError(f"{PROFILE_FOLDER.name}: no profile has level {level}")
+    return found
+
+
+def read_profiles(folder: Path) -> dict[int, Profile]:
+    """Read every profile of a folder, by level. Raises ChaosError with file and place of what does not fit."""
+    profiles: dict[int, Profile] = {}
+    for file in sorted(folder.glob("*.toml")):
+        profile = read_profile(file)
+        if profile.level in profiles:
+            raise ChaosError(f"{file.name}: level: {profile.level} is that of {profiles[profile.level].name} too")
+        profiles[profile.level] = profile
+    return profiles
+
+
+def read_profile(file: Path) -> Profile:
+    """Read one profile. Raises ChaosError with file and place of what does not fit."""
+    try:
+        document = tomllib.loads(file.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise ChaosError(f"{file.name}: {error}") from error
+    _check_names(document, {"name", "level", "budget", *Group}, f"{file.name}")
+    rates: dict[Kind, KindRate] = {}
+    for group in Group:
+        for name, entry in document.get(group.value, {}).items():
+            place = f"{file.name}: {group}.{name}"
+            rates[known_kind(name, place, group)] = _kind_rate(entry, place, group)
+    return Profile(
+        name=str(document["name"]),
+        level=int(document["level"]),
+        budget=_budget(document.get("budget", {}), f"{file.name}: budget"),
+        rates=rates,
+    )
+
+
+def known_kind(name: str, place: str, group: Group | None = None) -> Kind:
+    """Return the kind of that name. Raises ChaosError for a name that no kind (of the group) has."""
+    if name not in set(Kind) or (group is not None and Kind(name).group is not group):
+        raise ChaosError(f"{place}: unknown kind {name!r}")
+    return Kind(name)
+
+
+def checked_rate(value: object, place: str) -> float:
+    """Return the rate as a number in [0, 1]. Raises ChaosError for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise ChaosError(f"{place}: a rate lies in [0, 1], not {value!r}")
+    return float(value)
+
+
+@cache
+def _shipped_profiles() -> dict[int, Profile]:
+    return read_profiles(PROFILE_FOLDER)
+
+
+def _kind_rate(entry: Any, place: str, group: Group) -> KindRate:
+    if not isinstance(entry, dict):
+        raise ChaosError(f"{place}: rate and mark are missing")
+    _check_names(entry, {"rate", "mark", "services"}, place)
+    if entry.get("mark") not in set(Mark):
+        raise ChaosError(f"{place}.mark: unknown mark {entry.get('mark')!r}")
+    services = entry.get("services", {})
+    if services and group is not Group.TRANSPORT:
+        raise ChaosError(f"{place}.services: only transport kinds have rates per service")
+    _check_names(services, set(SERVICES), f"{place}.services")
+    return KindRate(
+        rate=checked_rate(entry.get("rate"), f"{place}.rate"),
+        mark=Mark(entry["mark"]),
+        services={name: checked_rate(rate, f"{place}.services.{name}") for name, rate in services.items()},
+    )
+
+
+def _budget(entry: Any, place: str) -> Budget:
+    names = {"data", "people", "consecutive", "spells"}
+    _check_names(entry, names, place)
+    for name in sorted(names):
+        if not isinstance(entry.get(name), int) or entry[name] < 0:
+            raise ChaosError(f"{place}.{name}: a whole number is missing")
+    if entry["consecutive"] > MOST_CONSECUTIVE:
+        raise ChaosError(f"{place}.consecutive: at most {MOST_CONSECUTIVE}, not {entry['consecutive']}")
+    return Budget(**entry)
+
+
+def _check_names(entry: Mapping[str, Any], allowed: set[str], place: str) -> None:
+    for name in entry:
+        if name not in allowed:
+            raise ChaosError(f"{place}: unknown name {name!r}")

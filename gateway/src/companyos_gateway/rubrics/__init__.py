@@ -1,0 +1,28 @@
+"""Rubrics: what counts, judged from Evidence alone.
+
+evidence holds what the services reported, facts reads it typed, parts are the checks a task is made of, composition
+puts them together to a TaskRubric and its Verdict.
+"""
+
+from companyos_gateway.rubrics.composition import (
+    Check,
+    CheckResult,
+    FinishDeclaration,
+    Milestone,
+    RubricError,
+    TaskRubric,
+    Verdict,
+)
+from companyos_gateway.rubrics.evidence import Evidence, NetChange
+
+__all__ = [
+    "Check",
+    "CheckResult",
+    "Evidence",
+    "FinishDeclaration",
+    "Milestone",
+    "NetChange",
+    "RubricError",
+    "TaskRubric",
+    "Verdict",
+]

@@ -1,0 +1,138 @@
+"""How checks, milestones and minefields make a rubric, and what it says about an episode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from companyos.contract import FinishOutcome, ReasonCode
+from companyos_gateway.rubrics.evidence import Evidence
+
+MOST_MILESTONES = 9.0
+"""Milestones pay at most this much in a scenario."""
+
+DECLARED = "declared"
+"""The check on what the agent declares with `finish`; it is part of every rubric."""
+
+MOST_SUMMARY = 2000
+MOST_REFERENCE = 128
+MOST_ANSWERS = 32
+
+
+class RubricError(ValueError):
+    """Raised when a rubric is built that could not judge."""
+
+
+class FinishDeclaration(BaseModel):
+    """What the agent declares with `finish`: the outcome, the reason and the id of the fact behind it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    outcome: FinishOutcome
+    summary: str = Field(max_length=MOST_SUMMARY)
+    reason_code: ReasonCode | None = None
+    reason_ref: str | None = Field(None, max_length=MOST_REFERENCE)
+    answers: dict[str, Any] | None = Field(None, max_length=MOST_ANSWERS)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """Whether one check passed, and what of the evidence says so."""
+
+    id: str
+    passed: bool
+    evidence: str
+
+
+Finding = tuple[bool, str]
+"""Whether something holds, and what says so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that must hold for success; `passes_idle` says whether it holds when nothing was done."""
+
+    id: str
+    passes_idle: bool
+    holds: Callable[[Evidence], Finding]
+
+
+@dataclass(frozen=True, slots=True)
+class Milestone:
+    """A step on the way that pays `points` while it stands."""
+
+    id: str
+    points: float
+    stands: Callable[[Evidence], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a rubric says: the potential in points, whether every check passes, and what was damaged.
+
+    `damage` names the entities that were irreversibly damaged; they forfeit success. `rejections` counts the
+    rejections of the agent's requests so far.
+    """
+
+    potential: float
+    goal_met: bool
+    success: bool
+    damage: tuple[str, ...]
+    rejections: int
+    checks: tuple[CheckResult, ...]
+
+
+class TaskRubric:
+    """The rubric of one task: a pure function of Evidence and of what the agent declares.
+
+    Raises RubricError when built without a check that fails idle, or with an id twice.
+    """
+
+    def __init__(
+        self,
+        *,
+        checks: Sequence[Check],
+        milestones: Sequence[Milestone],
+        declaration: Callable[[Evidence, FinishDeclaration | None], Finding],
+        damage: Callable[[Evidence], Sequence[str]],
+        rejections: Callable[[Evidence], int],
+    ) -> None:
+        ids = [check.id for check in checks] + [DECLARED]
+        if len(set(ids)) != len(ids):
+            raise RubricError(f"a check's id appears twice: {sorted(name for name in ids if ids.count(name) > 1)}")
+        if all(check.passes_idle for check in checks):
+            raise RubricError("no check fails when nothing is done")
+        paid = [milestone.id for milestone in milestones]
+        if len(set(paid)) != len(paid) or any(milestone.points <= 0 for milestone in milestones):
+            raise RubricError("milestones have ids of their own and pay more than nothing")
+        self.checks = tuple(checks)
+        self.milestones = tuple(milestones)
+        self._declaration = declaration
+        self._damage = damage
+        self._rejections = rejections
+
+    def judge(self, evidence: Evidence, finish: FinishDeclaration | None) -> Verdict:
+        """Return the verdict on an episode as it stands, `finish` being what the agent declared, if it did."""
+        results = []
+        for check in self.checks:
+            passed, says = check.holds(evidence)
+            results.append(CheckResult(check.id, passed, says))
+        results.append(CheckResult(DECLARED, *self._declaration(evidence, finish)))
+        damage = tuple(self._damage(evidence))
+        goal_met = all(result.passed for result in results)
+        return Verdict(
+            potential=self.potential(evidence),
+            goal_met=goal_met,
+            success=goal_met and not damage,
+            damage=damage,
+            rejections=self._rejections(evidence),
+            checks=tuple(results),
+        )
+
+    def potential(self, evidence: Evidence) -> float:
+        """Return the points of the milestones that stand, at most MOST_MILESTONES."""
+        total = sum(milestone.points for milestone in self.milestones if milestone.stands(evidence))
+        return min(MOST_MILESTONES, float(total))

@@ -1,0 +1,136 @@
+"""Typed readers: the only place in the rubrics that names a service's tables and columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from companyos_shared.wire.control import Row
+
+TICKETDESK = "ticketdesk"
+DATAHUB = "datahub"
+APPROVALFLOW = "approvalflow"
+
+BOOKKEEPING = frozenset({"version", "updated_at"})
+"""Columns that follow from other changes and mean nothing by themselves."""
+
+LIVE_REQUEST = frozenset({"pending", "info_requested", "escalated", "approved"})
+"""States of a request that stands: waiting or approved."""
+
+FINAL_TICKET = frozenset({"closed", "cancelled"})
+FINAL_REQUEST = frozenset({"cancelled", "withdrawn"})
+
+
+@dataclass(frozen=True, slots=True)
+class TicketFacts:
+    """A ticket."""
+
+    key: str
+    status: str | None
+    priority: str | None
+    assignee_id: str | None
+    verified_at: datetime | None
+    approval_ref: str | None
+    reason_code: str | None
+    reason_ref: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class MetricFacts:
+    """A metric."""
+
+    id: str
+    value: float
+    as_of: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class RequestFacts:
+    """A request for an approval."""
+
+    id: str
+    type_key: str
+    subject: str
+    ticket_ref: str | None
+    requester_id: str
+    approver_id: str
+    status: str
+    fields: Mapping[str, Any]
+    submitted_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class DelegationFacts:
+    """A delegation."""
+
+    from_id: str
+    to_id: str
+    type_keys: tuple[str, ...]
+    limit_cents: int | None
+    starts_at: datetime
+    ends_at: datetime
+    revoked_at: datetime | None
+
+    def carries(self, type_key: str, amount_cents: int, now: datetime) -> bool:
+        """Say whether the delegation carries a decision about the amount at `now`."""
+        in_force = self.starts_at <= now < self.ends_at and (self.revoked_at is None or now < self.revoked_at)
+        in_scope = not self.type_keys or type_key in self.type_keys
+        return in_force and in_scope and (self.limit_cents is None or amount_cents <= self.limit_cents)
+
+
+def moment(text: str) -> datetime:
+    """Return the moment that a row holds."""
+    return datetime.fromisoformat(text)
+
+
+def ticket(row: Row) -> TicketFacts:
+    """Read a row of TicketDesk's `tickets`."""
+    return TicketFacts(
+        key=row["key"],
+        status=row["status"],
+        priority=row["priority"],
+        assignee_id=row["assignee_id"],
+        verified_at=_moment_or_none(row["verified_at"]),
+        approval_ref=row["approval_ref"],
+        reason_code=row["reason_code"],
+        reason_ref=row["reason_ref"],
+    )
+
+
+def metric(row: Row) -> MetricFacts:
+    """Read a row of DataHub's `metrics`."""
+    return MetricFacts(id=row["id"], value=row["value"], as_of=moment(row["as_of"]))
+
+
+def request(row: Row) -> RequestFacts:
+    """Read a row of ApprovalFlow's `requests`."""
+    return RequestFacts(
+        id=row["id"],
+        type_key=row["type_key"],
+        subject=row["subject"],
+        ticket_ref=row["ticket_ref"],
+        requester_id=row["requester_id"],
+        approver_id=row["approver_id"],
+        status=row["status"],
+        fields=row["fields"],
+        submitted_at=moment(row["submitted_at"]),
+    )
+
+
+def delegation(row: Row) -> DelegationFacts:
+    """Read a row of ApprovalFlow's `delegations`."""
+    return DelegationFacts(
+        from_id=row["from_id"],
+        to_id=row["to_id"],
+        type_keys=tuple(row["type_keys"]),
+        limit_cents=row["limit_cents"],
+        starts_at=moment(row["starts_at"]),
+        ends_at=moment(row["ends_at"]),
+        revoked_at=_moment_or_none(row["revoked_at"]),
+    )
+
+
+def _moment_or_none(text: str | None) -> datetime | None:
+    return None if text is None else moment(text)
