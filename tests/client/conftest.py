@@ -23,6 +23,7 @@ from companyos.contract import (
     CompanyOSState,
     ListToolsAction,
     Outcome,
+    ScenarioInfo,
 )
 from tests.client.steps import NOW
 
@@ -123,6 +124,10 @@ def _tiny_app() -> FastAPI:
     @app.get("/v1/episodes/{episode_id}/evidence")
     async def evidence(episode_id: str) -> dict[str, Any]:
         return {"episode": episode_id}
+
+    @app.get("/v1/scenarios")
+    async def scenarios() -> list[ScenarioInfo]:
+        return [ScenarioInfo(name="tiny", summary="Add up to a number.")]
 
     return app
 

@@ -45,7 +45,7 @@ def test_a_refusal_of_the_environment_is_a_refusal_without_a_problem() -> None:
 
 def test_the_client_imports_no_server_code() -> None:
     code = (
-        "import sys, companyos.client, companyos.runner, companyos.policies.random\n"
+        "import sys, companyos.client, companyos.runner, companyos.policies.random, companyos.cli.main\n"
         "print([name for name in sys.modules if name.startswith('companyos_') and 'shared' not in name])"
     )
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -11,7 +11,7 @@ import pytest
 from companyos.client import CompanyOSEnv
 from companyos.contract import Outcome
 from companyos.policies import Call, EpisodeOver, TaskView, UnknownPolicy
-from companyos.runner import EpisodePlan, RunFolder, play_all, play_episode, read_records
+from companyos.runner import EpisodePlan, play_all, play_episode, read_records
 from companyos.runner.episode import ResetRefused
 from companyos_shared.streams import digest
 
@@ -147,15 +147,23 @@ async def test_each_episode_is_told_as_soon_as_it_is_over(tiny_url: str) -> None
     assert sorted(told) == [0, 1, 2, 3, 4]
 
 
-def test_a_run_replaces_the_run_before_it_and_nothing_else(tmp_path: Path) -> None:
-    RunFolder(tmp_path / "run", [a_plan()])
-    (tmp_path / "run" / "trajectories" / "old.jsonl").touch()
-    RunFolder(tmp_path / "run", [a_plan()])
-    assert not (tmp_path / "run" / "trajectories" / "old.jsonl").exists()
-    (tmp_path / "run" / "thesis.tex").touch()
+async def test_a_run_replaces_the_run_before_it_and_nothing_else(tiny_url: str, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    await play_all(tiny_url, [a_plan(1), a_plan(2)], out=run)
+    await play_all(tiny_url, [a_plan(2)], out=run)
+    assert [file.name for file in (run / "trajectories").iterdir()] == ["tiny-2-c1-random.jsonl"]
+    assert [record.seed for record in read_records(run)] == [2]
+    (run / "thesis.tex").touch()
     with pytest.raises(FileExistsError, match=r"thesis\.tex"):
-        RunFolder(tmp_path / "run", [a_plan()])
-    assert (tmp_path / "run" / "episodes.jsonl").exists()
+        await play_all(tiny_url, [a_plan(3)], out=run)
+    assert [record.seed for record in read_records(run)] == [2]
+
+
+async def test_a_run_that_cannot_begin_leaves_the_run_before_it(tiny_url: str, tmp_path: Path) -> None:
+    await play_all(tiny_url, [a_plan(1)], out=tmp_path / "run")
+    with pytest.raises(ResetRefused):
+        await play_all(tiny_url, [a_plan(scenario="none")], out=tmp_path / "run")
+    assert [record.seed for record in read_records(tmp_path / "run")] == [1]
 
 
 async def test_episode_over_is_what_a_late_call_raises(tiny_url: str) -> None:

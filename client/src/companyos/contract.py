@@ -23,6 +23,7 @@ __all__ = [
     "ReasonCode",
     "ResetOptions",
     "RewardScale",
+    "ScenarioInfo",
     "Shaping",
     "ToolSpec",
     "Toolset",
@@ -163,6 +164,15 @@ class EpisodeRecord(BaseModel):
     steps: int
     outcome: Outcome
     digest: str = Field(description="sha256 over every (observation, reward, done) of the episode.")
+
+
+class ScenarioInfo(BaseModel):
+    """One scenario as people are told of it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: str
+    summary: str = Field(description="What there is to do, in one sentence.")
 
 
 class ToolSpec(BaseModel):

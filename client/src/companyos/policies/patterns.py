@@ -7,8 +7,8 @@ import string
 
 from companyos_shared.streams import Stream
 
-_CLASSES = {"d": string.digits, "w": string.ascii_letters + string.digits + "_", "s": " "}
 _ANY = string.ascii_letters + string.digits
+_CLASSES = {"d": string.digits, "w": _ANY + "_", "s": " ", "S": _ANY, "D": string.ascii_letters}
 _UNBOUNDED_EXTRA = 3
 """How many repetitions beyond the least an unbounded quantifier draws at most."""
 

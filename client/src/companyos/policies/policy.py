@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from companyos.contract import ToolSpec
 from companyos_shared.streams import Stream
+
+if TYPE_CHECKING:
+    from companyos.contract import ToolSpec
 
 
 class EpisodeOver(Exception):

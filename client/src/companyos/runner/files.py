@@ -17,7 +17,7 @@ EVIDENCE = "evidence"
 class RunFolder:
     """Writes a run. Lines of `episodes.jsonl` stand in the order of the plan, whatever finished first.
 
-    A run replaces the run that the folder held. Raises FileExistsError for a folder with anything else in it.
+    The first episode replaces the run that the folder held. Raises FileExistsError for a folder with anything else.
     """
 
     def __init__(self, folder: Path, plans: list[EpisodePlan]) -> None:
@@ -25,13 +25,12 @@ class RunFolder:
         self._order = {plan: place for place, plan in enumerate(plans)}
         self._waiting: dict[int, PlayedEpisode] = {}
         self._written = 0
-        _clear(folder)
-        (folder / TRAJECTORIES).mkdir(parents=True)
-        (folder / EVIDENCE).mkdir()
-        (folder / EPISODES).touch()
+        self._is_begun = False
+        _check_is_run(folder)
 
     def add(self, played: PlayedEpisode, evidence: dict[str, Any] | None) -> None:
         """Write an episode: its trajectory and evidence at once, its line as soon as those before it are there."""
+        self._begin()
         name = played.plan.name
         lines = "".join(_line(step.as_json()) for step in played.steps)
         (self._folder / TRAJECTORIES / f"{name}.jsonl").write_text(lines, encoding="utf-8")
@@ -42,6 +41,14 @@ class RunFolder:
             while (ready := self._waiting.pop(self._written, None)) is not None:
                 episodes.write(_line(ready.record.model_dump(mode="json")))
                 self._written += 1
+
+    def _begin(self) -> None:
+        if self._is_begun:
+            return
+        self._is_begun = True
+        _clear(self._folder)
+        (self._folder / TRAJECTORIES).mkdir(parents=True)
+        (self._folder / EVIDENCE).mkdir()
 
 
 def read_records(folder: Path) -> list[EpisodeRecord]:
@@ -54,12 +61,14 @@ def _line(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
-def _clear(folder: Path) -> None:
-    if not folder.exists():
-        return
-    foreign = sorted(entry.name for entry in folder.iterdir() if entry.name not in (EPISODES, TRAJECTORIES, EVIDENCE))
+def _check_is_run(folder: Path) -> None:
+    known = (EPISODES, TRAJECTORIES, EVIDENCE)
+    foreign = sorted(entry.name for entry in folder.iterdir() if entry.name not in known) if folder.exists() else []
     if foreign:
         raise FileExistsError(f"{folder} is no folder of a run: it holds {foreign[0]}")
+
+
+def _clear(folder: Path) -> None:
     (folder / EPISODES).unlink(missing_ok=True)
     for part in (TRAJECTORIES, EVIDENCE):
         if (folder / part).is_dir():

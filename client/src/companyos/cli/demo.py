@@ -1,0 +1,152 @@
+"""`companyos demo`: one vendor onboarding told step by step, then three policies side by side."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.markup import escape
+from rich.padding import Padding
+from rich.table import Table
+
+from companyos.cli.narration import heading, step_line
+from companyos.cli.results import result_cells, signed
+from companyos.cli.session import UrlOption, enterprise_url
+from companyos.cli.terminal import FAILED, OUT, clear_errors, fail
+
+if TYPE_CHECKING:
+    from companyos.cli.stations import Sign, Story
+    from companyos.policies import StepView, TaskView
+    from companyos.runner import EpisodePlan, PlayedEpisode, StepLine, Summary
+
+SCENARIO = "vendor_onboarding"
+CHAOS = 1
+POLICIES = ("oracle", "random", "noop")
+NAMES = {"oracle": "oracle", "random": "random", "noop": "do-nothing"}
+
+ORIGINAL = {
+    "oracle": "about 21, an honest solver",
+    "random": "-2.04, 2 % success",
+    "noop": "not reported",
+}
+"""What the environment that CompanyOS started from paid for the same on its own task."""
+
+ORIGINAL_POLLING = (
+    "There, asking for one approved garbage request again and again earned 34.4 on average (52 at most) at 0 % "
+    "success: more than solving the task. Here a milestone is paid once, and no failing episode returns more than +4."
+)
+
+
+def demo(
+    seed: Annotated[int, typer.Option(min=0, help="Which company and which vendor.")] = 7,
+    episodes: Annotated[int, typer.Option("--episodes", "-n", min=1, help="Seeds in the comparison.")] = 10,
+    url: UrlOption = None,
+) -> None:
+    """Watch the oracle onboard one vendor across the three systems, then see what other policies get.
+
+    The oracle sees what an agent sees: the brief, the tools and their answers. The status is 0 when it succeeds.
+
+    Examples:
+
+      [cyan]companyos demo[/]
+      [cyan]companyos demo --seed 42[/]
+    """
+    from companyos.policies import policy_names
+
+    missing = [name for name in POLICIES if name not in policy_names()]
+    if missing:
+        fail(f"the policy {missing[0]!r} comes with the server: pip install 'companyos[server]'")
+    with clear_errors(), enterprise_url(url) as base_url:
+        story, told = _tell(base_url, seed)
+        summaries = _compare(base_url, seed, episodes)
+    OUT.print(_comparison(summaries, seed, episodes))
+    OUT.print(Padding(f"[dim]{ORIGINAL_POLLING}[/]", (1, 0, 0, 0)))
+    if not (told.record.success and story.is_complete):
+        raise typer.Exit(FAILED)
+
+
+def _plan(policy: str, seed: int) -> EpisodePlan:
+    from companyos.runner import EpisodePlan
+
+    return EpisodePlan(scenario=SCENARIO, seed=seed, chaos=CHAOS, policy=policy)
+
+
+def _tell(base_url: str, seed: int) -> tuple[Story, PlayedEpisode]:
+    import asyncio
+
+    from companyos.cli.stations import Story
+    from companyos.client import CompanyOSEnv
+    from companyos.policies import load_policy
+    from companyos.runner import play_episode
+
+    story = Story()
+    total = 0.0
+
+    def on_step(line: StepLine, view: StepView) -> None:
+        nonlocal total
+        total += view.reward
+        OUT.print(step_line(line, view, total, OUT.width))
+        for sign in story.read(line.tool, line.arguments, view):
+            _print_sign(sign)
+
+    async def play() -> PlayedEpisode:
+        async with CompanyOSEnv(base_url=base_url) as env:
+            return await play_episode(
+                env, _plan("oracle", seed), load_policy("oracle"), on_start=_print_task, on_step=on_step
+            )
+
+    played = asyncio.run(play())
+    _print_end(played, story)
+    return story, played
+
+
+def _print_task(task: TaskView) -> None:
+    OUT.rule(f"[bold]{escape(task.company)}[/]  {task.now:%A %d %B %Y, %H:%M}", align="left", style="dim")
+    OUT.print(Padding(escape(task.brief), (1, 2)))
+    OUT.print(heading(OUT.width))
+
+
+def _print_sign(sign: Sign) -> None:
+    mark, style = ("✔", "green") if sign.is_passed else ("▶", "yellow")
+    OUT.print(f"     [{style}]{mark} {sign.station.number} {sign.station.value}:[/] {escape(sign.fact)}")
+
+
+def _print_end(played: PlayedEpisode, story: Story) -> None:
+    record = played.record
+    verdict = "[bold green]success[/]" if record.success else f"[bold red]{record.outcome}[/]"
+    OUT.print(
+        f"\n  {verdict} after {record.steps} steps, return {signed(record.return_)}, "
+        f"{len(story.passed)} of 5 stations passed\n"
+    )
+    if played.trouble is not None:
+        OUT.print(f"  [yellow]{escape(played.trouble)}[/]\n")
+
+
+def _compare(base_url: str, seed: int, episodes: int) -> list[Summary]:
+    from companyos.cli.evaluate import play_with_bar
+    from companyos.runner import summarise
+
+    plans = [_plan(policy, seed + n) for policy in POLICIES for n in range(episodes)]
+    played, is_stopped = play_with_bar(base_url, plans, parallel=4)
+    if is_stopped:
+        raise KeyboardInterrupt
+    return [summarise([episode.record for episode in played if episode.plan.policy == policy]) for policy in POLICIES]
+
+
+def _comparison(summaries: list[Summary], seed: int, episodes: int) -> Table:
+    table = Table(
+        title=f"{SCENARIO}, chaos {CHAOS}, seeds {seed} to {seed + episodes - 1}",
+        title_justify="left",
+        title_style="bold",
+        header_style="dim",
+        box=None,
+        pad_edge=False,
+    )
+    table.add_column("policy", style="bold")
+    for column in ("mean return", "success", "95 % interval", "mean steps"):
+        table.add_column(column, justify="right")
+    table.add_column("in the original", style="dim")
+    for summary in summaries:
+        _, _, mean, share, interval, steps, _ = result_cells(summary)
+        table.add_row(NAMES[summary.policy], mean, share, interval, steps, ORIGINAL[summary.policy])
+    return table

@@ -1,0 +1,116 @@
+"""`companyos eval`: plays a policy over many seeds and says how it did."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from companyos.cli.results import results_table, troubles
+from companyos.cli.session import UrlOption, enterprise_url
+from companyos.cli.terminal import ERR, FAILED, INTERRUPTED, MISUSED, OUT, clear_errors, fail
+
+if TYPE_CHECKING:
+    from companyos.runner import EpisodePlan, PlayedEpisode
+
+_TROUBLES_SHOWN = 10
+
+
+def evaluate(
+    policy: Annotated[list[str] | None, typer.Option(help="Whom to measure; again for several side by side.")] = None,
+    scenario: Annotated[str, typer.Option(help="What is to be done; see `companyos tasks`.")] = "vendor_onboarding",
+    episodes: Annotated[
+        int, typer.Option("--episodes", "-n", min=1, help="How many seeds, S and those after it.")
+    ] = 10,
+    seed: Annotated[int, typer.Option(min=0, help="The first seed S.")] = 0,
+    chaos: Annotated[int, typer.Option(min=0, max=4, help="0 calm, 1 light, 2 moderate, 3 heavy, 4 storm.")] = 1,
+    out: Annotated[
+        Path | None, typer.Option(file_okay=False, help="Keep episodes.jsonl, trajectories and evidence there.")
+    ] = None,
+    url: UrlOption = None,
+    parallel: Annotated[int, typer.Option(min=1, help="Episodes at once.")] = 4,
+) -> None:
+    """Play a policy over seeds S to S+N-1 and print mean return, success with its 95 % interval, and steps.
+
+    Examples:
+
+      [cyan]companyos eval --policy oracle[/]                      the solver, 10 seeds
+      [cyan]companyos eval --policy random -n 300 --out runs/r[/]  kept on disk
+      [cyan]companyos eval --policy oracle --policy noop[/]        side by side
+      [cyan]companyos eval --policy mine --url http://host:8000[/]
+
+    A policy is an entry point of the group `companyos.policies`. The status is 1 when the house broke an episode.
+    """
+    from companyos.policies import policy_names
+
+    if not policy:
+        fail(f"--policy is missing; installed are {', '.join(policy_names())}", MISUSED)
+    for name in policy:
+        if name not in policy_names():
+            fail(f"no policy is called {name!r}; installed are {', '.join(policy_names())}", MISUSED)
+    with clear_errors(), enterprise_url(url) as base_url:
+        from companyos.runner import EpisodePlan
+
+        plans = [
+            EpisodePlan(scenario=scenario, seed=seed + n, chaos=chaos, policy=name)
+            for name in dict.fromkeys(policy)
+            for n in range(episodes)
+        ]
+        played, is_stopped = play_with_bar(base_url, plans, parallel=parallel, out=out)
+    _print_results(played, f"{scenario}, chaos {chaos}, seeds {seed} to {seed + episodes - 1}", out)
+    if is_stopped:
+        raise typer.Exit(INTERRUPTED)
+    if any(episode.record.outcome == "infra_error" for episode in played):
+        raise typer.Exit(FAILED)
+
+
+def play_with_bar(
+    base_url: str, plans: list[EpisodePlan], *, parallel: int, out: Path | None = None
+) -> tuple[list[PlayedEpisode], bool]:
+    """Play the plans under a progress bar; return what was played, and whether Ctrl-C ended it early."""
+    import asyncio
+
+    from companyos.runner import play_all
+
+    played: list[PlayedEpisode] = []
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("[green]{task.fields[successes]} succeeded[/]"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=ERR, transient=True) as progress:
+        bar = progress.add_task("Playing", total=len(plans), successes=0)
+
+        def on_played(episode: PlayedEpisode) -> None:
+            played.append(episode)
+            successes = sum(each.record.success for each in played)
+            progress.update(bar, advance=1, successes=successes, description=f"Playing {episode.plan.policy}")
+
+        try:
+            return asyncio.run(play_all(base_url, plans, parallel=parallel, out=out, on_played=on_played)), False
+        except KeyboardInterrupt:
+            return played, True
+
+
+def _print_results(played: list[PlayedEpisode], title: str, out: Path | None) -> None:
+    from companyos.runner import summarise
+
+    by_policy: dict[str, list[PlayedEpisode]] = {}
+    for episode in played:
+        by_policy.setdefault(episode.plan.policy, []).append(episode)
+    if by_policy:
+        summaries = [summarise([episode.record for episode in group]) for group in by_policy.values()]
+        OUT.print(results_table(summaries, title))
+    lines = troubles(played)
+    for line in lines[:_TROUBLES_SHOWN]:
+        ERR.print(f"[yellow]trouble:[/] {escape(line)}", soft_wrap=True)
+    if len(lines) > _TROUBLES_SHOWN:
+        ERR.print(f"[yellow]trouble:[/] {len(lines) - _TROUBLES_SHOWN} more episodes", soft_wrap=True)
+    if out is not None and played:
+        OUT.print(f"\n[dim]{len(played)} episodes in[/] {escape(str(out))}", soft_wrap=True)

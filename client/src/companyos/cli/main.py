@@ -1,0 +1,59 @@
+"""The entry point: one app, its commands and its help."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from companyos.cli.demo import demo
+from companyos.cli.evaluate import evaluate
+from companyos.cli.tasks import tasks
+from companyos.cli.tools import tools
+from companyos.cli.up import up
+
+HELP = """
+A simulated enterprise for AI agents: three systems, people with calendars, one task that runs through all of them.
+
+Start here:
+
+  [cyan]companyos demo[/]                  watch one vendor being onboarded
+  [cyan]companyos up[/]                    start the enterprise on port 8000
+  [cyan]companyos tasks[/]                 see what there is to do
+  [cyan]companyos tools[/]                 see what an agent can do about it
+  [cyan]companyos eval --policy random[/]  measure a policy
+
+Nothing but Python is needed: no Docker, no network.
+"""
+
+app = typer.Typer(
+    name="companyos",
+    help=HELP,
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_show_locals=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("up")(up)
+app.command("demo")(demo)
+app.command("tasks")(tasks)
+app.command("tools")(tools)
+app.command("eval")(evaluate)
+
+
+def _print_version(is_asked: bool) -> None:
+    if is_asked:
+        from importlib.metadata import version
+
+        typer.echo(f"companyos {version('companyos')}")
+        raise typer.Exit
+
+
+@app.callback()
+def companyos(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+) -> None:
+    """Carry the options of the command line as a whole."""

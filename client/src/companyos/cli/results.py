@@ -1,0 +1,48 @@
+"""The table of results, as `eval` and `demo` print it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from companyos.runner import PlayedEpisode, Summary
+
+
+def results_table(summaries: Sequence[Summary], title: str) -> Table:
+    """Return one row for each policy: mean return, success with its 95 % interval, steps."""
+    table = Table(title=title, title_justify="left", title_style="bold", header_style="dim", box=None, pad_edge=False)
+    table.add_column("policy", style="bold")
+    for column in ("episodes", "mean return", "success", "95 % interval", "mean steps", "infra errors"):
+        table.add_column(column, justify="right")
+    for summary in summaries:
+        table.add_row(*result_cells(summary))
+    return table
+
+
+def result_cells(summary: Summary) -> list[str]:
+    """Return the cells of one row."""
+    broken = f"[bold red]{summary.infra_errors}[/]" if summary.infra_errors else "0"
+    return [
+        summary.policy,
+        str(summary.episodes),
+        signed(summary.mean_return, 2),
+        f"{summary.success_rate:.1%}",
+        f"{summary.success_low:.1%} - {summary.success_high:.1%}",
+        f"{summary.mean_steps:.1f}",
+        broken,
+    ]
+
+
+def signed(value: float, digits: int = 1) -> str:
+    """Return a reward with its sign, green above zero and red below."""
+    rounded = round(value, digits)
+    colour = "green" if rounded > 0 else "red" if rounded < 0 else "dim"
+    return f"[{colour}]{rounded:+.{digits}f}[/]"
+
+
+def troubles(played: Sequence[PlayedEpisode]) -> list[str]:
+    """Return a line for each episode that the house or the policy broke."""
+    return [f"{episode.plan.name}: {episode.trouble}" for episode in played if episode.trouble is not None]

@@ -1,0 +1,85 @@
+"""`companyos tasks`: what there is to do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.markup import escape
+from rich.padding import Padding
+from rich.table import Table
+
+from companyos.cli.session import UrlOption, enterprise_url
+from companyos.cli.terminal import MISUSED, OUT, clear_errors, fail
+
+if TYPE_CHECKING:
+    from companyos.contract import CompanyOSResetObservation, ScenarioInfo
+
+_HTTP_TIMEOUT_S = 10.0
+
+
+def tasks(
+    scenario: Annotated[str | None, typer.Argument(help="One scenario: read the briefs of some seeds.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="The first seed.")] = 0,
+    count: Annotated[int, typer.Option("--count", "-n", min=1, help="How many seeds.")] = 3,
+    chaos: Annotated[int, typer.Option(min=0, max=4, help="0 calm, 1 light, 2 moderate, 3 heavy, 4 storm.")] = 1,
+    url: UrlOption = None,
+) -> None:
+    """List the scenarios, or read what an agent is told in one of them.
+
+    A task is a scenario, a seed and a chaos level: the same three always give the same company and the same day.
+
+    Examples:
+
+      [cyan]companyos tasks[/]
+      [cyan]companyos tasks vendor_onboarding[/]
+      [cyan]companyos tasks vendor_onboarding --seed 42 -n 1 --chaos 3[/]
+    """
+    with clear_errors(), enterprise_url(url) as base_url:
+        listed = _scenarios(base_url)
+        if scenario is None:
+            _print_scenarios(listed)
+            return
+        if scenario not in [known.name for known in listed]:
+            fail(f"no scenario is called {scenario!r}; `companyos tasks` lists them", MISUSED)
+        briefs = _briefs(base_url, scenario, range(seed, seed + count), chaos)
+    for number, first in briefs.items():
+        OUT.print(f"[bold]{scenario}[/] [dim]seed[/] {number} [dim]chaos[/] {chaos}")
+        OUT.print(
+            f"[dim]{escape(first.company)}, {first.now:%A %d %B %Y, %H:%M}, acting as {escape(first.acting_as)}, "
+            f"{first.steps_left} steps[/]"
+        )
+        OUT.print(Padding(escape(first.brief), (0, 0, 1, 2)))
+
+
+def _scenarios(base_url: str) -> list[ScenarioInfo]:
+    import httpx
+    from pydantic import TypeAdapter
+
+    from companyos.contract import ScenarioInfo
+
+    answer = httpx.get(f"{base_url}/v1/scenarios", timeout=_HTTP_TIMEOUT_S)
+    answer.raise_for_status()
+    return TypeAdapter(list[ScenarioInfo]).validate_json(answer.content)
+
+
+def _briefs(base_url: str, scenario: str, seeds: range, chaos: int) -> dict[int, CompanyOSResetObservation]:
+    import asyncio
+
+    from companyos.client import CompanyOSEnv
+
+    async def read() -> dict[int, CompanyOSResetObservation]:
+        async with CompanyOSEnv(base_url=base_url) as env:
+            return {seed: (await env.reset(scenario=scenario, seed=seed, chaos=chaos)).observation for seed in seeds}
+
+    return asyncio.run(read())
+
+
+def _print_scenarios(listed: list[ScenarioInfo]) -> None:
+    table = Table(box=None, header_style="dim", pad_edge=False)
+    table.add_column("scenario", style="bold cyan", no_wrap=True)
+    table.add_column("what there is to do")
+    for known in listed:
+        table.add_row(known.name, escape(known.summary))
+    OUT.print(table)
+    OUT.print(f"\n[dim]companyos tasks {listed[0].name} reads what an agent is told.[/]" if listed else "no scenario")

@@ -1,0 +1,122 @@
+"""`companyos tools`: what an agent can call."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from companyos.cli.session import UrlOption, enterprise_url
+from companyos.cli.terminal import MISUSED, OUT, clear_errors, fail
+
+if TYPE_CHECKING:
+    from companyos.contract import ToolSpec
+
+BYTES_PER_TOKEN = 4
+"""What a token is taken for where no tokenizer is at hand."""
+
+
+def tools(
+    name: Annotated[str | None, typer.Argument(help="One tool, with all that its schema says.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the schemas as an agent is given them.")] = False,
+    url: UrlOption = None,
+) -> None:
+    """List the tools of the three systems, or explain one.
+
+    Examples:
+
+      [cyan]companyos tools[/]
+      [cyan]companyos tools approvalflow_submit_approval[/]
+      [cyan]companyos tools --json > tools.json[/]
+    """
+    with clear_errors(), enterprise_url(url) as base_url:
+        offered = _fetch(base_url)
+    if name is not None:
+        offered = [tool for tool in offered if tool.name == name]
+        if not offered:
+            fail(f"no tool is called {name!r}; `companyos tools` lists them", MISUSED)
+    if as_json:
+        typer.echo(json.dumps([tool.model_dump() for tool in offered], indent=2, ensure_ascii=False))
+    elif name is not None:
+        _print_tool(offered[0])
+    else:
+        _print_tools(offered)
+
+
+def schema_bytes(offered: list[ToolSpec]) -> int:
+    """Return the size of the schemas as compact JSON, as a model is given them."""
+    listed = [tool.model_dump() for tool in offered]
+    return len(json.dumps(listed, separators=(",", ":"), ensure_ascii=False).encode())
+
+
+def _fetch(base_url: str) -> list[ToolSpec]:
+    import asyncio
+
+    from companyos.client import CompanyOSEnv
+
+    async def fetch() -> list[ToolSpec]:
+        async with CompanyOSEnv(base_url=base_url) as env:
+            return await env.list_tools()
+
+    return asyncio.run(fetch())
+
+
+def _print_tools(offered: list[ToolSpec]) -> None:
+    by_system: dict[str, list[ToolSpec]] = {}
+    for tool in offered:
+        system, separator, _ = tool.name.partition("_")
+        by_system.setdefault(system if separator else "the environment itself", []).append(tool)
+    for system, group in by_system.items():
+        table = Table(
+            title=system, title_justify="left", title_style="bold", box=None, show_header=False, pad_edge=False
+        )
+        table.add_column(style="cyan", no_wrap=True)
+        table.add_column()
+        for tool in group:
+            table.add_row(tool.name, f"{escape(tool.description)}\n[dim]{escape(_arguments(tool))}[/]")
+        OUT.print(table, "")
+    tokens = schema_bytes(offered) // BYTES_PER_TOKEN
+    OUT.print(f"[dim]{len(offered)} tools, about {tokens:,} tokens of schemas[/]")
+
+
+def _arguments(tool: ToolSpec) -> str:
+    required = tool.input_schema.get("required", ())
+    names = tool.input_schema.get("properties", {})
+    optional = [f"[{name}]" for name in names if name not in required]
+    return " ".join([*(name for name in names if name in required), *optional]) or "no arguments"
+
+
+def _print_tool(tool: ToolSpec) -> None:
+    OUT.print(f"[bold cyan]{tool.name}[/]\n{escape(tool.description)}\n")
+    table = Table(box=None, header_style="dim", pad_edge=False)
+    for column in ("argument", "", "type", "what it is"):
+        table.add_column(column)
+    required = tool.input_schema.get("required", ())
+    for name, schema in tool.input_schema.get("properties", {}).items():
+        needed = "[bold]required[/]" if name in required else "[dim]optional[/]"
+        table.add_row(f"[cyan]{name}[/]", needed, escape(_type(schema)), escape(schema.get("description", "")))
+    OUT.print(table if table.row_count else "[dim]no arguments[/]")
+
+
+def _type(schema: dict[str, Any]) -> str:
+    if variants := schema.get("anyOf") or schema.get("oneOf"):
+        return " | ".join(_type(variant) for variant in variants)
+    if "enum" in schema:
+        return " | ".join(str(value) for value in schema["enum"])
+    named = schema.get("format") or schema.get("type", "any")
+    named = " | ".join(named) if isinstance(named, list) else str(named)
+    if named == "array":
+        return f"list of {_type(schema.get('items', {}))}"
+    limits = [f"{word} {schema[key]}" for key, word in _LIMITS.items() if key in schema]
+    return f"{named} ({', '.join(limits)})" if limits else named
+
+
+_LIMITS = {
+    "minimum": "from",
+    "maximum": "to",
+    "minLength": "at least",
+    "maxLength": "at most",
+}

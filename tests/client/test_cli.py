@@ -1,0 +1,124 @@
+"""The command line: help that teaches, clear one-line errors with their exit codes, tables and files."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from companyos.cli.main import app
+
+RUNNER = CliRunner()
+COMMANDS = ["up", "demo", "tasks", "tools", "eval"]
+
+
+def test_help_names_every_command_and_where_to_start() -> None:
+    said = RUNNER.invoke(app, ["--help"]).stdout
+    assert all(command in said for command in [*COMMANDS, "companyos demo", "no Docker"])
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_help_of_a_command_has_examples(command: str) -> None:
+    answer = RUNNER.invoke(app, [command, "--help"])
+    assert answer.exit_code == 0
+    assert answer.stdout.count(f"companyos {command}") >= 3
+
+
+def test_help_imports_neither_openenv_nor_pydantic() -> None:
+    code = (
+        "import sys\nfrom companyos.cli.main import app\n"
+        "try: app(['--help'])\n"
+        "except SystemExit: print(sorted({'openenv', 'pydantic', 'httpx'} & set(sys.modules)), file=sys.stderr)"
+    )
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert answer.stderr.strip() == "[]"
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    assert RUNNER.invoke(app, ["--version"]).stdout.strip() == "companyos 0.1.0"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["eval"], 2, "--policy is missing; installed are"),
+        (["eval", "--policy", "clever"], 2, "no policy is called 'clever'; installed are"),
+        (["eval", "--policy", "noop", "--seed", "-1"], 2, "--seed"),
+        (["eval", "--policy", "noop", "--seed", "abc"], 2, "--seed"),
+        (["eval", "--policy", "noop", "--chaos", "5"], 2, "--chaos"),
+        (["eval", "--policy", "noop", "--episodes", "0"], 2, "--episodes"),
+        (["eval", "--policy", "noop", "--url", "http://127.0.0.1:9"], 1, "error: Failed to connect"),
+        (["tools", "--url", "http://127.0.0.1:9"], 1, "error: Failed to connect"),
+        (["tasks", "--url", "http://127.0.0.1:9"], 1, "error:"),
+        (["fly"], 2, "fly"),
+    ],
+)
+def test_a_misuse_is_one_clear_line_and_an_exit_code(arguments: list[str], code: int, words: str) -> None:
+    answer = RUNNER.invoke(app, arguments)
+    assert answer.exit_code == code
+    assert words in answer.stderr
+    assert "Traceback" not in answer.output
+
+
+def test_eval_refuses_an_unknown_scenario_as_the_server_says_it(tiny_url: str) -> None:
+    answer = RUNNER.invoke(app, ["eval", "--policy", "noop", "--scenario", "none", "--url", tiny_url])
+    assert answer.exit_code == 2
+    assert answer.stderr.strip().endswith("error: unknown-scenario: No scenario is called that.")
+
+
+def test_eval_prints_a_row_for_each_policy_and_keeps_the_episodes(tiny_url: str, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    options = ["--scenario", "tiny", "--episodes", "6", "--seed", "4", "--chaos", "2", "--url", tiny_url]
+    answer = RUNNER.invoke(app, ["eval", "--policy", "noop", "--policy", "random", *options, "--out", str(out)])
+    assert answer.exit_code == 0, answer.output
+    assert "tiny, chaos 2, seeds 4 to 9" in answer.stdout
+    rows = [line.split() for line in answer.stdout.splitlines() if line.startswith(("noop", "random"))]
+    assert [row[0] for row in rows] == ["noop", "random"]
+    assert rows[0][:4] == ["noop", "6", "-5.00", "0.0%"]
+    lines = [json.loads(line) for line in (out / "episodes.jsonl").read_text().splitlines()]
+    assert [(line["policy"], line["seed"]) for line in lines] == [
+        (policy, seed) for policy in ("noop", "random") for seed in range(4, 10)
+    ]
+    assert f"12 episodes in {out}" in answer.stdout
+
+
+def test_eval_keeps_out_of_a_folder_that_is_no_run(tiny_url: str, tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").touch()
+    options = ["--scenario", "tiny", "--url", tiny_url, "--out", str(tmp_path)]
+    answer = RUNNER.invoke(app, ["eval", "--policy", "noop", *options])
+    assert answer.exit_code == 2
+    assert "thesis.tex" in answer.stderr
+
+
+def test_tools_lists_explains_and_prints_json(tiny_url: str) -> None:
+    listed = RUNNER.invoke(app, ["tools", "--url", tiny_url])
+    assert "add" in listed.stdout
+    assert "2 tools, about" in listed.stdout
+    one = RUNNER.invoke(app, ["tools", "add", "--url", tiny_url]).stdout
+    assert "integer (from 0, to 3)" in one
+    specs = json.loads(RUNNER.invoke(app, ["tools", "--json", "--url", tiny_url]).stdout)
+    assert [spec["name"] for spec in specs] == ["add", "finish"]
+
+
+def test_an_unknown_tool_is_a_misuse(tiny_url: str) -> None:
+    answer = RUNNER.invoke(app, ["tools", "fly", "--url", tiny_url])
+    assert (answer.exit_code, "no tool is called 'fly'" in answer.stderr) == (2, True)
+
+
+def test_tasks_lists_scenarios_and_reads_briefs(tiny_url: str) -> None:
+    listed = RUNNER.invoke(app, ["tasks", "--url", tiny_url])
+    assert "Add up to a number." in listed.stdout
+    briefs = RUNNER.invoke(app, ["tasks", "tiny", "--url", tiny_url, "--seed", "5", "-n", "2"]).stdout
+    assert ["seed 5" in briefs, "seed 6" in briefs, "seed 7" in briefs] == [True, True, False]
+    assert "Monday 02 March 2026, 09:15, acting as E-1, 20 steps" in briefs
+
+
+def test_a_taken_port_is_told_before_anything_starts(tiny_url: str) -> None:
+    port = tiny_url.rpartition(":")[2]
+    answer = RUNNER.invoke(app, ["up", "--port", port])
+    assert answer.exit_code == 1
+    assert f"error: port {port} cannot be used: Address already in use" in answer.stderr

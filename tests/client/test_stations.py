@@ -1,0 +1,90 @@
+"""The story of a vendor onboarding is told from what the agent sees, never from what it hopes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from companyos.cli.stations import Station, Story
+from tests.client.steps import a_step
+
+TICKET = {"key": "OPS-1042", "priority": None, "verified": False}
+STALE = {"metric_id": "MET-1", "value": 85.0, "unit": "points", "as_of": "2026-01-20T06:00:00Z", "is_stale": True}
+FRESH = STALE | {"value": 82.0, "as_of": "2026-03-02T09:40:00Z", "is_stale": False}
+CFO = {
+    "person": {"id": "E-1", "name": "Mara Lindqvist"},
+    "out_of_office": True,
+    "back_on": "2026-03-09",
+    "deputy": {"id": "E-2", "name": "Tom Okafor"},
+    "deputy_out_of_office": False,
+}
+APPROVAL = {"id": "APR-7", "status": "pending", "approver_id": "E-2"}
+
+
+def readings(*found: dict[str, Any]) -> dict[str, Any]:
+    return {"key": "compliance_score", "subject": "VEN-207", "readings": list(found)}
+
+
+def told(story: Story, tool: str, result: dict[str, Any]) -> list[str]:
+    signs = story.read(tool, {}, a_step(result=result))
+    return [f"{'passed' if sign.is_passed else 'met'} {sign.station.number}: {sign.fact}" for sign in signs]
+
+
+def test_the_whole_story_is_told_once_in_order() -> None:
+    story = Story()
+    lines = [
+        *told(story, "ticketdesk_get_ticket", TICKET),
+        *told(story, "ticketdesk_get_ticket", TICKET),
+        *told(story, "ticketdesk_update_ticket", TICKET | {"priority": "high"}),
+        *told(story, "ticketdesk_verify_ticket", TICKET | {"priority": "high", "verified": True}),
+        *told(story, "datahub_query_metric", readings(STALE)),
+        *told(story, "datahub_query_metric", readings(FRESH)),
+        *told(story, "datahub_get_approver", {"role": "cfo", "holders": [CFO]}),
+        *told(story, "approvalflow_submit_approval", APPROVAL),
+        *told(story, "approvalflow_get_approval", APPROVAL),
+        *told(story, "approvalflow_get_approval", APPROVAL | {"status": "approved"}),
+    ]
+    assert lines == [
+        "met 1: OPS-1042 has no priority",
+        "met 2: OPS-1042 is not verified",
+        "passed 1: OPS-1042 has priority high",
+        "passed 2: OPS-1042 is verified",
+        "met 3: compliance score 85 is of 2026-01-20, too old to be used",
+        "passed 3: compliance score is 82, as of 2026-03-02",
+        "met 4: CFO Mara Lindqvist is out of office until 2026-03-09, Tom Okafor deputises",
+        "passed 4: the request goes to Tom Okafor",
+        "met 5: APR-7 waits for a decision",
+        "passed 5: APR-7 is approved",
+    ]
+    assert story.is_complete
+
+
+@pytest.mark.parametrize(
+    ("tool", "result"),
+    [
+        ("ticketdesk_get_ticket", TICKET | {"priority": "low", "verified": True}),
+        ("datahub_query_metric", readings(FRESH)),
+        ("approvalflow_get_approval", APPROVAL | {"status": "approved"}),
+        ("datahub_get_approver", {"role": "cfo", "holders": [CFO | {"out_of_office": False}]}),
+        ("datahub_get_approver", {"role": "cfo", "holders": [CFO | {"deputy": None}]}),
+        ("datahub_get_approver", {"role": "cfo", "holders": [CFO | {"deputy_out_of_office": True}]}),
+    ],
+)
+def test_what_never_stood_in_the_way_is_neither_met_nor_passed(tool: str, result: dict[str, Any]) -> None:
+    story = Story()
+    assert told(story, tool, result) == []
+    assert not story.passed
+
+
+def test_a_refused_call_tells_nothing() -> None:
+    story = Story()
+    assert story.read("ticketdesk_get_ticket", {}, a_step(error="invalid_args")) == []
+    assert not story.met
+
+
+def test_a_request_to_somebody_else_does_not_pass_the_absent_approver() -> None:
+    story = Story()
+    told(story, "datahub_get_approver", {"role": "cfo", "holders": [CFO]})
+    told(story, "approvalflow_submit_approval", APPROVAL | {"approver_id": "E-9"})
+    assert Station.APPROVER not in story.passed
