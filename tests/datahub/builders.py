@@ -1,0 +1,79 @@
+"""Builders with defaults for the tests of DataHub."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from typing import Any
+
+import httpx
+
+from companyos_datahub.demo import demo_seed
+from companyos_datahub.policies.model import PolicyVersion
+from companyos_datahub.records.model import Record, RecordKind
+from companyos_datahub.refreshes.model import RefreshJob, RefreshStatus
+from companyos_datahub.seed import Seed
+from companyos_datahub.sources.model import PipelineState, Source
+
+NOON = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
+
+
+def a_source(**changes: Any) -> Source:
+    values: dict[str, Any] = {
+        "id": "SRC-1",
+        "name": "A source",
+        "owner_id": "E-1",
+        "freshness_sla_minutes": 60,
+        "pipeline_state": PipelineState.HEALTHY,
+        "authoritative_for": (),
+        "refresh_minutes": 20,
+    }
+    return Source(**(values | changes))
+
+
+def a_job(**changes: Any) -> RefreshJob:
+    values: dict[str, Any] = {
+        "id": "RJ-1",
+        "metric_id": "MET-1",
+        "n": 1,
+        "status": RefreshStatus.QUEUED,
+        "requested_at": NOON,
+        "requested_by": "E-1",
+    }
+    return RefreshJob(**(values | changes))
+
+
+def a_licence(**fields: Any) -> Record:
+    return Record(
+        id="LIC-1", kind=RecordKind.LICENCE, state="active", starts_on=None, ends_on=None, fields=fields, version=1
+    )
+
+
+def a_version(version: int, effective_from: date, effective_to: date | None = None) -> PolicyVersion:
+    return PolicyVersion(
+        id=f"POL-1-v{version}",
+        policy_id="POL-1",
+        version=version,
+        effective_from=effective_from,
+        effective_to=effective_to,
+    )
+
+
+def a_document(**changes: Any) -> dict[str, Any]:
+    """The demo seed as a document, some of its lists replaced."""
+    return demo_seed().model_dump(mode="json") | changes
+
+
+def a_seed(**changes: Any) -> Seed:
+    return Seed.model_validate(a_document(**changes))
+
+
+def problem(answer: httpx.Response) -> tuple[int, str]:
+    """The status and code of a refusal."""
+    assert answer.headers["content-type"] == "application/problem+json"
+    return answer.status_code, answer.json()["code"]
+
+
+def ids(answer: httpx.Response) -> list[str]:
+    """The ids of a list's rows."""
+    assert answer.status_code == 200, answer.text
+    return [item["id"] for item in answer.json()["items"]]

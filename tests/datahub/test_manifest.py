@@ -1,0 +1,88 @@
+"""DataHub's OpenAPI is its manifest of tools."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from companyos_datahub.main import app
+from companyos_shared.chassis.testing import ServiceHarness
+
+TOOLS = {
+    "list_metrics",
+    "query_metric",
+    "get_metric_history",
+    "refresh_metric",
+    "get_refresh_job",
+    "list_sources",
+    "get_source",
+    "search_records",
+    "get_record",
+    "update_record",
+    "get_vendor",
+    "update_vendor",
+    "search_people",
+    "get_person",
+    "get_approver",
+    "get_calendar",
+    "search_policies",
+    "get_policy",
+    "report_data_issue",
+}
+LONGEST_DESCRIPTION = 80
+MOST_ANSWER_BYTES = 4_000
+READS = [
+    "/metrics",
+    "/readings?key=compliance_score&subject=VEN-201",
+    "/metrics/MET-1/history",
+    "/sources",
+    "/sources/SRC-ERP",
+    "/records",
+    "/records?query=lenses",
+    "/records/INV-6620",
+    "/vendors/VEN-202",
+    "/people",
+    "/people/E-1002",
+    "/approvers/cfo",
+    "/calendar",
+    "/policies",
+    "/policies/POL-007",
+]
+
+
+def operations() -> dict[str, dict[str, Any]]:
+    paths = app.openapi()["paths"]
+    found = [operation for item in paths.values() for operation in item.values()]
+    return {operation["operationId"]: operation for operation in found if operation["operationId"] in TOOLS}
+
+
+def test_the_tools_are_the_nineteen_of_the_domain() -> None:
+    assert set(operations()) == TOOLS
+
+
+def test_every_tool_says_in_a_short_sentence_what_it_does() -> None:
+    for name, operation in operations().items():
+        sentence = operation["description"].split("\n\n")[0]
+        assert sentence.endswith("."), name
+        assert len(sentence) <= LONGEST_DESCRIPTION, name
+
+
+def test_every_answer_of_a_tool_has_an_example() -> None:
+    document = app.openapi()
+    for name, schema in document["components"]["schemas"].items():
+        if name.endswith(("Detail", "Row", "Update", "Report")) and name not in {"AbsenceRow", "HolidayRow"}:
+            assert schema.get("examples"), name
+
+
+async def test_no_read_writes_and_every_answer_is_short(hub: ServiceHarness) -> None:
+    before = await hub.digest()
+    for url in READS:
+        answer = await hub.get(url)
+        assert answer.status_code == 200, url
+        assert len(answer.content) <= MOST_ANSWER_BYTES, url
+        assert hub.last_report.changes == [], url
+    assert await hub.digest() == before
+
+
+async def test_the_planned_refreshes_can_be_read_nowhere(hub: ServiceHarness) -> None:
+    told = [(await hub.get(url)).text for url in READS]
+    assert not any("RP-1" in text or "supplier portal" in text for text in told)

@@ -1,0 +1,132 @@
+"""Records, and the search that finds vendors too, through HTTP."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from companyos_datahub.main import SERVICE
+from companyos_shared.chassis.testing import ServiceHarness
+from tests.datahub.builders import a_seed, ids, problem
+
+
+async def test_the_best_match_comes_first(hub: ServiceHarness) -> None:
+    assert ids(await hub.get("/records", params={"query": "Bluepeak Optics"})) == ["VEN-202", "VEN-203"]
+    assert ids(await hub.get("/records", params={"query": "bluepeak office"})) == ["VEN-203", "VEN-202"]
+
+
+async def test_vendors_are_found_by_tax_id(hub: ServiceHarness) -> None:
+    assert ids(await hub.get("/records", params={"query": "DE299876543"})) == ["VEN-202"]
+
+
+async def test_records_are_found_by_what_their_fields_say(hub: ServiceHarness) -> None:
+    assert set(ids(await hub.get("/records", params={"query": "PO-3311"}))) == {"GR-908", "INV-6620", "PO-3311"}
+
+
+@pytest.mark.parametrize(
+    ("filters", "expected"),
+    [
+        ({"kind": "vendor"}, ["VEN-201", "VEN-202", "VEN-203"]),
+        ({"kind": "invoice"}, ["INV-6620"]),
+        ({"state": "received"}, ["INV-6620", "PO-3311"]),
+        ({"state": "received", "kind": "invoice"}, ["INV-6620"]),
+        ({"vendor_id": "VEN-201"}, ["CON-41", "VEN-201"]),
+        ({"vendor_id": "VEN-201", "query": "freight"}, ["CON-41"]),
+        ({"owner_id": "E-1001"}, []),
+        ({"query": "zeppelin"}, []),
+        ({"query": "'%_("}, []),
+    ],
+)
+async def test_a_search_keeps_to_its_filters(hub: ServiceHarness, filters: dict[str, str], expected: list[str]) -> None:
+    assert ids(await hub.get("/records", params=filters)) == expected
+
+
+async def test_an_empty_query_is_none(hub: ServiceHarness) -> None:
+    assert (await hub.get("/records", params={"query": ""})).json()["total"] == 12
+
+
+async def test_a_ranked_search_goes_on_at_its_cursor(hub: ServiceHarness) -> None:
+    whole = ids(await hub.get("/records", params={"query": "lenses VEN-202"}))
+    found, cursor = [], None
+    while True:
+        page = await hub.get(
+            "/records", params={"query": "lenses VEN-202", "limit": 2} | ({"cursor": cursor} if cursor else {})
+        )
+        found += ids(page)
+        cursor = page.json()["next_cursor"]
+        if cursor is None:
+            break
+    assert found == whole
+    assert len(whole) > 2
+
+
+async def test_a_record_is_shown_with_its_fields(hub: ServiceHarness) -> None:
+    record = (await hub.get("/records/PO-3311")).json()
+    assert (record["amount_cents"], record["currency"], record["fields"]) == (5_200_000, "EUR", {"quantity": 40})
+
+
+async def test_an_update_changes_what_it_names_and_nothing_else(hub: ServiceHarness) -> None:
+    before = (await hub.get("/records/LIC-77")).json()
+    await hub.advance(minutes=5)
+    change: dict[str, Any] = {"state": "renewed", "ends_on": "2027-03-29", "fields": {"term_months": 12}}
+    answer = await hub.patch("/records/LIC-77", json=change)
+    assert answer.json() == before | change | {
+        "fields": {"seats": 40, "term_months": 12},
+        "version": 2,
+        "updated_at": "2026-03-02T09:05:00Z",
+    }
+    assert (await hub.get("/records/LIC-77")).json() == answer.json()
+    assert {(each.table, each.key) for each in (await hub.evidence()).changes} == {("records", "LIC-77")}
+
+
+@pytest.mark.parametrize(
+    ("change", "refusal"),
+    [
+        ({}, (422, "nothing-to-update")),
+        ({"fields": {}}, (422, "nothing-to-update")),
+        ({"state": None}, (422, "nothing-to-update")),
+        ({"state": "sold"}, (422, "unknown-state")),
+        ({"fields": {"colour": "red"}}, (422, "unknown-field")),
+        ({"fields": {"seats": "forty"}}, (422, "wrong-field-type")),
+        ({"fields": {"seats": None}}, (422, "wrong-field-type")),
+        ({"owner_id": "E-1009"}, (422, "unknown-owner")),
+        ({"owner_id": "nobody"}, (422, "unknown-owner")),
+        ({"starts_on": "2026-03-30"}, (422, "ends-before-start")),
+        ({"ends_on": "soon"}, (422, "invalid-arguments")),
+        ({"amount_cents": -1}, (422, "invalid-arguments")),
+        ({"id": "LIC-78"}, (422, "invalid-arguments")),
+    ],
+)
+async def test_an_update_that_does_not_fit_is_refused(
+    hub: ServiceHarness, change: dict[str, Any], refusal: tuple[int, str]
+) -> None:
+    before = await hub.digest()
+    assert problem(await hub.patch("/records/LIC-77", json=change)) == refusal
+    assert await hub.digest() == before
+
+
+async def test_an_update_of_a_stale_version_is_refused(hub: ServiceHarness) -> None:
+    assert (
+        await hub.patch("/records/LIC-77", json={"state": "expiring"}, headers={"If-Match": "1"})
+    ).status_code == 200
+    stale = await hub.patch("/records/LIC-77", json={"state": "renewed"}, headers={"If-Match": '"1"'})
+    assert problem(stale) == (412, "stale-version")
+
+
+async def test_an_unknown_record_is_not_there(hub: ServiceHarness) -> None:
+    assert problem(await hub.get("/records/LIC-99")) == (404, "record-not-found")
+    assert problem(await hub.patch("/records/LIC-99", json={"state": "active"})) == (404, "record-not-found")
+
+
+async def test_a_colleague_changes_a_record_in_time() -> None:
+    data = {"record_id": "INV-6620", "state": "on_hold", "fields": {"hold_reason": "two lenses short"}}
+    coming = [{"due_at": "2026-03-02T10:00:00Z", "kind": "record", "data": data}]
+    async with ServiceHarness(SERVICE, seed=a_seed(happenings=coming)) as hub:
+        await hub.advance(minutes=60)
+        record = (await hub.get("/records/INV-6620")).json()
+        assert (record["state"], record["version"], record["fields"]["hold_reason"]) == (
+            "on_hold",
+            2,
+            "two lenses short",
+        )

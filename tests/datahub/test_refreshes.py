@@ -1,0 +1,140 @@
+"""Refresh jobs through HTTP and time."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from companyos_datahub.main import SERVICE
+from companyos_shared.chassis.testing import ServiceHarness
+from companyos_shared.wire.context import Actor
+from tests.datahub.builders import a_seed, problem
+
+
+async def value_of(hub: ServiceHarness, metric_id: str) -> tuple[float, str]:
+    row = (await hub.rows("metrics"))[metric_id]
+    return row["value"], row["as_of"]
+
+
+async def job(hub: ServiceHarness, job_id: str) -> dict[str, Any]:
+    answer = await hub.get(f"/refresh-jobs/{job_id}")
+    assert answer.status_code == 200, answer.text
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+async def test_a_refresh_is_queued_runs_and_succeeds(hub: ServiceHarness) -> None:
+    asked = await hub.post("/metrics/MET-3/refreshes")
+    assert (asked.status_code, asked.json()["status"], asked.json()["requested_by"]) == (201, "queued", "E-1010")
+    job_id = asked.json()["id"]
+    await hub.advance(minutes=1)
+    assert (await job(hub, job_id))["status"] == "running"
+    await hub.advance(minutes=18)
+    assert (await job(hub, job_id))["status"] == "running"
+    await hub.advance(minutes=1)
+    ended = await job(hub, job_id)
+    assert (ended["status"], ended["finished_at"], ended["error"]) == ("succeeded", "2026-03-02T09:20:00Z", None)
+    assert await value_of(hub, "MET-3") == (91.0, "2026-03-02T09:20:00Z")
+
+
+async def test_a_refresh_that_fails_changes_nothing_but_the_job(hub: ServiceHarness) -> None:
+    before = await value_of(hub, "MET-1")
+    job_id = (await hub.post("/metrics/MET-1/refreshes")).json()["id"]
+    report = await hub.advance(minutes=15)
+    assert {change.table for change in report.changes} == {"refresh_jobs"}
+    ended = await job(hub, job_id)
+    assert (ended["status"], ended["error"]) == ("failed", "The supplier portal did not answer.")
+    assert await value_of(hub, "MET-1") == before
+
+
+async def test_the_second_refresh_follows_the_second_plan(hub: ServiceHarness) -> None:
+    await hub.post("/metrics/MET-1/refreshes")
+    await hub.advance(minutes=15)
+    await hub.post("/metrics/MET-1/refreshes")
+    await hub.advance(minutes=25)
+    assert await value_of(hub, "MET-1") == (84.0, "2026-03-02T09:40:00Z")
+    history = (await hub.get("/metrics/MET-1/history")).json()["items"]
+    assert history[0] == {"value": 82.0, "as_of": "2026-02-22T06:00:00Z"}
+
+
+@pytest.mark.parametrize("late", [0, 600])
+async def test_a_plan_comes_true_at_its_own_time_however_late_anybody_looks(hub: ServiceHarness, late: int) -> None:
+    await hub.post("/metrics/MET-4/refreshes")
+    await hub.advance(minutes=5 + late)
+    assert (await value_of(hub, "MET-4"))[1] == "2026-03-02T09:05:00Z"
+
+
+async def test_what_a_refresh_brings_is_the_clocks_doing_in_the_agents_cause(hub: ServiceHarness) -> None:
+    await hub.post("/metrics/MET-4/refreshes")
+    report = await hub.advance(minutes=5)
+    assert {(change.actor, change.cause) for change in report.changes} == {(Actor.CLOCK, "test:1:1")}
+
+
+async def test_an_open_job_refuses_the_next(hub: ServiceHarness) -> None:
+    await hub.post("/metrics/MET-1/refreshes")
+    assert problem(await hub.post("/metrics/MET-1/refreshes")) == (409, "refresh-running")
+    await hub.advance(minutes=1)
+    assert problem(await hub.post("/metrics/MET-1/refreshes")) == (409, "refresh-running")
+    assert (await hub.post("/metrics/MET-2/refreshes")).status_code == 201
+
+
+async def test_a_maintenance_window_refuses_refreshes(hub: ServiceHarness) -> None:
+    hub.now = datetime(2026, 3, 3, 20, 0, tzinfo=UTC)
+    assert problem(await hub.post("/metrics/MET-5/refreshes")) == (409, "maintenance-window")
+    assert len(await hub.rows("refresh_jobs")) == 0
+    hub.now = datetime(2026, 3, 4, 4, 0, tzinfo=UTC)
+    assert (await hub.post("/metrics/MET-5/refreshes")).status_code == 201
+
+
+async def test_the_same_key_starts_one_job(hub: ServiceHarness) -> None:
+    key = {"Idempotency-Key": "refresh-1"}
+    first = await hub.post("/metrics/MET-1/refreshes", headers=key)
+    again = await hub.post("/metrics/MET-1/refreshes", headers=key)
+    assert (again.status_code, again.json()) == (201, first.json())
+    assert list(await hub.rows("refresh_jobs")) == [first.json()["id"]]
+    assert problem(await hub.post("/metrics/MET-2/refreshes", headers=key)) == (422, "idempotency-key-reused")
+
+
+async def test_unknown_metrics_and_jobs_are_not_there(hub: ServiceHarness) -> None:
+    assert problem(await hub.post("/metrics/MET-99/refreshes")) == (404, "metric-not-found")
+    assert problem(await hub.get("/refresh-jobs/RJ-99")) == (404, "refresh-job-not-found")
+
+
+async def test_looking_at_a_job_never_moves_it(hub: ServiceHarness) -> None:
+    await hub.post("/metrics/MET-4/refreshes")
+    hub.now = datetime(2026, 3, 2, 18, 0, tzinfo=UTC)
+    before = await hub.digest()
+    for _ in range(3):
+        assert (await job(hub, "RJ-1"))["status"] == "queued"
+    assert await hub.digest() == before
+
+
+@pytest.mark.parametrize(("status", "asked", "ends"), [("queued", "08:50", "09:10"), ("running", "08:30", "09:00")])
+async def test_a_job_of_the_seed_ends_too(status: str, asked: str, ends: str) -> None:
+    open_job = {
+        "id": "RJ-7",
+        "metric_id": "MET-3",
+        "n": 1,
+        "status": status,
+        "requested_at": f"2026-03-02T{asked}:00Z",
+        "requested_by": "E-1005",
+    }
+    async with ServiceHarness(SERVICE, seed=a_seed(refresh_jobs=[open_job])) as hub:
+        assert problem(await hub.post("/metrics/MET-3/refreshes")) == (409, "refresh-running")
+        await hub.advance(minutes=30)
+        ended = await job(hub, "RJ-7")
+        assert (ended["status"], ended["finished_at"]) == ("succeeded", f"2026-03-02T{ends}:00Z")
+        assert (await hub.post("/metrics/MET-3/refreshes")).json()["id"] == "RJ-8"
+
+
+async def test_a_refresh_of_one_minute_is_never_seen_running() -> None:
+    plans = [{"id": "RP-1", "metric_id": "MET-4", "n": 1, "outcome": "succeeded", "minutes": 1, "value": 0.9}]
+    async with ServiceHarness(SERVICE, seed=a_seed(refresh_plans=plans)) as hub:
+        await hub.post("/metrics/MET-4/refreshes")
+        report = await hub.advance(minutes=1)
+        assert [(change.after or {})["status"] for change in report.changes if change.table == "refresh_jobs"] == [
+            "succeeded"
+        ]
+        assert await value_of(hub, "MET-4") == (0.9, "2026-03-02T09:01:00Z")

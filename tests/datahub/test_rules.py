@@ -1,0 +1,354 @@
+"""The rules of DataHub as functions."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from typing import Any
+
+import pytest
+
+from companyos_datahub.calendar.model import Days
+from companyos_datahub.calendar.rules import LATEST, MOST_DAYS, PeriodNotAllowed, absences_in, holidays_in, period
+from companyos_datahub.demo import demo_company
+from companyos_datahub.fulltext import MOST_WORDS, words_of
+from companyos_datahub.issues.rules import ReasonIncomplete, UnknownSubject, check_reason, check_subject
+from companyos_datahub.metrics.rules import is_stale
+from companyos_datahub.people.rules import back_on, found_people, holding
+from companyos_datahub.policies.rules import PolicyNotFound, PolicyNotInForce, is_in_force, version_in_force
+from companyos_datahub.records.model import FIELDS, STATES, FieldType, FoundKind, RecordKind
+from companyos_datahub.records.rules import (
+    LONGEST_TEXT,
+    EndsBeforeStart,
+    NothingToUpdate,
+    UnknownField,
+    UnknownOwner,
+    UnknownState,
+    WrongFieldType,
+    check_changes,
+    check_fields,
+    check_owner,
+    check_period,
+    check_present_fields,
+    check_state,
+    field_type,
+    fits,
+)
+from companyos_datahub.refreshes.model import RefreshOutcome, RefreshPlan, RefreshStatus
+from companyos_datahub.refreshes.rules import (
+    DEFAULT_ERROR,
+    MaintenanceWindow,
+    RefreshRunning,
+    check_may_refresh,
+    error_of,
+    unplanned,
+    value_of,
+)
+from companyos_datahub.sources.model import PipelineState
+from companyos_datahub.sources.rules import is_in_maintenance
+from companyos_datahub.vendors.model import MOVES, VendorStatus
+from companyos_datahub.vendors.rules import VendorStatusNotAllowed, check_may_become, is_expired
+from companyos_shared.wire.company import Role
+from tests.datahub.builders import NOON, a_job, a_licence, a_source, a_version
+
+HOUR = timedelta(hours=1)
+MONDAY = date(2026, 3, 2)
+
+
+@pytest.mark.parametrize(
+    ("age", "stale"), [(HOUR - timedelta(seconds=1), False), (HOUR, False), (HOUR + timedelta(seconds=1), True)]
+)
+def test_a_value_is_stale_only_when_older_than_the_sla(age: timedelta, stale: bool) -> None:
+    assert is_stale(NOON - age, 60, NOON) is stale
+
+
+@pytest.mark.parametrize(("offset", "inside"), [(-1, False), (0, True), (59, True), (60, False)])
+def test_a_maintenance_window_begins_inside_and_ends_outside(offset: int, inside: bool) -> None:
+    source = a_source(maintenance_from=NOON, maintenance_to=NOON + HOUR)
+    assert is_in_maintenance(source, NOON + timedelta(minutes=offset)) is inside
+
+
+def test_a_source_without_a_window_is_never_in_maintenance() -> None:
+    assert not is_in_maintenance(a_source(), NOON)
+
+
+@pytest.mark.parametrize("status", [RefreshStatus.QUEUED, RefreshStatus.RUNNING])
+def test_a_metric_with_an_open_job_is_not_refreshed(status: RefreshStatus) -> None:
+    with pytest.raises(RefreshRunning, match="RJ-1"):
+        check_may_refresh(a_source(), a_job(status=status), now=NOON)
+
+
+@pytest.mark.parametrize("status", [RefreshStatus.SUCCEEDED, RefreshStatus.FAILED])
+def test_a_metric_whose_last_job_ended_may_be_refreshed(status: RefreshStatus) -> None:
+    check_may_refresh(a_source(), a_job(status=status), now=NOON)
+
+
+def test_a_source_in_maintenance_takes_no_job() -> None:
+    source = a_source(maintenance_from=NOON, maintenance_to=NOON + HOUR)
+    with pytest.raises(MaintenanceWindow, match="2026-03-02T13:00Z"):
+        check_may_refresh(source, None, now=NOON)
+
+
+def test_a_failed_pipeline_takes_jobs() -> None:
+    check_may_refresh(a_source(pipeline_state=PipelineState.FAILED), None, now=NOON)
+
+
+def test_a_refresh_without_a_plan_brings_the_present_value_after_the_usual_minutes() -> None:
+    plan = unplanned(a_source(refresh_minutes=7))
+    assert (plan.minutes, value_of(plan, 3.5), error_of(plan)) == (7, 3.5, None)
+
+
+def test_a_planned_value_of_zero_is_a_value() -> None:
+    assert value_of(RefreshPlan(outcome=RefreshOutcome.SUCCEEDED, minutes=1, value=0.0), 3.5) == 0.0
+
+
+@pytest.mark.parametrize(("error", "told"), [(None, DEFAULT_ERROR), ("No answer.", "No answer.")])
+def test_a_refresh_that_fails_says_why(error: str | None, told: str) -> None:
+    assert error_of(RefreshPlan(outcome=RefreshOutcome.FAILED, minutes=1, error=error)) == told
+
+
+def test_every_kind_has_states_and_fields_and_can_be_found() -> None:
+    assert set(STATES) == set(FIELDS) == set(RecordKind)
+    assert [kind.value for kind in FoundKind] == [*(kind.value for kind in RecordKind), "vendor"]
+
+
+def test_a_state_of_another_kind_is_refused() -> None:
+    check_state(RecordKind.INVOICE, "paid")
+    with pytest.raises(UnknownState):
+        check_state(RecordKind.LICENCE, "paid")
+
+
+@pytest.mark.parametrize(
+    ("value", "wanted", "right"),
+    [
+        (True, FieldType.BOOLEAN, True),
+        (1, FieldType.BOOLEAN, False),
+        (1, FieldType.INTEGER, True),
+        (True, FieldType.INTEGER, False),
+        (1.5, FieldType.INTEGER, False),
+        (1.5, FieldType.NUMBER, True),
+        (False, FieldType.NUMBER, False),
+        ("2026-03-02", FieldType.DATE, True),
+        ("20260302", FieldType.DATE, False),
+        ("2026-02-30", FieldType.DATE, False),
+        (20260302, FieldType.DATE, False),
+        ("", FieldType.TEXT, True),
+        (None, FieldType.TEXT, False),
+        ([], FieldType.TEXT, False),
+    ],
+)
+def test_a_value_fits_its_type_and_no_other(value: Any, wanted: FieldType, right: bool) -> None:
+    assert fits(value, wanted) is right
+
+
+@pytest.mark.parametrize(
+    ("name", "present", "expected"),
+    [
+        ("seats", {}, FieldType.INTEGER),
+        ("seats", {"seats": "forty"}, FieldType.INTEGER),
+        ("colour", {"colour": "red"}, FieldType.TEXT),
+        ("colour", {"colour": True}, FieldType.BOOLEAN),
+        ("colour", {"colour": 3}, FieldType.NUMBER),
+        ("colour", {}, None),
+    ],
+)
+def test_a_field_has_the_kinds_type_or_that_of_its_value(name: str, present: Any, expected: FieldType | None) -> None:
+    assert field_type(RecordKind.LICENCE, name, present) is expected
+
+
+def test_a_field_nobody_knows_is_refused() -> None:
+    with pytest.raises(UnknownField, match="colour"):
+        check_fields(a_licence(seats=40), {"colour": "red"})
+
+
+def test_a_value_of_another_type_is_refused() -> None:
+    with pytest.raises(WrongFieldType, match="integer"):
+        check_fields(a_licence(seats=40), {"seats": "41"})
+
+
+def test_a_text_has_a_greatest_length() -> None:
+    check_fields(a_licence(), {"product": "x" * LONGEST_TEXT})
+    with pytest.raises(WrongFieldType):
+        check_fields(a_licence(), {"product": "x" * (LONGEST_TEXT + 1)})
+
+
+def test_a_present_field_that_the_kind_declares_has_its_type() -> None:
+    check_present_fields(RecordKind.LICENCE, {"seats": 40, "colour": ["red"]})
+    with pytest.raises(WrongFieldType):
+        check_present_fields(RecordKind.LICENCE, {"seats": "40"})
+
+
+def test_a_record_may_end_on_the_day_it_starts_but_not_before() -> None:
+    check_period(MONDAY, MONDAY)
+    check_period(None, MONDAY)
+    check_period(MONDAY, None)
+    with pytest.raises(EndsBeforeStart):
+        check_period(MONDAY, MONDAY - timedelta(days=1))
+
+
+def test_an_owner_works_for_the_company() -> None:
+    check_owner(None, is_active=False)
+    check_owner("E-1", is_active=True)
+    with pytest.raises(UnknownOwner):
+        check_owner("E-1", is_active=False)
+
+
+def test_an_update_of_nothing_is_refused() -> None:
+    check_changes({"state": "active"})
+    with pytest.raises(NothingToUpdate):
+        check_changes({})
+
+
+@pytest.mark.parametrize("current", list(VendorStatus))
+@pytest.mark.parametrize("wanted", list(VendorStatus))
+def test_a_vendor_moves_only_by_the_table(current: VendorStatus, wanted: VendorStatus) -> None:
+    if wanted is current or wanted in MOVES[current]:
+        check_may_become(current, wanted)
+        return
+    assert wanted is VendorStatus.PROSPECT
+    with pytest.raises(VendorStatusNotAllowed):
+        check_may_become(current, wanted)
+
+
+def test_a_certificate_holds_on_its_last_day() -> None:
+    assert not is_expired(MONDAY, MONDAY)
+    assert is_expired(MONDAY, MONDAY + timedelta(days=1))
+
+
+def test_an_absent_holder_is_back_on_the_first_working_day_after() -> None:
+    company = demo_company()
+    cfo = company.person("E-1002")
+    assert cfo is not None
+    held = holding(company, cfo, Role.CFO, day=MONDAY)
+    assert (held.out_of_office, held.back_on) == (True, date(2026, 3, 9))
+    assert held.deputy is not None
+    assert (held.deputy.id, held.deputy_out_of_office) == ("E-1003", False)
+
+
+def test_a_holder_who_is_there_is_back_on_no_day() -> None:
+    company = demo_company()
+    ceo = company.person("E-1001")
+    assert ceo is not None
+    held = holding(company, ceo, Role.CEO, day=MONDAY)
+    assert (held.out_of_office, held.back_on, held.deputy, held.deputy_out_of_office) == (False, None, None, None)
+
+
+def test_a_deputy_who_has_left_is_none() -> None:
+    company = demo_company()
+    left = company.model_copy(
+        update={
+            "people": tuple(
+                person.model_copy(update={"employed_to": date(2026, 2, 28)}) if person.id == "E-1003" else person
+                for person in company.people
+            )
+        }
+    )
+    cfo = left.person("E-1002")
+    assert cfo is not None
+    assert holding(left, cfo, Role.CFO, day=MONDAY).deputy is None
+
+
+def test_a_return_skips_holidays_and_weekends() -> None:
+    assert back_on(demo_company(), "E-1001", date(2026, 4, 3)) == date(2026, 4, 7)
+
+
+def test_people_are_found_best_match_first() -> None:
+    found = found_people(demo_company(), ["lead", "security"], role=None, team_id=None, day=MONDAY)
+    assert [person.id for person in found] == ["E-1007", "E-1008"]
+
+
+def test_without_words_everybody_is_found() -> None:
+    assert len(found_people(demo_company(), None, role=None, team_id=None, day=MONDAY)) == 10
+
+
+def test_words_that_match_nobody_find_nobody() -> None:
+    assert found_people(demo_company(), [], role=None, team_id=None, day=MONDAY) == []
+
+
+def test_a_period_is_four_weeks_from_today_by_default() -> None:
+    assert period(None, None, today=MONDAY) == Days(MONDAY, date(2026, 3, 29))
+
+
+@pytest.mark.parametrize(("days", "allowed"), [(-1, False), (0, True), (MOST_DAYS - 1, True), (MOST_DAYS, False)])
+def test_a_period_has_1_to_366_days(days: int, allowed: bool) -> None:
+    last = MONDAY + timedelta(days=days)
+    if allowed:
+        assert period(MONDAY, last, today=MONDAY) == Days(MONDAY, last)
+        return
+    with pytest.raises(PeriodNotAllowed):
+        period(MONDAY, last, today=MONDAY)
+
+
+def test_the_latest_day_has_a_default_end() -> None:
+    assert period(LATEST, None, today=MONDAY).last > LATEST
+
+
+def test_an_absence_belongs_to_a_period_that_it_touches() -> None:
+    company = demo_company()
+    assert [absence.id for absence in absences_in(company, Days(date(2026, 3, 6), date(2026, 3, 9)), None)] == [
+        "ABS-1",
+        "ABS-2",
+    ]
+    assert absences_in(company, Days(date(2026, 3, 7), date(2026, 3, 8)), None) == []
+    assert [absence.id for absence in absences_in(company, Days(MONDAY, date(2026, 3, 9)), "E-1007")] == ["ABS-2"]
+
+
+def test_holidays_come_in_order() -> None:
+    found = holidays_in(demo_company(), Days(date(2026, 4, 1), date(2026, 4, 6)))
+    assert [holiday.name for holiday in found] == ["Good Friday", "Easter Monday"]
+
+
+def test_a_version_holds_on_its_first_and_last_day() -> None:
+    version = a_version(1, date(2026, 1, 1), date(2026, 1, 31))
+    days = [date(2025, 12, 31), date(2026, 1, 1), date(2026, 1, 31), date(2026, 2, 1)]
+    assert [is_in_force(version, day) for day in days] == [False, True, True, False]
+
+
+def test_the_newest_version_that_holds_is_in_force() -> None:
+    versions = [
+        a_version(1, date(2025, 1, 1)),
+        a_version(3, date(2026, 6, 1)),
+        a_version(2, date(2026, 1, 1)),
+    ]
+    assert version_in_force("POL-1", versions, MONDAY).version == 2
+
+
+def test_a_policy_without_versions_is_not_there() -> None:
+    with pytest.raises(PolicyNotFound):
+        version_in_force("POL-1", [], MONDAY)
+
+
+def test_a_policy_of_the_past_is_not_in_force() -> None:
+    with pytest.raises(PolicyNotInForce):
+        version_in_force("POL-1", [a_version(1, date(2024, 1, 1), date(2024, 12, 31))], MONDAY)
+
+
+def test_a_subject_is_something_datahub_holds() -> None:
+    check_subject("MET-1", is_known=True)
+    with pytest.raises(UnknownSubject):
+        check_subject("MET-9", is_known=False)
+
+
+@pytest.mark.parametrize(("code", "ref"), [("policy_violation", None), (None, "POL-1")])
+def test_half_a_reason_is_refused(code: str | None, ref: str | None) -> None:
+    check_reason(None, None)
+    check_reason("policy_violation", "POL-1")
+    with pytest.raises(ReasonIncomplete):
+        check_reason(code, ref)
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        (None, []),
+        ("  ", []),
+        ("a % _ '", []),
+        ("Nordwind, NORDWIND logistik.", ["nordwind", "logistik"]),
+        ("PO-3311 jana@x.example", ["po-3311", "jana@x.example"]),
+    ],
+)
+def test_a_query_becomes_its_different_words(query: str | None, words: list[str]) -> None:
+    assert words_of(query) == words
+
+
+def test_a_long_query_is_cut() -> None:
+    assert len(words_of(" ".join(f"word{n}" for n in range(50)))) == MOST_WORDS

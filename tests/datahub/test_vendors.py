@@ -1,0 +1,75 @@
+"""Vendors through HTTP."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from companyos_shared.chassis.testing import ServiceHarness
+from tests.datahub.builders import problem
+
+OTHER_IBAN = "DE02100500000054540402"
+
+
+async def test_a_vendor_is_shown_with_certificates_and_bank_changes(hub: ServiceHarness) -> None:
+    vendor = (await hub.get("/vendors/VEN-202")).json()
+    assert [(each["kind"], each["is_expired"]) for each in vendor["certificates"]] == [("iso9001", True)]
+    assert [(each["channel"], each["new_iban"]) for each in vendor["bank_changes"]] == [("email", vendor["bank_iban"])]
+
+
+async def test_a_certificate_expires_with_time_alone(hub: ServiceHarness) -> None:
+    assert (await hub.get("/vendors/VEN-201")).json()["certificates"][0]["is_expired"] is False
+    hub.now = hub.now.replace(year=2027, month=5)
+    assert (await hub.get("/vendors/VEN-201")).json()["certificates"][0]["is_expired"] is True
+
+
+async def test_a_change_of_bank_details_is_kept(hub: ServiceHarness) -> None:
+    before = (await hub.get("/vendors/VEN-201")).json()
+    vendor = (await hub.patch("/vendors/VEN-201", json={"bank_iban": OTHER_IBAN})).json()
+    assert (vendor["bank_iban"], vendor["version"]) == (OTHER_IBAN, 2)
+    assert vendor["bank_changes"] == [
+        {
+            "id": "BC-2",
+            "changed_at": "2026-03-02T09:00:00Z",
+            "old_iban": before["bank_iban"],
+            "new_iban": OTHER_IBAN,
+            "requested_by": "E-1010",
+            "channel": "datahub",
+        }
+    ]
+
+
+async def test_other_changes_leave_the_bank_history_alone(hub: ServiceHarness) -> None:
+    before = (await hub.get("/vendors/VEN-201")).json()
+    change = {"status": "active", "risk_tier": "low", "notes": "Checked.", "bank_iban": before["bank_iban"]}
+    assert (await hub.patch("/vendors/VEN-201", json=change)).json() == before | change | {"version": 2}
+
+
+@pytest.mark.parametrize(
+    ("change", "refusal"),
+    [
+        ({}, (422, "nothing-to-update")),
+        ({"status": "prospect"}, (409, "vendor-status-not-allowed")),
+        ({"status": "gone"}, (422, "invalid-arguments")),
+        ({"bank_iban": "DE02 1005"}, (422, "invalid-arguments")),
+        ({"contact_email": "jana"}, (422, "invalid-arguments")),
+        ({"tax_id": "DE1"}, (422, "invalid-arguments")),
+    ],
+)
+async def test_a_change_that_does_not_fit_is_refused(
+    hub: ServiceHarness, change: dict[str, Any], refusal: tuple[int, str]
+) -> None:
+    before = await hub.digest()
+    assert problem(await hub.patch("/vendors/VEN-202", json=change)) == refusal
+    assert await hub.digest() == before
+
+
+async def test_a_change_of_a_stale_version_is_refused(hub: ServiceHarness) -> None:
+    stale = await hub.patch("/vendors/VEN-202", json={"notes": "x"}, headers={"If-Match": "2"})
+    assert problem(stale) == (412, "stale-version")
+
+
+async def test_an_unknown_vendor_is_not_there(hub: ServiceHarness) -> None:
+    assert problem(await hub.get("/vendors/VEN-9")) == (404, "vendor-not-found")
+    assert problem(await hub.patch("/vendors/VEN-9", json={"notes": "x"})) == (404, "vendor-not-found")
