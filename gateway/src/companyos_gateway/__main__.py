@@ -1,0 +1,24 @@
+"""`python -m companyos_gateway [--host HOST] [--port N]`: serve the gateway, and its services where none are set."""
+
+from __future__ import annotations
+
+import argparse
+
+import uvicorn
+
+from companyos_gateway.server.uvicorn_options import UVICORN_OPTIONS
+
+DEFAULT_PORT = 8000
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Read the command line and serve until told to stop."""
+    parser = argparse.ArgumentParser(prog="python -m companyos_gateway", description="Serve the CompanyOS gateway.")
+    parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (default: %(default)s)")
+    parser.add_argument("--port", type=int, default=DEFAULT_PORT, help="the port (default: %(default)s)")
+    asked = parser.parse_args(arguments)
+    uvicorn.run("companyos_gateway.main:app", host=asked.host, port=asked.port, log_level="info", **UVICORN_OPTIONS)
+
+
+if __name__ == "__main__":
+    main()

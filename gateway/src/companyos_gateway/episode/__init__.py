@@ -1,0 +1,1 @@
+"""One episode from reset to its end: the services over HTTP, the tools, the clock, the reward."""

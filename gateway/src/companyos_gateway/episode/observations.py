@@ -1,0 +1,39 @@
+"""The observations as they leave the gateway: the service's payload goes through without a second model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from openenv.core.env_server.mcp_types import ListToolsObservation, Tool
+
+from companyos.contract import CompanyOSObservation
+from companyos_gateway.episode.toolbox import Tool as OfferedTool
+
+
+class StepObservation(CompanyOSObservation):
+    """A step's observation that dumps itself without walking the payload.
+
+    The framework takes it apart with `model_dump(exclude={"reward", "done"})`; `/mcp` reads a plain `model_dump()`,
+    where clients look for the payload under `data`.
+    """
+
+    def model_dump(self, **options: Any) -> dict[str, Any]:
+        """Return the fields as JSON values; `data` mirrors `result` where nothing is excluded."""
+        dumped: dict[str, Any] = {
+            "metadata": self.metadata,
+            "tool_name": self.tool_name,
+            "result": self.result,
+            "error": self.error.model_dump(mode="json") if self.error else None,
+            "now": self.now.isoformat().replace("+00:00", "Z"),
+            "steps_left": self.steps_left,
+        }
+        excluded = options.get("exclude") or ()
+        if not excluded:
+            dumped |= {"done": self.done, "reward": self.reward, "data": self.result}
+        return {name: value for name, value in dumped.items() if name not in excluded}
+
+
+def tools_observation(tools: list[OfferedTool], *, done: bool) -> ListToolsObservation:
+    """Return the answer to a listing, which is no step."""
+    offered = [Tool(name=tool.name, description=tool.description, input_schema=tool.input_schema) for tool in tools]
+    return ListToolsObservation(tools=offered, done=done, reward=0.0)

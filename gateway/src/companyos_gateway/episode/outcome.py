@@ -1,0 +1,121 @@
+"""What a step pays and when an episode ends: pure functions of verdicts, on the original's scale."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from companyos.contract import Completion, Outcome, RewardScale, Shaping
+from companyos_gateway.rubrics import Verdict
+
+STEP_COST = 0.1
+PROBLEM_COST = 0.3
+MISFIT_COST = 1.0
+REJECTION_COST = 0.5
+MOST_COSTS = 8.0
+DAMAGE_COST = 2.0
+MOST_DAMAGE = 4.0
+SUCCESS_REWARD = 15.0
+FAILURE_COST = 5.0
+REWARD_BOUND = 25.0
+"""Every reward lies in [-REWARD_BOUND, REWARD_BOUND]; the unit scale divides by it."""
+
+_DIGITS = 6
+
+
+class StepKind(StrEnum):
+    """What a step was, as far as its cost goes."""
+
+    CARRIED_OUT = "carried_out"
+    PROBLEM = "problem"
+    MISFIT = "misfit"
+    PLANNED_FAULT = "planned_fault"
+
+
+_EXTRA_COST = {
+    StepKind.CARRIED_OUT: 0.0,
+    StepKind.PROBLEM: PROBLEM_COST,
+    StepKind.MISFIT: MISFIT_COST,
+    StepKind.PLANNED_FAULT: 0.0,
+}
+
+
+def ending(verdict: Verdict, completion: Completion, *, finished: bool, steps_left: int) -> Outcome | None:
+    """Return how the episode ends after this step, or None while it goes on."""
+    if finished or (completion is Completion.AUTO and verdict.goal_met):
+        return Outcome.SUCCESS if verdict.success else Outcome.FAILED
+    return Outcome.OUT_OF_STEPS if steps_left == 0 else None
+
+
+@dataclass(slots=True)
+class Ledger:
+    """What an episode has paid so far; each step adds one entry.
+
+    Costs stop at MOST_COSTS and damage at MOST_DAMAGE per episode. Milestones are paid as a difference of potential,
+    so what is undone is taken back. Under `shaping=potential` the last step brings the potential back to where it
+    started, which leaves the return without them (Ng, Harada and Russell 1999). Under `shaping=none` only the end
+    pays: the whole scale for success, the failure's cost for anything else.
+    """
+
+    shaping: Shaping = Shaping.MILESTONES
+    scale: RewardScale = RewardScale.ORIGINAL
+    potential: float = 0.0
+    costs: float = 0.0
+    damaged: frozenset[str] = frozenset()
+    rejections: int = 0
+    return_: float = 0.0
+    _first_potential: float = field(init=False, default=0.0)
+
+    def __post_init__(self) -> None:
+        self._first_potential = self.potential
+
+    def enter(self, kind: StepKind, verdict: Verdict, end: Outcome | None) -> float:
+        """Enter one step and return its reward, in the asked scale."""
+        if self.shaping is Shaping.NONE:
+            return self._paid(_terminal_signal(end))
+        value = -self._cost_of(kind, verdict) - self._damage_of(verdict) + self._potential_gained(verdict, end)
+        if end is Outcome.SUCCESS:
+            value += SUCCESS_REWARD
+        elif end is not None:
+            value -= FAILURE_COST
+        return self._paid(value)
+
+    def enter_house_fault(self) -> float:
+        """Enter a step that the house could not carry out: it costs nothing."""
+        return self._paid(0.0)
+
+    def enter_close(self) -> float:
+        """Enter the loss of an episode that is closed before its end."""
+        return self._paid(-FAILURE_COST)
+
+    def _cost_of(self, kind: StepKind, verdict: Verdict) -> float:
+        cost = STEP_COST + _EXTRA_COST[kind] + REJECTION_COST * max(0, verdict.rejections - self.rejections)
+        self.rejections = max(self.rejections, verdict.rejections)
+        paid = min(cost, MOST_COSTS - self.costs)
+        self.costs += paid
+        return paid
+
+    def _damage_of(self, verdict: Verdict) -> float:
+        before = min(MOST_DAMAGE, DAMAGE_COST * len(self.damaged))
+        self.damaged |= frozenset(verdict.damage)
+        return min(MOST_DAMAGE, DAMAGE_COST * len(self.damaged)) - before
+
+    def _potential_gained(self, verdict: Verdict, end: Outcome | None) -> float:
+        paid_back = end is not None and self.shaping is Shaping.POTENTIAL
+        after = self._first_potential if paid_back else verdict.potential
+        gained = after - self.potential
+        self.potential = after
+        return gained
+
+    def _paid(self, value: float) -> float:
+        bounded = max(-REWARD_BOUND, min(REWARD_BOUND, value))
+        reward = bounded / REWARD_BOUND if self.scale is RewardScale.UNIT else bounded
+        reward = round(reward, _DIGITS) + 0.0
+        self.return_ = round(self.return_ + reward, _DIGITS)
+        return reward
+
+
+def _terminal_signal(end: Outcome | None) -> float:
+    if end is None:
+        return 0.0
+    return REWARD_BOUND if end is Outcome.SUCCESS else -FAILURE_COST

@@ -1,0 +1,113 @@
+"""The tools of the agent: every operation that the services publish, plus `wait` and `finish`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import fastjsonschema
+
+from companyos_gateway.episode.manifest import Operation, operations_of
+from companyos_shared.streams import digest
+
+WAIT = "wait"
+FINISH = "finish"
+LONGEST_WAIT_MINUTES = 7 * 24 * 60
+NEXT_WORKING_MORNING = "next_working_morning"
+
+
+class ArgumentsMisfit(ValueError):
+    """The arguments do not fit the tool; the message names the place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """One tool as it is offered, with its compiled check. `operation` is None for the gateway's own two."""
+
+    name: str
+    description: str
+    input_schema: dict[str, Any]
+    validate: Callable[[Any], Any] = field(repr=False)
+    operation: Operation | None = None
+
+    def check(self, arguments: Any) -> None:
+        """Raise ArgumentsMisfit where the arguments do not fit."""
+        try:
+            self.validate(arguments)
+        except fastjsonschema.JsonSchemaValueException as misfit:
+            raise ArgumentsMisfit(str(misfit.message).replace("data", "arguments", 1)) from misfit
+
+
+class Toolbox:
+    """All tools by name, in a fixed order; built once from the services' OpenAPI documents."""
+
+    def __init__(self, tools: Iterable[Tool]) -> None:
+        self._tools: dict[str, Tool] = {}
+        for tool in tools:
+            if tool.name in self._tools:
+                raise ValueError(f"two tools are named {tool.name}")
+            self._tools[tool.name] = tool
+        self.digest = digest([[tool.name, tool.description, tool.input_schema] for tool in self._tools.values()])
+
+    def __iter__(self) -> Iterator[Tool]:
+        return iter(self._tools.values())
+
+    def __len__(self) -> int:
+        return len(self._tools)
+
+    def tool(self, name: str) -> Tool | None:
+        """Return the tool of that name."""
+        return self._tools.get(name)
+
+    def offered(self, names: Iterable[str] | None) -> list[Tool]:
+        """Return the tools of those names with the gateway's own two, or every tool for None."""
+        if names is None:
+            return list(self._tools.values())
+        wanted = {*names, WAIT, FINISH}
+        return [tool for tool in self._tools.values() if tool.name in wanted]
+
+
+def build_toolbox(documents: Mapping[str, dict[str, Any]], finish_schema: dict[str, Any]) -> Toolbox:
+    """Return the tools of these OpenAPI documents, by service name, and the gateway's own."""
+    tools = [
+        _service_tool(operation)
+        for service in sorted(documents)
+        for operation in operations_of(service, documents[service])
+    ]
+    finish = "End the episode and declare its outcome."
+    wait = "Let simulated time pass: `minutes`, or `until` the next working morning."
+    return Toolbox(
+        [
+            *tools,
+            Tool(WAIT, wait, _WAIT_SCHEMA, fastjsonschema.compile(_WAIT_RULE, use_default=False)),
+            Tool(FINISH, finish, finish_schema, fastjsonschema.compile(finish_schema, use_default=False)),
+        ]
+    )
+
+
+_WAIT_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "minutes": {"type": "integer", "minimum": 1, "maximum": LONGEST_WAIT_MINUTES},
+        "until": {"type": "string", "enum": [NEXT_WORKING_MORNING]},
+    },
+    "additionalProperties": False,
+}
+_WAIT_RULE: dict[str, Any] = {**_WAIT_SCHEMA, "oneOf": [{"required": ["minutes"]}, {"required": ["until"]}]}
+
+
+def _service_tool(operation: Operation) -> Tool:
+    required = [name for name, argument in operation.arguments.items() if argument.required]
+    shape: dict[str, Any] = {"type": "object", "additionalProperties": False}
+    if required:
+        shape["required"] = required
+    shown = {name: argument.shown for name, argument in operation.arguments.items()}
+    rules = {name: argument.enforced for name, argument in operation.arguments.items()}
+    return Tool(
+        name=operation.tool_name,
+        description=operation.description,
+        input_schema={**shape, "properties": shown},
+        validate=fastjsonschema.compile({**shape, "properties": rules}, use_default=False),
+        operation=operation,
+    )

@@ -1,0 +1,1 @@
+"""The doors of the house: OpenEnv over WebSocket, plain HTTP, health, pages."""

@@ -1,0 +1,130 @@
+"""The enterprise in one command: every installed service as a child process on a Unix socket."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import secrets
+import shutil
+import sys
+import tempfile
+from contextlib import suppress
+from importlib import metadata
+from pathlib import Path
+from types import TracebackType
+
+SERVICE_GROUP = "companyos.services"
+SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - the one tmpfs every Linux has
+STOP_DEADLINE_S = 5.0
+RESTART_PAUSE_S = 0.2
+
+_FOLDER_PREFIX = "companyos-embedded-"
+_KEY_BYTES = 32
+_log = logging.getLogger(__name__)
+
+
+class EmbeddedServices:
+    """Child processes of the services that are installed; one that dies is started again on the same files."""
+
+    def __init__(self, data_dir: Path | None = None) -> None:
+        self._data_dir = data_dir
+        self._apps = {entry.name: entry.value for entry in metadata.entry_points(group=SERVICE_GROUP)}
+        self._key = secrets.token_hex(_KEY_BYTES)
+        self._folder: Path | None = None
+        self._watches: list[asyncio.Task[None]] = []
+
+    @property
+    def key(self) -> bytes:
+        """The key that signs calls to these services."""
+        return self._key.encode()
+
+    @property
+    def addresses(self) -> dict[str, str]:
+        """The address of each service by name."""
+        return {name: f"unix:{self._socket(name)}" for name in self._apps}
+
+    async def __aenter__(self) -> EmbeddedServices:
+        if not self._apps:
+            raise RuntimeError(f"No service is installed: the entry-point group {SERVICE_GROUP} is empty.")
+        self._folder = _new_folder()
+        self._watches = [asyncio.create_task(self._keep_running(name)) for name in sorted(self._apps)]
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for watch in self._watches:
+            watch.cancel()
+        await asyncio.gather(*self._watches, return_exceptions=True)
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    async def _keep_running(self, name: str) -> None:
+        while True:
+            process = await self._start(name)
+            try:
+                code = await process.wait()
+            except asyncio.CancelledError:
+                await _stop(process)
+                raise
+            _log.error("the service %s ended with code %s and is started again", name, code)
+            await asyncio.sleep(RESTART_PAUSE_S)
+
+    async def _start(self, name: str) -> asyncio.subprocess.Process:
+        with suppress(FileNotFoundError):
+            self._socket(name).unlink()
+        return await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "companyos_gateway.server.child",
+            self._apps[name],
+            str(self._socket(name)),
+            stdin=asyncio.subprocess.PIPE,
+            env={
+                **{key: value for key, value in os.environ.items() if key != "COMPANYOS_SERVICE_KEY_FILE"},
+                "COMPANYOS_SERVICE_KEY": self._key,
+                "COMPANYOS_DATA_DIR": str(self._data_dir or self._private() / "data"),
+            },
+            start_new_session=True,
+        )
+
+    def _socket(self, name: str) -> Path:
+        return self._private() / f"{name}.sock"
+
+    def _private(self) -> Path:
+        if self._folder is None:
+            raise RuntimeError("The services have not been started.")
+        return self._folder
+
+
+async def _stop(process: asyncio.subprocess.Process) -> None:
+    with suppress(ProcessLookupError):
+        process.terminate()
+    try:
+        async with asyncio.timeout(STOP_DEADLINE_S):
+            await process.wait()
+    except TimeoutError:
+        with suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()
+
+
+def _new_folder() -> Path:
+    """Make a private folder, on tmpfs where there is one, after clearing those whose owner is dead."""
+    parent = SHARED_MEMORY if os.access(SHARED_MEMORY, os.W_OK) else Path(tempfile.gettempdir())
+    for left in parent.glob(f"{_FOLDER_PREFIX}*"):
+        owner = left.name.removeprefix(_FOLDER_PREFIX).partition("-")[0]
+        if owner.isdecimal() and not _is_alive(int(owner)):
+            shutil.rmtree(left, ignore_errors=True)
+    return Path(tempfile.mkdtemp(prefix=f"{_FOLDER_PREFIX}{os.getpid()}-", dir=parent))
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

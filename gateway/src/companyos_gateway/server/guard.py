@@ -1,0 +1,116 @@
+"""What every message meets before the framework sees it: size counted while reading, strict JSON, an object.
+
+A message that does not fit gets a protocol error, is no step and ends no session.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+from openenv.core.env_server.mcp_types import JsonRpcErrorCode
+from openenv.core.env_server.types import WSErrorCode
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from companyos_gateway.server.problems import body_response
+from companyos_shared.wire.problem import ProblemBody
+from companyos_shared.wire.strict_json import MAX_BODY_BYTES, MalformedJson, parse_object
+
+JSON_SCOPE_KEY = "companyos.json"
+MCP_PATH = "/mcp"
+
+_BODY_METHODS = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+_STATUS = {"body-too-large": 413, "malformed-json": 400}
+_UNPROCESSABLE = 422
+
+
+class Guard:
+    """ASGI middleware around the whole app; a parsed HTTP body waits in the scope under JSON_SCOPE_KEY."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one connection."""
+        if scope["type"] == "websocket":
+            await self._app(scope, _GuardedSocket(scope["path"], receive, send).receive, send)
+        elif scope["type"] == "http" and scope["method"] in _BODY_METHODS:
+            await self._serve_body(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+    async def _serve_body(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            body = await _read(receive)
+            scope[JSON_SCOPE_KEY] = parse_object(body) if body else {}
+        except MalformedJson as misfit:
+            await _refusal(scope["path"], misfit)(scope, receive, send)
+            return
+        await self._app(scope, _replay(body, receive), send)
+
+
+class _GuardedSocket:
+    """The receiving side of a socket; messages that do not fit are answered here and never passed on."""
+
+    def __init__(self, path: str, receive: Receive, send: Send) -> None:
+        self._path = path
+        self._receive = receive
+        self._send = send
+
+    async def receive(self) -> Message:
+        """Return the next message that fits."""
+        while True:
+            message = await self._receive()
+            if message["type"] != "websocket.receive":
+                return message
+            try:
+                text = message.get("text")
+                if text is None:
+                    raise MalformedJson("not-text", "A binary frame is no message of this protocol.")
+                parse_object(text)
+            except MalformedJson as misfit:
+                await self._send({"type": "websocket.send", "text": _error_text(self._path, misfit)})
+            else:
+                return message
+
+
+def _error_text(path: str, misfit: MalformedJson) -> str:
+    text = f"{misfit.code}: {misfit}"
+    if path == MCP_PATH:
+        return orjson.dumps(_rpc_error(text)).decode()
+    return orjson.dumps({"type": "error", "data": {"message": text, "code": WSErrorCode.INVALID_JSON}}).decode()
+
+
+def _rpc_error(text: str) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": None, "error": {"code": JsonRpcErrorCode.PARSE_ERROR.value, "message": text}}
+
+
+def _refusal(path: str, misfit: MalformedJson) -> ASGIApp:
+    if path == MCP_PATH:
+        return JSONResponse(_rpc_error(f"{misfit.code}: {misfit}"))
+    status = _STATUS.get(misfit.code, _UNPROCESSABLE)
+    title = "The body does not fit"
+    return body_response(
+        ProblemBody(type="about:blank", title=title, status=status, code=misfit.code, detail=str(misfit), errors=None)
+    )
+
+
+async def _read(receive: Receive) -> bytes:
+    body = bytearray()
+    while True:
+        message = await receive()
+        body += message.get("body", b"")
+        if len(body) > MAX_BODY_BYTES:
+            raise MalformedJson("body-too-large", f"The body is larger than {MAX_BODY_BYTES} bytes.")
+        if not message.get("more_body", False):
+            return bytes(body)
+
+
+def _replay(body: bytes, receive: Receive) -> Receive:
+    left: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def replayed() -> Message:
+        return left.pop() if left else await receive()
+
+    return replayed

@@ -1,0 +1,136 @@
+"""The running house: services found or brought up, tools discovered, episodes kept, all of it stopped in order."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+from companyos_gateway.episode.cluster import Cluster
+from companyos_gateway.episode.environment import Stage
+from companyos_gateway.episode.episode import Episode
+from companyos_gateway.episode.errors import ServicesDown
+from companyos_gateway.episode.schemas import published
+from companyos_gateway.episode.store import EpisodeStore
+from companyos_gateway.episode.task import TaskShelf
+from companyos_gateway.episode.toolbox import build_toolbox
+from companyos_gateway.rubrics import FinishDeclaration
+from companyos_gateway.scenarios import Scenario, catalogue
+from companyos_gateway.server.embedded import EmbeddedServices
+from companyos_gateway.settings import Settings
+
+FIRST_RETRY_S = 0.05
+SLOWEST_RETRY_S = 1.0
+
+_log = logging.getLogger(__name__)
+
+
+class House:
+    """Everything that one gateway process holds. `cluster` is given by tests; else it follows from the settings."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        cluster: Cluster | None = None,
+        scenarios: Mapping[str, Scenario] | None = None,
+    ) -> None:
+        self.settings = settings
+        self._cluster = cluster
+        self._scenarios = scenarios
+        self._stage: Stage | None = None
+        self._reaping: asyncio.Task[None] | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def stage(self) -> Stage:
+        """Return the stage; raises ServicesDown (503) while the services have not been found."""
+        if self._stage is None:
+            raise ServicesDown("The services have not answered yet.")
+        return self._stage
+
+    def loop(self) -> asyncio.AbstractEventLoop:
+        """Return the event loop that the house runs on; raises ServicesDown (503) outside its life."""
+        if self._loop is None:
+            raise ServicesDown("The house is not running.")
+        return self._loop
+
+    def call_soon(self, action: Callable[[], None]) -> None:
+        """Run an action on the house's loop, from any thread; nothing happens once the house is down."""
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(action)
+
+    def detach(self, episode: Episode) -> None:
+        """Let an episode outlive its connection for a while."""
+        if self._stage is not None:
+            self._stage.store.detach(episode)
+
+    async def readiness(self) -> dict[str, bool]:
+        """Return by name whether each service is ready; empty while none is known."""
+        return {} if self._cluster is None else await self._cluster.readiness()
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Bring the house up, and down again."""
+        self._loop = asyncio.get_running_loop()
+        async with self._services() as cluster:
+            self._cluster = cluster
+            opening = asyncio.create_task(self._open(cluster))
+            try:
+                await asyncio.wait([opening], timeout=self.settings.start_timeout_s)
+                if opening.done():
+                    opening.result()
+                yield
+            finally:
+                await self._shut(opening)
+                await cluster.aclose()
+        self._loop = None
+
+    @asynccontextmanager
+    async def _services(self) -> AsyncIterator[Cluster]:
+        addresses = self.settings.addresses()
+        if self._cluster is not None:
+            yield self._cluster
+        elif addresses:
+            yield Cluster.at(addresses, self.settings.key())
+        else:
+            async with EmbeddedServices(self.settings.data_dir) as embedded:
+                yield Cluster.at(embedded.addresses, embedded.key)
+
+    async def _open(self, cluster: Cluster) -> None:
+        """Discover the tools as soon as every service answers, then look after the episodes."""
+        documents = await _discover(cluster)
+        shape = FinishDeclaration.model_json_schema()
+        toolbox = build_toolbox(documents, published(shape, shape))
+        settings = self.settings
+        scenarios = catalogue() if self._scenarios is None else self._scenarios
+        store = EpisodeStore(
+            cluster,
+            most_episodes=settings.max_episodes,
+            idle_limit_s=settings.idle_limit_s,
+            detached_limit_s=settings.detached_limit_s,
+        )
+        self._stage = Stage(cluster, toolbox, TaskShelf(scenarios, cluster, most_kept=settings.max_tasks_kept), store)
+        self._reaping = asyncio.create_task(store.reap_forever())
+        _log.info("%d tools of %d services", len(toolbox), len(documents))
+
+    async def _shut(self, opening: asyncio.Task[None]) -> None:
+        for task in filter(None, (opening, self._reaping)):
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+        if self._stage is not None:
+            await self._stage.store.aclose()
+        self._stage = None
+
+
+async def _discover(cluster: Cluster) -> dict[str, dict[str, Any]]:
+    pause_s = FIRST_RETRY_S
+    while True:
+        try:
+            return await cluster.openapi()
+        except ServicesDown as waiting:
+            _log.debug("%s", waiting)
+            await asyncio.sleep(pause_s)
+            pause_s = min(1.5 * pause_s, SLOWEST_RETRY_S)

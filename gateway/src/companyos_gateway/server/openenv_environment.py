@@ -1,0 +1,103 @@
+"""The environment as OpenEnv knows it: one instance per connection, holding at most one episode."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+from openenv.core.env_server.interfaces import Environment
+from openenv.core.env_server.mcp_types import CallToolAction, ListToolsAction
+from openenv.core.env_server.types import Action, EnvironmentMetadata, Observation
+from pydantic import ValidationError
+
+from companyos.contract import CompanyOSState, ResetOptions
+from companyos_gateway.episode.environment import Stage
+from companyos_gateway.episode.episode import VERSION, Episode
+from companyos_gateway.episode.errors import InvalidAction, InvalidReset, NotReset
+from companyos_gateway.episode.observations import tools_observation
+from companyos_gateway.server.house import House
+
+ENVIRONMENT_NAME = "companyos"
+DESCRIPTION = (
+    "A simulated enterprise for AI agents: TicketDesk, DataHub and ApprovalFlow as real services, tasks of office work "
+    "that are judged from what the databases hold in the end."
+)
+SYNC_DEADLINE_S = 60.0
+
+T = TypeVar("T")
+
+
+class CompanyOSEnvironment(Environment[Action, Observation, CompanyOSState]):
+    """One connection's view of the house. Building one takes microseconds; nothing here blocks the event loop."""
+
+    SUPPORTS_CONCURRENT_SESSIONS = True
+    REQUIRES_SINGLE_THREAD_EXECUTOR = True
+
+    def __init__(self, house: House) -> None:
+        super().__init__()
+        self._house = house
+        self._episode: Episode | None = None
+
+    async def reset_async(self, /, seed: Any = None, episode_id: Any = None, **kwargs: Any) -> Observation:
+        """Start an episode; raises InvalidReset, UnknownScenario, EpisodeExists, AtCapacity or ServicesDown."""
+        options = reset_options({"seed": seed, "episode_id": episode_id, **kwargs})
+        self._episode = await self._stage().reset(options, self._episode)
+        return self._episode.first_observation()
+
+    async def step_async(self, action: Action, timeout_s: float | None = None, **kwargs: Any) -> Observation:
+        """Take a step, or list the tools; raises NotReset, EpisodeDone or EpisodeClosed."""
+        stage = self._stage()
+        if isinstance(action, ListToolsAction):
+            done = self._episode is not None and self._episode.done
+            return tools_observation(stage.tools(self._episode), done=done)
+        if not isinstance(action, CallToolAction):
+            raise InvalidAction(f"{type(action).__name__} is no action of this environment.")
+        if self._episode is None:
+            raise NotReset
+        return await stage.step(self._episode, action.tool_name, action.arguments)
+
+    def reset(self, /, seed: Any = None, episode_id: Any = None, **kwargs: Any) -> Observation:
+        """Start an episode from another thread than the event loop's."""
+        return self._wait_for(self.reset_async(seed, episode_id, **kwargs))
+
+    def step(self, action: Action, timeout_s: float | None = None, **kwargs: Any) -> Observation:
+        """Take a step from another thread than the event loop's."""
+        return self._wait_for(self.step_async(action, timeout_s, **kwargs))
+
+    @property
+    def state(self) -> CompanyOSState:
+        """The trainer's view; empty before the first reset."""
+        return CompanyOSState.model_validate({}) if self._episode is None else self._episode.state()
+
+    def get_metadata(self) -> EnvironmentMetadata:
+        """Return what this environment is."""
+        return EnvironmentMetadata(name=ENVIRONMENT_NAME, description=DESCRIPTION, version=VERSION, author="CompanyOS")
+
+    def close(self) -> None:
+        """Leave the episode detached; it is dropped when nobody comes back. Called from a thread of the framework."""
+        episode = self._episode
+        if episode is not None and not episode.closed:
+            self._house.call_soon(lambda: self._house.detach(episode))
+
+    def _stage(self) -> Stage:
+        return self._house.stage()
+
+    def _wait_for(self, story: Coroutine[Any, Any, T]) -> T:
+        waiting: Future[T] = asyncio.run_coroutine_threadsafe(story, self._house.loop())
+        return waiting.result(SYNC_DEADLINE_S)
+
+
+def reset_options(asked: dict[str, Any]) -> ResetOptions:
+    """Return the validated options; raises InvalidReset naming every place that does not fit."""
+    try:
+        return ResetOptions.model_validate({name: value for name, value in asked.items() if value is not None})
+    except ValidationError as error:
+        places = [{"place": _place(found["loc"]), "reason": found["msg"]} for found in error.errors()]
+        named = "; ".join(f"{place['place']}: {place['reason']}" for place in places)
+        raise InvalidReset(named, errors=places) from None
+
+
+def _place(location: tuple[int | str, ...]) -> str:
+    return ".".join(str(part) for part in location) or "reset"

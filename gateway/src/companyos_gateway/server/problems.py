@@ -1,0 +1,62 @@
+"""Refusals over HTTP: application/problem+json with a stable code, whoever refuses."""
+
+from __future__ import annotations
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import Response
+from starlette.exceptions import HTTPException
+
+from companyos_gateway.episode.errors import GatewayProblem
+from companyos_shared.wire.problem import PROBLEM_MEDIA_TYPE, ProblemBody
+
+RETRY_AFTER_S = 5
+
+_CODES = {400: "bad-request", 404: "not-found", 405: "method-not-allowed", 422: "invalid-request", 501: "not-supported"}
+_BUSY = frozenset({429, 503})
+
+
+def problem_response(problem: GatewayProblem) -> Response:
+    """Return the refusal as an HTTP answer."""
+    headers = {"Retry-After": str(RETRY_AFTER_S)} if problem.status in _BUSY else None
+    return body_response(problem.body(), headers)
+
+
+def body_response(body: ProblemBody, headers: dict[str, str] | None = None) -> Response:
+    """Return a problem body as an HTTP answer; absent members are left out."""
+    content = body.model_dump_json(exclude_none=True)
+    return Response(content, status_code=body.status, media_type=PROBLEM_MEDIA_TYPE, headers=headers)
+
+
+def install_problem_handlers(app: FastAPI) -> None:
+    """Make every refusal of the app, the framework's own too, a problem+json answer."""
+    app.add_exception_handler(GatewayProblem, _on_problem)
+    app.add_exception_handler(RequestValidationError, _on_invalid)
+    app.add_exception_handler(HTTPException, _on_http)
+
+
+async def _on_problem(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, GatewayProblem)
+    return problem_response(error)
+
+
+async def _on_invalid(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    places = [
+        {"place": ".".join(str(part) for part in found["loc"][1:]) or str(found["loc"][0]), "reason": found["msg"]}
+        for found in error.errors()
+    ]
+    named = "; ".join(f"{place['place']}: {place['reason']}" for place in places)
+    title = "The request does not fit"
+    return body_response(
+        ProblemBody(type="about:blank", title=title, status=422, code="invalid-request", detail=named, errors=places)
+    )
+
+
+async def _on_http(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    code = _CODES.get(error.status_code, "http-error")
+    body = ProblemBody(
+        type="about:blank", title=str(error.detail), status=error.status_code, code=code, detail=None, errors=None
+    )
+    return body_response(body, dict(error.headers or {}))

@@ -1,0 +1,2 @@
+"use strict";
+window.SwaggerUIBundle({ url: "/openapi.json", dom_id: "#swagger-ui", deepLinking: true });

@@ -1,0 +1,181 @@
+"use strict";
+
+const at = (id) => document.getElementById(id);
+const LOOK_PAUSE_MS = 700;
+const WATCH_PAUSE_MS = 2500;
+
+let tools = [];
+let episodeId = null;
+let looking = false;
+
+function text(tag, content, className) {
+  const element = document.createElement(tag);
+  element.textContent = content;
+  if (className) element.className = className;
+  return element;
+}
+
+async function ask(path, body) {
+  const options = body === undefined ? {} : {
+    method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body),
+  };
+  const response = await fetch(path, options);
+  const answer = await response.json();
+  if (!response.ok) throw new Error(answer.detail || answer.title || response.statusText);
+  return answer;
+}
+
+async function attempt(action) {
+  at("notice").hidden = true;
+  try {
+    return await action();
+  } catch (error) {
+    at("notice").textContent = error.message;
+    at("notice").hidden = false;
+    looking = false;
+    return null;
+  }
+}
+
+function showExample() {
+  const base = window.location.origin;
+  at("example").textContent = [
+    "import requests",
+    `start = requests.post("${base}/reset", json={"seed": 7}).json()`,
+    "action = {\"tool_name\": \"wait\", \"arguments\": {\"minutes\": 5}}",
+    `step = requests.post("${base}/step", json={"episode_id": start["episode_id"], "action": action}).json()`,
+    "print(start[\"observation\"][\"brief\"], step[\"reward\"], step[\"done\"])",
+  ].join("\n");
+}
+
+async function showHealth() {
+  const badge = at("health");
+  try {
+    const health = await (await fetch("/health")).json();
+    badge.textContent = health.status;
+    badge.className = health.status === "healthy" ? "badge good" : "badge bad";
+  } catch {
+    badge.textContent = "unreachable";
+    badge.className = "badge bad";
+  }
+}
+
+function familyOf(name) {
+  return name.includes("_") ? name.slice(0, name.indexOf("_")) : "always";
+}
+
+function showTools() {
+  const families = new Map();
+  for (const tool of tools) {
+    const family = familyOf(tool.name);
+    if (!families.has(family)) families.set(family, []);
+    families.get(family).push(tool);
+  }
+  at("toolbox").replaceChildren(...[...families].map(([family, members]) => {
+    const details = document.createElement("details");
+    details.append(text("summary", `${family} (${members.length})`));
+    const list = document.createElement("ul");
+    for (const tool of members) {
+      const item = text("li", "");
+      item.append(text("code", tool.name), document.createTextNode(` ${tool.description}`));
+      list.append(item);
+    }
+    details.append(list);
+    return details;
+  }));
+  at("tool").replaceChildren(...tools.map((tool) => {
+    const option = text("option", tool.name);
+    option.value = tool.name;
+    return option;
+  }));
+  describeTool();
+}
+
+function describeTool() {
+  const tool = tools.find((candidate) => candidate.name === at("tool").value);
+  if (!tool) return;
+  const required = tool.input_schema.required || [];
+  at("description").textContent = tool.description;
+  at("arguments").value = JSON.stringify(Object.fromEntries(required.map((name) => [name, ""])));
+}
+
+async function draw() {
+  const shown = await ask(`/render?episode_id=${encodeURIComponent(episodeId)}`);
+  at("episode").hidden = false;
+  at("look").disabled = shown.done;
+  at("brief").textContent = shown.brief;
+  at("company").textContent = shown.company;
+  at("now").textContent = shown.now.slice(0, 16).replace("T", " ");
+  at("left").textContent = shown.steps_left;
+  at("total").textContent = shown.total.toFixed(2);
+  at("outcome").textContent = shown.done ? shown.outcome : "running";
+  at("steps").replaceChildren(...shown.steps.slice().reverse().map((step) => {
+    const row = document.createElement("tr");
+    const tint = step.reward > 0 ? "number gain" : step.reward < -1 ? "number loss" : "number";
+    row.append(
+      text("td", step.step), text("td", step.now.slice(5, 16).replace("T", " ")), text("td", step.tool),
+      text("td", step.outcome), text("td", step.reward.toFixed(2), tint),
+    );
+    return row;
+  }));
+  return shown;
+}
+
+function follow(id) {
+  episodeId = id;
+  window.history.replaceState(null, "", `#${id}`);
+  at("link").href = `#${id}`;
+  at("link").hidden = false;
+}
+
+async function begin() {
+  const answer = await ask("/reset", {});
+  follow(answer.episode_id);
+  at("answer").textContent = JSON.stringify(answer.observation, null, 2);
+  await draw();
+}
+
+async function take(name, given) {
+  const action = { tool_name: name, arguments: given };
+  const answer = await ask("/step", { episode_id: episodeId, action });
+  at("answer").textContent = JSON.stringify(answer.observation.error || answer.observation.result, null, 2);
+  return draw();
+}
+
+async function lookAround() {
+  looking = true;
+  const open = tools.filter((tool) => !(tool.input_schema.required || []).length && /_(list|search|get)_/.test(tool.name));
+  for (const tool of open) {
+    const shown = looking && await attempt(() => take(tool.name, {}));
+    if (!shown || shown.done) break;
+    await new Promise((resolve) => { setTimeout(resolve, LOOK_PAUSE_MS); });
+  }
+  looking = false;
+}
+
+async function watch() {
+  if (episodeId && !looking && !document.hidden) {
+    try { await draw(); } catch { /* the episode may be gone */ }
+  }
+  setTimeout(watch, WATCH_PAUSE_MS);
+}
+
+at("begin").addEventListener("click", () => attempt(begin));
+at("look").addEventListener("click", () => lookAround());
+at("tool").addEventListener("change", describeTool);
+at("form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  attempt(() => take(at("tool").value, JSON.parse(at("arguments").value || "{}")));
+});
+
+showExample();
+showHealth();
+attempt(async () => {
+  tools = await ask("/v1/tools");
+  showTools();
+  if (window.location.hash.length > 1) {
+    follow(decodeURIComponent(window.location.hash.slice(1)));
+    await draw();
+  }
+});
+watch();
