@@ -1,0 +1,50 @@
+"""The enterprise as four processes over TCP, once for all tests of this folder."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import requests
+
+from tests.integration.http_episode import HttpEpisode
+from tests.integration.processes import enterprise, service
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark every test of this folder."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.integration)
+
+
+@pytest.fixture(scope="session")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a gateway whose three services run beside it."""
+    with enterprise(tmp_path_factory.mktemp("enterprise"), secrets.token_hex(32)) as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def ticketdesk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a TicketDesk that runs alone."""
+    with service("ticketdesk", tmp_path_factory.mktemp("standalone")) as address:
+        yield address
+
+
+@pytest.fixture
+def http() -> Iterator[requests.Session]:
+    """A session that never asks a proxy."""
+    with requests.Session() as session:
+        session.trust_env = False
+        yield session
+
+
+@pytest.fixture
+def episode(url: str, http: requests.Session) -> HttpEpisode:
+    """A fresh episode of seed 1, without chaos."""
+    fresh = HttpEpisode(url, http)
+    fresh.reset(seed=1, chaos=0)
+    return fresh

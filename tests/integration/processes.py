@@ -1,0 +1,96 @@
+"""Real processes on free ports: started, waited for, stopped, and quoted when they fail."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+HOST = "127.0.0.1"
+SERVICES = ("ticketdesk", "datahub", "approvalflow")
+START_DEADLINE_S = 60.0
+STOP_DEADLINE_S = 10.0
+POLL_S = 0.05
+
+
+class DidNotStart(AssertionError):
+    """A process that never answered; the text ends with what it said."""
+
+
+def free_port() -> int:
+    """Return a port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@contextmanager
+def running(command: Sequence[str], url: str, *, ready: str = "/readyz", **environment: str) -> Iterator[str]:
+    """Run a server while entered, and give its address once `ready` answers 200. Raises DidNotStart."""
+    with tempfile.TemporaryFile() as log:
+        process = subprocess.Popen(command, env=_environment(environment), stdout=log, stderr=subprocess.STDOUT)
+        try:
+            deadline = time.monotonic() + START_DEADLINE_S
+            while not _answers(url + ready):
+                if process.poll() is not None or time.monotonic() > deadline:
+                    log.seek(0)
+                    raise DidNotStart(f"{' '.join(command)}\n{log.read().decode()}")
+                time.sleep(POLL_S)
+            yield url
+        finally:
+            process.terminate()
+            try:
+                process.wait(STOP_DEADLINE_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+@contextmanager
+def service(name: str, data_dir: Path, **environment: str) -> Iterator[str]:
+    """Run one service over TCP; without a key in the environment it is standalone."""
+    port = free_port()
+    command = [sys.executable, "-m", "uvicorn", f"companyos_{name}.main:app", "--host", HOST, "--port", str(port)]
+    with running(command, f"http://{HOST}:{port}", COMPANYOS_DATA_DIR=str(data_dir), **environment) as url:
+        yield url
+
+
+@contextmanager
+def gateway(services: Mapping[str, str], key: str) -> Iterator[str]:
+    """Run a gateway that is told where the services are."""
+    port = free_port()
+    command = [sys.executable, "-m", "companyos_gateway", "--host", HOST, "--port", str(port)]
+    addresses = ",".join(f"{name}={url}" for name, url in services.items())
+    with running(command, f"http://{HOST}:{port}", COMPANYOS_SERVICES=addresses, COMPANYOS_SERVICE_KEY=key) as url:
+        yield url
+
+
+@contextmanager
+def enterprise(data_dir: Path, key: str) -> Iterator[str]:
+    """Run the four as processes of their own and give the gateway's address."""
+    with ExitStack() as stack:
+        addresses = {
+            name: stack.enter_context(service(name, data_dir / name, COMPANYOS_SERVICE_KEY=key)) for name in SERVICES
+        }
+        yield stack.enter_context(gateway(addresses, key))
+
+
+def _environment(extra: Mapping[str, str]) -> dict[str, str]:
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("COMPANYOS_")}
+    return {**inherited, **extra}
+
+
+def _answers(url: str) -> bool:
+    try:
+        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(url, timeout=2) as answer:
+            return bool(answer.status == 200)
+    except OSError:
+        return False

@@ -1,0 +1,216 @@
+"""Bad input over real connections: a clear error with a stable code, and nobody's session or episode suffers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import requests
+from websockets.sync.client import ClientConnection, connect
+
+from tests.integration.http_episode import HttpEpisode
+
+TOO_LARGE = "x" * (64 * 1024 + 1)
+TOO_DEEP = '{"seed":' + "[" * 100_000 + "]" * 100_000 + "}"
+LIST_TICKETS = {"tool_name": "ticketdesk_list_tickets", "arguments": {}}
+
+BAD_RESETS = [
+    ({"scenario": "coffee_break"}, 422, "unknown-scenario"),
+    ({"scenario": 7}, 422, "invalid-reset"),
+    *[({"seed": seed}, 422, "invalid-reset") for seed in (-1, "7", "abc", 1.5, True, [7], {"n": 7}, 2**53)],
+    *[({"chaos": chaos}, 422, "invalid-reset") for chaos in (-1, 5, "1", 0.5)],
+    ({"difficulty": "easy"}, 422, "invalid-reset"),
+    ({"seed": 1, "Seed": 2}, 422, "invalid-reset"),
+    ({"episode_id": "../../etc"}, 422, "invalid-reset"),
+]
+
+BAD_BODIES = [
+    ("[]", {400, 422}),
+    ("null", {400, 422}),
+    ("7", {400, 422}),
+    ('"reset"', {400, 422}),
+    ("{", {400, 422}),
+    ('{"seed": NaN}', {400, 422}),
+    ('{"seed": 1, "seed": 2}', {400, 422}),
+    (TOO_DEEP, {400, 413, 422}),
+    (json.dumps({"scenario": TOO_LARGE}), {413}),
+    ("\ud800".encode("utf-8", "surrogatepass"), {400, 422}),
+    (b"\xff\xfe", {400, 422}),
+]
+
+BAD_ACTIONS = [
+    ("coffee_make", {}, "tool_not_found"),
+    ("ticketdesk_control_drop", {}, "tool_not_found"),
+    ("ticketdesk_get_ticket", {}, "invalid_args"),
+    ("ticketdesk_get_ticket", {"key": 7}, "invalid_args"),
+    ("ticketdesk_get_ticket", {"key": None}, "invalid_args"),
+    ("ticketdesk_get_ticket", {"key": ["OPS-1"]}, "invalid_args"),
+    ("ticketdesk_list_tickets", {"colour": "red"}, "invalid_args"),
+    ("ticketdesk_list_tickets", {"limit": "10"}, "invalid_args"),
+    ("ticketdesk_list_tickets", {"limit": True}, "invalid_args"),
+    ("ticketdesk_create_ticket", {"title": {"nested": 1}}, "invalid_args"),
+    ("wait", {}, "invalid_args"),
+    ("wait", {"minutes": 0}, "invalid_args"),
+    ("wait", {"minutes": 5, "until": "next_working_morning"}, "invalid_args"),
+    ("finish", {"outcome": "perhaps", "summary": "?"}, "invalid_args"),
+]
+
+BAD_STEPS = [
+    ({}, 422),
+    ({"action": LIST_TICKETS}, 422),
+    ({"episode_id": "nobody", "action": LIST_TICKETS}, 404),
+    ({"episode_id": "../x", "action": LIST_TICKETS}, 404),
+    ({"episode_id": 7, "action": LIST_TICKETS}, 422),
+]
+
+
+@pytest.fixture
+def bystander(url: str, http: requests.Session) -> Iterator[HttpEpisode]:
+    """Another episode, which has to stand where it stood."""
+    other = HttpEpisode(url, http)
+    other.reset(seed=2, chaos=0)
+    other.step("ticketdesk_list_tickets")
+    before = other.state()
+    yield other
+    assert other.state() == before
+    assert other.step("ticketdesk_list_tickets")["observation"]["error"] is None
+
+
+@pytest.fixture
+def socket(url: str) -> Iterator[ClientConnection]:
+    with connect(url.replace("http", "ws", 1) + "/ws", proxy=None, max_size=None) as connection:
+        yield connection
+
+
+def _ask(socket: ClientConnection, message: Any) -> dict[str, Any]:
+    socket.send(message if isinstance(message, str | bytes) else json.dumps(message))
+    answer: dict[str, Any] = json.loads(socket.recv(timeout=20))
+    return answer
+
+
+def _is_problem(answer: requests.Response, code: str | None = None) -> bool:
+    body = answer.json()
+    return (
+        answer.headers["content-type"].startswith("application/problem+json")
+        and body["status"] == answer.status_code
+        and bool(body["code"])
+        and code in (None, body["code"])
+    )
+
+
+@pytest.mark.parametrize(("options", "status", "code"), BAD_RESETS, ids=str)
+def test_a_bad_reset_is_refused_by_code(
+    url: str, http: requests.Session, options: dict[str, Any], status: int, code: str
+) -> None:
+    answer = http.post(f"{url}/reset", json=options)
+    assert answer.status_code == status
+    assert _is_problem(answer, code)
+
+
+@pytest.mark.parametrize("path", ["/reset", "/step"])
+@pytest.mark.parametrize(("body", "statuses"), BAD_BODIES, ids=lambda value: repr(value)[:30])
+def test_a_body_that_is_no_object_is_refused(
+    url: str, http: requests.Session, bystander: HttpEpisode, path: str, body: str | bytes, statuses: set[int]
+) -> None:
+    answer = http.post(f"{url}{path}", data=body, headers={"Content-Type": "application/json"})
+    assert answer.status_code in statuses
+    assert _is_problem(answer)
+
+
+@pytest.mark.parametrize(("body", "status"), BAD_STEPS, ids=lambda value: repr(value)[:40])
+def test_a_step_without_its_episode_is_refused(
+    url: str, http: requests.Session, bystander: HttpEpisode, body: dict[str, Any], status: int
+) -> None:
+    answer = http.post(f"{url}/step", json=body)
+    assert answer.status_code == status
+    assert _is_problem(answer)
+
+
+@pytest.mark.parametrize("action", [None, [], "list", 7, {}, {"tool_name": 7}, {"tool_name": "wait", "arguments": []}])
+def test_an_action_that_is_none_is_no_step(episode: HttpEpisode, bystander: HttpEpisode, action: Any) -> None:
+    answer = episode.post({"episode_id": episode.id, "action": action})
+    assert answer.status_code == 422
+    assert _is_problem(answer, "invalid-action")
+    assert episode.state()["step_count"] == 0
+
+
+@pytest.mark.parametrize(("tool_name", "arguments", "kind"), BAD_ACTIONS, ids=str)
+def test_a_misfit_is_a_step_that_costs(
+    episode: HttpEpisode, bystander: HttpEpisode, tool_name: str, arguments: dict[str, Any], kind: str
+) -> None:
+    answer = episode.step(tool_name, **arguments)
+    assert answer["observation"]["error"]["error_type"] == kind
+    assert answer["reward"] == pytest.approx(-1.1)
+    assert not answer["done"]
+    assert episode.state()["step_count"] == 1
+    assert episode.result("ticketdesk_list_tickets")["items"]
+
+
+def test_a_step_after_the_end_is_refused(episode: HttpEpisode, bystander: HttpEpisode) -> None:
+    assert episode.step("finish", outcome="done", summary="Nothing was done.")["done"]
+    before = episode.state()
+    answer = episode.post({"episode_id": episode.id, "action": LIST_TICKETS})
+    assert answer.status_code == 409
+    assert _is_problem(answer, "episode-done")
+    assert episode.state() == before
+
+
+def test_a_live_id_is_taken(url: str, http: requests.Session, episode: HttpEpisode) -> None:
+    answer = http.post(f"{url}/reset", json={"episode_id": episode.id})
+    assert answer.status_code == 409
+    assert _is_problem(answer, "episode-exists")
+    assert episode.result("ticketdesk_list_tickets")["items"]
+
+
+@pytest.mark.parametrize("path", ["/state", "/render"])
+def test_looking_at_an_unknown_episode_is_refused(url: str, http: requests.Session, path: str) -> None:
+    answer = http.get(f"{url}{path}", params={"episode_id": "nobody"})
+    assert answer.status_code == 404
+    assert _is_problem(answer, "unknown-episode")
+
+
+def test_a_socket_refuses_a_step_before_reset(socket: ClientConnection) -> None:
+    answer = _ask(socket, {"type": "step", "data": LIST_TICKETS | {"type": "call_tool"}})
+    assert answer["type"] == "error"
+    assert answer["data"]["message"].startswith("not-reset")
+    _plays_on(socket)
+
+
+@pytest.mark.parametrize(("options", "_status", "code"), BAD_RESETS, ids=str)
+def test_a_socket_outlives_a_bad_reset(
+    socket: ClientConnection, options: dict[str, Any], _status: int, code: str
+) -> None:
+    answer = _ask(socket, {"type": "reset", "data": options})
+    assert answer["type"] == "error"
+    assert answer["data"]["message"].startswith(code)
+    _plays_on(socket)
+
+
+@pytest.mark.parametrize(("body", "_statuses"), BAD_BODIES, ids=lambda value: repr(value)[:30])
+def test_a_socket_outlives_a_bad_message(
+    socket: ClientConnection, bystander: HttpEpisode, body: str | bytes, _statuses: set[int]
+) -> None:
+    assert _ask(socket, body)["type"] == "error"
+    _plays_on(socket)
+
+
+def test_a_socket_goes_on_after_misfits_and_after_the_end(socket: ClientConnection, bystander: HttpEpisode) -> None:
+    assert _ask(socket, {"type": "reset", "data": {"seed": 1, "chaos": 0}})["type"] == "observation"
+    for tool_name, arguments, kind in BAD_ACTIONS:
+        action = {"type": "call_tool", "tool_name": tool_name, "arguments": arguments}
+        answer = _ask(socket, {"type": "step", "data": action})
+        assert answer["data"]["observation"]["error"]["error_type"] == kind
+    finish = {"type": "call_tool", "tool_name": "finish", "arguments": {"outcome": "done", "summary": "Nothing."}}
+    assert _ask(socket, {"type": "step", "data": finish})["data"]["done"]
+    answer = _ask(socket, {"type": "step", "data": LIST_TICKETS | {"type": "call_tool"}})
+    assert answer["type"] == "error"
+    assert answer["data"]["message"].startswith("episode-done")
+    _plays_on(socket)
+
+
+def _plays_on(socket: ClientConnection) -> None:
+    assert _ask(socket, {"type": "reset", "data": {"seed": 1, "chaos": 0}})["type"] == "observation"
+    answer = _ask(socket, {"type": "step", "data": LIST_TICKETS | {"type": "call_tool"}})
+    assert answer["data"]["observation"]["result"]["items"]

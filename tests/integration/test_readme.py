@@ -1,0 +1,70 @@
+"""The README's blocks, taken from the README and run."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+import requests
+
+from companyos.policies import policy_names
+from tests.architecture.sources import ROOT
+
+README = (ROOT / "README.md").read_text()
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+PYTHON = [code for language, code in BLOCKS if language == "python"]
+SHELL = [code for language, code in BLOCKS if language == "sh"]
+GATEWAY = "http://127.0.0.1:8000"
+TICKETDESK = "http://127.0.0.1:8001"
+
+
+def test_the_readme_has_blocks_for_both_clients_and_for_curl() -> None:
+    assert any("import requests" in code for code in PYTHON)
+    assert any("CompanyOSEnv" in code for code in PYTHON)
+    assert any("curl" in code for code in SHELL)
+
+
+def test_five_lines_of_requests_are_enough() -> None:
+    block = next(code for code in PYTHON if "import requests" in code)
+    assert len([line for line in block.splitlines() if line.strip()]) <= 5
+
+
+@pytest.mark.parametrize("code", PYTHON, ids=lambda code: code.splitlines()[0])
+def test_a_python_block_runs_as_it_stands(url: str, code: str) -> None:
+    assert GATEWAY in code
+    outcome = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code.replace(GATEWAY, url)], capture_output=True, text=True, check=False
+    )
+    assert outcome.returncode == 0, outcome.stderr
+    assert outcome.stdout.strip()
+    assert "error': {" not in outcome.stdout
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl on this machine")
+def test_curl_speaks_to_a_service_alone(ticketdesk: str) -> None:
+    lines = [line for code in SHELL for line in code.splitlines() if line.startswith("curl ")]
+    assert lines
+    for line in lines:
+        assert TICKETDESK in line
+        command = line.replace(TICKETDESK, ticketdesk).replace("curl ", "curl --fail --noproxy '*' ", 1)
+        outcome = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+        assert outcome.returncode == 0, outcome.stderr
+        assert outcome.stdout.startswith("{")
+
+
+def test_every_policy_that_the_readme_names_is_installed() -> None:
+    assert set(re.findall(r"--policy (\w+)", README)) <= set(policy_names())
+
+
+def test_the_readme_counts_the_tools_right(url: str) -> None:
+    with requests.Session() as http:
+        http.trust_env = False
+        names = [tool["name"] for tool in http.get(f"{url}/v1/tools").json()]
+    counts = {
+        prefix: sum(name.startswith(prefix) for name in names) for prefix in ("ticketdesk", "datahub", "approval")
+    }
+    assert [int(count) for count in re.findall(r"(\d+) tools ", README)[:3]] == list(counts.values())
+    assert f"{len(names)} tools" in README
