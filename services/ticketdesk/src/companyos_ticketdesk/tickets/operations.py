@@ -1,0 +1,89 @@
+"""Creating and changing tickets, and what every other feature does with one: load it, write its row."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import insert, select, update
+
+from companyos_shared.chassis import Call, check_version
+from companyos_ticketdesk.tables import team_prefixes, tickets
+from companyos_ticketdesk.tickets.model import Ticket, find_ticket
+from companyos_ticketdesk.tickets.rules import (
+    NothingToChange,
+    TeamUnknown,
+    TicketNotFound,
+    check_is_live,
+    check_title,
+    is_overdue,
+)
+from companyos_ticketdesk.tickets.schemas import NewTicket, PlannedTicket, TicketChanges, TicketView
+
+
+def load_ticket(call: Call, key: str) -> Ticket:
+    """Return the ticket of that key, or raise TicketNotFound (404)."""
+    ticket = find_ticket(call.db, key)
+    if ticket is None:
+        raise TicketNotFound(f"No ticket has the key {key}.")
+    return ticket
+
+
+def load_live_ticket(call: Call, key: str, if_match: int | None) -> Ticket:
+    """Return a ticket that may be written to: of the expected version, triaged, not at its end."""
+    ticket = load_ticket(call, key)
+    check_version(if_match, ticket.version)
+    check_is_live(ticket)
+    return ticket
+
+
+def change_ticket(call: Call, ticket: Ticket, **columns: Any) -> Ticket:
+    """Write what differs; a change raises the version, a repetition of what is there does nothing."""
+    different = {name: value for name, value in columns.items() if getattr(ticket, name) != value}
+    if not different:
+        return ticket
+    stamped = different | {"updated_at": call.now, "version": ticket.version + 1}
+    call.db.execute(update(tickets).where(tickets.c.key == ticket.key).values(stamped))
+    return load_ticket(call, ticket.key)
+
+
+def view_ticket(ticket: Ticket, now: datetime) -> TicketView:
+    """Return the ticket as callers see it at `now`."""
+    fields = {name: getattr(ticket, name) for name in Ticket.__dataclass_fields__}
+    return TicketView(**fields, is_overdue=is_overdue(ticket, now), verified=ticket.verified_at is not None)
+
+
+def create_ticket(call: Call, wanted: NewTicket) -> Ticket:
+    """Write an untriaged ticket under the next number of its team."""
+    check_title(wanted.title)
+    prefix = _prefix_of(call, wanted.team_id)
+    key = f"{prefix}-{call.next_number(f'tickets:{prefix}')}"
+    stamped = {"key": key, "reporter_id": call.person, "created_at": call.now, "updated_at": call.now, "version": 1}
+    call.db.execute(insert(tickets).values(wanted.model_dump() | stamped))
+    return load_ticket(call, key)
+
+
+def update_ticket(call: Call, key: str, changes: TicketChanges, *, if_match: int | None) -> Ticket:
+    """Change the named fields of a live ticket."""
+    ticket = load_live_ticket(call, key, if_match)
+    named = changes.model_dump(exclude_none=True)
+    if not named:
+        raise NothingToChange
+    check_title(changes.title)
+    if changes.tags is not None:
+        named["tags"] = tuple(changes.tags)
+    return change_ticket(call, ticket, **named)
+
+
+def apply_ticket(call: Call, payload: dict[str, Any]) -> None:
+    """Let a colleague's ticket appear."""
+    planned = PlannedTicket.model_validate(payload)
+    arrived = {"created_at": call.now, "updated_at": call.now}
+    call.db.execute(insert(tickets).values(planned.model_dump() | arrived))
+
+
+def _prefix_of(call: Call, team_id: str) -> str:
+    found = call.db.execute(select(team_prefixes.c.prefix).where(team_prefixes.c.team_id == team_id)).scalar()
+    if found is None:
+        raise TeamUnknown(f"No tickets are kept for {team_id}.")
+    return str(found)

@@ -1,0 +1,147 @@
+"""What travels about a ticket: the bodies of create and update, the ticket as an answer."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+from fastapi import Path
+from pydantic import AfterValidator, ConfigDict, Field, JsonValue
+
+from companyos_shared.chassis import Answer, Body
+from companyos_ticketdesk.tickets.model import Priority, ReasonCode, Status, TicketType
+
+TITLE_CHARS = 200
+DESCRIPTION_CHARS = 4000
+TAG_CHARS = 40
+MOST_TAGS = 10
+REF_CHARS = 120
+YEARS = range(2000, 2200)
+
+
+def _in_utc(moment: datetime) -> datetime:
+    if moment.year not in YEARS:
+        raise ValueError(f"the year is not in {YEARS.start}..{YEARS.stop - 1}")
+    aware = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    return aware.replace(microsecond=0)
+
+
+UtcTime = Annotated[datetime, AfterValidator(_in_utc)]
+"""A moment to the second; one without an offset is taken as UTC."""
+
+TicketKey = Annotated[str, Path(max_length=32, examples=["OPS-1042"])]
+Title = Annotated[str, Field(min_length=1, max_length=TITLE_CHARS)]
+Tag = Annotated[str, Field(min_length=1, max_length=TAG_CHARS)]
+Tags = Annotated[list[Tag], Field(max_length=MOST_TAGS)]
+
+EXAMPLE_TICKET: dict[str, JsonValue] = {
+    "key": "OPS-1042",
+    "type": "request",
+    "title": "Replace the badge reader at the north door",
+    "description": "It refuses every second badge since Monday.",
+    "status": "in_progress",
+    "priority": "medium",
+    "assignee_id": "p-ilse",
+    "reporter_id": "p-omar",
+    "team_id": "t-facilities",
+    "tags": ["badge"],
+    "created_at": "2026-02-27T13:05:00Z",
+    "updated_at": "2026-03-02T09:15:00Z",
+    "due_at": "2026-03-06T17:00:00Z",
+    "is_overdue": False,
+    "verified": True,
+    "verified_at": "2026-03-02T09:15:00Z",
+    "verified_by": "p-omar",
+    "approval_ref": None,
+    "reason_code": None,
+    "reason_ref": None,
+    "version": 4,
+}
+
+
+class NewTicket(Body):
+    """A ticket to create. It starts without a status: nobody has triaged it yet."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"title": "Replace the badge reader", "type": "request", "team_id": "t-facilities"}]
+        }
+    )
+
+    title: Title
+    type: TicketType
+    team_id: str = Field(max_length=64, examples=["t-facilities"])
+    description: str = Field("", max_length=DESCRIPTION_CHARS)
+    priority: Priority | None = None
+    due_at: UtcTime | None = None
+    tags: Tags = []
+
+
+class TicketChanges(Body):
+    """The fields to change; those left out, or null, stay as they are."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"priority": "high", "tags": ["badge", "north"]}]})
+
+    title: Title | None = None
+    description: str | None = Field(None, max_length=DESCRIPTION_CHARS)
+    priority: Priority | None = None
+    due_at: UtcTime | None = None
+    tags: Tags | None = None
+    type: TicketType | None = None
+
+
+class TicketView(Answer):
+    """A ticket with all of its own fields."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE_TICKET]})
+
+    key: str
+    type: TicketType
+    title: str
+    description: str
+    status: Status | None = Field(description="Null: never triaged.")
+    priority: Priority | None
+    assignee_id: str | None
+    reporter_id: str
+    team_id: str = Field(description="The team that owns the ticket.")
+    tags: list[str]
+    created_at: datetime
+    updated_at: datetime
+    due_at: datetime | None
+    is_overdue: bool
+    verified: bool
+    verified_at: datetime | None
+    verified_by: str | None
+    approval_ref: str | None = Field(description="Reference of the linked approval, as its system writes it.")
+    reason_code: ReasonCode | None = Field(description="Why it is blocked, closed or cancelled.")
+    reason_ref: str | None = Field(description="Id of the policy, record or person behind the reason.")
+    version: int = Field(description="For If-Match; counts the changes of the fields above.")
+
+
+class PlannedTicket(Body):
+    """A colleague's ticket to come; it is created when it appears."""
+
+    key: str = Field(pattern=r"^[A-Z][A-Z0-9]*-[1-9][0-9]*$")
+    type: TicketType
+    title: str
+    description: str
+    status: Status | None = None
+    priority: Priority | None = None
+    assignee_id: str | None = Field(None, description="Not looked up: an old ticket may name nobody the company knows.")
+    reporter_id: str
+    team_id: str
+    tags: list[str] = []
+    due_at: UtcTime | None = None
+    verified_at: UtcTime | None = None
+    verified_by: str | None = None
+    approval_ref: str | None = None
+    reason_code: ReasonCode | None = None
+    reason_ref: str | None = None
+    version: int = Field(1, ge=1)
+
+
+class PlantedTicket(PlannedTicket):
+    """A ticket as a seed writes it."""
+
+    created_at: UtcTime
+    updated_at: UtcTime
