@@ -1,0 +1,34 @@
+"""What a checklist item is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, Row, select
+
+from companyos_ticketdesk.tables import checklist_items
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChecklistItem:
+    """One row of the checklist_items table."""
+
+    id: str
+    ticket_key: str
+    position: int
+    text: str
+    done_at: datetime | None
+    done_by: str | None
+
+
+def item_of(row: Row[Any]) -> ChecklistItem:
+    """Return a row of the checklist_items table as a value."""
+    return ChecklistItem(**row._mapping)
+
+
+def list_items(db: Connection, ticket_key: str) -> list[ChecklistItem]:
+    """Return the checklist of a ticket from top to bottom."""
+    wanted = select(checklist_items).where(checklist_items.c.ticket_key == ticket_key)
+    return [item_of(row) for row in db.execute(wanted.order_by(checklist_items.c.position, checklist_items.c.id))]

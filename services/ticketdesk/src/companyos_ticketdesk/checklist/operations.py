@@ -1,0 +1,28 @@
+"""Ticking off checklist items."""
+
+from __future__ import annotations
+
+from sqlalchemy import select, update
+
+from companyos_shared.chassis import Call
+from companyos_ticketdesk.checklist.model import ChecklistItem, item_of
+from companyos_ticketdesk.checklist.rules import ChecklistItemNotFound, check_is_open
+from companyos_ticketdesk.tables import checklist_items
+from companyos_ticketdesk.tickets.operations import load_live_ticket
+
+
+def complete_item(call: Call, key: str, item_id: str, *, if_match: int | None) -> ChecklistItem:
+    """Mark an open item of a live ticket as done by the caller."""
+    load_live_ticket(call, key, if_match)
+    check_is_open(_load_item(call, key, item_id))
+    done = update(checklist_items).where(checklist_items.c.id == item_id)
+    call.db.execute(done.values(done_at=call.now, done_by=call.person))
+    return _load_item(call, key, item_id)
+
+
+def _load_item(call: Call, key: str, item_id: str) -> ChecklistItem:
+    wanted = select(checklist_items).where(checklist_items.c.id == item_id, checklist_items.c.ticket_key == key)
+    row = call.db.execute(wanted).one_or_none()
+    if row is None:
+        raise ChecklistItemNotFound(f"{key} has no checklist item {item_id}.")
+    return item_of(row)

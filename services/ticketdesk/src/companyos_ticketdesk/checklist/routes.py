@@ -1,0 +1,36 @@
+"""The tool that ticks off checklist items."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path
+
+from companyos_shared.chassis import CallDep, IfMatch, StaleVersion, problems
+from companyos_ticketdesk.checklist import operations
+from companyos_ticketdesk.checklist.rules import ChecklistItemDone, ChecklistItemNotFound
+from companyos_ticketdesk.checklist.schemas import ChecklistItemView
+from companyos_ticketdesk.tickets.rules import TicketClosed, TicketNotFound, TicketUntriaged
+from companyos_ticketdesk.tickets.schemas import TicketKey
+
+router = APIRouter(tags=["checklist"])
+
+
+@router.post(
+    "/tickets/{key}/checklist/{item_id}/completion",
+    operation_id="complete_checklist_item",
+    responses=problems(
+        TicketNotFound, ChecklistItemNotFound, TicketUntriaged, TicketClosed, ChecklistItemDone, StaleVersion
+    ),
+)
+async def complete_checklist_item(
+    key: TicketKey,
+    item_id: Annotated[str, Path(max_length=64, examples=["item-7"])],
+    call: CallDep,
+    if_match: IfMatch = None,
+) -> ChecklistItemView:
+    """Mark one checklist item of a ticket as done.
+
+    The item keeps who completed it and when; it cannot be opened again.
+    """
+    return ChecklistItemView.model_validate(operations.complete_item(call, key, item_id, if_match=if_match))

@@ -1,0 +1,36 @@
+"""A checklist item as it travels."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from pydantic import ConfigDict, Field
+
+from companyos_shared.chassis import Answer, Body
+from companyos_ticketdesk.tickets.schemas import UtcTime
+
+
+class ChecklistItemView(Answer):
+    """One item of a ticket's checklist."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"id": "item-7", "text": "Order the part", "done_at": None, "done_by": None}],
+        }
+    )
+
+    id: str
+    text: str
+    done_at: datetime | None
+    done_by: str | None
+
+
+class PlantedChecklistItem(Body):
+    """A checklist item as a seed writes it."""
+
+    id: str
+    ticket_key: str
+    position: int = Field(ge=0)
+    text: str
+    done_at: UtcTime | None = None
+    done_by: str | None = None

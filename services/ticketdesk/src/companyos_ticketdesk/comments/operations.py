@@ -1,0 +1,48 @@
+"""Writing and reading comments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import insert, select
+
+from companyos_shared.chassis import Call, Page, PageParams, check_version, paginate
+from companyos_ticketdesk.comments.model import Comment, comment_of
+from companyos_ticketdesk.comments.rules import check_body
+from companyos_ticketdesk.comments.schemas import CommentView, PlannedComment
+from companyos_ticketdesk.tables import comments
+from companyos_ticketdesk.tickets.operations import load_ticket
+
+
+def add_comment(call: Call, key: str, body: str, *, if_match: int | None) -> Comment:
+    """Write a comment of the caller; a ticket in any state takes one."""
+    check_version(if_match, load_ticket(call, key).version)
+    check_body(body)
+    comment = Comment(
+        id=f"comment-{call.next_number('comments')}",
+        ticket_key=key,
+        author_id=call.person,
+        created_at=call.now,
+        body=body,
+    )
+    columns = {name: getattr(comment, name) for name in Comment.__dataclass_fields__}
+    call.db.execute(insert(comments).values(columns))
+    return comment
+
+
+def list_comments(call: Call, key: str, page: PageParams) -> Page[CommentView]:
+    """Return the comments of a ticket, oldest first."""
+    load_ticket(call, key)
+    return paginate(
+        call,
+        select(comments).where(comments.c.ticket_key == key),
+        page,
+        order_by=(comments.c.created_at, comments.c.id),
+        build=lambda row: CommentView.model_validate(comment_of(row)),
+    )
+
+
+def apply_comment(call: Call, payload: dict[str, Any]) -> None:
+    """Let a colleague's comment appear."""
+    planned = PlannedComment.model_validate(payload)
+    call.db.execute(insert(comments).values(planned.model_dump() | {"created_at": call.now}))

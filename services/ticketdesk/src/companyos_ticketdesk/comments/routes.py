@@ -1,0 +1,50 @@
+"""The tools that write and read comments."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, status
+
+from companyos_shared.chassis import (
+    CallDep,
+    IdempotencyKey,
+    IdempotencyKeyReused,
+    IfMatch,
+    InvalidCursor,
+    Page,
+    PageQuery,
+    StaleVersion,
+    problems,
+)
+from companyos_ticketdesk.comments import operations
+from companyos_ticketdesk.comments.rules import CommentBlank
+from companyos_ticketdesk.comments.schemas import CommentView, NewComment
+from companyos_ticketdesk.tickets.rules import TicketNotFound
+from companyos_ticketdesk.tickets.schemas import TicketKey
+
+router = APIRouter(tags=["comments"])
+
+
+@router.post(
+    "/tickets/{key}/comments",
+    operation_id="add_comment",
+    status_code=status.HTTP_201_CREATED,
+    responses=problems(TicketNotFound, CommentBlank, StaleVersion, IdempotencyKeyReused),
+)
+async def add_comment(
+    key: TicketKey,
+    wanted: NewComment,
+    call: CallDep,
+    if_match: IfMatch = None,
+    idempotency_key: IdempotencyKey = None,
+) -> CommentView:
+    """Comment on a ticket in your name.
+
+    Any ticket takes comments, whatever its state. A comment does not raise the ticket's version.
+    """
+    return CommentView.model_validate(operations.add_comment(call, key, wanted.body, if_match=if_match))
+
+
+@router.get("/tickets/{key}/comments", operation_id="list_comments", responses=problems(TicketNotFound, InvalidCursor))
+async def list_comments(key: TicketKey, call: CallDep, page: PageQuery) -> Page[CommentView]:
+    """List the comments on a ticket, oldest first."""
+    return operations.list_comments(call, key, page)

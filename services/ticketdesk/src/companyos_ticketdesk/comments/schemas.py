@@ -1,0 +1,57 @@
+"""A comment as it travels."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from pydantic import ConfigDict, Field
+
+from companyos_shared.chassis import Answer, Body
+from companyos_ticketdesk.tickets.schemas import UtcTime
+
+COMMENT_CHARS = 2000
+
+
+class NewComment(Body):
+    """What to say."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"body": "The part arrives on Thursday."}]})
+
+    body: str = Field(min_length=1, max_length=COMMENT_CHARS)
+
+
+class CommentView(Answer):
+    """A comment on a ticket."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "id": "comment-31",
+                    "author_id": "p-omar",
+                    "created_at": "2026-03-02T09:15:00Z",
+                    "body": "The part arrives on Thursday.",
+                }
+            ]
+        }
+    )
+
+    id: str
+    author_id: str
+    created_at: datetime
+    body: str
+
+
+class PlannedComment(Body):
+    """A colleague's comment to come."""
+
+    id: str
+    ticket_key: str
+    author_id: str
+    body: str
+
+
+class PlantedComment(PlannedComment):
+    """A comment as a seed writes it."""
+
+    created_at: UtcTime

@@ -1,0 +1,1 @@
+"""Links between tickets: what blocks, duplicates or relates."""

@@ -1,0 +1,97 @@
+"""What a link is, and how it reads from either end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from sqlalchemy import Connection, Row, or_, select
+
+from companyos_ticketdesk.tables import links, tickets
+from companyos_ticketdesk.tickets.model import SETTLED
+
+
+class LinkKind(StrEnum):
+    """What the first ticket is to the second."""
+
+    BLOCKS = "blocks"
+    DUPLICATES = "duplicates"
+    RELATES_TO = "relates_to"
+
+
+class Relation(StrEnum):
+    """What one ticket is to the other, read from either end."""
+
+    BLOCKS = "blocks"
+    IS_BLOCKED_BY = "is_blocked_by"
+    DUPLICATES = "duplicates"
+    IS_DUPLICATED_BY = "is_duplicated_by"
+    RELATES_TO = "relates_to"
+
+
+_FROM_THE_OTHER_END = {
+    LinkKind.BLOCKS: Relation.IS_BLOCKED_BY,
+    LinkKind.DUPLICATES: Relation.IS_DUPLICATED_BY,
+    LinkKind.RELATES_TO: Relation.RELATES_TO,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """One row of the links table: `from_key` blocks, duplicates or relates to `to_key`."""
+
+    id: str
+    kind: LinkKind
+    from_key: str
+    to_key: str
+    created_at: datetime
+    created_by: str
+
+    def touches(self, key: str) -> bool:
+        """Say whether the ticket is one of the two ends."""
+        return key in (self.from_key, self.to_key)
+
+    def other(self, key: str) -> str:
+        """Return the end that is not `key`."""
+        return self.to_key if key == self.from_key else self.from_key
+
+    def relation(self, key: str) -> Relation:
+        """Return what the ticket `key` is to the other end."""
+        return Relation(self.kind.value) if key == self.from_key else _FROM_THE_OTHER_END[self.kind]
+
+
+def link_of(row: Row[Any]) -> Link:
+    """Return a row of the links table as a value."""
+    return Link(**dict(row._mapping) | {"kind": LinkKind(row.kind)})
+
+
+def find_link(db: Connection, link_id: str) -> Link | None:
+    """Return the link of that id."""
+    row = db.execute(select(links).where(links.c.id == link_id)).one_or_none()
+    return None if row is None else link_of(row)
+
+
+def list_links(db: Connection, key: str) -> list[Link]:
+    """Return the links that touch a ticket, oldest first."""
+    wanted = select(links).where(or_(links.c.from_key == key, links.c.to_key == key))
+    return [link_of(row) for row in db.execute(wanted.order_by(links.c.created_at, links.c.id))]
+
+
+def list_blocks(db: Connection) -> list[Link]:
+    """Return every link by which one ticket blocks another."""
+    wanted = select(links).where(links.c.kind == LinkKind.BLOCKS)
+    return [link_of(row) for row in db.execute(wanted.order_by(links.c.created_at, links.c.id))]
+
+
+def list_blockers(db: Connection, key: str) -> list[str]:
+    """Return the keys of the tickets that hold this one up: linked as blocking it and not settled."""
+    wanted = (
+        select(tickets.c.key)
+        .join(links, links.c.from_key == tickets.c.key)
+        .where(links.c.to_key == key, links.c.kind == LinkKind.BLOCKS)
+        .where(or_(tickets.c.status.is_(None), tickets.c.status.not_in(sorted(SETTLED))))
+        .distinct()
+    )
+    return [row.key for row in db.execute(wanted.order_by(tickets.c.key))]

@@ -1,0 +1,69 @@
+"""Linking tickets and removing links."""
+
+from __future__ import annotations
+
+from sqlalchemy import delete, insert, select
+
+from companyos_shared.chassis import Call
+from companyos_ticketdesk.links.model import Link, find_link, list_blocks, list_links
+from companyos_ticketdesk.links.rules import check_justification, check_may_link, check_touches
+from companyos_ticketdesk.links.schemas import LinkedTicket, LinkRemoval, NewLink, RemovedLinkView
+from companyos_ticketdesk.tables import links, removed_links, tickets
+from companyos_ticketdesk.tickets.model import Status
+from companyos_ticketdesk.tickets.operations import load_live_ticket, load_ticket
+from companyos_ticketdesk.tickets.rules import check_is_triaged
+
+
+def link_tickets(call: Call, key: str, wanted: NewLink, *, if_match: int | None) -> Link:
+    """Record what a live ticket is to another, triaged one."""
+    load_live_ticket(call, key, if_match)
+    check_is_triaged(load_ticket(call, wanted.to_key))
+    present = list_links(call.db, key)
+    check_may_link(wanted.kind, key, wanted.to_key, present=present, blocks=list_blocks(call.db))
+    link = Link(
+        id=f"link-{call.next_number('links')}",
+        kind=wanted.kind,
+        from_key=key,
+        to_key=wanted.to_key,
+        created_at=call.now,
+        created_by=call.person,
+    )
+    call.db.execute(insert(links).values(_columns(link)))
+    return link
+
+
+def unlink_tickets(
+    call: Call, key: str, link_id: str, *, removal: LinkRemoval, if_match: int | None
+) -> RemovedLinkView:
+    """Remove a link of a live ticket and keep why."""
+    load_live_ticket(call, key, if_match)
+    link = check_touches(find_link(call.db, link_id), key)
+    check_justification(removal.justification)
+    removed = RemovedLinkView(
+        id=link.id,
+        kind=link.kind,
+        from_key=link.from_key,
+        to_key=link.to_key,
+        removed_at=call.now,
+        removed_by=call.person,
+        justification=removal.justification.strip(),
+    )
+    call.db.execute(delete(links).where(links.c.id == link.id))
+    call.db.execute(insert(removed_links).values(removed.model_dump()))
+    return removed
+
+
+def list_linked(call: Call, key: str) -> list[LinkedTicket]:
+    """Return the links of a ticket with the state of each other end."""
+    found = list_links(call.db, key)
+    others = [link.other(key) for link in found]
+    states = select(tickets.c.key, tickets.c.status).where(tickets.c.key.in_(others)).order_by(tickets.c.key)
+    statuses: dict[str, Status | None] = {row.key: row.status for row in call.db.execute(states)}
+    return [
+        LinkedTicket(id=link.id, relation=link.relation(key), key=other, status=statuses[other])
+        for link, other in zip(found, others, strict=True)
+    ]
+
+
+def _columns(link: Link) -> dict[str, object]:
+    return {name: getattr(link, name) for name in Link.__dataclass_fields__}

@@ -1,0 +1,72 @@
+"""The tools that link tickets and remove links."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, status
+
+from companyos_shared.chassis import CallDep, IdempotencyKey, IdempotencyKeyReused, IfMatch, StaleVersion, problems
+from companyos_ticketdesk.links import operations
+from companyos_ticketdesk.links.rules import (
+    JustificationTooShort,
+    LinkCircle,
+    LinkExists,
+    LinkNotFound,
+    LinkToItself,
+)
+from companyos_ticketdesk.links.schemas import LinkRemoval, LinkView, NewLink, RemovedLinkView
+from companyos_ticketdesk.tickets.rules import TicketClosed, TicketNotFound, TicketUntriaged
+from companyos_ticketdesk.tickets.schemas import TicketKey
+
+router = APIRouter(tags=["links"])
+
+
+@router.post(
+    "/tickets/{key}/links",
+    operation_id="link_tickets",
+    status_code=status.HTTP_201_CREATED,
+    responses=problems(
+        TicketNotFound,
+        TicketUntriaged,
+        TicketClosed,
+        LinkToItself,
+        LinkExists,
+        LinkCircle,
+        StaleVersion,
+        IdempotencyKeyReused,
+    ),
+)
+async def link_tickets(
+    key: TicketKey,
+    wanted: NewLink,
+    call: CallDep,
+    if_match: IfMatch = None,
+    idempotency_key: IdempotencyKey = None,
+) -> LinkView:
+    """Link ticket `key` to another: it blocks, duplicates or relates to it.
+
+    An unsettled ticket that blocks another keeps it from being resolved, closed or unblocked.
+    """
+    return LinkView.model_validate(operations.link_tickets(call, key, wanted, if_match=if_match))
+
+
+@router.post(
+    "/tickets/{key}/links/{link_id}/removal",
+    operation_id="unlink_tickets",
+    responses=problems(
+        TicketNotFound, LinkNotFound, TicketUntriaged, TicketClosed, JustificationTooShort, StaleVersion
+    ),
+)
+async def unlink_tickets(
+    key: TicketKey,
+    link_id: Annotated[str, Path(max_length=64, examples=["link-12"])],
+    removal: LinkRemoval,
+    call: CallDep,
+    if_match: IfMatch = None,
+) -> RemovedLinkView:
+    """Remove a link of a ticket, with a justification.
+
+    Either end may be named. The history of both tickets keeps the link and the justification.
+    """
+    return operations.unlink_tickets(call, key, link_id, removal=removal, if_match=if_match)

@@ -1,0 +1,113 @@
+"""A link as it travels, and what it takes to make or remove one."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from pydantic import ConfigDict, Field
+
+from companyos_shared.chassis import Answer, Body
+from companyos_ticketdesk.links.model import LinkKind, Relation
+from companyos_ticketdesk.tickets.model import Status
+from companyos_ticketdesk.tickets.schemas import UtcTime
+
+JUSTIFICATION_CHARS = 1000
+
+
+class NewLink(Body):
+    """What the ticket of the path is to another ticket."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"kind": "blocks", "to_key": "OPS-1043"}]})
+
+    kind: LinkKind
+    to_key: str = Field(max_length=32)
+
+
+class LinkRemoval(Body):
+    """Why a link no longer holds."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"justification": "The part was delivered, nothing is awaited any more."}]}
+    )
+
+    justification: str = Field(max_length=JUSTIFICATION_CHARS, description="At least 10 characters.")
+
+
+class LinkView(Answer):
+    """A link between two tickets."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "id": "link-12",
+                    "kind": "blocks",
+                    "from_key": "OPS-1042",
+                    "to_key": "OPS-1043",
+                    "created_at": "2026-03-02T09:15:00Z",
+                    "created_by": "p-ilse",
+                }
+            ]
+        }
+    )
+
+    id: str
+    kind: LinkKind = Field(description="What `from_key` is to `to_key`.")
+    from_key: str
+    to_key: str
+    created_at: datetime
+    created_by: str
+
+
+class LinkedTicket(Answer):
+    """A link as one of its tickets sees it."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"id": "link-12", "relation": "is_blocked_by", "key": "OPS-1042", "status": "in_progress"}]
+        }
+    )
+
+    id: str
+    relation: Relation
+    key: str = Field(description="The other ticket.")
+    status: Status | None = Field(description="Where the other ticket stands.")
+
+
+class RemovedLinkView(Answer):
+    """A link that was removed, and why."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "id": "link-12",
+                    "kind": "blocks",
+                    "from_key": "OPS-1042",
+                    "to_key": "OPS-1043",
+                    "removed_at": "2026-03-02T09:15:00Z",
+                    "removed_by": "p-ilse",
+                    "justification": "The part was delivered, nothing is awaited any more.",
+                }
+            ]
+        }
+    )
+
+    id: str
+    kind: LinkKind
+    from_key: str
+    to_key: str
+    removed_at: datetime
+    removed_by: str
+    justification: str
+
+
+class PlantedLink(Body):
+    """A link as a seed writes it."""
+
+    id: str
+    kind: LinkKind
+    from_key: str
+    to_key: str
+    created_at: UtcTime
+    created_by: str

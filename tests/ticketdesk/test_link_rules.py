@@ -1,0 +1,99 @@
+"""When two tickets may be linked and when a link may be removed."""
+
+from __future__ import annotations
+
+import pytest
+
+from companyos_ticketdesk.links.model import Link, LinkKind, Relation
+from companyos_ticketdesk.links.rules import (
+    SHORTEST_JUSTIFICATION_CHARS,
+    JustificationTooShort,
+    LinkCircle,
+    LinkExists,
+    LinkNotFound,
+    LinkToItself,
+    check_justification,
+    check_may_link,
+    check_touches,
+)
+from tests.ticketdesk.builders import a_link
+
+A, B, C = "OPS-1", "OPS-2", "OPS-3"
+
+
+def link(kind: LinkKind, from_key: str, to_key: str, *present: Link) -> None:
+    blocks = [other for other in present if other.kind is LinkKind.BLOCKS]
+    check_may_link(kind, from_key, to_key, present=present, blocks=blocks)
+
+
+@pytest.mark.parametrize("kind", LinkKind)
+def test_a_ticket_cannot_be_linked_to_itself(kind: LinkKind) -> None:
+    with pytest.raises(LinkToItself):
+        link(kind, A, A)
+
+
+@pytest.mark.parametrize("kind", LinkKind)
+def test_the_same_link_is_not_made_twice(kind: LinkKind) -> None:
+    with pytest.raises(LinkExists):
+        link(kind, A, B, a_link(kind, A, B))
+
+
+def test_relating_has_no_direction() -> None:
+    with pytest.raises(LinkExists):
+        link(LinkKind.RELATES_TO, A, B, a_link(LinkKind.RELATES_TO, B, A))
+
+
+def test_duplicating_has_a_direction() -> None:
+    link(LinkKind.DUPLICATES, A, B, a_link(LinkKind.DUPLICATES, B, A))
+
+
+def test_tickets_may_be_linked_in_several_ways() -> None:
+    link(LinkKind.RELATES_TO, A, B, a_link(LinkKind.BLOCKS, A, B))
+
+
+def test_two_tickets_cannot_block_each_other() -> None:
+    with pytest.raises(LinkCircle):
+        link(LinkKind.BLOCKS, A, B, a_link(LinkKind.BLOCKS, B, A))
+
+
+def test_a_circle_of_three_is_found() -> None:
+    with pytest.raises(LinkCircle):
+        link(LinkKind.BLOCKS, A, B, a_link(LinkKind.BLOCKS, B, C), a_link(LinkKind.BLOCKS, C, A))
+
+
+def test_a_circle_that_was_there_before_does_not_catch_the_search() -> None:
+    link(LinkKind.BLOCKS, A, B, a_link(LinkKind.BLOCKS, B, C), a_link(LinkKind.BLOCKS, C, B))
+
+
+def test_a_chain_is_no_circle() -> None:
+    link(LinkKind.BLOCKS, A, B, a_link(LinkKind.BLOCKS, B, C))
+    link(LinkKind.BLOCKS, A, C, a_link(LinkKind.BLOCKS, A, B), a_link(LinkKind.BLOCKS, B, C))
+
+
+@pytest.mark.parametrize(
+    ("kind", "forward", "backward"),
+    [
+        (LinkKind.BLOCKS, Relation.BLOCKS, Relation.IS_BLOCKED_BY),
+        (LinkKind.DUPLICATES, Relation.DUPLICATES, Relation.IS_DUPLICATED_BY),
+        (LinkKind.RELATES_TO, Relation.RELATES_TO, Relation.RELATES_TO),
+    ],
+)
+def test_a_link_reads_from_either_end(kind: LinkKind, forward: Relation, backward: Relation) -> None:
+    made = a_link(kind, A, B)
+    assert (made.relation(A), made.other(A)) == (forward, B)
+    assert (made.relation(B), made.other(B)) == (backward, A)
+
+
+def test_a_link_is_found_at_its_two_ends_only() -> None:
+    made = a_link(LinkKind.BLOCKS, A, B)
+    assert check_touches(made, A) is made
+    assert check_touches(made, B) is made
+    for missing in (made, None):
+        with pytest.raises(LinkNotFound):
+            check_touches(missing, C)
+
+
+def test_a_justification_needs_its_characters_without_the_outer_white_space() -> None:
+    check_justification("x" * SHORTEST_JUSTIFICATION_CHARS)
+    with pytest.raises(JustificationTooShort):
+        check_justification("  " + "x" * (SHORTEST_JUSTIFICATION_CHARS - 1) + "  ")
