@@ -1,0 +1,42 @@
+"""The tool that assigns a ticket."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from companyos_shared.chassis import CallDep, IfMatch, StaleVersion, problems
+from companyos_ticketdesk.assignment import operations
+from companyos_ticketdesk.assignment.rules import (
+    AssigneeNotEmployed,
+    AssigneeOutOfOffice,
+    AssigneeOutsideTeam,
+    AssigneeUnknown,
+)
+from companyos_ticketdesk.assignment.schemas import Assignment
+from companyos_ticketdesk.tickets.operations import view_ticket
+from companyos_ticketdesk.tickets.rules import TicketClosed, TicketNotFound, TicketUntriaged
+from companyos_ticketdesk.tickets.schemas import TicketKey, TicketView
+
+router = APIRouter(tags=["assignment"])
+
+
+@router.put(
+    "/tickets/{key}/assignee",
+    operation_id="assign_ticket",
+    responses=problems(
+        TicketNotFound,
+        TicketUntriaged,
+        TicketClosed,
+        AssigneeUnknown,
+        AssigneeNotEmployed,
+        AssigneeOutsideTeam,
+        AssigneeOutOfOffice,
+        StaleVersion,
+    ),
+)
+async def assign_ticket(key: TicketKey, wanted: Assignment, call: CallDep, if_match: IfMatch = None) -> TicketView:
+    """Assign a ticket to an active member of its team.
+
+    The person must be in the office on the day the ticket is due, or today where it is overdue or has no due time.
+    """
+    return view_ticket(operations.assign_ticket(call, key, wanted.assignee_id, if_match=if_match), call.now)

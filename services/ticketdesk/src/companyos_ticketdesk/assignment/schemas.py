@@ -1,0 +1,15 @@
+"""What it takes to assign a ticket."""
+
+from __future__ import annotations
+
+from pydantic import ConfigDict, Field
+
+from companyos_shared.chassis import Body
+
+
+class Assignment(Body):
+    """Who is to work on the ticket."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"assignee_id": "p-ilse"}]})
+
+    assignee_id: str = Field(max_length=64, description="Id of a person.")

@@ -1,0 +1,1 @@
+"""Verifying a ticket and linking the approval it needs."""

@@ -1,0 +1,60 @@
+"""The tools that verify a ticket and link an approval to it."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from companyos_shared.chassis import CallDep, IfMatch, StaleVersion, problems
+from companyos_ticketdesk.assignment.rules import AssigneeNotEmployed, AssigneeUnknown
+from companyos_ticketdesk.tickets.operations import view_ticket
+from companyos_ticketdesk.tickets.rules import TicketClosed, TicketNotFound, TicketUntriaged
+from companyos_ticketdesk.tickets.schemas import TicketKey, TicketView
+from companyos_ticketdesk.verification import operations
+from companyos_ticketdesk.verification.rules import (
+    ApprovalRefBlank,
+    AssigneeMissing,
+    ChecklistIncomplete,
+    PriorityMissing,
+    TicketUnverified,
+    TicketVerified,
+)
+from companyos_ticketdesk.verification.schemas import ApprovalLink
+
+router = APIRouter(tags=["verification"])
+
+
+@router.post(
+    "/tickets/{key}/verification",
+    operation_id="verify_ticket",
+    responses=problems(
+        TicketNotFound,
+        TicketUntriaged,
+        TicketClosed,
+        TicketVerified,
+        PriorityMissing,
+        AssigneeMissing,
+        AssigneeUnknown,
+        AssigneeNotEmployed,
+        ChecklistIncomplete,
+        StaleVersion,
+    ),
+)
+async def verify_ticket(key: TicketKey, call: CallDep, if_match: IfMatch = None) -> TicketView:
+    """Mark a ticket as verified in your name.
+
+    It needs a priority, an assignee who works for the company today and a complete checklist.
+    """
+    return view_ticket(operations.verify_ticket(call, key, if_match=if_match), call.now)
+
+
+@router.put(
+    "/tickets/{key}/approval",
+    operation_id="link_approval",
+    responses=problems(TicketNotFound, TicketUntriaged, TicketClosed, TicketUnverified, ApprovalRefBlank, StaleVersion),
+)
+async def link_approval(key: TicketKey, wanted: ApprovalLink, call: CallDep, if_match: IfMatch = None) -> TicketView:
+    """Link an approval to a verified ticket.
+
+    The reference is kept as given; a later one takes its place.
+    """
+    return view_ticket(operations.link_approval(call, key, wanted.approval_ref, if_match=if_match), call.now)

@@ -1,0 +1,67 @@
+"""Who may be assigned."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import pytest
+
+from companyos_shared.chassis import Problem
+from companyos_ticketdesk.assignment.model import find_candidate
+from companyos_ticketdesk.assignment.rules import (
+    AssigneeNotEmployed,
+    AssigneeOutOfOffice,
+    AssigneeOutsideTeam,
+    AssigneeUnknown,
+    check_may_be_assigned,
+)
+from tests.ticketdesk.builders import (
+    ACCOUNTANT,
+    AWAY,
+    DEPARTED,
+    EVA,
+    NOW,
+    OPS,
+    STARTS_LATER,
+    a_company,
+)
+
+LAST_DAY_AWAY = NOW + timedelta(days=8)
+
+
+def assign(person_id: str, *, now: datetime = NOW, due_at: datetime | None = None) -> None:
+    check_may_be_assigned(find_candidate(a_company(), person_id, now=now, due_at=due_at), person_id, team_id=OPS)
+
+
+def test_an_active_member_of_the_team_may_be_assigned() -> None:
+    assign(EVA)
+
+
+@pytest.mark.parametrize(
+    ("person_id", "problem"),
+    [
+        ("p-nobody", AssigneeUnknown),
+        (DEPARTED, AssigneeNotEmployed),
+        (STARTS_LATER, AssigneeNotEmployed),
+        (ACCOUNTANT, AssigneeOutsideTeam),
+        (AWAY, AssigneeOutOfOffice),
+    ],
+)
+def test_nobody_else_may(person_id: str, problem: type[Problem]) -> None:
+    with pytest.raises(problem):
+        assign(person_id)
+
+
+def test_a_person_still_away_on_the_due_day_may_not() -> None:
+    with pytest.raises(AssigneeOutOfOffice):
+        assign(AWAY, due_at=LAST_DAY_AWAY)
+
+
+def test_a_person_back_before_the_due_day_may() -> None:
+    assign(AWAY, due_at=LAST_DAY_AWAY + timedelta(days=1))
+
+
+def test_what_is_overdue_is_due_today() -> None:
+    with pytest.raises(AssigneeOutOfOffice):
+        assign(AWAY, due_at=NOW - timedelta(days=5))
+    assign(AWAY, now=LAST_DAY_AWAY + timedelta(days=1), due_at=NOW)
