@@ -1,0 +1,91 @@
+"""A transition as it travels, and the history of a ticket."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import StrEnum
+
+from pydantic import ConfigDict, Field
+
+from companyos_shared.chassis import Answer, Body
+from companyos_ticketdesk.tickets.model import ReasonCode, Status
+from companyos_ticketdesk.tickets.schemas import REF_CHARS, UtcTime
+
+
+class Move(Body):
+    """Where the ticket is to go, and why. `closed` and `cancelled` are final and need a reason."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"to": "in_progress"}, {"to": "closed", "reason_code": "completed", "reason_ref": "APR-208"}]
+        }
+    )
+
+    to: Status
+    reason_code: ReasonCode | None = None
+    reason_ref: str | None = Field(
+        None, max_length=REF_CHARS, description="Id of the policy, record or person behind it."
+    )
+
+
+class HistoryEvent(StrEnum):
+    """What happened to a ticket."""
+
+    TRANSITION = "transition"
+    LINK_REMOVED = "link_removed"
+
+
+class HistoryEntry(Answer):
+    """One thing that happened: a transition, or a link removed from the ticket."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "event": "transition",
+                    "at": "2026-03-02T09:15:00Z",
+                    "by": "p-ilse",
+                    "from_status": "open",
+                    "to_status": "in_progress",
+                    "reason_code": None,
+                    "reason_ref": None,
+                    "link": None,
+                    "justification": None,
+                }
+            ]
+        }
+    )
+
+    event: HistoryEvent
+    at: datetime
+    by: str
+    from_status: Status | None
+    to_status: Status | None
+    reason_code: ReasonCode | None
+    reason_ref: str | None
+    link: str | None = Field(description="The removed link, as `OPS-1 blocks OPS-2`.")
+    justification: str | None = Field(description="Why the link was removed.")
+
+
+class PlantedTransition(Body):
+    """A transition of the past as a seed writes it."""
+
+    id: str
+    ticket_key: str
+    at: UtcTime
+    by: str
+    from_status: Status | None = None
+    to_status: Status
+    reason_code: ReasonCode | None = None
+    reason_ref: str | None = None
+
+
+class PlannedTransition(Body):
+    """A colleague's transition to come: made if the ticket can go there at that time."""
+
+    id: str
+    ticket_key: str
+    by: str
+    to_status: Status
+    reason_code: ReasonCode | None = None
+    reason_ref: str | None = None

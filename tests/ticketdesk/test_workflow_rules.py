@@ -1,0 +1,115 @@
+"""Which way a ticket may go."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+from companyos_shared.chassis import Problem
+from companyos_ticketdesk.tickets.model import MOVES, ReasonCode, Status
+from companyos_ticketdesk.tickets.rules import TicketClosed, TicketUntriaged
+from companyos_ticketdesk.workflow.model import Reason, reason_of
+from companyos_ticketdesk.workflow.rules import (
+    ReasonMissing,
+    ReasonNotTaken,
+    TicketBlocked,
+    TransitionNotAllowed,
+    allowed_moves,
+    check_may_move,
+    check_reason,
+)
+from tests.ticketdesk.builders import a_ticket
+
+EVERY_MOVE = list(product([None, *Status], Status))
+BLOCKERS = ("OPS-2",)
+A_REASON = Reason(ReasonCode.DUPLICATE, "OPS-2")
+
+
+def refusal(status: Status | None, to: Status, *, blockers: tuple[str, ...] = ()) -> type[Problem] | None:
+    try:
+        check_may_move(a_ticket(status=status), to, blockers=blockers)
+    except Problem as problem:
+        return type(problem)
+    return None
+
+
+@pytest.mark.parametrize(("status", "to"), EVERY_MOVE)
+def test_a_ticket_moves_where_the_table_says_and_nowhere_else(status: Status | None, to: Status) -> None:
+    if to in MOVES[status]:
+        assert refusal(status, to) is None
+    elif status is None:
+        assert refusal(status, to) is TicketUntriaged
+    elif status in (Status.CLOSED, Status.CANCELLED):
+        assert refusal(status, to) is TicketClosed
+    else:
+        assert refusal(status, to) is TransitionNotAllowed
+
+
+def test_an_untriaged_ticket_can_only_be_opened() -> None:
+    assert MOVES[None] == (Status.OPEN,)
+
+
+@pytest.mark.parametrize("status", [Status.CLOSED, Status.CANCELLED])
+def test_nothing_leads_out_of_an_end(status: Status) -> None:
+    assert MOVES[status] == ()
+
+
+@pytest.mark.parametrize("status", [Status.IN_PROGRESS, Status.IN_REVIEW])
+def test_a_ticket_that_another_blocks_cannot_be_resolved(status: Status) -> None:
+    assert refusal(status, Status.RESOLVED, blockers=BLOCKERS) is TicketBlocked
+
+
+def test_a_resolved_ticket_that_another_blocks_cannot_be_closed() -> None:
+    assert refusal(Status.RESOLVED, Status.CLOSED, blockers=BLOCKERS) is TicketBlocked
+
+
+@pytest.mark.parametrize("to", [Status.OPEN, Status.IN_PROGRESS])
+def test_a_blocked_ticket_stays_blocked_while_another_blocks_it(to: Status) -> None:
+    assert refusal(Status.BLOCKED, to, blockers=BLOCKERS) is TicketBlocked
+    assert refusal(Status.BLOCKED, to) is None
+
+
+def test_a_blocked_ticket_can_be_given_up() -> None:
+    assert refusal(Status.BLOCKED, Status.CANCELLED, blockers=BLOCKERS) is None
+
+
+@pytest.mark.parametrize("to", [Status.RESOLVED, Status.CLOSED])
+def test_a_blocked_ticket_is_never_resolved_or_closed(to: Status) -> None:
+    assert refusal(Status.BLOCKED, to) is TransitionNotAllowed
+
+
+@pytest.mark.parametrize(("status", "blockers"), list(product([None, *Status], [(), BLOCKERS])))
+def test_the_allowed_moves_are_those_that_are_not_refused(status: Status | None, blockers: tuple[str, ...]) -> None:
+    free = {to for to in Status if refusal(status, to, blockers=blockers) is None}
+    assert set(allowed_moves(a_ticket(status=status), blockers=blockers)) == free
+
+
+@pytest.mark.parametrize("to", [Status.CLOSED, Status.CANCELLED])
+def test_an_end_needs_a_reason(to: Status) -> None:
+    with pytest.raises(ReasonMissing):
+        check_reason(to, None, is_given=False)
+    check_reason(to, A_REASON, is_given=True)
+
+
+def test_blocking_may_carry_a_reason_but_no_half_of_one() -> None:
+    check_reason(Status.BLOCKED, None, is_given=False)
+    check_reason(Status.BLOCKED, A_REASON, is_given=True)
+    with pytest.raises(ReasonMissing):
+        check_reason(Status.BLOCKED, None, is_given=True)
+
+
+@pytest.mark.parametrize("to", sorted(set(Status) - {Status.CLOSED, Status.CANCELLED, Status.BLOCKED}))
+def test_other_moves_carry_no_reason(to: Status) -> None:
+    check_reason(to, None, is_given=False)
+    with pytest.raises(ReasonNotTaken):
+        check_reason(to, A_REASON, is_given=True)
+
+
+@pytest.mark.parametrize(("code", "ref"), [(None, "OPS-2"), (ReasonCode.DUPLICATE, None), (ReasonCode.DUPLICATE, " ")])
+def test_half_a_reason_is_none(code: ReasonCode | None, ref: str | None) -> None:
+    assert reason_of(code, ref) is None
+
+
+def test_a_reason_loses_the_white_space_around_its_reference() -> None:
+    assert reason_of(ReasonCode.DUPLICATE, " OPS-2 ") == A_REASON
