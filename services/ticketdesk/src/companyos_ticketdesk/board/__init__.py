@@ -1,0 +1,1 @@
+"""The board: tickets listed, searched and shown whole."""

@@ -1,0 +1,84 @@
+"""What the board asks for: filters as a value, rows as short as a list needs them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Select, func, select
+
+from companyos_ticketdesk.tables import tickets
+
+NONE = "none"
+"""As a filter: the field is not set."""
+
+
+class StatusFilter(StrEnum):
+    """A status, or none for tickets that were never triaged."""
+
+    NONE = NONE
+    OPEN = "open"
+    IN_PROGRESS = "in_progress"
+    BLOCKED = "blocked"
+    IN_REVIEW = "in_review"
+    RESOLVED = "resolved"
+    CLOSED = "closed"
+    CANCELLED = "cancelled"
+
+
+class PriorityFilter(StrEnum):
+    """A priority, or none for tickets without one."""
+
+    NONE = NONE
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+    CRITICAL = "critical"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """Which tickets to list; null asks for any."""
+
+    status: str | None = None
+    priority: str | None = None
+    type: str | None = None
+    team_id: str | None = None
+    assignee_id: str | None = None
+    tag: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Searchable:
+    """What a search reads of a ticket."""
+
+    key: str
+    title: str
+    description: str
+    tags: tuple[str, ...] = ()
+
+
+def list_searchable(db: Connection) -> list[Searchable]:
+    """Return what a search reads of every ticket."""
+    columns = (tickets.c.key, tickets.c.title, tickets.c.description, tickets.c.tags)
+    rows = db.execute(select(*columns).order_by(tickets.c.key))
+    return [Searchable(key=key, title=title, description=text, tags=tuple(tags)) for key, title, text, tags in rows]
+
+
+def select_tickets(wanted: Wanted) -> Select[Any]:
+    """Return the select of the tickets that fit every filter."""
+    equal = {
+        tickets.c.status: wanted.status,
+        tickets.c.priority: wanted.priority,
+        tickets.c.type: wanted.type,
+        tickets.c.team_id: wanted.team_id,
+        tickets.c.assignee_id: wanted.assignee_id,
+    }
+    conditions: list[ColumnElement[bool]] = [
+        column.is_(None) if value == NONE else column == value for column, value in equal.items() if value is not None
+    ]
+    if wanted.tag is not None:
+        tags = func.json_each(tickets.c.tags).table_valued("value")
+        conditions.append(select(tags.c.value).where(tags.c.value == wanted.tag).exists())
+    return select(tickets).where(*conditions)

@@ -1,0 +1,55 @@
+"""Listing, searching and showing tickets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import select
+
+from companyos_shared.chassis import Call, Page, PageParams, paginate, paginate_sequence
+from companyos_ticketdesk.board.model import Wanted, list_searchable, select_tickets
+from companyos_ticketdesk.board.rules import ranked_keys, search_words
+from companyos_ticketdesk.board.schemas import TicketDetail, TicketRow
+from companyos_ticketdesk.checklist.model import list_items
+from companyos_ticketdesk.checklist.schemas import ChecklistItemView
+from companyos_ticketdesk.links.model import list_blockers
+from companyos_ticketdesk.links.operations import list_linked
+from companyos_ticketdesk.tables import tickets
+from companyos_ticketdesk.tickets.operations import load_ticket, view_ticket
+from companyos_ticketdesk.workflow.rules import allowed_moves
+
+
+def list_tickets(call: Call, wanted: Wanted, page: PageParams) -> Page[TicketRow]:
+    """Return the tickets that fit every filter, newest first."""
+    newest_first = (tickets.c.created_at, tickets.c.key)
+    return paginate(call, select_tickets(wanted), page, order_by=newest_first, build=_row, descending=True)
+
+
+def search_tickets(call: Call, query: str, page: PageParams) -> Page[TicketRow]:
+    """Return the tickets that hold any of the words, best match first, then by key."""
+    words = search_words(query)
+    keys = paginate_sequence(ranked_keys(list_searchable(call.db), words), page)
+    return Page(items=_rows_of(call, keys.items), total=keys.total, next_cursor=keys.next_cursor)
+
+
+def show_ticket(call: Call, key: str) -> TicketDetail:
+    """Return a ticket with its checklist, its links and its allowed moves."""
+    ticket = load_ticket(call, key)
+    own = view_ticket(ticket, call.now)
+    return TicketDetail(
+        **dict(own),
+        checklist=[ChecklistItemView.model_validate(item) for item in list_items(call.db, key)],
+        links=list_linked(call, key),
+        allowed_transitions=allowed_moves(ticket, blockers=list_blockers(call.db, key)),
+    )
+
+
+def _row(row: Any) -> TicketRow:
+    return TicketRow.model_validate(row)
+
+
+def _rows_of(call: Call, keys: Sequence[str]) -> list[TicketRow]:
+    rows = call.db.execute(select(tickets).where(tickets.c.key.in_(keys)).order_by(tickets.c.key))
+    by_key = {row.key: _row(row) for row in rows}
+    return [by_key[key] for key in keys]

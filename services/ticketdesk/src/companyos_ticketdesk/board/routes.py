@@ -1,0 +1,57 @@
+"""The tools that list, search and show tickets."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from companyos_shared.chassis import CallDep, InvalidCursor, Page, PageQuery, problems
+from companyos_ticketdesk.board import operations
+from companyos_ticketdesk.board.model import PriorityFilter, StatusFilter, Wanted
+from companyos_ticketdesk.board.rules import QueryBlank
+from companyos_ticketdesk.board.schemas import TicketDetail, TicketRow
+from companyos_ticketdesk.tickets.model import TicketType
+from companyos_ticketdesk.tickets.rules import TicketNotFound
+from companyos_ticketdesk.tickets.schemas import TAG_CHARS, TicketKey
+
+router = APIRouter(tags=["board"])
+
+QUERY_CHARS = 200
+
+
+@router.get("/tickets", operation_id="list_tickets", responses=problems(InvalidCursor))
+async def list_tickets(
+    call: CallDep,
+    page: PageQuery,
+    status: StatusFilter | None = None,
+    priority: PriorityFilter | None = None,
+    type: TicketType | None = None,
+    team_id: Annotated[str | None, Query(max_length=64)] = None,
+    assignee_id: Annotated[str | None, Query(max_length=64, description="A person, or none.")] = None,
+    tag: Annotated[str | None, Query(max_length=TAG_CHARS)] = None,
+) -> Page[TicketRow]:
+    """List tickets that fit every filter, newest first; none = not set.
+
+    `status=none` finds what was never triaged, `priority=none` what has no priority, `assignee_id=none` what nobody
+    works on.
+    """
+    wanted = Wanted(status=status, priority=priority, type=type, team_id=team_id, assignee_id=assignee_id, tag=tag)
+    return operations.list_tickets(call, wanted, page)
+
+
+@router.get("/tickets/search", operation_id="search_tickets", responses=problems(QueryBlank, InvalidCursor))
+async def search_tickets(
+    query: Annotated[str, Query(max_length=QUERY_CHARS, examples=["badge reader"])], call: CallDep, page: PageQuery
+) -> Page[TicketRow]:
+    """Search tickets by words in key, title, tags and description.
+
+    A ticket that holds any of the words is found; more words and words in the title come first.
+    """
+    return operations.search_tickets(call, query, page)
+
+
+@router.get("/tickets/{key}", operation_id="get_ticket", responses=problems(TicketNotFound))
+async def get_ticket(key: TicketKey, call: CallDep) -> TicketDetail:
+    """Show a ticket with its checklist, links and allowed transitions."""
+    return operations.show_ticket(call, key)
