@@ -1,0 +1,13 @@
+"""The demo seed: a small company on a Monday morning, read from demo.toml."""
+
+from __future__ import annotations
+
+import tomllib
+from importlib.resources import files
+
+from companyos_ticketdesk.seed import Seed
+
+
+def demo_seed() -> Seed:
+    """Return the seed that a service started alone begins with."""
+    return Seed.model_validate(tomllib.loads(files(__package__).joinpath("demo.toml").read_text("utf-8")))

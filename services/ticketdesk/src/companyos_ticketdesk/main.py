@@ -1,0 +1,37 @@
+"""TicketDesk as an app: `uvicorn companyos_ticketdesk.main:app`."""
+
+from __future__ import annotations
+
+from companyos_shared.chassis import Service, create_app
+from companyos_ticketdesk import tables
+from companyos_ticketdesk.assignment.routes import router as assignment
+from companyos_ticketdesk.board.routes import router as board
+from companyos_ticketdesk.checklist.routes import router as checklist
+from companyos_ticketdesk.comments.operations import apply_comment
+from companyos_ticketdesk.comments.routes import router as comments
+from companyos_ticketdesk.demo import demo_seed
+from companyos_ticketdesk.links.routes import router as links
+from companyos_ticketdesk.seed import Seed, plant
+from companyos_ticketdesk.tickets.operations import apply_ticket
+from companyos_ticketdesk.tickets.routes import router as tickets
+from companyos_ticketdesk.verification.routes import router as verification
+from companyos_ticketdesk.workflow.operations import apply_transition
+from companyos_ticketdesk.workflow.routes import router as workflow
+
+SERVICE = Service(
+    name="ticketdesk",
+    title="TicketDesk",
+    description=(
+        "Tickets of a company: triaged, assigned, verified, moved along and closed for a reason. All times are UTC; "
+        "people and teams are named by their ids. Refusals are `application/problem+json` with a stable `code`."
+    ),
+    version="0.1.0",
+    metadata=tables.metadata,
+    seed=Seed,
+    plant=plant,
+    demo_seed=demo_seed,
+    routers=[board, tickets, workflow, assignment, verification, checklist, comments, links],
+    happenings={"ticket": apply_ticket, "comment": apply_comment, "transition": apply_transition},
+)
+
+app = create_app(SERVICE)

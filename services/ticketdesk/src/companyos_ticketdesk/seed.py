@@ -1,0 +1,166 @@
+"""The seed of TicketDesk: the document from which an episode starts, and how it becomes rows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Annotated, Literal, Protocol, TypeVar
+
+from pydantic import Field, StringConstraints, model_validator
+from sqlalchemy import Table, insert
+
+from companyos_shared.chassis import Body, Call, SeedDocument
+from companyos_ticketdesk import tables
+from companyos_ticketdesk.checklist.schemas import PlantedChecklistItem
+from companyos_ticketdesk.comments.schemas import PlannedComment, PlantedComment
+from companyos_ticketdesk.links.schemas import PlantedLink
+from companyos_ticketdesk.tickets.schemas import PlannedTicket, PlantedTicket, UtcTime
+from companyos_ticketdesk.workflow.schemas import PlannedTransition, PlantedTransition
+
+Prefix = Annotated[str, StringConstraints(pattern=r"^[A-Z][A-Z0-9]*$")]
+
+
+class _Identified(Protocol):
+    @property
+    def id(self) -> str: ...
+
+
+RowT = TypeVar("RowT", bound=Body)
+
+_TRAILING_NUMBER = re.compile(r"[0-9]+$")
+
+
+class TicketAppears(Body):
+    """A colleague creates a ticket."""
+
+    due_at: UtcTime
+    kind: Literal["ticket"]
+    data: PlannedTicket
+
+
+class CommentAppears(Body):
+    """A colleague comments on a ticket."""
+
+    due_at: UtcTime
+    kind: Literal["comment"]
+    data: PlannedComment
+
+
+class TicketMoves(Body):
+    """A colleague moves a ticket along."""
+
+    due_at: UtcTime
+    kind: Literal["transition"]
+    data: PlannedTransition
+
+
+Happening = Annotated[TicketAppears | CommentAppears | TicketMoves, Field(discriminator="kind")]
+
+
+class Seed(SeedDocument):
+    """Everything TicketDesk knows when an episode starts, and what colleagues will do."""
+
+    team_prefixes: dict[str, Prefix] = Field({}, description="By team id: what the keys of its tickets start with.")
+    tickets: list[PlantedTicket] = []
+    checklist_items: list[PlantedChecklistItem] = []
+    comments: list[PlantedComment] = []
+    links: list[PlantedLink] = []
+    transitions: list[PlantedTransition] = []
+    happenings: list[Happening] = []
+
+    @model_validator(mode="after")
+    def _holds_together(self) -> Seed:
+        for place, wanted, known in self._references():
+            if wanted is not None and wanted not in known:
+                raise ValueError(f"{place}: there is no {wanted}")
+        for place, ids in self.identities():
+            if len(set(ids)) != len(ids):
+                raise ValueError(f"{place}: an id occurs twice")
+        return self
+
+    def _references(self) -> Iterator[tuple[str, str | None, frozenset[str]]]:
+        """Yield (place, id, known ids). An assignee is not looked up: old tickets name people nobody remembers."""
+        people = frozenset(person.id for person in self.company.people)
+        teams = frozenset(team.id for team in self.company.teams)
+        keys = frozenset(ticket.key for ticket in self._all_tickets())
+        yield from ((f"team_prefixes.{team_id}", team_id, teams) for team_id in self.team_prefixes)
+        for place, row in self._rows():
+            for name, value in row:
+                if name in _PERSON_FIELDS:
+                    yield f"{place}.{name}", value, people
+                elif name in _TICKET_FIELDS:
+                    yield f"{place}.{name}", value, keys
+                elif name == "team_id":
+                    yield f"{place}.{name}", value, teams
+
+    def identities(self) -> Iterator[tuple[str, list[str]]]:
+        """Yield each list with the ids in it, those that happenings bring included."""
+        planned = self._planned()
+        yield "tickets", [ticket.key for ticket in self._all_tickets()]
+        yield "checklist_items", _ids(self.checklist_items)
+        yield "comments", [*_ids(self.comments), *_ids(_of(PlannedComment, planned))]
+        yield "links", _ids(self.links)
+        yield "transitions", [*_ids(self.transitions), *_ids(_of(PlannedTransition, planned))]
+
+    def _all_tickets(self) -> list[PlannedTicket]:
+        return [*self.tickets, *_of(PlannedTicket, self._planned())]
+
+    def _planned(self) -> list[Body]:
+        return [happening.data for happening in self.happenings]
+
+    def _rows(self) -> Iterator[tuple[str, Body]]:
+        lists: dict[str, Sequence[Body]] = {
+            "tickets": self.tickets,
+            "checklist_items": self.checklist_items,
+            "comments": self.comments,
+            "links": self.links,
+            "transitions": self.transitions,
+            "happenings": self._planned(),
+        }
+        for name, rows in lists.items():
+            yield from ((f"{name}.{position}", row) for position, row in enumerate(rows))
+
+
+_PERSON_FIELDS = frozenset({"reporter_id", "verified_by", "done_by", "author_id", "created_by", "by"})
+_TICKET_FIELDS = frozenset({"ticket_key", "from_key", "to_key"})
+
+
+def plant(call: Call, seed: Seed) -> None:
+    """Write the rows of a seed, let its happenings wait and start the numbering after every id in it."""
+    _insert(call, tables.tickets, seed.tickets)
+    _insert(call, tables.checklist_items, seed.checklist_items)
+    _insert(call, tables.comments, seed.comments)
+    _insert(call, tables.links, seed.links)
+    _insert(call, tables.transitions, seed.transitions)
+    for team_id, prefix in sorted(seed.team_prefixes.items()):
+        call.db.execute(insert(tables.team_prefixes).values(team_id=team_id, prefix=prefix))
+    for happening in seed.happenings:
+        call.schedule(happening.due_at, happening.kind, happening.data.model_dump(mode="json"))
+    _start_numbering(call, seed)
+
+
+def _insert(call: Call, table: Table, rows: Sequence[Body]) -> None:
+    if rows:
+        call.db.execute(insert(table), [row.model_dump() for row in rows])
+
+
+def _start_numbering(call: Call, seed: Seed) -> None:
+    identities = dict(seed.identities())
+    for sequence in ("comments", "links", "transitions"):
+        call.start_numbering(sequence, _last_number(identities[sequence]))
+    for prefix in sorted({*seed.team_prefixes.values()}):
+        keys = [key for key in identities["tickets"] if key.rsplit("-", 1)[0] == prefix]
+        call.start_numbering(f"tickets:{prefix}", _last_number(keys))
+
+
+def _last_number(ids: Iterable[str]) -> int:
+    found = (_TRAILING_NUMBER.search(identity) for identity in ids)
+    return max((int(number.group()) for number in found if number), default=0)
+
+
+def _ids(rows: Sequence[_Identified]) -> list[str]:
+    return [row.id for row in rows]
+
+
+def _of(kind: type[RowT], rows: Iterable[Body]) -> list[RowT]:
+    return [row for row in rows if isinstance(row, kind)]

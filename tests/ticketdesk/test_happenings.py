@@ -1,0 +1,83 @@
+"""What colleagues do while time passes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from companyos_shared.wire.context import Actor
+from tests.ticketdesk.builders import EVA, OPS, a_link_row, a_row
+from tests.ticketdesk.conftest import OpenDesk
+
+AT_TEN = "2026-03-02T10:00:00Z"
+
+
+def happening(kind: str, due_at: str = AT_TEN, **data: Any) -> dict[str, Any]:
+    return {"due_at": due_at, "kind": kind, "data": data}
+
+
+def a_colleagues_ticket(key: str = "OPS-20") -> dict[str, Any]:
+    named = {"key": key, "type": "request", "title": "A chair", "description": "Mine is broken."}
+    return happening("ticket", **named, reporter_id=EVA, team_id=OPS)
+
+
+def a_colleagues_move(to_status: str, **data: Any) -> dict[str, Any]:
+    return happening("transition", id="transition-50", ticket_key="OPS-1", by=EVA, to_status=to_status, **data)
+
+
+async def test_a_colleagues_ticket_appears_at_its_time(open_desk: OpenDesk) -> None:
+    desk = await open_desk(happenings=[a_colleagues_ticket()])
+    await desk.advance(minutes=59)
+    assert (await desk.get("/tickets")).json()["total"] == 0
+    report = await desk.advance(minutes=31)
+    ticket = (await desk.get("/tickets/OPS-20")).json()
+    assert (ticket["status"], ticket["created_at"], ticket["reporter_id"]) == (None, AT_TEN, EVA)
+    assert [(change.actor, change.cause) for change in report.changes] == [(Actor.CLOCK, None)]
+
+
+async def test_a_new_ticket_never_takes_the_key_of_one_to_come(open_desk: OpenDesk) -> None:
+    desk = await open_desk(a_row("OPS-3"), happenings=[a_colleagues_ticket("OPS-4")])
+    mine = await desk.post("/tickets", json={"title": "Mine", "type": "task", "team_id": OPS})
+    await desk.advance(minutes=90)
+    assert mine.json()["key"] == "OPS-5"
+    assert set(await desk.rows("tickets")) == {"OPS-3", "OPS-4", "OPS-5"}
+
+
+async def test_a_colleagues_comment_appears_at_its_time(open_desk: OpenDesk) -> None:
+    data = {"id": "comment-5", "ticket_key": "OPS-1", "author_id": EVA, "body": "Done?"}
+    desk = await open_desk(a_row(), happenings=[happening("comment", **data)])
+    await desk.advance(minutes=90)
+    (comment,) = (await desk.get("/tickets/OPS-1/comments")).json()["items"]
+    assert comment == {"id": "comment-5", "author_id": EVA, "created_at": AT_TEN, "body": "Done?"}
+
+
+async def test_a_colleague_moves_a_ticket_along(open_desk: OpenDesk) -> None:
+    desk = await open_desk(a_row(status="in_progress"), happenings=[a_colleagues_move("resolved")])
+    await desk.advance(minutes=60)
+    ticket = (await desk.get("/tickets/OPS-1")).json()
+    assert (ticket["status"], ticket["updated_at"], ticket["version"]) == ("resolved", AT_TEN, 2)
+    (entry,) = (await desk.get("/tickets/OPS-1/history")).json()["items"]
+    assert (entry["by"], entry["at"], entry["from_status"]) == (EVA, AT_TEN, "in_progress")
+
+
+async def test_a_colleague_finds_the_way_closed_and_does_nothing(open_desk: OpenDesk) -> None:
+    desk = await open_desk(a_row(status="open"), happenings=[a_colleagues_move("resolved")])
+    report = await desk.advance(minutes=60)
+    assert report.changes == []
+    assert (await desk.get("/tickets/OPS-1")).json()["status"] == "open"
+
+
+async def test_a_colleague_is_held_up_by_a_blocking_ticket_too(open_desk: OpenDesk) -> None:
+    links = [a_link_row("link-1", "blocks", "OPS-2", "OPS-1")]
+    desk = await open_desk(
+        a_row(status="in_progress"), a_row("OPS-2"), links=links, happenings=[a_colleagues_move("resolved")]
+    )
+    report = await desk.advance(minutes=60)
+    assert report.changes == []
+
+
+async def test_a_colleagues_reason_is_kept(open_desk: OpenDesk) -> None:
+    why = {"reason_code": "withdrawn", "reason_ref": EVA}
+    desk = await open_desk(a_row(status="open"), happenings=[a_colleagues_move("cancelled", **why)])
+    await desk.advance(minutes=60)
+    ticket = (await desk.get("/tickets/OPS-1")).json()
+    assert (ticket["reason_code"], ticket["reason_ref"]) == ("withdrawn", EVA)

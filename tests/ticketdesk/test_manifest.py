@@ -1,0 +1,98 @@
+"""What the OpenAPI document promises: fifteen tools, described, and every refusal documented."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import companyos.contract
+import companyos_ticketdesk.main
+from companyos_shared.chassis import Problem
+from companyos_shared.chassis.testing import ServiceHarness
+from companyos_ticketdesk.tickets.model import ReasonCode
+
+README = Path(__file__).parents[2] / "services" / "ticketdesk" / "README.md"
+LONGEST_ANSWER_BYTES = 4000
+TOOLS = {
+    "list_tickets",
+    "search_tickets",
+    "get_ticket",
+    "create_ticket",
+    "update_ticket",
+    "transition_ticket",
+    "assign_ticket",
+    "verify_ticket",
+    "complete_checklist_item",
+    "add_comment",
+    "list_comments",
+    "link_tickets",
+    "unlink_tickets",
+    "link_approval",
+    "get_ticket_history",
+}
+
+
+def operations() -> dict[str, dict[str, Any]]:
+    paths = companyos_ticketdesk.main.app.openapi()["paths"]
+    return {
+        operation["operationId"]: operation
+        for path, item in paths.items()
+        if path.startswith("/tickets")
+        for operation in item.values()
+    }
+
+
+def problem_codes() -> set[str]:
+    return {kind.code for kind in Problem.__subclasses__() if kind.__module__.startswith("companyos_ticketdesk.")}
+
+
+def test_the_tools_are_those_of_the_readme() -> None:
+    assert set(operations()) == TOOLS
+    text = README.read_text("utf-8")
+    assert [tool for tool in TOOLS if f"`{tool}`" not in text] == []
+
+
+def test_every_rule_has_its_sentence_in_the_readme() -> None:
+    text = README.read_text("utf-8")
+    codes = problem_codes()
+    assert len(codes) > 20
+    assert sorted(code for code in codes if f"`{code}`" not in text) == []
+
+
+def test_every_refusal_is_documented_by_the_operation_that_gives_it() -> None:
+    documented = json.dumps([operation["responses"] for operation in operations().values()])
+    assert sorted(code for code in problem_codes() if f'"{code}"' not in documented) == []
+
+
+@pytest.mark.parametrize("name", sorted(TOOLS))
+def test_a_tool_says_in_one_short_sentence_what_it_does(name: str) -> None:
+    said = operations()[name]["description"].split("\n\n")[0]
+    assert said.endswith(".")
+    assert len(said) <= 120
+
+
+def test_every_schema_that_travels_has_an_example() -> None:
+    schemas = companyos_ticketdesk.main.app.openapi()["components"]["schemas"]
+    bodies = ["NewTicket", "TicketChanges", "Move", "Assignment", "ApprovalLink", "NewComment", "NewLink"]
+    answers = ["TicketView", "TicketDetail", "TicketRow", "CommentView", "LinkView", "RemovedLinkView", "HistoryEntry"]
+    assert [
+        name
+        for name in [*bodies, "LinkRemoval", *answers, "LinkedTicket", "ChecklistItemView"]
+        if not schemas[name].get("examples")
+    ] == []
+
+
+def test_the_reasons_are_those_of_the_whole_enterprise() -> None:
+    assert [code.value for code in ReasonCode] == [code.value for code in companyos.contract.ReasonCode]
+
+
+async def test_default_answers_stay_short() -> None:
+    async with ServiceHarness(companyos_ticketdesk.main.SERVICE) as desk:
+        keys = [ticket["key"] for ticket in (await desk.get("/tickets?limit=50")).json()["items"]]
+        paths = ["/tickets", "/tickets/search?query=the"]
+        paths += [f"/tickets/{key}{more}" for key in keys for more in ("", "/history", "/comments")]
+        sizes = {path: len((await desk.get(path)).content) for path in paths}
+    assert {path: size for path, size in sizes.items() if size > LONGEST_ANSWER_BYTES} == {}

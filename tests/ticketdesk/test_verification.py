@@ -1,0 +1,113 @@
+"""Assigning, ticking off, verifying and linking an approval, through HTTP."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.ticketdesk.builders import ACCOUNTANT, AGENT, AWAY, DEPARTED, EVA, a_row, an_item_row
+from tests.ticketdesk.conftest import OpenDesk
+
+
+@pytest.mark.parametrize(
+    ("person_id", "status", "code"),
+    [
+        ("p-nobody", 422, "assignee-unknown"),
+        (DEPARTED, 409, "assignee-not-employed"),
+        (ACCOUNTANT, 409, "assignee-outside-team"),
+        (AWAY, 409, "assignee-out-of-office"),
+    ],
+)
+async def test_who_may_not_have_a_ticket_does_not_get_it(
+    open_desk: OpenDesk, person_id: str, status: int, code: str
+) -> None:
+    desk = await open_desk(a_row(assignee_id=None))
+    answer = await desk.put("/tickets/OPS-1/assignee", json={"assignee_id": person_id})
+    assert (answer.status_code, answer.json()["code"]) == (status, code)
+    assert (await desk.get("/tickets/OPS-1")).json()["assignee_id"] is None
+
+
+async def test_an_active_member_of_the_team_gets_the_ticket(open_desk: OpenDesk) -> None:
+    desk = await open_desk(a_row(assignee_id=DEPARTED))
+    answer = await desk.put("/tickets/OPS-1/assignee", json={"assignee_id": AGENT})
+    assert (answer.json()["assignee_id"], answer.json()["version"]) == (AGENT, 2)
+
+
+async def test_a_person_on_vacation_gets_what_is_due_after_it(open_desk: OpenDesk) -> None:
+    desk = await open_desk(a_row(due_at="2026-03-11T12:00:00Z"))
+    answer = await desk.put("/tickets/OPS-1/assignee", json={"assignee_id": AWAY})
+    assert answer.status_code == 200
+
+
+async def test_verifying_says_who_and_when_and_happens_once(open_desk: OpenDesk) -> None:
+    desk = await open_desk(a_row())
+    verified = (await desk.post("/tickets/OPS-1/verification")).json()
+    assert verified["verified"] is True
+    assert (verified["verified_by"], verified["verified_at"]) == (AGENT, "2026-03-02T09:00:00Z")
+    again = await desk.post("/tickets/OPS-1/verification")
+    assert (again.status_code, again.json()["code"]) == (409, "ticket-verified")
+
+
+@pytest.mark.parametrize(
+    ("fields", "code"),
+    [
+        ({"priority": None}, "priority-missing"),
+        ({"assignee_id": None}, "assignee-missing"),
+        ({"assignee_id": "p-nobody"}, "assignee-unknown"),
+        ({"assignee_id": DEPARTED}, "assignee-not-employed"),
+    ],
+)
+async def test_a_ticket_that_is_not_ready_is_not_verified(
+    open_desk: OpenDesk, fields: dict[str, Any], code: str
+) -> None:
+    desk = await open_desk(a_row(**fields))
+    answer = await desk.post("/tickets/OPS-1/verification")
+    assert answer.json()["code"] == code
+    assert (await desk.get("/tickets/OPS-1")).json()["verified"] is False
+
+
+async def test_the_checklist_comes_before_verifying(open_desk: OpenDesk) -> None:
+    items = [an_item_row("item-1", done=True), an_item_row("item-2"), an_item_row("item-3", "OPS-2")]
+    desk = await open_desk(a_row(), a_row("OPS-2"), checklist_items=items)
+    answer = await desk.post("/tickets/OPS-1/verification")
+    assert (answer.status_code, answer.json()["code"]) == (409, "checklist-incomplete")
+    done = (await desk.post("/tickets/OPS-1/checklist/item-2/completion")).json()
+    assert (done["done_by"], done["done_at"]) == (AGENT, "2026-03-02T09:00:00Z")
+    assert (await desk.post("/tickets/OPS-1/verification")).status_code == 200
+
+
+async def test_an_item_is_completed_once_and_keeps_who_did_it(open_desk: OpenDesk) -> None:
+    desk = await open_desk(a_row(), checklist_items=[an_item_row("item-1", done=True)])
+    answer = await desk.post("/tickets/OPS-1/checklist/item-1/completion")
+    assert (answer.status_code, answer.json()["code"]) == (409, "checklist-item-done")
+    assert (await desk.get("/tickets/OPS-1")).json()["checklist"][0]["done_by"] == EVA
+
+
+async def test_an_item_of_another_ticket_is_not_found(open_desk: OpenDesk) -> None:
+    desk = await open_desk(a_row(), a_row("OPS-2"), checklist_items=[an_item_row("item-1", "OPS-2")])
+    answer = await desk.post("/tickets/OPS-1/checklist/item-1/completion")
+    assert (answer.status_code, answer.json()["code"]) == (404, "checklist-item-not-found")
+
+
+async def test_completing_an_item_leaves_the_ticket_row_alone(open_desk: OpenDesk) -> None:
+    desk = await open_desk(a_row(), checklist_items=[an_item_row("item-1")])
+    await desk.post("/tickets/OPS-1/checklist/item-1/completion")
+    assert [change.table for change in desk.last_report.changes] == ["checklist_items"]
+
+
+async def test_an_approval_is_linked_after_verifying_and_may_be_replaced(open_desk: OpenDesk) -> None:
+    desk = await open_desk(a_row())
+    early = await desk.put("/tickets/OPS-1/approval", json={"approval_ref": "APR-1"})
+    assert (early.status_code, early.json()["code"]) == (409, "ticket-unverified")
+    await desk.post("/tickets/OPS-1/verification")
+    first = await desk.put("/tickets/OPS-1/approval", json={"approval_ref": " APR-1 "})
+    assert first.json()["approval_ref"] == "APR-1"
+    second = await desk.put("/tickets/OPS-1/approval", json={"approval_ref": "APR-2"})
+    assert second.json()["approval_ref"] == "APR-2"
+
+
+async def test_a_blank_approval_is_refused(open_desk: OpenDesk) -> None:
+    desk = await open_desk(a_row(verified_at="2026-03-01T09:00:00Z", verified_by=EVA))
+    answer = await desk.put("/tickets/OPS-1/approval", json={"approval_ref": " "})
+    assert (answer.status_code, answer.json()["code"]) == (422, "approval-ref-blank")
