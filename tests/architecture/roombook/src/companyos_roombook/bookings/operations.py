@@ -1,0 +1,24 @@
+"""Booking rooms."""
+
+from sqlalchemy import insert, select
+
+from companyos_roombook.bookings.rules import check_is_free
+from companyos_roombook.bookings.schemas import Booking, BookingRequest
+from companyos_roombook.tables import bookings
+from companyos_shared.chassis import Call, Page, PageParams, paginate
+
+
+def book(call: Call, asked: BookingRequest) -> Booking:
+    """Book a free room."""
+    holder = call.db.execute(select(bookings.c.booked_by).where(bookings.c.room == asked.room)).scalar_one_or_none()
+    check_is_free(holder)
+    booking = Booking(
+        id=f"B-{call.next_number('bookings')}", room=asked.room, booked_by=call.person, booked_at=call.now
+    )
+    call.db.execute(insert(bookings).values(booking.model_dump()))
+    return booking
+
+
+def list_bookings(call: Call, page: PageParams) -> Page[Booking]:
+    """List what is booked."""
+    return paginate(call, select(bookings), page, order_by=[bookings.c.id], build=Booking.model_validate)

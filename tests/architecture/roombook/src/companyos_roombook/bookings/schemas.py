@@ -1,0 +1,22 @@
+"""What travels about bookings."""
+
+from datetime import datetime
+
+from pydantic import Field
+
+from companyos_shared.chassis import Answer, Body
+
+
+class BookingRequest(Body):
+    """A room to book."""
+
+    room: str = Field(min_length=1, max_length=40)
+
+
+class Booking(Answer):
+    """A room that is booked."""
+
+    id: str
+    room: str
+    booked_by: str
+    booked_at: datetime
