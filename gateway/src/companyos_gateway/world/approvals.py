@@ -1,0 +1,216 @@
+"""ApprovalFlow's past: types, requests with decisions and notes, delegations, and how fast people decide."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from companyos_gateway.world.calendar import office_moment, working_days_from
+from companyos_gateway.world.documents.approvalflow import (
+    ApprovalTypeRow,
+    DecisionRow,
+    DelegationRow,
+    FieldSpecRow,
+    FieldValue,
+    NoteRow,
+    RequestRow,
+    RequestStatus,
+    ThresholdRow,
+    TraitRow,
+)
+from companyos_gateway.world.documents.datahub import RecordRow
+from companyos_gateway.world.draft import Slot, World
+from companyos_gateway.world.policies import policy_in_force
+from companyos_gateway.world.pools import pool
+from companyos_gateway.world.records import rounded_amount
+from companyos_shared.streams import Stream
+from companyos_shared.wire.company import Person, Role
+
+REQUESTS = (20, 26)
+DELEGATIONS = (3, 5)
+EXPIRES_AFTER_MINUTES = 20 * 24 * 60
+_STATUSES: list[tuple[RequestStatus, int]] = [("approved", 12), ("rejected", 3), ("pending", 3), ("withdrawn", 2)]
+_RECORD_OF = {
+    "expense_report": "expense",
+    "purchase_order": "purchase_order",
+    "access_grant": "access_grant",
+    "contract_renewal": "contract",
+    "document_publication": "document",
+}
+_JUSTIFICATIONS = (
+    "Planned in the budget of this year and discussed with the team lead.",
+    "Needed before the end of the month, quotes are attached to the ticket.",
+    "Same terms as last year, nothing has changed on our side.",
+    "Requested by the department; the alternatives were more expensive.",
+)
+_REASONS = {"approved": "Approved.", "rejected": "Not in this quarter, please come back with the next budget."}
+_NOTES = ("Could you add the cost centre next time?", "Thanks for the quick answer.", "I have put this on the agenda.")
+
+
+def draw_approvals(world: World, stream: Stream) -> None:
+    """Fill ApprovalFlow with what can be approved and what has been."""
+    for entry in pool("policies")["approval"]:
+        world.flow.approval_types.append(_approval_type(world, stream.child(entry["key"]), entry))
+    _draw_requests(world, stream.child("requests"))
+    _draw_delegations(world, stream.child("delegations"))
+    _draw_traits(world, stream.child("traits"))
+
+
+def number_delegations(world: World) -> None:
+    """Put delegations in the order of their beginning and number them so."""
+    world.flow.delegations.sort(key=lambda row: (row.starts_at, row.from_id, row.to_id))
+    for count, row in enumerate(world.flow.delegations, start=1):
+        row.id = f"DEL-{count}"
+
+
+def add_delegation(
+    world: World,
+    giver_id: str,
+    delegate_id: str,
+    *,
+    type_keys: Sequence[str],
+    limit_cents: int | None,
+    starts_at: datetime,
+    ends_at: datetime,
+    revoked_at: datetime | None = None,
+) -> DelegationRow:
+    """Add a delegation that the giver has made."""
+    row = DelegationRow(
+        id="",
+        from_id=giver_id,
+        to_id=delegate_id,
+        type_keys=list(type_keys),
+        limit_cents=limit_cents,
+        starts_at=starts_at,
+        ends_at=ends_at,
+        revoked_at=revoked_at,
+        created_by=giver_id,
+    )
+    world.flow.delegations.append(row)
+    return row
+
+
+def _approval_type(world: World, stream: Stream, entry: dict[str, Any]) -> ApprovalTypeRow:
+    return ApprovalTypeRow(
+        key=entry["key"],
+        title=entry["title"],
+        description=entry["description"],
+        policy_ref=policy_in_force(world, entry["topic"]).policy_id,
+        fields=[
+            FieldSpecRow(name=field["name"], type=field["type"], required=True, description=field["description"])
+            for field in entry["fields"]
+        ],
+        amount_field=entry.get("amount_field"),
+        thresholds=[_threshold(stream, threshold) for threshold in entry["thresholds"]],
+        expires_after_minutes=EXPIRES_AFTER_MINUTES,
+    )
+
+
+def _threshold(stream: Stream, entry: dict[str, Any]) -> ThresholdRow:
+    limit = rounded_amount(stream, *entry["up_to_cents"]) if "up_to_cents" in entry else None
+    return ThresholdRow(up_to_cents=limit, role=entry["role"])
+
+
+def _draw_requests(world: World, stream: Stream) -> None:
+    records = {kind: [one for one in world.hub.records if one.kind == kind] for kind in _RECORD_OF.values()}
+    number = stream.integer(300, 900)
+    days = sorted((stream.integer(1, 45) for _ in range(stream.integer(*REQUESTS))), reverse=True)
+    for days_ago in days:
+        number += stream.integer(1, 3)
+        slot = Slot(f"APR-{number}", office_moment(stream, working_days_from(world.today, -days_ago)))
+        approval_type = stream.choice(world.flow.approval_types)
+        candidates = records[_RECORD_OF[approval_type.key]]
+        if candidates:
+            record = candidates.pop(stream.integer(0, len(candidates) - 1))
+            _draw_request(world, stream, slot, approval_type, record)
+
+
+def _draw_request(world: World, stream: Stream, slot: Slot, approval_type: ApprovalTypeRow, record: RecordRow) -> None:
+    fields = {spec.name: _field(spec, record) for spec in approval_type.fields}
+    approver = _decider(world, stream, approval_type, record)
+    requester = stream.choice([one for one in world.staff.active() if one.id not in (approver.id, world.agent_id)])
+    status = stream.weighted(_STATUSES)
+    decided_at = min(
+        slot.created_at + timedelta(minutes=stream.integer(30, 900)), world.started_at - timedelta(hours=1)
+    )
+    request = RequestRow(
+        id=slot.key,
+        type_key=approval_type.key,
+        subject=record.id,
+        ticket_ref=None,
+        requester_id=requester.id,
+        approver_id=approver.id,
+        status=status,
+        fields=fields,
+        justification=stream.choice(_JUSTIFICATIONS),
+        submitted_at=slot.created_at,
+        decided_at=decided_at if status in _REASONS else None,
+        expires_at=slot.created_at + timedelta(minutes=EXPIRES_AFTER_MINUTES),
+    )
+    if status == "pending":
+        request.submitted_at = office_moment(stream, working_days_from(world.today, -stream.integer(1, 4)))
+        request.expires_at = request.submitted_at + timedelta(minutes=EXPIRES_AFTER_MINUTES)
+    world.flow.requests.append(request)
+    if status in ("approved", "rejected"):
+        world.flow.decisions.append(
+            DecisionRow(
+                id=f"{request.id}-D1",
+                request_id=request.id,
+                kind=status,
+                by=approver.id,
+                at=decided_at,
+                reason=_REASONS[status],
+            )
+        )
+    if stream.chance(0.3):
+        body = stream.choice(_NOTES)
+        world.flow.notes.append(
+            NoteRow(id=f"{request.id}-N1", request_id=request.id, author_id=approver.id, at=decided_at, body=body)
+        )
+
+
+def _field(spec: FieldSpecRow, record: RecordRow) -> FieldValue:
+    if spec.type == "integer":
+        return record.amount_cents or 0
+    if spec.type == "boolean":
+        return bool(record.fields.get("receipt_attached", True))
+    if spec.type == "date":
+        return (record.ends_on or record.created_at.date()).isoformat()
+    return record.id
+
+
+def _decider(world: World, stream: Stream, approval_type: ApprovalTypeRow, record: RecordRow) -> Person:
+    amount = record.amount_cents or 0
+    role = next(one.role for one in approval_type.thresholds if one.up_to_cents is None or amount <= one.up_to_cents)
+    return stream.choice(world.staff.holders(Role(role)))
+
+
+def _draw_delegations(world: World, stream: Stream) -> None:
+    """Draw delegations between people who have nothing to do with the executives' authority."""
+    holders = [one for one in world.staff.active() if _heads_only(one)]
+    for giver in stream.sample(holders, stream.integer(*DELEGATIONS)):
+        team = [one for one in world.staff.active(giver.team_id) if one.id != giver.id]
+        starts_on = working_days_from(world.today, stream.integer(-40, 5))
+        add_delegation(
+            world,
+            giver.id,
+            stream.choice(team).id,
+            type_keys=[stream.choice(world.flow.approval_types).key] if stream.chance(0.5) else [],
+            limit_cents=rounded_amount(stream, 100000, 3000000) if stream.chance(0.6) else None,
+            starts_at=office_moment(stream, starts_on),
+            ends_at=office_moment(stream, working_days_from(starts_on, stream.integer(3, 30))),
+        )
+
+
+def _heads_only(person: Person) -> bool:
+    roles = {held.role for held in person.roles}
+    return bool(roles) and not roles & {Role.CEO, Role.CFO, Role.CTO}
+
+
+def _draw_traits(world: World, stream: Stream) -> None:
+    for person in world.staff.active():
+        if person.roles:
+            fastest = stream.integer(20, 90)
+            slowest = fastest + stream.integer(30, 240)
+            world.flow.traits.append(TraitRow(id=person.id, min_minutes=fastest, max_minutes=slowest))

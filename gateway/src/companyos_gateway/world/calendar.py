@@ -1,0 +1,69 @@
+"""When a company's story starts, its holidays, and arithmetic with working days."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from datetime import UTC, date, datetime, time, timedelta
+
+from companyos_gateway.world.pools import pool
+from companyos_shared.streams import Stream
+from companyos_shared.wire.company import Holiday
+
+FIRST_START = date(2026, 1, 12)
+START_DAYS = 620
+"""A story starts on a working day within this many days after FIRST_START."""
+
+MORNING_MINUTES = 90
+"""Latest start, in minutes after the office opens."""
+
+MORNING_GRID_MINUTES = 5
+OFFICE_OPENS = time(9, 0)
+OFFICE_MINUTES = 8 * 60
+WEEKEND = (5, 6)
+
+
+def draw_start(stream: Stream) -> datetime:
+    """Draw a working morning."""
+    day = FIRST_START + timedelta(days=stream.integer(0, START_DAYS))
+    while not is_working_day(day):
+        day += timedelta(days=1)
+    minutes = MORNING_GRID_MINUTES * stream.integer(0, MORNING_MINUTES // MORNING_GRID_MINUTES)
+    return datetime.combine(day, OFFICE_OPENS, tzinfo=UTC) + timedelta(minutes=minutes)
+
+
+def holidays_around(day: date) -> list[Holiday]:
+    """Return the holidays of the year of `day` and of the years beside it."""
+    return [
+        Holiday(day=date(year, entry["month"], entry["day"]), name=entry["name"])
+        for year in (day.year - 1, day.year, day.year + 1)
+        for entry in pool("people")["holidays"]
+    ]
+
+
+def is_working_day(day: date) -> bool:
+    """Say whether a company works on that day."""
+    return day.weekday() not in WEEKEND and (day.month, day.day) not in _HOLIDAYS
+
+
+def working_days_from(day: date, count: int) -> date:
+    """Return the working day `count` working days after `day`, before it where the count is negative."""
+    if count == 0:
+        return day
+    place = bisect_right(_WORKING_DAYS, day) - 1 if count > 0 else bisect_left(_WORKING_DAYS, day)
+    return _WORKING_DAYS[place + count]
+
+
+def office_moment(stream: Stream, day: date) -> datetime:
+    """Draw a minute of the office hours of a day."""
+    minutes = stream.integer(0, OFFICE_MINUTES - 1)
+    return datetime.combine(day, OFFICE_OPENS, tzinfo=UTC) + timedelta(minutes=minutes)
+
+
+def closing_of(day: date) -> datetime:
+    """Return when the office closes on that day."""
+    return datetime.combine(day, OFFICE_OPENS, tzinfo=UTC) + timedelta(minutes=OFFICE_MINUTES)
+
+
+_HOLIDAYS = frozenset((entry["month"], entry["day"]) for entry in pool("people")["holidays"])
+_ALL_DAYS = (date(FIRST_START.year - 3, 1, 1) + timedelta(days=days) for days in range(3 * 366 + START_DAYS + 3 * 366))
+_WORKING_DAYS = tuple(day for day in _ALL_DAYS if is_working_day(day))

@@ -1,0 +1,154 @@
+"""Sources and metrics with their earlier values."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from companyos_gateway.world.calendar import office_moment, working_days_from
+from companyos_gateway.world.documents.datahub import (
+    DataIssueRow,
+    MetricRow,
+    MetricValueRow,
+    PipelineState,
+    RefreshJobRow,
+    SourceRow,
+)
+from companyos_gateway.world.draft import World
+from companyos_gateway.world.pools import pool
+from companyos_gateway.world.wording import Wording
+from companyos_shared.streams import Stream
+
+EARLIER_VALUES = (1, 2)
+_PIPELINES: list[tuple[PipelineState, int]] = [("healthy", 8), ("degraded", 2)]
+_ISSUES = (
+    ("stale", "The value has not moved for a week."),
+    ("wrong", "The figure does not match what the vendor reports."),
+    ("missing", "No value for the last quarter."),
+)
+
+
+def draw_sources(world: World, stream: Stream) -> None:
+    """Draw one source for each role that a source can have."""
+    for entry in pool("data")["source"]:
+        own = stream.child(entry["role"])
+        world.hub.sources.append(
+            SourceRow(
+                id=world.ids.take("SRC"),
+                name=own.choice(entry["names"]),
+                owner_id=own.choice(world.staff.active(entry["team"])).id,
+                freshness_sla_minutes=own.choice(entry["sla"]),
+                pipeline_state=own.weighted(_PIPELINES),
+                authoritative_for=list(entry["keys"]),
+                refresh_minutes=own.integer(*entry["refresh"]),
+            )
+        )
+
+
+def source_of(world: World, key: str) -> SourceRow:
+    """Return the source that is the authority on a metric's key."""
+    return next(source for source in world.hub.sources if key in source.authoritative_for)
+
+
+def draw_metrics(world: World, stream: Stream) -> None:
+    """Draw what is measured on vendors, services, licences and teams."""
+    for entry in pool("data")["metric"]:
+        own = stream.child(entry["key"])
+        for subject, slots in _subjects(world, own, entry):
+            words = Wording(own, world.slots(), **slots)
+            low, high = entry["range"]
+            draw_metric(
+                world,
+                own,
+                key=entry["key"],
+                subject=subject,
+                title=words.fill(entry["title"]),
+                unit=entry["unit"],
+                value=float(own.integer(low, high)),
+                source=source_of(world, entry["key"]),
+            )
+    _draw_past_refreshes(world, stream.child("refreshes"))
+    _draw_issues(world, stream.child("issues"))
+
+
+def draw_metric(
+    world: World,
+    stream: Stream,
+    *,
+    key: str,
+    subject: str,
+    title: str,
+    unit: str,
+    value: float,
+    source: SourceRow,
+    as_of: datetime | None = None,
+) -> MetricRow:
+    """Add a metric with its earlier values; where no time is given it is some SLA's fraction or multiple old."""
+    age = stream.integer(source.freshness_sla_minutes // 6, source.freshness_sla_minutes * 2)
+    metric = MetricRow(
+        id=world.ids.take("MET"),
+        key=key,
+        subject=subject,
+        title=title,
+        value=value,
+        unit=unit,
+        as_of=as_of or world.started_at - timedelta(minutes=age),
+        source_id=source.id,
+    )
+    world.hub.metrics.append(metric)
+    earlier = metric.as_of
+    for _ in range(stream.integer(*EARLIER_VALUES)):
+        earlier -= timedelta(minutes=stream.integer(1, 9) * source.freshness_sla_minutes)
+        was = max(0.0, value + stream.integer(-7, 7))
+        world.hub.metric_values.append(MetricValueRow(id="", metric_id=metric.id, value=was, as_of=earlier))
+    return metric
+
+
+def number_values(world: World) -> None:
+    """Give earlier values the ids that DataHub would have given them."""
+    world.hub.metric_values.sort(key=lambda row: (row.as_of, row.metric_id))
+    for count, row in enumerate(world.hub.metric_values, start=1):
+        row.id = f"MV-{count}"
+
+
+def _subjects(world: World, stream: Stream, entry: dict[str, Any]) -> list[tuple[str, dict[str, str]]]:
+    kind, count = entry["subject"], entry["count"]
+    if kind == "vendor":
+        return [(vendor.id, {"vendor": vendor.name}) for vendor in stream.sample(world.hub.vendors, count)]
+    if kind == "team":
+        return [(team.id, {"team": team.name}) for team in stream.sample(world.staff.teams, count)]
+    return [(name.replace(" ", "-"), {kind: name}) for name in stream.sample(pool("data")["slots"][kind], count)]
+
+
+def _draw_past_refreshes(world: World, stream: Stream) -> None:
+    people = world.staff.active("data")
+    for count, metric in enumerate(stream.sample(world.hub.metrics, 6), start=1):
+        source = next(source for source in world.hub.sources if source.id == metric.source_id)
+        asked_at = metric.as_of - timedelta(minutes=source.refresh_minutes)
+        world.hub.refresh_jobs.append(
+            RefreshJobRow(
+                id=f"RJ-{count}",
+                metric_id=metric.id,
+                n=1,
+                status="succeeded",
+                requested_at=asked_at,
+                requested_by=stream.choice(people).id,
+                finished_at=metric.as_of,
+            )
+        )
+
+
+def _draw_issues(world: World, stream: Stream) -> None:
+    metrics = stream.sample(world.hub.metrics, 4)
+    for count, metric in enumerate(metrics, start=1):
+        kind, text = stream.choice(_ISSUES)
+        world.hub.data_issues.append(
+            DataIssueRow(
+                id=f"DI-{count}",
+                subject=metric.id,
+                kind=kind,
+                description=text,
+                reported_by=stream.choice(world.staff.active()).id,
+                reported_at=office_moment(stream, working_days_from(world.today, -stream.integer(3, 30))),
+            )
+        )

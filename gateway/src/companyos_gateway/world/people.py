@@ -1,0 +1,218 @@
+"""The people of a company: teams, roles with deputies, those who have left, absences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+
+from companyos_gateway.world.calendar import working_days_from
+from companyos_gateway.world.ids import Ids
+from companyos_gateway.world.pools import pool
+from companyos_shared.streams import Stream
+from companyos_shared.wire.company import Absence, AbsenceKind, Person, Role, RoleHeld, Team
+
+EXECUTIVE = "executive-office"
+FINANCE = "finance"
+VENDOR_OPERATIONS = "vendor-operations"
+LEAD_ROLES = {
+    "procurement": Role.PROCUREMENT_LEAD,
+    "security": Role.SECURITY_LEAD,
+    "legal": Role.LEGAL_COUNSEL,
+    "people": Role.HR_LEAD,
+    "data": Role.DATA_STEWARD,
+}
+"""The role that a team's lead holds beside that of a team lead."""
+
+EXECUTIVES = (
+    (Role.CEO, "Chief Executive Officer"),
+    (Role.CFO, "Chief Financial Officer"),
+    (Role.CTO, "Chief Technology Officer"),
+)
+CONTROLLERS = 2
+CONTROLLER_TITLE = "Finance Controller"
+LEAVERS = (3, 5)
+ABSENT = (12, 18)
+_TENURE_DAYS = (120, 4000)
+_LEFT_DAYS_AGO = (15, 300)
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A person before the roles and managers are known."""
+
+    id: str
+    name: str
+    title: str
+    team_id: str
+    employed_from: date
+    employed_to: date | None = None
+    roles: list[RoleHeld] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Staff:
+    """Everybody, with the questions that a world asks about them."""
+
+    today: date
+    teams: list[Team]
+    people: list[Person]
+    _active: dict[str | None, list[Person]] = field(default_factory=dict)
+
+    def person(self, person_id: str) -> Person:
+        """Return the person of that id; there is one."""
+        return next(person for person in self.people if person.id == person_id)
+
+    def active(self, team_id: str | None = None) -> list[Person]:
+        """Return who works today, in a team or anywhere."""
+        if team_id not in self._active:
+            employed = [one for one in self.people if one.is_employed(self.today)]
+            self._active[team_id] = [one for one in employed if team_id in (None, one.team_id)]
+        return self._active[team_id]
+
+    def departed(self, team_id: str) -> list[Person]:
+        """Return who has left the team and the company."""
+        return [one for one in self.people if one.team_id == team_id and not one.is_employed(self.today)]
+
+    def holders(self, role: Role) -> list[Person]:
+        """Return who holds the role today."""
+        return [
+            one for one in self.active() if any(held.role == role and held.holds_on(self.today) for held in one.roles)
+        ]
+
+    def lead(self, team_id: str) -> Person:
+        """Return the lead of a team."""
+        return self.person(next(team.lead_id for team in self.teams if team.id == team_id))
+
+    def give_deputy(self, person_id: str, role: Role, deputy_id: str) -> None:
+        """Name the deputy of a person in a role."""
+        self._active.clear()
+        for place, one in enumerate(self.people):
+            if one.id == person_id:
+                roles = tuple(
+                    held.model_copy(update={"deputy_id": deputy_id}) if held.role == role else held
+                    for held in one.roles
+                )
+                self.people[place] = one.model_copy(update={"roles": roles})
+
+
+def draw_staff(stream: Stream, ids: Ids, *, today: date, domain: str) -> Staff:
+    """Draw the people and teams of a company."""
+    names = _Names(stream.child("names"))
+    drafts: dict[str, list[_Draft]] = {}
+    for entry in pool("teams")["team"]:
+        own = stream.child("team", entry["id"])
+        size = own.integer(*entry["size"])
+        drafts[entry["id"]] = [_draft(own, ids, names, entry, today, place=place) for place in range(size)]
+    _give_roles(drafts)
+    _let_some_leave(stream.child("leavers"), ids, names, drafts, today)
+    return _staff(drafts, domain, today)
+
+
+def draw_absences(stream: Stream, ids: Ids, staff: Staff) -> list[Absence]:
+    """Draw who is away when: past, present and planned absences."""
+    away = stream.sample(staff.active(), stream.integer(*ABSENT))
+    kinds = [(AbsenceKind.VACATION, 6), (AbsenceKind.SICK, 3), (AbsenceKind.TRAINING, 2), (AbsenceKind.PARENTAL, 1)]
+    absences = []
+    for person in away:
+        first_day = working_days_from(staff.today, stream.integer(-15, 25))
+        last_day = first_day + timedelta(days=stream.integer(0, 12))
+        kind = stream.weighted(kinds)
+        absences.append(
+            Absence(id=ids.take("ABS"), person_id=person.id, first_day=first_day, last_day=last_day, kind=kind)
+        )
+    return sorted(absences, key=lambda absence: (absence.first_day, absence.person_id))
+
+
+def _with_deputy(held: RoleHeld, deputy_id: str) -> RoleHeld:
+    return held.model_copy(update={"deputy_id": deputy_id})
+
+
+class _Names:
+    """Names that nobody else in the company has."""
+
+    def __init__(self, stream: Stream) -> None:
+        names = pool("people")
+        self._stream = stream
+        self._family = iter(stream.shuffled(names["family"]))
+        self._given: Sequence[str] = names["given"]
+
+    def take(self) -> str:
+        return f"{self._stream.choice(self._given)} {next(self._family)}"
+
+
+def _draft(stream: Stream, ids: Ids, names: _Names, entry: dict[str, object], today: date, *, place: int) -> _Draft:
+    team_id = str(entry["id"])
+    titles = entry["titles"]
+    assert isinstance(titles, list)
+    title = str(entry["lead"]) if place == 0 else stream.choice(titles)
+    if team_id == EXECUTIVE and place < len(EXECUTIVES):
+        title = EXECUTIVES[place][1]
+    if team_id == FINANCE and 0 < place <= CONTROLLERS:
+        title = CONTROLLER_TITLE
+    employed_from = today - timedelta(days=stream.integer(*_TENURE_DAYS))
+    return _Draft(ids.take("E"), names.take(), title, team_id, employed_from)
+
+
+def _give_roles(drafts: dict[str, list[_Draft]]) -> None:
+    for place, (role, _) in enumerate(EXECUTIVES):
+        _give(drafts[EXECUTIVE][place], role)
+    for controller in drafts[FINANCE][1 : 1 + CONTROLLERS]:
+        _give(controller, Role.FINANCE_CONTROLLER)
+    for team_id, members in drafts.items():
+        _give(members[0], Role.TEAM_LEAD)
+        if team_id in LEAD_ROLES:
+            _give(members[0], LEAD_ROLES[team_id])
+
+
+def _give(draft: _Draft, role: Role) -> None:
+    draft.roles.append(RoleHeld(role=role, first_day=draft.employed_from))
+
+
+def _let_some_leave(stream: Stream, ids: Ids, names: _Names, drafts: dict[str, list[_Draft]], today: date) -> None:
+    """Add people who have left: one from Vendor Operations, a former CFO, others from anywhere."""
+    entries = pool("teams")["team"]
+    usual = [entry for entry in entries if entry["id"] != EXECUTIVE]
+    by_id = {entry["id"]: entry for entry in entries}
+    teams = [by_id[VENDOR_OPERATIONS], by_id[FINANCE]]
+    teams += [stream.choice(usual) for _ in range(stream.integer(*LEAVERS) - len(teams))]
+    for entry in teams:
+        leaver = _draft(stream, ids, names, entry, today, place=CONTROLLERS + 1)
+        leaver.employed_to = today - timedelta(days=stream.integer(*_LEFT_DAYS_AGO))
+        leaver.employed_from = leaver.employed_to - timedelta(days=stream.integer(*_TENURE_DAYS))
+        drafts[entry["id"]].append(leaver)
+    former = _draft(stream, ids, names, by_id[EXECUTIVE], today, place=1)
+    former.employed_to = drafts[EXECUTIVE][1].employed_from - timedelta(days=1)
+    former.employed_from = former.employed_to - timedelta(days=stream.integer(*_TENURE_DAYS))
+    former.roles = [RoleHeld(role=Role.CFO, first_day=former.employed_from, last_day=former.employed_to)]
+    drafts[EXECUTIVE].append(former)
+
+
+def _staff(drafts: dict[str, list[_Draft]], domain: str, today: date) -> Staff:
+    ceo_id = drafts[EXECUTIVE][0].id
+    people = [
+        Person(
+            id=draft.id,
+            name=draft.name,
+            email=f"{draft.name.lower().replace(' ', '.')}@{domain}",
+            title=draft.title,
+            team_id=team_id,
+            manager_id=_manager(draft, members, ceo_id),
+            employed_from=draft.employed_from,
+            employed_to=draft.employed_to,
+            roles=tuple(draft.roles),
+        )
+        for team_id, members in drafts.items()
+        for draft in members
+    ]
+    teams = [
+        Team(id=entry["id"], name=entry["name"], department=entry["department"], lead_id=drafts[entry["id"]][0].id)
+        for entry in pool("teams")["team"]
+    ]
+    return Staff(today, teams, sorted(people, key=lambda person: person.id))
+
+
+def _manager(draft: _Draft, members: list[_Draft], ceo_id: str) -> str | None:
+    if draft.id == ceo_id:
+        return None
+    return ceo_id if draft is members[0] or draft.team_id == EXECUTIVE else members[0].id

@@ -1,0 +1,120 @@
+"""Vendors: names, registration, bank details with history, certificates."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from companyos_gateway.world.calendar import office_moment, working_days_from
+from companyos_gateway.world.documents.datahub import (
+    BankChangeRow,
+    CertificateRow,
+    RiskTier,
+    VendorRow,
+    VendorStatus,
+)
+from companyos_gateway.world.draft import World
+from companyos_gateway.world.pools import pool
+from companyos_shared.streams import Stream
+
+VENDORS = (15, 18)
+CERTIFICATE_DAYS = 365
+_IBAN_DIGITS = 18
+_TAX_DIGITS = 9
+_STATUSES: list[tuple[VendorStatus, int]] = [("active", 12), ("prospect", 3), ("suspended", 1)]
+_TIERS: list[tuple[RiskTier, int]] = [("low", 5), ("medium", 4), ("high", 1)]
+
+
+def draw_vendors(world: World, stream: Stream) -> None:
+    """Draw the vendors that the company has already."""
+    for _ in range(stream.integer(*VENDORS)):
+        vendor = draw_vendor(world, stream)
+        draw_certificates(world, stream, vendor)
+        if stream.chance(0.25):
+            draw_bank_change(world, stream, vendor)
+
+
+def draw_vendor(world: World, stream: Stream, *, status: VendorStatus | None = None) -> VendorRow:
+    """Add a vendor to the world and return it."""
+    names = pool("vendors")
+    trade = stream.choice(names["trade"])
+    country = stream.choice(names["country"])
+    name = f"{world.vendor_words.pop()} {stream.choice(trade['names'])}"
+    contact = _person_name(stream)
+    code = country["code"]
+    vendor = VendorRow(
+        id=world.ids.take("VEN"),
+        name=name,
+        legal_name=f"{name} {stream.choice(country['forms'])}",
+        tax_id=f"{code}{_digits(stream, _TAX_DIGITS)}",
+        country=code,
+        category=trade["category"],
+        status=stream.weighted(_STATUSES) if status is None else status,
+        risk_tier=stream.weighted(_TIERS),
+        contact_name=contact,
+        contact_email=f"{contact.lower().replace(' ', '.')}@{_slug(name)}.example",
+        bank_iban=_iban(stream, code),
+        notes=stream.choice(names["wording"]["notes"]),
+    )
+    world.hub.vendors.append(vendor)
+    return vendor
+
+
+def draw_namesake(world: World, stream: Stream, vendor: VendorRow) -> VendorRow:
+    """Add a vendor whose name differs from another's only in the legal form or the trade."""
+    twin = draw_vendor(world, stream)
+    country = next(entry for entry in pool("vendors")["country"] if entry["code"] == vendor.country)
+    form = next(form for form in country["forms"] if not vendor.legal_name.endswith(form))
+    position = len(world.hub.vendors) - 1
+    twin = replace(twin, name=vendor.name, legal_name=f"{vendor.name} {form}", category=vendor.category)
+    world.hub.vendors[position] = twin
+    return twin
+
+
+def draw_certificates(world: World, stream: Stream, vendor: VendorRow, *, expired: bool = False) -> None:
+    """Add the certificates of a vendor, one of them expired where asked for."""
+    kinds = stream.sample(pool("vendors")["wording"]["certificates"], stream.integer(1, 2))
+    for place, kind in enumerate(kinds):
+        left = stream.integer(-90, -3) if expired and place == 0 else stream.integer(20, 330)
+        expires_on = world.today + timedelta(days=left)
+        issued_on = expires_on - timedelta(days=CERTIFICATE_DAYS)
+        world.hub.certificates.append(
+            CertificateRow(
+                id=world.ids.take("CRT"), vendor_id=vendor.id, kind=kind, issued_on=issued_on, expires_on=expires_on
+            )
+        )
+
+
+def draw_bank_change(world: World, stream: Stream, vendor: VendorRow) -> None:
+    """Add a change of bank details to a vendor's past."""
+    wording: dict[str, Any] = pool("vendors")["wording"]
+    world.hub.bank_changes.append(
+        BankChangeRow(
+            id=world.ids.take("BC"),
+            vendor_id=vendor.id,
+            changed_at=office_moment(stream, working_days_from(world.today, -stream.integer(20, 300))),
+            old_iban=_iban(stream, vendor.country),
+            new_iban=vendor.bank_iban,
+            requested_by=stream.choice(wording["bank_requesters"]),
+            channel=stream.choice(wording["channels"]),
+        )
+    )
+
+
+def _person_name(stream: Stream) -> str:
+    names = pool("people")
+    return f"{stream.choice(names['given'])} {stream.choice(names['family'])}"
+
+
+def _digits(stream: Stream, count: int) -> str:
+    return str(stream.integer(10 ** (count - 1), 10**count - 1))
+
+
+def _iban(stream: Stream, country: str) -> str:
+    return f"{country}{stream.integer(10, 98)}{_digits(stream, _IBAN_DIGITS)}"
+
+
+def _slug(name: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", name.lower())
