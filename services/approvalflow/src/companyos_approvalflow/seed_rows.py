@@ -53,7 +53,7 @@ class ApprovalTypeRow(SeedRow):
     thresholds: list[ThresholdRow] = Field(min_length=1)
     second_role: Role | None = None
     second_above_cents: int | None = Field(None, ge=0)
-    expires_after_minutes: int = Field(ge=1)
+    expires_after_minutes: int = Field(ge=1, le=1_000_000)
 
     @model_validator(mode="after")
     def _fits(self) -> ApprovalTypeRow:

@@ -1,0 +1,30 @@
+"""An ApprovalFlow in process, on a seed of the test's choice."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
+
+import pytest
+
+from companyos_approvalflow.main import SERVICE
+from companyos_approvalflow.seed import Seed
+from companyos_shared.chassis.testing import ServiceHarness
+from tests.approvalflow.builders import a_seed
+
+Start = Callable[[Seed], Awaitable[ServiceHarness]]
+
+
+@pytest.fixture
+async def start() -> AsyncIterator[Start]:
+    async with AsyncExitStack() as stack:
+
+        async def started(seed: Seed) -> ServiceHarness:
+            return await stack.enter_async_context(ServiceHarness(SERVICE, seed=seed))
+
+        yield started
+
+
+@pytest.fixture
+async def flow(start: Start) -> ServiceHarness:
+    return await start(a_seed())

@@ -1,0 +1,205 @@
+"""Who may be asked to decide."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from companyos_approvalflow.decisions.rules import (
+    check_may_be_asked,
+    check_other_approver,
+    decision_time,
+    second_approver,
+)
+from companyos_shared.chassis import Problem
+from tests.approvalflow.builders import (
+    AGENT,
+    CEO,
+    CFO,
+    CLERK,
+    CONTROLLER,
+    GONE,
+    LEAD,
+    NOW,
+    a_case,
+    a_company,
+    a_delegation,
+    a_request,
+    a_type,
+)
+
+WEEK = ("2026-03-02", "2026-03-06")
+
+
+def _code(person_id: str, **case: Any) -> str | None:
+    try:
+        check_may_be_asked(a_case(**case), person_id, NOW)
+    except Problem as problem:
+        return problem.code
+    return None
+
+
+def test_the_holder_of_the_role_for_the_amount_may_be_asked() -> None:
+    assert _code(CFO) is None
+
+
+@pytest.mark.parametrize("amount", [0, 499_999, 500_000])
+def test_a_threshold_includes_its_own_amount(amount: int) -> None:
+    assert _code(CONTROLLER, amount_cents=amount) is None
+    assert _code(CFO, amount_cents=amount) == "approver-not-entitled"
+
+
+def test_one_cent_above_the_threshold_is_the_next_roles() -> None:
+    assert _code(CONTROLLER, amount_cents=500_001) == "approver-not-entitled"
+    assert _code(CFO, amount_cents=500_001) is None
+
+
+def test_nobody_knows_an_unknown_person() -> None:
+    assert _code("E-99") == "approver-unknown"
+
+
+def test_a_person_who_left_may_not_be_asked() -> None:
+    assert _code(GONE) == "approver-departed"
+
+
+def test_nobody_decides_their_own_request() -> None:
+    assert _code(CFO, requester_id=CFO) == "own-request"
+
+
+def test_somebody_without_role_or_delegation_is_not_entitled() -> None:
+    assert _code(CLERK) == "approver-not-entitled"
+
+
+def test_a_holder_on_holiday_is_out_of_office() -> None:
+    assert _code(CFO, company=a_company(absences=[(CFO, *WEEK)])) == "approver-out-of-office"
+
+
+def test_an_absence_counts_on_its_last_day_and_not_after() -> None:
+    assert _code(CFO, company=a_company(absences=[(CFO, "2026-02-20", "2026-03-02")])) == "approver-out-of-office"
+    assert _code(CFO, company=a_company(absences=[(CFO, "2026-02-20", "2026-03-01")])) is None
+
+
+def test_a_delegate_of_an_absent_holder_may_be_asked() -> None:
+    company = a_company(absences=[(CFO, *WEEK)])
+    assert _code(CONTROLLER, company=company, delegations=[a_delegation()]) is None
+
+
+def test_a_delegate_may_be_out_of_office_too() -> None:
+    company = a_company(absences=[(CFO, *WEEK), (CONTROLLER, *WEEK)])
+    assert _code(CONTROLLER, company=company, delegations=[a_delegation()]) == "approver-out-of-office"
+
+
+def test_who_is_not_entitled_is_told_so_even_when_absent() -> None:
+    assert _code(CLERK, company=a_company(absences=[(CLERK, *WEEK)])) == "approver-not-entitled"
+
+
+@pytest.mark.parametrize(
+    ("changed", "code"),
+    [
+        ({"ends_at": NOW}, "delegation-ended"),
+        ({"starts_at": NOW + timedelta(seconds=1)}, "delegation-not-started"),
+        ({"revoked_at": NOW}, "delegation-revoked"),
+        ({"type_keys": ("expense",)}, "delegation-out-of-scope"),
+        ({"limit_cents": 899_999}, "delegation-limit-too-low"),
+    ],
+)
+def test_a_delegation_out_of_force_entitles_nobody(changed: dict[str, Any], code: str) -> None:
+    assert _code(CONTROLLER, delegations=[a_delegation(**changed)]) == code
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"starts_at": NOW}, {"ends_at": NOW + timedelta(seconds=1)}, {"limit_cents": 900_000}],
+)
+def test_a_delegation_covers_its_limits(changed: dict[str, Any]) -> None:
+    assert _code(CONTROLLER, delegations=[a_delegation(type_keys=("onboarding",), **changed)]) is None
+
+
+def test_a_delegation_of_somebody_without_the_role_gives_nothing() -> None:
+    assert _code(CLERK, delegations=[a_delegation(from_id=LEAD, to_id=CLERK)]) == "approver-not-entitled"
+
+
+def test_a_delegate_cannot_delegate_further() -> None:
+    chain = [a_delegation(), a_delegation(id="DEL-2", from_id=CONTROLLER, to_id=CLERK)]
+    assert _code(CLERK, delegations=chain) == "approver-not-entitled"
+
+
+def test_the_requesters_own_authority_decides_nothing_in_other_hands() -> None:
+    case = {"requester_id": CFO, "delegations": [a_delegation()]}
+    assert _code(CONTROLLER, **case) == "approver-not-entitled"
+
+
+def test_the_delegation_that_comes_closest_speaks() -> None:
+    several = [a_delegation(ends_at=NOW), a_delegation(id="DEL-2", limit_cents=1)]
+    assert _code(CONTROLLER, delegations=several) == "delegation-limit-too-low"
+    assert _code(CONTROLLER, delegations=several[::-1]) == "delegation-limit-too-low"
+
+
+def test_one_delegation_in_force_is_enough() -> None:
+    assert _code(CONTROLLER, delegations=[a_delegation(ends_at=NOW), a_delegation(id="DEL-2")]) is None
+
+
+def test_the_second_approval_is_the_second_roles() -> None:
+    second = {"amount_cents": 20_000_000, "approvers_before": frozenset({CFO})}
+    assert _code(CEO, **second) is None
+    assert _code(CONTROLLER, **second) == "approver-not-entitled"
+
+
+def test_nobody_approves_twice() -> None:
+    twice = a_type(second_role=a_case().approval_type.thresholds[-1].role)
+    second = {"approval_type": twice, "amount_cents": 20_000_000, "approvers_before": frozenset({CFO})}
+    assert _code(CFO, **second) == "already-approved-by"
+    assert _code(CONTROLLER, delegations=[a_delegation()], **second) == "approver-not-entitled"
+
+
+def test_a_request_does_not_go_where_it_is() -> None:
+    check_other_approver(a_request(), CEO)
+    with pytest.raises(Problem) as caught:
+        check_other_approver(a_request(), CFO)
+    assert caught.value.code == "approver-unchanged"
+
+
+def _second(**case: Any) -> str | None:
+    return second_approver(a_case(amount_cents=20_000_000, approvers_before=frozenset({CFO}), **case), NOW)
+
+
+def test_the_second_approver_is_a_holder_at_work() -> None:
+    assert _second() == CEO
+
+
+def test_the_second_approver_is_a_delegate_while_the_holder_is_away() -> None:
+    delegations = [a_delegation(from_id=CEO, to_id=LEAD)]
+    assert _second(company=a_company(absences=[(CEO, *WEEK)]), delegations=delegations) == LEAD
+
+
+def test_the_second_approver_is_a_holder_who_comes_back_where_nobody_stands_in() -> None:
+    assert _second(company=a_company(absences=[(CEO, *WEEK)])) == CEO
+
+
+def test_there_may_be_no_second_approver() -> None:
+    assert _second(requester_id=CEO) is None
+
+
+def test_a_decision_falls_within_office_hours() -> None:
+    evening = NOW + timedelta(hours=7, minutes=50)
+    moment = decision_time(a_company(), CFO, start=evening, office_minutes=30)
+    assert moment == NOW + timedelta(days=1, minutes=20)
+
+
+def test_a_decision_waits_for_the_approvers_return() -> None:
+    company = a_company(absences=[(CFO, "2026-03-02", "2026-03-03")], holidays=[{"day": "2026-03-04", "name": "Day"}])
+    assert decision_time(company, CFO, start=NOW, office_minutes=15) == NOW + timedelta(days=3, minutes=15)
+
+
+def test_who_has_left_by_then_decides_nothing() -> None:
+    assert decision_time(a_company(), GONE, start=NOW, office_minutes=15) is None
+
+
+def test_a_delay_beyond_a_year_is_no_decision() -> None:
+    assert decision_time(a_company(), CFO, start=NOW, office_minutes=10_000_000) is None
+
+
+def test_the_agent_is_an_employee_like_others() -> None:
+    assert _code(AGENT, requester_id=CLERK) == "approver-not-entitled"

@@ -1,0 +1,204 @@
+"""The approver engine at work: delays, verdicts, second approvers, expiry."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from companyos_approvalflow.seed import Seed
+from companyos_shared.chassis.testing import ServiceHarness
+from companyos_shared.wire.context import Actor
+from tests.approvalflow.builders import (
+    CEO,
+    CFO,
+    CONTROLLER,
+    FIELDS,
+    a_company,
+    a_seed,
+    delegation_row,
+    reaction_row,
+    request_row,
+    submission,
+)
+from tests.approvalflow.conftest import Start
+
+DAY = 24 * 60
+LARGE = {**FIELDS, "cost_cents": 20_000_000}
+
+
+async def _approval(flow: ServiceHarness, request_id: str = "APR-1") -> dict[str, Any]:
+    found: dict[str, Any] = (await flow.get(f"/approvals/{request_id}")).json()
+    return found
+
+
+async def _decided(start: Start, seed: Seed, **changed: Any) -> dict[str, Any]:
+    flow = await start(seed)
+    assert (await flow.post("/approvals", json=submission(**changed))).status_code == 201
+    await flow.advance(minutes=4 * DAY)
+    return await _approval(flow)
+
+
+async def test_an_honest_request_is_approved_within_the_approvers_time(flow: ServiceHarness) -> None:
+    await flow.post("/approvals", json=submission())
+    await flow.advance(minutes=19)
+    assert (await _approval(flow))["status"] == "pending"
+    report = await flow.advance(minutes=41)
+    approval = await _approval(flow)
+    assert (approval["status"], approval["version"]) == ("approved", 2)
+    assert approval["decisions"] == [
+        {
+            "kind": "approved",
+            "by": CFO,
+            "at": approval["decided_at"],
+            "reason_code": None,
+            "reason_ref": None,
+            "reason": "Approved.",
+        }
+    ]
+    assert {change.actor for change in report.changes} == {Actor.CLOCK}
+    assert {change.cause for change in report.changes} == {"test:1:1"}
+
+
+async def test_polling_does_not_hasten_a_decision(flow: ServiceHarness) -> None:
+    await flow.post("/approvals", json=submission())
+    before = await flow.digest()
+    for _ in range(20):
+        assert (await _approval(flow))["status"] == "pending"
+    assert await flow.digest() == before
+
+
+async def test_the_delay_is_the_same_whatever_happens_around_it(start: Start) -> None:
+    plain, busy = await start(a_seed()), await start(a_seed())
+    for subject in ("V-5", "V-6"):
+        await busy.post("/approvals", json=submission(subject=subject))
+    await busy.post("/approvals", json=submission(approver_id="E-99"))
+    for flow in (plain, busy):
+        await flow.post("/approvals", json=submission())
+        await flow.advance(minutes=DAY)
+    assert (await _approval(plain))["decided_at"] == (await _approval(busy, "APR-3"))["decided_at"]
+
+
+async def test_a_late_submission_is_decided_the_next_working_morning(flow: ServiceHarness) -> None:
+    await flow.advance(minutes=4 * DAY + 7 * 60 + 59)
+    fresh = {**FIELDS, "score_as_of": "2026-03-06T12:00:00Z"}
+    await flow.post("/approvals", json=submission(fields=fresh))
+    await flow.advance(minutes=3 * DAY)
+    decided_at = (await _approval(flow))["decided_at"]
+    assert decided_at.startswith("2026-03-09T09:")
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({"subject": CFO}, "conflict_of_interest"),
+        ({"fields": {**FIELDS, "for_person": CFO}}, "conflict_of_interest"),
+        ({"justification": "Please."}, "missing_justification"),
+        ({"justification": ""}, "missing_justification"),
+        ({"fields": {**FIELDS, "score_as_of": "2026-03-01T08:59:59Z"}}, "evidence_too_old"),
+    ],
+)
+async def test_an_approver_rejects_for_what_is_wrong(start: Start, changed: dict[str, Any], reason: str) -> None:
+    approval = await _decided(start, a_seed(), **changed)
+    assert (approval["status"], approval["decisions"][0]["reason_code"]) == ("rejected", reason)
+    assert approval["decided_at"] == approval["decisions"][0]["at"]
+
+
+async def test_an_approver_without_authority_rejects(start: Start) -> None:
+    flow = await start(a_seed(requests=[request_row(approver_id=CONTROLLER)]))
+    await flow.advance(minutes=DAY)
+    assert (await _approval(flow, "APR-40"))["decisions"][0]["reason_code"] == "over_the_limit"
+
+
+async def test_a_revoked_delegate_rejects(start: Start) -> None:
+    flow = await start(a_seed(delegations=[delegation_row(to_id="E-7")]))
+    await flow.post("/approvals", json=submission(approver_id="E-7"))
+    assert (await flow.post("/delegations/DEL-1/revocation")).status_code == 200
+    await flow.advance(minutes=DAY)
+    assert (await _approval(flow))["decisions"][0]["reason_code"] == "not_entitled"
+
+
+async def test_a_planned_rejection_happens_once_and_gives_its_reason(start: Start) -> None:
+    planned = reaction_row(reason_code="budget_frozen", reason="No budget this month.")
+    flow = await start(a_seed(reactions=[planned]))
+    await flow.post("/approvals", json=submission())
+    await flow.advance(minutes=DAY)
+    rejected = await _approval(flow)
+    assert rejected["status"] == "rejected"
+    assert rejected["decisions"][0]["reason_code"] == "budget_frozen"
+    fresh = {**FIELDS, "score_as_of": "2026-03-03T08:00:00Z"}
+    await flow.post("/approvals", json=submission(fields=fresh))
+    await flow.advance(minutes=DAY)
+    assert (await _approval(flow, "APR-2"))["status"] == "approved"
+
+
+async def test_a_slow_approver_takes_longer(start: Start) -> None:
+    quick = await _decided(start, a_seed())
+    slow = await _decided(start, a_seed(reactions=[reaction_row(kind="slow", extra_minutes=480)]))
+    assert slow["status"] == "approved"
+    assert quick["decided_at"].replace("-02T", "-03T") == slow["decided_at"]
+
+
+async def test_a_large_amount_is_passed_to_a_second_approver(flow: ServiceHarness) -> None:
+    submitted = await flow.post("/approvals", json=submission(fields=LARGE))
+    assert submitted.json()["approvals_needed"] == 2
+    seen = set()
+    for _ in range(30):
+        await flow.advance(minutes=5)
+        approval = await _approval(flow)
+        seen.add((approval["status"], approval["approver_id"], approval["decided_at"] is None))
+    assert seen == {("pending", CFO, True), ("escalated", CEO, True), ("approved", CEO, False)}
+    assert [(found["kind"], found["by"]) for found in approval["decisions"]] == [("approved", CFO), ("approved", CEO)]
+
+
+async def test_without_a_second_approver_a_large_amount_is_rejected(start: Start) -> None:
+    row = request_row(requester_id=CEO, fields=LARGE)
+    flow = await start(a_seed(requests=[row]))
+    await flow.advance(minutes=DAY)
+    approval = await _approval(flow, "APR-40")
+    assert (approval["status"], approval["decisions"][0]["reason_code"]) == ("rejected", "no_approver")
+
+
+async def test_an_open_request_expires_at_its_time(start: Start) -> None:
+    trait = {"id": CFO, "min_minutes": 9000, "max_minutes": 9000}
+    flow = await start(a_seed(traits=[trait]))
+    await flow.post("/approvals", json=submission())
+    await flow.advance(minutes=7199)
+    assert (await _approval(flow))["status"] == "pending"
+    await flow.advance(minutes=1)
+    expired = await _approval(flow)
+    assert (expired["status"], expired["decided_at"], expired["decisions"]) == ("expired", None, [])
+    await flow.advance(minutes=60 * DAY)
+    assert await _approval(flow) == expired
+
+
+async def test_a_decided_request_does_not_expire(flow: ServiceHarness) -> None:
+    await flow.post("/approvals", json=submission())
+    await flow.advance(minutes=DAY)
+    decided = await _approval(flow)
+    await flow.advance(minutes=30 * DAY)
+    assert await _approval(flow) == decided
+
+
+async def test_an_ended_request_is_not_decided(flow: ServiceHarness) -> None:
+    await flow.post("/approvals", json=submission())
+    await flow.post("/approvals/APR-1/withdrawal")
+    report = await flow.advance(minutes=30 * DAY)
+    assert report.changes == []
+    assert (await _approval(flow))["status"] == "withdrawn"
+
+
+async def test_a_colleagues_request_is_decided_too(start: Start) -> None:
+    flow = await start(a_seed(requests=[request_row()]))
+    report = await flow.advance(minutes=DAY)
+    assert (await _approval(flow, "APR-40"))["status"] == "approved"
+    assert {change.cause for change in report.changes} == {None}
+
+
+async def test_an_approver_who_fell_ill_decides_after_the_return(start: Start) -> None:
+    company = a_company(absences=[(CFO, "2026-03-03", "2026-03-04")])
+    trait = {"id": CFO, "min_minutes": 600, "max_minutes": 600}
+    flow = await start(a_seed(company, traits=[trait]))
+    await flow.post("/approvals", json=submission())
+    await flow.advance(minutes=4 * DAY)
+    assert (await _approval(flow))["decided_at"] == "2026-03-05T11:00:00Z"

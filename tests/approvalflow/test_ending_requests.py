@@ -1,0 +1,120 @@
+"""Withdrawing, cancelling and annotating requests; versions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from companyos_shared.chassis.testing import ServiceHarness
+from tests.approvalflow.builders import AGENT, CEO, a_seed, request_row, submission
+from tests.approvalflow.conftest import Start
+
+REASON = {"reason_code": "policy_violation", "reason_ref": "POL-1-v1"}
+
+
+async def test_the_requester_takes_a_request_back(flow: ServiceHarness) -> None:
+    await flow.post("/approvals", json=submission())
+    answer = await flow.post("/approvals/APR-1/withdrawal")
+    assert (answer.json()["status"], answer.json()["version"]) == ("withdrawn", 2)
+
+
+async def test_nobody_else_takes_it_back(start: Start) -> None:
+    flow = await start(a_seed(requests=[request_row()]))
+    answer = await flow.post("/approvals/APR-40/withdrawal")
+    assert (answer.status_code, answer.json()["code"]) == (403, "not-the-requester")
+
+
+async def test_anybodys_request_is_cancelled_for_a_reason(start: Start) -> None:
+    flow = await start(a_seed(requests=[request_row()]))
+    answer = await flow.post("/approvals/APR-40/cancellation", json=REASON)
+    assert answer.json()["status"] == "cancelled"
+    assert (answer.json()["reason_code"], answer.json()["reason_ref"]) == ("policy_violation", "POL-1-v1")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [{}, {"reason_code": "policy_violation"}, {**REASON, "reason_code": "boredom"}, {**REASON, "reason_ref": ""}],
+)
+async def test_a_cancellation_needs_a_typed_reason(start: Start, body: dict[str, Any]) -> None:
+    flow = await start(a_seed(requests=[request_row()]))
+    answer = await flow.post("/approvals/APR-40/cancellation", json=body)
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid-arguments")
+
+
+@pytest.mark.parametrize("end", ["withdrawal", "cancellation"])
+@pytest.mark.parametrize("again", ["withdrawal", "cancellation"])
+async def test_an_end_is_for_good(flow: ServiceHarness, end: str, again: str) -> None:
+    bodies = {"withdrawal": None, "cancellation": REASON}
+    await flow.post("/approvals", json=submission())
+    assert (await flow.post(f"/approvals/APR-1/{end}", json=bodies[end])).status_code == 200
+    answer = await flow.post(f"/approvals/APR-1/{again}", json=bodies[again])
+    assert (answer.status_code, answer.json()["code"]) == (409, "request-final")
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("withdrawal", None),
+        ("cancellation", REASON),
+        ("escalation", {"approver_id": CEO}),
+        ("information", {"justification": "Another one."}),
+        ("notes", {"body": "Seen."}),
+    ],
+)
+async def test_every_write_on_a_request_minds_its_version(
+    flow: ServiceHarness, path: str, body: dict[str, Any] | None
+) -> None:
+    await flow.post("/approvals", json=submission())
+    answer = await flow.post(f"/approvals/APR-1/{path}", json=body, headers={"If-Match": "2"})
+    assert (answer.status_code, answer.json()["code"]) == (412, "stale-version")
+    assert flow.last_report.changes == []
+    current = await flow.post(f"/approvals/APR-1/{path}", json=body, headers={"If-Match": "1"})
+    assert current.json().get("code") != "stale-version"
+
+
+async def test_a_note_stays_with_its_request(start: Start) -> None:
+    flow = await start(a_seed(requests=[request_row(status="expired")]))
+    answer = await flow.post("/approvals/APR-40/notes", json={"body": "Asked again as APR-41."})
+    assert answer.status_code == 201
+    assert answer.json() == {
+        "id": "APR-40-N1",
+        "author_id": AGENT,
+        "at": "2026-03-02T09:00:00Z",
+        "body": "Asked again as APR-41.",
+    }
+    approval = (await flow.get("/approvals/APR-40")).json()
+    assert (approval["notes"], approval["version"]) == ([answer.json()], 1)
+
+
+async def test_the_latest_five_notes_are_shown(flow: ServiceHarness) -> None:
+    await flow.post("/approvals", json=submission())
+    for n in range(12):
+        await flow.advance(minutes=1)
+        await flow.post("/approvals/APR-1/notes", json={"body": f"Note {n}"})
+    approval = (await flow.get("/approvals/APR-1")).json()
+    assert [note["body"] for note in approval["notes"]] == [f"Note {n}" for n in range(7, 12)]
+    assert approval["notes_total"] == 12
+
+
+async def test_the_same_key_writes_one_note(flow: ServiceHarness) -> None:
+    await flow.post("/approvals", json=submission())
+    for _ in range(2):
+        await flow.post("/approvals/APR-1/notes", json={"body": "Seen."}, headers={"Idempotency-Key": "k"})
+    assert len(await flow.rows("notes")) == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "code"),
+    [
+        ("APR-1", {"body": "  "}, "note-blank"),
+        ("APR-1", {"body": ""}, "invalid-arguments"),
+        ("APR-1", {"body": "x" * 1001}, "invalid-arguments"),
+        ("APR-9", {"body": "Hello."}, "request-not-found"),
+    ],
+)
+async def test_a_note_that_does_not_fit_is_refused(
+    flow: ServiceHarness, path: str, body: dict[str, Any], code: str
+) -> None:
+    await flow.post("/approvals", json=submission())
+    assert (await flow.post(f"/approvals/{path}/notes", json=body)).json()["code"] == code

@@ -1,0 +1,127 @@
+"""What the fields of a request must look like."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from companyos_approvalflow.approval_types.model import FieldType
+from companyos_approvalflow.approval_types.rules import (
+    AmountNegative,
+    EvidenceInFuture,
+    FieldMissing,
+    FieldUnknown,
+    FieldWrongType,
+    checked_fields,
+    fitting_value,
+)
+from companyos_shared.chassis import Problem
+from tests.approvalflow.builders import FIELDS, NOW, a_type
+
+
+def _refused(fields: dict[str, Any]) -> Problem:
+    with pytest.raises(Problem) as caught:
+        checked_fields(a_type(), fields, NOW)
+    return caught.value
+
+
+def test_fields_that_fit_are_kept_as_they_are() -> None:
+    assert checked_fields(a_type(), FIELDS, NOW) == FIELDS
+
+
+def test_an_optional_field_may_be_given() -> None:
+    given = {**FIELDS, "is_urgent": True, "starts_on": "2026-05-01"}
+    assert checked_fields(a_type(), given, NOW) == given
+
+
+def test_an_unknown_field_is_named() -> None:
+    problem = _refused({**FIELDS, "colour": "red"})
+    assert isinstance(problem, FieldUnknown)
+    assert problem.errors == [{"place": "fields.colour", "reason": "no field of this type"}]
+
+
+def test_a_missing_field_is_named() -> None:
+    problem = _refused({name: value for name, value in FIELDS.items() if name != "score"})
+    assert isinstance(problem, FieldMissing)
+    assert problem.errors == [{"place": "fields.score", "reason": "required"}]
+
+
+def test_every_field_of_another_type_is_named() -> None:
+    problem = _refused({**FIELDS, "score": "85", "cost_cents": True})
+    assert isinstance(problem, FieldWrongType)
+    assert [error["place"] for error in problem.errors or []] == ["fields.score", "fields.cost_cents"]
+
+
+def test_a_long_unknown_name_is_cut_in_the_answer() -> None:
+    assert len(_refused({**FIELDS, "x" * 5000: 1}).detail or "") < 200
+
+
+def test_an_amount_below_zero_is_refused() -> None:
+    assert isinstance(_refused({**FIELDS, "cost_cents": -1}), AmountNegative)
+
+
+def test_evidence_of_this_very_moment_fits() -> None:
+    moment = NOW.isoformat().replace("+00:00", "Z")
+    assert checked_fields(a_type(), {**FIELDS, "score_as_of": moment}, NOW)["score_as_of"] == moment
+
+
+def test_evidence_from_the_future_is_refused() -> None:
+    later = (NOW + timedelta(minutes=1)).isoformat()
+    assert isinstance(_refused({**FIELDS, "score_as_of": later}), EvidenceInFuture)
+
+
+def test_a_datetime_is_kept_in_utc() -> None:
+    kept = checked_fields(a_type(), {**FIELDS, "score_as_of": "2026-03-02T09:30:00+01:00"}, NOW)
+    assert kept["score_as_of"] == "2026-03-02T08:30:00Z"
+
+
+@pytest.mark.parametrize(
+    ("field_type", "value"),
+    [
+        (FieldType.TEXT, 85),
+        (FieldType.TEXT, "   "),
+        (FieldType.TEXT, "x" * 501),
+        (FieldType.TEXT, None),
+        (FieldType.TEXT, ["V-1"]),
+        (FieldType.NUMBER, "85"),
+        (FieldType.NUMBER, True),
+        (FieldType.NUMBER, float("inf")),
+        (FieldType.NUMBER, {"value": 85}),
+        (FieldType.INTEGER, 85.0),
+        (FieldType.INTEGER, True),
+        (FieldType.INTEGER, "85"),
+        (FieldType.INTEGER, 2**53 + 1),
+        (FieldType.BOOLEAN, 1),
+        (FieldType.BOOLEAN, "true"),
+        (FieldType.DATETIME, "2026-03-02"),
+        (FieldType.DATETIME, "2026-03-02T09:15:00"),
+        (FieldType.DATETIME, "2026-02-30T09:15:00Z"),
+        (FieldType.DATETIME, "0001-01-01T00:00:00+14:00"),
+        (FieldType.DATETIME, 1772442900),
+        (FieldType.DATE, "2026-03-02T00:00:00Z"),
+        (FieldType.DATE, "2026-02-30"),
+        (FieldType.DATE, "20260302"),
+    ],
+)
+def test_a_value_of_another_type_never_fits(field_type: FieldType, value: object) -> None:
+    assert fitting_value(field_type, value) is None
+
+
+@pytest.mark.parametrize(
+    ("field_type", "value"),
+    [
+        (FieldType.TEXT, "V-1"),
+        (FieldType.NUMBER, 85),
+        (FieldType.NUMBER, 85.5),
+        (FieldType.INTEGER, 0),
+        (FieldType.BOOLEAN, False),
+        (FieldType.DATETIME, "2026-03-02T09:15:00Z"),
+        (FieldType.DATE, "2026-03-02"),
+    ],
+)
+def test_a_value_of_the_type_is_kept(field_type: FieldType, value: object) -> None:
+    kept = fitting_value(field_type, value)
+    assert kept == value
+    assert type(kept) is type(value)

@@ -1,0 +1,158 @@
+"""Which requests may be made, moved and ended; which delegations may be given and taken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+
+from companyos_approvalflow.approval_types.rules import ApprovalTypeNotFound
+from companyos_approvalflow.delegations.rules import check_may_delegate, check_may_revoke, check_period
+from companyos_approvalflow.requests.model import FINAL, MOVES, OPEN, WAITING, RequestStatus
+from companyos_approvalflow.requests.rules import (
+    check_amount_stays,
+    check_is_information,
+    check_is_requester,
+    check_may_move,
+    check_none_open,
+    check_waits_for_information,
+    existing,
+)
+from companyos_shared.chassis import Problem
+from tests.approvalflow.builders import (
+    AGENT,
+    CFO,
+    CLERK,
+    CONTROLLER,
+    FIELDS,
+    GONE,
+    NOW,
+    WHY,
+    a_company,
+    a_delegation,
+    a_request,
+    a_type,
+)
+
+
+def _code(check: Callable[[], object]) -> str | None:
+    try:
+        check()
+    except Problem as problem:
+        return problem.code
+    return None
+
+
+def test_every_status_has_its_moves() -> None:
+    assert set(MOVES) == set(RequestStatus)
+    assert {status.value for status in FINAL} == {"approved", "rejected", "cancelled", "withdrawn", "expired"}
+    assert {status.value for status in OPEN} == {"pending", "escalated", "info_requested"}
+    assert not FINAL & OPEN
+    assert WAITING < OPEN
+
+
+@pytest.mark.parametrize("status", sorted(FINAL))
+@pytest.mark.parametrize("to", [RequestStatus.CANCELLED, RequestStatus.WITHDRAWN, RequestStatus.ESCALATED])
+def test_a_final_request_moves_nowhere(status: RequestStatus, to: RequestStatus) -> None:
+    assert _code(lambda: check_may_move(a_request(status=status), to)) == "request-final"
+
+
+@pytest.mark.parametrize("status", sorted(set(RequestStatus) - FINAL))
+@pytest.mark.parametrize("to", [RequestStatus.CANCELLED, RequestStatus.WITHDRAWN])
+def test_any_other_request_can_be_ended(status: RequestStatus, to: RequestStatus) -> None:
+    assert _code(lambda: check_may_move(a_request(status=status), to)) is None
+
+
+def test_only_a_waiting_request_is_escalated() -> None:
+    to = RequestStatus.ESCALATED
+    assert _code(lambda: check_may_move(a_request(status=RequestStatus.PENDING), to)) is None
+    assert _code(lambda: check_may_move(a_request(status=RequestStatus.ESCALATED), to)) is None
+    asked = a_request(status=RequestStatus.INFO_REQUESTED)
+    assert _code(lambda: check_may_move(asked, to)) == "information-outstanding"
+    assert _code(lambda: check_may_move(a_request(status=RequestStatus.DRAFT), to)) == "request-not-submitted"
+
+
+def test_information_is_taken_where_it_was_asked_for() -> None:
+    assert _code(lambda: check_waits_for_information(a_request(status=RequestStatus.INFO_REQUESTED))) is None
+    assert _code(lambda: check_waits_for_information(a_request())) == "information-not-requested"
+    decided = a_request(status=RequestStatus.APPROVED)
+    assert _code(lambda: check_waits_for_information(decided)) == "request-final"
+
+
+def test_information_says_something_new() -> None:
+    def given(fields: dict[str, object], justification: str) -> Callable[[], None]:
+        return lambda: check_is_information(a_request(), fields, justification=justification)  # type: ignore[arg-type]
+
+    assert _code(given({**FIELDS}, WHY)) == "information-unchanged"
+    assert _code(given({**FIELDS, "score": 90}, WHY)) is None
+    assert _code(given({**FIELDS}, "Another reason.")) is None
+
+
+def test_an_approved_amount_stays() -> None:
+    def changed(amount: int, approvals: int) -> Callable[[], None]:
+        fields = {**FIELDS, "cost_cents": amount}
+        return lambda: check_amount_stays(a_type(), a_request(), fields=fields, approvals=approvals)
+
+    assert _code(changed(5, 1)) == "amount-fixed"
+    assert _code(changed(900_000, 1)) is None
+    assert _code(changed(5, 0)) is None
+
+
+@pytest.mark.parametrize("status", sorted(RequestStatus))
+def test_one_request_of_a_type_is_open_on_a_subject(status: RequestStatus) -> None:
+    expected = "request-open" if status in OPEN else None
+    assert _code(lambda: check_none_open(a_request(status=status))) == expected
+    assert _code(lambda: check_none_open(None)) is None
+
+
+def test_only_the_requester_withdraws() -> None:
+    assert _code(lambda: check_is_requester(a_request(), AGENT)) is None
+    assert _code(lambda: check_is_requester(a_request(), CLERK)) == "not-the-requester"
+
+
+def test_a_request_that_is_not_there_is_not_found() -> None:
+    assert existing(a_request(), "APR-1").id == "APR-1"
+    assert _code(lambda: existing(None, "APR-9")) == "request-not-found"
+    assert ApprovalTypeNotFound.status == 404
+
+
+def _delegating(giver: str = CFO, to: str = CONTROLLER, caller: str = CFO, role: str = "cfo") -> str | None:
+    return _code(
+        lambda: check_may_delegate(a_company(), giver_id=giver, delegate_id=to, caller_id=caller, roles={role}, now=NOW)
+    )
+
+
+def test_who_decides_may_delegate() -> None:
+    assert _delegating() is None
+
+
+def test_nobody_delegates_for_somebody_else() -> None:
+    assert _delegating(caller=AGENT) == "delegation-not-yours"
+
+
+def test_nobody_delegates_to_themselves() -> None:
+    assert _delegating(to=CFO) == "delegation-to-self"
+
+
+@pytest.mark.parametrize("delegate", [GONE, "E-99"])
+def test_a_delegate_works_for_the_company(delegate: str) -> None:
+    assert _delegating(to=delegate) == "delegate-unknown"
+
+
+def test_who_decides_nothing_has_nothing_to_delegate() -> None:
+    assert _delegating(giver=CLERK, caller=CLERK) == "nothing-to-delegate"
+    assert _delegating(role="cto") == "nothing-to-delegate"
+
+
+def test_a_delegation_begins_now_at_the_earliest_and_ends_after_it() -> None:
+    later = NOW + timedelta(minutes=1)
+    assert _code(lambda: check_period(NOW, later, NOW)) is None
+    assert _code(lambda: check_period(NOW, NOW, NOW)) == "delegation-period"
+    assert _code(lambda: check_period(NOW - timedelta(minutes=1), later, NOW)) == "delegation-period"
+
+
+def test_a_delegation_ends_once() -> None:
+    assert _code(lambda: check_may_revoke(a_delegation(), NOW)) is None
+    assert _code(lambda: check_may_revoke(a_delegation(revoked_at=NOW), NOW)) == "delegation-revoked"
+    assert _code(lambda: check_may_revoke(a_delegation(ends_at=NOW), NOW)) == "delegation-ended"
