@@ -22,6 +22,9 @@ HOST = "127.0.0.1"
 START_TIMEOUT_S = 60.0
 STOP_TIMEOUT_S = 10.0
 _POLL_S = 0.05
+_OTHER_SERVICES = ("COMPANYOS_SERVICES", "COMPANYOS_SERVICE_KEY", "COMPANYOS_SERVICE_KEY_FILE")
+"""Settings that would lead the gateway to somebody else's services."""
+
 _LAST_LINES = 15
 
 _OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -49,6 +52,11 @@ class Enterprise:
     def url(self) -> str:
         """The address of the gateway."""
         return f"http://{HOST}:{self._port}"
+
+    @property
+    def pid(self) -> int | None:
+        """The process id of the gateway while it runs."""
+        return self._process.pid if self._process is not None else None
 
     def start(self) -> Self:
         """Start the gateway without waiting for it."""
@@ -92,7 +100,7 @@ class Enterprise:
             self._log.close()
 
     def _environment(self) -> dict[str, str]:
-        environment = dict(os.environ)
+        environment = {name: value for name, value in os.environ.items() if name not in _OTHER_SERVICES}
         if self._data_dir is not None:
             environment["COMPANYOS_DATA_DIR"] = str(self._data_dir.resolve())
         if self._keep:

@@ -1,0 +1,90 @@
+"""`python -m benchmarks [--quick]`: bring up the enterprise and the echo, measure, print a table, keep a JSON file."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import uvloop
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.echo import running_echo
+from benchmarks.figures import Figures
+from benchmarks.measures import Bench
+from companyos.enterprise import Enterprise
+
+RESULTS = Path(__file__).parent / "results"
+QUICK_SCALE = 0.1
+SHARED_MEMORY = Path("/dev/shm")  # noqa: S108  # the one tmpfs every Linux has
+
+
+def main() -> None:
+    """Measure once."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure what the enterprise costs.")
+    parser.add_argument("--quick", action="store_true", help="a tenth of everything: whether it runs, not how fast")
+    parser.add_argument("--out", type=Path, help="where the JSON goes (default: benchmarks/results/<time>.json)")
+    asked = parser.parse_args()
+    figures = _measure(QUICK_SCALE if asked.quick else 1.0)
+    run = _circumstances() | {"quick": asked.quick, "figures": figures.as_json()}
+    out = asked.out or RESULTS / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}.json"
+    out.write_text(json.dumps(run, indent=2) + "\n", encoding="utf-8")
+    console = Console(highlight=False)
+    console.print(_table(figures, run))
+    console.print(f"\n[dim]kept in[/] {out}")
+
+
+def _measure(scale: float) -> Figures:
+    figures = Figures()
+    folder = Path(tempfile.mkdtemp(prefix="companyos-bench-", dir=SHARED_MEMORY if SHARED_MEMORY.is_dir() else None))
+    try:
+        began = time.perf_counter()
+        with Enterprise(data_dir=folder) as enterprise, running_echo() as echo_url:
+            figures.add("start of the whole enterprise", time.perf_counter() - began, "s", target="<= 3 s")
+            uvloop.run(Bench(enterprise, echo_url, folder, figures, scale).run())
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    return figures
+
+
+def _circumstances() -> dict[str, Any]:
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"],  # noqa: S607  # the git of whoever measures
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=RESULTS.parent,
+    )
+    return {
+        "at": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
+        "commit": commit.stdout.strip() or None,
+        "python": platform.python_version(),
+        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
+    }
+
+
+def _table(figures: Figures, run: dict[str, Any]) -> Table:
+    title = f"{run['machine']}, Python {run['python']}, commit {run['commit']}" + (", quick" if run["quick"] else "")
+    table = Table(title=title, title_justify="left", box=None, header_style="dim", pad_edge=False)
+    table.add_column("figure")
+    table.add_column("value", justify="right", style="bold")
+    table.add_column("")
+    table.add_column("x bare echo", justify="right")
+    table.add_column("target", style="dim")
+    for figure in figures.all:
+        ratio = "" if figure.ratio is None else f"{figure.ratio:.2f}"
+        table.add_row(figure.name, f"{figure.value:,.4g}", figure.unit, ratio, figure.target)
+    return table
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,40 @@
+"""The processes of the enterprise and what they hold: resident memory and files."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+_PROC = Path("/proc")
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+_MEMORY_FIELD = 1
+
+
+def family(root: int) -> dict[int, str]:
+    """Return the process and all below it, with the service that each serves; empty where there is no /proc."""
+    parents: dict[int, int] = {}
+    for entry in _PROC.glob("[0-9]*"):
+        try:
+            parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            continue
+    members = [root] if root in parents else []
+    for member in members:
+        members.extend(child for child, parent in parents.items() if parent == member)
+    return {member: _role(member) for member in members}
+
+
+def resident_bytes(process: int) -> int:
+    """Return the resident set of a process."""
+    return int((_PROC / str(process) / "statm").read_text().split()[_MEMORY_FIELD]) * _PAGE_BYTES
+
+
+def folder_bytes(folder: Path) -> int:
+    """Return what the files below a folder take up on their file system."""
+    return sum(file.stat().st_blocks * 512 for file in folder.rglob("*") if file.is_file())
+
+
+def _role(process: int) -> str:
+    command = (_PROC / str(process) / "cmdline").read_bytes().decode().split("\0")
+    services = [word.partition(":")[0] for word in command if word.startswith("companyos_") and ".main:app" in word]
+    return services[0].removeprefix("companyos_").removesuffix(".main") if services else "gateway"
