@@ -10,7 +10,7 @@ import pytest
 from companyos_datahub.calendar.model import Days
 from companyos_datahub.calendar.rules import LATEST, MOST_DAYS, PeriodNotAllowed, absences_in, holidays_in, period
 from companyos_datahub.demo import demo_company
-from companyos_datahub.fulltext import MOST_WORDS, words_of
+from companyos_datahub.fulltext import MOST_WORDS, Searchable, best_first, words_of
 from companyos_datahub.issues.rules import ReasonIncomplete, UnknownSubject, check_reason, check_subject
 from companyos_datahub.metrics.rules import is_stale
 from companyos_datahub.people.rules import back_on, found_people, holding
@@ -252,7 +252,7 @@ def test_a_return_skips_holidays_and_weekends() -> None:
 
 
 def test_people_are_found_best_match_first() -> None:
-    found = found_people(demo_company(), ["lead", "security"], role=None, team_id=None, day=MONDAY)
+    found = found_people(demo_company(), "security lead", role=None, team_id=None, day=MONDAY)
     assert [person.id for person in found] == ["E-1007", "E-1008"]
 
 
@@ -261,7 +261,7 @@ def test_without_words_everybody_is_found() -> None:
 
 
 def test_words_that_match_nobody_find_nobody() -> None:
-    assert found_people(demo_company(), [], role=None, team_id=None, day=MONDAY) == []
+    assert found_people(demo_company(), "?!", role=None, team_id=None, day=MONDAY) == []
 
 
 def test_a_period_is_four_weeks_from_today_by_default() -> None:
@@ -339,16 +339,30 @@ def test_half_a_reason_is_refused(code: str | None, ref: str | None) -> None:
 @pytest.mark.parametrize(
     ("query", "words"),
     [
-        (None, []),
+        ("", []),
         ("  ", []),
         ("a % _ '", []),
         ("Nordwind, NORDWIND logistik.", ["nordwind", "logistik"]),
         ("PO-3311 jana@x.example", ["po-3311", "jana@x.example"]),
     ],
 )
-def test_a_query_becomes_its_different_words(query: str | None, words: list[str]) -> None:
+def test_a_query_becomes_its_different_words(query: str, words: list[str]) -> None:
     assert words_of(query) == words
 
 
 def test_a_long_query_is_cut() -> None:
     assert len(words_of(" ".join(f"word{n}" for n in range(50)))) == MOST_WORDS
+
+
+def test_a_word_in_the_title_outweighs_words_in_the_text() -> None:
+    rows = [
+        Searchable("A", "Lease", "Nordwind logistik"),
+        Searchable("B", "Nordwind", ""),
+        Searchable("C", "Lease", ""),
+    ]
+    assert best_first(rows, "nordwind LOGISTIK", lambda row: row) == [rows[1], rows[0]]
+
+
+def test_equal_matches_come_by_id() -> None:
+    rows = [Searchable("B", "Münze", ""), Searchable("A", "MÜNZE", "")]
+    assert best_first(rows, "münze", lambda row: row) == [rows[1], rows[0]]

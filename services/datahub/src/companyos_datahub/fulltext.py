@@ -1,11 +1,12 @@
-"""Full-text search: how well a row's title and text match the words of a query, in SQL."""
+"""Full-text search: which rows hold the words of a query, and in which order."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple, TypeVar
 
-from sqlalchemy import ColumnElement, Integer, case, func, literal
+T = TypeVar("T")
 
 MOST_WORDS = 12
 SHORTEST_WORD = 2
@@ -14,19 +15,30 @@ WEIGHT_IN_TEXT = 1
 _WORD = re.compile(r"[\w.@-]+")
 
 
-def words_of(query: str | None) -> list[str]:
+class Searchable(NamedTuple):
+    """What of a row is searched; the id decides between equal matches."""
+
+    id: str
+    title: str
+    text: str
+
+
+def words_of(query: str) -> list[str]:
     """Return the different words of a query in lower case, in order, at most MOST_WORDS."""
-    found = (word.strip(".-") for word in _WORD.findall((query or "").lower()))
+    found = (word.strip(".-") for word in _WORD.findall(query.casefold()))
     return list(dict.fromkeys(word for word in found if len(word) >= SHORTEST_WORD))[:MOST_WORDS]
 
 
-def relevance(words: Sequence[str], title: ColumnElement[str], text: ColumnElement[str]) -> ColumnElement[int]:
-    """Return the score of a row as SQL: three for each word found in its title, one for each found in its text."""
-    score: ColumnElement[int] = literal(0, Integer)
-    for word in words:
-        score = score + _found(word, title, WEIGHT_IN_TITLE) + _found(word, text, WEIGHT_IN_TEXT)
-    return score
+def best_first(rows: Iterable[T], query: str | None, searchable: Callable[[T], Searchable]) -> list[T]:
+    """Return the rows that hold a word of the query, the best match first, then by id; all rows without a query."""
+    if not query:
+        return sorted(rows, key=lambda row: searchable(row).id)
+    words = words_of(query)
+    scored = [(score(words, parts), parts.id, row) for row in rows for parts in [searchable(row)]]
+    return [row for points, _, row in sorted(scored, key=lambda found: (-found[0], found[1])) if points > 0]
 
 
-def _found(word: str, column: ColumnElement[str], weight: int) -> ColumnElement[int]:
-    return case((func.instr(func.lower(column), word) > 0, weight), else_=0)
+def score(words: Sequence[str], parts: Searchable) -> int:
+    """Return three for each word found in the title and one for each found in the id or text."""
+    title, text = parts.title.casefold(), f"{parts.id} {parts.text}".casefold()
+    return sum(WEIGHT_IN_TITLE * (word in title) + WEIGHT_IN_TEXT * (word in text) for word in words)

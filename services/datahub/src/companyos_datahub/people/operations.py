@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from companyos_datahub.fulltext import words_of
 from companyos_datahub.people.model import Holding
 from companyos_datahub.people.rules import PersonNotFound, found_people, holding
 from companyos_datahub.people.schemas import Approver, Holder, PersonDetail, PersonRef, PersonRow, RoleHeldAnswer
@@ -15,7 +14,7 @@ def search_people(
 ) -> Page[PersonRow]:
     """Return the people who match, past employees included."""
     day = call.now.date()
-    found = found_people(call.company, words_of(query) if query else None, role=role, team_id=team_id, day=day)
+    found = found_people(call.company, query, role=role, team_id=team_id, day=day)
     rows = paginate_sequence(found, page)
     return Page(
         items=[_row(call, person) for person in rows.items],

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import date, timedelta
 
+from companyos_datahub.fulltext import Searchable, best_first
 from companyos_datahub.people.model import Holding
 from companyos_shared.chassis import Problem
 from companyos_shared.wire.company import Company, Person, Role
@@ -16,24 +16,17 @@ class PersonNotFound(Problem):
     status, code, title = 404, "person-not-found", "There is no such person"
 
 
-def matches(company: Company, person: Person, words: Sequence[str]) -> int:
-    """Return how many of the words are found in a person's name, email, title, id or team's name."""
-    team = company.team(person.team_id)
-    text = " ".join((person.id, person.name, person.email, person.title, team.name if team else "")).lower()
-    return sum(word in text for word in words)
-
-
 def found_people(
-    company: Company, words: Sequence[str] | None, *, role: Role | None, team_id: str | None, day: date
+    company: Company, query: str | None, *, role: Role | None, team_id: str | None, day: date
 ) -> list[Person]:
-    """Return who matches a word, best match first, then by id; without words everybody, with a role its holders."""
+    """Return who matches the words, of a team where one is given and with a role only who holds it on that day."""
     people = [
-        (-matches(company, person, words or ()), person.id, person)
+        person
         for person in company.people
         if (team_id is None or person.team_id == team_id)
         and (role is None or company.held_role(person.id, role, day) is not None)
     ]
-    return [person for score, _, person in sorted(people, key=lambda found: found[:2]) if score < 0 or words is None]
+    return best_first(people, query, lambda person: _searchable(company, person))
 
 
 def holding(company: Company, person: Person, role: Role, *, day: date) -> Holding:
@@ -58,3 +51,8 @@ def back_on(company: Company, person_id: str, day: date) -> date | None:
     return next(
         (each for each in days if company.is_working_day(each) and not company.is_out_of_office(person_id, each)), None
     )
+
+
+def _searchable(company: Company, person: Person) -> Searchable:
+    team = company.team(person.team_id)
+    return Searchable(person.id, person.name, f"{person.email} {person.title} {'' if team is None else team.name}")

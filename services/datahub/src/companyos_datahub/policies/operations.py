@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from sqlalchemy import literal, select
+from typing import Any
 
-from companyos_datahub.fulltext import relevance, words_of
+from sqlalchemy import Row, select
+
+from companyos_datahub.fulltext import Searchable, best_first
 from companyos_datahub.policies.model import PolicyVersion
 from companyos_datahub.policies.rules import PolicyNotFound, version_in_force
 from companyos_datahub.policies.schemas import PolicyDetail, PolicyRow
 from companyos_datahub.tables import policies
-from companyos_shared.chassis import Call, Page, PageParams, paginate
+from companyos_shared.chassis import Call, Page, PageParams, paginate_sequence
 
 
 def search_policies(call: Call, page: PageParams, *, query: str | None, topic: str | None) -> Page[PolicyRow]:
     """Return versions of policies, superseded ones included: the best match of the words first, then by id."""
-    text = policies.c.policy_id + literal(" ") + policies.c.topic + " " + policies.c.body
-    score = relevance(words_of(query), policies.c.title, text)
-    scored = select(policies, (0 - score).label("rank"))
-    if query:
-        scored = scored.where(score > 0)
+    statement = select(policies).order_by(policies.c.id)
     if topic is not None:
-        scored = scored.where(policies.c.topic == topic)
-    found = scored.subquery()
-    return paginate(call, select(found), page, order_by=[found.c.rank, found.c.id], build=PolicyRow.model_validate)
+        statement = statement.where(policies.c.topic == topic)
+    found = paginate_sequence(best_first(call.db.execute(statement).all(), query, _searchable), page)
+    return Page[PolicyRow].model_validate(found)
 
 
 def get_policy(call: Call, policy_id: str, *, version: int | None) -> PolicyDetail:
@@ -39,3 +37,7 @@ def _number_in_force(call: Call, policy_id: str) -> int:
     statement = select(policies).where(policies.c.policy_id == policy_id).order_by(policies.c.version)
     versions = [PolicyVersion.from_row(row) for row in call.db.execute(statement)]
     return version_in_force(policy_id, versions, call.now.date()).version
+
+
+def _searchable(row: Row[Any]) -> Searchable:
+    return Searchable(row.id, row.title, f"{row.topic} {row.body}")

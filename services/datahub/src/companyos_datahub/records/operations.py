@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Row, Select, Text, cast, func, literal, null, select, union_all, update
+from sqlalchemy import JSON, Row, Select, literal, null, select, union_all, update
 
-from companyos_datahub.fulltext import relevance, words_of
+from companyos_datahub.fulltext import Searchable, best_first
 from companyos_datahub.records.model import FoundKind, Record
 from companyos_datahub.records.rules import (
     RecordNotFound,
@@ -18,20 +18,17 @@ from companyos_datahub.records.rules import (
 )
 from companyos_datahub.records.schemas import Found, RecordDetail, RecordFilter, RecordUpdate
 from companyos_datahub.tables import records, vendors
-from companyos_shared.chassis import Call, Page, PageParams, check_version, paginate
+from companyos_shared.chassis import Call, Page, PageParams, check_version, paginate_sequence
 
 
 def search_records(call: Call, page: PageParams, wanted: RecordFilter) -> Page[Found]:
     """Return records and vendors: the best match of the words first, then by id."""
     rows = union_all(_records(), _vendors()).subquery()
-    score = relevance(words_of(wanted.query), rows.c.title, rows.c.text)
-    scored = select(rows, (0 - score).label("rank"))
-    if wanted.query:
-        scored = scored.where(score > 0)
+    statement = select(rows).order_by(rows.c.id)
     for name, value in wanted.columns().items():
-        scored = scored.where(rows.c[name] == value)
-    found = scored.subquery()
-    return paginate(call, select(found), page, order_by=[found.c.rank, found.c.id], build=Found.model_validate)
+        statement = statement.where(rows.c[name] == value)
+    found = paginate_sequence(best_first(call.db.execute(statement).all(), wanted.query, _searchable), page)
+    return Page[Found].model_validate(found)
 
 
 def get_record(call: Call, record_id: str) -> RecordDetail:
@@ -77,16 +74,11 @@ def _change(call: Call, record: Record, changes: dict[str, Any]) -> None:
 
 
 def _records() -> Select[Any]:
-    text = records.c.id + literal(" ") + func.coalesce(records.c.vendor_id, "") + " " + cast(records.c.fields, Text)
-    columns = [records.c[name] for name in ("id", "kind", "title", "state", "owner_id", "vendor_id")]
-    return select(*columns, text.label("text"))
+    columns = ("id", "kind", "title", "state", "owner_id", "vendor_id", "fields")
+    return select(*(records.c[name] for name in columns), literal("").label("text"))
 
 
 def _vendors() -> Select[Any]:
-    parts = [vendors.c[name] for name in ("id", "legal_name", "tax_id", "country", "category", "contact_name")]
-    text = parts[0] + literal("")
-    for part in parts[1:]:
-        text = text + " " + part
     return select(
         vendors.c.id,
         literal(FoundKind.VENDOR.value).label("kind"),
@@ -94,5 +86,13 @@ def _vendors() -> Select[Any]:
         vendors.c.status.label("state"),
         null().label("owner_id"),
         vendors.c.id.label("vendor_id"),
-        text.label("text"),
+        literal({}, JSON).label("fields"),
+        (vendors.c.legal_name + " " + vendors.c.tax_id + " " + vendors.c.category + " " + vendors.c.contact_name).label(
+            "text"
+        ),
     )
+
+
+def _searchable(row: Row[Any]) -> Searchable:
+    values = " ".join(str(value) for value in row.fields.values())
+    return Searchable(row.id, row.title, f"{row.vendor_id} {values} {row.text}")
