@@ -135,9 +135,12 @@ def problem_response(body: ProblemBody, headers: dict[str, str] | None = None) -
 
 
 def problems(*kinds: type[Problem]) -> dict[int | str, dict[str, Any]]:
-    """Return the OpenAPI `responses` of a route that may raise these Problems; several may share a status."""
+    """Return the OpenAPI `responses` of a route that may raise these Problems; several may share a status.
+
+    InvalidArguments belongs to every route and is always among them.
+    """
     by_status: dict[int, list[type[Problem]]] = {}
-    for kind in kinds:
+    for kind in dict.fromkeys((InvalidArguments, *kinds)):
         by_status.setdefault(kind.status, []).append(kind)
     return {status: _documented(found) for status, found in sorted(by_status.items())}
 
