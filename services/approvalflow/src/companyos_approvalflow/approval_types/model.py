@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import Connection, Row, select
+from sqlalchemy import Connection, Row, bindparam, select
 
 from companyos_approvalflow import tables
 from companyos_shared.wire.company import Role
@@ -86,6 +86,9 @@ class ApprovalType:
         return self.role_for(amount_cents)
 
 
+_BY_KEY = select(tables.approval_types).where(tables.approval_types.c.key == bindparam("key"))
+
+
 def type_of_row(row: Row[Any]) -> ApprovalType:
     """Return the approval type that a row holds."""
     return ApprovalType(
@@ -104,5 +107,5 @@ def type_of_row(row: Row[Any]) -> ApprovalType:
 
 def read_type(db: Connection, key: str) -> ApprovalType | None:
     """Return the approval type of that key."""
-    row = db.execute(select(tables.approval_types).where(tables.approval_types.c.key == key)).one_or_none()
+    row = db.execute(_BY_KEY, {"key": key}).one_or_none()
     return None if row is None else type_of_row(row)

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, bindparam, func, select
 
 from companyos_approvalflow import tables
 from companyos_approvalflow.approval_types.model import ApprovalType
@@ -110,6 +110,12 @@ class Case:
         return self.approval_type.approvals_needed(self.amount_cents) - len(self.approvers_before)
 
 
+_COLUMNS = tables.decisions.c
+_OF_REQUEST = (
+    select(tables.decisions).where(_COLUMNS.request_id == bindparam("request_id")).order_by(_COLUMNS.at, _COLUMNS.id)
+)
+
+
 def read_case(db: Connection, company: Company, approval_type: ApprovalType, request: Request) -> Case:
     """Return the case of a request."""
     return Case(
@@ -131,9 +137,8 @@ def read_approvers(db: Connection, request_id: str) -> frozenset[str]:
 
 def read_decisions(db: Connection, request_id: str) -> list[Decision]:
     """Return the decisions on a request in the order they were made."""
-    columns = tables.decisions.c
-    found = select(tables.decisions).where(columns.request_id == request_id).order_by(columns.at, columns.id)
-    return [Decision(**{**row._mapping, "kind": DecisionKind(row.kind)}) for row in db.execute(found)]
+    rows = db.execute(_OF_REQUEST, {"request_id": request_id})
+    return [Decision(**{**row._mapping, "kind": DecisionKind(row.kind)}) for row in rows]
 
 
 def read_turn(db: Connection, type_key: str, subject: str) -> int:

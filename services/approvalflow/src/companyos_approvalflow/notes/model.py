@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from datetime import datetime
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, bindparam, func, select
 
 from companyos_approvalflow import tables
 
@@ -21,20 +21,22 @@ class Note:
     body: str
 
 
+_COLUMNS = tables.notes.c
+_LATEST = (
+    select(tables.notes, func.count().over().label("total"))
+    .where(_COLUMNS.request_id == bindparam("request_id"))
+    .order_by(_COLUMNS.at.desc(), _COLUMNS.id.desc())
+    .limit(bindparam("most"))
+)
+
+
 def insert_note(db: Connection, note: Note) -> None:
     """Write a note."""
     db.execute(tables.notes.insert(), asdict(note))
 
 
-def read_latest_notes(db: Connection, request_id: str, most: int) -> list[Note]:
-    """Return the latest notes on a request, oldest first."""
-    columns = tables.notes.c
-    found = select(tables.notes).where(columns.request_id == request_id)
-    rows = db.execute(found.order_by(columns.at.desc(), columns.id.desc()).limit(most)).all()
-    return [Note(**row._mapping) for row in reversed(rows)]
-
-
-def count_notes(db: Connection, request_id: str) -> int:
-    """Return how many notes a request has."""
-    found = select(func.count()).select_from(tables.notes).where(tables.notes.c.request_id == request_id)
-    return db.execute(found).scalar_one()
+def read_latest_notes(db: Connection, request_id: str, most: int) -> tuple[list[Note], int]:
+    """Return the latest notes on a request, oldest first, and how many there are in all."""
+    rows = db.execute(_LATEST, {"request_id": request_id, "most": most}).all()
+    notes = [Note(row.id, row.request_id, row.author_id, row.at, row.body) for row in reversed(rows)]
+    return notes, rows[0].total if rows else 0

@@ -7,7 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import Connection, Row, select
+from sqlalchemy import Connection, Row, bindparam, select
 
 from companyos_approvalflow import tables
 from companyos_approvalflow.approval_types.model import Fields
@@ -88,6 +88,10 @@ class Request:
     version: int
 
 
+_COLUMNS = tables.requests.c
+_BY_ID = select(tables.requests).where(_COLUMNS.id == bindparam("id"))
+
+
 def request_of_row(row: Row[Any]) -> Request:
     """Return the request that a row holds."""
     return Request(**{**row._mapping, "status": RequestStatus(row.status)})
@@ -95,7 +99,7 @@ def request_of_row(row: Row[Any]) -> Request:
 
 def read_request(db: Connection, request_id: str) -> Request | None:
     """Return the request of that id."""
-    row = db.execute(select(tables.requests).where(tables.requests.c.id == request_id)).one_or_none()
+    row = db.execute(_BY_ID, {"id": request_id}).one_or_none()
     return None if row is None else request_of_row(row)
 
 

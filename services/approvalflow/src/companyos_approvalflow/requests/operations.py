@@ -14,7 +14,7 @@ from companyos_approvalflow.decisions.model import Case, read_decisions
 from companyos_approvalflow.decisions.operations import schedule_decision, schedule_expiry
 from companyos_approvalflow.decisions.rules import check_may_be_asked
 from companyos_approvalflow.delegations.model import read_delegations
-from companyos_approvalflow.notes.model import count_notes, read_latest_notes
+from companyos_approvalflow.notes.model import read_latest_notes
 from companyos_approvalflow.notes.schemas import Note
 from companyos_approvalflow.requests import schemas
 from companyos_approvalflow.requests.model import (
@@ -132,10 +132,11 @@ def show(call: Call, request: Request) -> schemas.Approval:
     """Return a request as it travels."""
     approval_type = require_type(call, request.type_key)
     columns = {name: getattr(request, name) for name in Request.__dataclass_fields__}
+    notes, notes_total = read_latest_notes(call.db, request.id, MOST_NOTES_SHOWN)
     return schemas.Approval(
         **columns,
         approvals_needed=approval_type.approvals_needed(approval_type.amount_cents(request.fields)),
         decisions=[schemas.Decision.model_validate(found) for found in read_decisions(call.db, request.id)],
-        notes=[Note.model_validate(note) for note in read_latest_notes(call.db, request.id, MOST_NOTES_SHOWN)],
-        notes_total=count_notes(call.db, request.id),
+        notes=[Note.model_validate(note) for note in notes],
+        notes_total=notes_total,
     )
