@@ -15,7 +15,7 @@ from openenv.core.env_server.mcp_types import ToolError, ToolErrorType
 from companyos.contract import Outcome, ResetOptions, Toolset
 from companyos_gateway.episode.cluster import Cluster
 from companyos_gateway.episode.episode import Episode, LastStep, TrailLine
-from companyos_gateway.episode.errors import EpisodeClosed, HouseFault, StepConflict
+from companyos_gateway.episode.errors import EpisodeClosed, HouseFault, ServicesDown, StepConflict
 from companyos_gateway.episode.manifest import Operation
 from companyos_gateway.episode.observations import StepObservation
 from companyos_gateway.episode.outcome import StepKind, ending
@@ -48,7 +48,11 @@ class Stage:
         """
         seed = secrets.randbelow(LARGEST_DRAWN_SEED + 1) if options.seed is None else options.seed
         overrides = tuple(sorted(options.chaos_overrides.items()))
-        task = await self._shelf.task(TaskKey(options.scenario, seed, options.chaos, overrides))
+        try:
+            task = await self._shelf.task(TaskKey(options.scenario, seed, options.chaos, overrides))
+        except HouseFault as fault:
+            _log.error("%s, seed %d: %s", options.scenario, seed, fault)
+            raise ServicesDown("A service did not take the task.") from fault
         return self.store.open(options, task, previous)
 
     async def step(
@@ -66,7 +70,8 @@ class Stage:
             episode.step += 1
             try:
                 observation = await self._carry(episode, tool_name, arguments)
-            except HouseFault as fault:
+            except Exception as fault:  # noqa: BLE001 - a bug ends this episode and no other
+                _log.exception("episode %s, step %d", episode.internal_id, episode.step)
                 observation = self._broken(episode, tool_name, fault)
             episode.last_step = LastStep(tool_name, arguments, observation)
             return observation
@@ -180,10 +185,9 @@ class Stage:
             if episode.evidence.fold_digest(service) != reply.digest:
                 raise HouseFault(f"The evidence of {service} does not fold to what it holds.")
 
-    def _broken(self, episode: Episode, tool_name: str, fault: HouseFault) -> StepObservation:
+    def _broken(self, episode: Episode, tool_name: str, fault: Exception) -> StepObservation:
         if episode.closed:
             raise EpisodeClosed from fault
-        _log.error("episode %s, step %d: %s", episode.internal_id, episode.step, fault)
         reward = episode.ledger.enter_house_fault()
         error = ToolError(error_type=ToolErrorType.EXECUTION_ERROR, message="infra-error: The house failed, not you.")
         return self._observed(episode, tool_name, reward, Outcome.INFRA_ERROR, note="infra_error", error=error)

@@ -12,7 +12,8 @@ GatewayProblem             a refusal with a status and a stable code
 |- StepConflict      409   the step number belongs to another step
 |- TooManyWaiting    429   the episode's queue is full
 |- AtCapacity        503   no room for another episode
-`- ServicesDown      503   a service does not answer, or a call could not be carried out
+|- ServicesDown      503   a service does not answer
+`- InternalError     500   a bug of the house
 HouseFault                 a bug of the house: the episode ends as infra_error
 """
 
@@ -93,6 +94,10 @@ class AtCapacity(GatewayProblem):
 
 class ServicesDown(GatewayProblem):
     status, code, title = 503, "services-unavailable", "A service does not answer"
+
+
+class InternalError(GatewayProblem):
+    status, code, title = 500, "internal-error", "The house failed"
 
 
 class HouseFault(Exception):

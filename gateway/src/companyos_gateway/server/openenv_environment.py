@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Coroutine
 from concurrent.futures import Future
 from typing import Any, TypeVar
@@ -15,7 +16,7 @@ from pydantic import ValidationError
 from companyos.contract import CompanyOSState, ResetOptions
 from companyos_gateway.episode.environment import Stage
 from companyos_gateway.episode.episode import VERSION, Episode
-from companyos_gateway.episode.errors import InvalidAction, InvalidReset, NotReset
+from companyos_gateway.episode.errors import GatewayProblem, InternalError, InvalidAction, InvalidReset, NotReset
 from companyos_gateway.episode.observations import tools_observation
 from companyos_gateway.server.house import House
 
@@ -25,6 +26,8 @@ DESCRIPTION = (
     "that are judged from what the databases hold in the end."
 )
 SYNC_DEADLINE_S = 60.0
+
+_log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -43,7 +46,13 @@ class CompanyOSEnvironment(Environment[Action, Observation, CompanyOSState]):
     async def reset_async(self, /, seed: Any = None, episode_id: Any = None, **kwargs: Any) -> Observation:
         """Start an episode; raises InvalidReset, UnknownScenario, EpisodeExists, AtCapacity or ServicesDown."""
         options = reset_options({"seed": seed, "episode_id": episode_id, **kwargs})
-        self._episode = await self._stage().reset(options, self._episode)
+        try:
+            self._episode = await self._stage().reset(options, self._episode)
+        except GatewayProblem:
+            raise
+        except Exception as bug:
+            _log.exception("reset %s", options)
+            raise InternalError from bug
         return self._episode.first_observation()
 
     async def step_async(self, action: Action, timeout_s: float | None = None, **kwargs: Any) -> Observation:

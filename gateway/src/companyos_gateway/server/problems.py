@@ -7,7 +7,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
-from companyos_gateway.episode.errors import GatewayProblem
+from companyos_gateway.episode.errors import GatewayProblem, InternalError
 from companyos_shared.wire.problem import PROBLEM_MEDIA_TYPE, ProblemBody
 
 RETRY_AFTER_S = 5
@@ -33,6 +33,7 @@ def install_problem_handlers(app: FastAPI) -> None:
     app.add_exception_handler(GatewayProblem, _on_problem)
     app.add_exception_handler(RequestValidationError, _on_invalid)
     app.add_exception_handler(HTTPException, _on_http)
+    app.add_exception_handler(Exception, _on_bug)
 
 
 async def _on_problem(_request: Request, error: Exception) -> Response:
@@ -60,3 +61,7 @@ async def _on_http(_request: Request, error: Exception) -> Response:
         type="about:blank", title=str(error.detail), status=error.status_code, code=code, detail=None, errors=None
     )
     return body_response(body, dict(error.headers or {}))
+
+
+async def _on_bug(_request: Request, _error: Exception) -> Response:
+    return problem_response(InternalError())

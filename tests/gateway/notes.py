@@ -1,0 +1,267 @@
+"""A small service on the real chassis, and a scenario played on it: the fourth service of these tests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, status
+from pydantic import BaseModel, ConfigDict
+from sqlalchemy import Column, Integer, MetaData, String, Table, insert, select, update
+
+from companyos.contract import FinishOutcome
+from companyos_gateway.chaos import FaultPlan
+from companyos_gateway.rubrics import Check, Evidence, FinishDeclaration, Milestone, TaskRubric
+from companyos_gateway.scenarios import Instance
+from companyos_shared.chassis import (
+    Answer,
+    Body,
+    Call,
+    CallDep,
+    IdempotencyKey,
+    Problem,
+    SeedDocument,
+    Service,
+    SimTime,
+    problems,
+)
+from companyos_shared.streams import digest
+from companyos_shared.wire.company import Company, Person, Team
+from companyos_shared.wire.context import Fault
+
+STARTED_AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+
+metadata = MetaData()
+notes = Table(
+    "notes",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("text", String, nullable=False),
+    Column("done_at", SimTime, nullable=True),
+)
+
+
+class NoteNotFound(Problem):
+    """No note has that id."""
+
+    status, code, title = 404, "note-not-found", "There is no such note"
+
+
+class NoteDone(Problem):
+    """The note was done before."""
+
+    status, code, title = 409, "note-done", "The note is done already"
+
+
+class Note(Answer):
+    """A note."""
+
+    id: int
+    text: str
+    done_at: datetime | None
+
+
+class NewNote(Body):
+    """A note to write."""
+
+    text: str
+    stars: int | None = None
+
+
+class SeedNote(BaseModel):
+    """A note that is there from the start."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    id: int
+    text: str
+
+
+class Later(BaseModel):
+    """A note that somebody writes later."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    due_at: datetime
+    text: str
+
+
+class Seed(SeedDocument):
+    """What a notebook starts from."""
+
+    notes: tuple[SeedNote, ...] = ()
+    happenings: tuple[Later, ...] = ()
+
+
+def plant(call: Call, seed: Seed) -> None:
+    for note in seed.notes:
+        call.db.execute(insert(notes), {"id": note.id, "text": note.text})
+    for later in seed.happenings:
+        call.schedule(later.due_at, "note", {"text": later.text})
+
+
+def write_later(call: Call, payload: dict[str, Any]) -> None:
+    call.db.execute(insert(notes), {"text": payload["text"]})
+
+
+router = APIRouter()
+NoteId = Annotated[int, Path(ge=1)]
+
+
+@router.get("/notes", operation_id="list_notes")
+async def list_notes(call: CallDep, word: str | None = None) -> list[Note]:
+    """List the notes.
+
+    In the order of their ids.
+    """
+    rows = call.db.execute(select(notes).order_by(notes.c.id)).all()
+    return [Note.model_validate(row._asdict()) for row in rows if word is None or word in row.text]
+
+
+@router.get("/notes/{note_id}", operation_id="get_note", responses=problems(NoteNotFound))
+async def get_note(note_id: NoteId, call: CallDep) -> Note:
+    """Get one note."""
+    return _note(call, note_id)
+
+
+@router.post("/notes", operation_id="write_note", status_code=status.HTTP_201_CREATED)
+async def write_note(wanted: NewNote, call: CallDep, idempotency_key: IdempotencyKey = None) -> Note:
+    """Write a note."""
+    written = call.db.execute(insert(notes), {"text": wanted.text}).inserted_primary_key
+    assert written is not None
+    return _note(call, written[0])
+
+
+@router.post(
+    "/notes/{note_id}/done",
+    operation_id="finish_note",
+    responses=problems(NoteNotFound, NoteDone),
+    openapi_extra={"x-minutes": 10},
+)
+async def finish_note(note_id: NoteId, call: CallDep) -> Note:
+    """Say that a note is done."""
+    if _note(call, note_id).done_at is not None:
+        raise NoteDone(f"Note {note_id} is done already.")
+    call.db.execute(update(notes).where(notes.c.id == note_id).values(done_at=call.now))
+    return _note(call, note_id)
+
+
+@router.post("/broken", operation_id="break_things")
+async def break_things(call: CallDep) -> Note:
+    """Break."""
+    raise RuntimeError("a bug")
+
+
+@router.get("/words/{word}", operation_id="find_word")
+async def find_word(word: str, call: CallDep) -> dict[str, str]:
+    """Say the word."""
+    return {"word": word}
+
+
+def _note(call: Call, note_id: int) -> Note:
+    row = call.db.execute(select(notes).where(notes.c.id == note_id)).one_or_none()
+    if row is None:
+        raise NoteNotFound(f"No note has the id {note_id}.")
+    return Note.model_validate(row._asdict())
+
+
+def company() -> Company:
+    person = Person(
+        id="ana", name="Ana", email="ana@example.com", title="Clerk", team_id="ops", employed_from=date(2020, 1, 1)
+    )
+    team = Team(id="ops", name="Operations", department="Operations", lead_id="ana")
+    return Company(name="Notes Ltd", domain="example.com", agent_id="ana", people=(person,), teams=(team,))
+
+
+def seed(draw_seed: str = "0", *, later: datetime | None = None) -> Seed:
+    happenings = () if later is None else (Later(due_at=later, text="from a colleague"),)
+    first = (SeedNote(id=1, text="water the plants"), SeedNote(id=2, text="call the vendor"))
+    return Seed(company=company(), draw_seed=draw_seed, started_at=STARTED_AT, notes=first, happenings=happenings)
+
+
+SERVICE = Service(
+    name="notes",
+    title="Notes",
+    description="Notes of an office.",
+    version="1.0.0",
+    metadata=metadata,
+    seed=Seed,
+    plant=plant,
+    demo_seed=seed,
+    routers=[router],
+    happenings={"note": write_later},
+)
+
+
+@dataclass(frozen=True)
+class PlannedFaults(FaultPlan):
+    """Faults by (operation, n-th call), as a test wants them."""
+
+    planned: Mapping[tuple[str, int], Fault] = field(default_factory=dict)
+
+    def fault_for(self, service: str, operation: str, target: str, nth: int) -> Fault | None:
+        return self.planned.get((operation, nth))
+
+
+def _is_done(note_id: int) -> Any:
+    def holds(evidence: Evidence) -> tuple[bool, str]:
+        row = evidence.row("notes", "notes", str(note_id))
+        return row is not None and row["done_at"] is not None, f"note {note_id}"
+
+    return holds
+
+
+def _untouched(evidence: Evidence) -> tuple[bool, str]:
+    strays = [change.place for change in evidence.agent_changes() if change.key not in {"1", "2"}]
+    return not strays, ", ".join(strays)
+
+
+def _declared(evidence: Evidence, finish: FinishDeclaration | None) -> tuple[bool, str]:
+    return finish is None or finish.outcome is FinishOutcome.DONE, "declared"
+
+
+@dataclass(frozen=True)
+class NoteKeeping:
+    """Both notes have to be done; writing another one is collateral."""
+
+    name: str = "note_keeping"
+    max_steps: int = 10
+    later: datetime | None = None
+    faults: Mapping[tuple[str, int], Fault] = field(default_factory=dict)
+
+    def plan(self, seed_: int, chaos: int, overrides: Mapping[str, float] | None = None) -> Instance:
+        if overrides:
+            raise ValueError(f"chaos_overrides: nothing is named {min(overrides)!r}")
+        document = seed(str(seed_), later=self.later).model_dump(mode="json")
+        return Instance(
+            scenario=self.name,
+            seed=seed_,
+            chaos=chaos,
+            brief="Do notes 1 and 2.",
+            company_name="Notes Ltd",
+            acting_as="ana",
+            started_at=STARTED_AT,
+            max_steps=self.max_steps,
+            documents={"notes": document},
+            source_ids={"notes": digest({"service": "notes", "document": document})},
+            task_tools=("notes_list_notes", "notes_finish_note"),
+            faults=PlannedFaults((), {}, 0, 0, self.faults),
+            rubric=rubric(),
+            injections=(),
+        )
+
+
+def rubric() -> TaskRubric:
+    return TaskRubric(
+        checks=[
+            Check("first", False, _is_done(1)),
+            Check("second", False, _is_done(2)),
+            Check("nothing-else", True, _untouched),
+        ],
+        milestones=[Milestone("first", 2.0, lambda evidence: _is_done(1)(evidence)[0])],
+        declaration=_declared,
+        damage=lambda _evidence: [],
+        rejections=lambda _evidence: 0,
+    )

@@ -1,0 +1,82 @@
+"""A WebSocket client that drives an ASGI app in process."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from starlette.types import ASGIApp, Message
+
+ANSWER_DEADLINE_S = 5.0
+
+
+class Socket:
+    """One open socket: `ask` sends a message and returns the answer."""
+
+    def __init__(self) -> None:
+        self.to_app: asyncio.Queue[Message] = asyncio.Queue()
+        self.from_app: asyncio.Queue[Message] = asyncio.Queue()
+
+    async def ask(self, message: Any) -> dict[str, Any]:
+        await self.send(message)
+        return await self.answer()
+
+    async def send(self, message: Any) -> None:
+        if isinstance(message, bytes):
+            await self.to_app.put({"type": "websocket.receive", "bytes": message})
+        else:
+            text = message if isinstance(message, str) else json.dumps(message)
+            await self.to_app.put({"type": "websocket.receive", "text": text})
+
+    async def answer(self) -> dict[str, Any]:
+        message = await asyncio.wait_for(self.from_app.get(), ANSWER_DEADLINE_S)
+        assert message["type"] == "websocket.send", message
+        answer: dict[str, Any] = json.loads(message["text"])
+        return answer
+
+    async def reset(self, /, **options: Any) -> dict[str, Any]:
+        return await self.ask({"type": "reset", "data": {"scenario": "note_keeping", "seed": 1, **options}})
+
+    async def step(self, tool_name: str, **arguments: Any) -> dict[str, Any]:
+        action = {"type": "call_tool", "tool_name": tool_name, "arguments": arguments}
+        return await self.ask({"type": "step", "data": action})
+
+    async def state(self) -> dict[str, Any]:
+        answer = await self.ask({"type": "state"})
+        state: dict[str, Any] = answer["data"]
+        return state
+
+
+@asynccontextmanager
+async def connected(app: ASGIApp, path: str = "/ws", query: str = "") -> AsyncIterator[Socket]:
+    """Open a socket, and close it from the client's side at the end."""
+    socket = Socket()
+    scope = {
+        "type": "websocket",
+        "asgi": {"version": "3.0"},
+        "scheme": "ws",
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": query.encode(),
+        "headers": [],
+        "client": ("test", 1),
+        "server": ("test", 80),
+        "subprotocols": [],
+        "state": {},
+    }
+    await socket.to_app.put({"type": "websocket.connect"})
+    serving = asyncio.create_task(_serve(app, scope, socket))
+    accepted = await asyncio.wait_for(socket.from_app.get(), ANSWER_DEADLINE_S)
+    assert accepted["type"] == "websocket.accept", accepted
+    try:
+        yield socket
+    finally:
+        await socket.to_app.put({"type": "websocket.disconnect", "code": 1000})
+        await asyncio.wait_for(serving, ANSWER_DEADLINE_S)
+
+
+async def _serve(app: ASGIApp, scope: dict[str, Any], socket: Socket) -> None:
+    await app(scope, socket.to_app.get, socket.from_app.put)

@@ -1,0 +1,265 @@
+"""An episode from reset to its end, through the gateway's plain HTTP and a real service."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+
+import httpx
+
+from companyos_gateway.episode.episode import MOST_WAITING
+from companyos_shared.wire.context import Fault, FaultKind
+from tests.gateway.conftest import Door, Open
+from tests.gateway.notes import STARTED_AT, NoteKeeping
+
+
+async def test_a_reset_answers_the_brief_and_an_id(door: Door) -> None:
+    answer = await door.reset()
+    assert answer["observation"]["brief"] == "Do notes 1 and 2."
+    assert answer["observation"]["now"] == "2026-03-02T09:00:00Z"
+    assert answer["observation"]["steps_left"] == 10
+    assert answer["done"] is False
+    assert (await door.state(answer["episode_id"]))["seed"] == 1
+
+
+async def test_a_bare_body_draws_a_seed_and_reports_it(door: Door) -> None:
+    answer = (await door.http.post("/reset", json={"scenario": "note_keeping"})).json()
+    assert isinstance((await door.state(answer["episode_id"]))["seed"], int)
+
+
+async def test_an_episode_ends_in_success_as_soon_as_the_goal_holds(door: Door) -> None:
+    episode = (await door.reset())["episode_id"]
+    first = await door.step(episode, "notes_finish_note", note_id=1)
+    assert first["reward"] == 1.9
+    assert first["observation"]["result"]["done_at"] == "2026-03-02T09:10:00Z"
+    last = await door.step(episode, "notes_finish_note", note_id=2)
+    assert last["done"] is True
+    assert last["reward"] == 14.9
+    state = await door.state(episode)
+    assert (state["outcome"], state["success"], state["return"], state["step_count"]) == ("success", True, 16.8, 2)
+
+
+async def test_with_explicit_completion_only_finish_ends_it(door: Door) -> None:
+    episode = (await door.reset(completion="explicit"))["episode_id"]
+    for note_id in (1, 2):
+        assert not (await door.step(episode, "notes_finish_note", note_id=note_id))["done"]
+    last = await door.step(episode, "finish", outcome="done", summary="Both are done.")
+    assert last["done"]
+    assert (await door.state(episode))["outcome"] == "success"
+
+
+async def test_finish_before_the_goal_fails(door: Door) -> None:
+    episode = (await door.reset())["episode_id"]
+    last = await door.step(episode, "finish", outcome="done", summary="All done, honestly.")
+    assert (last["done"], last["reward"]) == (True, -5.1)
+    assert (await door.state(episode))["outcome"] == "failed"
+
+
+async def test_collateral_damage_keeps_the_goal_from_holding(door: Door) -> None:
+    episode = (await door.reset())["episode_id"]
+    await door.step(episode, "notes_write_note", text="mine")
+    for note_id in (1, 2):
+        assert not (await door.step(episode, "notes_finish_note", note_id=note_id))["done"]
+
+
+async def test_out_of_steps_is_a_failure(open_door: Open) -> None:
+    async with open_door(NoteKeeping(max_steps=2)) as door:
+        episode = (await door.reset())["episode_id"]
+        assert not (await door.step(episode, "notes_list_notes"))["done"]
+        last = await door.step(episode, "no_such_tool")
+        assert (last["done"], last["reward"]) == (True, -6.1)
+        assert (await door.state(episode))["outcome"] == "out_of_steps"
+
+
+async def test_calls_cost_simulated_minutes_by_their_kind(door: Door) -> None:
+    episode = (await door.reset())["episode_id"]
+    read = await door.step(episode, "notes_list_notes")
+    assert read["observation"]["now"] == "2026-03-02T09:01:00Z"
+    write = await door.step(episode, "notes_write_note", text="a")
+    assert write["observation"]["now"] == "2026-03-02T09:04:00Z"
+    slow = await door.step(episode, "notes_finish_note", note_id=1)
+    assert slow["observation"]["now"] == "2026-03-02T09:14:00Z"
+
+
+async def test_a_misfit_costs_no_time_and_reaches_no_service(door: Door) -> None:
+    episode = (await door.reset())["episode_id"]
+    answer = await door.step(episode, "notes_get_note", note_id="one")
+    assert answer["observation"]["error"]["error_type"] == "invalid_args"
+    assert answer["reward"] == -1.1
+    assert answer["observation"]["now"] == "2026-03-02T09:00:00Z"
+    assert door.service.state.episodes.open_count == 0
+
+
+async def test_a_service_s_refusal_is_a_step_with_the_problem_in_its_result(door: Door) -> None:
+    episode = (await door.reset())["episode_id"]
+    answer = await door.step(episode, "notes_get_note", note_id=9)
+    assert answer["observation"]["error"] is None
+    assert answer["observation"]["result"]["code"] == "note-not-found"
+    assert answer["reward"] == -0.4
+
+
+async def test_waiting_lets_things_happen(open_door: Open) -> None:
+    async with open_door(NoteKeeping(later=STARTED_AT + timedelta(minutes=30))) as door:
+        episode = (await door.reset())["episode_id"]
+        assert len((await door.step(episode, "notes_list_notes"))["observation"]["result"]) == 2
+        waited = await door.step(episode, "wait", minutes=29)
+        assert waited["observation"]["result"] == {"waited_minutes": 29}
+        assert waited["observation"]["now"] == "2026-03-02T09:30:00Z"
+        texts = [note["text"] for note in (await door.step(episode, "notes_list_notes"))["observation"]["result"]]
+        assert texts[-1] == "from a colleague"
+
+
+async def test_waiting_until_the_next_working_morning(door: Door) -> None:
+    episode = (await door.reset())["episode_id"]
+    waited = await door.step(episode, "wait", until="next_working_morning")
+    assert waited["observation"]["now"] == "2026-03-03T09:00:00Z"
+
+
+async def test_a_planned_fault_costs_the_step_alone_and_is_never_resent(open_door: Open) -> None:
+    faults = {
+        ("finish_note", 1): Fault(kind=FaultKind.RATE_LIMITED, retry_after_s=7),
+        ("finish_note", 2): Fault(kind=FaultKind.TIMEOUT_AFTER_COMMIT),
+    }
+    async with open_door(NoteKeeping(faults=faults)) as door:
+        episode = (await door.reset())["episode_id"]
+        limited = await door.step(episode, "notes_finish_note", note_id=1)
+        assert limited["reward"] == -0.1
+        assert limited["observation"]["result"]["status"] == 429
+        assert limited["observation"]["result"]["retry_after_s"] == 7
+        committed = await door.step(episode, "notes_finish_note", note_id=1)
+        assert committed["observation"]["result"]["status"] == 504
+        assert committed["reward"] == 1.9
+        assert (await door.step(episode, "notes_get_note", note_id=1))["observation"]["result"]["done_at"]
+
+
+async def test_a_bug_of_the_house_ends_the_episode_without_a_penalty(door: Door) -> None:
+    episode = (await door.reset())["episode_id"]
+    answer = await door.step(episode, "notes_break_things")
+    assert (answer["done"], answer["reward"]) == (True, 0.0)
+    assert answer["observation"]["error"]["message"].startswith("infra-error")
+    assert (await door.state(episode))["outcome"] == "infra_error"
+    assert door.house.stage().store.outcomes == {"infra_error": 1}
+
+
+async def test_evidence_that_does_not_fold_is_an_infra_error(door: Door) -> None:
+    episode = (await door.reset())["episode_id"]
+    await door.step(episode, "notes_finish_note", note_id=1)
+    session = door.service.state.episodes._open[door.house.stage().store.get(episode).internal_id]
+    for (name,) in session.db.exec_driver_sql("SELECT name FROM sqlite_master WHERE type = 'trigger'").all():
+        session.db.exec_driver_sql(f"DROP TRIGGER {name}")
+    session.db.exec_driver_sql("UPDATE notes SET text = 'written behind everybody''s back'")
+    await door.step(episode, "finish", outcome="done", summary="Both are done.")
+    assert (await door.state(episode))["outcome"] == "infra_error"
+
+
+async def test_a_seen_task_is_reset_without_a_call(open_door: Open) -> None:
+    calls: list[str] = []
+    async with open_door(wrap=lambda inner: _Counting(inner, calls)) as door:
+        await door.reset()
+        assert calls.count("/control/load") == 2
+        before = len(calls)
+        await door.reset()
+        assert len(calls) == before
+
+
+async def test_a_step_is_one_call(open_door: Open) -> None:
+    calls: list[str] = []
+    async with open_door(wrap=lambda inner: _Counting(inner, calls)) as door:
+        episode = (await door.reset())["episode_id"]
+        calls.clear()
+        await door.step(episode, "notes_get_note", note_id=1)
+        assert calls == ["/notes/1"]
+
+
+async def test_a_service_that_forgot_the_source_is_sent_the_document_again(door: Door) -> None:
+    episode = (await door.reset())["episode_id"]
+    for template in (door.service.state.episodes._folder / "templates").rglob("*.db"):
+        template.unlink()
+    assert len((await door.step(episode, "notes_list_notes"))["observation"]["result"]) == 2
+
+
+async def test_two_episodes_of_one_task_never_meet(door: Door) -> None:
+    one, other = [(await door.reset())["episode_id"] for _ in range(2)]
+    await door.step(one, "notes_write_note", text="only mine")
+    listed = await asyncio.gather(*(door.step(episode, "notes_list_notes") for episode in (one, other)))
+    assert [len(answer["observation"]["result"]) for answer in listed] == [3, 2]
+
+
+async def test_the_last_step_asked_for_again_answers_the_same(door: Door) -> None:
+    episode = (await door.reset())["episode_id"]
+    first = await door.post_step(episode, "notes_write_note", step=1, text="a")
+    again = await door.post_step(episode, "notes_write_note", step=1, text="a")
+    assert again.json() == first.json()
+    assert (await door.state(episode))["step_count"] == 1
+    for number, text in [(1, "b"), (3, "a")]:
+        other = await door.post_step(episode, "notes_write_note", step=number, text=text)
+        assert (other.status_code, other.json()["code"]) == (409, "step-conflict")
+
+
+async def test_calls_of_one_episode_queue_and_the_queue_is_short(open_door: Open) -> None:
+    gate = asyncio.Event()
+    async with open_door(wrap=lambda inner: _Gated(inner, gate)) as door:
+        episode = (await door.reset())["episode_id"]
+        calls = [
+            asyncio.create_task(door.post_step(episode, "notes_write_note", text=str(n)))
+            for n in range(MOST_WAITING + 3)
+        ]
+        refused = await asyncio.wait_for(_first_done(calls, 2), 5)
+        gate.set()
+        answers = await asyncio.gather(*calls)
+        assert [call.result().json()["code"] for call in refused] == ["too-many-waiting"] * 2
+        assert sorted(answer.status_code for answer in answers) == [200] * (MOST_WAITING + 1) + [429] * 2
+        assert (await door.state(episode))["step_count"] == MOST_WAITING + 1
+
+
+async def test_the_task_s_toolset_offers_and_takes_its_tools_alone(door: Door) -> None:
+    episode = (await door.reset(toolset="task"))["episode_id"]
+    offered = (await door.http.get("/v1/tools", params={"episode_id": episode})).json()
+    assert [tool["name"] for tool in offered] == ["notes_list_notes", "notes_finish_note", "wait", "finish"]
+    answer = await door.step(episode, "notes_write_note", text="a")
+    assert answer["observation"]["error"]["error_type"] == "tool_not_found"
+
+
+async def test_an_episode_is_rendered_for_people(door: Door) -> None:
+    episode = (await door.reset())["episode_id"]
+    await door.step(episode, "notes_finish_note", note_id=1)
+    shown = (await door.http.get("/render", params={"episode_id": episode})).json()
+    assert shown["steps"] == [
+        {"step": 1, "now": "2026-03-02T09:10:00Z", "tool": "notes_finish_note", "outcome": "carried_out", "reward": 1.9}
+    ]
+    text = (await door.http.get("/render", params={"episode_id": episode, "mode": "text"})).text
+    assert "notes_finish_note" in text
+    assert "\x1b" not in text
+
+
+async def test_the_unit_scale_with_the_terminal_signal_alone_pays_exactly_one(door: Door) -> None:
+    episode = (await door.reset(reward_scale="unit", shaping="none"))["episode_id"]
+    assert (await door.step(episode, "notes_finish_note", note_id=1))["reward"] == 0.0
+    assert (await door.step(episode, "notes_finish_note", note_id=2))["reward"] == 1.0
+
+
+class _Counting(httpx.AsyncBaseTransport):
+    def __init__(self, inner: httpx.AsyncBaseTransport, calls: list[str]) -> None:
+        self._inner, self._calls = inner, calls
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        self._calls.append(request.url.path)
+        return await self._inner.handle_async_request(request)
+
+
+class _Gated(httpx.AsyncBaseTransport):
+    def __init__(self, inner: httpx.AsyncBaseTransport, gate: asyncio.Event) -> None:
+        self._inner, self._gate = inner, gate
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        if request.url.path == "/notes":
+            await self._gate.wait()
+        return await self._inner.handle_async_request(request)
+
+
+async def _first_done(calls: list[asyncio.Task[httpx.Response]], count: int) -> list[asyncio.Task[httpx.Response]]:
+    done: set[asyncio.Task[httpx.Response]] = set()
+    while len(done) < count:
+        more, _ = await asyncio.wait(set(calls) - done, return_when=asyncio.FIRST_COMPLETED)
+        done |= more
+    return sorted(done, key=calls.index)
