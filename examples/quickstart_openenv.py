@@ -1,4 +1,4 @@
-"""Play a few steps over OpenEnv's WebSocket: `python examples/quickstart_openenv.py [URL]`, with `companyos up` running."""
+"""Play a few steps over the WebSocket: `python examples/quickstart_openenv.py [URL]`, with `companyos up` running."""
 
 import asyncio
 import sys

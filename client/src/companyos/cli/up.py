@@ -5,12 +5,15 @@ from __future__ import annotations
 import signal
 import time
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 from rich.markup import escape
 
 from companyos.cli.terminal import ERR, OUT, clear_errors
+
+if TYPE_CHECKING:
+    from companyos.enterprise import Enterprise
 
 DEFAULT_PORT = 8000
 _POLL_S = 0.5
@@ -47,11 +50,19 @@ def up(
                 enterprise.start()
                 enterprise.wait_until_ready()
             _print_addresses(enterprise.url, data_dir)
-            while True:
-                enterprise.check_alive()
-                time.sleep(_POLL_S)
+            _watch(enterprise)
         finally:
             enterprise.stop()
+
+
+def _watch(enterprise: Enterprise) -> None:
+    """Return when the user stops the command; raise EnterpriseFailed when the enterprise ends by itself."""
+    try:
+        while True:
+            enterprise.check_alive()
+            time.sleep(_POLL_S)
+    except KeyboardInterrupt:
+        ERR.print("\nstopping ...", style="dim")
 
 
 def _stop(_signal: int, _frame: object) -> NoReturn:

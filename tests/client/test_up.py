@@ -1,0 +1,72 @@
+"""`companyos up` and the embedded enterprise: real processes, all of them gone afterwards."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from companyos.enterprise import Enterprise, EnterpriseFailed
+from tests.client.family import family
+
+pytestmark = pytest.mark.integration
+
+OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+GONE_WITHIN_S = 15.0
+
+
+@pytest.fixture
+def up(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    command = [sys.executable, "-m", "companyos", "up", "--port", "0", "--data-dir", str(tmp_path / "data")]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    yield process
+    process.kill()
+    process.communicate()
+
+
+def address(up: subprocess.Popen[str]) -> str:
+    assert up.stdout is not None
+    for line in up.stdout:
+        if found := re.search(r"http://[\d.:]+", line):
+            return found[0]
+    raise AssertionError(up.stderr.read() if up.stderr else "")
+
+
+def gone(processes: list[int]) -> bool:
+    deadline = time.monotonic() + GONE_WITHIN_S
+    while any(Path(f"/proc/{process}").exists() for process in processes):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="processes are counted in /proc")
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_up_serves_until_it_is_stopped_and_leaves_no_process(up: subprocess.Popen[str], how: signal.Signals) -> None:
+    url = address(up)
+    with OPENER.open(f"{url}/health") as answer:
+        assert json.load(answer)["status"] == "healthy"
+    below = family(up.pid)
+    assert len(below) == 4
+    os.kill(up.pid, how)
+    assert up.wait(GONE_WITHIN_S) == 0
+    assert gone(below)
+
+
+def test_an_enterprise_that_ends_by_itself_is_told_with_its_last_words(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "companyos_gateway.py").write_text("raise SystemExit('the roof is on fire')")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with pytest.raises(EnterpriseFailed, match=r"(?s)ended with status 1.*the roof is on fire"), Enterprise():
+        pass
