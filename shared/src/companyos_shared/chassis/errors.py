@@ -140,7 +140,8 @@ def problems(*kinds: type[Problem]) -> dict[int | str, dict[str, Any]]:
     InvalidArguments belongs to every route and is always among them.
     """
     by_status: dict[int, list[type[Problem]]] = {}
-    for kind in dict.fromkeys((InvalidArguments, *kinds)):
+    every: tuple[type[Problem], ...] = (InvalidArguments, *kinds)
+    for kind in dict.fromkeys(every):
         by_status.setdefault(kind.status, []).append(kind)
     return {status: _documented(found) for status, found in sorted(by_status.items())}
 
