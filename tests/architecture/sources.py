@@ -9,6 +9,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 FEATURE_FILES = frozenset({"model", "schemas", "rules", "operations", "routes"})
+DOCUMENTS = sorted(
+    path
+    for pattern in ("*.md", "docs/**/*.md", "services/*/README.md", "gateway/*.md", "client/*.md", "shared/*.md")
+    for path in ROOT.glob(pattern)
+)
 SERVICES = tuple(sorted(path.name for path in (ROOT / "services").iterdir() if (path / "pyproject.toml").exists()))
 
 

@@ -8,13 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.architecture.sources import ROOT
+from tests.architecture.sources import DOCUMENTS, ROOT
 
-DOCUMENTS = sorted(
-    path
-    for pattern in ("*.md", "docs/**/*.md", "services/*/README.md", "gateway/*.md", "client/*.md", "shared/*.md")
-    for path in ROOT.glob(pattern)
-)
 MAKEFILE = (ROOT / "Makefile").read_text()
 TARGETS = set(re.findall(r"^([a-z][a-z0-9-]*):", MAKEFILE, re.MULTILINE))
 RECIPES = {
