@@ -19,7 +19,10 @@ UrlOption = Annotated[
 @contextmanager
 def enterprise_url(url: str | None) -> Iterator[str]:
     """Give the address of a running enterprise, started and stopped here when none is given."""
+    from companyos.light_openenv import import_light_openenv
+
     if url is not None:
+        import_light_openenv()
         yield url.rstrip("/")
         return
     from companyos.enterprise import Enterprise
@@ -28,8 +31,7 @@ def enterprise_url(url: str | None) -> Iterator[str]:
     try:
         with ERR.status("Starting the enterprise: a gateway and its three services ..."):
             enterprise.start()
-            import companyos.runner  # noqa: F401  # imported while the enterprise starts: both take seconds
-
+            import_light_openenv()
             enterprise.wait_until_ready()
         yield enterprise.url
     finally:
