@@ -38,7 +38,7 @@ def result_cells(summary: Summary) -> list[str]:
 
 def signed(value: float, digits: int = 1) -> str:
     """Return a reward with its sign, green above zero and red below."""
-    rounded = round(value, digits)
+    rounded = round(value, digits) + 0.0  # no -0.0
     colour = "green" if rounded > 0 else "red" if rounded < 0 else "dim"
     return f"[{colour}]{rounded:+.{digits}f}[/]"
 
