@@ -69,7 +69,7 @@ def test_a_narrow_terminal_gets_one_line_too() -> None:
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(0.04, "[dim]+0.0[/]"), (-0.04, "[dim]-0.0[/]"), (-5.0, "[red]-5.0[/]"), (2.0, "[green]+2.0[/]")],
+    [(0.04, "[dim]+0.0[/]"), (-0.04, "[dim]+0.0[/]"), (-5.0, "[red]-5.0[/]"), (2.0, "[green]+2.0[/]")],
 )
 def test_a_reward_has_its_sign_and_colour(value: float, text: str) -> None:
     assert signed(value) == text
