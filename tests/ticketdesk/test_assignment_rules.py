@@ -65,3 +65,9 @@ def test_what_is_overdue_is_due_today() -> None:
     with pytest.raises(AssigneeOutOfOffice):
         assign(AWAY, due_at=NOW - timedelta(days=5))
     assign(AWAY, now=LAST_DAY_AWAY + timedelta(days=1), due_at=NOW)
+
+
+def test_employment_counts_today_and_not_on_the_due_day() -> None:
+    assign(EVA, due_at=NOW + timedelta(days=60))
+    with pytest.raises(AssigneeNotEmployed):
+        assign(STARTS_LATER, due_at=NOW + timedelta(days=60))

@@ -60,7 +60,7 @@ async def test_removing_the_blocking_link_frees_the_ticket(open_desk: OpenDesk) 
 async def test_a_removed_link_stays_in_the_history_of_both_tickets(open_desk: OpenDesk) -> None:
     links = [a_link_row("link-1", "blocks", "OPS-2", "OPS-1")]
     desk = await open_desk(a_row(), a_row("OPS-2"), links=links)
-    await desk.post("/tickets/OPS-2/links/link-1/removal", json={"justification": WHY})
+    await desk.post("/tickets/OPS-2/links/link-1/removal", json={"justification": f" {WHY} "})
     for key in ("OPS-1", "OPS-2"):
         (entry,) = (await desk.get(f"/tickets/{key}/history")).json()["items"]
         assert (entry["event"], entry["by"], entry["at"]) == ("link_removed", AGENT, "2026-03-02T09:00:00Z")

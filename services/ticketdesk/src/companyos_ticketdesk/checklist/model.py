@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, select
+from sqlalchemy import Connection, Row, bindparam, select
 
 from companyos_ticketdesk.tables import checklist_items
 
@@ -23,6 +23,13 @@ class ChecklistItem:
     done_by: str | None
 
 
+_OF_TICKET = (
+    select(checklist_items)
+    .where(checklist_items.c.ticket_key == bindparam("key"))
+    .order_by(checklist_items.c.position, checklist_items.c.id)
+)
+
+
 def item_of(row: Row[Any]) -> ChecklistItem:
     """Return a row of the checklist_items table as a value."""
     return ChecklistItem(**row._mapping)
@@ -30,5 +37,4 @@ def item_of(row: Row[Any]) -> ChecklistItem:
 
 def list_items(db: Connection, ticket_key: str) -> list[ChecklistItem]:
     """Return the checklist of a ticket from top to bottom."""
-    wanted = select(checklist_items).where(checklist_items.c.ticket_key == ticket_key)
-    return [item_of(row) for row in db.execute(wanted.order_by(checklist_items.c.position, checklist_items.c.id))]
+    return [item_of(row) for row in db.execute(_OF_TICKET, {"key": ticket_key})]

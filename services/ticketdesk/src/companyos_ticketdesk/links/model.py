@@ -7,7 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import Connection, Row, or_, select
+from sqlalchemy import Connection, Row, bindparam, or_, select
 
 from companyos_ticketdesk.tables import links, tickets
 from companyos_ticketdesk.tickets.model import SETTLED
@@ -62,6 +62,22 @@ class Link:
         return Relation(self.kind.value) if key == self.from_key else _FROM_THE_OTHER_END[self.kind]
 
 
+_TOUCHING = (
+    select(links)
+    .where(or_(links.c.from_key == bindparam("key"), links.c.to_key == bindparam("key")))
+    .order_by(links.c.created_at, links.c.id)
+)
+
+_BLOCKERS = (
+    select(tickets.c.key)
+    .join(links, links.c.from_key == tickets.c.key)
+    .where(links.c.to_key == bindparam("key"), links.c.kind == LinkKind.BLOCKS)
+    .where(or_(tickets.c.status.is_(None), tickets.c.status.not_in(sorted(SETTLED))))
+    .distinct()
+    .order_by(tickets.c.key)
+)
+
+
 def link_of(row: Row[Any]) -> Link:
     """Return a row of the links table as a value."""
     return Link(**dict(row._mapping) | {"kind": LinkKind(row.kind)})
@@ -75,8 +91,7 @@ def find_link(db: Connection, link_id: str) -> Link | None:
 
 def list_links(db: Connection, key: str) -> list[Link]:
     """Return the links that touch a ticket, oldest first."""
-    wanted = select(links).where(or_(links.c.from_key == key, links.c.to_key == key))
-    return [link_of(row) for row in db.execute(wanted.order_by(links.c.created_at, links.c.id))]
+    return [link_of(row) for row in db.execute(_TOUCHING, {"key": key})]
 
 
 def list_blocks(db: Connection) -> list[Link]:
@@ -87,11 +102,4 @@ def list_blocks(db: Connection) -> list[Link]:
 
 def list_blockers(db: Connection, key: str) -> list[str]:
     """Return the keys of the tickets that hold this one up: linked as blocking it and not settled."""
-    wanted = (
-        select(tickets.c.key)
-        .join(links, links.c.from_key == tickets.c.key)
-        .where(links.c.to_key == key, links.c.kind == LinkKind.BLOCKS)
-        .where(or_(tickets.c.status.is_(None), tickets.c.status.not_in(sorted(SETTLED))))
-        .distinct()
-    )
-    return [row.key for row in db.execute(wanted.order_by(tickets.c.key))]
+    return [row.key for row in db.execute(_BLOCKERS, {"key": key})]

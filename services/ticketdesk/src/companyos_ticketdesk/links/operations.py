@@ -56,6 +56,8 @@ def unlink_tickets(
 def list_linked(call: Call, key: str) -> list[LinkedTicket]:
     """Return the links of a ticket with the state of each other end."""
     found = list_links(call.db, key)
+    if not found:
+        return []
     others = [link.other(key) for link in found]
     states = select(tickets.c.key, tickets.c.status).where(tickets.c.key.in_(others)).order_by(tickets.c.key)
     statuses: dict[str, Status | None] = {row.key: row.status for row in call.db.execute(states)}

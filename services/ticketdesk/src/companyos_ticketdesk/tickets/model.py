@@ -7,7 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import Connection, Row, select
+from sqlalchemy import Connection, Row, bindparam, select
 
 from companyos_ticketdesk import tables
 
@@ -101,6 +101,9 @@ class Ticket:
     version: int
 
 
+_BY_KEY = select(tables.tickets).where(tables.tickets.c.key == bindparam("key"))
+
+
 def ticket_of(row: Row[Any]) -> Ticket:
     """Return a row of the tickets table as a value."""
     columns = dict(row._mapping)
@@ -118,5 +121,5 @@ def ticket_of(row: Row[Any]) -> Ticket:
 
 def find_ticket(db: Connection, key: str) -> Ticket | None:
     """Return the ticket of that key."""
-    row = db.execute(select(tables.tickets).where(tables.tickets.c.key == key)).one_or_none()
+    row = db.execute(_BY_KEY, {"key": key}).one_or_none()
     return None if row is None else ticket_of(row)
