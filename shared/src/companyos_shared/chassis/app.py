@@ -97,6 +97,7 @@ def _add_docs(app: FastAPI, service: Service[Any]) -> None:
             swagger_js_url="/static/swagger-ui/swagger-ui-bundle.js",
             swagger_css_url="/static/swagger-ui/swagger-ui.css",
             swagger_favicon_url="/static/swagger-ui/favicon-32x32.png",
+            swagger_ui_parameters={"validatorUrl": None},
         )
 
     @app.get("/", include_in_schema=False)
