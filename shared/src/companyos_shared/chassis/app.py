@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import resource
+import shutil
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -44,7 +45,7 @@ def create_app(service: Service[Any], settings: ServiceSettings | None = None) -
         version=service.version,
         docs_url=None,
         redoc_url=None,
-        lifespan=_lifespan(episodes),
+        lifespan=_lifespan(episodes, temporary=folder if settings.data_dir is None else None),
         responses=problems(InvalidArguments),
     )
     for router in service.routers:
@@ -64,11 +65,13 @@ def create_app(service: Service[Any], settings: ServiceSettings | None = None) -
     return app
 
 
-def _lifespan(episodes: Episodes) -> Callable[[FastAPI], Any]:
+def _lifespan(episodes: Episodes, *, temporary: Path | None) -> Callable[[FastAPI], Any]:
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         yield
         episodes.close()
+        if temporary is not None:
+            shutil.rmtree(temporary, ignore_errors=True)
 
     return lifespan
 
