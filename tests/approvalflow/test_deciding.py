@@ -20,6 +20,7 @@ from tests.approvalflow.builders import (
     reaction_row,
     request_row,
     submission,
+    type_row,
 )
 from tests.approvalflow.conftest import Start
 
@@ -202,3 +203,23 @@ async def test_an_approver_who_fell_ill_decides_after_the_return(start: Start) -
     await flow.post("/approvals", json=submission())
     await flow.advance(minutes=4 * DAY)
     assert (await _approval(flow))["decided_at"] == "2026-03-05T11:00:00Z"
+
+
+async def test_a_decision_that_would_fall_at_the_expiry_does_not_fall(start: Start) -> None:
+    trait = {"id": CFO, "min_minutes": 60, "max_minutes": 60}
+    flow = await start(a_seed(traits=[trait], approval_types=[type_row(expires_after_minutes=60)]))
+    await flow.post("/approvals", json=submission())
+    await flow.advance(minutes=60)
+    assert (await _approval(flow))["status"] == "expired"
+
+
+async def test_an_open_request_of_the_seed_expires(start: Start) -> None:
+    flow = await start(a_seed(requests=[request_row(status="info_requested")]))
+    await flow.advance(minutes=5 * DAY)
+    assert (await _approval(flow, "APR-40"))["status"] == "expired"
+
+
+@pytest.mark.parametrize(("amount", "needed"), [(10_000_000, 1), (10_000_001, 2)])
+async def test_the_second_approver_is_needed_above_the_limit(flow: ServiceHarness, amount: int, needed: int) -> None:
+    made = await flow.post("/approvals", json=submission(fields={**FIELDS, "cost_cents": amount}))
+    assert made.json()["approvals_needed"] == needed

@@ -105,3 +105,8 @@ async def test_delegations_are_listed_by_either_side(start: Start) -> None:
     assert await listed(from_id=CFO) == ["DEL-1"]
     assert await listed(to_id=CLERK) == ["DEL-2"]
     assert await listed(from_id=CFO, to_id=CLERK) == []
+
+
+async def test_a_type_named_twice_is_kept_once(as_cfo: ServiceHarness) -> None:
+    body = {"from_id": CFO, "to_id": CLERK, "ends_at": ENDS, "type_keys": ["onboarding", "onboarding"]}
+    assert (await as_cfo.post("/delegations", json=body)).json()["type_keys"] == ["onboarding"]

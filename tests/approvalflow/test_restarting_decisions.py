@@ -210,3 +210,35 @@ async def test_a_decided_request_stays_decided(flow: ServiceHarness) -> None:
         answer = await flow.post(f"/approvals/APR-1/{path}", json=body)
         assert (answer.status_code, answer.json()["code"]) == (409, "request-final"), path
     assert await _status(flow) == "approved"
+
+
+async def test_a_decision_drawn_before_the_escalation_does_not_happen(start: Start) -> None:
+    traits = [
+        {"id": CFO, "min_minutes": 30, "max_minutes": 30},
+        {"id": CONTROLLER, "min_minutes": 90, "max_minutes": 90},
+    ]
+    flow = await start(a_seed(traits=traits, delegations=[delegation_row()]))
+    await flow.post("/approvals", json=submission())
+    await flow.post("/approvals/APR-1/escalation", json={"approver_id": CONTROLLER})
+    await flow.advance(minutes=89)
+    assert await _status(flow) == "escalated"
+    await flow.advance(minutes=1)
+    assert await _status(flow) == "approved"
+
+
+async def test_an_escalation_does_not_use_up_a_planned_decision(start: Start) -> None:
+    flow = await start(a_seed(reactions=[ASKS], delegations=[delegation_row()]))
+    await flow.post("/approvals", json=submission())
+    await flow.post("/approvals/APR-1/escalation", json={"approver_id": CONTROLLER})
+    await flow.advance(minutes=DAY)
+    assert await _status(flow) == "info_requested"
+
+
+async def test_each_decision_has_a_delay_of_its_own(start: Start) -> None:
+    flow = await start(a_seed(reactions=[ASKS], traits=[{"id": CFO, "min_minutes": 1, "max_minutes": 400}]))
+    await flow.post("/approvals", json=submission())
+    await flow.advance(minutes=DAY)
+    await flow.post("/approvals/APR-1/information", json={"fields": {"score": 90}})
+    await flow.advance(minutes=DAY)
+    first, second = (await flow.get("/approvals/APR-1")).json()["decisions"]
+    assert first["at"].partition("T")[2] != second["at"].partition("T")[2]
