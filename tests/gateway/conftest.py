@@ -12,7 +12,8 @@ import pytest
 from fastapi import FastAPI
 from pydantic import SecretStr
 
-from companyos_gateway.episode.cluster import Cluster, ServiceLink
+from companyos_gateway.episode.cluster import Cluster
+from companyos_gateway.episode.link import ServiceLink
 from companyos_gateway.server.app import create_app
 from companyos_gateway.server.house import House
 from companyos_gateway.settings import Settings

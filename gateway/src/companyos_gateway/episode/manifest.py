@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 import orjson
 
-from companyos_gateway.episode.cluster import ServiceCall
+from companyos_gateway.episode.link import ServiceCall
 from companyos_gateway.episode.schemas import enforced, nullable, published
 
 METHODS = ("get", "post", "put", "patch", "delete")

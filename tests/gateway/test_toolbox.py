@@ -1,0 +1,201 @@
+"""From a service's OpenAPI document to tools and back to HTTP requests."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+import httpx
+import orjson
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from yarl import URL
+
+from companyos_gateway.episode.toolbox import ArgumentsMisfit, Tool, Toolbox, build_toolbox
+
+FINISH = {"type": "object", "properties": {}, "additionalProperties": False}
+COMPONENTS = {
+    "Kind": {"type": "string", "enum": ["big", "small"], "title": "Kind", "description": "How large."},
+    "NewThing": {
+        "type": "object",
+        "title": "NewThing",
+        "properties": {
+            "name": {"type": "string", "title": "Name", "examples": ["a"]},
+            "kind": {"$ref": "#/components/schemas/Kind", "description": "Its size."},
+            "weight": {
+                "anyOf": [{"type": "integer", "minimum": 0}, {"type": "null"}],
+                "title": "Weight",
+                "default": None,
+            },
+            "tags": {"type": "array", "items": {"$ref": "#/components/schemas/Kind"}, "default": []},
+        },
+        "required": ["name"],
+    },
+}
+
+
+def document() -> dict[str, Any]:
+    """A small OpenAPI document with everything that a tool can take."""
+    string = {"type": "string", "title": "S"}
+    key = {"name": "key", "in": "path", "required": True, "schema": string}
+    return {
+        "paths": {
+            "/things/{key}": {
+                "get": {
+                    "operationId": "get_thing",
+                    "description": "Get one\nthing.\n\nMore for people.",
+                    "parameters": [
+                        key,
+                        {"name": "word", "in": "query", "schema": {"anyOf": [string, {"type": "null"}]}},
+                        {"name": "tag", "in": "query", "schema": {"type": "array", "items": string}},
+                        {"name": "deep", "in": "query", "schema": {"type": "boolean", "default": False}},
+                    ],
+                },
+                "patch": {
+                    "operationId": "change_thing",
+                    "summary": "Change Thing",
+                    "x-minutes": 7,
+                    "parameters": [key, {"name": "If-Match", "in": "header", "schema": {"type": "integer"}}],
+                    "requestBody": {
+                        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/NewThing"}}}
+                    },
+                },
+            },
+            "/unnamed": {"get": {"summary": "has no operation id"}},
+        },
+        "components": {"schemas": COMPONENTS},
+    }
+
+
+@pytest.fixture(scope="module")
+def toolbox() -> Toolbox:
+    return build_toolbox({"shop": document()}, FINISH)
+
+
+def tool(toolbox: Toolbox, name: str) -> Tool:
+    found = toolbox.tool(name)
+    assert found is not None
+    return found
+
+
+def test_every_named_operation_is_a_tool_beside_the_gateways_own_two(toolbox: Toolbox) -> None:
+    assert [tool.name for tool in toolbox] == ["shop_get_thing", "shop_change_thing", "wait", "finish"]
+
+
+def test_an_agent_reads_the_first_paragraph_alone(toolbox: Toolbox) -> None:
+    assert tool(toolbox, "shop_get_thing").description == "Get one thing."
+    assert tool(toolbox, "shop_change_thing").description == "Change Thing"
+
+
+def test_schemas_are_flat_inlined_and_without_noise(toolbox: Toolbox) -> None:
+    assert tool(toolbox, "shop_change_thing").input_schema == {
+        "type": "object",
+        "additionalProperties": False,
+        "required": ["key", "name"],
+        "properties": {
+            "key": {"type": "string"},
+            "if_match": {"type": "integer"},
+            "name": {"type": "string"},
+            "kind": {"type": "string", "enum": ["big", "small"], "description": "Its size."},
+            "weight": {"type": "integer", "minimum": 0},
+            "tags": {"type": "array", "items": {"type": "string", "enum": ["big", "small"]}},
+        },
+    }
+
+
+def test_minutes_follow_the_kind_unless_the_operation_says_otherwise(toolbox: Toolbox) -> None:
+    minutes = {tool.name: tool.operation.minutes for tool in toolbox if tool.operation}
+    assert minutes == {"shop_get_thing": 1, "shop_change_thing": 7}
+
+
+def test_arguments_find_their_places(toolbox: Toolbox) -> None:
+    operation = tool(toolbox, "shop_change_thing").operation
+    assert operation is not None
+    call = operation.call_of({"key": "a b/c?", "if_match": 3, "name": "x", "weight": None})
+    assert (call.method, call.target, call.headers) == ("PATCH", "/things/a%20b%2Fc%3F", {"If-Match": "3"})
+    assert orjson.loads(call.body) == {"name": "x", "weight": None}
+
+
+def test_queries_repeat_lists_and_leave_out_null(toolbox: Toolbox) -> None:
+    operation = tool(toolbox, "shop_get_thing").operation
+    assert operation is not None
+    call = operation.call_of({"key": "k", "word": None, "tag": ["a", "b&c"], "deep": True})
+    assert call.target == "/things/k?tag=a&tag=b%26c&deep=true"
+    assert call.body == b""
+
+
+def test_the_entity_of_a_call_is_its_path(toolbox: Toolbox) -> None:
+    operation = tool(toolbox, "shop_get_thing").operation
+    assert operation is not None
+    assert operation.entity({"key": "OPS-1", "word": "x"}) == "OPS-1"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {},
+        {"key": None},
+        {"key": 7},
+        {"key": ""},
+        {"key": ".."},
+        {"key": "a/b"},
+        {"key": "a\\b"},
+        {"key": "a\nb"},
+        {"key": "k", "other": 1},
+        {"key": "k", "deep": "true"},
+        {"key": "k", "deep": 1},
+        {"key": "k", "tag": "a"},
+    ],
+    ids=str,
+)
+def test_arguments_that_do_not_fit_are_named(toolbox: Toolbox, arguments: dict[str, Any]) -> None:
+    with pytest.raises(ArgumentsMisfit, match="arguments"):
+        tool(toolbox, "shop_get_thing").check(arguments)
+
+
+@pytest.mark.parametrize("arguments", [{"key": "k"}, {"key": "k", "word": None, "deep": False, "tag": []}], ids=str)
+def test_arguments_that_fit_are_taken(toolbox: Toolbox, arguments: dict[str, Any]) -> None:
+    tool(toolbox, "shop_get_thing").check(arguments)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{}, {"minutes": 0}, {"minutes": 10_081}, {"minutes": 1.5}, {"minutes": 1, "until": "next_working_morning"}],
+)
+def test_wait_takes_exactly_one_of_its_two(toolbox: Toolbox, arguments: dict[str, Any]) -> None:
+    with pytest.raises(ArgumentsMisfit):
+        tool(toolbox, "wait").check(arguments)
+
+
+def test_two_arguments_of_one_name_are_refused() -> None:
+    clashing = document()
+    clashing["paths"]["/things/{key}"]["patch"]["parameters"].append(
+        {"name": "name", "in": "query", "schema": {"type": "string"}}
+    )
+    with pytest.raises(ValueError, match="two arguments named name"):
+        build_toolbox({"shop": clashing}, FINISH)
+
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30)
+
+
+@settings(derandomize=True, deadline=None, max_examples=300)
+@given(TEXT, TEXT)
+def test_no_client_on_the_way_writes_an_address_differently(key: str, word: str) -> None:
+    operation = tool(_SHOP, "shop_get_thing").operation
+    assert operation is not None
+    try:
+        tool(_SHOP, "shop_get_thing").check({"key": key})
+    except ArgumentsMisfit:
+        key = "k"
+    target = operation.call_of({"key": key, "word": word}).target
+    by_httpx = httpx.URL(f"http://service{target}")
+    assert by_httpx.raw_path.decode() == target
+    assert URL(str(by_httpx)).raw_path_qs == target
+    parts = urlsplit(target)
+    assert unquote(parts.path) == f"/things/{key}"
+    assert parse_qsl(parts.query, keep_blank_values=True) == [("word", word)]
+
+
+_SHOP = build_toolbox({"shop": document()}, FINISH)
