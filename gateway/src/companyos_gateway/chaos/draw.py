@@ -74,7 +74,10 @@ def draw_kinds(
 
 
 def _consistent(struck: Sequence[Kind], own_rates: Mapping[Kind, float]) -> frozenset[Kind]:
-    kinds = {kind for kind in struck if kind not in EXCLUDES or EXCLUDES[kind] not in struck}
+    kinds = set(struck)
+    for kind, other in EXCLUDES.items():
+        if {kind, other} <= kinds:
+            kinds.remove(other if kind in own_rates and other not in own_rates else kind)
     for kind in struck:
         needed = REQUIRES.get(kind)
         if needed is None or needed in kinds:

@@ -90,4 +90,5 @@ REQUIRES: dict[Kind, Kind] = {
 """Kinds that only mean something where another one has struck; they bring it along."""
 
 EXCLUDES: dict[Kind, Kind] = {Kind.DEPARTED_ASSIGNEE: Kind.MISSING_ASSIGNEE}
-"""Kinds that cannot both strike one ticket; the first of a pair gives way."""
+"""Kinds that cannot both strike one ticket; the first of a pair gives way,
+unless it alone was asked for."""

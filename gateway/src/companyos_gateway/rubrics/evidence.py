@@ -155,6 +155,12 @@ class Evidence:
                 found.append(facts.request(row))
         return found
 
+    def new_decisions(self, request_id: str) -> list[facts.DecisionFacts]:
+        """Return the decisions made on a request since the start."""
+        keys = self.changed_keys(facts.APPROVALFLOW, "decisions")
+        rows = (self.row(facts.APPROVALFLOW, "decisions", key) for key in keys)
+        return [decision for row in rows if row and (decision := facts.decision(row)).request_id == request_id]
+
     def as_json(self) -> dict[str, Any]:
         """Return the evidence as JSON, for storing."""
         return {

@@ -32,6 +32,7 @@ class TicketFacts:
     priority: str | None
     assignee_id: str | None
     verified_at: datetime | None
+    verified_by: str | None
     approval_ref: str | None
     reason_code: str | None
     reason_ref: str | None
@@ -59,6 +60,15 @@ class RequestFacts:
     status: str
     fields: Mapping[str, Any]
     submitted_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionFacts:
+    """What somebody did with a request."""
+
+    request_id: str
+    kind: str
+    by: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +103,16 @@ def ticket(row: Row) -> TicketFacts:
         priority=row["priority"],
         assignee_id=row["assignee_id"],
         verified_at=_moment_or_none(row["verified_at"]),
+        verified_by=row["verified_by"],
         approval_ref=row["approval_ref"],
         reason_code=row["reason_code"],
         reason_ref=row["reason_ref"],
     )
+
+
+def is_done(row: Row) -> bool:
+    """Read from a row of TicketDesk's `checklist_items` whether somebody has done it."""
+    return row["done_at"] is not None and row["done_by"] is not None
 
 
 def metric(row: Row) -> MetricFacts:
@@ -117,6 +133,11 @@ def request(row: Row) -> RequestFacts:
         fields=row["fields"],
         submitted_at=moment(row["submitted_at"]),
     )
+
+
+def decision(row: Row) -> DecisionFacts:
+    """Read a row of ApprovalFlow's `decisions`."""
+    return DecisionFacts(request_id=row["request_id"], kind=row["kind"], by=row["by"])
 
 
 def delegation(row: Row) -> DelegationFacts:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any
@@ -18,13 +18,20 @@ _STEP = {"cents": 500, "days": 1}
 
 
 @dataclass(frozen=True)
-class PolicyText:
-    """A policy without its figures: `body` holds slots named like its parameters."""
+class PolicyHead:
+    """What all versions of a policy have in common."""
 
     policy_id: str
     title: str
     topic: str
+
+
+@dataclass(frozen=True)
+class PolicyText:
+    """What one version says: `body` holds slots named like its parameters."""
+
     body: str
+    parameters: Mapping[str, Any]
 
 
 def draw_policies(world: World, stream: Stream) -> None:
@@ -32,31 +39,29 @@ def draw_policies(world: World, stream: Stream) -> None:
     entries = pool("policies")["policy"]
     numbers = stream.sample(range(1, 60), len(entries) + 1)
     for entry, number in zip(entries, numbers, strict=False):
-        text = PolicyText(f"POL-{number:03d}", entry["title"], entry["topic"], entry["body"])
+        head = PolicyHead(f"POL-{number:03d}", entry["title"], entry["topic"])
         count = stream.integer(1, MOST_VERSIONS)
-        figures = [_figures(stream, entry["parameters"]) for _ in range(count)]
-        add_policy(world, stream, text, figures)
+        texts = [PolicyText(entry["body"], _figures(stream, entry["parameters"])) for _ in range(count)]
+        add_policy(world, stream, head, texts)
     world.free_policy_id = f"POL-{numbers[-1]:03d}"
 
 
-def add_policy(
-    world: World, stream: Stream, text: PolicyText, figures: list[dict[str, Any]], *, from_day: date | None = None
-) -> list[PolicyRow]:
-    """Add a policy with one version for each set of figures; the last is in force. Returns the versions."""
-    first_day = from_day or world.today - timedelta(days=stream.integer(15, 300))
+def add_policy(world: World, stream: Stream, head: PolicyHead, texts: Sequence[PolicyText]) -> list[PolicyRow]:
+    """Add a policy with a version for each text; the last is in force. Returns the versions, oldest first."""
+    first_day = world.today - timedelta(days=stream.integer(15, 300))
     last_day: date | None = None
     versions: list[PolicyRow] = []
-    for version in range(len(figures), 0, -1):
-        values: Mapping[str, Any] = figures[version - 1]
+    for version in range(len(texts), 0, -1):
+        text = texts[version - 1]
         versions.append(
             PolicyRow(
-                id=f"{text.policy_id}-v{version}",
-                policy_id=text.policy_id,
+                id=f"{head.policy_id}-v{version}",
+                policy_id=head.policy_id,
                 version=version,
-                title=text.title,
-                topic=text.topic,
-                body=text.body.format_map(values),
-                parameters=dict(values),
+                title=head.title,
+                topic=head.topic,
+                body=text.body.format_map(text.parameters),
+                parameters=dict(text.parameters),
                 effective_from=first_day,
                 effective_to=last_day,
             )
