@@ -11,6 +11,7 @@ from fastapi import FastAPI
 from openenv.core.env_server.http_server import HTTPEnvServer
 from openenv.core.env_server.mcp_types import CallToolAction
 from openenv.core.env_server.types import ConcurrencyConfig, ServerMode
+from starlette.routing import BaseRoute, Route
 
 from companyos.contract import CompanyOSObservation, CompanyOSResetObservation, CompanyOSState
 from companyos_gateway.episode.episode import VERSION
@@ -45,16 +46,24 @@ def create_app(house: House) -> FastAPI:
         lifespan=_lifespan(house, server),
     )
     mode = house.settings.mode
-    app.include_router(pages_router())
-    app.include_router(health_router(house))
-    app.include_router(tools_router(house))
+    routers = [pages_router(), health_router(house), tools_router(house)]
     if mode is ServerMode.SIMULATION:
-        app.include_router(plain_http_router(house))
+        routers.append(plain_http_router(house))
+    for router in routers:
+        app.include_router(router)
     app.router.routes.extend(static_mounts())
+    before = len(app.router.routes)
     server.register_routes(app, mode)
+    answered = {door for router in routers for route in router.routes for door in _doors(route)}
+    app.router.routes[before:] = [route for route in app.router.routes[before:] if not answered & _doors(route)]
     install_problem_handlers(app)
     app.add_middleware(Guard)
     return app
+
+
+def _doors(route: BaseRoute) -> set[tuple[str, str]]:
+    """Return the paths and methods that a route answers; of the framework's those that ours answer are left out."""
+    return {(route.path, method) for method in route.methods or ()} if isinstance(route, Route) else set()
 
 
 def _lifespan(house: House, server: HTTPEnvServer) -> Any:

@@ -1,0 +1,116 @@
+"""The embedded services: real child processes, started together, started again, gone with their parent."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from companyos_gateway.episode.cluster import Cluster
+from companyos_gateway.server import embedded
+from companyos_gateway.server.embedded import EmbeddedServices
+
+DEADLINE_S = 60.0
+POLL_S = 0.05
+
+PARENT = """
+import asyncio, sys
+from companyos_gateway.server.embedded import EmbeddedServices
+
+async def main():
+    async with EmbeddedServices() as services:
+        print(*services.addresses.values(), sep="\\n", flush=True)
+        await asyncio.sleep(600)
+
+asyncio.run(main())
+"""
+
+
+@asynccontextmanager
+async def reached(services: EmbeddedServices) -> AsyncIterator[Cluster]:
+    cluster = Cluster.at(services.addresses, services.key)
+    try:
+        await _answering(cluster)
+        yield cluster
+    finally:
+        await cluster.aclose()
+
+
+async def test_every_installed_service_answers_and_leaves_nothing_behind() -> None:
+    async with EmbeddedServices() as services, reached(services) as cluster:
+        assert set(await cluster.openapi()) == set(services.addresses)
+        folder = Path(next(iter(services.addresses.values())).removeprefix("unix:")).parent
+        assert folder.stat().st_mode & 0o077 == 0
+        pids = _pids(folder)
+        assert len(pids) == len(services.addresses)
+    assert not folder.exists()
+    assert not any(_is_running(pid) for pid in pids)
+
+
+async def test_a_killed_service_is_started_again() -> None:
+    async with EmbeddedServices() as services, reached(services) as cluster:
+        folder = Path(next(iter(services.addresses.values())).removeprefix("unix:")).parent
+        victim = _pids(folder)[0]
+        os.kill(victim, signal.SIGKILL)
+        await _until(lambda: victim not in _pids(folder) and len(_pids(folder)) == len(services.addresses))
+        await _answering(cluster)
+
+
+async def test_the_services_die_with_a_killed_parent_and_the_next_one_clears_its_folder() -> None:
+    parent = await asyncio.create_subprocess_exec(sys.executable, "-c", PARENT, stdout=asyncio.subprocess.PIPE)
+    assert parent.stdout is not None
+    folder = Path((await parent.stdout.readline()).decode().strip().removeprefix("unix:")).parent
+    await _until(lambda: bool(_pids(folder)))
+    pids = _pids(folder)
+    parent.kill()
+    await parent.communicate()
+    await _until(lambda: not any(_is_running(pid) for pid in pids))
+    assert folder.exists()
+    async with EmbeddedServices():
+        assert not folder.exists()
+
+
+async def test_without_an_installed_service_the_start_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embedded, "SERVICE_GROUP", "companyos.nothing")
+    with pytest.raises(RuntimeError, match=r"companyos\.nothing"):
+        async with EmbeddedServices():
+            pass
+
+
+async def _answering(cluster: Cluster) -> None:
+    async with asyncio.timeout(DEADLINE_S):
+        while not all((await cluster.readiness()).values()):  # noqa: ASYNC110 - other processes again
+            await asyncio.sleep(POLL_S)
+
+
+async def _until(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(DEADLINE_S):
+        while not holds():  # noqa: ASYNC110 - what is waited for happens in other processes
+            await asyncio.sleep(POLL_S)
+
+
+def _pids(folder: Path) -> list[int]:
+    """Return the processes whose command line names the folder."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            command = (entry / "cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if any(part.startswith(bytes(folder)) for part in command):
+            found.append(int(entry.name))
+    return sorted(found)
+
+
+def _is_running(pid: int) -> bool:
+    try:
+        state = (Path("/proc") / str(pid) / "stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
