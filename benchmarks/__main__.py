@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import uvloop
-from rich.console import Console
 from rich.table import Table
 
 from benchmarks.echo import running_echo
 from benchmarks.figures import Figures
 from benchmarks.measures import Bench
+from companyos.cli.terminal import OUT, plain_table
 from companyos.enterprise import Enterprise
 
 RESULTS = Path(__file__).parent / "results"
@@ -38,9 +38,8 @@ def main() -> None:
     run = _circumstances() | {"quick": asked.quick, "figures": figures.as_json()}
     out = asked.out or RESULTS / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}.json"
     out.write_text(json.dumps(run, indent=2) + "\n", encoding="utf-8")
-    console = Console(highlight=False)
-    console.print(_table(figures, run))
-    console.print(f"\n[dim]kept in[/] {out}")
+    OUT.print(_table(figures, run))
+    OUT.print(f"\n[dim]kept in[/] {out}")
 
 
 def _measure(scale: float) -> Figures:
@@ -50,7 +49,9 @@ def _measure(scale: float) -> Figures:
         began = time.perf_counter()
         with Enterprise(data_dir=folder) as enterprise, running_echo() as echo_url:
             figures.add("start of the whole enterprise", time.perf_counter() - began, "s", target="<= 3 s")
-            uvloop.run(Bench(enterprise, echo_url, folder, figures, scale).run())
+            uvloop.run(Bench(enterprise, figures, scale, echo_url=echo_url, data_dir=folder).run())
+        with Enterprise(data_dir=folder) as enterprise:
+            uvloop.run(Bench(enterprise, figures, scale, echo_url="", data_dir=folder).run_memory())
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     return figures
@@ -74,7 +75,7 @@ def _circumstances() -> dict[str, Any]:
 
 def _table(figures: Figures, run: dict[str, Any]) -> Table:
     title = f"{run['machine']}, Python {run['python']}, commit {run['commit']}" + (", quick" if run["quick"] else "")
-    table = Table(title=title, title_justify="left", box=None, header_style="dim", pad_edge=False)
+    table = plain_table(title)
     table.add_column("figure")
     table.add_column("value", justify="right", style="bold")
     table.add_column("")

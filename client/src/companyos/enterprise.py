@@ -25,7 +25,7 @@ _POLL_S = 0.05
 _OTHER_SERVICES = ("COMPANYOS_SERVICES", "COMPANYOS_SERVICE_KEY", "COMPANYOS_SERVICE_KEY_FILE")
 """Settings that would lead the gateway to somebody else's services."""
 
-_LAST_LINES = 15
+_LAST_LINES = 40
 
 _OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 """Loopback is never asked for through a proxy."""

@@ -12,7 +12,7 @@ from rich.table import Table
 from companyos.cli.narration import heading, step_line
 from companyos.cli.results import result_cells, signed
 from companyos.cli.session import UrlOption, enterprise_url
-from companyos.cli.terminal import FAILED, OUT, clear_errors, fail
+from companyos.cli.terminal import FAILED, OUT, clear_errors, fail, plain_table
 
 if TYPE_CHECKING:
     from companyos.cli.stations import Sign, Story
@@ -134,14 +134,7 @@ def _compare(base_url: str, seed: int, episodes: int) -> list[Summary]:
 
 
 def _comparison(summaries: list[Summary], seed: int, episodes: int) -> Table:
-    table = Table(
-        title=f"{SCENARIO}, chaos {CHAOS}, seeds {seed} to {seed + episodes - 1}",
-        title_justify="left",
-        title_style="bold",
-        header_style="dim",
-        box=None,
-        pad_edge=False,
-    )
+    table = plain_table(f"{SCENARIO}, chaos {CHAOS}, seeds {seed} to {seed + episodes - 1}")
     table.add_column("policy", style="bold")
     for column in ("mean return", "success", "95 % interval", "mean steps"):
         table.add_column(column, justify="right")

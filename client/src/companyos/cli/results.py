@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 
 from rich.table import Table
 
+from companyos.cli.terminal import plain_table
+
 if TYPE_CHECKING:
     from companyos.runner import PlayedEpisode, Summary
 
 
 def results_table(summaries: Sequence[Summary], title: str) -> Table:
     """Return one row for each policy: mean return, success with its 95 % interval, steps."""
-    table = Table(title=title, title_justify="left", title_style="bold", header_style="dim", box=None, pad_edge=False)
+    table = plain_table(title)
     table.add_column("policy", style="bold")
     for column in ("episodes", "mean return", "success", "95 % interval", "mean steps", "infra errors"):
         table.add_column(column, justify="right")

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.markup import escape
 from rich.padding import Padding
-from rich.table import Table
 
 from companyos.cli.session import UrlOption, enterprise_url
-from companyos.cli.terminal import MISUSED, OUT, clear_errors, fail
+from companyos.cli.terminal import MISUSED, OUT, clear_errors, fail, plain_table
 
 if TYPE_CHECKING:
     from companyos.contract import CompanyOSResetObservation, ScenarioInfo
@@ -76,7 +75,7 @@ def _briefs(base_url: str, scenario: str, seeds: range, chaos: int) -> dict[int,
 
 
 def _print_scenarios(listed: list[ScenarioInfo]) -> None:
-    table = Table(box=None, header_style="dim", pad_edge=False)
+    table = plain_table()
     table.add_column("scenario", style="bold cyan", no_wrap=True)
     table.add_column("what there is to do")
     for known in listed:

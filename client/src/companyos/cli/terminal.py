@@ -9,6 +9,7 @@ from typing import NoReturn
 import typer
 from rich.console import Console
 from rich.markup import escape
+from rich.table import Table
 
 FILE_WIDTH = 120
 """Characters a line when nobody looks: a log is not narrower than a screen."""
@@ -21,6 +22,19 @@ ERR = Console(stderr=True, highlight=False)
 FAILED = 1
 MISUSED = 2
 INTERRUPTED = 130
+
+
+def plain_table(title: str | None = None, *, show_header: bool = True) -> Table:
+    """Return a table without lines, its title above it."""
+    return Table(
+        title=title and f"{title}\n",
+        title_justify="left",
+        title_style="bold",
+        header_style="dim",
+        show_header=show_header,
+        box=None,
+        pad_edge=False,
+    )
 
 
 def fail(message: str, code: int = FAILED) -> NoReturn:

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
-from rich.table import Table
 
 from companyos.cli.session import UrlOption, enterprise_url
-from companyos.cli.terminal import MISUSED, OUT, clear_errors, fail
+from companyos.cli.terminal import MISUSED, OUT, clear_errors, fail, plain_table
 
 if TYPE_CHECKING:
     from companyos.contract import ToolSpec
@@ -70,9 +69,8 @@ def _print_tools(offered: list[ToolSpec]) -> None:
         system, separator, _ = tool.name.partition("_")
         by_system.setdefault(system if separator else "the environment itself", []).append(tool)
     for system, group in by_system.items():
-        table = Table(
-            title=system, title_justify="left", title_style="bold", box=None, show_header=False, pad_edge=False
-        )
+        table = plain_table(show_header=False)
+        OUT.print(f"[bold]{system}[/]")
         table.add_column(style="cyan", no_wrap=True)
         table.add_column()
         for tool in group:
@@ -91,7 +89,7 @@ def _arguments(tool: ToolSpec) -> str:
 
 def _print_tool(tool: ToolSpec) -> None:
     OUT.print(f"[bold cyan]{tool.name}[/]\n{escape(tool.description)}\n")
-    table = Table(box=None, header_style="dim", pad_edge=False)
+    table = plain_table()
     for column in ("argument", "", "type", "what it is"):
         table.add_column(column)
     required = tool.input_schema.get("required", ())

@@ -1,0 +1,46 @@
+"""`make bench` runs and says what it promises; how fast is nobody's business here."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks.figures import Figures, p50_us
+from tests.architecture.sources import ROOT
+
+
+def test_a_figure_with_an_echo_has_a_ratio() -> None:
+    figures = Figures()
+    figures.add("step", 300.0, "us", echo=150.0, target="<= 4x")
+    figures.add("tools", 49, "")
+    assert [figure["ratio"] for figure in figures.as_json()] == [2.0, None]
+
+
+def test_the_median_is_told_in_microseconds() -> None:
+    assert p50_us([0.001, 0.003, 0.002]) == pytest.approx(2000.0)
+
+
+@pytest.mark.slow
+@pytest.mark.integration
+@pytest.mark.timeout(300)
+def test_a_quick_run_prints_and_keeps_every_figure(tmp_path: Path) -> None:
+    out = tmp_path / "bench.json"
+    command = [sys.executable, "-m", "benchmarks", "--quick", "--out", str(out)]
+    answer = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
+    names = [figure["name"] for figure in json.loads(out.read_text())["figures"]]
+    for promised in (
+        "step over WebSocket, read, p50",
+        "step over plain HTTP, read, p50",
+        "resets of a seen task",
+        "steps at 1 concurrent episodes",
+        "steps at 64 concurrent episodes",
+        "memory per open episode, ticketdesk",
+        "tokens of all tool schemas",
+        "tokens of a default observation, median",
+    ):
+        assert promised in names
+        assert promised in answer.stdout
