@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
+from collections.abc import Mapping
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -23,6 +24,7 @@ from companyos_gateway.episode.store import EpisodeStore
 from companyos_gateway.episode.task import TaskKey, TaskShelf
 from companyos_gateway.episode.toolbox import WAIT, ArgumentsMisfit, Tool, Toolbox
 from companyos_gateway.rubrics import FinishDeclaration
+from companyos_gateway.scenarios import Scenario
 from companyos_shared.wire.context import Actor
 from companyos_shared.wire.control import Report
 
@@ -39,6 +41,11 @@ class Stage:
         self.toolbox = toolbox
         self.store = store
         self._shelf = shelf
+
+    @property
+    def scenarios(self) -> Mapping[str, Scenario]:
+        """The scenarios that can be played, by name."""
+        return self._shelf.scenarios
 
     async def reset(self, options: ResetOptions, previous: Episode | None = None) -> Episode:
         """Start an episode, as the next epoch of `previous` where one is given.

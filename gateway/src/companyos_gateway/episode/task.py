@@ -68,7 +68,7 @@ class TaskShelf:
     """The planned tasks used last. A task asked for by many at once is planned and planted once."""
 
     def __init__(self, scenarios: Mapping[str, Scenario], cluster: Cluster, *, most_kept: int) -> None:
-        self._scenarios = scenarios
+        self.scenarios = scenarios
         self._cluster = cluster
         self._most_kept = most_kept
         self._kept: OrderedDict[TaskKey, Task] = OrderedDict()
@@ -110,7 +110,7 @@ class TaskShelf:
         return task
 
     def _plan(self, key: TaskKey) -> Instance:
-        scenario = self._scenarios.get(key.scenario)
+        scenario = self.scenarios.get(key.scenario)
         if scenario is None:
             raise UnknownScenario(f"No scenario is named {key.scenario!r}.")
         try:

@@ -22,6 +22,7 @@ from companyos_gateway.server.openenv_environment import DESCRIPTION, ENVIRONMEN
 from companyos_gateway.server.pages import pages_router, static_mounts
 from companyos_gateway.server.plain_http import plain_http_router, tools_router
 from companyos_gateway.server.problems import install_problem_handlers
+from companyos_gateway.server.trainer import trainer_router
 
 
 def create_app(house: House) -> FastAPI:
@@ -48,7 +49,7 @@ def create_app(house: House) -> FastAPI:
     mode = house.settings.mode
     routers = [pages_router(), health_router(house), tools_router(house)]
     if mode is ServerMode.SIMULATION:
-        routers.append(plain_http_router(house))
+        routers += [plain_http_router(house), trainer_router(house)]
     for router in routers:
         app.include_router(router)
     app.router.routes.extend(static_mounts())

@@ -1,0 +1,57 @@
+"""The trainer's own routes: the scenarios there are, and the evidence of an episode. No agent is given them."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Annotated, Any
+
+import orjson
+from fastapi import APIRouter, Path
+from fastapi.responses import Response
+from pydantic import BaseModel
+
+from companyos.contract import CompanyOSState, ScenarioInfo
+from companyos_gateway.rubrics import FinishDeclaration
+from companyos_gateway.scenarios import Scenario
+from companyos_gateway.server.documented import DOCUMENTED_PROBLEMS
+from companyos_gateway.server.house import House
+
+EpisodeId = Annotated[str, Path(description="The id that the reset answered.", max_length=128)]
+
+
+class StoredEvidence(BaseModel):
+    """Everything that an episode was judged by, for storing and for judging again."""
+
+    state: CompanyOSState
+    finish: FinishDeclaration | None
+    initial: dict[str, Any]
+    changes: dict[str, Any]
+    audits: dict[str, Any]
+
+
+def trainer_router(house: House) -> APIRouter:
+    """Return the routes of the trainer's plane."""
+    router = APIRouter(prefix="/v1", tags=["Trainer"])
+
+    @router.get("/scenarios")
+    async def scenarios() -> list[ScenarioInfo]:
+        """List the scenarios, by name."""
+        return [_info(name, scenario) for name, scenario in sorted(house.stage().scenarios.items())]
+
+    @router.get("/episodes/{episode_id}/evidence", response_model=StoredEvidence, responses=DOCUMENTED_PROBLEMS)
+    async def evidence(episode_id: EpisodeId) -> Response:
+        """Read what an episode is judged by: rows at the start, every change, every call, and what was declared."""
+        episode = house.stage().store.get(episode_id)
+        stored = {
+            "state": episode.state().model_dump(mode="json"),
+            "finish": None if episode.finish is None else episode.finish.model_dump(mode="json"),
+            **episode.evidence.as_json(),
+        }
+        return Response(orjson.dumps(stored), media_type="application/json")
+
+    return router
+
+
+def _info(name: str, scenario: Scenario) -> ScenarioInfo:
+    """Say what a scenario is about in the first line of its own documentation."""
+    return ScenarioInfo(name=name, summary=(inspect.getdoc(scenario) or "").partition("\n")[0])

@@ -1,0 +1,30 @@
+"""The trainer's routes: what there is to play, and the evidence of an episode."""
+
+from __future__ import annotations
+
+from companyos_gateway.rubrics import Evidence
+from tests.gateway.conftest import Door
+
+
+async def test_the_scenarios_are_listed_with_what_they_are_about(door: Door) -> None:
+    listed = (await door.http.get("/v1/scenarios")).json()
+    assert [scenario["name"] for scenario in listed] == ["note_keeping"]
+    assert listed[0]["summary"].startswith("Both notes have to be done")
+
+
+async def test_the_evidence_of_an_episode_is_what_it_was_judged_by(door: Door) -> None:
+    episode = (await door.reset(seed=3))["episode_id"]
+    await door.step(episode, "finish", outcome="impossible", summary="No.")
+    stored = (await door.http.get(f"/v1/episodes/{episode}/evidence")).json()
+    kept = door.house.stage().store.get(episode)
+    assert stored["state"] == kept.state().model_dump(mode="json")
+    assert (stored["state"]["seed"], stored["state"]["outcome"]) == (3, "failed")
+    assert stored["finish"]["outcome"] == "impossible"
+    again = Evidence.from_json(stored)
+    assert again.fold_digest("notes") == kept.evidence.fold_digest("notes")
+    assert again.as_json() == kept.evidence.as_json()
+
+
+async def test_an_unknown_episode_has_no_evidence(door: Door) -> None:
+    answer = await door.http.get("/v1/episodes/nobody/evidence")
+    assert (answer.status_code, answer.json()["code"]) == (404, "unknown-episode")
