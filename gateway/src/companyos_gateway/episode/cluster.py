@@ -16,6 +16,9 @@ _log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
+Document = Callable[[], dict[str, Any]]
+"""What a service is planted with, made where it is needed."""
+
 
 class Cluster:
     """All services by name. Whoever closes it closes every connection."""
@@ -42,24 +45,16 @@ class Cluster:
         found = await asyncio.gather(*(link.openapi() for link in self.links.values()))
         return dict(zip(self.links, found, strict=True))
 
-    async def load(self, service: str, context: CallContext, document: Callable[[], dict[str, Any]]) -> LoadReply:
+    async def load(self, service: str, context: CallContext, document: Document) -> LoadReply:
         """Make sure that the service has the source of the context, and return its rows at rest."""
-        link, source = self.links[service], context.source
-        try:
-            return await link.ask("load", LoadReply, context, LoadRequest(source=source, document=None))
-        except SourceUnknown:
-            return await link.ask("load", LoadReply, context, LoadRequest(source=source, document=document()))
+        return await self.links[service].ask("load", LoadReply, context, _load_request(context, document))
 
-    async def call(
-        self, service: str, call: ServiceCall, context: CallContext, document: Callable[[], dict[str, Any]]
-    ) -> ServiceAnswer:
+    async def call(self, service: str, call: ServiceCall, context: CallContext, document: Document) -> ServiceAnswer:
         """Carry one call of the agent; a service that forgot the source is sent the document and asked again."""
         link = self.links[service]
         return await self._planted(service, context, document, lambda: link.call(call, context))
 
-    async def settle(
-        self, service: str, context: CallContext, document: Callable[[], dict[str, Any]], *, after: int
-    ) -> Report:
+    async def settle(self, service: str, context: CallContext, document: Document, *, after: int) -> Report:
         """Let everything that is due at the context's now happen; the report holds the changes behind `after`."""
         link, asked = self.links[service], SettleRequest(after=after)
         return await self._planted(service, context, document, lambda: link.ask("settle", Report, context, asked))
@@ -83,12 +78,15 @@ class Cluster:
         self,
         service: str,
         context: CallContext,
-        document: Callable[[], dict[str, Any]],
+        document: Document,
         send: Callable[[], Awaitable[T]],
     ) -> T:
         try:
             return await send()
         except SourceUnknown:
-            request = LoadRequest(source=context.source, document=document())
-            await self.links[service].ask("load", LoadReply, context, request)
+            await self.load(service, context, document)
             return await send()
+
+
+def _load_request(context: CallContext, document: Document) -> LoadRequest:
+    return LoadRequest(source=context.source, document=document())
