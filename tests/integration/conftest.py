@@ -10,7 +10,7 @@ import pytest
 import requests
 
 from tests.integration.http_episode import HttpEpisode
-from tests.integration.processes import enterprise, service
+from tests.integration.processes import companyos_up, enterprise, service
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -24,6 +24,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a gateway whose three services run beside it."""
     with enterprise(tmp_path_factory.mktemp("enterprise"), secrets.token_hex(32)) as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def up() -> Iterator[str]:
+    """The address that `companyos up` serves."""
+    with companyos_up() as address:
         yield address
 
 

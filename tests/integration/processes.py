@@ -83,6 +83,15 @@ def enterprise(data_dir: Path, key: str) -> Iterator[str]:
         yield stack.enter_context(gateway(addresses, key))
 
 
+@contextmanager
+def companyos_up() -> Iterator[str]:
+    """Run `companyos up`, the whole enterprise in one command."""
+    port = free_port()
+    command = [sys.executable, "-m", "companyos", "up", "--port", str(port)]
+    with running(command, f"http://{HOST}:{port}") as url:
+        yield url
+
+
 def _environment(extra: Mapping[str, str]) -> dict[str, str]:
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("COMPANYOS_")}
     return {**inherited, **extra}

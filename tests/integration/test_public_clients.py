@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import requests
 from openenv.core.generic_client import GenericEnvClient
 
@@ -11,8 +12,9 @@ from tests.integration.http_episode import HttpEpisode
 LIST_TICKETS = {"type": "call_tool", "tool_name": "ticketdesk_list_tickets", "arguments": {}}
 
 
-async def test_the_generic_client_plays_reset_steps_and_state(url: str) -> None:
-    async with GenericEnvClient(base_url=url) as env:
+@pytest.mark.parametrize("enterprise", ["url", "up"])
+async def test_the_generic_client_plays_reset_steps_and_state(enterprise: str, request: pytest.FixtureRequest) -> None:
+    async with GenericEnvClient(base_url=request.getfixturevalue(enterprise)) as env:
         first = await env.reset(seed=3, chaos=0, episode_id="generic-client")
         assert first.observation["brief"]
         assert not first.done
@@ -32,8 +34,8 @@ async def test_the_generic_client_plays_reset_steps_and_state(url: str) -> None:
     assert finished.done
 
 
-def test_the_generic_client_plays_without_async_too(url: str) -> None:
-    with GenericEnvClient(base_url=url).sync() as env:
+def test_the_generic_client_plays_without_async_too(up: str) -> None:
+    with GenericEnvClient(base_url=up).sync() as env:
         assert env.reset(seed=3).observation["brief"]
         assert env.step(LIST_TICKETS).observation["result"]["items"]
         assert env.state()["step_count"] == 1
@@ -47,6 +49,19 @@ async def test_a_reset_on_the_same_socket_is_a_new_episode(url: str) -> None:
         state = await env.state()
     assert again.observation == first.observation
     assert state["step_count"] == 0
+
+
+async def test_a_seed_is_the_same_world_embedded_and_over_tcp(url: str, up: str, http: requests.Session) -> None:
+    digests = set()
+    for address in (url, up):
+        episode = HttpEpisode(address, http)
+        episode.reset(seed=5, chaos=1)
+        key = episode.result("ticketdesk_list_tickets")["items"][0]["key"]
+        episode.step("ticketdesk_add_comment", key=key, body="Hello.")
+        episode.step("wait", until="next_working_morning")
+        episode.step("finish", outcome="done", summary="Looked around.")
+        digests.add(episode.digest)
+    assert len(digests) == 1
 
 
 async def test_both_doors_lead_to_the_same_world(url: str, http: requests.Session) -> None:
