@@ -54,6 +54,7 @@ def test_the_version_is_that_of_the_package() -> None:
         (["eval", "--policy", "noop", "--url", "http://127.0.0.1:9"], 1, "error: Failed to connect"),
         (["tools", "--url", "http://127.0.0.1:9"], 1, "error: Failed to connect"),
         (["tasks", "--url", "http://127.0.0.1:9"], 1, "error:"),
+        (["up", "--keep"], 2, "--keep needs --data-dir"),
         (["fly"], 2, "fly"),
     ],
 )

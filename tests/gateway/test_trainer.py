@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
+
 from companyos_gateway.rubrics import Evidence
-from tests.gateway.conftest import Door
+from tests.gateway.conftest import Door, Open
 
 
 async def test_the_scenarios_are_listed_with_what_they_are_about(door: Door) -> None:
@@ -28,3 +32,15 @@ async def test_the_evidence_of_an_episode_is_what_it_was_judged_by(door: Door) -
 async def test_an_unknown_episode_has_no_evidence(door: Door) -> None:
     answer = await door.http.get("/v1/episodes/nobody/evidence")
     assert (answer.status_code, answer.json()["code"]) == (404, "unknown-episode")
+
+
+@pytest.mark.parametrize(("keep", "left"), [(False, 0), (True, 1)])
+async def test_the_database_of_an_episode_is_left_only_where_that_is_asked_for(
+    open_door: Open, tmp_path: Path, keep: bool, left: int
+) -> None:
+    async with open_door(keep_episodes=keep) as door:
+        episode = (await door.reset(seed=3))["episode_id"]
+        await door.step(episode, "notes_list_notes")
+        folder = (await door.http.get(f"/v1/episodes/{episode}/evidence")).json()["folder"]
+        assert len(list(tmp_path.glob(f"*/episodes/{folder}/1.db"))) == 1
+    assert len(list(tmp_path.glob(f"*/episodes/{folder}/1.db"))) == left

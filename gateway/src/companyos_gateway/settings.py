@@ -29,6 +29,7 @@ class Settings(BaseSettings):
         validation_alias=AliasChoices("COMPANYOS_MODE", "OPENENV_MODE"),
         description="`production` leaves out /reset, /step, /state and /render.",
     )
+    keep_episodes: bool = Field(False, description="Leave the databases of episodes that are over where they are.")
     max_episodes: int = Field(1024, ge=1, description="Live episodes at most.")
     max_tasks_kept: int = Field(64, ge=1, description="Planned tasks kept in memory, the least recently used leaves.")
     idle_limit_s: float = Field(3600.0, gt=0, description="Seconds without a call after which an episode is dropped.")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 from rich.markup import escape
 
-from companyos.cli.terminal import ERR, OUT, clear_errors
+from companyos.cli.terminal import ERR, MISUSED, OUT, clear_errors, fail
 
 if TYPE_CHECKING:
     from companyos.enterprise import Enterprise
@@ -43,6 +43,8 @@ def up(
 
     for name in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(name, _stop)
+    if keep and data_dir is None:
+        fail("--keep needs --data-dir: without it the databases are in memory", MISUSED)
     with clear_errors():
         enterprise = Enterprise(port=port, data_dir=data_dir, keep=keep)
         try:

@@ -39,12 +39,10 @@ async def play_all(
     folder = RunFolder(out, list(plans)) if out is not None else None
     batch = _Batch(base_url, plans, folder, on_played)
     workers = min(parallel, len(plans))
-    try:
-        async with asyncio.TaskGroup() as group:
-            for _ in range(workers):
-                group.create_task(batch.work())
-    except ExceptionGroup as broken:
-        raise broken.exceptions[0] from None
+    ended = await asyncio.gather(*(batch.work() for _ in range(workers)), return_exceptions=True)
+    for failure in ended:
+        if isinstance(failure, BaseException):
+            raise failure
     return [batch.played[plan] for plan in plans]
 
 
@@ -59,7 +57,17 @@ class _Batch:
         self._on_played = on_played
 
     async def work(self) -> None:
-        """Play plans, one after another, until none is left; a session that broke is replaced."""
+        """Play plans, one after another, until none is left; a session that broke is replaced.
+
+        Where one worker fails the others end what they play and begin nothing new.
+        """
+        try:
+            await self._work()
+        except BaseException:
+            self._left = iter(())
+            raise
+
+    async def _work(self) -> None:
         async with httpx.AsyncClient(base_url=self._base_url, timeout=_HTTP_TIMEOUT_S) as http:
             while (plan := next(self._left, None)) is not None:
                 async with CompanyOSEnv(base_url=self._base_url) as env:

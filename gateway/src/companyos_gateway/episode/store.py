@@ -27,8 +27,17 @@ _ID_BYTES = 12
 class EpisodeStore:
     """Every live episode of this process. Times are on the monotonic clock."""
 
-    def __init__(self, cluster: Cluster, *, most_episodes: int, idle_limit_s: float, detached_limit_s: float) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        *,
+        most_episodes: int,
+        idle_limit_s: float,
+        detached_limit_s: float,
+        keep_databases: bool = False,
+    ) -> None:
         self._cluster = cluster
+        self._keep_databases = keep_databases
         self._most_episodes = most_episodes
         self._idle_limit_s = idle_limit_s
         self._detached_limit_s = detached_limit_s
@@ -54,7 +63,9 @@ class EpisodeStore:
         label = options.episode_id or secrets.token_hex(_ID_BYTES)
         holder = self._live.get(label)
         if holder is not None and holder is not previous:
-            raise EpisodeExists(f"The episode {label!r} is live.")
+            if not holder.done:
+                raise EpisodeExists(f"The episode {label!r} is live.")
+            self.free(holder)
         if previous is None or previous.closed:
             previous = None
             self._make_room()
@@ -118,17 +129,20 @@ class EpisodeStore:
         self._live.pop(episode.id, None)
 
     async def _drop(self, episode: Episode) -> None:
+        if self._keep_databases:
+            return
         async with episode.lock:
             calls = (self._cluster.drop(name, episode.context(name, Actor.TRAINER)) for name in sorted(episode.touched))
             await asyncio.gather(*calls)
 
     def _make_room(self) -> None:
+        """Free the episode that is needed least, where the house is full: one that is over, else the longest idle."""
         if len(self._live) < self._most_episodes:
             return
-        oldest = min((episode for episode in self._live.values() if not episode.busy), key=_last_use, default=None)
-        if oldest is None or time.monotonic() - oldest.used_at < IDLE_BEFORE_EVICTION_S:
+        least = min((episode for episode in self._live.values() if not episode.busy), key=_need, default=None)
+        if least is None or not (least.done or time.monotonic() - least.used_at > IDLE_BEFORE_EVICTION_S):
             raise AtCapacity(f"{self._most_episodes} episodes are live.")
-        self.free(oldest)
+        self.free(least)
 
     def _is_expired(self, episode: Episode, now: float) -> bool:
         if episode.busy:
@@ -138,5 +152,5 @@ class EpisodeStore:
         return now - episode.used_at > self._idle_limit_s
 
 
-def _last_use(episode: Episode) -> float:
-    return episode.used_at
+def _need(episode: Episode) -> tuple[bool, float]:
+    return not episode.done, episode.used_at

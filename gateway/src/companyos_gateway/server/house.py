@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import resource
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import Any
@@ -23,6 +24,7 @@ from companyos_gateway.settings import Settings
 
 FIRST_RETRY_S = 0.05
 SLOWEST_RETRY_S = 1.0
+MIN_DESCRIPTORS = 16_384
 
 _log = logging.getLogger(__name__)
 
@@ -74,6 +76,7 @@ class House:
     async def running(self) -> AsyncIterator[None]:
         """Bring the house up, and down again."""
         self._loop = asyncio.get_running_loop()
+        _raise_descriptor_limit()
         async with self._services() as cluster:
             self._cluster = cluster
             opening = asyncio.create_task(self._open(cluster))
@@ -101,8 +104,7 @@ class House:
     async def _open(self, cluster: Cluster) -> None:
         """Discover the tools as soon as every service answers, then look after the episodes."""
         documents = await _discover(cluster)
-        shape = FinishDeclaration.model_json_schema()
-        toolbox = build_toolbox(documents, published(shape, shape))
+        toolbox = build_toolbox(documents, _finish_schema())
         settings = self.settings
         scenarios = catalogue() if self._scenarios is None else self._scenarios
         store = EpisodeStore(
@@ -110,6 +112,7 @@ class House:
             most_episodes=settings.max_episodes,
             idle_limit_s=settings.idle_limit_s,
             detached_limit_s=settings.detached_limit_s,
+            keep_databases=settings.keep_episodes,
         )
         self._stage = Stage(cluster, toolbox, TaskShelf(scenarios, cluster, most_kept=settings.max_tasks_kept), store)
         self._reaping = asyncio.create_task(store.reap_forever())
@@ -123,6 +126,18 @@ class House:
         if self._stage is not None:
             await self._stage.store.aclose()
         self._stage = None
+
+
+def _finish_schema() -> dict[str, Any]:
+    shape = FinishDeclaration.model_json_schema()
+    return {word: value for word, value in published(shape, shape).items() if word != "description"}
+
+
+def _raise_descriptor_limit() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MIN_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(MIN_DESCRIPTORS, hard)
+    if soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 async def _discover(cluster: Cluster) -> dict[str, dict[str, Any]]:

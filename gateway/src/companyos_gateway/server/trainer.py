@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import orjson
 from fastapi import APIRouter, Path
 from fastapi.responses import Response
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from companyos.contract import CompanyOSState, ScenarioInfo
 from companyos_gateway.rubrics import FinishDeclaration
@@ -23,6 +23,7 @@ class StoredEvidence(BaseModel):
     """Everything that an episode was judged by, for storing and for judging again."""
 
     state: CompanyOSState
+    folder: str = Field(description="The episode's folder below `episodes/` in the data folder of each service.")
     finish: FinishDeclaration | None
     initial: dict[str, Any]
     changes: dict[str, Any]
@@ -44,6 +45,7 @@ def trainer_router(house: House) -> APIRouter:
         episode = house.stage().store.get(episode_id)
         stored = {
             "state": episode.state().model_dump(mode="json"),
+            "folder": episode.internal_id,
             "finish": None if episode.finish is None else episode.finish.model_dump(mode="json"),
             **episode.evidence.as_json(),
         }
