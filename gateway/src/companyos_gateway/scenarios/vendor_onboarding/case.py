@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from enum import StrEnum
 
 from companyos_gateway.chaos import Kind
@@ -30,6 +30,8 @@ class Blocker:
     key: str
     link_id: str
     way: Unblocking
+    free_at: datetime
+    """When a colleague has finished it; the start where that is not awaited."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,9 +58,11 @@ class Case:
     team_id: str
     due_on: date
     open_items: tuple[str, ...]
-    needs_triage: bool
+    first_status: str | None
     needs_priority: bool
     needs_assignee: bool
+    assignee_ids: tuple[str, ...]
+    """Who may work the ticket: employed, in the owning team, at work on the day it is due."""
     priority: str
     vendor_id: str
     contract_id: str

@@ -36,6 +36,8 @@ class Entry:
     due_on: date
     block: LinkRow | None
     way: Unblocking | None
+    free_at: datetime
+    """When a colleague has finished what blocks the ticket; the start where that is not awaited."""
 
 
 def add_entry(world: World, stream: Stream, papers: Papers, *, priority: Priority, kinds: Collection[Kind]) -> Entry:
@@ -47,9 +49,17 @@ def add_entry(world: World, stream: Stream, papers: Papers, *, priority: Priorit
     if Kind.DUPLICATE_TICKET in kinds:
         _add_double(world, stream, papers, ticket)
     if Kind.BLOCKED_TICKET not in kinds:
-        return Entry(ticket, due_on, None, None)
+        return Entry(ticket, due_on, None, None, world.started_at)
     way = stream.choice(list(Unblocking))
-    return Entry(ticket, due_on, _add_blocker(world, stream, papers, ticket, way), way)
+    link = _add_blocker(world, stream, papers, ticket, way)
+    free_at = _plan_resolution(world, stream, link.from_key) if way is Unblocking.WAIT else world.started_at
+    return Entry(ticket, due_on, link, way, free_at)
+
+
+def able_assignees(world: World, team_id: str, due_on: date) -> tuple[str, ...]:
+    """Return who may work a ticket: employed, in the owning team, at work on the day it is due."""
+    away = {absence.person_id for absence in world.absences if absence.first_day <= due_on <= absence.last_day}
+    return tuple(one.id for one in world.staff.active(team_id) if one.id not in away)
 
 
 def _new_ticket(world: World, stream: Stream, papers: Papers, due_on: date, *, kinds: Collection[Kind]) -> TicketRow:
@@ -91,9 +101,7 @@ def _first_status(stream: Stream, kinds: Collection[Kind]) -> Status | None:
 
 
 def _assignee(world: World, stream: Stream, ticket: TicketRow, due_on: date, kinds: Collection[Kind]) -> str | None:
-    away = {absence.person_id for absence in world.absences if absence.first_day <= due_on <= absence.last_day}
-    team = [one for one in world.staff.active(ticket.team_id) if one.id not in away]
-    usual = stream.choice(team).id
+    usual = stream.choice(able_assignees(world, ticket.team_id, due_on))
     if Kind.MISSING_ASSIGNEE in kinds:
         return None
     return stream.choice(world.staff.departed(ticket.team_id)).id if Kind.DEPARTED_ASSIGNEE in kinds else usual
@@ -145,15 +153,16 @@ def _add_blocker(world: World, stream: Stream, papers: Papers, ticket: TicketRow
         created_by=ticket.reporter_id,
     )
     world.desk.links.append(link)
-    if way is Unblocking.WAIT:
-        _plan_resolution(world, stream, blocker, worker.id)
     return link
 
 
-def _plan_resolution(world: World, stream: Stream, blocker: TicketRow, by: str) -> None:
+def _plan_resolution(world: World, stream: Stream, key: str) -> datetime:
+    """Let the one who works the blocker resolve it; return when."""
     due_at = world.company().add_office_minutes(world.started_at, stream.integer(*WAIT_MINUTES))
-    data = {"id": "transition-by-colleague", "ticket_key": blocker.key, "by": by, "to_status": "resolved"}
+    by = next(ticket.assignee_id for ticket in world.desk.tickets if ticket.key == key)
+    data = {"id": "transition-by-colleague", "ticket_key": key, "by": by, "to_status": "resolved"}
     world.desk.happenings.append(DeskHappening(due_at=due_at, kind="transition", data=data))
+    return due_at
 
 
 def _add_double(world: World, stream: Stream, papers: Papers, ticket: TicketRow) -> None:

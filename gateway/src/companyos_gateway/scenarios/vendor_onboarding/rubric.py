@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from datetime import datetime
+from collections.abc import Callable, Iterable
 
 from companyos.contract import FinishOutcome
-from companyos_gateway.rubrics import Check, Evidence, FinishDeclaration, Milestone, NetChange, TaskRubric, facts
+from companyos_gateway.rubrics import Check, Evidence, FinishDeclaration, Milestone, TaskRubric, facts
 from companyos_gateway.rubrics.composition import Finding
 from companyos_gateway.rubrics.parts import (
-    Allowance,
     Boundaries,
-    FieldRecord,
     RequestRules,
     Standing,
-    added_with,
-    changed_keys,
-    changed_with,
     rejections_of,
 )
-from companyos_gateway.scenarios.vendor_onboarding.case import METRIC_KEY, REASON_CODE, TYPE_KEY, Case, Unblocking
+from companyos_gateway.scenarios.vendor_onboarding.boundaries import allowances_of, records_of
+from companyos_gateway.scenarios.vendor_onboarding.case import REASON_CODE, TYPE_KEY, Case, Unblocking
 from companyos_shared.wire.company import Company, Role
-from companyos_shared.wire.control import Row
 
 POINTS = {"priority": 1.0, "unblocked": 1.0, "verified": 1.5, "refreshed": 1.0, "fresh_value": 0.5, "submitted": 2.0}
 APPROVED_POINTS = 3.0
@@ -39,13 +33,13 @@ class _Rubric:
     def __init__(self, case: Case, company: Company) -> None:
         self.case = case
         self.company = company
-        self.boundaries = Boundaries(_allowances(case))
+        self.boundaries = Boundaries(allowances_of(case))
         self.requests = RequestRules(
             requester_id=case.agent_id,
             subject=case.vendor_id,
             ticket_key=case.ticket_key,
             standing=Standing(company, TYPE_KEY, Role.CFO, int(case.fixed_fields["amount_cents"])),
-            records=_records(case),
+            records=records_of(case),
             dated="score_as_of",
             max_age=case.score.max_age,
         )
@@ -241,76 +235,3 @@ def _check(check_id: str, holds: Callable[[Evidence], bool], *, passes_idle: boo
 
 def _milestone(milestone_id: str, stands: Callable[[Evidence], bool]) -> Milestone:
     return Milestone(milestone_id, POINTS[milestone_id], stands)
-
-
-def _records(case: Case) -> Mapping[str, FieldRecord]:
-    """Return the system of record of each field of the request."""
-
-    def value(evidence: Evidence, step: int) -> float | None:
-        score = evidence.metric_at(case.score.metric_id, step)
-        return None if score is None else score.value
-
-    def as_of(evidence: Evidence, step: int) -> datetime | None:
-        score = evidence.metric_at(case.score.metric_id, step)
-        return None if score is None else score.as_of
-
-    fixed = {name: _constant(given) for name, given in case.fixed_fields.items()}
-    return {**fixed, METRIC_KEY: value, "score_as_of": as_of}
-
-
-def _constant(given: str | int) -> FieldRecord:
-    return lambda _evidence, _step: given
-
-
-def _allowances(case: Case) -> Iterable[Allowance]:
-    """Return what an onboarding may change, comments and notes on its own entities included."""
-    desk, hub, flow = facts.TICKETDESK, facts.DATAHUB, facts.APPROVALFLOW
-    own = [case.ticket_key, *([case.blocker.key] if case.blocker else [])]
-    columns = {"status", "priority", "verified_at", "verified_by", "approval_ref", "reason_code", "reason_ref"}
-    if case.needs_assignee:
-        columns.add("assignee_id")
-    metrics = [case.score.metric_id, *case.score.other_metric_ids]
-    subjects = [case.vendor_id, case.contract_id, case.score.source_id, *metrics]
-    yield Allowance(desk, "tickets", changed_keys([case.ticket_key]), frozenset(columns))
-    yield Allowance(desk, "checklist_items", changed_with("ticket_key", [case.ticket_key]))
-    yield Allowance(desk, "transitions", added_with("ticket_key", [case.ticket_key]))
-    yield Allowance(desk, "comments", added_with("ticket_key", own))
-    yield Allowance(hub, "metrics", changed_keys(metrics), frozenset({"value", "as_of"}))
-    yield Allowance(hub, "metric_values", added_with("metric_id", metrics))
-    yield Allowance(hub, "refresh_jobs", added_with("metric_id", metrics))
-    yield Allowance(hub, "data_issues", added_with("subject", subjects))
-    yield Allowance(flow, "requests", lambda _, change: change.added and _is_own(case, change.after))
-    yield Allowance(flow, "decisions", _belongs_to_own(case))
-    yield Allowance(flow, "notes", _belongs_to_own(case))
-    yield from _ways_past(case)
-
-
-def _ways_past(case: Case) -> Iterable[Allowance]:
-    """Return what the right way past the blocker changes."""
-    blocker, desk = case.blocker, facts.TICKETDESK
-    if blocker is None:
-        return
-    if blocker.way is Unblocking.RESOLVE:
-        yield Allowance(desk, "tickets", changed_keys([blocker.key]), frozenset({"status"}))
-        yield Allowance(desk, "transitions", added_with("ticket_key", [blocker.key]))
-    if blocker.way is Unblocking.UNLINK:
-        yield Allowance(desk, "links", lambda _, change: change.deleted and change.key == blocker.link_id)
-        yield Allowance(desk, "removed_links", lambda _, change: change.added and change.key == blocker.link_id)
-
-
-def _is_own(case: Case, row: Row | None) -> bool:
-    """Say whether a row is a request of the task."""
-    if row is None:
-        return False
-    request = facts.request(row)
-    return (request.type_key, request.subject, request.requester_id) == (TYPE_KEY, case.vendor_id, case.agent_id)
-
-
-def _belongs_to_own(case: Case) -> Callable[[Evidence, NetChange], bool]:
-    def covers(evidence: Evidence, change: NetChange) -> bool:
-        if not change.added or change.after is None:
-            return False
-        request_id = change.after["request_id"]
-        return _is_own(case, evidence.row(facts.APPROVALFLOW, "requests", request_id))
-
-    return covers

@@ -16,7 +16,7 @@ from companyos_gateway.scenarios.vendor_onboarding.approvers import (
 )
 from companyos_gateway.scenarios.vendor_onboarding.brief import draw_brief
 from companyos_gateway.scenarios.vendor_onboarding.case import METRIC_KEY, NAME, Blocker, Case
-from companyos_gateway.scenarios.vendor_onboarding.desk import Entry, add_entry
+from companyos_gateway.scenarios.vendor_onboarding.desk import Entry, able_assignees, add_entry
 from companyos_gateway.scenarios.vendor_onboarding.papers import Papers, add_papers, add_score
 from companyos_gateway.scenarios.vendor_onboarding.rubric import build_rubric
 from companyos_gateway.scenarios.vendor_onboarding.rulebook import add_rulebook
@@ -136,9 +136,10 @@ def stage(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged
         team_id=ticket.team_id,
         due_on=entry.due_on,
         open_items=_open_items(world, ticket.key),
-        needs_triage=ticket.status is None,
+        first_status=ticket.status,
         needs_priority=ticket.priority is None,
         needs_assignee=not kinds.isdisjoint({Kind.MISSING_ASSIGNEE, Kind.DEPARTED_ASSIGNEE}),
+        assignee_ids=able_assignees(world, ticket.team_id, entry.due_on),
         priority=rules.priority,
         vendor_id=papers.vendor.id,
         contract_id=papers.contract.id,
@@ -172,7 +173,7 @@ def _fixed_fields(papers: Papers, *, has_risk_tier: bool) -> dict[str, str | int
 def _blocker(entry: Entry) -> Blocker | None:
     if entry.block is None or entry.way is None:
         return None
-    return Blocker(key=entry.block.from_key, link_id=entry.block.id, way=entry.way)
+    return Blocker(key=entry.block.from_key, link_id=entry.block.id, way=entry.way, free_at=entry.free_at)
 
 
 def _injections(profile: Profile, case: Case, chain: Chain) -> tuple[Injection, ...]:
