@@ -6,6 +6,7 @@ import argparse
 
 import uvicorn
 
+from companyos.light_openenv import import_light_openenv
 from companyos_gateway.server.uvicorn_options import UVICORN_OPTIONS
 
 DEFAULT_PORT = 8000
@@ -17,6 +18,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (default: %(default)s)")
     parser.add_argument("--port", type=int, default=DEFAULT_PORT, help="the port (default: %(default)s)")
     asked = parser.parse_args(arguments)
+    import_light_openenv()
     uvicorn.run("companyos_gateway.main:app", host=asked.host, port=asked.port, log_level="info", **UVICORN_OPTIONS)
 
 
