@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from companyos_gateway.episode import store
 from companyos_gateway.episode.store import EpisodeStore
 from tests.gateway.conftest import Door, Open
 from tests.gateway.sockets import connected
@@ -152,6 +153,25 @@ async def test_a_full_house_says_so(open_door: Open) -> None:
         answer = await door.http.post("/reset", json={"scenario": "note_keeping"})
         assert (answer.status_code, answer.json()["code"]) == (503, "at-capacity")
         assert answer.headers["retry-after"]
+
+
+async def test_an_episode_that_is_over_makes_room_and_leaves_its_id(open_door: Open) -> None:
+    async with open_door(max_episodes=1) as door:
+        for _ in range(3):
+            episode = (await door.reset(episode_id="again"))["episode_id"]
+            await door.step(episode, "finish", outcome="done", summary="No.")
+        assert len(_store(door)) == 1
+
+
+async def test_in_a_full_house_the_longest_idle_makes_room(open_door: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store, "IDLE_BEFORE_EVICTION_S", 0.0)
+    async with open_door(max_episodes=2) as door:
+        for name in ("one", "two"):
+            await door.reset(episode_id=name)
+        await door.step("one", "wait", minutes=1)
+        await door.reset(episode_id="three")
+        assert (await door.http.get("/state", params={"episode_id": "two"})).status_code == 404
+        assert (await door.state("one"))["step_count"] == 1
 
 
 async def test_mcp_reads_the_payload_under_data(door: Door) -> None:

@@ -113,10 +113,10 @@ class Episode:
 
     def check_may_step(self) -> None:
         """Raise EpisodeClosed or EpisodeDone (409) where no step is left to take."""
+        if self.outcome not in (None, Outcome.CLOSED):
+            raise EpisodeDone(f"The episode ended as {self.outcome}.")
         if self.closed:
             raise EpisodeClosed
-        if self.done:
-            raise EpisodeDone(f"The episode ended as {self.outcome}.")
 
     def context(self, service: str, actor: Actor, fault: Fault | None = None) -> CallContext:
         """Return the context of a call of the current step."""

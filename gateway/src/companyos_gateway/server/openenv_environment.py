@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
+from functools import partial
 from typing import Any, TypeVar
 
 from openenv.core.env_server.interfaces import Environment
@@ -69,11 +70,11 @@ class CompanyOSEnvironment(Environment[Action, Observation, CompanyOSState]):
 
     def reset(self, /, seed: Any = None, episode_id: Any = None, **kwargs: Any) -> Observation:
         """Start an episode from another thread than the event loop's."""
-        return self._wait_for(self.reset_async(seed, episode_id, **kwargs))
+        return self._wait_for(partial(self.reset_async, seed, episode_id, **kwargs))
 
     def step(self, action: Action, timeout_s: float | None = None, **kwargs: Any) -> Observation:
         """Take a step from another thread than the event loop's."""
-        return self._wait_for(self.step_async(action, timeout_s, **kwargs))
+        return self._wait_for(partial(self.step_async, action, timeout_s, **kwargs))
 
     @property
     def state(self) -> CompanyOSState:
@@ -93,8 +94,9 @@ class CompanyOSEnvironment(Environment[Action, Observation, CompanyOSState]):
     def _stage(self) -> Stage:
         return self._house.stage()
 
-    def _wait_for(self, story: Coroutine[Any, Any, T]) -> T:
-        waiting: Future[T] = asyncio.run_coroutine_threadsafe(story, self._house.loop())
+    def _wait_for(self, story: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        loop = self._house.loop()
+        waiting: Future[T] = asyncio.run_coroutine_threadsafe(story(), loop)
         return waiting.result(SYNC_DEADLINE_S)
 
 

@@ -1,0 +1,97 @@
+"""A house that is being brought up: services that are late, a service nobody planned for, other threads."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import yaml
+from openenv.core.env_server.mcp_types import CallToolAction
+from pydantic import SecretStr
+from starlette.routing import Router
+
+import companyos_gateway
+from companyos_gateway.episode.cluster import Cluster
+from companyos_gateway.episode.episode import VERSION
+from companyos_gateway.episode.errors import NotReset, ServicesDown
+from companyos_gateway.episode.link import ServiceLink
+from companyos_gateway.server.app import create_app
+from companyos_gateway.server.house import House
+from companyos_gateway.server.openenv_environment import CompanyOSEnvironment
+from companyos_gateway.settings import Settings
+from companyos_shared.chassis import ServiceSettings
+from companyos_shared.chassis import create_app as create_service
+from tests.gateway.conftest import KEY, Door, Open
+from tests.gateway.notes import SERVICE, NoteKeeping
+
+MANIFEST = Path(companyos_gateway.__file__).parents[2] / "openenv.yaml"
+
+
+async def test_a_house_whose_services_are_late_says_so_and_goes_on_looking() -> None:
+    late = Cluster.at({"late": "unix:/nowhere/late.sock"}, b"key")
+    app = create_app(House(Settings(start_timeout_s=0.01), cluster=late, scenarios={}))
+    transport = httpx.ASGITransport(app)
+    async with app.router.lifespan_context(app), httpx.AsyncClient(transport=transport, base_url="http://g") as http:
+        assert (await http.get("/livez")).status_code == 200
+        health = await http.get("/health")
+        assert (health.status_code, health.json()["services"]) == (503, {"late": "not ready"})
+        answer = await http.post("/reset", json={})
+        assert (answer.status_code, answer.json()["code"]) == (503, "services-unavailable")
+
+
+async def test_a_fourth_service_brings_its_tools_and_a_bare_company(tmp_path: Path) -> None:
+    key = SecretStr(KEY)
+    services = {
+        service.name: create_service(
+            service, ServiceSettings(service_key=key, service_key_file=None, data_dir=tmp_path / service.name)
+        )
+        for service in (SERVICE, replace(SERVICE, name="memos"))
+    }
+    links = {
+        name: ServiceLink(name, f"http://{name}", KEY.encode(), httpx.ASGITransport(service))
+        for name, service in services.items()
+    }
+    scenarios: dict[str, Any] = {"note_keeping": NoteKeeping()}
+    house = House(Settings(), cluster=Cluster(links), scenarios=scenarios)
+    app = create_app(house)
+    transport = httpx.ASGITransport(app)
+    async with app.router.lifespan_context(app), httpx.AsyncClient(transport=transport, base_url="http://g") as http:
+        door = Door(http, app, house, services["memos"])
+        episode = (await door.reset())["episode_id"]
+        assert (await door.step(episode, "memos_list_notes"))["observation"]["result"] == []
+        assert len((await door.step(episode, "notes_list_notes"))["observation"]["result"]) == 2
+        assert (await door.step(episode, "memos_write_note", text="a"))["observation"]["result"]["id"] == 1
+
+
+async def test_the_sync_twins_work_from_another_thread(door: Door) -> None:
+    env = CompanyOSEnvironment(door.house)
+    with pytest.raises(NotReset):
+        await asyncio.to_thread(env.step, CallToolAction(tool_name="wait", arguments={"minutes": 1}))
+    await asyncio.to_thread(env.reset, 1, scenario="note_keeping")
+    action = CallToolAction(tool_name="notes_get_note", arguments={"note_id": 1})
+    observation = await asyncio.to_thread(env.step, action)
+    assert observation.model_dump()["result"]["text"] == "water the plants"
+    assert env.state.step_count == 1
+    await asyncio.to_thread(env.close)
+
+
+async def test_outside_its_life_a_house_refuses(open_door: Open) -> None:
+    async with open_door() as door:
+        env = CompanyOSEnvironment(door.house)
+    with pytest.raises(ServicesDown):
+        await env.reset_async(seed=1)
+    with pytest.raises(ServicesDown):
+        await asyncio.to_thread(env.reset, 1)
+    env.close()
+
+
+def test_the_manifest_names_this_app_and_this_version() -> None:
+    manifest = yaml.safe_load(MANIFEST.read_text())
+    module, _, name = manifest["app"].partition(":")
+    assert isinstance(getattr(__import__(module, fromlist=[name]), name).router, Router)
+    assert manifest["version"] == VERSION
+    assert manifest["port"] == 8000
