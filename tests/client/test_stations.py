@@ -27,12 +27,12 @@ def readings(*found: dict[str, Any]) -> dict[str, Any]:
 
 
 def told(story: Story, tool: str, result: dict[str, Any]) -> list[str]:
-    signs = story.read(tool, {}, a_step(result=result))
+    signs = story.read(tool, a_step(result=result))
     return [f"{'passed' if sign.is_passed else 'met'} {sign.station.number}: {sign.fact}" for sign in signs]
 
 
 def test_the_whole_story_is_told_once_in_order() -> None:
-    story = Story()
+    story = Story("OPS-1042")
     lines = [
         *told(story, "ticketdesk_get_ticket", TICKET),
         *told(story, "ticketdesk_get_ticket", TICKET),
@@ -41,6 +41,7 @@ def test_the_whole_story_is_told_once_in_order() -> None:
         *told(story, "datahub_query_metric", readings(STALE)),
         *told(story, "datahub_query_metric", readings(FRESH)),
         *told(story, "datahub_get_approver", {"role": "cfo", "holders": [CFO]}),
+        *told(story, "datahub_get_person", {"id": "E-2", "name": "Tom Okafor"}),
         *told(story, "approvalflow_submit_approval", APPROVAL),
         *told(story, "approvalflow_get_approval", APPROVAL),
         *told(story, "approvalflow_get_approval", APPROVAL | {"status": "approved"}),
@@ -52,8 +53,8 @@ def test_the_whole_story_is_told_once_in_order() -> None:
         "passed 2: OPS-1042 is verified",
         "met 3: compliance score 85 is of 2026-01-20, too old to be used",
         "passed 3: compliance score is 82, as of 2026-03-02",
-        "met 4: CFO Mara Lindqvist is out of office until 2026-03-09, Tom Okafor deputises",
-        "passed 4: the request goes to Tom Okafor",
+        "met 4: CFO Mara Lindqvist is out of office, back on 2026-03-09",
+        "passed 4: APR-7 goes to the delegate, Tom Okafor",
         "met 5: APR-7 waits for a decision",
         "passed 5: APR-7 is approved",
     ]
@@ -67,24 +68,41 @@ def test_the_whole_story_is_told_once_in_order() -> None:
         ("datahub_query_metric", readings(FRESH)),
         ("approvalflow_get_approval", APPROVAL | {"status": "approved"}),
         ("datahub_get_approver", {"role": "cfo", "holders": [CFO | {"out_of_office": False}]}),
-        ("datahub_get_approver", {"role": "cfo", "holders": [CFO | {"deputy": None}]}),
-        ("datahub_get_approver", {"role": "cfo", "holders": [CFO | {"deputy_out_of_office": True}]}),
+        ("ticketdesk_get_ticket", TICKET | {"key": "OPS-7"}),
     ],
 )
 def test_what_never_stood_in_the_way_is_neither_met_nor_passed(tool: str, result: dict[str, Any]) -> None:
-    story = Story()
+    story = Story("OPS-1042")
     assert told(story, tool, result) == []
     assert not story.passed
 
 
 def test_a_refused_call_tells_nothing() -> None:
-    story = Story()
-    assert story.read("ticketdesk_get_ticket", {}, a_step(error="invalid_args")) == []
+    story = Story("OPS-1042")
+    assert story.read("ticketdesk_get_ticket", a_step(error="invalid_args")) == []
     assert not story.met
 
 
 def test_a_request_to_somebody_else_does_not_pass_the_absent_approver() -> None:
-    story = Story()
+    story = Story("OPS-1042")
     told(story, "datahub_get_approver", {"role": "cfo", "holders": [CFO]})
     told(story, "approvalflow_submit_approval", APPROVAL | {"approver_id": "E-9"})
+    assert Station.APPROVER not in story.passed
+
+
+@pytest.mark.parametrize("holder", [CFO | {"deputy": None}, CFO | {"deputy_out_of_office": True}])
+def test_a_delegation_of_the_absent_one_makes_a_delegate_where_no_deputy_does(holder: dict[str, Any]) -> None:
+    story = Story("OPS-1042")
+    told(story, "datahub_get_approver", {"role": "cfo", "holders": [holder]})
+    told(story, "approvalflow_submit_approval", APPROVAL)
+    assert Station.APPROVER not in story.passed
+    told(story, "approvalflow_list_delegations", {"items": [{"from_id": "E-1", "to_id": "E-2"}]})
+    assert told(story, "approvalflow_get_approval", APPROVAL)[0].startswith("passed 4: APR-7 goes to the delegate")
+
+
+def test_a_delegation_of_somebody_else_makes_none() -> None:
+    story = Story("OPS-1042")
+    told(story, "datahub_get_approver", {"role": "cfo", "holders": [CFO | {"deputy": None}]})
+    told(story, "approvalflow_list_delegations", {"items": [{"from_id": "E-5", "to_id": "E-2"}]})
+    told(story, "approvalflow_submit_approval", APPROVAL)
     assert Station.APPROVER not in story.passed

@@ -77,31 +77,37 @@ def _tell(base_url: str, seed: int) -> tuple[Story, PlayedEpisode]:
     from companyos.cli.stations import Story
     from companyos.client import CompanyOSEnv
     from companyos.policies import load_policy
+    from companyos.policies.arguments import ids_in
     from companyos.runner import play_episode
 
-    story = Story()
-    total = 0.0
+    story, total = Story(""), 0.0
+
+    def on_start(task: TaskView) -> None:
+        story.ticket = ids_in(task.brief)[0]
+        _print_task(task, seed)
 
     def on_step(line: StepLine, view: StepView) -> None:
         nonlocal total
         total += view.reward
         OUT.print(step_line(line, view, total, OUT.width))
-        for sign in story.read(line.tool, line.arguments, view):
+        for sign in story.read(line.tool, view):
             _print_sign(sign)
 
     async def play() -> PlayedEpisode:
         async with CompanyOSEnv(base_url=base_url) as env:
-            return await play_episode(
-                env, _plan("oracle", seed), load_policy("oracle"), on_start=_print_task, on_step=on_step
-            )
+            oracle = load_policy("oracle")
+            return await play_episode(env, _plan("oracle", seed), oracle, on_start=on_start, on_step=on_step)
 
     played = asyncio.run(play())
     _print_end(played, story)
     return story, played
 
 
-def _print_task(task: TaskView) -> None:
-    OUT.rule(f"[bold]{escape(task.company)}[/]  {task.now:%A %d %B %Y, %H:%M}", align="left", style="dim")
+def _print_task(task: TaskView, seed: int) -> None:
+    OUT.print(
+        f"[bold]{escape(task.company)}[/], {task.now:%A %d %B %Y, %H:%M}  "
+        f"[dim]{task.scenario}, seed {seed}, chaos {CHAOS}, played by the oracle over OpenEnv[/]"
+    )
     OUT.print(Padding(escape(task.brief), (1, 2)))
     OUT.print(heading(OUT.width))
 

@@ -15,6 +15,12 @@ if TYPE_CHECKING:
 
 _COLUMNS = {"#": 3, "simulated": 12, "tool": 34, "what came of it": 0, "reward": 6, "return": 6}
 _NUMBERS = ("#", "reward", "return")
+STEP_COST = -0.1
+"""What every step costs on the original's scale: not worth a colour."""
+
+_OUTAGES = (429, 503, 504)
+"""Refusals that are the world's doing, not the caller's."""
+
 _LEAST_TOLD_CHARS = 14
 _MOST_TOLD_CHARS = 48
 
@@ -35,7 +41,7 @@ def step_line(line: StepLine, step: StepView, total: float, width: int) -> Table
         f"[dim]{step.now:%a %d %H:%M}[/]",
         f"[cyan]{escape(line.tool)}[/]",
         _outcome(line.tool, step),
-        signed(step.reward),
+        f"[dim]{step.reward:+.1f}[/]" if step.reward == STEP_COST else signed(step.reward),
         signed(total),
     ]
     return _line(cells, width)
@@ -57,7 +63,8 @@ def _outcome(tool: str, step: StepView) -> str:
         return f"[red]{escape(step.error)}[/]"
     result = step.result
     if step.problem is not None:
-        return f"[red]{result['status']} {escape(step.problem)}[/]"
+        colour = "yellow" if result["status"] in _OUTAGES else "red"
+        return f"[{colour}]{result['status']} {escape(step.problem)}[/]"
     if tool == "wait" and isinstance(result, dict):
         return f"waited {_duration(int(result.get('waited_minutes', 0)))}"
     if isinstance(result, dict):
