@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,6 @@ from companyos.contract import DEFAULT_SCENARIO, Outcome, ResetOptions, ToolSpec
 from companyos.policies import Call, EpisodeOver, StepView, TaskView
 from companyos_gateway.episode.environment import Stage
 from companyos_gateway.episode.episode import Episode
-from companyos_gateway.rubrics import Evidence
 from companyos_gateway.scenarios.solutions import Solutions, solutions_of
 from companyos_gateway.server.house import House
 from companyos_gateway.settings import Settings
@@ -45,7 +44,6 @@ class Played:
     steps: int
     max_steps: int
     digest: str
-    evidence: Evidence
     trouble: str | None = None
 
     @property
@@ -55,10 +53,18 @@ class Played:
 
 
 async def play(
-    stage: Stage, scenario: str, name: str, player: Player, *, seed: int, chaos: int, **overrides: float
+    stage: Stage,
+    scenario: str,
+    name: str,
+    player: Player,
+    *,
+    seed: int,
+    chaos: int,
+    overrides: Mapping[str, float] | None = None,
+    on_end: Callable[[Episode], None] | None = None,
 ) -> Played:
-    """Play one episode on a stage; a player that gives up finishes as a failure."""
-    options = ResetOptions(scenario=scenario, seed=seed, chaos=chaos, chaos_overrides=overrides)
+    """Play one episode on a stage and free it; a player that gives up finishes as a failure."""
+    options = ResetOptions(scenario=scenario, seed=seed, chaos=chaos, chaos_overrides=dict(overrides or {}))
     episode = await stage.reset(options)
     observed: list[Any] = [episode.first_observation().model_dump(mode="json")]
 
@@ -87,6 +93,9 @@ async def play(
     if not episode.done:
         await call("finish", {"outcome": "impossible", "summary": "The player gave up."})
     assert episode.outcome is not None
+    if on_end is not None:
+        on_end(episode)
+    stage.store.free(episode)
     return Played(
         player=name,
         seed=seed,
@@ -97,7 +106,6 @@ async def play(
         steps=episode.step,
         max_steps=episode.task.instance.max_steps,
         digest=digest(observed),
-        evidence=episode.evidence,
         trouble=trouble,
     )
 
@@ -128,17 +136,10 @@ class Proof:
     async def lines(self) -> list[Line]:
         """Play, and return a line for each promise."""
         fair = await self._play_all("fair", self._solutions.fair)
-        clairvoyant = [
-            await one
-            for one in asyncio.as_completed(
-                [self._one("clairvoyant", self._knowing(seed, level), seed, level) for seed, level in self._grid()]
-            )
-        ]
-        lines = [
-            *_oracle_lines("fair", fair),
-            *_oracle_lines("clairvoyant", clairvoyant),
-            _again_line(fair, await self._again(fair)),
-        ]
+        knowing = (self._one("clairvoyant", self._knowing(seed, level), seed, level) for seed, level in self._grid())
+        clairvoyant = await asyncio.gather(*knowing)
+        lines = [*_oracle_lines("fair", fair), *_oracle_lines("clairvoyant", clairvoyant)]
+        lines.append(_again_line(fair, await self._again(fair)))
         for name, cheat in self._solutions.cheats.items():
             played = await self._play_all(name, cheat)
             lines.append(_cheat_line(name, played, self._solutions.needs.get(name)))

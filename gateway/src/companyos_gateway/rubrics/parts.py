@@ -239,7 +239,7 @@ class RequestRules:
         for change in evidence.row_changes(facts.APPROVALFLOW, "requests", request_id):
             before: Row = (change.before or {}).get("fields") or {}
             after: Row = (change.after or {}).get("fields") or {}
-            given = {name: value for name, value in after.items() if not same_value(before.get(name), value)}
+            given = {name: value for name, value in after.items() if _is_new(before, name, value)}
             if given:
                 yield change, given
 
@@ -263,6 +263,10 @@ def rejections_of(requester_id: str) -> Callable[[Evidence], int]:
 def first_missing(findings: Sequence[Finding]) -> Finding:
     """Return the first finding that does not hold, else the last."""
     return next((finding for finding in findings if not finding[0]), findings[-1])
+
+
+def _is_new(before: Row, name: str, value: Any) -> bool:
+    return name not in before or not same_value(before[name], value)
 
 
 def _agrees(given: Any, recorded: Any) -> bool:

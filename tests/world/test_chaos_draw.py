@@ -1,0 +1,77 @@
+"""Which kinds strike: by rate, budget and override, from named streams."""
+
+from __future__ import annotations
+
+import pytest
+
+from companyos_gateway.chaos import ChaosError, Group, Kind, draw_kinds, profile_for
+from companyos_gateway.chaos.kinds import EXCLUDES, REQUIRES
+from companyos_shared.streams import Stream
+
+APPLICABLE = tuple(kind for kind in Kind if kind.group is not Group.TRANSPORT)
+ALWAYS = (Kind.STALE_METRIC,)
+
+
+def _draw(seed: int, level: int, **overrides: float) -> frozenset[Kind]:
+    return draw_kinds(profile_for(level), overrides, Stream("draw", seed), applicable=APPLICABLE, always=ALWAYS)
+
+
+def test_nothing_strikes_in_calm() -> None:
+    assert not any(_draw(seed, 0) for seed in range(50))
+
+
+@pytest.mark.parametrize("level", [1, 2, 3, 4])
+def test_what_always_strikes_does_from_level_one_on(level: int) -> None:
+    assert all(Kind.STALE_METRIC in _draw(seed, level) for seed in range(50))
+
+
+def test_an_override_switches_a_kind_on_in_calm_and_off_in_a_storm() -> None:
+    for kind in APPLICABLE:
+        assert all(kind in _draw(seed, 0, **{kind: 1.0}) for seed in range(10)), kind
+        needed_by_others = {REQUIRES.get(other) for other in APPLICABLE}
+        if kind not in needed_by_others:
+            assert not any(kind in _draw(seed, 4, **{kind: 0.0}) for seed in range(10)), kind
+
+
+def test_a_kind_brings_along_what_it_needs() -> None:
+    assert _draw(0, 0, failed_pipeline=1.0) == {Kind.FAILED_PIPELINE, Kind.STALE_METRIC}
+
+
+def test_a_kind_stays_away_when_what_it_needs_is_ruled_out() -> None:
+    assert not _draw(0, 0, failed_pipeline=1.0, stale_metric=0.0)
+
+
+def test_kinds_that_exclude_each_other_never_strike_together() -> None:
+    for seed in range(200):
+        struck = _draw(seed, 4)
+        assert not any({kind, other} <= struck for kind, other in EXCLUDES.items())
+
+
+@pytest.mark.parametrize("level", [1, 2, 3])
+def test_the_budget_holds(level: int) -> None:
+    budget = profile_for(level).budget
+    for seed in range(300):
+        struck = _draw(seed, level) - {Kind.STALE_METRIC}
+        brought = {REQUIRES[kind] for kind in struck if kind in REQUIRES}
+        for group in (Group.DATA, Group.PEOPLE):
+            assert len([kind for kind in struck - brought if kind.group is group]) <= budget.kinds(group)
+
+
+def test_the_share_of_a_kind_is_about_its_rate() -> None:
+    struck = sum(Kind.MISSING_STATUS in _draw(seed, 2) for seed in range(600)) / 600
+    assert abs(struck - profile_for(2).rate(Kind.MISSING_STATUS)) < 0.08
+
+
+@pytest.mark.parametrize(
+    ("overrides", "place"),
+    [
+        ({"stale_matric": 1.0}, r"chaos_overrides\.stale_matric: unknown kind"),
+        ({"datahub.stale_metric": 1.0}, r"chaos_overrides\.datahub\.stale_metric: unknown kind"),
+        ({"payroll.forbidden": 1.0}, r"chaos_overrides\.payroll\.forbidden: unknown service 'payroll'"),
+        ({"stale_metric": 1.1}, r"chaos_overrides\.stale_metric: a rate lies in"),
+        ({"stale_metric": -0.1}, r"chaos_overrides\.stale_metric: a rate lies in"),
+    ],
+)
+def test_an_override_that_does_not_fit_is_refused_with_its_place(overrides: dict[str, float], place: str) -> None:
+    with pytest.raises(ChaosError, match=place):
+        _draw(0, 1, **overrides)
