@@ -62,8 +62,8 @@ format: $(STAMP) ## Format the code and mend what ruff can mend
 bench: $(STAMP) ## Measure steps, resets, memory and tokens, as ratios to a bare echo
 	@$(BIN)/python -m benchmarks $(ARGS)
 
-proof: $(STAMP) ## Prove the promises: oracles, cheats, random agents, over many seeds
-	@$(BIN)/python -m benchmarks.proof $(ARGS)
+proof: $(STAMP) ## Prove that oracles solve and cheats fail (ARGS="--seeds 200")
+	@$(BIN)/python -m companyos_gateway.proof $(ARGS)
 
 compose-up: ## Build the images and start the enterprise in containers; needs a Docker Engine with Compose
 	docker compose up --build --wait

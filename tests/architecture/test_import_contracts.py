@@ -24,6 +24,8 @@ PACKAGES = {
     "companyos": "client/src",
 }
 RULE_OF_THE_HOUSE = "tests/architecture/service_layers.py"
+SCENARIO = "companyos_gateway.scenarios.vendor_onboarding"
+FAIR = f"{SCENARIO}.solution.fair"
 ONE, OTHER = (folder.name for folder in features("ticketdesk")[:2])
 
 
@@ -66,16 +68,13 @@ PLANTS = (
     Plant("gateway-layers", "companyos_gateway.scenarios", "import companyos_gateway.episode"),
     Plant("gateway-layers", "companyos_gateway.episode", "import companyos_gateway.server"),
     Plant("gateway-layers", "companyos_gateway.server", "import companyos_gateway.main"),
-    Plant(
-        "fair",
-        "companyos_gateway.scenarios.vendor_onboarding.solution.fair",
-        "from companyos_gateway.scenarios.vendor_onboarding import scenario",
-    ),
-    Plant(
-        "fair",
-        "companyos_gateway.scenarios.vendor_onboarding.solution.fair",
-        "from companyos_gateway.scenarios.vendor_onboarding.solution import clairvoyant",
-    ),
+    Plant("gateway-layers", "companyos_gateway.episode", "import companyos_gateway.proof"),
+    Plant("fair", FAIR, f"from {SCENARIO} import scenario"),
+    Plant("fair", FAIR, f"from {SCENARIO}.solution import clairvoyant"),
+    Plant("fair", FAIR, "import companyos_gateway.world"),
+    Plant("fair", "companyos_gateway.scenarios.skills", f"import {SCENARIO}.rubric"),
+    Plant("solutions", f"{SCENARIO}.scenario", f"import {SCENARIO}.solution.fair"),
+    Plant("solutions", "companyos_gateway.server.house", f"import {SCENARIO}.solution.clairvoyant"),
 )
 
 
