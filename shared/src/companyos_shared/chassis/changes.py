@@ -17,6 +17,7 @@ from companyos_shared.streams import digest
 from companyos_shared.wire.context import Actor
 from companyos_shared.wire.control import Change, Rows
 
+_WHEN = "WHEN EXISTS (SELECT 1 FROM _meta WHERE key = 'recording')"
 _NEW = "SELECT seq, tbl, key, before, after FROM _changes WHERE seq > ? ORDER BY seq"
 _STAMP = "UPDATE _changes SET step = ?, at = ?, actor = ?, cause = ? WHERE seq > ?"
 _DROP = "DELETE FROM _changes WHERE seq = ?"
@@ -35,10 +36,15 @@ class Stamp:
 
 
 def create_triggers(db: Connection, metadata: MetaData) -> None:
-    """Make every content table record its inserts, updates and deletes."""
+    """Make every content table able to record its inserts, updates and deletes."""
     for table in metadata.sorted_tables:
         for statement in _triggers_of(table):
             db.exec_driver_sql(statement)
+
+
+def start_recording(db: Connection) -> None:
+    """Let the triggers record from here on: what was planted before is where an episode starts."""
+    db.exec_driver_sql("INSERT INTO _meta (key, value) VALUES ('recording', 'on')")
 
 
 def last_change(db: Connection) -> int:
@@ -128,7 +134,7 @@ def _triggers_of(table: Table) -> list[str]:
         ("DELETE", f"OLD.{key}", old, "NULL"),
     )
     return [
-        f'CREATE TRIGGER "_{event.lower()}_{table.name}" AFTER {event} ON {_name(table)} BEGIN '  # noqa: S608
+        f'CREATE TRIGGER "_{event.lower()}_{table.name}" AFTER {event} ON {_name(table)} {_WHEN} BEGIN '  # noqa: S608
         "INSERT INTO _changes (tbl, key, before, after) "
         f"VALUES ('{table.name}', {row_key}, {before}, {after}); END"
         for event, row_key, before, after in cases

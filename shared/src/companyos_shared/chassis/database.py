@@ -10,14 +10,14 @@ import os
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from sqlalchemy import Connection, MetaData, create_engine, select
 from sqlalchemy.pool import NullPool
 
 from companyos_shared.chassis import tables
-from companyos_shared.chassis.changes import create_triggers
+from companyos_shared.chassis.changes import create_triggers, start_recording
 
 _BUSY_TIMEOUT_S = 2.0
 _CACHED_STATEMENTS = 256
@@ -29,6 +29,7 @@ class Database:
     def __init__(self, metadata: MetaData) -> None:
         self.metadata = metadata
         self._path = Path()
+        self._blank: bytes | None = None
         self._engine = create_engine("sqlite://", creator=self._open, poolclass=NullPool)
 
     def connect(self, path: Path) -> Connection:
@@ -48,21 +49,28 @@ class Database:
         return raw
 
     def build(self, path: Path, plant: Callable[[Connection], None]) -> None:
-        """Make a file with all tables, planted rows and triggers; it appears whole under its name or not at all."""
+        """Make a file with all tables, triggers and planted rows; it appears whole under its name or not at all."""
         with _aside(path) as made:
-            with sqlite3.connect(made) as raw:
-                mode = raw.execute("PRAGMA journal_mode=WAL").fetchone()[0]
-            raw.close()
-            if mode != "wal":
-                raise RuntimeError(f"SQLite answers journal mode {mode!r} where 'wal' was asked for")
+            if self._blank is None:
+                self._blank = self._make_blank(made)
+            made.write_bytes(self._blank)
             with self.connect(made) as db:
                 begin(db)
-                tables.metadata.create_all(db)
-                self.metadata.create_all(db)
                 plant(db)
-                create_triggers(db, self.metadata)
+                start_recording(db)
                 db.commit()
                 db.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def _make_blank(self, made: Path) -> bytes:
+        _enter_wal(made)
+        with self.connect(made) as db:
+            begin(db)
+            tables.metadata.create_all(db)
+            self.metadata.create_all(db)
+            create_triggers(db, self.metadata)
+            db.commit()
+            db.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+        return made.read_bytes()
 
     def copy(self, source: Path, target: Path) -> None:
         """Copy a file at rest to a new name."""
@@ -74,9 +82,14 @@ class Database:
         with _aside(target) as made:
             made.unlink(missing_ok=True)
             db.exec_driver_sql("VACUUM INTO ?", (str(made),))
-            with sqlite3.connect(made) as raw:
-                raw.execute("PRAGMA journal_mode=WAL")
-            raw.close()
+            _enter_wal(made)
+
+
+def _enter_wal(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as raw:
+        mode = raw.execute("PRAGMA journal_mode=WAL").fetchone()[0]
+    if mode != "wal":
+        raise RuntimeError(f"SQLite answers journal mode {mode!r} where 'wal' was asked for")
 
 
 def begin(db: Connection) -> None:
