@@ -38,7 +38,7 @@ ORIGINAL_POLLING = (
 
 
 def demo(
-    seed: Annotated[int, typer.Option(min=0, help="Which company and which vendor.")] = 7,
+    seed: Annotated[int, typer.Option(min=0, help="Which company and which vendor.")] = 9,
     episodes: Annotated[int, typer.Option("--episodes", "-n", min=1, help="Seeds in the comparison.")] = 10,
     url: UrlOption = None,
 ) -> None:

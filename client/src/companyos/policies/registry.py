@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import cast
 
@@ -30,5 +31,6 @@ def load_policy(name: str) -> Policy:
     return cast(Policy, found.load()())
 
 
+@cache
 def _entry_points() -> dict[str, EntryPoint]:
     return {point.name: point for point in entry_points(group=GROUP)}

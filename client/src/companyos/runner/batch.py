@@ -37,9 +37,10 @@ async def play_all(
     for policy in {plan.policy for plan in plans}:
         load_policy(policy)
     folder = RunFolder(out, list(plans)) if out is not None else None
-    batch = _Batch(base_url, plans, folder, on_played)
-    workers = min(parallel, len(plans))
-    ended = await asyncio.gather(*(batch.work() for _ in range(workers)), return_exceptions=True)
+    async with httpx.AsyncClient(base_url=base_url, timeout=_HTTP_TIMEOUT_S) as http:
+        batch = _Batch(base_url, plans, http, folder=folder, on_played=on_played)
+        workers = (batch.work() for _ in range(min(parallel, len(plans))))
+        ended = await asyncio.gather(*workers, return_exceptions=True)
     for failure in ended:
         if isinstance(failure, BaseException):
             raise failure
@@ -48,11 +49,18 @@ async def play_all(
 
 class _Batch:
     def __init__(
-        self, base_url: str, plans: Sequence[EpisodePlan], folder: RunFolder | None, on_played: PlayedObserver | None
+        self,
+        base_url: str,
+        plans: Sequence[EpisodePlan],
+        http: httpx.AsyncClient,
+        *,
+        folder: RunFolder | None,
+        on_played: PlayedObserver | None,
     ) -> None:
         self.played: dict[EpisodePlan, PlayedEpisode] = {}
         self._base_url = base_url
         self._left = iter(plans)
+        self._http = http
         self._folder = folder
         self._on_played = on_played
 
@@ -68,18 +76,17 @@ class _Batch:
             raise
 
     async def _work(self) -> None:
-        async with httpx.AsyncClient(base_url=self._base_url, timeout=_HTTP_TIMEOUT_S) as http:
-            while (plan := next(self._left, None)) is not None:
-                async with CompanyOSEnv(base_url=self._base_url) as env:
-                    while plan is not None:
-                        played = await play_episode(env, plan, load_policy(plan.policy))
-                        await self._keep(played, http)
-                        plan = None if played.episode_id is None else next(self._left, None)
+        while (plan := next(self._left, None)) is not None:
+            async with CompanyOSEnv(base_url=self._base_url) as env:
+                while plan is not None:
+                    played = await play_episode(env, plan, load_policy(plan.policy))
+                    await self._keep(played)
+                    plan = None if played.episode_id is None else next(self._left, None)
 
-    async def _keep(self, played: PlayedEpisode, http: httpx.AsyncClient) -> None:
+    async def _keep(self, played: PlayedEpisode) -> None:
         self.played[played.plan] = played
         if self._folder is not None:
-            self._folder.add(played, await _evidence(http, played))
+            self._folder.add(played, await _evidence(self._http, played))
         if self._on_played is not None:
             self._on_played(played)
 

@@ -1,0 +1,111 @@
+"""The command line, the bench's players and the examples against a real enterprise."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import fastjsonschema
+import pytest
+from typer.testing import CliRunner
+
+from companyos.cli.main import app
+from companyos.client import CompanyOSEnv
+from companyos.enterprise import Enterprise
+from companyos.policies.arguments import Surroundings, draw_arguments
+from companyos_shared.streams import Stream
+from tests.architecture.sources import ROOT
+from tests.client.steps import NOW
+
+pytestmark = pytest.mark.integration
+
+RUNNER = CliRunner()
+STATIONS = [
+    "missing priority",
+    "unverified ticket",
+    "expired compliance score",
+    "approver out of office, with a delegate",
+    "approval decided",
+]
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    with Enterprise() as enterprise:
+        yield enterprise.url
+
+
+def run(*arguments: str) -> str:
+    answer = RUNNER.invoke(app, arguments)
+    assert answer.exit_code == 0, answer.output
+    return answer.stdout
+
+
+def lines(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / "episodes.jsonl").read_text().splitlines()]
+
+
+def test_the_demo_passes_the_five_stations_and_compares_three_policies(url: str) -> None:
+    said = run("demo", "-n", "3", "--url", url)
+    for number, station in enumerate(STATIONS, start=1):
+        assert f"▶ {number} {station}:" in said
+        assert f"✔ {number} {station}:" in said
+    assert "5 of 5 stations passed" in said
+    assert "success after" in said
+    rows = {line.split()[0]: line for line in said.splitlines() if line.startswith(("oracle", "random", "do-nothing"))}
+    assert "100.0%" in rows["oracle"]
+    assert "-2.04, 2 % success" in rows["random"]
+    assert "-5.10" in rows["do-nothing"]
+    assert "34.4" in said
+
+
+def test_a_run_can_be_repeated_to_the_digest_however_many_play_at_once(url: str, tmp_path: Path) -> None:
+    options = ["--policy", "oracle", "--policy", "random", "-n", "3", "--seed", "20", "--chaos", "2", "--url", url]
+    run("eval", *options, "--parallel", "1", "--out", str(tmp_path / "alone"))
+    run("eval", *options, "--parallel", "6", "--out", str(tmp_path / "together"))
+    alone = lines(tmp_path / "alone")
+    assert alone == lines(tmp_path / "together")
+    assert [line["success"] for line in alone] == [True] * 3 + [False] * 3
+    assert len({line["digest"] for line in alone}) == 6
+
+
+def test_every_step_and_all_evidence_of_a_run_is_kept(url: str, tmp_path: Path) -> None:
+    run("eval", "--policy", "oracle", "-n", "1", "--seed", "5", "--url", url, "--out", str(tmp_path / "run"))
+    [record] = lines(tmp_path / "run")
+    name = "vendor_onboarding-5-c1-oracle"
+    steps = [
+        json.loads(line) for line in (tmp_path / "run" / "trajectories" / f"{name}.jsonl").read_text().splitlines()
+    ]
+    assert [step["step"] for step in steps] == list(range(1, record["steps"] + 1))
+    assert sum(step["reward"] for step in steps) == pytest.approx(record["return"])
+    assert [step["done"] for step in steps] == [False] * (len(steps) - 1) + [True]
+    evidence = json.loads((tmp_path / "run" / "evidence" / f"{name}.json").read_text())
+    assert evidence["state"]["return"] == record["return"]
+    assert set(evidence["initial"]) == {"ticketdesk", "datahub", "approvalflow"}
+    called = sum(len(calls) for calls in evidence["audits"].values())
+    assert called == sum(step["tool"] not in ("wait", "finish") for step in steps)
+
+
+def test_the_tasks_are_listed_and_their_briefs_name_the_ticket(url: str) -> None:
+    assert "vendor_onboarding" in run("tasks", "--url", url)
+    assert "seed 42" in run("tasks", "vendor_onboarding", "--seed", "42", "-n", "1", "--url", url)
+
+
+async def test_random_arguments_fit_the_schema_of_every_tool(url: str) -> None:
+    async with CompanyOSEnv(base_url=url) as env:
+        tools = await env.list_tools()
+    for tool in tools:
+        check = fastjsonschema.compile(tool.input_schema)
+        for n in range(50):
+            check(draw_arguments(tool.input_schema, Stream(tool.name, n), Surroundings(["OPS-1"], NOW)))
+
+
+@pytest.mark.parametrize("example", ["quickstart_http.py", "quickstart_openenv.py"])
+def test_an_example_runs(url: str, example: str) -> None:
+    command = [sys.executable, str(ROOT / "examples" / example), url]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert "failed" in said.splitlines()[-1]
