@@ -33,7 +33,7 @@ class Instance:
 
 
 class Scenario(Protocol):
-    """A generator of tasks."""
+    """A generator of tasks. The first line of its documentation is what people are told of the scenario."""
 
     name: str
 

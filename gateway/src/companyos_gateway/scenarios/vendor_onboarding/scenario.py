@@ -86,7 +86,7 @@ class Staged:
 
 
 class VendorOnboarding:
-    """Plans vendor onboardings."""
+    """Onboard a vendor by the policy: triage and verify its ticket, read its score fresh, get the approval, resolve."""
 
     name = NAME
 
