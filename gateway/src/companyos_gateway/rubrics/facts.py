@@ -38,6 +38,10 @@ class TicketFacts:
     reason_ref: str | None
 
 
+NO_TICKET = TicketFacts("", None, None, None, None, None, None, None, None)
+"""What is known of a ticket that is not there."""
+
+
 @dataclass(frozen=True, slots=True)
 class MetricFacts:
     """A metric."""

@@ -177,7 +177,10 @@ class RequestRules:
     def is_fresh(self, evidence: Evidence, request_id: str) -> bool:
         """Say whether the evidence in the request was never older than allowed when it was given."""
         for change, given in self._given(evidence, request_id):
-            if self.dated in given and change.at - _moment(given[self.dated]) > self.max_age:
+            if self.dated not in given:
+                continue
+            dated = _moment(given[self.dated])
+            if dated is None or change.at - dated > self.max_age:
                 return False
         return True
 
@@ -271,14 +274,16 @@ def _is_new(before: Row, name: str, value: Any) -> bool:
 
 def _agrees(given: Any, recorded: Any) -> bool:
     if isinstance(recorded, datetime):
-        try:
-            return _moment(given) == recorded
-        except (TypeError, ValueError):
-            return False
+        return _moment(given) == recorded
     if isinstance(given, str) is not isinstance(recorded, str):
         return False
     return same_value(given, recorded)
 
 
-def _moment(given: Any) -> datetime:
-    return datetime.fromisoformat(given)
+def _moment(given: Any) -> datetime | None:
+    """Return the moment that was given, None where it is none or has no offset."""
+    try:
+        moment = datetime.fromisoformat(given)
+    except (TypeError, ValueError):
+        return None
+    return None if moment.tzinfo is None else moment

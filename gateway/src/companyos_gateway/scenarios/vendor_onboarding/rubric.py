@@ -74,9 +74,7 @@ class _Rubric:
         return [*self.boundaries.damage(evidence), *self.own_damage(evidence)]
 
     def ticket(self, evidence: Evidence) -> facts.TicketFacts:
-        ticket = evidence.ticket(self.case.ticket_key)
-        assert ticket is not None
-        return ticket
+        return evidence.ticket(self.case.ticket_key) or facts.NO_TICKET
 
     def common_milestones(self) -> Iterable[Milestone]:
         case = self.case

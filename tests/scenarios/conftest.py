@@ -1,0 +1,35 @@
+"""Evidence of solved episodes, played once for all tests that look at it."""
+
+from __future__ import annotations
+
+import pytest
+
+from companyos_gateway.scenarios.vendor_onboarding.solution import fair
+from tests.scenarios.stage import Kept, Wanted, play_all
+
+CALM = {"stale_metric": 1.0, "missing_priority": 1.0, "approver_out_of_office": 1.0}
+HARD = {
+    **CALM,
+    "missing_assignee": 1.0,
+    "blocked_ticket": 1.0,
+    "conflicting_sources": 1.0,
+    "similar_names": 1.0,
+    "superseded_policy": 1.0,
+    "expired_delegation": 1.0,
+    "limit_too_low": 1.0,
+    "information_request": 1.0,
+    "random_rejection": 1.0,
+}
+
+
+@pytest.fixture(scope="session")
+def solved(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Kept]:
+    """An easy instance, a hard one and one that must be refused, each solved by the fair oracle."""
+    wanted = {
+        "easy": Wanted(player=fair.play, seed=3, chaos=0, overrides=CALM),
+        "hard": Wanted(player=fair.play, seed=4, chaos=0, overrides=HARD),
+        "refused": Wanted(player=fair.play, seed=1, chaos=2, overrides={"unavailable": 0.0}),
+        "other": Wanted(player=fair.play, seed=5, chaos=0, overrides=CALM),
+    }
+    kept = play_all(tmp_path_factory.mktemp("solved"), list(wanted.values()))
+    return dict(zip(wanted, kept, strict=True))

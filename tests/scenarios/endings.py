@@ -1,0 +1,88 @@
+"""Endings of episodes that can be bent: what was recorded, changed as if it had been otherwise."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from companyos_gateway.rubrics import Evidence, FinishDeclaration, Verdict
+from companyos_gateway.scenarios import Instance
+from tests.scenarios.stage import Kept
+
+Row = dict[str, Any]
+
+
+class Ending:
+    """The evidence of an episode, open to change."""
+
+    def __init__(self, kept: Kept) -> None:
+        self.instance: Instance = kept.instance
+        self.finish: FinishDeclaration | None = kept.finish
+        stored = kept.evidence.as_json()
+        self.initial: dict[str, dict[str, dict[str, Row]]] = stored["initial"]
+        self.changes: dict[str, list[Row]] = json.loads(json.dumps(stored["changes"]))
+        self.audits = stored["audits"]
+
+    def judge(self) -> Verdict:
+        """Judge the ending as it stands."""
+        return self.instance.rubric.judge(self.evidence(), self.finish)
+
+    def evidence(self) -> Evidence:
+        """Return the evidence as it stands."""
+        for changes in self.changes.values():
+            for seq, change in enumerate(changes, start=1):
+                change["seq"] = seq
+        return Evidence.from_json({"initial": self.initial, "changes": self.changes, "audits": self.audits})
+
+    def row(self, service: str, table: str, key: str) -> Row | None:
+        """Return a row as it is at the end."""
+        return self.evidence().row(service, table, key)
+
+    def set(self, service: str, table: str, key: str, **columns: Any) -> None:
+        """Let the agent change columns of a row at the very end."""
+        before = self.row(service, table, key)
+        assert before is not None, (service, table, key)
+        self._append(service, table, key, before, {**before, **columns})
+
+    def add(self, service: str, table: str, key: str, row: Row) -> None:
+        """Let the agent add a row at the very end."""
+        self._append(service, table, key, None, row)
+
+    def delete(self, service: str, table: str, key: str) -> None:
+        """Let the agent delete a row at the very end."""
+        self._append(service, table, key, self.row(service, table, key), None)
+
+    def rewrite(self, service: str, table: str, key: str, **columns: Any) -> None:
+        """Let a row have had other values all along, from the change that made it."""
+        for change in self.changes[service]:
+            if (change["table"], change["key"]) == (table, key):
+                for side in ("before", "after"):
+                    if change[side] is not None:
+                        change[side].update(columns)
+
+    def undo(self, service: str, table: str, key: str, *columns: str) -> None:
+        """Let columns of a row be at the end what they were at the start."""
+        first = self.initial[service][table].get(key)
+        if first is None:
+            self.changes[service] = [change for change in self.changes[service] if change["key"] != key]
+        else:
+            self.set(service, table, key, **{name: first[name] for name in columns})
+
+    def made(self, service: str, table: str) -> Iterator[tuple[str, Row]]:
+        """Yield the rows that the episode has made, as they are at the end."""
+        evidence = self.evidence()
+        for key in evidence.changed_keys(service, table):
+            row = evidence.row(service, table, key)
+            if row is not None and key not in self.initial[service][table]:
+                yield key, row
+
+    def _append(self, service: str, table: str, key: str, before: Row | None, after: Row | None) -> None:
+        changes = self.changes.setdefault(service, [])
+        step = max((change["step"] for rows in self.changes.values() for change in rows), default=0)
+        at = max((change["at"] for rows in self.changes.values() for change in rows), default="2026-01-01T00:00:00Z")
+        change = {"step": step, "at": at, "actor": "agent", "cause": "x:1:1", "table": table, "key": key}
+        changes.append({"seq": len(changes) + 1, **change, "before": before, "after": after})
+
+
+Bend = Callable[[Ending], None]

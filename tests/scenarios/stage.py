@@ -1,0 +1,104 @@
+"""A stage for tests: the gateway's own, over the three services in process."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+import httpx
+from pydantic import SecretStr
+
+from companyos_gateway.episode.cluster import Cluster
+from companyos_gateway.episode.environment import Stage
+from companyos_gateway.episode.episode import Episode
+from companyos_gateway.episode.link import ServiceLink
+from companyos_gateway.proof import Played, Player, play
+from companyos_gateway.rubrics import Evidence, FinishDeclaration
+from companyos_gateway.scenarios import Instance
+from companyos_gateway.server.house import House
+from companyos_gateway.settings import Settings
+from companyos_shared.chassis import ServiceSettings, create_app
+
+KEY = "a key for tests"
+SCENARIO = "vendor_onboarding"
+
+
+@dataclass(frozen=True)
+class Kept:
+    """An episode with its evidence."""
+
+    played: Played
+    instance: Instance
+    evidence: Evidence
+    finish: FinishDeclaration | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """An episode to play."""
+
+    player: Player
+    seed: int
+    chaos: int = 1
+    overrides: Mapping[str, float] | None = None
+
+
+@asynccontextmanager
+async def open_stage(folder: Path) -> AsyncIterator[Stage]:
+    """Open a stage whose services keep their databases in the folder."""
+    links, apps = {}, []
+    for entry in entry_points(group="companyos.services"):
+        service = importlib.import_module(entry.value.partition(":")[0]).SERVICE
+        settings = ServiceSettings(service_key=SecretStr(KEY), service_key_file=None, data_dir=folder / entry.name)
+        app = create_app(service, settings)
+        apps.append(app)
+        address = f"http://{entry.name}"
+        links[entry.name] = ServiceLink(entry.name, address, KEY.encode(), httpx.ASGITransport(app))
+    house = House(Settings(), cluster=Cluster(links))
+    async with house.running():
+        yield house.stage()
+    for app in apps:
+        app.state.episodes.close()
+
+
+def play_all(folder: Path, wanted: Sequence[Wanted]) -> list[Kept]:
+    """Play episodes one after another and keep their evidence."""
+    return asyncio.run(_play_all(folder, wanted))
+
+
+async def _play_all(folder: Path, wanted: Sequence[Wanted]) -> list[Kept]:
+    kept: list[Kept] = []
+    async with open_stage(folder) as stage:
+        for one in wanted:
+            ended: list[Episode] = []
+            played = await play(
+                stage,
+                SCENARIO,
+                getattr(one.player, "__name__", "player"),
+                one.player,
+                seed=one.seed,
+                chaos=one.chaos,
+                overrides=one.overrides,
+                on_end=ended.append,
+            )
+            episode = ended[0]
+            kept.append(Kept(played, episode.task.instance, episode.evidence, episode.finish))
+    return kept
+
+
+def initial_rows(documents: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, dict[str, Any]]]:
+    """Return a document's rows by table and key, as a service plants them."""
+    return {
+        service: {
+            table: {str(row.get("key", row.get("id"))): row for row in rows}
+            for table, rows in document.items()
+            if isinstance(rows, list) and table != "happenings" and all("key" in row or "id" in row for row in rows)
+        }
+        for service, document in documents.items()
+    }

@@ -1,0 +1,157 @@
+"""What EVERY scenario owes, checked on its plans alone."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from importlib.metadata import entry_points
+from typing import Any
+
+import pytest
+
+from companyos_gateway.chaos import ChaosError
+from companyos_gateway.rubrics import Evidence, FinishDeclaration, facts
+from companyos_gateway.scenarios import Instance, Scenario, catalogue
+from companyos_gateway.scenarios.solutions import solutions_of
+from companyos_shared.streams import digest
+from companyos_shared.wire.company import Company
+from tests.scenarios.stage import initial_rows
+
+SEEDS = range(12)
+LEVELS = range(5)
+PRINT_SOURCES = """
+import sys
+from companyos_gateway.scenarios import catalogue
+for name, scenario in sorted(catalogue().items()):
+    print(sorted(scenario.plan(9, 3).source_ids.items()))
+"""
+
+
+@pytest.fixture(params=sorted(catalogue()))
+def scenario(request: pytest.FixtureRequest) -> Scenario:
+    return catalogue()[request.param]
+
+
+def _documents(instance: Instance) -> Mapping[str, dict[str, Any]]:
+    return instance.documents
+
+
+def test_the_folders_are_the_catalogue() -> None:
+    assert "vendor_onboarding" in catalogue()
+    assert all(scenario.name == name for name, scenario in catalogue().items())
+
+
+def test_a_seed_is_one_instance_in_every_process() -> None:
+    found = set()
+    for hash_seed in ("0", "19"):
+        environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "TZ": "America/Lima"}
+        done = subprocess.run(
+            [sys.executable, "-c", PRINT_SOURCES], env=environment, capture_output=True, text=True, check=True
+        )
+        found.add(done.stdout)
+    assert len(found) == 1
+    assert str(sorted(catalogue()["vendor_onboarding"].plan(9, 3).source_ids.items())) in found.pop()
+
+
+def test_a_source_id_is_the_digest_of_its_document(scenario: Scenario) -> None:
+    instance = scenario.plan(1, 1)
+    for service, document in instance.documents.items():
+        assert instance.source_ids[service] == digest({"service": service, "document": document})
+
+
+def test_documents_are_plain_json(scenario: Scenario) -> None:
+    for document in scenario.plan(2, 2).documents.values():
+        assert json.loads(json.dumps(document)) == document
+
+
+def test_every_service_takes_its_document(scenario: Scenario) -> None:
+    modules = {entry.name: entry.value.partition(":")[0] for entry in entry_points(group="companyos.services")}
+    seeds = {name: importlib.import_module(module).SERVICE.seed for name, module in modules.items()}
+    for level in LEVELS:
+        instance = scenario.plan(40 + level, level)
+        assert set(instance.documents) <= set(seeds)
+        for service, document in instance.documents.items():
+            seeds[service].model_validate(document)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_an_instance_is_whole(scenario: Scenario, level: int) -> None:
+    for seed in SEEDS:
+        instance = scenario.plan(seed, level)
+        documents = _documents(instance)
+        company = Company.model_validate(next(iter(documents.values()))["company"])
+        keys = {ticket["key"] for ticket in documents[facts.TICKETDESK]["tickets"]}
+        assert keys & set(re.findall(r"[A-Z]+-[0-9]+", instance.brief)), instance.brief
+        assert len({json.dumps(document["company"]) for document in documents.values()}) == 1
+        assert company.name == instance.company_name
+        assert company.agent_id == instance.acting_as
+        assert company.is_working_day(instance.started_at.date())
+        rows = sum(len(table) for tables in initial_rows(documents).values() for table in tables.values())
+        assert 300 <= rows <= 800
+        assert (instance.scenario, instance.seed, instance.chaos) == (scenario.name, seed, level)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_doing_nothing_fails_and_every_check_says_so_beforehand(scenario: Scenario, level: int) -> None:
+    done = FinishDeclaration(outcome="done", summary="")
+    for seed in SEEDS:
+        instance = scenario.plan(seed, level)
+        evidence = Evidence.start(initial_rows(instance.documents))
+        verdict = instance.rubric.judge(evidence, None)
+        assert not verdict.goal_met
+        assert not instance.rubric.judge(evidence, done).success
+        assert verdict.potential == 0
+        assert (verdict.damage, verdict.rejections) == ((), 0)
+        passed = {check.id: check.passed for check in verdict.checks}
+        assert len(passed) == len(verdict.checks)
+        for check in instance.rubric.checks:
+            assert passed[check.id] == check.passes_idle, check.id
+
+
+def test_milestones_pay_at_most_nine(scenario: Scenario) -> None:
+    for seed in SEEDS:
+        points = sum(milestone.points for milestone in scenario.plan(seed, 2).rubric.milestones)
+        assert 0 < points <= 10
+
+
+def test_briefs_are_paraphrased(scenario: Scenario) -> None:
+    shapes = {re.sub(r"[A-Z]+-[0-9]+", "KEY", scenario.plan(seed, 1).brief) for seed in range(40)}
+    assert len(shapes) >= 6
+
+
+def test_the_scenarios_tools_exist_in_the_services(scenario: Scenario) -> None:
+    instance = scenario.plan(1, 1)
+    assert len(set(instance.task_tools)) == len(instance.task_tools)
+    assert all(tool.split("_")[0] in instance.documents for tool in instance.task_tools)
+
+
+def test_a_level_or_kind_that_does_not_exist_is_refused(scenario: Scenario) -> None:
+    with pytest.raises(ChaosError, match="level 9"):
+        scenario.plan(1, 9)
+    with pytest.raises(ChaosError, match=r"chaos_overrides\.rain: unknown kind"):
+        scenario.plan(1, 1, {"rain": 1.0})
+
+
+def test_the_seed_is_nowhere_in_what_an_agent_can_read(scenario: Scenario) -> None:
+    seed = 918_273_645
+    instance = scenario.plan(seed, 2)
+    for document in instance.documents.values():
+        visible = {name: value for name, value in document.items() if name != "draw_seed"}
+        assert str(seed) not in json.dumps(visible)
+        assert str(seed) not in document["draw_seed"]
+
+
+def test_the_same_seed_is_the_same_company_at_every_level(scenario: Scenario) -> None:
+    companies = [scenario.plan(8, level) for level in LEVELS]
+    assert len({(one.company_name, one.acting_as, one.started_at) for one in companies}) == 1
+
+
+def test_every_scenario_has_its_solutions(scenario: Scenario) -> None:
+    solutions = solutions_of(scenario.name)
+    assert len(solutions.cheats) >= 6
+    assert set(solutions.needs) <= set(solutions.cheats)
