@@ -63,6 +63,15 @@ def test_up_serves_until_it_is_stopped_and_leaves_no_process(up: subprocess.Pope
     assert gone(below)
 
 
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="processes are counted in /proc")
+def test_no_process_outlives_one_that_was_killed(up: subprocess.Popen[str]) -> None:
+    address(up)
+    below = family(up.pid)
+    assert len(below) == 4
+    up.kill()
+    assert gone(below)
+
+
 def test_an_enterprise_that_ends_by_itself_is_told_with_its_last_words(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

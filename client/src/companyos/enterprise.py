@@ -38,7 +38,8 @@ class EnterpriseFailed(Exception):
 class Enterprise:
     """The enterprise while it is entered: `with Enterprise() as enterprise: enterprise.url`.
 
-    Leaving stops the gateway and with it the services, within ten seconds. Raises EnterpriseFailed.
+    Leaving stops the gateway and with it the services, within ten seconds; so does the end of this process, however it
+    comes. Raises EnterpriseFailed.
     """
 
     def __init__(self, *, port: int = 0, data_dir: Path | None = None, keep: bool = False) -> None:
@@ -63,12 +64,12 @@ class Enterprise:
         if importlib.util.find_spec(GATEWAY) is None:
             raise EnterpriseFailed("the server is not installed: pip install 'companyos[server]'")
         self._port = _free_port(self._port)
-        command = [sys.executable, "-m", GATEWAY, "--host", HOST, "--port", str(self._port)]
+        command = [sys.executable, "-m", GATEWAY, "--host", HOST, "--port", str(self._port), "--until-input-ends"]
         self._log = tempfile.TemporaryFile()  # noqa: SIM115  # lives as long as the child writes to it
         self._process = subprocess.Popen(
             command,
             env=self._environment(),
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,
             stdout=self._log,
             stderr=subprocess.STDOUT,
             start_new_session=True,
@@ -132,6 +133,8 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     """Ask the process to end; after ten seconds end its whole group."""
     if process.poll() is None:
         process.terminate()
+    if process.stdin is not None:
+        process.stdin.close()
     try:
         process.wait(STOP_TIMEOUT_S)
     except subprocess.TimeoutExpired:

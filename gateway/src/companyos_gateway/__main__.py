@@ -7,6 +7,7 @@ import argparse
 import uvicorn
 
 from companyos.light_openenv import import_light_openenv
+from companyos_gateway.server.parent import end_with_input
 from companyos_gateway.server.uvicorn_options import UVICORN_OPTIONS
 
 DEFAULT_PORT = 8000
@@ -17,7 +18,14 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m companyos_gateway", description="Serve the CompanyOS gateway.")
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (default: %(default)s)")
     parser.add_argument("--port", type=int, default=DEFAULT_PORT, help="the port (default: %(default)s)")
+    parser.add_argument(
+        "--until-input-ends",
+        action="store_true",
+        help="stop when standard input closes, as a dead parent closes it",
+    )
     asked = parser.parse_args(arguments)
+    if asked.until_input_ends:
+        end_with_input()
     import_light_openenv()
     uvicorn.run("companyos_gateway.main:app", host=asked.host, port=asked.port, log_level="info", **UVICORN_OPTIONS)
 

@@ -7,13 +7,12 @@ Linux the kernel is asked to send SIGTERM as well.
 from __future__ import annotations
 
 import ctypes
-import os
 import signal
 import sys
-import threading
 
 import uvicorn
 
+from companyos_gateway.server.parent import end_with_input
 from companyos_gateway.server.uvicorn_options import UVICORN_OPTIONS
 
 _PR_SET_PDEATHSIG = 1
@@ -28,13 +27,7 @@ def main(app: str, socket: str) -> None:
 def _die_with_parent() -> None:
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-    threading.Thread(target=_end_with_input, name="parent-watch", daemon=True).start()
-
-
-def _end_with_input() -> None:
-    while os.read(sys.stdin.fileno(), 1):
-        pass
-    os.kill(os.getpid(), signal.SIGTERM)
+    end_with_input()
 
 
 if __name__ == "__main__":
