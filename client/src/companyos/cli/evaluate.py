@@ -62,6 +62,7 @@ def evaluate(
         played, is_stopped = play_with_bar(base_url, plans, parallel=parallel, out=out)
     _print_results(played, f"{scenario}, chaos {chaos}, seeds {seed} to {seed + episodes - 1}", out)
     if is_stopped:
+        ERR.print(f"stopped after {len(played)} of {len(plans)} episodes", style="yellow")
         raise typer.Exit(INTERRUPTED)
     if any(episode.record.outcome == "infra_error" for episode in played):
         raise typer.Exit(FAILED)
