@@ -15,6 +15,7 @@ from starlette.routing import BaseRoute, Route
 
 from companyos.contract import CompanyOSObservation, CompanyOSResetObservation, CompanyOSState
 from companyos_gateway.episode.episode import VERSION
+from companyos_gateway.server.demonstration import demonstration_router
 from companyos_gateway.server.guard import Guard
 from companyos_gateway.server.health import health_router
 from companyos_gateway.server.house import House
@@ -49,7 +50,7 @@ def create_app(house: House) -> FastAPI:
     mode = house.settings.mode
     routers = [pages_router(), health_router(house), tools_router(house)]
     if mode is ServerMode.SIMULATION:
-        routers += [plain_http_router(house), trainer_router(house)]
+        routers += [plain_http_router(house), trainer_router(house), demonstration_router(house)]
     for router in routers:
         app.include_router(router)
     app.router.routes.extend(static_mounts())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import resource
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
@@ -44,6 +44,7 @@ class House:
         self._scenarios = scenarios
         self._stage: Stage | None = None
         self._reaping: asyncio.Task[None] | None = None
+        self._background: set[asyncio.Task[None]] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def stage(self) -> Stage:
@@ -62,6 +63,13 @@ class House:
         """Run an action on the house's loop, from any thread; nothing happens once the house is down."""
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(action)
+
+    def in_background(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Let work go on beside the requests; the house's end is its end."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+        return task
 
     def detach(self, episode: Episode) -> None:
         """Let an episode outlive its connection for a while."""
@@ -119,7 +127,7 @@ class House:
         _log.info("%d tools of %d services", len(toolbox), len(documents))
 
     async def _shut(self, opening: asyncio.Task[None]) -> None:
-        for task in filter(None, (opening, self._reaping)):
+        for task in filter(None, (opening, self._reaping, *self._background)):
             task.cancel()
             with suppress(asyncio.CancelledError):
                 await task

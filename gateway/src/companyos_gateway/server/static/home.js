@@ -1,12 +1,11 @@
 "use strict";
 
 const at = (id) => document.getElementById(id);
-const LOOK_PAUSE_MS = 700;
-const WATCH_PAUSE_MS = 2500;
+const WATCH_PAUSE_MS = 700;
 
 let tools = [];
 let episodeId = null;
-let looking = false;
+let watching = false;
 
 function text(tag, content, className) {
   const element = document.createElement(tag);
@@ -32,7 +31,6 @@ async function attempt(action) {
   } catch (error) {
     at("notice").textContent = error.message;
     at("notice").hidden = false;
-    looking = false;
     return null;
   }
 }
@@ -102,7 +100,7 @@ function describeTool() {
 async function draw() {
   const shown = await ask(`/render?episode_id=${encodeURIComponent(episodeId)}`);
   at("episode").hidden = false;
-  at("look").disabled = shown.done;
+  at("form").hidden = watching || shown.done;
   at("brief").textContent = shown.brief;
   at("company").textContent = shown.company;
   at("now").textContent = shown.now.slice(0, 16).replace("T", " ");
@@ -121,6 +119,11 @@ async function draw() {
   return shown;
 }
 
+function show(value) {
+  at("answer").textContent = JSON.stringify(value, null, 2);
+  at("answer").hidden = false;
+}
+
 function follow(id) {
   episodeId = id;
   window.history.replaceState(null, "", `#${id}`);
@@ -131,37 +134,35 @@ function follow(id) {
 async function begin() {
   const answer = await ask("/reset", {});
   follow(answer.episode_id);
-  at("answer").textContent = JSON.stringify(answer.observation, null, 2);
+  watching = false;
+  show(answer.observation);
   await draw();
 }
 
 async function take(name, given) {
   const action = { tool_name: name, arguments: given };
   const answer = await ask("/step", { episode_id: episodeId, action });
-  at("answer").textContent = JSON.stringify(answer.observation.error || answer.observation.result, null, 2);
+  show(answer.observation.error || answer.observation.result);
   return draw();
 }
 
-async function lookAround() {
-  looking = true;
-  const open = tools.filter((tool) => !(tool.input_schema.required || []).length && /_(list|search|get)_/.test(tool.name));
-  for (const tool of open) {
-    const shown = looking && await attempt(() => take(tool.name, {}));
-    if (!shown || shown.done) break;
-    await new Promise((resolve) => { setTimeout(resolve, LOOK_PAUSE_MS); });
-  }
-  looking = false;
+async function demonstrate() {
+  const begun = await ask("/v1/demonstrations", {});
+  follow(begun.episode_id);
+  watching = true;
+  at("answer").hidden = true;
+  await draw();
 }
 
 async function watch() {
-  if (episodeId && !looking && !document.hidden) {
+  if (episodeId && !document.hidden) {
     try { await draw(); } catch { /* the episode may be gone */ }
   }
   setTimeout(watch, WATCH_PAUSE_MS);
 }
 
 at("begin").addEventListener("click", () => attempt(begin));
-at("look").addEventListener("click", () => lookAround());
+at("watch").addEventListener("click", () => attempt(demonstrate));
 at("tool").addEventListener("change", describeTool);
 at("form").addEventListener("submit", (event) => {
   event.preventDefault();

@@ -1,0 +1,86 @@
+"""A demonstration: the oracle at work on an episode of its own, slowly enough to be watched."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import Any
+
+from fastapi import APIRouter
+from pydantic import BaseModel
+
+from companyos.contract import ResetOptions, ToolSpec
+from companyos.policies import EpisodeOver, StepView, TaskView
+from companyos_gateway.episode.environment import Stage
+from companyos_gateway.episode.episode import Episode
+from companyos_gateway.episode.errors import AtCapacity, EpisodeClosed, EpisodeDone
+from companyos_gateway.scenarios.policy import OraclePolicy
+from companyos_gateway.server.documented import DOCUMENTED_PROBLEMS
+from companyos_gateway.server.house import House
+from companyos_shared.streams import Stream
+
+MOST_AT_ONCE = 4
+PAUSE_S = 0.7
+
+
+class Demonstration(BaseModel):
+    """A demonstration that has begun; `GET /render` shows how far it is."""
+
+    episode_id: str
+
+
+def demonstration_router(house: House, *, pause_s: float = PAUSE_S) -> APIRouter:
+    """Return the route that begins a demonstration, one step every `pause_s` seconds."""
+    router = APIRouter(prefix="/v1", tags=["Trainer"])
+    running: set[asyncio.Task[None]] = set()
+
+    @router.post("/demonstrations", status_code=202, responses=DOCUMENTED_PROBLEMS)
+    async def begin() -> Demonstration:
+        """Let the oracle solve a fresh episode of the default scenario, to be watched."""
+        if len(running) >= MOST_AT_ONCE:
+            raise AtCapacity(f"{MOST_AT_ONCE} demonstrations are running.")
+        stage = house.stage()
+        episode = await stage.reset(ResetOptions())
+        task = house.in_background(_demonstrate(stage, episode, pause_s))
+        running.add(task)
+        task.add_done_callback(running.discard)
+        return Demonstration(episode_id=episode.id)
+
+    return router
+
+
+async def _demonstrate(stage: Stage, episode: Episode, pause_s: float) -> None:
+    async def call(tool: str, arguments: dict[str, Any], /) -> StepView:
+        await asyncio.sleep(pause_s)
+        try:
+            seen = await stage.step(episode, tool, arguments)
+        except (EpisodeDone, EpisodeClosed) as over:
+            raise EpisodeOver from over
+        return StepView(
+            result=seen.result,
+            error=seen.error.error_type.value if seen.error else None,
+            reward=float(seen.reward or 0.0),
+            done=seen.done,
+            now=seen.now,
+            steps_left=seen.steps_left,
+        )
+
+    with suppress(EpisodeOver):
+        await OraclePolicy().play(_task_view(stage, episode), call)
+
+
+def _task_view(stage: Stage, episode: Episode) -> TaskView:
+    first, instance = episode.first_observation(), episode.task.instance
+    return TaskView(
+        scenario=instance.scenario,
+        brief=first.brief,
+        company=first.company,
+        acting_as=first.acting_as,
+        now=first.now,
+        steps_left=first.steps_left,
+        tools=tuple(
+            ToolSpec(name=tool.name, description=tool.description, input_schema=tool.input_schema)
+            for tool in stage.tools(episode)
+        ),
+        stream=Stream("demonstration", instance.scenario, instance.seed),
+    )
