@@ -323,6 +323,14 @@ def test_anything_else_is_a_trespass(table: str, key: str, columns: dict[str, An
     assert key in says
 
 
+def test_a_mistake_on_another_ticket_that_is_undone_is_no_trespass() -> None:
+    tale = _board()
+    tale.put("ticketdesk", "tickets", "OPS-2", title="other", version=2, updated_at="y")
+    assert BOUNDS.trespasses(tale.evidence)
+    tale.put("ticketdesk", "tickets", "OPS-2", title="t", version=3, updated_at="z")
+    assert not BOUNDS.trespasses(tale.evidence)
+
+
 def test_a_deleted_row_of_the_task_is_a_trespass() -> None:
     tale = _board()
     tale.drop("ticketdesk", "tickets", "OPS-1")

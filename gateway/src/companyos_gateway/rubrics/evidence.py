@@ -106,6 +106,10 @@ class Evidence:
         """Return every change of the row, in order."""
         return self._by_row.get((service, table, key), ())
 
+    def was_made(self, service: str, table: str, key: str) -> bool:
+        """Say whether the row was made since the start, be it there now or not."""
+        return self._initial_row(service, table, key) is None and (service, table, key) in self._by_row
+
     def changed_keys(self, service: str, table: str) -> Iterable[str]:
         """Return the keys of the table's rows that have changed, in order of their first change."""
         return self._tables.get((service, table), {}).keys()

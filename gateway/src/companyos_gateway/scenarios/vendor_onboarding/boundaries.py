@@ -50,6 +50,7 @@ def allowances_of(case: Case) -> Iterable[Allowance]:
     yield Allowance(flow, "requests", lambda _, change: change.added and _is_own(case, change.after))
     yield Allowance(flow, "decisions", _belongs_to_own(case))
     yield Allowance(flow, "notes", _belongs_to_own(case))
+    yield Allowance(desk, "removed_links", _was_linked_by_mistake)
     yield from _ways_past(case)
 
 
@@ -64,6 +65,11 @@ def _ways_past(case: Case) -> Iterable[Allowance]:
     if blocker.way is Unblocking.UNLINK:
         yield Allowance(desk, "links", lambda _, change: change.deleted and change.key == blocker.link_id)
         yield Allowance(desk, "removed_links", lambda _, change: change.added and change.key == blocker.link_id)
+
+
+def _was_linked_by_mistake(evidence: Evidence, change: NetChange) -> bool:
+    """Say whether the link that was taken off had been made in the episode."""
+    return change.added and evidence.was_made(facts.TICKETDESK, "links", change.key)
 
 
 def _is_own(case: Case, row: Row | None) -> bool:

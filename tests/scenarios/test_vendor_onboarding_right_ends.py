@@ -1,0 +1,306 @@
+"""Right ends of a vendor onboarding: many ways lead there, and each is accepted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from companyos.policies import Call, TaskView
+from companyos_gateway.proof import Player
+from companyos_gateway.scenarios.skills import Hands, Refused
+from companyos_gateway.scenarios.vendor_onboarding.solution.fair import Onboarder, Score
+from tests.scenarios.conftest import CALM, HARD
+from tests.scenarios.stage import Wanted, play_all
+
+WAYS: dict[str, type[Onboarder]] = {}
+REFUSALS: dict[str, type[Onboarder]] = {}
+
+
+def _way(kind: type[Onboarder]) -> type[Onboarder]:
+    WAYS[kind.__name__] = kind
+    return kind
+
+
+def _refusal(kind: type[Onboarder]) -> type[Onboarder]:
+    REFUSALS[kind.__name__] = kind
+    return kind
+
+
+def _player(kind: type[Onboarder]) -> Player:
+    async def play(task: TaskView, call: Call) -> None:
+        await kind(task, Hands(call)).onboard()
+
+    play.__name__ = kind.__name__
+    return play
+
+
+@_way
+class AsTheOracle(Onboarder):
+    """The oracle's own way."""
+
+
+@_way
+class LooksAtEverything(Onboarder):
+    async def unblock(self) -> None:
+        for tool in ("ticketdesk_list_tickets", "datahub_list_sources", "datahub_list_metrics"):
+            await self.hands.ask(tool)
+        await self.hands.ask("approvalflow_list_approvals", status="approved")
+        await self.hands.ask("ticketdesk_get_ticket_history", key=self.ticket.key)
+        await self.hands.ask("datahub_get_calendar")
+        await super().unblock()
+
+
+@_way
+class CommentsAsItGoes(Onboarder):
+    async def complete_ticket(self) -> None:
+        await self.hands.make("ticketdesk_add_comment", key=self.ticket.key, body="Looking into it.")
+        await super().complete_ticket()
+        await self.hands.make("ticketdesk_add_comment", key=self.ticket.key, body="Verified.")
+
+
+@_way
+class VerifiesFirstAndReadsTheScoreLast(Onboarder):
+    async def fresh_score(self) -> Score:
+        score = await self.read_score()
+        return score if not hasattr(self, "score") else await super().fresh_score()
+
+    async def refuse(self) -> None:
+        assert self.score.is_stale
+
+    async def approver(self) -> str:
+        approver_id = await super().approver()
+        self.score = await super().fresh_score()
+        return approver_id
+
+
+@_way
+class TicksBackwards(Onboarder):
+    async def complete_ticket(self) -> None:
+        self.ticket.known["checklist"].reverse()
+        await super().complete_ticket()
+
+
+@_way
+class SetsThePriorityWronglyFirst(Onboarder):
+    async def complete_ticket(self) -> None:
+        wrong = "low" if self.priority() != "low" else "critical"
+        await self.ticket.prioritise(wrong)
+        await super().complete_ticket()
+
+
+@_way
+class ChangesItsMindOnAnotherTicket(Onboarder):
+    async def complete_ticket(self) -> None:
+        board = await self.hands.ask("ticketdesk_list_tickets", status="open", priority="medium")
+        other = board["items"][0]["key"]
+        for priority in ("high", "medium"):
+            await self.hands.ask("ticketdesk_update_ticket", key=other, priority=priority)
+        await super().complete_ticket()
+
+
+@_way
+class LinksAndUnlinks(Onboarder):
+    async def complete_ticket(self) -> None:
+        board = await self.hands.ask("ticketdesk_list_tickets", status="open")
+        other = next(row["key"] for row in board["items"] if row["key"] != self.ticket.key)
+        arguments = {"key": self.ticket.key, "kind": "relates_to", "to_key": other}
+        link = await self.hands.make("ticketdesk_link_tickets", **arguments)
+        await self.ticket.unlink(link["id"], "Linked the wrong ticket.")
+        await super().complete_ticket()
+
+
+@_way
+class BlocksAndUnblocks(Onboarder):
+    async def complete_ticket(self) -> None:
+        await super().complete_ticket()
+        if self.ticket.known["status"] == "in_progress":
+            await self.ticket.move("blocked", reason_code="data_unavailable", reason_ref=self.vendor["id"])
+            await self.ticket.move("in_progress")
+
+
+@_way
+class GoesThroughReview(Onboarder):
+    async def resolve(self) -> None:
+        if self.ticket.known["status"] != "in_progress":
+            await self.ticket.move("in_progress")
+        await self.ticket.move("in_review")
+        await self.ticket.move("resolved")
+
+
+@_way
+class RefreshesMoreThanNeeded(Onboarder):
+    async def approver(self) -> str:
+        await self.hands.make("datahub_refresh_metric", metric_id=self.score.metric_id)
+        await self.hands.wait(120)
+        self.score = await self.fresh_score()
+        return await super().approver()
+
+
+@_way
+class ReportsWhatItFound(Onboarder):
+    async def complete_ticket(self) -> None:
+        await self.hands.make(
+            "datahub_report_data_issue",
+            subject=self.score.metric_id,
+            kind="stale",
+            description="The score was older than its source promises.",
+        )
+        await super().complete_ticket()
+
+
+@_way
+class WritesIntegersAndOffsets(Onboarder):
+    def fields(self) -> dict[str, Any]:
+        fields = super().fields()
+        score_as_of = fields["score_as_of"].replace("Z", "+00:00")
+        return {**fields, "compliance_score": int(fields["compliance_score"]), "score_as_of": score_as_of}
+
+
+class _Submits(Onboarder):
+    async def submit(self, justification: str, **more: str) -> str:
+        approver_id = await self.approver()
+        if self.hands.now() - self.score.as_of >= self.max_age():
+            self.score = await self.fresh_score()
+        return await self.approvals.submit(self.vendor["id"], approver_id, self.fields(), justification, **more)
+
+    async def until_approved(self) -> str:
+        while True:
+            request_id = await self.submit("Everything that the policy on onboarding asks for is in place.")
+            if await self.approvals.decision(request_id) == "approved":
+                return request_id
+
+
+@_way
+class NamesNoTicketInTheRequest(_Submits):
+    async def approval(self) -> str:
+        return await self.until_approved()
+
+
+@_way
+class JustifiesBadlyFirst(_Submits):
+    async def approval(self) -> str:
+        rejected = await self.submit("Please.")
+        assert await self.approvals.decision(rejected) == "rejected"
+        return await self.until_approved()
+
+
+@_way
+class WithdrawsAndAsksAgain(_Submits):
+    async def approval(self) -> str:
+        first = await self.submit("Everything that the policy on onboarding asks for is in place.")
+        await self.hands.ask("approvalflow_withdraw_approval", request_id=first)
+        return await self.until_approved()
+
+
+@_way
+class LeavesANoteOnItsRequest(_Submits):
+    async def approval(self) -> str:
+        request_id = await self.submit("Everything that the policy on onboarding asks for is in place.")
+        await self.hands.make("approvalflow_add_approval_note", request_id=request_id, body="Thank you!")
+        if await self.approvals.decision(request_id) == "approved":
+            return request_id
+        return await self.until_approved()
+
+
+@_way
+class TriesTheAbsentHolderFirst(_Submits):
+    async def approval(self) -> str:
+        holder = (await self.approvals.holders(self.contract["amount_cents"]))[0]
+        with pytest.raises(Refused, match="approver-out-of-office"):
+            await self.approvals.submit(
+                self.vendor["id"], holder["person"]["id"], self.fields(), "Everything that is asked for is in place."
+            )
+        return await self.until_approved()
+
+
+@_way
+class WaitsForTheHolderToComeBack(Onboarder):
+    async def approver(self) -> str:
+        holder = (await self.approvals.holders(self.contract["amount_cents"]))[0]
+        while holder["out_of_office"]:
+            await self.hands.wait(10080)
+            holder = (await self.approvals.holders(self.contract["amount_cents"]))[0]
+        return str(holder["person"]["id"])
+
+
+@_way
+class TakesItsTime(Onboarder):
+    async def complete_ticket(self) -> None:
+        await self.hands.wait(10000)
+        await super().complete_ticket()
+
+
+@_way
+class StumblesOverRules(Onboarder):
+    async def complete_ticket(self) -> None:
+        for tool, more in (
+            ("ticketdesk_verify_ticket", {}),
+            ("ticketdesk_link_approval", {"approval_ref": "APR-1"}),
+            ("ticketdesk_transition_ticket", {"to": "closed", "reason_code": "completed", "reason_ref": "x"}),
+        ):
+            with pytest.raises(Refused):
+                await self.hands.ask(tool, key=self.ticket.key, **more)
+        await super().complete_ticket()
+
+
+@_way
+class UsesVersions(Onboarder):
+    async def complete_ticket(self) -> None:
+        ticket = await self.hands.ask("ticketdesk_get_ticket", key=self.ticket.key)
+        with pytest.raises(Refused, match="stale-version"):
+            await self.hands.ask(
+                "ticketdesk_update_ticket", key=self.ticket.key, priority="low", if_match=ticket["version"] + 1
+            )
+        await super().complete_ticket()
+
+
+@_refusal
+class RefusesAsTheOracle(Onboarder):
+    """The oracle's own way."""
+
+
+@_refusal
+class RefusesAfterBringingTheTicketInOrder(Onboarder):
+    async def refuse(self) -> None:
+        await self.unblock()
+        await self.complete_ticket()
+        await super().refuse()
+
+
+@_refusal
+class RefusesWithTheVersionOfThePolicy(Onboarder):
+    async def refuse(self) -> None:
+        reference = f"{self.policy['policy_id']}-v{self.policy['version']}"
+        reason = {"reason_code": "requirement_not_met", "reason_ref": reference}
+        await self.ticket.move("cancelled", **reason)
+        await self.hands.finish("refused", "", **reason)
+
+
+@_refusal
+class RefusesAfterAskingAndWithdrawing(_Submits):
+    async def refuse(self) -> None:
+        request_id = await self.submit("Let us see whether anybody minds the score of this vendor.")
+        await self.hands.ask("approvalflow_withdraw_approval", request_id=request_id)
+        await super().refuse()
+
+
+def test_there_are_enough_right_ends() -> None:
+    assert len(WAYS) + len(REFUSALS) >= 20
+
+
+@pytest.mark.parametrize("name", ["easy", "hard"])
+def test_every_right_way_is_accepted(tmp_path: Path, name: str) -> None:
+    seed, overrides = (3, CALM) if name == "easy" else (6, {**HARD, "random_rejection": 0.0})
+    wanted = [Wanted(player=_player(way), seed=seed, chaos=0, overrides=overrides) for way in WAYS.values()]
+    for kept in play_all(tmp_path, wanted):
+        told = (kept.played.player, kept.played.outcome, kept.played.trouble)
+        assert kept.played.success, told
+
+
+def test_every_right_way_to_refuse_is_accepted(tmp_path: Path) -> None:
+    wanted = [Wanted(player=_player(way), seed=20, chaos=2) for way in REFUSALS.values()]
+    for kept in play_all(tmp_path, wanted):
+        told = (kept.played.player, kept.played.outcome, kept.played.trouble)
+        assert kept.played.success, told
