@@ -27,7 +27,7 @@ from companyos_shared.wire.context import (
     encode_context,
     sign,
 )
-from companyos_shared.wire.control import DigestReply, EvidenceReply, LoadReply, Report
+from companyos_shared.wire.control import DigestReply, EvidenceReply, LoadReply, Report, SnapshotReply
 
 _KEY = "a key for tests"
 _READS = frozenset({"GET", "HEAD"})
@@ -123,6 +123,19 @@ class ServiceHarness:
     async def digest(self) -> DigestReply:
         """Return the digests over all content rows."""
         return DigestReply.model_validate(await self._control("digest", {}))
+
+    async def snapshot(self) -> str:
+        """Keep the episode as it is as a source, and return its id."""
+        return SnapshotReply.model_validate(await self._control("snapshot", {})).source
+
+    async def drop(self) -> None:
+        """Let the service forget the episode."""
+        await self._control("drop", {})
+
+    @property
+    def folder(self) -> Path:
+        """Where the service keeps its files."""
+        return Path(self._folder.name)
 
     async def rows(self, table: str) -> dict[str, dict[str, Any]]:
         """Return a table's rows as they are now, by key."""
