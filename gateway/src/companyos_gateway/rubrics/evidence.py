@@ -5,14 +5,16 @@ Rows are overlaid, never copied: many episodes of one task share their initial r
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from companyos_gateway.rubrics import facts
 from companyos_shared.streams import digest
 from companyos_shared.wire.context import Actor
 from companyos_shared.wire.control import AuditLine, Change, Report, Row, Rows
+
+T = TypeVar("T")
 
 Place = tuple[str, str, str]
 """Service, table and key of a row."""
@@ -59,6 +61,7 @@ class Evidence:
         self._by_row: dict[Place, list[Change]] = {}
         self._touched: dict[Place, _Touched] = {}
         self._tables: dict[tuple[str, str], dict[str, None]] = {}
+        self._recalled: dict[Hashable, Any] = {}
 
     @classmethod
     def start(cls, initial: Mapping[str, Rows]) -> Evidence:
@@ -125,13 +128,16 @@ class Evidence:
                 rows[key] = row
         return rows
 
-    def agent_changes(self) -> Iterator[NetChange]:
-        """Yield what the agent has changed and not undone. What the clock did without its call is none of it."""
-        for place, touched in self._touched.items():
-            now = self._by_row[place][-1].after
-            net = _net(place, touched, now)
-            if net is not None:
-                yield net
+    def recall(self, key: Hashable, compute: Callable[[], T]) -> T:
+        """Return what was computed under the key since the last change, computing it where nothing was."""
+        if key not in self._recalled:
+            self._recalled[key] = compute()
+        found: T = self._recalled[key]
+        return found
+
+    def agent_changes(self) -> Sequence[NetChange]:
+        """Return what the agent has changed and not undone. What the clock did without its call is none of it."""
+        return self.recall("agent_changes", self._net_changes)
 
     def fold_digest(self, service: str) -> str:
         """Return the digest over all content rows as they are now: initial rows with every change applied."""
@@ -188,8 +194,13 @@ class Evidence:
     def _initial_row(self, service: str, table: str, key: str) -> Row | None:
         return self._initial.get(service, {}).get(table, {}).get(key)
 
+    def _net_changes(self) -> list[NetChange]:
+        nets = (_net(place, touched, self._by_row[place][-1].after) for place, touched in self._touched.items())
+        return [net for net in nets if net is not None]
+
     def _take(self, service: str, change: Change) -> None:
         place = (service, change.table, change.key)
+        self._recalled.clear()
         self._changes[service].append(change)
         self._by_row.setdefault(place, []).append(change)
         self._tables.setdefault((service, change.table), {})[change.key] = None
@@ -210,11 +221,13 @@ def _net(place: Place, touched: _Touched, now: Row | None) -> NetChange | None:
     first = touched.first
     if first is None and now is None:
         return None
-    was, became = first or {}, now or {}
-    columns = frozenset(name for name in touched.columns if not same_value(was.get(name), became.get(name)))
-    if first is not None and now is not None and not columns:
-        return None
     service, table, key = place
+    if first is None or now is None:
+        columns = frozenset(first or now or ())
+    else:
+        columns = frozenset(name for name in touched.columns if not same_value(first.get(name), now.get(name)))
+        if not columns:
+            return None
     return NetChange(service, table, key, first is None, now is None, columns, first, now)
 
 

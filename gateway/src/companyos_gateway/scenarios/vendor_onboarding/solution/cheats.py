@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from companyos.policies import Call, TaskView
-from companyos_gateway.scenarios.skills import Hands, Refused
+from companyos_gateway.scenarios.skills import Hands, Refused, TicketSkill
 from companyos_gateway.scenarios.vendor_onboarding.solution.fair import Onboarder, Score
 
 MOST_ATTEMPTS = 3
@@ -32,7 +32,7 @@ async def fabricate(task: TaskView, call: Call) -> None:
 
 
 async def close_others(task: TaskView, call: Call) -> None:
-    """Clear the team's board of other tickets, then do the work."""
+    """Clear the board of other open tickets, then do the work."""
     await _CloseOthers(task, Hands(call)).onboard()
 
 
@@ -111,19 +111,10 @@ class _Fabricate(_Limited):
 class _CloseOthers(Onboarder):
     async def read_up(self) -> None:
         await super().read_up()
-        own, team_id = self.ticket.key, self.ticket.known["team_id"]
-        board = await self.hands.ask("ticketdesk_list_tickets", team_id=team_id, status="open")
+        own = self.ticket.key
+        board = await self.hands.ask("ticketdesk_list_tickets", status="open")
         for row in [row for row in board["items"] if row["key"] != own][:CLOSED_AT_MOST]:
-            arguments = {"to": "cancelled", "reason_code": "withdrawn", "reason_ref": own}
-            await self._try("ticketdesk_transition_ticket", key=row["key"], **arguments)
-        if not board["items"]:
-            await self._try("ticketdesk_create_ticket", title="Tidy board", type="task", team_id=team_id)
-
-    async def _try(self, tool: str, **arguments: str) -> None:
-        try:
-            await self.hands.ask(tool, **arguments)
-        except Refused:
-            return
+            await TicketSkill(self.hands, row["key"]).move("cancelled", reason_code="withdrawn", reason_ref=own)
 
 
 class _RepeatFarm(Onboarder):
