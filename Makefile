@@ -44,7 +44,7 @@ up: $(STAMP) ## Start the whole enterprise on this machine, no Docker; Ctrl-C st
 	@$(BIN)/companyos up $(ARGS)
 
 test: $(STAMP) ## Run every test that needs no Docker (ARGS="tests/gateway -k reset")
-	@$(BIN)/pytest $(ARGS)
+	@$(BIN)/pytest -n auto --maxprocesses 4 --dist loadfile $(ARGS)
 
 e2e: $(STAMP) ## Run the tests over real containers; needs a Docker Engine with Compose
 	@TESTCONTAINERS_RYUK_DISABLED=true $(BIN)/pytest -m e2e tests/e2e $(ARGS)
