@@ -28,11 +28,11 @@ class TicketSkill:
 
     async def prioritise(self, priority: str) -> None:
         """Set the priority."""
-        await self._change("update_ticket", "priority", priority, priority=priority)
+        await self._set("update_ticket", priority=priority)
 
     async def assign(self, person_id: str) -> None:
         """Assign a person."""
-        await self._change("assign_ticket", "assignee_id", person_id, assignee_id=person_id)
+        await self._set("assign_ticket", assignee_id=person_id)
 
     async def verify(self) -> None:
         """Verify the ticket."""
@@ -40,7 +40,7 @@ class TicketSkill:
 
     async def link_approval(self, reference: str) -> None:
         """Record the approval on the ticket."""
-        await self._change("link_approval", "approval_ref", reference, approval_ref=reference)
+        await self._set("link_approval", approval_ref=reference)
 
     async def tick(self, item_id: str) -> None:
         """Complete a step of the checklist."""
@@ -58,6 +58,11 @@ class TicketSkill:
             return all(link["id"] != link_id for link in (await self._read())["links"])
 
         await self._do("unlink_tickets", is_gone, link_id=link_id, justification=why)
+
+    async def _set(self, tool: str, **members: str) -> None:
+        """Set members of the ticket; doing it twice is doing it once."""
+        await self.hands.ask(f"ticketdesk_{tool}", key=self.key, **members)
+        self.known |= members
 
     async def _change(self, tool: str, member: str, wanted: object, **arguments: Any) -> None:
         async def is_so() -> bool:

@@ -23,7 +23,7 @@ from companyos_gateway.scenarios.vendor_onboarding.rulebook import add_rulebook
 from companyos_gateway.world import World, finish_world, generate_world
 from companyos_shared.streams import Stream, digest
 
-MAX_STEPS = 90
+MAX_STEPS = 120
 REFUSALS = 1 / 8
 """Share of instances that must be refused, from REFUSALS_FROM on."""
 

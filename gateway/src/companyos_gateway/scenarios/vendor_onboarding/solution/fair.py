@@ -13,7 +13,7 @@ from companyos_gateway.scenarios.skills import ApprovalSkill, Hands, TicketSkill
 SCORE = "compliance_score"
 REFUSAL = "requirement_not_met"
 REFRESH_WAIT_MINUTES = 95
-COLLEAGUE_WAIT_MINUTES = 480
+COLLEAGUE_WAIT_MINUTES = 1440
 MARGIN = timedelta(minutes=10)
 """Evidence this close to its age limit is refreshed before it is used."""
 
@@ -48,6 +48,7 @@ class Onboarder:
         found = re.search(r"\b[A-Z][A-Z0-9]*-[0-9]+\b", task.brief)
         assert found is not None, "the brief names no ticket"
         self.ticket = TicketSkill(hands, found[0])
+        self.authority: str | None = None
 
     async def onboard(self) -> None:
         """Do the whole onboarding."""
@@ -114,7 +115,8 @@ class Onboarder:
 
     async def read_score(self) -> Score:
         """Read the score by the source that is the authority on it."""
-        answer = await self.hands.ask("datahub_query_metric", key=SCORE, subject=self.vendor["id"])
+        known = {"source_id": self.authority} if self.authority else {}
+        answer = await self.hands.ask("datahub_query_metric", key=SCORE, subject=self.vendor["id"], **known)
         readings: list[Json] = answer["readings"]
         chosen = readings[0]
         for reading in readings if len(readings) > 1 else ():
@@ -122,6 +124,7 @@ class Onboarder:
             if SCORE in source["authoritative_for"]:
                 chosen = reading
                 break
+        self.authority = str(chosen["source_id"])
         as_of = datetime.fromisoformat(chosen["as_of"])
         return Score(chosen["metric_id"], chosen["value"], as_of, chosen["is_stale"])
 
@@ -189,8 +192,8 @@ class Onboarder:
 
     async def approval(self) -> str:
         """Get the approval and return its id, asking again where it is refused without a lasting reason."""
+        approver_id = await self.approver()
         while True:
-            approver_id = await self.approver()
             if self.hands.now() - self.score.as_of >= self.max_age():
                 self.score = await self.fresh_score()
             subject, key = self.vendor["id"], self.ticket.key
