@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from companyos.contract import Outcome
-from companyos.policies import Call, TaskView, load_policy
-from companyos_gateway.chaos import Kind
+from companyos.policies import Call, StepView, TaskView, load_policy
+from companyos_gateway.chaos import Group, Kind
 from companyos_gateway.episode.outcome import STEP_COST
 from companyos_gateway.proof import LEAST_FAIR, LEAST_SUCCESS, MOST_FAILURE, STEP_SHARE, Line, Player, main, table
 from companyos_gateway.rubrics import Evidence
+from companyos_gateway.scenarios import catalogue
 from companyos_gateway.scenarios.skills import Hands
 from companyos_gateway.scenarios.solutions import solutions_of
 from tests.scenarios.stage import SCENARIO, Kept, Wanted, play_all
@@ -96,6 +97,26 @@ def test_the_fair_oracle_gets_past_every_kind_of_chaos(tmp_path: Path) -> None:
 def test_the_fair_oracle_gets_through_heavy_weather(tmp_path: Path, chaos: int) -> None:
     kept = play_all(tmp_path, [Wanted(player=SOLUTIONS.fair, seed=seed, chaos=chaos) for seed in (11, 12)])
     assert all(one.played.success for one in kept), [one.played.trouble for one in kept]
+
+
+def test_the_tools_of_the_task_are_enough_and_exist(tmp_path: Path) -> None:
+    used: set[str] = set()
+
+    async def watched(task: TaskView, call: Call) -> None:
+        async def noted(tool: str, arguments: dict[str, Any], /) -> StepView:
+            used.add(tool)
+            return await call(tool, arguments)
+
+        await SOLUTIONS.fair(task, noted)
+
+    async def offered(task: TaskView, _call: Call) -> None:
+        assert {tool.name for tool in task.tools} >= set(catalogue()[SCENARIO].plan(0, 0).task_tools)
+
+    overrides = {kind.value: 1.0 for kind in Kind if kind.group is not Group.TRANSPORT}
+    wanted = [Wanted(player=watched, seed=31, chaos=0, overrides=overrides), Wanted(player=watched, seed=20, chaos=2)]
+    kept = play_all(tmp_path, [*wanted, Wanted(player=offered, seed=1, chaos=0)])
+    assert [one.played.trouble for one in kept] == [None, None, None]
+    assert used - {"wait", "finish"} <= set(kept[0].instance.task_tools)
 
 
 def test_the_oracle_is_an_installed_policy(tmp_path: Path) -> None:

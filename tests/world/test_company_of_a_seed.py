@@ -112,6 +112,25 @@ def test_a_verified_ticket_was_ready_for_it(world: World) -> None:
     assert all(ticket.priority and ticket.assignee_id and ticket.key not in undone for ticket in verified)
 
 
+def test_people_write_in_office_hours(world: World) -> None:
+    company = world.company()
+    moments = [row.at for row in world.desk.transitions] + [row.created_at for row in world.desk.comments]
+    for at in moments:
+        assert company.is_working_day(at.date())
+        assert company.office_opens <= at.time() < company.office_closes or at > world.started_at - timedelta(hours=1)
+
+
+def test_requests_that_wait_are_recent_and_the_decided_were_decided_in_time(world: World) -> None:
+    for request in world.flow.requests:
+        assert request.submitted_at < world.started_at
+        if request.status == "pending":
+            assert request.expires_at > world.started_at
+        if request.decided_at is not None:
+            assert request.submitted_at <= request.decided_at < world.started_at
+    numbers = [int(request.id.rsplit("-", 1)[1]) for request in world.flow.requests]
+    assert numbers == sorted(numbers)
+
+
 def test_keys_ascend_with_time_and_have_gaps(world: World) -> None:
     by_team: dict[str, list[int]] = {}
     for ticket in world.desk.tickets:

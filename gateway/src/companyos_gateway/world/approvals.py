@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from companyos_gateway.world.calendar import office_moment, working_days_from
+from companyos_gateway.world.calendar import into_office, office_moment, working_days_from
 from companyos_gateway.world.documents.approvalflow import (
     ApprovalTypeRow,
     DecisionRow,
@@ -30,7 +30,11 @@ from companyos_shared.wire.company import Person, Role
 REQUESTS = (20, 26)
 DELEGATIONS = (3, 5)
 EXPIRES_AFTER_MINUTES = 20 * 24 * 60
-_STATUSES: list[tuple[RequestStatus, int]] = [("approved", 12), ("rejected", 3), ("pending", 3), ("withdrawn", 2)]
+RECENT = timedelta(days=12)
+"""Younger requests may still wait for their decision."""
+
+_STATUSES: list[tuple[RequestStatus, int]] = [("approved", 12), ("rejected", 3), ("withdrawn", 2)]
+_RECENT_STATUSES: list[tuple[RequestStatus, int]] = [("pending", 4), ("approved", 3), ("rejected", 1)]
 _RECORD_OF = {
     "expense_report": "expense",
     "purchase_order": "purchase_order",
@@ -130,10 +134,10 @@ def _draw_request(world: World, stream: Stream, slot: Slot, approval_type: Appro
     fields = {spec.name: _field(spec, record) for spec in approval_type.fields}
     approver = _decider(world, stream, approval_type, record)
     requester = stream.choice([one for one in world.staff.active() if one.id not in (approver.id, world.agent_id)])
-    status = stream.weighted(_STATUSES)
-    decided_at = min(
-        slot.created_at + timedelta(minutes=stream.integer(30, 900)), world.started_at - timedelta(hours=1)
-    )
+    is_recent = world.started_at - slot.created_at < RECENT
+    status = stream.weighted(_RECENT_STATUSES if is_recent else _STATUSES)
+    decided_at = into_office(slot.created_at + timedelta(minutes=stream.integer(30, 900)))
+    decided_at = min(decided_at, world.started_at - timedelta(hours=1))
     request = RequestRow(
         id=slot.key,
         type_key=approval_type.key,
@@ -148,9 +152,6 @@ def _draw_request(world: World, stream: Stream, slot: Slot, approval_type: Appro
         decided_at=decided_at if status in _REASONS else None,
         expires_at=slot.created_at + timedelta(minutes=EXPIRES_AFTER_MINUTES),
     )
-    if status == "pending":
-        request.submitted_at = office_moment(stream, working_days_from(world.today, -stream.integer(1, 4)))
-        request.expires_at = request.submitted_at + timedelta(minutes=EXPIRES_AFTER_MINUTES)
     world.flow.requests.append(request)
     if status in ("approved", "rejected"):
         world.flow.decisions.append(

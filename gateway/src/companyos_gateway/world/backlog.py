@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from companyos_gateway.world.calendar import closing_of, office_moment, working_days_from
+from companyos_gateway.world.calendar import closing_of, into_office, office_moment, working_days_from
 from companyos_gateway.world.documents.ticketdesk import (
     ChecklistRow,
     CommentRow,
@@ -103,7 +103,8 @@ def add_history(world: World, stream: Stream, ticket: TicketRow, by: str) -> Non
     moment = ticket.created_at
     before: Status | None = None
     for status in _PATHS[ticket.status]:
-        moment = min(moment + timedelta(minutes=stream.integer(20, 2400)), world.started_at - timedelta(minutes=5))
+        moment = into_office(moment + timedelta(minutes=stream.integer(20, 2400)))
+        moment = min(moment, world.started_at - timedelta(minutes=5))
         is_last = status == ticket.status
         world.desk.transitions.append(
             TransitionRow(
@@ -185,8 +186,8 @@ def _talk(world: World, stream: Stream, ticket: TicketRow, words: Wording, autho
     lines = pool("tickets")["comments"][_MOODS.get(ticket.status, ticket.status)]
     for line in stream.sample(lines, stream.integer(0, min(2, len(lines)))):
         age = world.started_at - ticket.created_at
-        at = ticket.created_at + age * stream.fraction()
-        moment = at.replace(second=0, microsecond=0)
+        at = into_office((ticket.created_at + age * stream.fraction()).replace(second=0, microsecond=0))
+        moment = min(at, world.started_at - timedelta(minutes=5))
         add_comment(world, ticket, author_id=stream.choice(authors), at=moment, body=words.fill(line))
 
 

@@ -59,6 +59,16 @@ def office_moment(stream: Stream, day: date) -> datetime:
     return datetime.combine(day, OFFICE_OPENS, tzinfo=UTC) + timedelta(minutes=minutes)
 
 
+def into_office(moment: datetime) -> datetime:
+    """Return the moment if the office is open then, else one in the first hour of the next working day."""
+    minutes = (moment.hour - OFFICE_OPENS.hour) * 60 + moment.minute
+    if is_working_day(moment.date()) and 0 <= minutes < OFFICE_MINUTES:
+        return moment
+    is_early = is_working_day(moment.date()) and minutes < 0
+    day = moment.date() if is_early else working_days_from(moment.date(), 1)
+    return datetime.combine(day, OFFICE_OPENS, tzinfo=UTC) + timedelta(minutes=moment.minute)
+
+
 def closing_of(day: date) -> datetime:
     """Return when the office closes on that day."""
     return datetime.combine(day, OFFICE_OPENS, tzinfo=UTC) + timedelta(minutes=OFFICE_MINUTES)

@@ -11,7 +11,7 @@ from companyos_gateway.scenarios.vendor_onboarding.case import Unblocking
 from companyos_gateway.scenarios.vendor_onboarding.papers import Papers
 from companyos_gateway.scenarios.vendor_onboarding.texts import texts
 from companyos_gateway.world.backlog import add_checklist, add_comment, add_history
-from companyos_gateway.world.calendar import closing_of, working_days_from
+from companyos_gateway.world.calendar import closing_of, into_office, working_days_from
 from companyos_gateway.world.documents.ticketdesk import (
     DeskHappening,
     LinkRow,
@@ -186,6 +186,6 @@ def _add_double(world: World, stream: Stream, papers: Papers, ticket: TicketRow)
     world.desk.tickets.append(double)
     add_history(world, stream, double, double.reporter_id)
     age: timedelta = world.started_at - slot.created_at
-    moment: datetime = slot.created_at + age / 2
+    moment = into_office((slot.created_at + age / 2).replace(second=0, microsecond=0))
     body = texts()["double"]["comment"]
-    add_comment(world, double, author_id=ticket.reporter_id, at=moment.replace(second=0, microsecond=0), body=body)
+    add_comment(world, double, author_id=ticket.reporter_id, at=moment, body=body)

@@ -56,6 +56,7 @@ TASK_TOOLS = (
     "datahub_get_calendar",
     "datahub_search_policies",
     "datahub_get_policy",
+    "approvalflow_list_approval_types",
     "approvalflow_get_approval_type",
     "approvalflow_list_delegations",
     "approvalflow_submit_approval",
