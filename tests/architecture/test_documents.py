@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from companyos_gateway.episode import outcome
+from companyos_gateway.scenarios.vendor_onboarding.rubric import APPROVED_POINTS, POINTS
 from tests.architecture.sources import DOCUMENTS, ROOT
 
 MAKEFILE = (ROOT / "Makefile").read_text()
@@ -75,3 +77,24 @@ def test_the_two_commands_take_packages_from_wherever_the_machine_takes_them() -
     for path in written:
         hosts = set(re.findall(r"https?://([^/\s\"':}]+)", path.read_text()))
         assert hosts <= {"127.0.0.1", "localhost", "ticketdesk", "datahub", "approvalflow"}, path
+
+
+def test_the_readme_pays_what_the_gateway_pays() -> None:
+    rows = dict(re.findall(r"^\| ([^|]+) \| ([^|]+) \|$", (ROOT / "README.md").read_text(), re.MULTILINE))
+    assert rows["each step"] == f"-{outcome.STEP_COST}"
+    assert rows["a call that fails by the agent's fault"] == f"-{outcome.PROBLEM_COST}"
+    assert rows["unknown tool, or arguments that do not fit"] == f"-{outcome.MISFIT_COST}"
+    assert rows["a request rejected"] == f"-{outcome.REJECTION_COST}"
+    assert rows["irreversible damage"].startswith(f"-{outcome.DAMAGE_COST} each, at most -{outcome.MOST_DAMAGE}")
+    assert rows["success"] == f"+{outcome.SUCCESS_REWARD}"
+    assert rows["out of steps, closed early, or `finish` while the goal is not met"] == f"-{outcome.FAILURE_COST}"
+    assert f"stop at -{outcome.MOST_COSTS:g} for an episode" in (ROOT / "README.md").read_text()
+
+
+def test_the_readme_names_the_points_of_the_milestones() -> None:
+    named = {float(points) for points in re.findall(r" \+(\d\.\d)", _row("a milestone of the task"))}
+    assert named == {*POINTS.values(), APPROVED_POINTS}
+
+
+def _row(start: str) -> str:
+    return next(line for line in (ROOT / "README.md").read_text().splitlines() if line.startswith(f"| {start}"))
