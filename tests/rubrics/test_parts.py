@@ -7,15 +7,8 @@ from typing import Any
 
 import pytest
 
-from companyos_gateway.rubrics.parts import (
-    Allowance,
-    Boundaries,
-    RequestRules,
-    Standing,
-    added_with,
-    changed_keys,
-    rejections_of,
-)
+from companyos_gateway.rubrics.boundaries import Allowance, Boundaries, added_with, changed_keys
+from companyos_gateway.rubrics.requests import RequestRules, Standing, rejections_of
 from companyos_shared.wire.company import Absence, Company, Person, Role, RoleHeld
 from tests.rubrics.builders import NOW, Tale
 

@@ -338,8 +338,8 @@ def test_another_seeds_end_is_rejected(solved: dict[str, Kept], name: str) -> No
 @pytest.mark.parametrize("name", ["easy", "hard", "refused"])
 def test_the_episode_without_any_one_of_its_calls_is_rejected(solved: dict[str, Kept], name: str) -> None:
     """Drop every change that one step of the agent caused, directly or later; only comments could be spared."""
-    causes = {change["cause"] for rows in Ending(solved[name]).changes.values() for change in rows}
-    assert len(causes) >= 3
+    causes = {change["cause"] for rows in Ending(solved[name]).changes.values() for change in rows} - {None}
+    assert len(causes) >= 2
     for cause in causes:
         ending = Ending(solved[name])
         for service, rows in ending.changes.items():

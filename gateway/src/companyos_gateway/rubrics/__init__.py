@@ -1,7 +1,7 @@
 """Rubrics: what counts, judged from Evidence alone.
 
-evidence holds what the services reported, facts reads it typed, parts are the checks a task is made of, composition
-puts them together to a TaskRubric and its Verdict.
+evidence holds what the services reported and facts reads it typed; boundaries and requests are the parts that tasks are
+made of; composition puts them together to a TaskRubric and its Verdict.
 """
 
 from companyos_gateway.rubrics.composition import (

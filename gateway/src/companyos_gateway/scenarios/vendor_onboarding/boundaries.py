@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 
 from companyos_gateway.rubrics import Evidence, NetChange, facts
-from companyos_gateway.rubrics.parts import Allowance, FieldRecord, added_with, changed_keys, changed_with
+from companyos_gateway.rubrics.boundaries import Allowance, added_with, changed_keys, changed_with
+from companyos_gateway.rubrics.requests import FieldRecord
 from companyos_gateway.scenarios.vendor_onboarding.case import METRIC_KEY, TYPE_KEY, Case, Unblocking
 from companyos_shared.wire.control import Row
 

@@ -6,13 +6,9 @@ from collections.abc import Callable, Iterable
 
 from companyos.contract import FinishOutcome
 from companyos_gateway.rubrics import Check, Evidence, FinishDeclaration, Milestone, TaskRubric, facts
+from companyos_gateway.rubrics.boundaries import Boundaries
 from companyos_gateway.rubrics.composition import Finding
-from companyos_gateway.rubrics.parts import (
-    Boundaries,
-    RequestRules,
-    Standing,
-    rejections_of,
-)
+from companyos_gateway.rubrics.requests import RequestRules, Standing, rejections_of
 from companyos_gateway.scenarios.vendor_onboarding.boundaries import allowances_of, records_of
 from companyos_gateway.scenarios.vendor_onboarding.case import REASON_CODE, TYPE_KEY, Case, Unblocking
 from companyos_shared.wire.company import Company, Role
