@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,7 @@ from companyos_gateway.settings import Settings
 from companyos_shared.streams import Stream, digest
 
 PARALLEL = 8
+FAIR, CLAIRVOYANT, AGAIN = "fair", "clairvoyant", "fair again"
 STEP_SHARE = 0.7
 """The fair oracle's p99 of steps lies within this share of the limit."""
 
@@ -135,18 +136,24 @@ class Proof:
 
     async def lines(self) -> list[Line]:
         """Play, and return a line for each promise."""
-        fair = await self._play_all("fair", self._solutions.fair)
-        knowing = (self._one("clairvoyant", self._knowing(seed, level), seed, level) for seed, level in self._grid())
-        clairvoyant = await asyncio.gather(*knowing)
-        lines = [*_oracle_lines("fair", fair), *_oracle_lines("clairvoyant", clairvoyant)]
-        lines.append(_again_line(fair, await self._again(fair)))
-        for name, cheat in self._solutions.cheats.items():
-            played = await self._play_all(name, cheat)
-            lines.append(_cheat_line(name, played, self._solutions.needs.get(name)))
-        return lines
+        grid = [(seed, chaos) for chaos in self._levels for seed in self._seeds]
+        played: dict[str, list[Played]] = {}
+        for episodes in await asyncio.gather(*(self._all_of(seed, chaos) for seed, chaos in grid)):
+            for one in episodes:
+                played.setdefault(one.player, []).append(one)
+        lines = [*_oracle_lines(FAIR, played[FAIR]), *_oracle_lines(CLAIRVOYANT, played[CLAIRVOYANT])]
+        lines.append(_again_line(played[FAIR], played[AGAIN]))
+        needs = self._solutions.needs
+        return lines + [_cheat_line(name, played[name], needs.get(name)) for name in self._solutions.cheats]
 
-    def _grid(self) -> Iterable[tuple[int, int]]:
-        return [(seed, level) for level in self._levels for seed in self._seeds]
+    async def _all_of(self, seed: int, chaos: int) -> list[Played]:
+        """Let everybody play one task, one after another: it is planned and planted once."""
+        players = {FAIR: self._solutions.fair, CLAIRVOYANT: self._knowing(seed, chaos), **self._solutions.cheats}
+        async with self._gate:
+            return [
+                await play(self._stage, self._scenario, name, player, seed=seed, chaos=chaos)
+                for name, player in [*players.items(), (AGAIN, self._solutions.fair)]
+            ]
 
     def _knowing(self, seed: int, chaos: int) -> Player:
         async def player(_task: TaskView, call: Call) -> None:
@@ -154,23 +161,13 @@ class Proof:
 
         return player
 
-    async def _play_all(self, name: str, player: Player) -> list[Played]:
-        return await asyncio.gather(*(self._one(name, player, seed, level) for seed, level in self._grid()))
-
-    async def _again(self, played: Sequence[Played]) -> list[Played]:
-        return await asyncio.gather(*(self._one("fair", self._solutions.fair, one.seed, one.chaos) for one in played))
-
-    async def _one(self, name: str, player: Player, seed: int, chaos: int) -> Played:
-        async with self._gate:
-            return await play(self._stage, self._scenario, name, player, seed=seed, chaos=chaos)
-
 
 def _oracle_lines(name: str, played: Sequence[Played]) -> list[Line]:
     failed = [one for one in played if not one.success]
     steps = sorted(one.steps for one in played)
     p99, limit = steps[min(len(steps) - 1, len(steps) * 99 // 100)], played[0].max_steps
     least = min(one.return_ for one in played)
-    wanted = LEAST_FAIR if name == "fair" else LEAST_SUCCESS
+    wanted = LEAST_FAIR if name == FAIR else LEAST_SUCCESS
     told = "".join(f"; seed {one.seed} chaos {one.chaos}: {one.outcome} {one.trouble or ''}" for one in failed[:5])
     share = f"{len(played) - len(failed)}/{len(played)}{told}"
     return [
