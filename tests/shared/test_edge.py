@@ -78,6 +78,18 @@ async def test_the_same_op_with_another_body_is_refused(library: ServiceHarness)
     assert (again.status_code, again.json()["code"]) == (422, "op-reused")
 
 
+async def test_the_same_op_under_another_idempotency_key_is_refused(library: ServiceHarness) -> None:
+    await library.post("/books", json={"title": "New"}, headers={"Idempotency-Key": "a"})
+    again = await library.post("/books", json={"title": "New"}, headers={"Idempotency-Key": "b"}, step=1)
+    assert (again.status_code, again.json()["code"]) == (422, "op-reused")
+
+
+@pytest.mark.parametrize("key", ["", " ", "é", "x" * 65])
+async def test_an_idempotency_key_is_plain_text(library: ServiceHarness, key: str) -> None:
+    answer = await library.post("/books", json={"title": "New"}, headers={"Idempotency-Key": key.encode()})
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid-arguments")
+
+
 async def test_an_op_of_an_earlier_step_is_refused(library: ServiceHarness) -> None:
     await library.post("/books", json={"title": "New"})
     await library.post("/books", json={"title": "Newer"})

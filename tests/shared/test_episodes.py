@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import httpx
 import pytest
 
 from companyos_shared.chassis.episodes import Episodes
@@ -55,6 +56,32 @@ async def test_a_dropped_episode_leaves_no_file_and_another_one_goes_on(library:
     assert folders == ["other"]
     library.episode = "other"
     assert await library.digest() == other
+
+
+async def test_a_late_call_does_not_bring_a_dropped_episode_back(library: ServiceHarness) -> None:
+    await library.post("/books/B-1/lend")
+    await library.drop()
+    late = await library.get("/books/B-1")
+    assert (late.status_code, late.json()["code"]) == (410, "episode-dropped")
+    assert not list(library.folder.glob("*/episodes/*"))
+
+
+async def test_evidence_without_its_template_says_so_and_makes_no_empty_file(library: ServiceHarness) -> None:
+    await library.post("/books/B-1/lend")
+    template = library.app.state.episodes.source_path(library.source)
+    template.unlink()
+    with pytest.raises(httpx.HTTPStatusError, match="404"):
+        await library.evidence()
+    assert not template.exists()
+    await library.load()
+    assert (await library.evidence()).changes
+
+
+async def test_two_states_that_show_the_same_rows_are_different_snapshots(library: ServiceHarness) -> None:
+    before = await library.snapshot()
+    await library.post("/books/B-9/lend")
+    assert (await library.post("/books", json={"title": ""})).status_code == 422
+    assert await library.snapshot() != before
 
 
 async def test_dropping_twice_is_no_error(library: ServiceHarness) -> None:

@@ -40,6 +40,14 @@ async def test_its_clock_moves_by_hand_and_brings_what_is_due(alone: httpx.Async
     assert (await alone.get("/books/B-1")).json()["lent"] is False
 
 
+async def test_its_clock_has_an_end(alone: httpx.AsyncClient) -> None:
+    years = 0
+    while (answer := await alone.post("/control/clock", json={"minutes": 525_600})).status_code == 200:
+        years += 1
+        assert years < 1_000
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid-arguments")
+
+
 async def test_its_rows_and_its_clock_survive_a_restart(library: ServiceHarness, tmp_path: Path) -> None:
     first = _client(library.service, tmp_path)
     await first.post("/books", json={"title": "Kept"})

@@ -61,14 +61,12 @@ def control_router(episodes: Episodes) -> APIRouter:
 
     @router.post("/settle")
     async def settle_due(asked: SettleRequest, context: ContextDep) -> Report:
-        session = episodes.session(context)
-        async with session.lock:
+        async with episodes.turn(context) as session:
             return settle(episodes, session, context, after=asked.after)
 
     @router.post("/snapshot")
     async def take_snapshot(context: ContextDep) -> SnapshotReply:
-        session = episodes.session(context)
-        async with session.lock:
+        async with episodes.turn(context) as session:
             return SnapshotReply(source=episodes.snapshot(session))
 
     @router.post("/drop")
@@ -78,15 +76,13 @@ def control_router(episodes: Episodes) -> APIRouter:
 
     @router.post("/digest")
     async def digests(context: ContextDep) -> DigestReply:
-        session = episodes.session(context)
-        async with session.lock:
+        async with episodes.turn(context) as session:
             rows = read_rows(session.db, episodes.service.metadata)
         return DigestReply(digest=content_digest(rows), outcome_digest=outcome_digest(rows, episodes.service.metadata))
 
     @router.post("/evidence")
     async def evidence(context: ContextDep) -> EvidenceReply:
-        session = episodes.session(context)
-        async with session.lock:
+        async with episodes.turn(context) as session:
             return _evidence(episodes, session)
 
     @router.get("/schemas")
@@ -152,10 +148,8 @@ def _apply_due(episodes: Episodes, session: Session, context: CallContext) -> No
 
 
 def _evidence(episodes: Episodes, session: Session) -> EvidenceReply:
-    with episodes.database.connect(episodes.source_path(session.source)) as source:
-        initial = read_rows(source, episodes.service.metadata)
     return EvidenceReply(
-        initial=initial,
+        initial=episodes.source_rows(session.source),
         changes=read_changes(session.db),
         audit=audit.read_lines(session.db),
         digest=content_digest(read_rows(session.db, episodes.service.metadata)),

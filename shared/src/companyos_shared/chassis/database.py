@@ -12,6 +12,7 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from urllib.parse import quote
 
 from sqlalchemy import Connection, MetaData, create_engine, select
 from sqlalchemy.pool import NullPool
@@ -33,13 +34,14 @@ class Database:
         self._engine = create_engine("sqlite://", creator=self._open, poolclass=NullPool)
 
     def connect(self, path: Path) -> Connection:
-        """Open an existing file. The caller closes the connection."""
+        """Open an existing file; one that is missing is an error and never made. The caller closes the connection."""
         self._path = path
         return self._engine.connect()
 
     def _open(self) -> sqlite3.Connection:
         raw = sqlite3.connect(
-            self._path,
+            f"file:{quote(str(self._path))}?mode=rw",
+            uri=True,
             timeout=_BUSY_TIMEOUT_S,
             isolation_level=None,
             cached_statements=_CACHED_STATEMENTS,

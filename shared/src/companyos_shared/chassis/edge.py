@@ -32,6 +32,7 @@ MAX_CONTROL_BYTES = 32 * 1024 * 1024
 _OPEN_PATHS = frozenset({"/", "/livez", "/readyz", "/docs", "/openapi.json"})
 _OPEN_PREFIX = "/static/"
 _READS = frozenset({"GET", "HEAD", "OPTIONS"})
+_CONDITIONS = frozenset({b"if-match", b"idempotency-key"})
 _logger = logging.getLogger(__name__)
 
 
@@ -77,16 +78,12 @@ class Edge:
         return check_signature(key, method=scope["method"], target=_target(scope), body=body, headers=headers)
 
     async def _agent_call(self, scope: Scope, body: bytes, context: CallContext) -> tuple[HeldAnswer, Report]:
-        while True:
-            session = self._episodes.session(context)
-            async with session.lock:
-                if self._episodes.session(context) is not session:
-                    continue
-                if context.step < session.applied_step:
-                    raise StepMovedOn(f"Step {session.applied_step} was applied.")
-                if scope["method"] in _READS:
-                    return await self._read(scope, context, session)
-                return await self._write(scope, body, context, session)
+        async with self._episodes.turn(context) as session:
+            if context.step < session.applied_step:
+                raise StepMovedOn(f"Step {session.applied_step} was applied.")
+            if scope["method"] in _READS:
+                return await self._read(scope, context, session)
+            return await self._write(scope, body, context, session)
 
     async def _read(self, scope: Scope, context: CallContext, session: Session) -> tuple[HeldAnswer, Report]:
         if context.fault is not None:
@@ -99,7 +96,7 @@ class Edge:
     async def _write(
         self, scope: Scope, body: bytes, context: CallContext, session: Session
     ) -> tuple[HeldAnswer, Report]:
-        request = digest([scope["method"], _target(scope), body.decode("utf-8", "replace")])
+        request = digest([scope["method"], _target(scope), _conditions(scope), body.decode("utf-8", "replace")])
         if context.step and context.step == session.applied_step:
             return applied.stored_op(session.db, request)
         begin(session.db)
@@ -160,6 +157,11 @@ def _check_strict(body: bytes) -> None:
             parse_object(body)
     except MalformedJson as error:
         raise MalformedBody(f"{error.code}: {error}") from error
+
+
+def _conditions(scope: Scope) -> list[str]:
+    """Return the headers that decide about a write, beside its body."""
+    return [value.decode("latin-1") for name, value in scope["headers"] if name in _CONDITIONS]
 
 
 def _target(scope: Scope) -> str:

@@ -7,8 +7,11 @@ than the newest is refused, so late writers are fenced off. Live files are never
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import shutil
 from collections import OrderedDict
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -29,15 +32,16 @@ from companyos_shared.chassis.database import (
     schema_version,
     write_meta,
 )
-from companyos_shared.chassis.errors import InvalidSeed, SourceMismatch, StaleEpoch, UnknownSource
+from companyos_shared.chassis.errors import EpisodeDropped, InvalidSeed, SourceMismatch, StaleEpoch, UnknownSource
 from companyos_shared.chassis.schemas import SeedDocument
 from companyos_shared.chassis.service import Service
 from companyos_shared.streams import digest
 from companyos_shared.wire.company import Company
 from companyos_shared.wire.context import CallContext
-from companyos_shared.wire.control import LoadReply, Report
+from companyos_shared.wire.control import LoadReply, Report, Rows
 
 _TEMPLATES_KEPT_IN_MEMORY = 256
+_DROPPED_REMEMBERED = 65_536
 
 
 @dataclass(slots=True)
@@ -92,14 +96,17 @@ class Episodes:
         self._max_template_bytes = max_template_bytes
         self._schema = digest(schema_version(service.metadata))
         self._open: OrderedDict[str, Session] = OrderedDict()
+        self._dropped: OrderedDict[str, None] = OrderedDict()
         self._premises: OrderedDict[str, Premise] = OrderedDict()
 
     def session(self, context: CallContext) -> Session:
-        """Return the open epoch of a call; raises UnknownSource (404) or StaleEpoch (409)."""
+        """Return the open epoch of a call; raises UnknownSource (404), StaleEpoch (409) or EpisodeDropped (410)."""
         session = self._open.get(context.episode)
         if session is not None and session.epoch == context.epoch:
             self._open.move_to_end(context.episode)
             return session
+        if context.episode in self._dropped:
+            raise EpisodeDropped
         newest = session.epoch if session else self._newest_epoch(context.episode)
         if context.epoch < newest:
             raise StaleEpoch(f"The episode is at epoch {newest}.")
@@ -124,22 +131,41 @@ class Episodes:
             rows = read_rows(db, self.service.metadata)
             return LoadReply(source=source, rows=rows, next_due_at=due.next_due_at(db))
 
+    @asynccontextmanager
+    async def turn(self, context: CallContext) -> AsyncIterator[Session]:
+        """Hold the open epoch of a call alone; raises UnknownSource (404), StaleEpoch (409), EpisodeDropped (410)."""
+        while True:
+            session = self.session(context)
+            async with session.lock:
+                if self._open.get(context.episode) is session:
+                    yield session
+                    return
+
     def drop(self, episode: str) -> None:
-        """Forget an episode: its connection and its files. Dropping an unknown one is no error."""
+        """Forget an episode: its connection and its files; a late call does not bring it back. Twice is no error."""
+        self._dropped[episode] = None
+        if len(self._dropped) > _DROPPED_REMEMBERED:
+            self._dropped.popitem(last=False)
         session = self._open.pop(episode, None)
         if session is not None:
             session.close()
         shutil.rmtree(self._folder / "episodes" / episode, ignore_errors=True)
 
     def snapshot(self, session: Session) -> str:
-        """Keep the epoch as it is now as a source, and return its id."""
+        """Keep the epoch as it is now as a source, and return its id: the sha256 of the snapshot."""
         made = self._folder / "snapshots" / f"{session.episode}.{session.epoch}.db"
         self.database.vacuum_into(session.db, made)
-        rows = read_rows(session.db, self.service.metadata)
-        moved_on = [session.source, session.last_seq, session.applied_step, _time_or_none(session.next_due_at)]
-        source = digest({"snapshot": rows, "position": moved_on})
+        source = hashlib.sha256(made.read_bytes()).hexdigest()
         made.replace(self._folder / "snapshots" / f"{source}.db")
         return source
+
+    def source_rows(self, source: str) -> Rows:
+        """Return the rows of a source at rest; raises UnknownSource (404)."""
+        path = self.source_path(source)
+        if not path.exists():
+            raise UnknownSource
+        with self.database.connect(path) as db:
+            return read_rows(db, self.service.metadata)
 
     def source_path(self, source: str) -> Path:
         """Return where a source lies: a snapshot if there is one of that id, else the template."""
@@ -192,8 +218,13 @@ class Episodes:
                 raise UnknownSource
             self.database.copy(source, path)
         db = self.database.connect(path)
-        session = Session(context.episode, context.epoch, context.source, path, db, self._premise(context.source, db))
-        session.recall()
+        try:
+            premise = self._premise(context.source, db)
+            session = Session(context.episode, context.epoch, context.source, path, db, premise)
+            session.recall()
+        except BaseException:
+            db.close()
+            raise
         return session
 
     def _premise(self, source: str, db: Connection) -> Premise:
@@ -232,7 +263,3 @@ class Episodes:
             if path.stem != keep:
                 remove_database(path)
                 taken -= stat.st_size
-
-
-def _time_or_none(moment: datetime | None) -> str | None:
-    return None if moment is None else time_text(moment)

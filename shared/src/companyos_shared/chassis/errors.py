@@ -3,7 +3,7 @@
 Problem                  the caller's to read; each feature keeps its own beside its rule
 |- of the input          InvalidArguments, InvalidCursor, StaleVersion, IdempotencyKeyReused, BodyTooLarge
 |- of the caller         NotSigned, BadContext
-|- of the episode        UnknownSource, SourceMismatch, InvalidSeed, StaleEpoch, OpReused, StepMovedOn
+|- of the episode        UnknownSource, SourceMismatch, InvalidSeed, StaleEpoch, EpisodeDropped, OpReused, StepMovedOn
 |- planned faults        ServiceUnavailable, TooManyRequests, GatewayTimeout, AccessDenied
 `- InternalError         a bug of the house
 """
@@ -98,6 +98,10 @@ class InvalidSeed(Problem):
 
 class StaleEpoch(Problem):
     status, code, title = 409, "stale-epoch", "The episode has moved on to a later epoch"
+
+
+class EpisodeDropped(Problem):
+    status, code, title = 410, "episode-dropped", "The episode was dropped"
 
 
 class OpReused(Problem):

@@ -161,7 +161,8 @@ async def _idempotency_key(
     request: Request,
     call: CallDep,
     idempotency_key: Annotated[
-        str | None, Header(alias="Idempotency-Key", min_length=1, max_length=64, description="Same key, same answer.")
+        str | None,
+        Header(alias="Idempotency-Key", max_length=64, pattern="^[!-~]+$", description="Same key, same answer."),
     ] = None,
 ) -> str | None:
     if idempotency_key is None:

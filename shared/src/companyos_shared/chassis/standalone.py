@@ -10,7 +10,10 @@ from companyos_shared.chassis import tables
 from companyos_shared.chassis.columns import time_text
 from companyos_shared.chassis.database import begin, read_meta
 from companyos_shared.chassis.episodes import Episodes, Session
+from companyos_shared.chassis.errors import InvalidArguments
 from companyos_shared.wire.context import Actor, CallContext
+
+LAST_YEAR = 2999
 
 _CLOCK = "standalone_now"
 
@@ -43,9 +46,11 @@ class Standalone:
         return self._started_at if kept is None else datetime.fromisoformat(kept)
 
     def move_clock(self, minutes: int) -> CallContext:
-        """Move the simulated time forward and return the context to settle with."""
+        """Move the simulated time forward and return the context to settle with; raises InvalidArguments (422)."""
         session = self.session()
         now = self.now() + timedelta(minutes=minutes)
+        if now.year > LAST_YEAR:
+            raise InvalidArguments(f"The clock goes no further than the year {LAST_YEAR}.")
         begin(session.db)
         session.db.execute(insert(tables.meta).prefix_with("OR REPLACE"), {"key": _CLOCK, "value": time_text(now)})
         session.db.commit()
