@@ -68,6 +68,7 @@ class NewNote(Body):
 
     text: str
     stars: int | None = None
+    scores: list[float] | None = None
 
 
 class SeedNote(BaseModel):

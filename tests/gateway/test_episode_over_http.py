@@ -6,6 +6,7 @@ import asyncio
 from datetime import timedelta
 
 import httpx
+import pytest
 
 from companyos_gateway.episode.episode import MOST_WAITING
 from companyos_shared.wire.context import Fault, FaultKind
@@ -88,6 +89,20 @@ async def test_a_misfit_costs_no_time_and_reaches_no_service(door: Door) -> None
     assert answer["reward"] == -1.1
     assert answer["observation"]["now"] == "2026-03-02T09:00:00Z"
     assert door.service.state.episodes.open_count == 0
+
+
+LONG_ADDRESS = '{"tool_name": "notes_find_word", "arguments": {"word": "' + "中" * 2_000 + '"}}'
+LONG_NUMBERS = ",".join(["1e15"] * 10_000)
+LONG_BODY = '{"tool_name": "notes_write_note", "arguments": {"text": "x", "scores": [' + LONG_NUMBERS + "]}}"
+
+
+@pytest.mark.parametrize("action", [LONG_ADDRESS, LONG_BODY], ids=["address", "body"])
+async def test_arguments_that_outgrow_a_request_are_a_misfit_and_no_bug_of_the_house(door: Door, action: str) -> None:
+    episode_id = (await door.reset())["episode_id"]
+    content = f'{{"episode_id": "{episode_id}", "action": {action}}}'
+    answer = (await door.http.post("/step", content=content)).json()
+    assert answer["observation"]["error"]["error_type"] == "invalid_args"
+    assert (answer["reward"], answer["done"]) == (-1.1, False)
 
 
 async def test_a_service_s_refusal_is_a_step_with_the_problem_in_its_result(door: Door) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -59,6 +61,15 @@ def test_success_pays_fifteen_and_any_other_end_costs_five() -> None:
     assert Ledger().enter(StepKind.CARRIED_OUT, verdict(), Outcome.OUT_OF_STEPS) == -5.1
     assert Ledger().enter_close() == -5.0
     assert Ledger().enter_house_fault() == 0.0
+
+
+@pytest.mark.parametrize("end", [Ledger.enter_close, Ledger.enter_house_fault])
+def test_every_end_pays_milestones_back_where_only_the_end_counts(end: Callable[[Ledger], float]) -> None:
+    ledger = Ledger(Shaping.POTENTIAL, potential=1.0)
+    ledger.enter(StepKind.CARRIED_OUT, verdict(potential=4.0), None)
+    assert ledger.return_ == pytest.approx(2.9)
+    end(ledger)
+    assert ledger.return_ == pytest.approx(-0.1 - (5.0 if end is Ledger.enter_close else 0.0))
 
 
 def test_the_terminal_signal_alone_is_the_whole_scale_or_the_failure() -> None:

@@ -196,5 +196,17 @@ async def test_mcp_and_the_socket_share_a_session(door: Door) -> None:
         assert (await socket.state())["step_count"] == 1
 
 
+@pytest.mark.parametrize("session_id", [{}, [], 7, True])
+async def test_a_session_id_that_is_no_text_is_refused(door: Door, session_id: object) -> None:
+    asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"session_id": session_id}}
+    answer = await door.http.post("/mcp", json=asked)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (200, -32602)
+    async with connected(door.app, "/mcp") as socket:
+        assert (await socket.ask(asked))["error"]["code"] == -32602
+    async with connected(door.app) as socket:
+        carried = await socket.ask({"type": "mcp", "data": asked})
+        assert (carried["type"], carried["data"]["error"]["code"]) == ("mcp", -32602)
+
+
 def _store(door: Door) -> EpisodeStore:
     return door.house.stage().store

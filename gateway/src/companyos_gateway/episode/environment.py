@@ -17,6 +17,7 @@ from companyos.contract import Outcome, ResetOptions, Toolset
 from companyos_gateway.episode.cluster import Cluster
 from companyos_gateway.episode.episode import Episode, LastStep, TrailLine
 from companyos_gateway.episode.errors import EpisodeClosed, HouseFault, ServicesDown, StepConflict
+from companyos_gateway.episode.link import ServiceCall
 from companyos_gateway.episode.manifest import Operation
 from companyos_gateway.episode.observations import StepObservation
 from companyos_gateway.episode.outcome import StepKind, ending
@@ -104,7 +105,12 @@ class Stage:
         except ArgumentsMisfit as misfit:
             return await self._refuse(episode, tool_name, ToolErrorType.INVALID_ARGS, str(misfit))
         if tool.operation is not None:
-            return await self._call(episode, tool.operation, arguments)
+            call = tool.operation.call_of(arguments)
+            if not call.fits:
+                return await self._refuse(
+                    episode, tool_name, ToolErrorType.INVALID_ARGS, "The arguments are too large."
+                )
+            return await self._call(episode, tool.operation, arguments, call)
         if tool.name == WAIT:
             return await self._wait(episode, arguments)
         episode.finish = FinishDeclaration.model_validate(arguments)
@@ -127,7 +133,9 @@ class Stage:
         waited = int((episode.now - started).total_seconds()) // 60
         return await self._judged(episode, WAIT, StepKind.CARRIED_OUT, result={"waited_minutes": waited})
 
-    async def _call(self, episode: Episode, operation: Operation, arguments: dict[str, Any]) -> StepObservation:
+    async def _call(
+        self, episode: Episode, operation: Operation, arguments: dict[str, Any], call: ServiceCall
+    ) -> StepObservation:
         service, faults = operation.service, episode.task.instance.faults
         asked = (service, operation.operation_id, operation.entity(arguments))
         episode.calls[asked] += 1
@@ -136,8 +144,7 @@ class Stage:
         settled = await self._settle(episode)
         context = episode.context(service, Actor.AGENT, faults.fault_for(*asked, nth))
         episode.touched.add(service)
-        call, document = operation.call_of(arguments), partial(episode.task.document, service)
-        answer = await self.cluster.call(service, call, context, document)
+        answer = await self.cluster.call(service, call, context, partial(episode.task.document, service))
         report = answer.report
         episode.record(service, report)
         if settled or report.changes or not operation.is_read:
@@ -178,6 +185,8 @@ class Stage:
         )
         if end is not None:
             await self._check_evidence(episode)
+        if episode.closed:
+            raise EpisodeClosed
         reward = episode.ledger.enter(kind, episode.verdict, end)
         note = _note(kind, result, error)
         return self._observed(episode, tool_name, reward, end, note=note, result=result, error=error)

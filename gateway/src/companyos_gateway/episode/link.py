@@ -21,7 +21,9 @@ from companyos_gateway.episode.errors import HouseFault, ServicesDown
 from companyos_shared.wire.context import CONTEXT_HEADER, REPORT_HEADER, SIGNATURE_HEADER, CallContext, encode_context
 from companyos_shared.wire.context import sign as signature_of
 from companyos_shared.wire.control import LoadRequest, Report
+from companyos_shared.wire.strict_json import MAX_BODY_BYTES
 
+MAX_TARGET_BYTES = 4096
 CALL_DEADLINE_S = 2.0
 CONNECT_DEADLINE_S = 0.5
 LOAD_DEADLINE_S = 15.0
@@ -35,6 +37,7 @@ _JSON = "application/json"
 _UNKNOWN_SOURCE = "unknown-source"
 _TRANSPORT_ERRORS = (httpx.TransportError, aiohttp.ClientError, OSError, TimeoutError)
 _TIMEOUTS = {"timeout": {"connect": CONNECT_DEADLINE_S, "read": LOAD_DEADLINE_S}}
+_LONGEST_URL_KEPT = 128
 _URLS_KEPT = 4096
 _JITTER = secrets.SystemRandom()
 _log = logging.getLogger(__name__)
@@ -50,6 +53,11 @@ class ServiceCall:
     target: str
     body: bytes = b""
     headers: Mapping[str, str] | None = None
+
+    @property
+    def fits(self) -> bool:
+        """Whether the request is within what a service reads, however its arguments grew on the way."""
+        return len(self.target) <= MAX_TARGET_BYTES and len(self.body) <= MAX_BODY_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +165,9 @@ class ServiceLink:
     def _request(
         self, method: str, target: str, headers: dict[str, str] | None = None, body: bytes = b""
     ) -> httpx.Request:
-        url = _parsed_url(f"{self._base}{target}")
+        url = (
+            _parsed_url(f"{self._base}{target}") if len(target) <= _LONGEST_URL_KEPT else httpx.URL(self._base + target)
+        )
         return httpx.Request(method, url, headers=headers, content=body, extensions=_TIMEOUTS)
 
     async def _carry(self, request: httpx.Request) -> httpx.Response:

@@ -82,11 +82,17 @@ class Ledger:
 
     def enter_house_fault(self) -> float:
         """Enter a step that the house could not carry out: it costs nothing."""
-        return self._paid(0.0)
+        return self._paid(self._paid_back())
 
     def enter_close(self) -> float:
         """Enter the loss of an episode that is closed before its end."""
-        return self._paid(-FAILURE_COST)
+        return self._paid(self._paid_back() - FAILURE_COST)
+
+    def _paid_back(self) -> float:
+        if self.shaping is not Shaping.POTENTIAL:
+            return 0.0
+        owed, self.potential = self._first_potential - self.potential, self._first_potential
+        return owed
 
     def _cost_of(self, kind: StepKind, verdict: Verdict) -> float:
         cost = STEP_COST + _EXTRA_COST[kind] + REJECTION_COST * max(0, verdict.rejections - self.rejections)

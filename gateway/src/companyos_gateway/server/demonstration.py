@@ -32,18 +32,22 @@ class Demonstration(BaseModel):
 def demonstration_router(house: House, *, pause_s: float = PAUSE_S) -> APIRouter:
     """Return the route that begins a demonstration, one step every `pause_s` seconds."""
     router = APIRouter(prefix="/v1", tags=["Trainer"])
-    running: set[asyncio.Task[None]] = set()
+    places = asyncio.Semaphore(MOST_AT_ONCE)
 
     @router.post("/demonstrations", status_code=202, responses=DOCUMENTED_PROBLEMS)
     async def begin() -> Demonstration:
         """Let the oracle solve a fresh episode of the default scenario, to be watched."""
-        if len(running) >= MOST_AT_ONCE:
+        if places.locked():
             raise AtCapacity(f"{MOST_AT_ONCE} demonstrations are running.")
-        stage = house.stage()
-        episode = await stage.reset(ResetOptions())
-        task = house.in_background(_demonstrate(stage, episode, pause_s))
-        running.add(task)
-        task.add_done_callback(running.discard)
+        await places.acquire()
+        try:
+            stage = house.stage()
+            episode = await stage.reset(ResetOptions())
+            task = house.in_background(_demonstrate(stage, episode, pause_s))
+        except BaseException:
+            places.release()
+            raise
+        task.add_done_callback(lambda _done: places.release())
         return Demonstration(episode_id=episode.id)
 
     return router

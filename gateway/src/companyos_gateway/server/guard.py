@@ -13,6 +13,7 @@ from openenv.core.env_server.types import WSErrorCode
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from companyos_gateway.server.mcp_rules import McpRefused, check_mcp
 from companyos_gateway.server.problems import body_response
 from companyos_shared.wire.problem import ProblemBody
 from companyos_shared.wire.strict_json import MAX_BODY_BYTES, MalformedJson, parse_object
@@ -44,6 +45,11 @@ class Guard:
         try:
             body = await _read(receive)
             scope[JSON_SCOPE_KEY] = parse_object(body) if body else {}
+            if scope["path"] == MCP_PATH:
+                check_mcp(scope[JSON_SCOPE_KEY])
+        except McpRefused as refused:
+            await JSONResponse(refused.answer)(scope, receive, send)
+            return
         except MalformedJson as misfit:
             await _refusal(scope["path"], misfit)(scope, receive, send)
             return
@@ -68,11 +74,24 @@ class _GuardedSocket:
                 text = message.get("text")
                 if text is None:
                     raise MalformedJson("not-text", "A binary frame is no message of this protocol.")
-                parse_object(text)
+                body = parse_object(text)
+                check_mcp(body if self._path == MCP_PATH else _carried_rpc(body))
+            except McpRefused as refused:
+                await self._send({"type": "websocket.send", "text": self._mcp_text(refused)})
             except MalformedJson as misfit:
                 await self._send({"type": "websocket.send", "text": _error_text(self._path, misfit)})
             else:
                 return message
+
+    def _mcp_text(self, refused: McpRefused) -> str:
+        answer = refused.answer if self._path == MCP_PATH else {"type": "mcp", "data": refused.answer}
+        return orjson.dumps(answer).decode()
+
+
+def _carried_rpc(body: dict[str, Any]) -> dict[str, Any]:
+    """Return the JSON-RPC request inside a message of the framework's own socket, or nothing."""
+    data = body.get("data") if body.get("type") == "mcp" else None
+    return data if isinstance(data, dict) else {}
 
 
 def _error_text(path: str, misfit: MalformedJson) -> str:
