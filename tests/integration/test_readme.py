@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import shlex
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import requests
@@ -53,6 +55,23 @@ def test_curl_speaks_to_a_service_alone(ticketdesk: str) -> None:
         outcome = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
         assert outcome.returncode == 0, outcome.stderr
         assert outcome.stdout.startswith("{")
+
+
+@pytest.mark.parametrize("line", [line for code in SHELL for line in code.splitlines() if "bin/companyos " in line])
+def test_the_command_line_does_what_the_readme_says(url: str, line: str, tmp_path: Path) -> None:
+    words = shlex.split(line, comments=True)
+    more = ["--episodes", "2"] if "eval" in words else []
+    outcome = subprocess.run(
+        [sys.executable, "-m", "companyos", *words[1:], "--url", url, *more],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert outcome.returncode == 0, outcome.stderr
+    assert "vendor_onboarding" in outcome.stdout
+    if "--out" in words:
+        assert len((tmp_path / words[words.index("--out") + 1] / "episodes.jsonl").read_text().splitlines()) == 2
 
 
 def test_every_policy_that_the_readme_names_is_installed() -> None:
