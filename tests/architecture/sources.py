@@ -9,11 +9,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 FEATURE_FILES = frozenset({"model", "schemas", "rules", "operations", "routes"})
-DOCUMENTS = sorted(
-    path
-    for pattern in ("*.md", "docs/**/*.md", "services/*/README.md", "gateway/*.md", "client/*.md", "shared/*.md")
-    for path in ROOT.glob(pattern)
-)
+ROOMS = ("benchmarks", "client", "deploy", "docs", "examples", "gateway", "services", "shared", "tests")
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(path for room in ROOMS for path in (ROOT / room).rglob("*.md"))])
 SERVICES = tuple(sorted(path.name for path in (ROOT / "services").iterdir() if (path / "pyproject.toml").exists()))
 
 
