@@ -12,7 +12,8 @@ from companyos_gateway.proof import Player
 from companyos_gateway.scenarios.skills import Hands, Refused
 from companyos_gateway.scenarios.vendor_onboarding.solution.fair import Onboarder, Score
 from tests.scenarios.conftest import CALM, HARD
-from tests.scenarios.stage import Wanted, play_all
+from tests.scenarios.endings import Ending
+from tests.scenarios.stage import Kept, Wanted, play_all
 
 WAYS: dict[str, type[Onboarder]] = {}
 REFUSALS: dict[str, type[Onboarder]] = {}
@@ -216,13 +217,13 @@ class TriesTheAbsentHolderFirst(_Submits):
 
 
 @_way
-class WaitsForTheHolderToComeBack(Onboarder):
-    async def approver(self) -> str:
-        holder = (await self.approvals.holders(self.contract["amount_cents"]))[0]
-        while holder["out_of_office"]:
-            await self.hands.wait(10080)
-            holder = (await self.approvals.holders(self.contract["amount_cents"]))[0]
-        return str(holder["person"]["id"])
+class ResolvesTooEarlyAndReopens(Onboarder):
+    async def complete_ticket(self) -> None:
+        if self.ticket.known["status"] != "in_progress":
+            await self.ticket.move("in_progress")
+        await self.ticket.move("resolved")
+        await self.ticket.move("in_progress")
+        await super().complete_ticket()
 
 
 @_way
@@ -304,3 +305,15 @@ def test_every_right_way_to_refuse_is_accepted(tmp_path: Path) -> None:
     for kept in play_all(tmp_path, wanted):
         told = (kept.played.player, kept.played.outcome, kept.played.trouble)
         assert kept.played.success, told
+
+
+def test_a_value_that_is_overtaken_in_the_minutes_of_the_submission_itself_is_no_lie(solved: dict[str, Kept]) -> None:
+    ending = Ending(solved["easy"])
+    submitted = next(one for one in ending.changes["approvalflow"] if one["table"] == "requests" and not one["before"])
+    refreshed = next(one for one in ending.changes["datahub"] if one["table"] == "metrics" and one["cause"])
+    overtaken = {**refreshed["after"], "value": refreshed["after"]["value"] - 1, "as_of": submitted["at"]}
+    late = {**refreshed, "step": submitted["step"], "at": submitted["at"], "before": refreshed["after"]}
+    ending.changes["datahub"].append({**late, "after": overtaken})
+    assert ending.judge().success
+    ending.changes["datahub"][-1]["step"] -= 1
+    assert not ending.judge().success

@@ -162,11 +162,17 @@ class RequestRules:
         return evidence.recall((self, "false", request_id), lambda: list(self._find_false(evidence, request_id)))
 
     def _find_false(self, evidence: Evidence, request_id: str) -> Iterable[str]:
+        """Yield the fields whose value was not their record's, before or after what the step's own minutes brought."""
         for change, given in self._given(evidence, request_id):
-            for name, value in given.items():
-                record = self.records.get(name)
-                if record is not None and not _agrees(value, record(evidence, change.step)):
-                    yield name
+            seen = self._disagreeing(evidence, given, change.step - 1)
+            yield from seen and self._disagreeing(evidence, given, change.step)
+
+    def _disagreeing(self, evidence: Evidence, given: Mapping[str, Any], step: int) -> list[str]:
+        return [
+            name
+            for name, value in given.items()
+            if (record := self.records.get(name)) is not None and not _agrees(value, record(evidence, step))
+        ]
 
 
 def rejections_of(requester_id: str) -> Callable[[Evidence], int]:

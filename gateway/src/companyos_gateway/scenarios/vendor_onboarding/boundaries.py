@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 
 from companyos_gateway.rubrics import Evidence, NetChange, facts
-from companyos_gateway.rubrics.boundaries import Allowance, added_with, changed_keys, changed_with
+from companyos_gateway.rubrics.boundaries import Allowance, Covers, added_with, changed_keys, changed_with
 from companyos_gateway.rubrics.requests import FieldRecord
-from companyos_gateway.scenarios.vendor_onboarding.case import METRIC_KEY, TYPE_KEY, Case, Unblocking
+from companyos_gateway.scenarios.vendor_onboarding.case import METRIC_KEY, REASON_CODE, TYPE_KEY, Case, Unblocking
 from companyos_shared.wire.control import Row
+
+PLAIN_ISSUES = frozenset({"stale", "conflicting"})
+"""What a data issue may say of the task's own data without giving a reason code."""
 
 
 def records_of(case: Case) -> Mapping[str, FieldRecord]:
@@ -47,11 +50,11 @@ def allowances_of(case: Case) -> Iterable[Allowance]:
     yield Allowance(hub, "metrics", changed_keys(metrics), frozenset({"value", "as_of"}))
     yield Allowance(hub, "metric_values", added_with("metric_id", metrics))
     yield Allowance(hub, "refresh_jobs", added_with("metric_id", metrics))
-    yield Allowance(hub, "data_issues", added_with("subject", subjects))
+    yield Allowance(hub, "data_issues", _is_true_issue(case, subjects))
     yield Allowance(flow, "requests", lambda _, change: change.added and _is_own(case, change.after))
     yield Allowance(flow, "decisions", _belongs_to_own(case))
     yield Allowance(flow, "notes", _belongs_to_own(case))
-    yield Allowance(desk, "removed_links", _was_linked_by_mistake)
+    yield Allowance(desk, "removed_links", _was_linked_by_mistake(own))
     yield from _ways_past(case)
 
 
@@ -68,9 +71,31 @@ def _ways_past(case: Case) -> Iterable[Allowance]:
         yield Allowance(desk, "removed_links", lambda _, change: change.added and change.key == blocker.link_id)
 
 
-def _was_linked_by_mistake(evidence: Evidence, change: NetChange) -> bool:
-    """Say whether the link that was taken off had been made in the episode."""
-    return change.added and evidence.was_made(facts.TICKETDESK, "links", change.key)
+def _was_linked_by_mistake(own: Collection[str]) -> Covers:
+    """Return what accepts a link that was made in the episode, by one of the task's tickets, and taken off again."""
+
+    def covers(evidence: Evidence, change: NetChange) -> bool:
+        row = change.after
+        if not change.added or row is None or not {row["from_key"], row["to_key"]} & set(own):
+            return False
+        return evidence.was_made(facts.TICKETDESK, "links", change.key)
+
+    return covers
+
+
+def _is_true_issue(case: Case, subjects: Collection[str]) -> Covers:
+    """Return what accepts an issue that says what is so: old or conflicting data, or why the vendor is refused."""
+
+    def covers(_evidence: Evidence, change: NetChange) -> bool:
+        row = change.after
+        if not change.added or row is None or row["subject"] not in subjects:
+            return False
+        if row["reason_code"] is None:
+            return row["kind"] in PLAIN_ISSUES
+        reason = (row["reason_code"], row["reason_ref"])
+        return case.must_refuse and reason in {(REASON_CODE, reference) for reference in case.policy_refs}
+
+    return covers
 
 
 def _is_own(case: Case, row: Row | None) -> bool:
@@ -81,7 +106,7 @@ def _is_own(case: Case, row: Row | None) -> bool:
     return (request.type_key, request.subject, request.requester_id) == (TYPE_KEY, case.vendor_id, case.agent_id)
 
 
-def _belongs_to_own(case: Case) -> Callable[[Evidence, NetChange], bool]:
+def _belongs_to_own(case: Case) -> Covers:
     def covers(evidence: Evidence, change: NetChange) -> bool:
         if not change.added or change.after is None:
             return False

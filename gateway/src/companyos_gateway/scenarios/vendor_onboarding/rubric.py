@@ -11,6 +11,7 @@ from companyos_gateway.rubrics.composition import Finding
 from companyos_gateway.rubrics.requests import RequestRules, Standing, rejections_of
 from companyos_gateway.scenarios.vendor_onboarding.boundaries import allowances_of, records_of
 from companyos_gateway.scenarios.vendor_onboarding.case import REASON_CODE, TYPE_KEY, Case, Unblocking
+from companyos_gateway.scenarios.vendor_onboarding.resolution import is_in_order, is_in_time
 from companyos_shared.wire.company import Company, Role
 
 POINTS = {"priority": 1.0, "unblocked": 1.0, "verified": 1.5, "refreshed": 1.0, "fresh_value": 0.5, "submitted": 2.0}
@@ -120,6 +121,8 @@ class _Onboarding(_Rubric):
             yield _check("ticket_unblocked", self.has_free_way)
         yield _check("approval_given", lambda evidence: self.approved(evidence) is not None)
         yield _check("approval_linked", self.is_linked)
+        yield _check("resolved_in_order", self.was_resolved_in_order)
+        yield _check("resolved_in_time", lambda evidence: is_in_time(evidence, self.case))
         yield _check("no_second_request", lambda evidence: len(self.requests.live(evidence)) <= 1, passes_idle=True)
 
     def own_milestones(self) -> Iterable[Milestone]:
@@ -156,6 +159,10 @@ class _Onboarding(_Rubric):
         request, reference = self.approved(evidence), self.ticket(evidence).approval_ref
         return request is not None and reference == request.id
 
+    def was_resolved_in_order(self, evidence: Evidence) -> bool:
+        request = self.approved(evidence)
+        return request is not None and is_in_order(evidence, self.case, request.id)
+
     def is_verified(self, evidence: Evidence) -> bool:
         ticket = self.ticket(evidence)
         return ticket.verified_at is not None and ticket.verified_by == self.case.agent_id
@@ -183,6 +190,9 @@ class _Refusal(_Rubric):
         yield _check("ticket_cancelled", self.is_cancelled_for_the_reason)
         yield _check("score_known", self.was_score_known)
         yield _check("nothing_approved", lambda evidence: not self.requests.live(evidence), passes_idle=True)
+        yield _check("nothing_foreign_linked", self.is_link_own, passes_idle=True)
+        if self.case.blocker is not None:
+            yield _check("blocker_in_order", self.is_blocker_in_order, passes_idle=True)
 
     def own_milestones(self) -> Iterable[Milestone]:
         return ()
@@ -205,6 +215,19 @@ class _Refusal(_Rubric):
         ticket = self.ticket(evidence)
         is_given = ticket.reason_code == REASON_CODE and ticket.reason_ref in self.case.policy_refs
         return ticket.status == "cancelled" and is_given
+
+    def is_link_own(self, evidence: Evidence) -> bool:
+        reference = self.ticket(evidence).approval_ref
+        return reference is None or any(reference == one.id for one in self.requests.requests(evidence))
+
+    def is_blocker_in_order(self, evidence: Evidence) -> bool:
+        """Say whether the blocker stands as it was found, or is resolved."""
+        blocker = self.case.blocker
+        if blocker is None:
+            return True
+        first = evidence.row_at(facts.TICKETDESK, "tickets", blocker.key, 0)
+        now = evidence.ticket(blocker.key)
+        return first is not None and now is not None and now.status in (facts.ticket(first).status, "resolved")
 
     def was_score_known(self, evidence: Evidence) -> bool:
         """Say whether the score was fresh and below the bar at the step at which the ticket was cancelled."""
