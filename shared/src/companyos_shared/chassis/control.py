@@ -19,8 +19,9 @@ from companyos_shared.chassis.changes import (
 )
 from companyos_shared.chassis.database import begin
 from companyos_shared.chassis.edge import CONTEXT_SCOPE_KEY
-from companyos_shared.chassis.episodes import Episodes, Session
+from companyos_shared.chassis.episodes import Episodes
 from companyos_shared.chassis.facts import facts_schema
+from companyos_shared.chassis.sessions import Session
 from companyos_shared.chassis.standalone import Standalone
 from companyos_shared.wire.context import Actor, CallContext
 from companyos_shared.wire.control import (

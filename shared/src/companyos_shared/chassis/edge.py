@@ -15,10 +15,11 @@ from companyos_shared.chassis.answers import HeldAnswer, read_body, replay, run_
 from companyos_shared.chassis.call import SCOPE_KEY, Call
 from companyos_shared.chassis.changes import Stamp, stamp_changes
 from companyos_shared.chassis.database import begin
-from companyos_shared.chassis.episodes import Episodes, Session
+from companyos_shared.chassis.episodes import Episodes
 from companyos_shared.chassis.errors import InternalError, MalformedBody, Problem, StepMovedOn
 from companyos_shared.chassis.faults import fault_response, strikes_before
 from companyos_shared.chassis.identity import check_signature
+from companyos_shared.chassis.sessions import Session
 from companyos_shared.chassis.standalone import Standalone
 from companyos_shared.streams import digest
 from companyos_shared.wire.context import CallContext, op_id

@@ -9,8 +9,9 @@ from sqlalchemy import insert
 from companyos_shared.chassis import tables
 from companyos_shared.chassis.columns import time_text
 from companyos_shared.chassis.database import begin, read_meta
-from companyos_shared.chassis.episodes import Episodes, Session
+from companyos_shared.chassis.episodes import Episodes
 from companyos_shared.chassis.errors import InvalidArguments
+from companyos_shared.chassis.sessions import Session
 from companyos_shared.wire.context import Actor, CallContext
 
 LAST_YEAR = 2999

@@ -13,9 +13,9 @@ from fastapi import FastAPI
 from pydantic import SecretStr
 
 from companyos_shared.chassis.app import create_app
-from companyos_shared.chassis.episodes import Session
 from companyos_shared.chassis.schemas import SeedDocument
 from companyos_shared.chassis.service import Service
+from companyos_shared.chassis.sessions import Session
 from companyos_shared.chassis.settings import ServiceSettings
 from companyos_shared.wire.context import (
     CONTEXT_HEADER,
