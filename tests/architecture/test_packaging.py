@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 import tomllib
+from importlib import import_module
 from typing import Any
 
 import pytest
 import yaml
+from fastapi import FastAPI
 
 from companyos_gateway.settings import Settings
 from companyos_shared.chassis import ServiceSettings
@@ -82,3 +84,16 @@ def test_members_share_one_version() -> None:
     projects = [tomllib.loads((member / "pyproject.toml").read_text())["project"] for member in members]
     assert len({project["version"] for project in projects}) == 1
     assert {project["requires-python"] for project in projects} == {">=3.11"}
+
+
+def test_every_app_that_a_manifest_names_is_there() -> None:
+    manifests = [
+        *ROOT.glob("services/*/Dockerfile"),
+        ROOT / "gateway" / "openenv.yaml",
+        *ROOT.glob("services/*/pyproject.toml"),
+    ]
+    named = {path: re.findall(r"\bcompanyos_\w+\.main:app\b", path.read_text()) for path in manifests}
+    assert all(named.values())
+    for app in {app for apps in named.values() for app in apps}:
+        module, _, attribute = app.partition(":")
+        assert isinstance(getattr(import_module(module), attribute), FastAPI)
