@@ -35,6 +35,12 @@ SCHEMAS: dict[str, dict[str, Any]] = {
         },
         "required": ["minutes", "text", "sure"],
     },
+    "one of two": {
+        "type": "object",
+        "properties": {"minutes": {"type": "integer", "minimum": 1}, "until": {"enum": ["next_working_morning"]}},
+        "minProperties": 1,
+        "maxProperties": 1,
+    },
     "nested": {
         "type": "object",
         "properties": {

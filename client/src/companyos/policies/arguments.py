@@ -47,12 +47,20 @@ class _Draw:
         self._around = around
 
     def object(self, schema: Mapping[str, Any]) -> dict[str, Any]:
-        required = schema.get("required", ())
-        return {
-            name: self.value(part, name)
-            for name, part in schema.get("properties", {}).items()
-            if name in required or self._stream.chance(_OPTIONAL_CHANCE)
-        }
+        properties = schema.get("properties", {})
+        return {name: self.value(properties[name], name) for name in self._names(schema)}
+
+    def _names(self, schema: Mapping[str, Any]) -> list[str]:
+        """Draw which properties are given, as many as the schema takes; in the schema's order."""
+        properties, required = list(schema.get("properties", {})), list(schema.get("required", ()))
+        given = {name for name in properties if name in required or self._stream.chance(_OPTIONAL_CHANCE)}
+        fewest, most = schema.get("minProperties", 0), schema.get("maxProperties", len(properties))
+        if len(given) < fewest:
+            given |= set(self._stream.sample([name for name in properties if name not in given], fewest - len(given)))
+        if len(given) > most:
+            optional = [name for name in properties if name in given and name not in required]
+            given = {*required, *self._stream.sample(optional, most - len(required))}
+        return [name for name in properties if name in given]
 
     def value(self, schema: Mapping[str, Any], name: str) -> Any:
         schema = self._resolved(schema)

@@ -80,7 +80,7 @@ def build_toolbox(documents: Mapping[str, dict[str, Any]], finish_schema: dict[s
     return Toolbox(
         [
             *tools,
-            Tool(WAIT, wait, _WAIT_SCHEMA, fastjsonschema.compile(_WAIT_RULE, use_default=False)),
+            Tool(WAIT, wait, _WAIT_SCHEMA, fastjsonschema.compile(_WAIT_SCHEMA, use_default=False)),
             Tool(FINISH, finish, finish_schema, fastjsonschema.compile(finish_schema, use_default=False)),
         ]
     )
@@ -92,9 +92,10 @@ _WAIT_SCHEMA: dict[str, Any] = {
         "minutes": {"type": "integer", "minimum": 1, "maximum": LONGEST_WAIT_MINUTES},
         "until": {"type": "string", "enum": [NEXT_WORKING_MORNING]},
     },
+    "minProperties": 1,
+    "maxProperties": 1,
     "additionalProperties": False,
 }
-_WAIT_RULE: dict[str, Any] = {**_WAIT_SCHEMA, "oneOf": [{"required": ["minutes"]}, {"required": ["until"]}]}
 
 
 def _service_tool(operation: Operation) -> Tool:
