@@ -11,6 +11,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -24,10 +25,21 @@ OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 GONE_WITHIN_S = 15.0
 
 
+@contextmanager
+def heeded(number: signal.Signals) -> Iterator[None]:
+    """Let processes started here heed a signal that a shell told its background jobs to ignore."""
+    before = signal.signal(number, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(number, before)
+
+
 @pytest.fixture
 def up(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     command = [sys.executable, "-m", "companyos", "up", "--port", "0", "--data-dir", str(tmp_path / "data")]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    with heeded(signal.SIGINT):
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     yield process
     process.kill()
     process.communicate()
@@ -61,6 +73,21 @@ def test_up_serves_until_it_is_stopped_and_leaves_no_process(up: subprocess.Pope
     os.kill(up.pid, how)
     assert up.wait(GONE_WITHIN_S) == 0
     assert gone(below)
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="processes are counted in /proc")
+def test_up_goes_on_when_its_terminal_is_gone_and_was_told_not_to_mind(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "companyos", "up", "--port", "0", "--data-dir", str(tmp_path / "data")]
+    process = subprocess.Popen(["nohup", *command], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        url = address(process)
+        os.kill(process.pid, signal.SIGHUP)
+        with OPENER.open(f"{url}/health") as answer:
+            assert json.load(answer)["status"] == "healthy"
+        assert process.poll() is None
+    finally:
+        process.terminate()
+        process.communicate()
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="processes are counted in /proc")

@@ -41,8 +41,7 @@ def up(
     """
     from companyos.enterprise import Enterprise
 
-    for name in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(name, _stop)
+    _stop_by_signals()
     if keep and data_dir is None:
         fail("--keep needs --data-dir: without it the databases are in memory", MISUSED)
     with clear_errors():
@@ -65,6 +64,13 @@ def _watch(enterprise: Enterprise) -> None:
             time.sleep(_POLL_S)
     except KeyboardInterrupt:
         ERR.print("\nstopping ...", style="dim")
+
+
+def _stop_by_signals() -> None:
+    """Let a signal stop the command like Ctrl-C does, but for those that whoever started it chose to ignore (nohup)."""
+    for name in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(name) is not signal.SIG_IGN:
+            signal.signal(name, _stop)
 
 
 def _stop(_signal: int, _frame: object) -> NoReturn:
