@@ -13,6 +13,7 @@ from companyos.contract import Outcome
 from companyos.policies import Call, EpisodeOver, TaskView, UnknownPolicy
 from companyos.runner import EpisodePlan, play_all, play_episode, read_records
 from companyos.runner.episode import ResetRefused
+from companyos.runner.files import RunFolder
 from companyos_shared.streams import digest
 
 
@@ -88,11 +89,25 @@ async def test_a_call_after_the_end_raises_and_takes_no_step(tiny_url: str) -> N
     assert (played.record.steps, played.record.success, played.trouble) == (2, True, None)
 
 
-async def test_what_a_policy_raises_is_told_and_its_episode_counts(tiny_url: str) -> None:
+@pytest.mark.parametrize("error", [KeyError("lost"), FileNotFoundError("lost"), TimeoutError("lost")])
+async def test_what_a_policy_raises_is_told_and_its_episode_counts(tiny_url: str, error: Exception) -> None:
     async with CompanyOSEnv(base_url=tiny_url) as env:
-        played = await play_episode(env, a_plan(), Scripted(ADD_1, error=KeyError("lost")))
+        played = await play_episode(env, a_plan(), Scripted(ADD_1, error=error))
     assert played.record.outcome is Outcome.FAILED
-    assert played.trouble == "the policy raised KeyError: 'lost'"
+    assert played.trouble is not None
+    assert played.trouble.startswith(f"the policy raised {type(error).__name__}")
+
+
+async def test_a_run_that_is_stopped_has_a_line_for_every_episode_that_was_played(
+    tiny_url: str, tmp_path: Path
+) -> None:
+    plans = [a_plan(seed=seed) for seed in range(3)]
+    folder = RunFolder(tmp_path / "run", plans)
+    async with CompanyOSEnv(base_url=tiny_url) as env:
+        for plan in (plans[2], plans[1]):
+            folder.add(await play_episode(env, plan, Scripted(ADD_1)), None)
+    folder.close()
+    assert [record.seed for record in read_records(tmp_path / "run")] == [1, 2]
 
 
 async def test_what_the_house_breaks_is_an_infra_error(tiny_url: str) -> None:

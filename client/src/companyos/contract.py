@@ -125,7 +125,7 @@ class CompanyOSResetObservation(Observation):
 
 
 class CompanyOSObservation(CallToolObservation):
-    """What a step answers: the service's payload or problem in `result`, mirrored in `data`."""
+    """What a step answers: the service's payload or problem in `result`; `/mcp` reads it under `data` as well."""
 
     now: datetime = Field(description="Simulated time after the step.")
     steps_left: int = Field(ge=0)

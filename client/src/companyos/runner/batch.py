@@ -40,7 +40,11 @@ async def play_all(
     async with httpx.AsyncClient(base_url=base_url, timeout=_HTTP_TIMEOUT_S) as http:
         batch = _Batch(base_url, plans, http, folder=folder, on_played=on_played)
         workers = (batch.work() for _ in range(min(parallel, len(plans))))
-        ended = await asyncio.gather(*workers, return_exceptions=True)
+        try:
+            ended = await asyncio.gather(*workers, return_exceptions=True)
+        finally:
+            if folder is not None:
+                folder.close()
     for failure in ended:
         if isinstance(failure, BaseException):
             raise failure

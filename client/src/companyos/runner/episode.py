@@ -25,6 +25,10 @@ HOUSE_FAILURES = (OSError, TimeoutError, WebSocketException, ServerRefusal)
 """What a call may raise when the server, not the policy, is at fault."""
 
 
+class HouseFailed(Exception):
+    """A call broke on the server's side; no error of the policy's own is one."""
+
+
 class ResetRefused(Exception):
     """The server refuses to begin the episode as it was asked for."""
 
@@ -104,8 +108,8 @@ async def play_episode(
         on_start(task)
     try:
         trouble, is_broken = await _play(env, policy, task, log, on_step), False
-    except HOUSE_FAILURES as error:
-        trouble, is_broken = f"{type(error).__name__}: {error}", True
+    except HouseFailed as failure:
+        trouble, is_broken = str(failure), True
     return _played(plan, log, await _state(env), trouble=trouble, is_broken=is_broken)
 
 
@@ -150,7 +154,10 @@ async def _play(
     async def call(tool: str, arguments: dict[str, Any], /) -> StepView:
         if log.is_over:
             raise EpisodeOver
-        result = await env.call_tool(tool, **arguments)
+        try:
+            result = await env.call_tool(tool, **arguments)
+        except HOUSE_FAILURES as error:
+            raise HouseFailed(f"{type(error).__name__}: {error}") from error
         log.add(result)
         line, view = _step(len(log.steps) + 1, arguments, result)
         log.steps.append(line)
@@ -163,7 +170,7 @@ async def _play(
         await policy.play(task, call)
     except EpisodeOver:
         pass
-    except HOUSE_FAILURES:
+    except HouseFailed:
         raise
     except Exception as error:  # noqa: BLE001  # a policy is a guest: what it breaks on is told, and its episode counts
         trouble = f"the policy raised {type(error).__name__}: {error}"

@@ -42,6 +42,14 @@ class RunFolder:
                 episodes.write(_line(ready.record.model_dump(mode="json")))
                 self._written += 1
 
+    def close(self) -> None:
+        """Write the lines of episodes that still wait for earlier ones, which a stopped run leaves out."""
+        if not self._waiting:
+            return
+        with (self._folder / EPISODES).open("a", encoding="utf-8") as episodes:
+            for place in sorted(self._waiting):
+                episodes.write(_line(self._waiting.pop(place).record.model_dump(mode="json")))
+
     def _begin(self) -> None:
         if self._is_begun:
             return
