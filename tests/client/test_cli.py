@@ -95,6 +95,21 @@ def test_eval_keeps_out_of_a_folder_that_is_no_run(tiny_url: str, tmp_path: Path
     assert "thesis.tex" in answer.stderr
 
 
+def test_eval_tells_in_one_line_of_a_folder_that_cannot_be_made(tiny_url: str, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    answer = RUNNER.invoke(
+        app, ["eval", "--policy", "noop", "--url", tiny_url, "--out", str(tmp_path / "file" / "run")]
+    )
+    assert answer.exit_code == 2
+    assert answer.stderr.strip().startswith("error:")
+    assert len(answer.stderr.strip().splitlines()) == 1
+
+
+def test_an_address_may_be_given_without_its_scheme(tiny_url: str) -> None:
+    answer = RUNNER.invoke(app, ["tasks", "--url", tiny_url.removeprefix("http://")])
+    assert answer.exit_code == 0, answer.stderr
+
+
 def test_tools_lists_explains_and_prints_json(tiny_url: str) -> None:
     listed = RUNNER.invoke(app, ["tools", "--url", tiny_url])
     assert "add" in listed.stdout

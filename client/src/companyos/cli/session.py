@@ -23,7 +23,7 @@ def enterprise_url(url: str | None) -> Iterator[str]:
 
     if url is not None:
         import_light_openenv()
-        yield url.rstrip("/")
+        yield (url if "://" in url else f"http://{url}").rstrip("/")
         return
     from companyos.enterprise import Enterprise
 

@@ -63,6 +63,8 @@ def clear_errors() -> Iterator[None]:
 def _exit_code(error: Exception) -> int | None:
     """Return the exit code of an expected failure; the names are compared so that nothing heavy is imported."""
     names = {kind.__name__ for kind in type(error).__mro__}
+    if isinstance(error, OSError) and error.filename is not None:
+        return MISUSED
     if names & {"UnknownPolicy", "ResetRefused", "FileExistsError", "NotADirectoryError", "PermissionError"}:
         return MISUSED
     if names & {"EnterpriseFailed", "ConnectionError", "ServerRefusal", "HTTPError", "TimeoutError"}:

@@ -17,7 +17,8 @@ EVIDENCE = "evidence"
 class RunFolder:
     """Writes a run. Lines of `episodes.jsonl` stand in the order of the plan, whatever finished first.
 
-    The first episode replaces the run that the folder held. Raises FileExistsError for a folder with anything else.
+    The first episode replaces the run that the folder held. Raises FileExistsError for a folder with anything else, and
+    OSError for one that cannot be made.
     """
 
     def __init__(self, folder: Path, plans: list[EpisodePlan]) -> None:
@@ -26,6 +27,7 @@ class RunFolder:
         self._waiting: dict[int, PlayedEpisode] = {}
         self._written = 0
         self._is_begun = False
+        folder.mkdir(parents=True, exist_ok=True)
         _check_is_run(folder)
 
     def add(self, played: PlayedEpisode, evidence: dict[str, Any] | None) -> None:
@@ -55,7 +57,7 @@ class RunFolder:
             return
         self._is_begun = True
         _clear(self._folder)
-        (self._folder / TRAJECTORIES).mkdir(parents=True)
+        (self._folder / TRAJECTORIES).mkdir()
         (self._folder / EVIDENCE).mkdir()
 
 
@@ -71,7 +73,7 @@ def _line(value: Any) -> str:
 
 def _check_is_run(folder: Path) -> None:
     known = (EPISODES, TRAJECTORIES, EVIDENCE)
-    foreign = sorted(entry.name for entry in folder.iterdir() if entry.name not in known) if folder.exists() else []
+    foreign = sorted(entry.name for entry in folder.iterdir() if entry.name not in known)
     if foreign:
         raise FileExistsError(f"{folder} is no folder of a run: it holds {foreign[0]}")
 

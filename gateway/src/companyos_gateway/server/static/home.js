@@ -124,8 +124,10 @@ function show(value) {
   at("answer").hidden = false;
 }
 
-function follow(id) {
+function follow(id, isMine = sessionStorage.getItem("mine") === id) {
   episodeId = id;
+  watching = !isMine;
+  if (isMine) sessionStorage.setItem("mine", id);
   window.history.replaceState(null, "", `#${id}`);
   at("link").href = `#${id}`;
   at("link").hidden = false;
@@ -133,8 +135,7 @@ function follow(id) {
 
 async function begin() {
   const answer = await ask("/reset", {});
-  follow(answer.episode_id);
-  watching = false;
+  follow(answer.episode_id, true);
   show(answer.observation);
   await draw();
 }
@@ -149,14 +150,13 @@ async function take(name, given) {
 async function demonstrate() {
   const begun = await ask("/v1/demonstrations", {});
   follow(begun.episode_id);
-  watching = true;
   at("answer").hidden = true;
   await draw();
 }
 
 async function watch() {
   if (episodeId && !document.hidden) {
-    try { await draw(); } catch { /* the episode may be gone */ }
+    if (await attempt(draw) === null) episodeId = null;
   }
   setTimeout(watch, WATCH_PAUSE_MS);
 }
