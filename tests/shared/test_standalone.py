@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import httpx
 import pytest
+from pydantic import SecretStr
 
 from companyos_shared.chassis import Service, ServiceSettings, create_app
 
@@ -38,6 +39,15 @@ async def test_its_clock_moves_by_hand_and_brings_what_is_due(alone: httpx.Async
     assert moved["now"] > before
     assert moved["changes"] == 1
     assert (await alone.get("/books/B-1")).json()["lent"] is False
+
+
+@pytest.mark.parametrize("how", ["variable", "file"])
+def test_an_empty_key_is_refused_and_neither_signs_nor_makes_it_standalone(tmp_path: Path, how: str) -> None:
+    (tmp_path / "key").write_text("\n")
+    given = {"variable": (SecretStr(""), None), "file": (None, tmp_path / "key")}[how]
+    settings = ServiceSettings(service_key=given[0], service_key_file=given[1])
+    with pytest.raises(ValueError, match="empty"):
+        settings.key()
 
 
 async def test_its_clock_has_an_end(alone: httpx.AsyncClient) -> None:

@@ -16,7 +16,7 @@ from companyos_shared.chassis.call import SCOPE_KEY, Call
 from companyos_shared.chassis.changes import Stamp, stamp_changes
 from companyos_shared.chassis.database import begin
 from companyos_shared.chassis.episodes import Episodes
-from companyos_shared.chassis.errors import InternalError, MalformedBody, Problem, StepMovedOn
+from companyos_shared.chassis.errors import InternalError, MalformedBody, NotSigned, Problem, StepMovedOn
 from companyos_shared.chassis.faults import fault_response, strikes_before
 from companyos_shared.chassis.identity import check_signature
 from companyos_shared.chassis.sessions import Session
@@ -75,8 +75,9 @@ class Edge:
             _check_strict(body)
             return self._standalone.context(is_write=scope["method"] not in _READS)
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-        key = self._key or b""
-        return check_signature(key, method=scope["method"], target=_target(scope), body=body, headers=headers)
+        if self._key is None:
+            raise NotSigned("The service has no key to check a signature with.")
+        return check_signature(self._key, method=scope["method"], target=_target(scope), body=body, headers=headers)
 
     async def _agent_call(self, scope: Scope, body: bytes, context: CallContext) -> tuple[HeldAnswer, Report]:
         async with self._episodes.turn(context) as session:

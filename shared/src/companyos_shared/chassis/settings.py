@@ -25,12 +25,16 @@ class ServiceSettings(BaseSettings):
     max_template_bytes: int = Field(512 * 1024 * 1024, ge=1, description="Disk the templates may take, in bytes.")
 
     def key(self) -> bytes | None:
-        """Return the signing key, or None in standalone mode."""
+        """Return the signing key, or None in standalone mode; raises ValueError for a key that is empty."""
         if self.service_key is not None:
-            return self.service_key.get_secret_value().encode()
-        if self.service_key_file is not None:
-            return self.service_key_file.read_text().strip().encode()
-        return None
+            key = self.service_key.get_secret_value()
+        elif self.service_key_file is not None:
+            key = self.service_key_file.read_text().strip()
+        else:
+            return None
+        if not key:
+            raise ValueError("the service key is empty: anybody could sign with it")
+        return key.encode()
 
     def data_folder(self, service: str) -> Path:
         """Return the folder of this service's files, made where it is missing."""
