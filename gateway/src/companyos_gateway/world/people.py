@@ -124,10 +124,6 @@ def draw_absences(stream: Stream, ids: Ids, staff: Staff) -> list[Absence]:
     return sorted(absences, key=lambda absence: (absence.first_day, absence.person_id))
 
 
-def _with_deputy(held: RoleHeld, deputy_id: str) -> RoleHeld:
-    return held.model_copy(update={"deputy_id": deputy_id})
-
-
 class _Names:
     """Names that nobody else in the company has."""
 
