@@ -37,6 +37,7 @@ WHY_RANDOM_EARNS_LESS = (
 )
 
 ORIGINAL_POLLING = (
+    "The original is the prototype from which CompanyOS descends. "
     "There, asking for one approved garbage request again and again earned 34.4 on average (52 at most) at 0 % "
     "success: more than solving the task. Here a milestone is paid once, and no failing episode returns more than +4."
 )
