@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from openenv.core.env_server.mcp_types import CallToolAction, CallToolObservation, ListToolsAction
 from openenv.core.env_server.types import Observation, State
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
 
 __all__ = [
     "CallToolAction",
@@ -16,15 +17,20 @@ __all__ = [
     "CompanyOSResetObservation",
     "CompanyOSState",
     "Completion",
+    "EpisodeDiff",
     "EpisodeRecord",
     "FinishOutcome",
+    "InjectedState",
     "ListToolsAction",
+    "OpenedEpisode",
     "Outcome",
     "ReasonCode",
     "ResetOptions",
     "RewardScale",
+    "RowDiff",
     "ScenarioInfo",
     "Shaping",
+    "SnapshotInfo",
     "ToolSpec",
     "Toolset",
 ]
@@ -33,6 +39,7 @@ DEFAULT_SCENARIO = "vendor_onboarding"
 DEFAULT_CHAOS = 1
 MAX_CHAOS = 4
 MAX_SEED = 2**53 - 1
+SNAPSHOT_ID = r"^[0-9a-f]{32}$"
 
 
 class Completion(StrEnum):
@@ -96,6 +103,14 @@ class ReasonCode(StrEnum):
     WITHDRAWN = "withdrawn"
 
 
+class InjectedState(BaseModel):
+    """Where an episode begins instead of a task's first morning: a snapshot, which is forked."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    snapshot: str = Field(pattern=SNAPSHOT_ID)
+
+
 class ResetOptions(BaseModel):
     """What a reset may ask for. Unknown names are refused."""
 
@@ -112,6 +127,21 @@ class ResetOptions(BaseModel):
     shaping: Shaping = Field(Shaping.MILESTONES, strict=False)
     reward_scale: RewardScale = Field(RewardScale.ORIGINAL, strict=False)
     toolset: Toolset = Field(Toolset.ALL, strict=False)
+    resume: str | None = Field(
+        None,
+        max_length=64,
+        description="The token of a live episode, which goes on here; its last observation is told.",
+    )
+    injected_state: InjectedState | None = Field(None, description="Begin as a fork of a snapshot.")
+
+    @model_validator(mode="after")
+    def _one_way_to_begin(self) -> Self:
+        given = self.model_fields_set & {"resume", "injected_state"}
+        if len(given) == 2 or (given and self.model_fields_set - given - {"episode_id"}):
+            raise PydanticCustomError("one-way-to-begin", "an episode that goes on brings its own options with it")
+        if "resume" in given and "episode_id" in self.model_fields_set:
+            raise PydanticCustomError("one-way-to-begin", "an episode that goes on keeps its id")
+        return self
 
 
 class CompanyOSResetObservation(Observation):
@@ -147,6 +177,7 @@ class CompanyOSState(State):
     max_steps: int | None = None
     epoch: int | None = None
     version: str | None = None
+    token: str | None = Field(None, repr=False, description="The episode's token: for its agent, and for `resume`.")
     kind: Literal["companyos"] = "companyos"
 
 
@@ -164,6 +195,48 @@ class EpisodeRecord(BaseModel):
     steps: int
     outcome: Outcome
     digest: str = Field(description="sha256 over every (observation, reward, done) of the episode.")
+
+
+class SnapshotInfo(BaseModel):
+    """One snapshot: an episode as it stood after a step."""
+
+    model_config = ConfigDict(extra="forbid", serialize_by_alias=True, validate_by_name=True, validate_by_alias=True)
+
+    id: str = Field(pattern=SNAPSHOT_ID, description="The first 32 hexadecimal characters of the sha256 of its bytes.")
+    episode_id: str = Field(description="The episode that it was taken of.")
+    scenario: str
+    seed: int
+    chaos: int
+    step: int
+    now: datetime = Field(description="Simulated time.")
+    return_: float = Field(alias="return")
+    done: bool
+
+
+class OpenedEpisode(BaseModel):
+    """An episode that was begun for somebody else to go on with, by `resume` or by its id."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    episode_id: str
+    token: str = Field(repr=False)
+
+
+class RowDiff(BaseModel):
+    """One row at both ends: null where there was none."""
+
+    before: dict[str, Any] | None
+    after: dict[str, Any] | None
+
+
+class EpisodeDiff(BaseModel):
+    """What differs between two steps of an episode: service, table and key to the row at both ends."""
+
+    model_config = ConfigDict(extra="forbid", serialize_by_alias=True, validate_by_name=True, validate_by_alias=True)
+
+    from_: int = Field(alias="from")
+    to: int
+    services: dict[str, dict[str, dict[str, RowDiff]]]
 
 
 class ScenarioInfo(BaseModel):
