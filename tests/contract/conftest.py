@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from companyos_gateway.episode.manifest import Operation, operations_of
+from companyos_gateway.episode.operations import Operation, operations_of
 from companyos_gateway.episode.toolbox import Tool, build_toolbox
 from companyos_shared.chassis import Service
 from companyos_shared.chassis.testing import ServiceHarness

@@ -12,7 +12,7 @@ from typing import Any
 import jsonschema
 
 from companyos.policies.arguments import Surroundings, draw_arguments
-from companyos_gateway.episode.manifest import Operation
+from companyos_gateway.episode.operations import Operation
 from companyos_gateway.episode.toolbox import Tool
 from companyos_shared.chassis import Service
 from companyos_shared.chassis.testing import ServiceHarness

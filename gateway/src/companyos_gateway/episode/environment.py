@@ -18,8 +18,8 @@ from companyos_gateway.episode.cluster import Cluster
 from companyos_gateway.episode.episode import Episode, LastStep, TrailLine
 from companyos_gateway.episode.errors import EpisodeClosed, HouseFault, ServicesDown, StepConflict
 from companyos_gateway.episode.link import ServiceCall
-from companyos_gateway.episode.manifest import Operation
 from companyos_gateway.episode.observations import StepObservation
+from companyos_gateway.episode.operations import Operation
 from companyos_gateway.episode.outcome import StepKind, ending
 from companyos_gateway.episode.store import EpisodeStore
 from companyos_gateway.episode.task import TaskKey, TaskShelf

@@ -8,7 +8,7 @@ from typing import Any
 
 import fastjsonschema
 
-from companyos_gateway.episode.manifest import Operation, operations_of
+from companyos_gateway.episode.operations import Operation, operations_of
 from companyos_shared.streams import digest
 
 WAIT = "wait"
