@@ -1,0 +1,80 @@
+"""The tokens of episodes: derived from the gateway's secret when they are needed, so that none is stored or logged."""
+
+from __future__ import annotations
+
+import hmac
+import os
+import secrets
+from base64 import urlsafe_b64encode
+from collections.abc import Iterable
+from hashlib import sha256
+from pathlib import Path
+
+SECRET_FILE = "secret"  # noqa: S105 - a file's name
+SECRET_BYTES = 32
+TOKEN_LENGTH = 43
+
+
+class BrokenSecret(Exception):
+    """The file that should hold the gateway's secret holds something else."""
+
+
+class EpisodeTokens:
+    """What fits which episode. A token is base64url of HMAC-SHA256(secret, internal id) and says nothing of either."""
+
+    def __init__(self, secret: bytes) -> None:
+        if len(secret) < SECRET_BYTES:
+            raise ValueError(f"the secret of tokens has at least {SECRET_BYTES} bytes")
+        self._secret = secret
+
+    def __repr__(self) -> str:
+        return "EpisodeTokens(...)"
+
+    def token(self, internal_id: str) -> str:
+        """Return the token of an episode."""
+        return urlsafe_b64encode(hmac.digest(self._secret, internal_id.encode(), sha256)).rstrip(b"=").decode()
+
+    def fits(self, token: str, internal_id: str) -> bool:
+        """Say in constant time whether the token is that episode's."""
+        return hmac.compare_digest(token.encode(), self.token(internal_id).encode())
+
+    def find(self, token: str, internal_ids: Iterable[str]) -> str | None:
+        """Return whose token it is, or None; every id is looked at, wherever the one that fits stands."""
+        if len(token) != TOKEN_LENGTH:
+            return None
+        found = None
+        for internal_id in internal_ids:
+            if self.fits(token, internal_id):
+                found = internal_id
+        return found
+
+
+def read_or_make_secret(folder: Path) -> bytes:
+    """Return the secret that a folder keeps, made there the first time; raises BrokenSecret and OSError.
+
+    The file appears whole, readable by its owner alone. The folder is one gateway's alone.
+    """
+    path = folder / SECRET_FILE
+    if not path.exists():
+        _make(path)
+    try:
+        secret = bytes.fromhex(path.read_text(encoding="ascii").strip())
+    except ValueError:
+        secret = b""
+    if len(secret) != SECRET_BYTES:
+        raise BrokenSecret(f"{path} holds no secret of {SECRET_BYTES} bytes in hexadecimal")
+    return secret
+
+
+def _make(path: Path) -> None:
+    aside = path.with_name(f"{path.name}.tmp")
+    aside.unlink(missing_ok=True)
+    try:
+        descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w", encoding="ascii") as file:
+            file.write(secrets.token_hex(SECRET_BYTES))
+            file.flush()
+            os.fsync(file.fileno())
+        aside.rename(path)
+    finally:
+        aside.unlink(missing_ok=True)

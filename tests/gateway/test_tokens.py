@@ -1,0 +1,71 @@
+"""Tokens of episodes: derived from a secret that lies in one file."""
+
+from __future__ import annotations
+
+import re
+import stat
+from pathlib import Path
+
+import pytest
+
+from companyos_gateway.episode.tokens import BrokenSecret, EpisodeTokens, read_or_make_secret
+
+SECRET = bytes(range(32))
+
+
+def test_a_token_fits_its_own_episode_and_no_other() -> None:
+    tokens = EpisodeTokens(SECRET)
+    token = tokens.token("n1-a")
+    assert tokens.fits(token, "n1-a")
+    assert not tokens.fits(token, "n1-b")
+    assert not tokens.fits(token[:-1], "n1-a")
+    assert not tokens.fits("", "n1-a")
+    assert not tokens.fits("é" * 43, "n1-a")
+
+
+def test_a_token_says_nothing_of_the_episode_and_fits_a_header() -> None:
+    token = EpisodeTokens(SECRET).token("n1-a")
+    assert re.fullmatch(r"[A-Za-z0-9_-]{43}", token)
+    assert "n1-a" not in token
+
+
+def test_the_same_secret_makes_the_same_token_and_another_one_does_not() -> None:
+    token = EpisodeTokens(SECRET).token("n1-a")
+    assert EpisodeTokens(SECRET).token("n1-a") == token
+    assert EpisodeTokens(SECRET[::-1]).token("n1-a") != token
+
+
+def test_a_token_is_found_among_the_live_episodes() -> None:
+    tokens = EpisodeTokens(SECRET)
+    live = [f"n1-{n}" for n in range(20)]
+    assert tokens.find(tokens.token("n1-7"), live) == "n1-7"
+    assert tokens.find(tokens.token("n1-20"), live) is None
+    assert tokens.find("", live) is None
+
+
+def test_the_secret_is_no_part_of_what_is_printed() -> None:
+    assert repr(SECRET) not in repr(EpisodeTokens(SECRET))
+    with pytest.raises(ValueError, match="at least 32 bytes"):
+        EpisodeTokens(SECRET[1:])
+
+
+def test_the_secret_is_made_once_and_only_its_owner_may_read_it(tmp_path: Path) -> None:
+    secret = read_or_make_secret(tmp_path)
+    assert len(secret) == 32
+    assert read_or_make_secret(tmp_path) == secret
+    assert [path.name for path in tmp_path.iterdir()] == ["secret"]
+    assert stat.S_IMODE((tmp_path / "secret").stat().st_mode) == 0o600
+
+
+def test_what_a_killed_gateway_left_aside_is_no_obstacle(tmp_path: Path) -> None:
+    (tmp_path / "secret.tmp").write_text("half")
+    assert len(read_or_make_secret(tmp_path)) == 32
+    assert [path.name for path in tmp_path.iterdir()] == ["secret"]
+
+
+@pytest.mark.parametrize("content", ["", "abc", "z" * 64, "é", "00" * 31])
+def test_a_file_that_holds_no_secret_is_an_error_and_stays(tmp_path: Path, content: str) -> None:
+    (tmp_path / "secret").write_text(content, encoding="utf-8")
+    with pytest.raises(BrokenSecret, match="holds no secret"):
+        read_or_make_secret(tmp_path)
+    assert (tmp_path / "secret").read_text(encoding="utf-8") == content
