@@ -12,6 +12,7 @@ import yaml
 from fastapi import FastAPI
 
 from companyos_gateway.settings import Settings
+from companyos_shared import failpoints
 from companyos_shared.chassis import ServiceSettings
 from tests.architecture.sources import DOCUMENTS, ROOT, SERVICES, sources
 
@@ -40,6 +41,7 @@ def test_an_image_stands_on_the_given_base_alone(dockerfile: Any) -> None:
 
 def test_every_variable_that_is_set_or_spoken_of_is_read() -> None:
     read = {f"COMPANYOS_{name.upper()}" for model in (Settings, ServiceSettings) for name in model.model_fields}
+    read.add(failpoints.VARIABLE)
     written = [ROOT / "docker-compose.yml", *DOCKERFILES, *DOCUMENTS]
     written += [source.path for source in sources("shared/src", "services", "gateway/src", "client/src", "benchmarks")]
     unread = {

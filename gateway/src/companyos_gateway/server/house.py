@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import resource
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import Any
@@ -21,10 +20,10 @@ from companyos_gateway.rubrics import FinishDeclaration
 from companyos_gateway.scenarios import Scenario, catalogue
 from companyos_gateway.server.embedded import EmbeddedServices
 from companyos_gateway.settings import Settings
+from companyos_shared import descriptors
 
 FIRST_RETRY_S = 0.05
 SLOWEST_RETRY_S = 1.0
-MIN_DESCRIPTORS = 16_384
 
 _log = logging.getLogger(__name__)
 
@@ -84,7 +83,7 @@ class House:
     async def running(self) -> AsyncIterator[None]:
         """Bring the house up, and down again."""
         self._loop = asyncio.get_running_loop()
-        _raise_descriptor_limit()
+        descriptors.raise_limit()
         async with self._services() as cluster:
             self._cluster = cluster
             opening = asyncio.create_task(self._open(cluster))
@@ -139,13 +138,6 @@ class House:
 def _finish_schema() -> dict[str, Any]:
     shape = FinishDeclaration.model_json_schema()
     return {word: value for word, value in published(shape, shape).items() if word != "description"}
-
-
-def _raise_descriptor_limit() -> None:
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = MIN_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(MIN_DESCRIPTORS, hard)
-    if soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 async def _discover(cluster: Cluster) -> dict[str, dict[str, Any]]:
