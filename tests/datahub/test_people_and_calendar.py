@@ -104,3 +104,10 @@ async def test_the_calendar_can_be_asked_of_a_person_and_a_period(hub: ServiceHa
 )
 async def test_a_period_that_makes_no_sense_is_refused(hub: ServiceHarness, period: dict[str, str], code: str) -> None:
     assert problem(await hub.get("/calendar", params=period)) == (422, code)
+
+
+@pytest.mark.parametrize("written", ["0", "86400", "-1"])
+async def test_seconds_since_1970_are_no_day(hub: ServiceHarness, written: str) -> None:
+    assert problem(await hub.get("/calendar", params={"from": written})) == (422, "invalid-arguments")
+    answer = await hub.patch("/records/CON-41", json={"ends_on": int(written)})
+    assert problem(answer) == (422, "invalid-arguments")

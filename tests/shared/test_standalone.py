@@ -89,6 +89,16 @@ async def test_health_and_docs_answer_and_the_docs_need_no_network(alone: httpx.
         assert (await alone.get(asset)).status_code == 200
 
 
+async def test_a_refused_method_is_told_every_method_of_the_path(alone: httpx.AsyncClient) -> None:
+    assert (await alone.delete("/books")).headers["allow"] == "GET, POST"
+    assert (await alone.options("/books/B-1")).headers["allow"] == "GET"
+
+
+async def test_every_operation_documents_what_is_said_of_a_malformed_body(alone: httpx.AsyncClient) -> None:
+    paths = (await alone.get("/openapi.json")).json()["paths"]
+    assert all({"400", "413", "422"} <= set(found["responses"]) for path in paths.values() for found in path.values())
+
+
 async def test_what_is_not_there_is_a_problem(alone: httpx.AsyncClient) -> None:
     for method, path, code in (("GET", "/nothing", "not-found"), ("DELETE", "/books", "method-not-allowed")):
         answer = await alone.request(method, path)

@@ -56,6 +56,7 @@ async def test_the_same_idempotency_key_creates_one_ticket(open_desk: OpenDesk) 
         {"type": "wish"},
         {"priority": "urgent"},
         {"due_at": "soon"},
+        {"due_at": 86400},
         {"due_at": "0001-01-01T00:00:00+14:00"},
         {"due_at": "9999-12-31T23:59:59-12:00"},
         {"tags": ["x"] * 11},

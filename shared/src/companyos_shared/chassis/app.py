@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import resource
 import shutil
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -15,17 +14,22 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from fastapi.staticfiles import StaticFiles
 
+from companyos_shared import descriptors
 from companyos_shared.chassis.control import clock_router, control_router
 from companyos_shared.chassis.edge import Edge
 from companyos_shared.chassis.episodes import Episodes
-from companyos_shared.chassis.errors import InvalidArguments, install_problem_handlers, problems
+from companyos_shared.chassis.errors import (
+    BodyTooLarge,
+    InvalidArguments,
+    MalformedBody,
+    install_problem_handlers,
+    problems,
+)
 from companyos_shared.chassis.schemas import StoredAnswer
 from companyos_shared.chassis.service import Service
 from companyos_shared.chassis.settings import ServiceSettings
 from companyos_shared.chassis.standalone import Standalone
 from companyos_shared.wire.problem import ProblemBody
-
-MIN_DESCRIPTORS = 16_384
 
 _STATIC = Path(__file__).parent / "static"
 
@@ -46,7 +50,7 @@ def create_app(service: Service[Any], settings: ServiceSettings | None = None) -
         docs_url=None,
         redoc_url=None,
         lifespan=_lifespan(episodes, temporary=folder if settings.data_dir is None else None),
-        responses=problems(InvalidArguments),
+        responses=problems(InvalidArguments, MalformedBody, BodyTooLarge),
     )
     for router in service.routers:
         app.include_router(router)
@@ -61,7 +65,7 @@ def create_app(service: Service[Any], settings: ServiceSettings | None = None) -
     app.add_exception_handler(StoredAnswer, _on_stored_answer)
     app.add_middleware(Edge, episodes=episodes, key=key, standalone=standalone)
     app.state.episodes = episodes
-    _raise_descriptor_limit()
+    descriptors.raise_limit()
     return app
 
 
@@ -126,10 +130,3 @@ def _openapi_of(app: FastAPI, service: Service[Any]) -> Callable[[], dict[str, A
 async def _on_stored_answer(_request: Any, error: Exception) -> Response:
     stored = cast(StoredAnswer, error)
     return Response(stored.body, status_code=stored.status, media_type=stored.media_type)
-
-
-def _raise_descriptor_limit() -> None:
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = MIN_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(MIN_DESCRIPTORS, hard)
-    if soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

@@ -17,10 +17,12 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from companyos_shared.wire.problem import PROBLEM_MEDIA_TYPE, ProblemBody
 
 _MOST_ERRORS_SHOWN = 10
+_METHODS = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
 _HTTP_CODES = {404: "not-found", 405: "method-not-allowed"}
 
 
@@ -182,7 +184,7 @@ async def _on_invalid(_request: Request, error: Exception) -> Response:
     return InvalidArguments(named, errors=places).response()
 
 
-async def _on_http(_request: Request, error: Exception) -> Response:
+async def _on_http(request: Request, error: Exception) -> Response:
     refused = cast(HTTPException, error)
     body = ProblemBody(
         type="about:blank",
@@ -192,4 +194,17 @@ async def _on_http(_request: Request, error: Exception) -> Response:
         detail=None,
         errors=None,
     )
-    return problem_response(body, dict(refused.headers or {}))
+    return problem_response(body, {**(refused.headers or {}), **_allowed(request, refused)})
+
+
+def _allowed(request: Request, refused: HTTPException) -> dict[str, str]:
+    """Return the Allow header of a 405: the methods of every route of the path, not only those of the first."""
+    if refused.status_code != 405:
+        return {}
+    allowed = (name for name in _METHODS if _is_routed(request, name))
+    return {"Allow": ", ".join(allowed)}
+
+
+def _is_routed(request: Request, method: str) -> bool:
+    asked = {**request.scope, "method": method}
+    return any(route.matches(asked)[0] is Match.FULL for route in request.app.router.routes)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -12,6 +13,7 @@ from typing import Annotated, Any, Generic, TypeVar
 
 from fastapi import Depends, Header, Query, Request
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic_core import PydanticCustomError
 from sqlalchemy import ColumnElement, Row, Select, func, select, tuple_
 
 from companyos_shared.chassis.call import Call, CallDep
@@ -27,6 +29,7 @@ DEFAULT_ROWS = 10
 MOST_ROWS = 50
 
 _STORABLE = 2**63
+_YEAR = re.compile(r"\d{4}-", re.ASCII)
 
 
 class Body(BaseModel):
@@ -133,6 +136,16 @@ def _is_storable(value: Any) -> bool:
     if isinstance(value, str):
         return value.isascii() or value.encode(errors="replace").decode() == value
     return isinstance(value, (int, float)) and abs(value) < _STORABLE
+
+
+def _only_text(value: object) -> object:
+    if isinstance(value, date) or (isinstance(value, str) and _YEAR.match(value)):
+        return value
+    raise PydanticCustomError("time_text", "Input should be a date or time as text that starts with the year")
+
+
+WrittenTime = BeforeValidator(_only_text)
+"""A date or time in a request is ISO text, as its schema says: seconds since 1970 are not taken for one."""
 
 
 def _unquoted(value: Any) -> Any:

@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 from typing import Annotated
 
 from fastapi import Path
-from pydantic import AfterValidator, AwareDatetime, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, AwareDatetime, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
-from companyos_shared.chassis import Answer, Body
+from companyos_shared.chassis import Answer, Body, WrittenTime
 
 MOST_TYPES = 20
 LARGEST_CENTS = 2**53
@@ -19,19 +19,13 @@ DelegationId = Annotated[str, Path(max_length=64, examples=["DEL-7"])]
 PersonId = Annotated[str, Field(min_length=1, max_length=64)]
 
 
-def _only_text(value: object) -> object:
-    if not isinstance(value, str):
-        raise PydanticCustomError("datetime_text", "Input should be a datetime as text")
-    return value
-
-
 def _whole_seconds(moment: datetime) -> datetime:
     if not EARLIEST_YEAR <= moment.year <= LATEST_YEAR:
         raise PydanticCustomError("datetime_range", "Input should be a datetime of this century")
     return moment.astimezone(UTC).replace(microsecond=0)
 
 
-Moment = Annotated[AwareDatetime, BeforeValidator(_only_text), AfterValidator(_whole_seconds)]
+Moment = Annotated[AwareDatetime, WrittenTime, AfterValidator(_whole_seconds)]
 
 
 class NewDelegation(Body):

@@ -11,9 +11,10 @@ from companyos_datahub.calendar import operations
 from companyos_datahub.calendar.rules import EARLIEST, LATEST, PeriodNotAllowed
 from companyos_datahub.calendar.schemas import Calendar
 from companyos_datahub.people.rules import PersonNotFound
-from companyos_shared.chassis import CallDep, PageQuery, problems
+from companyos_shared.chassis import CallDep, PageQuery, WrittenTime, problems
 
 router = APIRouter(tags=["calendar"])
+Day = Annotated[date, WrittenTime]
 
 
 @router.get("/calendar", operation_id="get_calendar", responses=problems(PersonNotFound, PeriodNotAllowed))
@@ -21,8 +22,8 @@ async def get_calendar(
     page: PageQuery,
     call: CallDep,
     person_id: str | None = None,
-    first: Annotated[date | None, Query(alias="from", ge=EARLIEST, le=LATEST)] = None,
-    last: Annotated[date | None, Query(alias="to", ge=EARLIEST, le=LATEST)] = None,
+    first: Annotated[Day | None, Query(alias="from", ge=EARLIEST, le=LATEST)] = None,
+    last: Annotated[Day | None, Query(alias="to", ge=EARLIEST, le=LATEST)] = None,
 ) -> Calendar:
     """Show absences, holidays and office hours.
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from datetime import date, time
+from typing import Annotated
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, WithJsonSchema
 
 from companyos_shared.chassis import Answer, Page
+
+ClockTime = Annotated[time, WithJsonSchema({"type": "string", "pattern": r"^\d\d:\d\d:\d\d$", "description": "UTC."})]
 
 
 class AbsenceRow(Answer):
@@ -55,7 +58,7 @@ class Calendar(Page[AbsenceRow]):
 
     first_day: date
     last_day: date
-    office_opens: time = Field(description="UTC.")
-    office_closes: time = Field(description="UTC.")
+    office_opens: ClockTime
+    office_closes: ClockTime
     working_weekdays: list[int] = Field(description="0 is Monday.")
     holidays: list[HolidayRow]

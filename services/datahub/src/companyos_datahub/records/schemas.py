@@ -11,7 +11,7 @@ from pydantic.config import JsonDict
 from pydantic.json_schema import SkipJsonSchema
 
 from companyos_datahub.records.model import FoundKind, RecordKind
-from companyos_shared.chassis import Answer, Body
+from companyos_shared.chassis import Answer, Body, WrittenTime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +101,6 @@ class RecordUpdate(Body):
     state: Annotated[str, Field(max_length=32)] | SkipJsonSchema[None] = None
     owner_id: Annotated[str, Field(max_length=64)] | SkipJsonSchema[None] = None
     amount_cents: Annotated[int, Field(ge=0, le=10**12)] | SkipJsonSchema[None] = None
-    starts_on: date | SkipJsonSchema[None] = None
-    ends_on: date | SkipJsonSchema[None] = None
+    starts_on: Annotated[date, WrittenTime] | SkipJsonSchema[None] = None
+    ends_on: Annotated[date, WrittenTime] | SkipJsonSchema[None] = None
     fields: dict[str, JsonValue] = Field({}, max_length=20, description="Fields to set; others stay.")

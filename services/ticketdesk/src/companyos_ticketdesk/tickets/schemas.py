@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import Path
 from pydantic import AfterValidator, ConfigDict, Field, JsonValue
 
-from companyos_shared.chassis import Answer, Body
+from companyos_shared.chassis import Answer, Body, WrittenTime
 from companyos_ticketdesk.tickets.model import Priority, ReasonCode, Status, TicketType
 
 TITLE_CHARS = 200
@@ -26,7 +26,7 @@ def _in_utc(moment: datetime) -> datetime:
     return aware.replace(microsecond=0)
 
 
-UtcTime = Annotated[datetime, AfterValidator(_in_utc)]
+UtcTime = Annotated[datetime, WrittenTime, AfterValidator(_in_utc)]
 """A moment to the second; one without an offset is taken as UTC."""
 
 TicketKey = Annotated[str, Path(max_length=32, examples=["OPS-1042"])]
