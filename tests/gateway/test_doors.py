@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import httpx
@@ -100,6 +101,20 @@ async def test_a_body_is_counted_while_it_is_read(door: Door) -> None:
 async def test_an_unknown_route_is_a_problem_too(door: Door) -> None:
     answer = await door.http.get("/nowhere")
     assert (answer.status_code, answer.json()["code"]) == (404, "not-found")
+
+
+async def test_a_refused_method_is_told_every_method_of_the_path(door: Door) -> None:
+    assert (await door.http.delete("/render")).headers["allow"] == "GET"
+    assert (await door.http.get("/companyos/tasks")).headers["allow"] == "POST"
+
+
+async def test_the_openapi_names_every_schema_and_every_refusal_on_the_way(door: Door) -> None:
+    document = (await door.http.get("/openapi.json")).json()
+    named = set(re.findall(r'"#/components/schemas/(\w+)"', json.dumps(document)))
+    assert named <= set(document["components"]["schemas"])
+    for operations in document["paths"].values():
+        for operation in operations.values():
+            assert {"400", "422"} <= set(operation["responses"])
 
 
 async def test_a_missing_query_argument_is_named(door: Door) -> None:

@@ -16,6 +16,7 @@ from starlette.routing import BaseRoute, Route
 from companyos.contract import CompanyOSObservation, CompanyOSResetObservation, CompanyOSState
 from companyos_gateway.episode.episode import VERSION
 from companyos_gateway.server.demonstration import demonstration_router
+from companyos_gateway.server.documented import documented
 from companyos_gateway.server.guard import Guard
 from companyos_gateway.server.health import health_router
 from companyos_gateway.server.house import House
@@ -58,6 +59,7 @@ def create_app(house: House) -> FastAPI:
     server.register_routes(app, mode)
     answered = {door for router in routers for route in router.routes for door in _doors(route)}
     app.router.routes[before:] = [route for route in app.router.routes[before:] if not answered & _doors(route)]
+    app.openapi = documented(app)  # type: ignore[method-assign]
     install_problem_handlers(app)
     app.add_middleware(Guard)
     return app

@@ -21,6 +21,8 @@ from companyos_gateway.server.house import House
 from companyos_gateway.server.openenv_environment import reset_options
 from companyos_gateway.server.rendering import RenderedEpisode, rendered, rendered_text
 
+_PLAIN_TEXT: dict[int | str, dict[str, Any]] = {200: {"content": {"text/plain": {"schema": {"type": "string"}}}}}
+
 EpisodeId = Annotated[str, Query(description="The id that the reset answered.", max_length=128)]
 
 
@@ -81,7 +83,7 @@ def plain_http_router(house: House) -> APIRouter:
         """Read where an episode stands, as its trainer sees it."""
         return house.stage().store.get(episode_id).state()
 
-    @router.get("/render", response_model=RenderedEpisode, tags=["Episode"])
+    @router.get("/render", response_model=RenderedEpisode, responses=_PLAIN_TEXT, tags=["Episode"])
     async def render(episode_id: EpisodeId, mode: Literal["json", "text", "ansi"] = "json") -> Response:
         """Read an episode the way people read it: the brief, the clock and every step so far."""
         episode = house.stage().store.get(episode_id)

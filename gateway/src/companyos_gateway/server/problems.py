@@ -6,6 +6,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from starlette.exceptions import HTTPException
+from starlette.routing import compile_path
 
 from companyos_gateway.episode.errors import GatewayProblem, InternalError
 from companyos_shared.wire.problem import PROBLEM_MEDIA_TYPE, ProblemBody
@@ -54,13 +55,22 @@ async def _on_invalid(_request: Request, error: Exception) -> Response:
     )
 
 
-async def _on_http(_request: Request, error: Exception) -> Response:
+async def _on_http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     code = _CODES.get(error.status_code, "http-error")
     body = ProblemBody(
         type="about:blank", title=str(error.detail), status=error.status_code, code=code, detail=None, errors=None
     )
-    return body_response(body, dict(error.headers or {}))
+    return body_response(body, {**(error.headers or {}), **_allowed(request, error)})
+
+
+def _allowed(request: Request, refused: HTTPException) -> dict[str, str]:
+    """Return the Allow header of a 405: every documented method of the path, not only those of its first route."""
+    if refused.status_code == 405:
+        for template, operations in request.app.openapi()["paths"].items():
+            if compile_path(template)[0].match(request.url.path):
+                return {"Allow": ", ".join(sorted(map(str.upper, operations)))}
+    return {}
 
 
 async def _on_bug(_request: Request, _error: Exception) -> Response:

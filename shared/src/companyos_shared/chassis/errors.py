@@ -17,12 +17,11 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from starlette.exceptions import HTTPException
-from starlette.routing import Match
+from starlette.routing import compile_path
 
 from companyos_shared.wire.problem import PROBLEM_MEDIA_TYPE, ProblemBody
 
 _MOST_ERRORS_SHOWN = 10
-_METHODS = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
 _HTTP_CODES = {404: "not-found", 405: "method-not-allowed"}
 
 
@@ -198,13 +197,9 @@ async def _on_http(request: Request, error: Exception) -> Response:
 
 
 def _allowed(request: Request, refused: HTTPException) -> dict[str, str]:
-    """Return the Allow header of a 405: the methods of every route of the path, not only those of the first."""
-    if refused.status_code != 405:
-        return {}
-    allowed = (name for name in _METHODS if _is_routed(request, name))
-    return {"Allow": ", ".join(allowed)}
-
-
-def _is_routed(request: Request, method: str) -> bool:
-    asked = {**request.scope, "method": method}
-    return any(route.matches(asked)[0] is Match.FULL for route in request.app.router.routes)
+    """Return the Allow header of a 405: every documented method of the path, not only those of its first route."""
+    if refused.status_code == 405:
+        for template, operations in request.app.openapi()["paths"].items():
+            if compile_path(template)[0].match(request.url.path):
+                return {"Allow": ", ".join(sorted(map(str.upper, operations)))}
+    return {}
