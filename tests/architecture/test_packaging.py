@@ -14,10 +14,12 @@ from fastapi import FastAPI
 from companyos_gateway.settings import Settings
 from companyos_shared import failpoints
 from companyos_shared.chassis import ServiceSettings
+from companyos_shared.telemetry.settings import TelemetrySettings
 from tests.architecture.sources import DOCUMENTS, ROOT, SERVICES, sources
 
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
 CONTAINERS: dict[str, dict[str, Any]] = COMPOSE["services"]
+SETTINGS = (Settings, ServiceSettings, TelemetrySettings)
 DOCKERFILES = [*sorted(ROOT.glob("services/*/Dockerfile")), ROOT / "gateway" / "Dockerfile"]
 
 
@@ -40,7 +42,7 @@ def test_an_image_stands_on_the_given_base_alone(dockerfile: Any) -> None:
 
 
 def test_every_variable_that_is_set_or_spoken_of_is_read() -> None:
-    read = {f"COMPANYOS_{name.upper()}" for model in (Settings, ServiceSettings) for name in model.model_fields}
+    read = {f"COMPANYOS_{name.upper()}" for model in SETTINGS for name in model.model_fields}
     read.add(failpoints.VARIABLE)
     written = [ROOT / "docker-compose.yml", *DOCKERFILES, *DOCUMENTS]
     written += [source.path for source in sources("shared/src", "services", "gateway/src", "client/src", "benchmarks")]

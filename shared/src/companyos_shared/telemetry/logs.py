@@ -1,0 +1,120 @@
+"""The log of a process: every line through structlog, whoever wrote it, with the step that it belongs to."""
+
+from __future__ import annotations
+
+import logging
+import re
+import sys
+from types import TracebackType
+from typing import TextIO
+
+import structlog
+from structlog.typing import EventDict, Processor, WrappedLogger
+
+from companyos_shared.telemetry.ops import current_op
+from companyos_shared.telemetry.settings import TelemetrySettings
+from companyos_shared.telemetry.traces import current_trace_id
+
+_SERVER_LOGGERS = ("uvicorn", "uvicorn.access", "uvicorn.asgi", "uvicorn.error")
+_OURS = "companyos"
+_SECRET = re.compile(r"token|secret|password|authorization|service_key|signature", re.IGNORECASE)
+_BEARER = re.compile(r"(?i)(bearer\s+)\S+")
+_HIDDEN = "***"
+_NOISE = ("color_message",)
+_HANDSHAKE = '%s - "WebSocket %s"'
+"""How uvicorn's lines about handshakes begin: they quote whole addresses, and come once for each connection."""
+
+
+def configure_logging(
+    process: str, settings: TelemetrySettings | None = None, *, stream: TextIO | None = None, quiet_server: bool = False
+) -> None:
+    """Send every log line of this process to `stream` (standard error), marked with the process and the step.
+
+    With `quiet_server` the web server's lines about its start and its end are left out.
+    """
+    settings = settings or TelemetrySettings()
+    stream = stream or sys.stderr
+    is_terminal = stream.isatty()
+    as_json = settings.log_format == "json" or (settings.log_format is None and not is_terminal)
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=_marks(process),
+            processors=[
+                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                *(_json() if as_json else _console(colours=is_terminal)),
+            ],
+        )
+    )
+    handler.addFilter(_is_worth_a_line)
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(settings.log_level.upper())
+    for name in _SERVER_LOGGERS:
+        logger = logging.getLogger(name)
+        logger.handlers.clear()
+        logger.propagate = True
+        logger.setLevel(logging.WARNING if quiet_server else max(logging.INFO, root.level))
+    logging.captureWarnings(True)
+    sys.excepthook = _log_uncaught
+
+
+def _marks(process: str) -> list[Processor]:
+    def mark_process(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+        event["process"] = process
+        return event
+
+    return [
+        mark_process,
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.add_logger_name,
+        structlog.stdlib.ExtraAdder(),
+        _mark_op,
+        _without_secrets,
+        structlog.processors.TimeStamper(fmt="iso", utc=True, key="at"),
+    ]
+
+
+def _mark_op(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+    op = current_op()
+    trace = current_trace_id() or (op.trace_id if op else None)
+    if op is not None:
+        event.update(episode=op.episode, epoch=op.epoch, step=op.step)
+    if trace is not None:
+        event["trace"] = trace
+    return event
+
+
+def _without_secrets(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+    for name in [name for name in event if _SECRET.search(name)]:
+        event[name] = _HIDDEN
+    for name in _NOISE:
+        event.pop(name, None)
+    event["event"] = _BEARER.sub(rf"\1{_HIDDEN}", str(event["event"]))
+    return event
+
+
+def _json() -> list[Processor]:
+    return [structlog.processors.format_exc_info, structlog.processors.JSONRenderer(default=str)]
+
+
+def _console(*, colours: bool) -> list[Processor]:
+    return [
+        structlog.dev.ConsoleRenderer(
+            colors=colours, timestamp_key="at", exception_formatter=structlog.dev.plain_traceback
+        )
+    ]
+
+
+def _is_worth_a_line(record: logging.LogRecord) -> bool:
+    """Leave out what other people's code says below INFO, and every quoted address of a WebSocket."""
+    if record.levelno < logging.INFO:
+        return record.name.startswith(_OURS)
+    return not (record.levelno == logging.INFO and str(record.msg).startswith(_HANDSHAKE))
+
+
+def _log_uncaught(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    if issubclass(kind, KeyboardInterrupt):
+        sys.__excepthook__(kind, error, trace)
+    else:
+        logging.getLogger(_OURS).critical("the process ends by an error", exc_info=(kind, error, trace))

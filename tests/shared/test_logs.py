@@ -1,0 +1,173 @@
+"""What a process says about itself: one line for each event, marked, without secrets."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from companyos_shared.telemetry.logs import configure_logging
+from companyos_shared.telemetry.ops import Op, current_op, working_on
+from companyos_shared.telemetry.settings import TelemetrySettings
+
+log = logging.getLogger("companyos.test")
+
+
+@pytest.fixture(autouse=True)
+def logging_as_it_was() -> Iterator[None]:
+    """Put back what the configuration changes."""
+    named = [logging.getLogger(name) for name in ("", "uvicorn", "uvicorn.access", "uvicorn.asgi", "uvicorn.error")]
+    before = [(logger, logger.handlers[:], logger.level, logger.propagate) for logger in named]
+    hook = sys.excepthook
+    yield
+    for logger, handlers, level, propagate in before:
+        logger.handlers[:] = handlers
+        logger.setLevel(level)
+        logger.propagate = propagate
+    logging.captureWarnings(False)
+    sys.excepthook = hook
+
+
+class Log:
+    """A configured log and what was written to it."""
+
+    def __init__(self, **settings: Any) -> None:
+        self.stream = io.StringIO()
+        configure_logging("desk", TelemetrySettings(**settings), stream=self.stream)
+
+    @property
+    def lines(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.stream.getvalue().splitlines()]
+
+
+def test_where_stderr_is_no_terminal_a_line_is_json() -> None:
+    written = Log()
+    log.warning("the door of %s is open", "room 3", extra={"room": 3})
+    (line,) = written.lines
+    assert (line["event"], line["room"]) == ("the door of room 3 is open", 3)
+    assert (line["process"], line["level"], line["logger"]) == ("desk", "warning", "companyos.test")
+    assert line["at"].endswith("Z")
+
+
+def test_a_line_inside_an_operation_names_episode_step_and_trace() -> None:
+    written = Log()
+    with working_on("n1-ab", 2, 7):
+        log.info("inside")
+    log.info("outside")
+    inside, outside = written.lines
+    assert (inside["episode"], inside["epoch"], inside["step"]) == ("n1-ab", 2, 7)
+    assert inside["trace"] == Op("n1-ab", 2, 7).trace_id
+    assert not {"episode", "step", "trace"} & set(outside)
+
+
+def test_the_trace_of_a_step_is_its_own_and_always_the_same() -> None:
+    ids = {Op(episode, epoch, step).trace_id for episode in "ab" for epoch in (1, 2) for step in (0, 1)}
+    assert len(ids) == 8
+    assert all(len(trace) == 32 and int(trace, 16) for trace in ids)
+    assert Op("a", 1, 0).trace_id == Op("a", 1, 0).trace_id
+
+
+def test_operations_nest_and_end() -> None:
+    with working_on("a", 1, 1):
+        with working_on("b", 1, 2) as inner:
+            assert current_op() == inner
+        assert current_op() == Op("a", 1, 1)
+    assert current_op() is None
+
+
+def test_an_error_is_one_line_of_json_with_its_traceback() -> None:
+    written = Log()
+    try:
+        raise ValueError("no door")
+    except ValueError:
+        log.exception("failed")
+    (line,) = written.lines
+    assert (line["event"], line["level"]) == ("failed", "error")
+    assert "ValueError: no door" in line["exception"]
+
+
+@pytest.mark.parametrize("form", ["json", "console"])
+def test_a_traceback_does_not_show_what_variables_held(form: str) -> None:
+    written = Log(log_format=form)
+    password = "sesame" * 3
+    try:
+        raise ValueError(len(password))
+    except ValueError:
+        log.exception("failed")
+    assert "ValueError: 18" in written.stream.getvalue()
+    assert password not in written.stream.getvalue()
+
+
+def test_secrets_are_not_written() -> None:
+    written = Log()
+    log.warning("came with Authorization: Bearer abc.def-123", extra={"trainer_token": "abc.def-123", "client": "x"})
+    assert "abc.def-123" not in written.stream.getvalue()
+    assert written.lines[0]["client"] == "x"
+
+
+def test_the_console_form_is_for_people() -> None:
+    written = Log(log_format="console")
+    log.info("the door is open", extra={"room": 3})
+    assert "the door is open" in written.stream.getvalue()
+    assert "room=3" in written.stream.getvalue()
+    assert not written.stream.getvalue().startswith("{")
+
+
+def test_the_level_is_a_setting_and_holds_for_everybody() -> None:
+    written = Log(log_level="WARNING")
+    log.info("small talk")
+    logging.getLogger("uvicorn.error").info("Started server process [1]")
+    logging.getLogger("uvicorn.error").warning("a header that is none")
+    assert [line["event"] for line in written.lines] == ["a header that is none"]
+
+
+def test_debug_opens_our_own_mouth_and_nobody_elses() -> None:
+    written = Log(log_level="debug")
+    log.debug("ours")
+    logging.getLogger("websockets").debug("> TEXT with everything that was sent")
+    assert [line["event"] for line in written.lines] == ["ours"]
+
+
+def test_handshakes_are_not_quoted() -> None:
+    written = Log()
+    server = logging.getLogger("uvicorn.error")
+    server.info('%s - "WebSocket %s" [accepted]', "127.0.0.1:1", "/ws?token=abc")
+    server.info("Started server process [%d]", 1, extra={"color_message": "Started [\x1b[36m%d]"})
+    (line,) = written.lines
+    assert line["event"] == "Started server process [1]"
+    assert "color_message" not in line
+
+
+def test_a_quiet_server_says_nothing_of_its_start() -> None:
+    stream = io.StringIO()
+    configure_logging("desk", TelemetrySettings(), stream=stream, quiet_server=True)
+    logging.getLogger("uvicorn.error").info("Application startup complete.")
+    log.info("ours")
+    assert [json.loads(line)["event"] for line in stream.getvalue().splitlines()] == ["ours"]
+
+
+@pytest.mark.parametrize("setting", [{"log_level": "loud"}, {"log_format": "xml"}])
+def test_a_setting_that_is_none_is_refused(setting: dict[str, str]) -> None:
+    with pytest.raises(ValidationError):
+        TelemetrySettings(**setting)  # type: ignore[arg-type]
+
+
+def test_an_error_that_ends_the_process_and_a_warning_are_lines_too() -> None:
+    program = (
+        "import warnings; from companyos_shared.telemetry.logs import configure_logging; configure_logging('desk');"
+        "warnings.warn('old'); raise RuntimeError('the end')"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-W", "default", "-c", program], capture_output=True, text=True, check=False
+    )
+    lines = [json.loads(line) for line in ended.stderr.splitlines()]
+    assert [line["level"] for line in lines] == ["warning", "critical"]
+    assert "RuntimeError: the end" in lines[1]["exception"]
+    assert ended.returncode == 1
