@@ -7,7 +7,6 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
-from pydantic.json_schema import SkipJsonSchema
 
 from companyos_datahub.issues.model import IssueKind, ReasonCode
 from companyos_shared.chassis import Answer, Body
@@ -31,8 +30,8 @@ class DataIssueReport(Body):
     )
     kind: IssueKind
     description: str = Field(min_length=1, max_length=2000)
-    reason_code: ReasonCode | SkipJsonSchema[None] = None
-    reason_ref: Annotated[str, Field(min_length=1, max_length=64)] | SkipJsonSchema[None] = Field(
+    reason_code: ReasonCode | None = None
+    reason_ref: Annotated[str, Field(min_length=1, max_length=64)] | None = Field(
         None, description="Id of the fact behind it."
     )
 

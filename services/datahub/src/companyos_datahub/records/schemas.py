@@ -8,7 +8,6 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field, JsonValue
 from pydantic.config import JsonDict
-from pydantic.json_schema import SkipJsonSchema
 
 from companyos_datahub.records.model import FoundKind, RecordKind
 from companyos_shared.chassis import Answer, Body, WrittenTime
@@ -97,10 +96,10 @@ class RecordUpdate(Body):
         json_schema_extra={"examples": [{"state": "renewed", "ends_on": "2027-03-31", "fields": {"seats": 120}}]}
     )
 
-    title: Annotated[str, Field(min_length=1, max_length=200)] | SkipJsonSchema[None] = None
-    state: Annotated[str, Field(max_length=32)] | SkipJsonSchema[None] = None
-    owner_id: Annotated[str, Field(max_length=64)] | SkipJsonSchema[None] = None
-    amount_cents: Annotated[int, Field(ge=0, le=10**12)] | SkipJsonSchema[None] = None
-    starts_on: Annotated[date, WrittenTime] | SkipJsonSchema[None] = None
-    ends_on: Annotated[date, WrittenTime] | SkipJsonSchema[None] = None
+    title: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    state: Annotated[str, Field(max_length=32)] | None = None
+    owner_id: Annotated[str, Field(max_length=64)] | None = None
+    amount_cents: Annotated[int, Field(ge=0, le=10**12)] | None = None
+    starts_on: Annotated[date, WrittenTime] | None = None
+    ends_on: Annotated[date, WrittenTime] | None = None
     fields: dict[str, JsonValue] = Field({}, max_length=20, description="Fields to set; others stay.")

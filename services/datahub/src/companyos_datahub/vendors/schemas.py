@@ -6,7 +6,6 @@ from datetime import date, datetime
 from typing import Annotated
 
 from pydantic import ConfigDict, Field
-from pydantic.json_schema import SkipJsonSchema
 
 from companyos_datahub.vendors.model import RiskTier, VendorStatus
 from companyos_shared.chassis import Answer, Body
@@ -95,11 +94,11 @@ class VendorUpdate(Body):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"status": "active", "risk_tier": "low"}]})
 
-    name: _Short | SkipJsonSchema[None] = None
-    category: _Short | SkipJsonSchema[None] = None
-    status: VendorStatus | SkipJsonSchema[None] = None
-    risk_tier: RiskTier | SkipJsonSchema[None] = None
-    contact_name: _Short | SkipJsonSchema[None] = None
-    contact_email: _Email | SkipJsonSchema[None] = None
-    bank_iban: Annotated[str, Field(pattern=IBAN_PATTERN)] | SkipJsonSchema[None] = None
-    notes: Annotated[str, Field(max_length=2000)] | SkipJsonSchema[None] = None
+    name: _Short | None = None
+    category: _Short | None = None
+    status: VendorStatus | None = None
+    risk_tier: RiskTier | None = None
+    contact_name: _Short | None = None
+    contact_email: _Email | None = None
+    bank_iban: Annotated[str, Field(pattern=IBAN_PATTERN)] | None = None
+    notes: Annotated[str, Field(max_length=2000)] | None = None
