@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -68,6 +68,7 @@ def open_door(tmp_path: Path) -> Open:
         scenario: NoteKeeping | None = None,
         *,
         wrap: Callable[[httpx.AsyncBaseTransport], httpx.AsyncBaseTransport] = lambda transport: transport,
+        names: Sequence[str] = ("note_keeping",),
         **settings: Any,
     ) -> AsyncIterator[Door]:
         service = create_service(
@@ -75,7 +76,7 @@ def open_door(tmp_path: Path) -> Open:
         )
         transport = wrap(httpx.ASGITransport(service))
         cluster = Cluster({"notes": ServiceLink("notes", "http://notes", KEY.encode(), transport)})
-        scenarios: Mapping[str, Any] = {"note_keeping": scenario or NoteKeeping()}
+        scenarios: Mapping[str, Any] = dict.fromkeys(names, scenario or NoteKeeping())
         house = House(Settings(**settings), cluster=cluster, scenarios=scenarios)
         app = create_app(house)
         gateway = httpx.ASGITransport(app)

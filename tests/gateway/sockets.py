@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -51,7 +51,9 @@ class Socket:
 
 
 @asynccontextmanager
-async def connected(app: ASGIApp, path: str = "/ws", query: str = "") -> AsyncIterator[Socket]:
+async def connected(
+    app: ASGIApp, path: str = "/ws", query: str = "", *, headers: Sequence[tuple[bytes, bytes]] = ()
+) -> AsyncIterator[Socket]:
     """Open a socket, and close it from the client's side at the end."""
     socket = Socket()
     scope = {
@@ -61,7 +63,7 @@ async def connected(app: ASGIApp, path: str = "/ws", query: str = "") -> AsyncIt
         "path": path,
         "raw_path": path.encode(),
         "query_string": query.encode(),
-        "headers": [],
+        "headers": list(headers),
         "client": ("test", 1),
         "server": ("test", 80),
         "subprotocols": [],

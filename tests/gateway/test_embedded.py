@@ -15,6 +15,7 @@ import pytest
 from companyos_gateway.episode.cluster import Cluster
 from companyos_gateway.server import embedded
 from companyos_gateway.server.embedded import EmbeddedServices
+from companyos_gateway.server.folders import private_folder
 
 DEADLINE_S = 60.0
 POLL_S = 0.05
@@ -22,14 +23,23 @@ POLL_S = 0.05
 PARENT = """
 import asyncio, sys
 from companyos_gateway.server.embedded import EmbeddedServices
+from companyos_gateway.server.folders import private_folder
 
 async def main():
-    async with EmbeddedServices() as services:
+    with private_folder() as folder:
+      async with EmbeddedServices(folder, folder / "data") as services:
         print(*services.addresses.values(), sep="\\n", flush=True)
         await asyncio.sleep(600)
 
 asyncio.run(main())
 """
+
+
+@asynccontextmanager
+async def alone() -> AsyncIterator[EmbeddedServices]:
+    with private_folder() as folder:
+        async with EmbeddedServices(folder, folder / "data") as services:
+            yield services
 
 
 @asynccontextmanager
@@ -43,7 +53,7 @@ async def reached(services: EmbeddedServices) -> AsyncIterator[Cluster]:
 
 
 async def test_every_installed_service_answers_and_leaves_nothing_behind() -> None:
-    async with EmbeddedServices() as services, reached(services) as cluster:
+    async with alone() as services, reached(services) as cluster:
         assert set(await cluster.openapi()) == set(services.addresses)
         folder = Path(next(iter(services.addresses.values())).removeprefix("unix:")).parent
         assert folder.stat().st_mode & 0o077 == 0
@@ -54,7 +64,7 @@ async def test_every_installed_service_answers_and_leaves_nothing_behind() -> No
 
 
 async def test_a_killed_service_is_started_again() -> None:
-    async with EmbeddedServices() as services, reached(services) as cluster:
+    async with alone() as services, reached(services) as cluster:
         folder = Path(next(iter(services.addresses.values())).removeprefix("unix:")).parent
         victim = _pids(folder)[0]
         os.kill(victim, signal.SIGKILL)
@@ -72,14 +82,14 @@ async def test_the_services_die_with_a_killed_parent_and_the_next_one_clears_its
     await parent.communicate()
     await _until(lambda: not any(_is_running(pid) for pid in pids))
     assert folder.exists()
-    async with EmbeddedServices():
+    async with alone():
         assert not folder.exists()
 
 
 async def test_without_an_installed_service_the_start_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(embedded, "SERVICE_GROUP", "companyos.nothing")
     with pytest.raises(RuntimeError, match=r"companyos\.nothing"):
-        async with EmbeddedServices():
+        async with alone():
             pass
 
 

@@ -103,7 +103,7 @@ async def play(
         chaos=chaos,
         kinds=frozenset(str(injection.kind) for injection in episode.task.instance.injections),
         outcome=episode.outcome,
-        return_=episode.ledger.return_,
+        return_=episode.progress.ledger.return_,
         steps=episode.step,
         max_steps=episode.task.instance.max_steps,
         digest=digest(observed),

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from openenv.core.env_server.types import ServerMode
 from pydantic import AliasChoices, Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+_TOKEN = re.compile(r"[!-~]+")
 
 
 class Settings(BaseSettings):
@@ -22,18 +25,55 @@ class Settings(BaseSettings):
     service_key: SecretStr | None = Field(None, description="The key that signs calls to the services.")
     service_key_file: Path | None = Field(None, description="A file that holds the key.")
     data_dir: Path | None = Field(
-        None, description="Where the embedded services keep episodes; a temporary folder, on tmpfs if there is one."
+        None,
+        description="Where the gateway and the embedded services keep episodes and snapshots across restarts; without "
+        "it a folder that ends with the process, on tmpfs if there is one.",
     )
+    node: str = Field("n1", pattern=r"^[A-Za-z0-9]{1,16}$", description="The name that internal ids begin with.")
     mode: ServerMode = Field(
         ServerMode.SIMULATION,
         validation_alias=AliasChoices("COMPANYOS_MODE", "OPENENV_MODE"),
         description="`production` leaves out /reset, /step, /state and /render.",
     )
     keep_episodes: bool = Field(False, description="Leave the databases of episodes that are over where they are.")
+    trainer_token: SecretStr | None = Field(
+        None, description="The trainer's token. Without one nothing asks for a token; with it everything does."
+    )
+    trainer_token_file: Path | None = Field(None, description="A file that holds the trainer's token.")
+    allowed_hosts: str = Field(
+        "",
+        description="The names the gateway answers to, by commas: `name`, `*.example.org` or `*`. Empty: any name where "
+        "a token is asked for, else addresses and names that no public DNS hands out.",
+    )
+    space_host: str | None = Field(
+        None,
+        validation_alias="SPACE_HOST",
+        description="The name that a Hugging Face Space tells its container; it is answered to as well.",
+    )
+    max_connections: int | None = Field(
+        None, ge=1, description="Open WebSockets at most; as many as live episodes when not given."
+    )
+    max_mcp_sessions: int = Field(
+        64, ge=1, description="Sessions at most that `/mcp` keeps for callers without a socket."
+    )
+    mcp_idle_limit_s: float = Field(
+        300.0, gt=0, description="Seconds without a call after which a session without a socket is dropped."
+    )
+    keep_episode: str | None = Field(
+        None,
+        pattern=r"^[A-Za-z0-9._-]{1,128}$",
+        description="An episode that is opened at the start where there is none of this id, and never dropped.",
+    )
     max_episodes: int = Field(1024, ge=1, description="Live episodes at most.")
+    max_snapshots: int = Field(4096, ge=1, description="Snapshots at most.")
     max_tasks_kept: int = Field(64, ge=1, description="Planned tasks kept in memory, the least recently used leaves.")
     idle_limit_s: float = Field(3600.0, gt=0, description="Seconds without a call after which an episode is dropped.")
+    lifetime_limit_s: float = Field(86_400.0, gt=0, description="Seconds after which an episode is dropped anyhow.")
     detached_limit_s: float = Field(60.0, gt=0, description="Seconds an episode outlives its lost connection.")
+    ws_ping_interval_s: float = Field(20.0, gt=0, description="Seconds between two pings of a WebSocket.")
+    ws_ping_timeout_s: float = Field(
+        20.0, gt=0, description="Seconds a ping waits for its answer; then the connection is cut."
+    )
     start_timeout_s: float = Field(15.0, gt=0, description="Seconds the start waits for the services to answer.")
 
     def key(self) -> bytes:
@@ -43,6 +83,28 @@ class Settings(BaseSettings):
         if self.service_key_file is not None:
             return self.service_key_file.read_text().strip().encode()
         return b""
+
+    def trainer(self) -> str | None:
+        """Return the trainer's token, or None where nothing asks for one.
+
+        Raises ValueError for one that is empty or that no header can carry, and OSError for a file that cannot be read.
+        """
+        if self.trainer_token is not None:
+            token = self.trainer_token.get_secret_value()
+        elif self.trainer_token_file is not None:
+            token = self.trainer_token_file.read_text().strip()
+        else:
+            return None
+        if not _TOKEN.fullmatch(token):
+            reason = (
+                "holds signs that no header carries" if token else "is empty: it would open every door to everybody"
+            )
+            raise ValueError(f"the trainer's token {reason}")
+        return token
+
+    def host_names(self) -> tuple[str, ...]:
+        """Return the names that the gateway was told to answer to; empty where it was told none."""
+        return tuple(filter(None, (name.strip() for name in self.allowed_hosts.split(","))))
 
     def addresses(self) -> dict[str, str]:
         """Return the configured address of each service by name; raises ValueError for an entry that is none."""

@@ -7,10 +7,31 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeVar
 
-from companyos_gateway.episode.errors import HouseFault
-from companyos_gateway.episode.link import ServiceAnswer, ServiceCall, ServiceLink, SourceUnknown
+from pydantic import BaseModel
+
+from companyos_gateway.episode.errors import HouseFault, SnapshotCorrupt, SnapshotLost
+from companyos_gateway.episode.link import (
+    Reported,
+    ServiceAnswer,
+    ServiceCall,
+    ServiceLink,
+    SourceCorrupt,
+    SourceUnknown,
+)
 from companyos_shared.wire.context import CallContext
-from companyos_shared.wire.control import DigestReply, EvidenceReply, LoadReply, LoadRequest, Report, SettleRequest
+from companyos_shared.wire.control import (
+    CheckReply,
+    CheckRequest,
+    DigestReply,
+    EvidenceReply,
+    ForgetRequest,
+    LoadReply,
+    LoadRequest,
+    SettleRequest,
+    SnapshotReply,
+    SweepReply,
+    SweepRequest,
+)
 
 _log = logging.getLogger(__name__)
 
@@ -18,6 +39,9 @@ T = TypeVar("T")
 
 Document = Callable[[], dict[str, Any]]
 """What a service is planted with, made where it is needed."""
+
+Planting = Document | None
+"""The document of a source that can be planted again; None for a snapshot, which cannot."""
 
 
 class Cluster:
@@ -49,15 +73,44 @@ class Cluster:
         """Make sure that the service has the source of the context, and return its rows at rest."""
         return await self.links[service].ask("load", LoadReply, context, _load_request(context, document))
 
-    async def call(self, service: str, call: ServiceCall, context: CallContext, document: Document) -> ServiceAnswer:
+    async def call(self, service: str, call: ServiceCall, context: CallContext, document: Planting) -> ServiceAnswer:
         """Carry one call of the agent; a service that forgot the source is sent the document and asked again."""
         link = self.links[service]
         return await self._planted(service, context, document, lambda: link.call(call, context))
 
-    async def settle(self, service: str, context: CallContext, document: Document, *, after: int) -> Report:
+    async def settle(self, service: str, context: CallContext, document: Planting, *, after: int) -> Reported:
         """Let everything that is due at the context's now happen; the report holds the changes behind `after`."""
         link, asked = self.links[service], SettleRequest(after=after)
-        return await self._planted(service, context, document, lambda: link.ask("settle", Report, context, asked))
+        return await self._planted(service, context, document, lambda: link.settle(context, asked))
+
+    async def snapshot(self, service: str, context: CallContext, document: Planting) -> str:
+        """Keep the epoch as it is now as a source, and return its id."""
+        link = self.links[service]
+        reply = await self._planted(service, context, document, lambda: link.ask("snapshot", SnapshotReply, context))
+        return reply.source
+
+    async def check(self, service: str, context: CallContext) -> None:
+        """Raise SnapshotLost or SnapshotCorrupt (410) where a service cannot begin an epoch from the source."""
+        asked = CheckRequest(source=context.source)
+        try:
+            await self.links[service].ask("check", CheckReply, context, asked)
+        except SourceCorrupt as corrupt:
+            raise SnapshotCorrupt(f"The database of {service} is not what it was.") from corrupt
+        except SourceUnknown as unknown:
+            raise SnapshotLost(f"The database of {service} is gone.") from unknown
+
+    async def forget(self, service: str, context: CallContext) -> None:
+        """Let a service forget a snapshot; one that does not answer keeps it until the next sweep."""
+        await self._tried(service, "forget", context, ForgetRequest(source=context.source))
+
+    async def sweep(self, service: str, context: CallContext, asked: SweepRequest) -> SweepReply:
+        """Let a service forget every episode and snapshot that is not named."""
+        return await self.links[service].ask("sweep", SweepReply, context, asked)
+
+    async def export(self, service: str, context: CallContext, document: Planting) -> bytes:
+        """Return a copy of the database that the epoch is played on."""
+        link = self.links[service]
+        return await self._planted(service, context, document, lambda: link.export(context))
 
     async def digest(self, service: str, context: CallContext) -> DigestReply:
         """Return the digests over the rows that the epoch holds."""
@@ -68,22 +121,28 @@ class Cluster:
         return await self.links[service].ask("evidence", EvidenceReply, context)
 
     async def drop(self, service: str, context: CallContext) -> None:
-        """Free what the service holds of the episode; a service that does not answer keeps it."""
+        """Free what the service holds of the episode; one that does not answer keeps it until the next sweep."""
+        await self._tried(service, "drop", context)
+
+    async def _tried(self, service: str, verb: str, context: CallContext, asked: BaseModel | None = None) -> None:
+        content = b"{}" if asked is None else asked.model_dump_json().encode()
         try:
-            await self.links[service].send(ServiceCall("POST", "/control/drop", b"{}"), context)
+            await self.links[service].send(ServiceCall("POST", f"/control/{verb}", content), context)
         except HouseFault:
-            _log.warning("%s: the episode %s could not be dropped", service, context.episode)
+            _log.warning("%s: %s of %s was not answered", service, verb, context.episode)
 
     async def _planted(
         self,
         service: str,
         context: CallContext,
-        document: Document,
+        document: Planting,
         send: Callable[[], Awaitable[T]],
     ) -> T:
         try:
             return await send()
-        except SourceUnknown:
+        except SourceUnknown as unknown:
+            if document is None:
+                raise HouseFault(f"{service}: the snapshot of the episode is gone.") from unknown
             await self.load(service, context, document)
             return await send()
 

@@ -4,80 +4,106 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from importlib import metadata
 from typing import Any
 
+from openenv.core.env_server.types import Observation
+
 from companyos.contract import CompanyOSResetObservation, CompanyOSState, Outcome, ResetOptions
 from companyos_gateway.episode.errors import EpisodeClosed, EpisodeDone, TooManyWaiting
-from companyos_gateway.episode.observations import StepObservation
-from companyos_gateway.episode.outcome import Ledger
+from companyos_gateway.episode.journal import Journal
+from companyos_gateway.episode.manifest import Manifest
+from companyos_gateway.episode.progress import Progress
 from companyos_gateway.episode.task import Task
-from companyos_gateway.rubrics import Evidence, FinishDeclaration, Verdict
-from companyos_shared.streams import canonical_json
+from companyos_gateway.rubrics import Evidence
 from companyos_shared.wire.context import Actor, CallContext, Fault
-from companyos_shared.wire.control import Report
 
 MOST_WAITING = 8
 VERSION = metadata.version("companyos-gateway")
 
 
-@dataclass(frozen=True, slots=True)
-class TrailLine:
-    """One step in a few words, for people."""
-
-    step: int
-    now: datetime
-    tool: str
-    outcome: str
-    reward: float
-
-
-@dataclass(frozen=True, slots=True)
-class LastStep:
-    """The last step taken, kept for whoever asks for it again."""
-
-    tool_name: str
-    arguments: dict[str, Any]
-    observation: StepObservation
-
-    def is_same(self, tool_name: str, arguments: dict[str, Any]) -> bool:
-        """Say whether the action is the one that was taken."""
-        return canonical_json([tool_name, arguments]) == canonical_json([self.tool_name, self.arguments])
-
-
 @dataclass(slots=True)
 class Episode:
-    """An episode between its reset and its end. `id` is the client's label, `internal_id` the services' one."""
+    """An episode between its reset and its end.
+
+    `id` is the client's label, `internal_id` the services' one. `holder` is the connection that it is played on, if it
+    is played on one.
+    """
 
     id: str
     internal_id: str
-    epoch: int
+    lineage: str
     options: ResetOptions
     task: Task
-    evidence: Evidence
-    ledger: Ledger
-    verdict: Verdict
-    now: datetime
-    next_due_at: dict[str, datetime | None]
-    last_seq: Counter[str] = field(default_factory=Counter)
-    step: int = 0
-    outcome: Outcome | None = None
-    finish: FinishDeclaration | None = None
+    epoch: int
+    sources: Mapping[str, str]
+    progress: Progress
+    journal: Journal
+    token: str
     closed: bool = False
-    calls: Counter[tuple[str, str, str]] = field(default_factory=Counter)
-    touched: set[str] = field(default_factory=set)
-    trail: list[TrailLine] = field(default_factory=list)
-    last_step: LastStep | None = None
+    began_at: float = field(default_factory=time.monotonic)
     used_at: float = field(default_factory=time.monotonic)
     detached_at: float | None = None
+    holder: object | None = None
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     _waiting: int = 0
     _state: CompanyOSState | None = None
+
+    @classmethod
+    def of(cls, manifest: Manifest, task: Task, progress: Progress, journal: Journal, token: str) -> Episode:
+        """Return the episode of a manifest that was committed."""
+        return cls(
+            id=manifest.id,
+            internal_id=manifest.internal_id,
+            lineage=manifest.lineage,
+            options=manifest.options,
+            task=task,
+            epoch=manifest.epoch,
+            sources=manifest.sources,
+            progress=progress,
+            journal=journal,
+            token=token,
+        )
+
+    @property
+    def manifest(self) -> Manifest:
+        """What the episode is played on."""
+        return Manifest(
+            version=VERSION,
+            id=self.id,
+            internal_id=self.internal_id,
+            epoch=self.epoch,
+            lineage=self.lineage,
+            task=self.task.key,
+            options=self.options,
+            planned=dict(self.task.sources),
+            sources=dict(self.sources),
+        )
+
+    @property
+    def step(self) -> int:
+        """Steps taken so far."""
+        return self.progress.step
+
+    @property
+    def now(self) -> datetime:
+        """Simulated time."""
+        return self.progress.now
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """How the episode ended; None while it goes on."""
+        return self.progress.outcome
+
+    @property
+    def evidence(self) -> Evidence:
+        """What the services reported so far."""
+        return self.progress.evidence
 
     @property
     def done(self) -> bool:
@@ -87,7 +113,7 @@ class Episode:
     @property
     def steps_left(self) -> int:
         """Steps before the episode is out of steps."""
-        return max(0, self.task.instance.max_steps - self.step)
+        return max(0, self.task.instance.max_steps - self.progress.step)
 
     @property
     def busy(self) -> bool:
@@ -123,19 +149,30 @@ class Episode:
         return CallContext(
             episode=self.internal_id,
             epoch=self.epoch,
-            source=self.task.sources[service],
-            step=self.step,
+            source=self.sources[service],
+            step=self.progress.step,
             actor=actor,
-            now=self.now,
+            now=self.progress.now,
             fault=fault,
         )
 
-    def record(self, service: str, report: Report) -> None:
-        """Take in the control side of an answer."""
-        self.evidence.record(service, report)
-        self.next_due_at[service] = report.next_due_at
-        if report.changes:
-            self.last_seq[service] = report.changes[-1].seq
+    def document(self, service: str) -> Callable[[], dict[str, Any]] | None:
+        """Return what makes the document of the epoch's source in a service; None for a snapshot, which has none."""
+        if self.sources[service] != self.task.sources[service]:
+            return None
+        return partial(self.task.document, service)
+
+    def go_on_from(self, manifest: Manifest, progress: Progress, journal: Journal) -> None:
+        """Stand where another epoch begins."""
+        self.journal.close()
+        self.epoch, self.sources, self.journal = manifest.epoch, manifest.sources, journal
+        progress.touched |= self.progress.touched
+        self.progress = progress
+
+    def told_last(self) -> Observation:
+        """Return the last observation that the episode answered."""
+        last = self.progress.last_step
+        return self.first_observation() if last is None else last.observation
 
     def first_observation(self) -> CompanyOSResetObservation:
         """Return what a reset answers."""
@@ -144,8 +181,8 @@ class Episode:
             brief=instance.brief,
             company=instance.company_name,
             acting_as=instance.acting_as,
-            now=self.now,
-            steps_left=self.steps_left,
+            now=self.task.instance.started_at,
+            steps_left=self.task.instance.max_steps,
         )
 
     def state(self) -> CompanyOSState:
@@ -161,11 +198,12 @@ class Episode:
                     "done": self.done,
                     "outcome": self.outcome,
                     "success": self.outcome is Outcome.SUCCESS if self.done else None,
-                    "return": self.ledger.return_,
+                    "return": self.progress.ledger.return_,
                     "now": self.now,
                     "max_steps": self.task.instance.max_steps,
                     "epoch": self.epoch,
                     "version": VERSION,
+                    "token": self.token,
                 }
             )
         return self._state

@@ -4,6 +4,8 @@ GatewayProblem             a refusal with a status and a stable code
 |- InvalidReset      422   the reset options do not fit
 |- UnknownScenario   422   no scenario has that name
 |- InvalidAction     422   the action is none
+|- InvalidStep       422   the episode has not taken that step
+|- UnknownService    404   no service has that name
 |- UnknownEpisode    404   no live episode has that id
 |- EpisodeExists     409   a live episode has that id already
 |- NotReset          409   a step before the first reset
@@ -11,10 +13,19 @@ GatewayProblem             a refusal with a status and a stable code
 |- EpisodeClosed     409   a step on an episode that was dropped
 |- StepConflict      409   the step number belongs to another step
 |- TooManyWaiting    429   the episode's queue is full
+|- EpisodeTaken      409   the episode goes on over another connection
+|- UnknownSnapshot   404   no snapshot has that id
+|- ForeignSnapshot   409   the snapshot is of another episode
+|- SnapshotLost      410   what the snapshot names is gone
+|- SnapshotCorrupt   410   the snapshot is not what it was
+|- SnapshotsFull     409   no more snapshots are kept
+|- StorageFull       507   there is no room on the disk
 |- AtCapacity        503   no room for another episode
 |- ServicesDown      503   a service does not answer
+|- ShuttingDown      503   the gateway is about to end
 `- InternalError     500   a bug of the house
 HouseFault                 a bug of the house: the episode ends as infra_error
+JournalUnreadable          a journal that this version did not write
 """
 
 from __future__ import annotations
@@ -60,6 +71,14 @@ class InvalidAction(GatewayProblem):
     status, code, title = 422, "invalid-action", "The action does not fit"
 
 
+class InvalidStep(GatewayProblem):
+    status, code, title = 422, "invalid-step", "The episode has not taken that step"
+
+
+class UnknownService(GatewayProblem):
+    status, code, title = 404, "unknown-service", "There is no such service"
+
+
 class UnknownEpisode(GatewayProblem):
     status, code, title = 404, "unknown-episode", "There is no such episode"
 
@@ -88,6 +107,34 @@ class TooManyWaiting(GatewayProblem):
     status, code, title = 429, "too-many-waiting", "Too many calls wait for this episode"
 
 
+class EpisodeTaken(GatewayProblem):
+    status, code, title = 409, "episode-taken", "The episode goes on over another connection"
+
+
+class UnknownSnapshot(GatewayProblem):
+    status, code, title = 404, "unknown-snapshot", "There is no such snapshot"
+
+
+class ForeignSnapshot(GatewayProblem):
+    status, code, title = 409, "foreign-snapshot", "The snapshot is of another episode"
+
+
+class SnapshotLost(GatewayProblem):
+    status, code, title = 410, "snapshot-lost", "What the snapshot names is gone"
+
+
+class SnapshotCorrupt(GatewayProblem):
+    status, code, title = 410, "snapshot-corrupt", "The snapshot is not what it was"
+
+
+class SnapshotsFull(GatewayProblem):
+    status, code, title = 409, "snapshots-full", "No more snapshots are kept; delete one"
+
+
+class StorageFull(GatewayProblem):
+    status, code, title = 507, "storage-full", "There is no room on the disk"
+
+
 class AtCapacity(GatewayProblem):
     status, code, title = 503, "at-capacity", "There is no room for another episode"
 
@@ -96,9 +143,17 @@ class ServicesDown(GatewayProblem):
     status, code, title = 503, "services-unavailable", "A service does not answer"
 
 
+class ShuttingDown(GatewayProblem):
+    status, code, title = 503, "shutting-down", "The gateway is shutting down"
+
+
 class InternalError(GatewayProblem):
     status, code, title = 500, "internal-error", "The house failed"
 
 
 class HouseFault(Exception):
     """A bug or a real outage of the house in the middle of an episode; never the agent's fault."""
+
+
+class JournalUnreadable(Exception):
+    """A journal whose lines are none of this version's."""

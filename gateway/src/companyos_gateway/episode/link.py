@@ -20,7 +20,7 @@ from pydantic import BaseModel
 from companyos_gateway.episode.errors import HouseFault, ServicesDown
 from companyos_shared.wire.context import CONTEXT_HEADER, REPORT_HEADER, SIGNATURE_HEADER, CallContext, encode_context
 from companyos_shared.wire.context import sign as signature_of
-from companyos_shared.wire.control import LoadRequest, Report
+from companyos_shared.wire.control import LoadRequest, Report, SettleRequest
 from companyos_shared.wire.strict_json import MAX_BODY_BYTES
 
 MAX_TARGET_BYTES = 4096
@@ -35,6 +35,7 @@ MOST_CONNECTIONS = 256
 
 _JSON = "application/json"
 _UNKNOWN_SOURCE = "unknown-source"
+_SOURCE_CORRUPT = "source-corrupt"
 _TRANSPORT_ERRORS = (httpx.TransportError, aiohttp.ClientError, OSError, TimeoutError)
 _TIMEOUTS = {"timeout": {"connect": CONNECT_DEADLINE_S, "read": LOAD_DEADLINE_S}}
 _LONGEST_URL_KEPT = 128
@@ -61,12 +62,20 @@ class ServiceCall:
 
 
 @dataclass(frozen=True, slots=True)
+class Reported:
+    """The control side of an answer: understood, and as it came."""
+
+    report: Report
+    raw: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class ServiceAnswer:
     """What a service answered: the payload for the agent, the report for the house."""
 
     status: int
     payload: bytes
-    report: Report
+    reported: Reported
     retry_after_s: int | None = None
 
 
@@ -76,6 +85,10 @@ class SourceUnknown(Exception):
     def __init__(self, service: str) -> None:
         super().__init__(service)
         self.service = service
+
+
+class SourceCorrupt(SourceUnknown):
+    """The service has the source, and it is not what it was."""
 
 
 class ServiceLink:
@@ -138,16 +151,33 @@ class ServiceLink:
         answer = await self.send(call, context)
         return self._split(answer)
 
+    async def settle(self, context: CallContext, asked: SettleRequest) -> Reported:
+        """Let what is due happen; raises SourceUnknown, or HouseFault for anything but a report."""
+        return _reported(await self._asked("settle", context, asked))
+
     async def ask(self, verb: str, reply: type[M], context: CallContext, body: BaseModel | None = None) -> M:
-        """Ask the control plane; raises SourceUnknown, or HouseFault for anything but the reply."""
+        """Ask the control plane; raises SourceUnknown, SourceCorrupt, or HouseFault for anything but the reply."""
+        return reply.model_validate_json(await self._asked(verb, context, body))
+
+    async def export(self, context: CallContext) -> bytes:
+        """Return a copy of the database that the epoch is played on; raises as `ask` does."""
+        return await self._asked("export", context)
+
+    async def _asked(self, verb: str, context: CallContext, body: BaseModel | None = None) -> bytes:
         content = b"{}" if body is None else body.model_dump_json().encode()
         call = ServiceCall("POST", f"/control/{verb}", content)
         answer = await self.send(call, context, is_load=isinstance(body, LoadRequest))
-        if answer.status_code == httpx.codes.NOT_FOUND and _problem_code(answer.content) == _UNKNOWN_SOURCE:
-            raise SourceUnknown(self.name)
         if answer.is_error:
-            raise HouseFault(f"{self.name}: {verb} answered {answer.status_code}: {_problem_code(answer.content)}")
-        return reply.model_validate_json(answer.content)
+            code = _problem_code(answer.content)
+            self._check_source(code)
+            raise HouseFault(f"{self.name}: {verb} answered {answer.status_code}: {code}")
+        return answer.content
+
+    def _check_source(self, code: str) -> None:
+        if code == _UNKNOWN_SOURCE:
+            raise SourceUnknown(self.name)
+        if code == _SOURCE_CORRUPT:
+            raise SourceCorrupt(self.name)
 
     def _signed(self, call: ServiceCall, context: CallContext) -> httpx.Request:
         text = encode_context(context)
@@ -180,20 +210,23 @@ class ServiceLink:
         length = answer.headers.get(REPORT_HEADER)
         if length is None:
             code = _problem_code(body)
-            if answer.status_code == httpx.codes.NOT_FOUND and code == _UNKNOWN_SOURCE:
-                raise SourceUnknown(self.name)
+            self._check_source(code)
             raise HouseFault(f"{self.name}: answered {answer.status_code} without a report: {code}")
         cut = len(body) - int(length)
-        report = Report.model_validate_json(body[cut:])
-        if answer.is_server_error and report.planned is None:
+        reported = _reported(body[cut:])
+        if answer.is_server_error and reported.report.planned is None:
             raise HouseFault(f"{self.name}: answered {answer.status_code}: {_problem_code(body[:cut])}")
         retry_after = answer.headers.get("Retry-After")
         return ServiceAnswer(
             status=answer.status_code,
             payload=body[:cut],
-            report=report,
+            reported=reported,
             retry_after_s=int(retry_after) if retry_after and retry_after.isdecimal() else None,
         )
+
+
+def _reported(raw: bytes) -> Reported:
+    return Reported(Report.model_validate_json(raw), raw)
 
 
 @lru_cache(_URLS_KEPT)

@@ -7,6 +7,7 @@ from typing import Any
 from openenv.core.env_server.mcp_types import ListToolsObservation, Tool
 
 from companyos.contract import CompanyOSObservation
+from companyos_gateway.episode.journal import Taken
 from companyos_gateway.episode.toolbox import Tool as OfferedTool
 
 
@@ -31,6 +32,19 @@ class StepObservation(CompanyOSObservation):
         if not excluded:
             dumped |= {"done": self.done, "reward": self.reward, "data": self.result}
         return {name: value for name, value in dumped.items() if name not in excluded}
+
+
+def observation_of(taken: Taken, max_steps: int) -> StepObservation:
+    """Return what a step that was taken answers."""
+    return StepObservation(
+        tool_name=taken.tool,
+        result=taken.result,
+        error=taken.error,
+        done=taken.end is not None,
+        reward=taken.reward,
+        now=taken.now,
+        steps_left=max(0, max_steps - taken.step),
+    )
 
 
 def tools_observation(tools: list[OfferedTool], *, done: bool) -> ListToolsObservation:

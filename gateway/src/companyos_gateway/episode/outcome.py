@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
 
 from companyos.contract import Completion, Outcome, RewardScale, Shaping
 from companyos_gateway.rubrics import Verdict
@@ -47,6 +50,22 @@ def ending(verdict: Verdict, completion: Completion, *, finished: bool, steps_le
     return Outcome.OUT_OF_STEPS if steps_left == 0 else None
 
 
+class Balance(BaseModel):
+    """Where a ledger stands after a step."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    potential: float
+    costs: float
+    damaged: tuple[str, ...]
+    rejections: int
+    return_: float
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the fields as JSON values."""
+        return dict(self)
+
+
 @dataclass(slots=True)
 class Ledger:
     """What an episode has paid so far; each step adds one entry.
@@ -68,6 +87,25 @@ class Ledger:
 
     def __post_init__(self) -> None:
         self._first_potential = self.potential
+
+    @property
+    def balance(self) -> Balance:
+        """Where the ledger stands."""
+        return Balance.model_construct(
+            potential=self.potential,
+            costs=self.costs,
+            damaged=tuple(sorted(self.damaged)),
+            rejections=self.rejections,
+            return_=self.return_,
+        )
+
+    def carry(self, balance: Balance) -> None:
+        """Go on from a balance of the same episode."""
+        self.potential = balance.potential
+        self.costs = balance.costs
+        self.damaged = frozenset(balance.damaged)
+        self.rejections = balance.rejections
+        self.return_ = balance.return_
 
     def enter(self, kind: StepKind, verdict: Verdict, end: Outcome | None) -> float:
         """Enter one step and return its reward, in the asked scale."""

@@ -7,14 +7,19 @@ import re
 import secrets
 import time
 from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from companyos.contract import Outcome, ResetOptions
 from companyos_gateway.episode.cluster import Cluster
-from companyos_gateway.episode.episode import Episode
+from companyos_gateway.episode.episode import VERSION, Episode
 from companyos_gateway.episode.errors import AtCapacity, EpisodeExists, UnknownEpisode
-from companyos_gateway.episode.outcome import Ledger
+from companyos_gateway.episode.files import EpisodeFiles
+from companyos_gateway.episode.journal import Journal
+from companyos_gateway.episode.manifest import FORMAT, Manifest
+from companyos_gateway.episode.progress import Progress
 from companyos_gateway.episode.task import Task
-from companyos_gateway.rubrics import Evidence
+from companyos_gateway.episode.tokens import EpisodeTokens
 from companyos_shared.wire.context import Actor
 
 REAP_INTERVAL_S = 5.0
@@ -24,29 +29,51 @@ _ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
 _ID_BYTES = 12
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EpisodeLimits:
+    """How many episodes may live, and for how many seconds: without a call, without a connection, and at all."""
+
+    most_episodes: int
+    idle_s: float
+    detached_s: float
+    lifetime_s: float
+
+
 class EpisodeStore:
     """Every live episode of this process. Times are on the monotonic clock."""
 
     def __init__(
         self,
         cluster: Cluster,
+        files: EpisodeFiles,
+        tokens: EpisodeTokens,
         *,
-        most_episodes: int,
-        idle_limit_s: float,
-        detached_limit_s: float,
+        node: str,
+        limits: EpisodeLimits,
         keep_databases: bool = False,
+        kept_episode: str | None = None,
     ) -> None:
         self._cluster = cluster
+        self._files = files
+        self._tokens = tokens
+        self._node = node
+        self._limits = limits
         self._keep_databases = keep_databases
-        self._most_episodes = most_episodes
-        self._idle_limit_s = idle_limit_s
-        self._detached_limit_s = detached_limit_s
+        self._kept_episode = kept_episode
         self._live: dict[str, Episode] = {}
+        self._by_internal_id: dict[str, Episode] = {}
         self._freeing: set[asyncio.Task[None]] = set()
         self.outcomes: Counter[Outcome] = Counter()
 
     def __len__(self) -> int:
         return len(self._live)
+
+    def __iter__(self) -> Iterator[Episode]:
+        return iter(self._live.values())
+
+    def has(self, episode_id: str) -> bool:
+        """Say whether an episode of that id is live."""
+        return episode_id in self._live
 
     def get(self, episode_id: str) -> Episode:
         """Return the live episode of that id; raises UnknownEpisode (404)."""
@@ -55,53 +82,86 @@ class EpisodeStore:
             raise UnknownEpisode(f"No live episode has the id {episode_id!r}." if _ID.fullmatch(episode_id) else None)
         return episode
 
+    def of_token(self, token: str) -> Episode:
+        """Return the live episode of that token; raises UnknownEpisode (404)."""
+        internal_id = self._tokens.find(token, self._by_internal_id)
+        if internal_id is None:
+            raise UnknownEpisode("The token fits no live episode.")
+        return self._by_internal_id[internal_id]
+
     def open(self, options: ResetOptions, task: Task, previous: Episode | None = None) -> Episode:
         """Start an episode; it takes the place of `previous` as that one's next epoch.
 
-        Raises EpisodeExists (409) for an id that is live elsewhere and AtCapacity (503).
+        Raises EpisodeExists (409) for an id that is live elsewhere, AtCapacity (503) or StorageFull (507).
         """
-        label = options.episode_id or secrets.token_hex(_ID_BYTES)
-        holder = self._live.get(label)
-        if holder is not None and holder is not previous:
-            if not holder.done:
-                raise EpisodeExists(f"The episode {label!r} is live.")
-            self.free(holder)
-        if previous is None or previous.closed:
+        if previous is not None and previous.closed:
             previous = None
-            self._make_room()
-        episode = Episode(
+        label = self._label(options.episode_id, previous)
+        if previous is None:
+            self.make_room(1)
+        internal_id = previous.internal_id if previous else self._new_internal_id()
+        epoch = previous.epoch + 1 if previous else 1
+        manifest = Manifest.model_construct(
+            format=FORMAT,
+            version=VERSION,
             id=label,
-            internal_id=previous.internal_id if previous else secrets.token_hex(_ID_BYTES),
-            epoch=previous.epoch + 1 if previous else 1,
+            internal_id=internal_id,
+            epoch=epoch,
+            lineage=f"{internal_id}.{epoch}",
+            task=task.key,
             options=options,
-            task=task,
-            evidence=Evidence.start(task.initial),
-            ledger=Ledger(options.shaping, options.reward_scale, task.first_verdict.potential),
-            verdict=task.first_verdict,
-            now=task.instance.started_at,
-            next_due_at=dict(task.next_due_at),
+            planned=dict(task.sources),
+            sources=dict(task.sources),
+            is_over=False,
         )
+        progress = Progress.start(task, options)
         if previous is not None:
-            episode.touched |= previous.touched
-            self._leave(previous)
-        self._live[label] = episode
-        return episode
+            progress.touched |= previous.progress.touched
+        return self._begin(manifest, task, progress, previous=previous)
 
-    def detach(self, episode: Episode) -> None:
-        """Let the episode outlive its connection for a while."""
-        episode.detached_at = time.monotonic()
+    def fork(self, origin: Manifest, task: Task, progress: Progress, lines: bytes, label: str | None) -> Episode:
+        """Start an episode from a snapshot's manifest, with a journal that begins with `lines`; raises as `open`."""
+        label = self._label(label, None)
+        self.make_room(1)
+        manifest = origin.model_copy(
+            update={"version": VERSION, "id": label, "internal_id": self._new_internal_id(), "epoch": 1}
+        )
+        return self._begin(manifest, task, progress, lines)
+
+    def restore(self, episode: Episode, origin: Manifest, progress: Progress, lines: bytes) -> None:
+        """Let an episode stand where a snapshot's manifest and journal say, as its next epoch; raises StorageFull."""
+        manifest = episode.manifest.model_copy(update={"epoch": episode.epoch + 1, "sources": origin.sources})
+        episode.go_on_from(manifest, progress, self._files.commit(manifest, lines))
+
+    def adopt(self, manifest: Manifest, task: Task, progress: Progress, journal: Journal) -> Episode:
+        """Take in an episode that was found in the files."""
+        return self._enter(Episode.of(manifest, task, progress, journal, self._tokens.token(manifest.internal_id)))
+
+    def hold(self, episode: Episode, holder: object) -> None:
+        """Let a connection play the episode, and no other one."""
+        episode.holder, episode.detached_at = holder, None
+        episode.used_at = time.monotonic()
+
+    def detach(self, episode: Episode, holder: object | None = None) -> None:
+        """Let the episode outlive its connection for a while; another connection's is left alone."""
+        if episode.holder is holder:
+            episode.holder, episode.detached_at = None, time.monotonic()
 
     def free(self, episode: Episode) -> None:
-        """End the episode where it still runs and free what the services hold of it."""
+        """End the episode where it still runs and free what the files and the services hold of it."""
         if episode.closed:
             return
         self._leave(episode)
+        if self._keep_databases:
+            self._files.retire(episode.manifest)
+            return
+        self._files.remove(episode.internal_id)
         freeing = asyncio.get_running_loop().create_task(self._drop(episode))
         self._freeing.add(freeing)
         freeing.add_done_callback(self._freeing.discard)
 
     def reap(self) -> int:
-        """Free every episode that was idle or detached for too long, and say how many."""
+        """Free every episode that was idle, detached or alive for too long, and say how many."""
         now = time.monotonic()
         expired = [episode for episode in self._live.values() if self._is_expired(episode, now)]
         for episode in expired:
@@ -114,42 +174,81 @@ class EpisodeStore:
             await asyncio.sleep(REAP_INTERVAL_S)
             self.reap()
 
-    async def aclose(self) -> None:
-        """Free every episode and wait until the services have let go."""
+    async def aclose(self, *, lasting: bool = False) -> None:
+        """Let go of every episode, and wait until the services have; lasting ones are found again at the next start."""
         for episode in list(self._live.values()):
-            self.free(episode)
+            if lasting:
+                episode.journal.close()
+            else:
+                self.free(episode)
         await asyncio.gather(*self._freeing)
+
+    def make_room(self, count: int) -> None:
+        """Make sure that so many more episodes may live; where there is none, those needed least are freed.
+
+        An episode that is over goes first, then the longest idle. Raises AtCapacity (503), and then none was freed.
+        """
+        wanted = len(self._live) + count - self._limits.most_episodes
+        if wanted <= 0:
+            return
+        needless = sorted((episode for episode in self._live.values() if self._is_needless(episode)), key=_need)
+        if len(needless) < wanted:
+            raise AtCapacity(f"{self._limits.most_episodes} episodes are live.")
+        for episode in needless[:wanted]:
+            self.free(episode)
+
+    def _label(self, asked: str | None, previous: Episode | None) -> str:
+        label = asked or secrets.token_hex(_ID_BYTES)
+        holder = self._live.get(label)
+        if holder is not None and holder is not previous:
+            if not holder.done:
+                raise EpisodeExists(f"The episode {label!r} is live.")
+            self.free(holder)
+        return label
+
+    def _new_internal_id(self) -> str:
+        return f"{self._node}-{secrets.token_hex(_ID_BYTES)}"
+
+    def _begin(
+        self, manifest: Manifest, task: Task, progress: Progress, lines: bytes = b"", *, previous: Episode | None = None
+    ) -> Episode:
+        journal = self._files.commit(manifest, lines)
+        if previous is not None:
+            self._leave(previous)
+        return self.adopt(manifest, task, progress, journal)
+
+    def _enter(self, episode: Episode) -> Episode:
+        self._live[episode.id] = self._by_internal_id[episode.internal_id] = episode
+        return episode
 
     def _leave(self, episode: Episode) -> None:
         episode.closed = True
+        episode.journal.close()
         if not episode.done:
-            episode.outcome = Outcome.CLOSED
-            episode.ledger.enter_close()
+            episode.progress.outcome = Outcome.CLOSED
+            episode.progress.ledger.enter_close()
             self.outcomes[Outcome.CLOSED] += 1
         self._live.pop(episode.id, None)
+        self._by_internal_id.pop(episode.internal_id, None)
 
     async def _drop(self, episode: Episode) -> None:
-        if self._keep_databases:
-            return
         async with episode.lock:
-            calls = (self._cluster.drop(name, episode.context(name, Actor.TRAINER)) for name in sorted(episode.touched))
-            await asyncio.gather(*calls)
+            touched = sorted(episode.progress.touched)
+            await asyncio.gather(*(self._cluster.drop(name, episode.context(name, Actor.TRAINER)) for name in touched))
 
-    def _make_room(self) -> None:
-        """Free the episode that is needed least, where the house is full: one that is over, else the longest idle."""
-        if len(self._live) < self._most_episodes:
-            return
-        least = min((episode for episode in self._live.values() if not episode.busy), key=_need, default=None)
-        if least is None or not (least.done or time.monotonic() - least.used_at > IDLE_BEFORE_EVICTION_S):
-            raise AtCapacity(f"{self._most_episodes} episodes are live.")
-        self.free(least)
+    def _is_needless(self, episode: Episode) -> bool:
+        if episode.busy or episode.id == self._kept_episode:
+            return False
+        return episode.done or time.monotonic() - episode.used_at > IDLE_BEFORE_EVICTION_S
 
     def _is_expired(self, episode: Episode, now: float) -> bool:
-        if episode.busy:
+        if episode.busy or episode.id == self._kept_episode:
             return False
-        if episode.detached_at is not None and now - episode.detached_at > self._detached_limit_s:
-            return now - episode.used_at > self._detached_limit_s
-        return now - episode.used_at > self._idle_limit_s
+        limits, idle_s = self._limits, now - episode.used_at
+        if now - episode.began_at > limits.lifetime_s:
+            return True
+        is_detached = episode.detached_at is not None and now - episode.detached_at > limits.detached_s
+        return idle_s > (limits.detached_s if is_detached else limits.idle_s)
 
 
 def _need(episode: Episode) -> tuple[bool, float]:

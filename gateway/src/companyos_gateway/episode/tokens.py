@@ -6,13 +6,14 @@ import hmac
 import os
 import secrets
 from base64 import urlsafe_b64encode
-from collections.abc import Iterable
+from collections.abc import Collection
 from hashlib import sha256
 from pathlib import Path
 
 SECRET_FILE = "secret"  # noqa: S105 - a file's name
 SECRET_BYTES = 32
 TOKEN_LENGTH = 43
+MOST_FOUND = 4096
 
 
 class BrokenSecret(Exception):
@@ -26,6 +27,7 @@ class EpisodeTokens:
         if len(secret) < SECRET_BYTES:
             raise ValueError(f"the secret of tokens has at least {SECRET_BYTES} bytes")
         self._secret = secret
+        self._found: dict[bytes, str] = {}
 
     def __repr__(self) -> str:
         return "EpisodeTokens(...)"
@@ -38,15 +40,30 @@ class EpisodeTokens:
         """Say in constant time whether the token is that episode's."""
         return hmac.compare_digest(token.encode(), self.token(internal_id).encode())
 
-    def find(self, token: str, internal_ids: Iterable[str]) -> str | None:
-        """Return whose token it is, or None; every id is looked at, wherever the one that fits stands."""
+    def find(self, token: str, internal_ids: Collection[str]) -> str | None:
+        """Return whose token it is, or None.
+
+        The first time every id is looked at, wherever the one that fits stands. Whose it was is kept under a digest, so
+        that the next time one id is looked at; tokens that fit nothing leave no trace.
+        """
         if len(token) != TOKEN_LENGTH:
             return None
+        digest = sha256(token.encode()).digest()
+        known = self._found.get(digest)
+        if known in internal_ids:
+            return known
         found = None
         for internal_id in internal_ids:
             if self.fits(token, internal_id):
                 found = internal_id
+        if found is not None:
+            self._keep(digest, found)
         return found
+
+    def _keep(self, digest: bytes, internal_id: str) -> None:
+        if len(self._found) >= MOST_FOUND:
+            del self._found[next(iter(self._found))]
+        self._found[digest] = internal_id
 
 
 def read_or_make_secret(folder: Path) -> bytes:

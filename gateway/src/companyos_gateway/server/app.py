@@ -15,8 +15,10 @@ from starlette.routing import BaseRoute, Route
 
 from companyos.contract import CompanyOSObservation, CompanyOSResetObservation, CompanyOSState
 from companyos_gateway.episode.episode import VERSION
+from companyos_gateway.server.branching import episodes_router, snapshots_router
 from companyos_gateway.server.demonstration import demonstration_router
 from companyos_gateway.server.documented import documented
+from companyos_gateway.server.drain import Drain, DrainDoors
 from companyos_gateway.server.guard import Guard
 from companyos_gateway.server.health import health_router
 from companyos_gateway.server.house import House
@@ -25,10 +27,12 @@ from companyos_gateway.server.pages import pages_router, static_mounts
 from companyos_gateway.server.plain_http import plain_http_router, tools_router
 from companyos_gateway.server.problems import install_problem_handlers
 from companyos_gateway.server.trainer import trainer_router
+from companyos_shared.serving import DRAIN_STATE
 
 
 def create_app(house: House) -> FastAPI:
     """Make the app of a house; its lifespan brings the house up and down."""
+    drain = Drain()
     server = HTTPEnvServer(
         cast(Any, partial(CompanyOSEnvironment, house)),
         CallToolAction,
@@ -46,12 +50,13 @@ def create_app(house: House) -> FastAPI:
         version=VERSION,
         docs_url=None,
         redoc_url=None,
-        lifespan=_lifespan(house, server),
+        lifespan=_lifespan(house, server, drain),
     )
     mode = house.settings.mode
     routers = [pages_router(), health_router(house), tools_router(house)]
     if mode is ServerMode.SIMULATION:
         routers += [plain_http_router(house), trainer_router(house), demonstration_router(house)]
+        routers += [episodes_router(house), snapshots_router(house)]
     for router in routers:
         app.include_router(router)
     app.router.routes.extend(static_mounts())
@@ -62,6 +67,7 @@ def create_app(house: House) -> FastAPI:
     app.openapi = documented(app)  # type: ignore[method-assign]
     install_problem_handlers(app)
     app.add_middleware(Guard)
+    app.add_middleware(DrainDoors, drain=drain)
     return app
 
 
@@ -70,13 +76,13 @@ def _doors(route: BaseRoute) -> set[tuple[str, str]]:
     return {(route.path, method) for method in route.methods or ()} if isinstance(route, Route) else set()
 
 
-def _lifespan(house: House, server: HTTPEnvServer) -> Any:
+def _lifespan(house: House, server: HTTPEnvServer, drain: Drain) -> Any:
     @asynccontextmanager
-    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(_app: FastAPI) -> AsyncIterator[dict[str, Any]]:
         async with house.running():
             server._start_reaper()  # an own lifespan keeps the framework's start-up from doing so
             try:
-                yield
+                yield {DRAIN_STATE: drain.drain}
             finally:
                 server._stop_reaper()
 

@@ -6,32 +6,31 @@ import asyncio
 import logging
 import os
 import secrets
-import shutil
 import sys
-import tempfile
 from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
 from types import TracebackType
 
 SERVICE_GROUP = "companyos.services"
-SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - the one tmpfs every Linux has
 STOP_DEADLINE_S = 5.0
 RESTART_PAUSE_S = 0.2
 
-_FOLDER_PREFIX = "companyos-embedded-"
 _KEY_BYTES = 32
 _log = logging.getLogger(__name__)
 
 
 class EmbeddedServices:
-    """Child processes of the services that are installed; one that dies is started again on the same files."""
+    """Child processes of the services that are installed; one that dies is started again on the same files.
 
-    def __init__(self, data_dir: Path | None = None) -> None:
+    Their sockets lie in `folder`, their databases in `data_dir`.
+    """
+
+    def __init__(self, folder: Path, data_dir: Path) -> None:
+        self._folder = folder
         self._data_dir = data_dir
         self._apps = {entry.name: entry.value for entry in metadata.entry_points(group=SERVICE_GROUP)}
         self._key = secrets.token_hex(_KEY_BYTES)
-        self._folder: Path | None = None
         self._watches: list[asyncio.Task[None]] = []
 
     @property
@@ -47,7 +46,6 @@ class EmbeddedServices:
     async def __aenter__(self) -> EmbeddedServices:
         if not self._apps:
             raise RuntimeError(f"No service is installed: the entry-point group {SERVICE_GROUP} is empty.")
-        self._folder = _new_folder()
         self._watches = [asyncio.create_task(self._keep_running(name)) for name in sorted(self._apps)]
         return self
 
@@ -57,8 +55,6 @@ class EmbeddedServices:
         for watch in self._watches:
             watch.cancel()
         await asyncio.gather(*self._watches, return_exceptions=True)
-        if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
 
     async def _keep_running(self, name: str) -> None:
         while True:
@@ -84,18 +80,13 @@ class EmbeddedServices:
             env={
                 **{key: value for key, value in os.environ.items() if key != "COMPANYOS_SERVICE_KEY_FILE"},
                 "COMPANYOS_SERVICE_KEY": self._key,
-                "COMPANYOS_DATA_DIR": str(self._data_dir or self._private() / "data"),
+                "COMPANYOS_DATA_DIR": str(self._data_dir),
             },
             start_new_session=True,
         )
 
     def _socket(self, name: str) -> Path:
-        return self._private() / f"{name}.sock"
-
-    def _private(self) -> Path:
-        if self._folder is None:
-            raise RuntimeError("The services have not been started.")
-        return self._folder
+        return self._folder / f"{name}.sock"
 
 
 async def _stop(process: asyncio.subprocess.Process) -> None:
@@ -108,23 +99,3 @@ async def _stop(process: asyncio.subprocess.Process) -> None:
         with suppress(ProcessLookupError):
             process.kill()
         await process.wait()
-
-
-def _new_folder() -> Path:
-    """Make a private folder, on tmpfs where there is one, after clearing those whose owner is dead."""
-    parent = SHARED_MEMORY if os.access(SHARED_MEMORY, os.W_OK) else Path(tempfile.gettempdir())
-    for left in parent.glob(f"{_FOLDER_PREFIX}*"):
-        owner = left.name.removeprefix(_FOLDER_PREFIX).partition("-")[0]
-        if owner.isdecimal() and not _is_alive(int(owner)):
-            shutil.rmtree(left, ignore_errors=True)
-    return Path(tempfile.mkdtemp(prefix=f"{_FOLDER_PREFIX}{os.getpid()}-", dir=parent))
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True

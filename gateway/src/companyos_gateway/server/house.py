@@ -6,19 +6,26 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 from typing import Any
 
+from companyos.contract import ResetOptions
 from companyos_gateway.episode.cluster import Cluster
 from companyos_gateway.episode.environment import Stage
 from companyos_gateway.episode.episode import Episode
-from companyos_gateway.episode.errors import ServicesDown
+from companyos_gateway.episode.errors import GatewayProblem, InternalError, ServicesDown
+from companyos_gateway.episode.files import EpisodeFiles
+from companyos_gateway.episode.recovery import recover
 from companyos_gateway.episode.schemas import published
-from companyos_gateway.episode.store import EpisodeStore
+from companyos_gateway.episode.snapshots import Snapshots
+from companyos_gateway.episode.store import EpisodeLimits, EpisodeStore
 from companyos_gateway.episode.task import TaskShelf
+from companyos_gateway.episode.tokens import EpisodeTokens, read_or_make_secret
 from companyos_gateway.episode.toolbox import build_toolbox
 from companyos_gateway.rubrics import FinishDeclaration
 from companyos_gateway.scenarios import Scenario, catalogue
 from companyos_gateway.server.embedded import EmbeddedServices
+from companyos_gateway.server.folders import held_folder, private_folder
 from companyos_gateway.settings import Settings
 from companyos_shared import descriptors
 
@@ -42,6 +49,7 @@ class House:
         self._cluster = cluster
         self._scenarios = scenarios
         self._stage: Stage | None = None
+        self._snapshots: Snapshots | None = None
         self._reaping: asyncio.Task[None] | None = None
         self._background: set[asyncio.Task[None]] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -51,6 +59,24 @@ class House:
         if self._stage is None:
             raise ServicesDown("The services have not answered yet.")
         return self._stage
+
+    async def begin(self, options: ResetOptions, previous: Episode | None = None) -> Episode:
+        """Start an episode, fork a snapshot or go on with a live episode, as the options say.
+
+        Raises a GatewayProblem; `previous`, whose next epoch a started one would be, then goes on untouched.
+        """
+        stage = self.stage()
+        try:
+            if options.resume is not None:
+                return stage.store.of_token(options.resume)
+            if options.injected_state is not None:
+                return (await self.snapshots().fork(options.injected_state.snapshot, 1, options.episode_id))[0]
+            return await stage.reset(options, previous)
+        except GatewayProblem:
+            raise
+        except Exception as bug:
+            _log.exception("reset %s", options)
+            raise InternalError from bug
 
     def loop(self) -> asyncio.AbstractEventLoop:
         """Return the event loop that the house runs on; raises ServicesDown (503) outside its life."""
@@ -70,10 +96,16 @@ class House:
         task.add_done_callback(self._background.discard)
         return task
 
-    def detach(self, episode: Episode) -> None:
+    def detach(self, episode: Episode, holder: object) -> None:
         """Let an episode outlive its connection for a while."""
         if self._stage is not None:
-            self._stage.store.detach(episode)
+            self._stage.store.detach(episode, holder)
+
+    def snapshots(self) -> Snapshots:
+        """Return the snapshots; raises ServicesDown (503) while the services have not been found."""
+        if self._snapshots is None:
+            raise ServicesDown("The services have not answered yet.")
+        return self._snapshots
 
     async def readiness(self) -> dict[str, bool]:
         """Return by name whether each service is ready; empty while none is known."""
@@ -84,46 +116,63 @@ class House:
         """Bring the house up, and down again."""
         self._loop = asyncio.get_running_loop()
         descriptors.raise_limit()
-        async with self._services() as cluster:
-            self._cluster = cluster
-            opening = asyncio.create_task(self._open(cluster))
-            try:
-                await asyncio.wait([opening], timeout=self.settings.start_timeout_s)
-                if opening.done():
-                    opening.result()
-                yield
-            finally:
-                await self._shut(opening)
-                await cluster.aclose()
+        with private_folder() as private:
+            data_dir = self.settings.data_dir or private / "data"
+            with held_folder(data_dir / "gateway") as folder:
+                async with self._services(private, data_dir) as cluster:
+                    self._cluster = cluster
+                    opening = asyncio.create_task(self._open(cluster, folder))
+                    try:
+                        await asyncio.wait([opening], timeout=self.settings.start_timeout_s)
+                        if opening.done():
+                            opening.result()
+                        yield
+                    finally:
+                        await self._shut(opening)
+                        await cluster.aclose()
         self._loop = None
 
     @asynccontextmanager
-    async def _services(self) -> AsyncIterator[Cluster]:
+    async def _services(self, private: Path, data_dir: Path) -> AsyncIterator[Cluster]:
         addresses = self.settings.addresses()
         if self._cluster is not None:
             yield self._cluster
         elif addresses:
             yield Cluster.at(addresses, self.settings.key())
         else:
-            async with EmbeddedServices(self.settings.data_dir) as embedded:
+            async with EmbeddedServices(private, data_dir) as embedded:
                 yield Cluster.at(embedded.addresses, embedded.key)
 
-    async def _open(self, cluster: Cluster) -> None:
-        """Discover the tools as soon as every service answers, then look after the episodes."""
+    async def _open(self, cluster: Cluster, folder: Path) -> None:
+        """Discover the tools as soon as every service answers, find the episodes again, then look after them."""
         documents = await _discover(cluster)
         toolbox = build_toolbox(documents, _finish_schema())
         settings = self.settings
         scenarios = catalogue() if self._scenarios is None else self._scenarios
+        files = EpisodeFiles(folder)
         store = EpisodeStore(
             cluster,
-            most_episodes=settings.max_episodes,
-            idle_limit_s=settings.idle_limit_s,
-            detached_limit_s=settings.detached_limit_s,
+            files,
+            EpisodeTokens(read_or_make_secret(folder)),
+            node=settings.node,
+            limits=EpisodeLimits(
+                most_episodes=settings.max_episodes,
+                idle_s=settings.idle_limit_s,
+                detached_s=settings.detached_limit_s,
+                lifetime_s=settings.lifetime_limit_s,
+            ),
             keep_databases=settings.keep_episodes,
+            kept_episode=settings.keep_episode,
         )
-        self._stage = Stage(cluster, toolbox, TaskShelf(scenarios, cluster, most_kept=settings.max_tasks_kept), store)
+        shelf = TaskShelf(scenarios, cluster, most_kept=settings.max_tasks_kept)
+        stage = Stage(cluster, toolbox, shelf, store)
+        snapshots = Snapshots(cluster, files, shelf, store, most_kept=settings.max_snapshots)
+        found = await recover(stage, files, snapshots)
+        if settings.keep_episode is not None and not store.has(settings.keep_episode):
+            await stage.reset(ResetOptions(episode_id=settings.keep_episode))
+        self._stage, self._snapshots = stage, snapshots
         self._reaping = asyncio.create_task(store.reap_forever())
-        _log.info("%d tools of %d services", len(toolbox), len(documents))
+        _log.info("%d tools of %d services, %d episodes found again", len(toolbox), len(documents), found)
 
     async def _shut(self, opening: asyncio.Task[None]) -> None:
         for task in filter(None, (opening, self._reaping, *self._background)):
@@ -131,8 +180,8 @@ class House:
             with suppress(asyncio.CancelledError):
                 await task
         if self._stage is not None:
-            await self._stage.store.aclose()
-        self._stage = None
+            await self._stage.store.aclose(lasting=self.settings.data_dir is not None)
+        self._stage = self._snapshots = None
 
 
 def _finish_schema() -> dict[str, Any]:

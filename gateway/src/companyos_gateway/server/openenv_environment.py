@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from functools import partial
@@ -17,7 +16,7 @@ from pydantic import ValidationError
 from companyos.contract import CompanyOSState, ResetOptions
 from companyos_gateway.episode.environment import Stage
 from companyos_gateway.episode.episode import VERSION, Episode
-from companyos_gateway.episode.errors import GatewayProblem, InternalError, InvalidAction, InvalidReset, NotReset
+from companyos_gateway.episode.errors import EpisodeTaken, InvalidAction, InvalidReset, NotReset
 from companyos_gateway.episode.observations import tools_observation
 from companyos_gateway.server.house import House
 
@@ -27,8 +26,6 @@ DESCRIPTION = (
     "that are judged from what the databases hold in the end."
 )
 SYNC_DEADLINE_S = 60.0
-
-_log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -45,16 +42,15 @@ class CompanyOSEnvironment(Environment[Action, Observation, CompanyOSState]):
         self._episode: Episode | None = None
 
     async def reset_async(self, /, seed: Any = None, episode_id: Any = None, **kwargs: Any) -> Observation:
-        """Start an episode; raises InvalidReset, UnknownScenario, EpisodeExists, AtCapacity or ServicesDown."""
+        """Start an episode, or go on with one; raises a GatewayProblem, and the episode so far then goes on."""
         options = reset_options({"seed": seed, "episode_id": episode_id, **kwargs})
-        try:
-            self._episode = await self._stage().reset(options, self._episode)
-        except GatewayProblem:
-            raise
-        except Exception as bug:
-            _log.exception("reset %s", options)
-            raise InternalError from bug
-        return self._episode.first_observation()
+        before = self._episode if self._episode is not None and self._episode.holder is self else None
+        episode = await self._house.begin(options, before)
+        if before is not None and before is not episode and not before.closed:
+            self._house.detach(before, self)
+        self._stage().store.hold(episode, self)
+        self._episode = episode
+        return episode.told_last()
 
     async def step_async(self, action: Action, timeout_s: float | None = None, **kwargs: Any) -> Observation:
         """Take a step, or list the tools; raises NotReset, EpisodeDone or EpisodeClosed."""
@@ -66,6 +62,8 @@ class CompanyOSEnvironment(Environment[Action, Observation, CompanyOSState]):
             raise InvalidAction(f"{type(action).__name__} is no action of this environment.")
         if self._episode is None:
             raise NotReset
+        if self._episode.holder is not self:
+            raise EpisodeTaken
         return await stage.step(self._episode, action.tool_name, action.arguments)
 
     def reset(self, /, seed: Any = None, episode_id: Any = None, **kwargs: Any) -> Observation:
@@ -89,7 +87,7 @@ class CompanyOSEnvironment(Environment[Action, Observation, CompanyOSState]):
         """Leave the episode detached; it is dropped when nobody comes back. Called from a thread of the framework."""
         episode = self._episode
         if episode is not None and not episode.closed:
-            self._house.call_soon(lambda: self._house.detach(episode))
+            self._house.call_soon(lambda: self._house.detach(episode, self))
 
     def _stage(self) -> Stage:
         return self._house.stage()

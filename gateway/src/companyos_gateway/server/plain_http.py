@@ -33,6 +33,7 @@ class ResetAnswer(BaseModel):
     reward: float | None
     done: bool
     episode_id: str
+    token: str = Field(repr=False, description="The episode's token: for its agent, and for `resume`.")
 
 
 class StepRequest(BaseModel):
@@ -64,9 +65,8 @@ def plain_http_router(house: House) -> APIRouter:
         Every option may be left out: a bare reset plays the default scenario with a seed of the house's choice, which
         `GET /state` tells.
         """
-        options = reset_options(request.scope[JSON_SCOPE_KEY])
-        episode = await house.stage().reset(options)
-        return _envelope(episode.first_observation(), episode_id=episode.id)
+        episode = await house.begin(reset_options(request.scope[JSON_SCOPE_KEY]))
+        return _envelope(episode.told_last(), episode_id=episode.id, token=episode.token)
 
     @router.post("/step", response_model=StepAnswer, openapi_extra=_body_of(StepRequest), tags=["Episode"])
     async def step(request: Request) -> Response:

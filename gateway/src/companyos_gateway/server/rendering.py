@@ -46,10 +46,10 @@ def rendered(episode: Episode) -> RenderedEpisode:
         steps_left=episode.steps_left,
         done=episode.done,
         outcome=episode.outcome,
-        total=episode.ledger.return_,
+        total=episode.progress.ledger.return_,
         steps=[
             RenderedStep(step=line.step, now=line.now, tool=line.tool, outcome=line.outcome, reward=line.reward)
-            for line in episode.trail
+            for line in episode.progress.trail
         ],
     )
 

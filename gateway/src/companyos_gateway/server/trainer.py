@@ -43,10 +43,11 @@ def trainer_router(house: House) -> APIRouter:
     async def evidence(episode_id: EpisodeId) -> Response:
         """Read what an episode is judged by: rows at the start, every change, every call, and what was declared."""
         episode = house.stage().store.get(episode_id)
+        finish = episode.progress.finish
         stored = {
-            "state": episode.state().model_dump(mode="json"),
+            "state": episode.state().model_dump(mode="json", exclude={"token"}),
             "folder": episode.internal_id,
-            "finish": None if episode.finish is None else episode.finish.model_dump(mode="json"),
+            "finish": None if finish is None else finish.model_dump(mode="json"),
             **episode.evidence.as_json(),
         }
         return Response(orjson.dumps(stored), media_type="application/json")

@@ -1,0 +1,130 @@
+"""Where an episode stands: the fold of its journal, whether it was lived through or read back."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from companyos.contract import Outcome, ResetOptions
+from companyos_gateway.episode.journal import Entry, Intent, Taken
+from companyos_gateway.episode.observations import StepObservation, observation_of
+from companyos_gateway.episode.outcome import Ledger
+from companyos_gateway.episode.task import Task
+from companyos_gateway.rubrics import Evidence, FinishDeclaration, Verdict
+from companyos_shared.streams import canonical_json
+from companyos_shared.wire.control import Report
+
+Asked = tuple[str, str, str]
+"""Service, operation and entity of a call: what planned faults count by."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrailLine:
+    """One step in a few words, for people."""
+
+    step: int
+    now: datetime
+    tool: str
+    outcome: str
+    reward: float
+
+
+@dataclass(frozen=True, slots=True)
+class LastStep:
+    """The last step taken, kept for whoever asks for it again."""
+
+    tool_name: str
+    arguments: Mapping[str, object]
+    observation: StepObservation
+
+    def is_same(self, tool_name: str, arguments: Mapping[str, object]) -> bool:
+        """Say whether the action is the one that was taken."""
+        return canonical_json([tool_name, arguments]) == canonical_json([self.tool_name, self.arguments])
+
+
+@dataclass(slots=True)
+class Progress:
+    """Everything about an episode that steps change."""
+
+    evidence: Evidence
+    ledger: Ledger
+    verdict: Verdict
+    now: datetime
+    next_due_at: dict[str, datetime | None]
+    last_seq: Counter[str] = field(default_factory=Counter)
+    step: int = 0
+    outcome: Outcome | None = None
+    finish: FinishDeclaration | None = None
+    calls: Counter[Asked] = field(default_factory=Counter)
+    touched: set[str] = field(default_factory=set)
+    trail: list[TrailLine] = field(default_factory=list)
+    last_step: LastStep | None = None
+
+    @classmethod
+    def start(cls, task: Task, options: ResetOptions) -> Progress:
+        """Return where an episode of the task begins."""
+        return cls(
+            evidence=Evidence.start(task.initial),
+            ledger=Ledger(options.shaping, options.reward_scale, task.first_verdict.potential),
+            verdict=task.first_verdict,
+            now=task.instance.started_at,
+            next_due_at=dict(task.next_due_at),
+        )
+
+    def ask(self, asked: Asked) -> int:
+        """Count one call, and return the how manieth of its kind it is."""
+        self.calls[asked] += 1
+        return self.calls[asked]
+
+    def record(self, service: str, report: Report) -> None:
+        """Take in the control side of an answer."""
+        self.touched.add(service)
+        self.evidence.record(service, report)
+        self.next_due_at[service] = report.next_due_at
+        if report.changes:
+            self.last_seq[service] = max(self.last_seq[service], report.changes[-1].seq)
+
+    def judge(self, task: Task) -> None:
+        """Judge what the evidence says now."""
+        self.verdict = task.instance.rubric.judge(self.evidence, self.finish)
+
+    def take(self, taken: Taken, max_steps: int) -> StepObservation:
+        """Close a step that was taken, and return what it answers."""
+        self.outcome = taken.end
+        self.trail.append(TrailLine(taken.step, taken.now, taken.tool, taken.note, taken.reward))
+        observation = observation_of(taken, max_steps)
+        self.last_step = LastStep(taken.tool, taken.arguments, observation)
+        return observation
+
+
+def fold(progress: Progress, task: Task, entries: Iterable[Entry]) -> Intent | None:
+    """Let a journal happen once more; return the step that was intended and not taken, if there is one."""
+    open_step: Intent | None = None
+    steps: list[Taken] = []
+    for entry in entries:
+        if entry.intent is not None:
+            open_step = entry.intent
+        if entry.taken is not None:
+            open_step = None
+            steps.append(entry.taken)
+    judged_last = max((at for at, taken in enumerate(steps) if taken.is_judged), default=None)
+    for at, taken in enumerate(steps):
+        _repeat(progress, task, taken)
+        if at == judged_last:
+            progress.judge(task)
+    return open_step
+
+
+def _repeat(progress: Progress, task: Task, taken: Taken) -> None:
+    progress.step = taken.step
+    progress.now = taken.now
+    if taken.asked is not None:
+        progress.ask(taken.asked)
+    for service, report in taken.reports:
+        progress.record(service, report)
+    if taken.finish is not None:
+        progress.finish = taken.finish
+    progress.ledger.carry(taken.balance)
+    progress.take(taken, task.instance.max_steps)

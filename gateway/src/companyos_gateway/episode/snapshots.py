@@ -1,0 +1,238 @@
+"""Snapshots: an episode as it stood after a step, to be restored, or forked as new episodes.
+
+A snapshot is one file: a header, then the journal of its episode. What the header names lies in the services. The id
+belongs to the bytes, so one that was altered is told from one that was not.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from companyos.contract import SnapshotInfo
+from companyos_gateway.episode.cluster import Cluster
+from companyos_gateway.episode.episode import Episode
+from companyos_gateway.episode.errors import (
+    EpisodeClosed,
+    ForeignSnapshot,
+    HouseFault,
+    JournalUnreadable,
+    ServicesDown,
+    SnapshotCorrupt,
+    SnapshotsFull,
+    UnknownSnapshot,
+)
+from companyos_gateway.episode.files import EpisodeFiles, snapshot_id_of
+from companyos_gateway.episode.gate import Gate
+from companyos_gateway.episode.journal import Entry, entries
+from companyos_gateway.episode.manifest import FORMAT, Manifest
+from companyos_gateway.episode.progress import Progress, fold
+from companyos_gateway.episode.store import EpisodeStore
+from companyos_gateway.episode.task import Task, TaskShelf
+from companyos_shared.wire.context import Actor, CallContext
+
+_log = logging.getLogger(__name__)
+
+
+class _Header(BaseModel):
+    """The first line of a snapshot."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    snapshot: SnapshotInfo
+    manifest: Manifest
+
+
+@dataclass(frozen=True, slots=True)
+class _Snapshot:
+    """A snapshot that was read."""
+
+    header: _Header
+    lines: bytes
+
+
+class Snapshots:
+    """Every snapshot of this gateway."""
+
+    def __init__(
+        self, cluster: Cluster, files: EpisodeFiles, shelf: TaskShelf, store: EpisodeStore, *, most_kept: int
+    ) -> None:
+        self._cluster = cluster
+        self._files = files
+        self._shelf = shelf
+        self._store = store
+        self._most_kept = most_kept
+        self._kept: dict[str, _Header] = {}
+        self._unnamed: set[tuple[str, CallContext]] = set()
+        self._gate = Gate()
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def find(self) -> None:
+        """Read the headers of the snapshots that lie in the files; one that cannot be read is left where it lies."""
+        for snapshot_id in self._files.snapshots():
+            try:
+                self._kept[snapshot_id] = self._read(snapshot_id).header
+            except (SnapshotCorrupt, UnknownSnapshot) as error:
+                _log.warning("%s", error)
+
+    def known(self) -> list[SnapshotInfo]:
+        """Return every snapshot, the oldest first."""
+        return [_info(snapshot_id, header) for snapshot_id, header in self._kept.items()]
+
+    def info(self, snapshot_id: str) -> SnapshotInfo:
+        """Return what a snapshot is of; raises UnknownSnapshot (404) or SnapshotCorrupt (410)."""
+        return _info(snapshot_id, self._kept.get(snapshot_id) or self._read(snapshot_id).header)
+
+    def sources(self) -> set[str]:
+        """Return every source that a snapshot or a live episode names."""
+        found = [header.manifest.sources for header in self._kept.values()]
+        found += [dict(episode.sources) for episode in self._store]
+        return {source for sources in found for source in sources.values()}
+
+    async def take(self, episode: Episode) -> SnapshotInfo:
+        """Keep an episode as it stands; raises EpisodeClosed, SnapshotsFull (409), ServicesDown (503), StorageFull."""
+        async with episode.turn(), self._gate.together():
+            if episode.closed:
+                raise EpisodeClosed
+            if len(self._kept) >= self._most_kept:
+                raise SnapshotsFull(f"{self._most_kept} snapshots are kept.")
+            sources = await self._keep_databases(episode)
+            info, manifest = _described(episode, sources)
+            header = _Header(snapshot=info, manifest=manifest)
+            first = header.model_dump_json(exclude={"manifest": {"options": {"resume", "injected_state"}}}).encode()
+            snapshot_id = self._files.keep_snapshot(first + b"\n" + episode.journal.lines())
+            self._kept[snapshot_id] = header
+            return _info(snapshot_id, header)
+
+    async def restore(self, episode: Episode, snapshot_id: str) -> None:
+        """Let an episode stand where its snapshot was taken, as its next epoch.
+
+        Raises UnknownSnapshot (404), ForeignSnapshot, EpisodeClosed (409), SnapshotLost, SnapshotCorrupt (410),
+        StorageFull (507) or ServicesDown (503); the episode is then untouched.
+        """
+        snapshot = self._read(snapshot_id)
+        if snapshot.header.manifest.lineage != episode.lineage:
+            raise ForeignSnapshot("Fork it, or reset with it as injected_state.")
+        async with episode.turn(), self._gate.together():
+            if episode.closed:
+                raise EpisodeClosed
+            task, steps = await self._unfold(snapshot)
+            self._store.restore(episode, snapshot.header.manifest, _progress(snapshot, task, steps), snapshot.lines)
+
+    async def fork(self, snapshot_id: str, count: int, label: str | None = None) -> list[Episode]:
+        """Start so many episodes where a snapshot was taken, all or none; raises as `restore`, and AtCapacity (503)."""
+        snapshot = self._read(snapshot_id)
+        forked: list[Episode] = []
+        async with self._gate.together():
+            task, steps = await self._unfold(snapshot)
+            self._store.make_room(count)
+            try:
+                for _ in range(count):
+                    progress = _progress(snapshot, task, steps)
+                    progress.touched.clear()
+                    forked.append(self._store.fork(snapshot.header.manifest, task, progress, snapshot.lines, label))
+            except BaseException:
+                for episode in forked:
+                    self._store.free(episode)
+                raise
+        return forked
+
+    async def delete(self, snapshot_id: str) -> None:
+        """Forget a snapshot and what nothing else names of it; raises UnknownSnapshot (404)."""
+        header = self._kept.pop(snapshot_id, None)
+        if header is None and self._files.snapshot(snapshot_id) is None:
+            raise UnknownSnapshot
+        self._files.remove_snapshot(snapshot_id)
+        async with self._gate.alone():
+            if header is not None:
+                self._unnamed |= {(service, _context(header, service)) for service in header.manifest.sources}
+            named = self.sources()
+            unnamed = [(service, context) for service, context in self._unnamed if context.source not in named]
+            await asyncio.gather(*(self._cluster.forget(service, context) for service, context in unnamed))
+            self._unnamed.difference_update(unnamed)
+
+    async def _keep_databases(self, episode: Episode) -> dict[str, str]:
+        touched = sorted(episode.progress.touched)
+        contexts = [(service, episode.context(service, Actor.TRAINER)) for service in touched]
+        try:
+            kept = await asyncio.gather(
+                *(self._cluster.snapshot(service, context, episode.document(service)) for service, context in contexts)
+            )
+        except HouseFault as fault:
+            raise ServicesDown(f"The snapshot was not taken: {fault}") from fault
+        return {**episode.sources, **dict(zip(touched, kept, strict=True))}
+
+    async def _unfold(self, snapshot: _Snapshot) -> tuple[Task, list[Entry]]:
+        """Return the task and the journal of a snapshot that every service can begin from."""
+        header = snapshot.header
+        try:
+            task = await self._shelf.task(header.manifest.task)
+            if dict(task.sources) != header.manifest.planned:
+                raise SnapshotCorrupt("It is of another version of the scenario or of a service.")
+            changed = [
+                service for service, source in header.manifest.sources.items() if source != task.sources[service]
+            ]
+            await asyncio.gather(*(self._cluster.check(service, _context(header, service)) for service in changed))
+            return task, list(entries(snapshot.lines))
+        except HouseFault as fault:
+            raise ServicesDown(f"The snapshot could not be opened: {fault}") from fault
+        except JournalUnreadable as error:
+            raise SnapshotCorrupt(str(error)) from error
+
+    def _read(self, snapshot_id: str) -> _Snapshot:
+        content = self._files.snapshot(snapshot_id)
+        if content is None:
+            raise UnknownSnapshot(f"No snapshot has the id {snapshot_id}.")
+        if snapshot_id_of(content) != snapshot_id:
+            raise SnapshotCorrupt(f"The bytes of {snapshot_id} are not those that were written.")
+        first, _, lines = content.partition(b"\n")
+        try:
+            header = _Header.model_validate_json(first)
+        except ValidationError as error:
+            raise SnapshotCorrupt(f"{snapshot_id} was written by another version.") from error
+        if header.manifest.format != FORMAT:
+            raise SnapshotCorrupt(f"{snapshot_id} is of format {header.manifest.format}.")
+        return _Snapshot(header, lines)
+
+
+def _progress(snapshot: _Snapshot, task: Task, steps: list[Entry]) -> Progress:
+    progress = Progress.start(task, snapshot.header.manifest.options)
+    fold(progress, task, steps)
+    return progress
+
+
+def _described(episode: Episode, sources: dict[str, str]) -> tuple[SnapshotInfo, Manifest]:
+    key, progress = episode.task.key, episode.progress
+    info = SnapshotInfo(
+        id="0" * 32,
+        episode_id=episode.id,
+        scenario=key.scenario,
+        seed=key.seed,
+        chaos=key.chaos,
+        step=progress.step,
+        now=progress.now,
+        return_=progress.ledger.return_,
+        done=episode.done,
+    )
+    return info, episode.manifest.model_copy(update={"sources": sources})
+
+
+def _info(snapshot_id: str, header: _Header) -> SnapshotInfo:
+    return header.snapshot.model_copy(update={"id": snapshot_id})
+
+
+def _context(header: _Header, service: str) -> CallContext:
+    manifest = header.manifest
+    return CallContext(
+        episode=manifest.internal_id,
+        epoch=manifest.epoch,
+        source=manifest.sources[service],
+        step=0,
+        actor=Actor.TRAINER,
+        now=header.snapshot.now,
+    )

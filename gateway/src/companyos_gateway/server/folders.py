@@ -1,0 +1,60 @@
+"""Where the gateway keeps its files: the folder that was configured, or a private one on tmpfs that ends with it."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - the one tmpfs every Linux has
+
+_FOLDER_PREFIX = "companyos-embedded-"
+_LOCK = "lock"
+
+
+class FolderTaken(Exception):
+    """Another gateway uses the folder."""
+
+
+@contextmanager
+def private_folder() -> Iterator[Path]:
+    """Give a folder of this process alone, on tmpfs where there is one, after clearing those whose owner is dead."""
+    parent = SHARED_MEMORY if os.access(SHARED_MEMORY, os.W_OK) else Path(tempfile.gettempdir())
+    for left in parent.glob(f"{_FOLDER_PREFIX}*"):
+        owner = left.name.removeprefix(_FOLDER_PREFIX).partition("-")[0]
+        if owner.isdecimal() and not _is_alive(int(owner)):
+            shutil.rmtree(left, ignore_errors=True)
+    folder = Path(tempfile.mkdtemp(prefix=f"{_FOLDER_PREFIX}{os.getpid()}-", dir=parent))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def held_folder(folder: Path) -> Iterator[Path]:
+    """Hold a folder that no second gateway may use, made where it is missing; raises FolderTaken and OSError."""
+    folder.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise FolderTaken(f"another gateway uses the folder {folder}") from None
+        yield folder
+    finally:
+        os.close(descriptor)
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -1,0 +1,236 @@
+"""Two planes: what a trainer's token opens, what an episode's opens, and that nothing else opens anything."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import httpx
+import orjson
+import pytest
+from starlette.routing import Mount, Route, WebSocketRoute
+from starlette.types import ASGIApp, Message
+
+from companyos_gateway.episode.tokens import TOKEN_LENGTH
+from companyos_gateway.server.planes import AGENT_DOORS, OPEN_DOORS
+from companyos_shared.wire.context import Actor
+from tests.gateway.conftest import Door, Open
+from tests.gateway.sockets import connected
+
+TRAINER = "the-trainer's-token"
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+WRONG = (
+    "Bearer ",
+    "Bearer wrong",
+    f"Bearer {TRAINER}x",
+    f"Bearer {TRAINER[:-1]}",
+    f"Basic {TRAINER}",
+    TRAINER,
+    f"Bearer {'A' * TOKEN_LENGTH}",
+    f"Bearer {'é' * TOKEN_LENGTH}",
+)
+STEP: dict[str, Any] = {"action": {"tool_name": "notes_write_note", "arguments": {"text": "a"}}}
+
+
+@pytest.fixture
+async def locked(open_door: Open) -> AsyncIterator[Door]:
+    """A gateway that asks for tokens; its client is the trainer."""
+    async with open_door(trainer_token=TRAINER) as door:
+        door.http.headers["Authorization"] = f"Bearer {TRAINER}"
+        yield door
+
+
+def _stranger(door: Door, authorization: str | None = None) -> httpx.AsyncClient:
+    headers = {} if authorization is None else {"Authorization": authorization.encode("utf-8")}
+    return httpx.AsyncClient(transport=httpx.ASGITransport(door.app), base_url="http://g", headers=headers)
+
+
+def _agent(door: Door, token: str) -> httpx.AsyncClient:
+    return _stranger(door, f"Bearer {token}")
+
+
+def _paths(door: Door, episode_id: str) -> Iterator[str]:
+    """Yield every path that the app serves over HTTP, our own doors and the framework's, with real names in it."""
+    names = {"episode_id": episode_id, "env_name": "companyos", "service": "notes", "snapshot_id": "0" * 32}
+    for route in door.app.routes:
+        if isinstance(route, Route):
+            yield re.sub(r"\{(\w+)[^}]*\}", lambda found: names[found[1]], route.path)
+        elif isinstance(route, Mount):
+            yield f"{route.path}/home.css"
+    yield "/no/such/door"
+
+
+async def _standing(door: Door, episode_id: str) -> Any:
+    """Return where an episode stands: its state, its evidence, and the digest of what the service holds."""
+    episode = door.house.stage().store.get(episode_id)
+    digest = await door.house.stage().cluster.digest("notes", episode.context("notes", Actor.TRAINER))
+    evidence = (await door.http.get(f"/v1/episodes/{episode_id}/evidence")).json()
+    return await door.state(episode_id), digest.digest, evidence
+
+
+async def _assert_refused(client: httpx.AsyncClient, method: str, path: str, status: int, code: str) -> None:
+    answer = await client.request(method, path, json={} if method in {"POST", "PUT", "PATCH", "DELETE"} else None)
+    assert answer.status_code == status, f"{method} {path}: {answer.text}"
+    assert answer.headers["content-type"] == "application/problem+json"
+    if method != "HEAD":
+        assert answer.json()["code"] == code, f"{method} {path}"
+    if status == 401:
+        assert answer.headers["www-authenticate"] == "Bearer"
+
+
+async def test_every_door_but_those_that_are_listed_is_the_trainers(locked: Door) -> None:
+    first = await locked.reset(episode_id="watched")
+    await locked.step("watched", "notes_write_note", text="before")
+    before = await _standing(locked, "watched")
+    paths = set(_paths(locked, "watched"))
+    assert {"/reset", "/step", "/state", "/mcp", "/schema", "/docs", "/openapi.json", "/v1/tools"} <= paths
+    async with _stranger(locked) as nobody, _agent(locked, first["token"]) as agent:
+        for path in sorted(paths):
+            for method in METHODS:
+                if (method, path) in OPEN_DOORS:
+                    assert (await nobody.request(method, path)).status_code == 200
+                    continue
+                await _assert_refused(nobody, method, path, 401, "token-required")
+                for wrong in WRONG:
+                    async with _stranger(locked, wrong) as forger:
+                        await _assert_refused(forger, method, path, 401, "unknown-token")
+                if (method, path) not in AGENT_DOORS:
+                    await _assert_refused(agent, method, path, 403, "agent-plane")
+    assert await _standing(locked, "watched") == before
+    assert await locked.step("watched", "notes_write_note", text="after")
+
+
+async def test_every_socket_is_the_trainers(locked: Door) -> None:
+    token = (await locked.reset(episode_id="watched"))["token"]
+    before = await _standing(locked, "watched")
+    sockets = [route.path for route in locked.app.routes if isinstance(route, WebSocketRoute)]
+    assert set(sockets) >= {"/ws", "/mcp"}
+    for path in [*sockets, "/no/such/door"]:
+        for authorization, status, code in (
+            (None, 401, "token-required"),
+            ("Bearer wrong", 401, "unknown-token"),
+            (f"Bearer {token}", 403, "agent-plane"),
+        ):
+            start, body = await _handshake(locked.app, path, authorization, denial=True)
+            assert (start["type"], start["status"]) == ("websocket.http.response.start", status)
+            assert orjson.loads(body["body"])["code"] == code
+            (closed,) = await _handshake(locked.app, path, authorization, denial=False)
+            assert closed == {"type": "websocket.close", "code": 1008, "reason": code}
+    assert await _standing(locked, "watched") == before
+
+
+async def test_the_trainer_plays_over_both_sockets(locked: Door) -> None:
+    headers = [(b"authorization", f"Bearer {TRAINER}".encode())]
+    async with connected(locked.app, headers=headers) as socket:
+        await socket.reset(episode_id="mine")
+        assert (await socket.step("notes_list_notes"))["data"]["observation"]["result"]
+        assert len((await socket.state())["token"]) == TOKEN_LENGTH
+    async with connected(locked.app, "/mcp", headers=headers) as socket:
+        assert (await socket.ask({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}))["result"]["tools"]
+
+
+async def test_an_agent_plays_its_own_episode_and_learns_neither_id_nor_token(locked: Door) -> None:
+    first = await locked.reset(episode_id="the-label-of-it")
+    internal_id = locked.house.stage().store.get("the-label-of-it").internal_id
+    async with _agent(locked, first["token"]) as agent:
+        listed = await agent.get("/v1/tools", params={"episode_id": "the-label-of-it"})
+        body = {"episode_id": "the-label-of-it"}
+        asked = await agent.post("/step", json={**body, "action": {"type": "list_tools"}})
+        taken = await agent.post("/step", json={**body, **STEP})
+        refused = await agent.post("/step", json={**body, "action": {"tool_name": "no_such_tool", "arguments": {}}})
+    for answer in (listed, asked, taken, refused):
+        assert answer.status_code == 200
+        for secret in ("the-label-of-it", first["token"], internal_id):
+            assert secret not in answer.text
+            assert secret not in str(answer.headers)
+    assert (await locked.state("the-label-of-it"))["step_count"] == 2
+
+
+@pytest.mark.parametrize("named", ["theirs", "nobodys"])
+async def test_an_agent_cannot_tell_whether_another_episode_lives(locked: Door, named: str) -> None:
+    mine = await locked.reset(episode_id="mine")
+    await locked.reset(episode_id="theirs")
+    before = await _standing(locked, "theirs")
+    async with _agent(locked, mine["token"]) as agent:
+        answers = [
+            await agent.post("/step", json={"episode_id": named, **STEP}),
+            await agent.get("/v1/tools", params={"episode_id": named}),
+        ]
+    for answer in answers:
+        assert answer.status_code == 404
+        assert answer.json() == {
+            "type": "about:blank",
+            "title": "There is no such episode",
+            "status": 404,
+            "code": "unknown-episode",
+        }
+    assert await _standing(locked, "theirs") == before
+
+
+async def test_all_tools_of_the_house_are_the_trainers(locked: Door) -> None:
+    token = (await locked.reset())["token"]
+    async with _agent(locked, token) as agent:
+        await _assert_refused(agent, "GET", "/v1/tools", 403, "agent-plane")
+    assert (await locked.http.get("/v1/tools")).status_code == 200
+
+
+async def test_a_token_dies_with_its_episode(locked: Door) -> None:
+    token = (await locked.reset(episode_id="short"))["token"]
+    async with _agent(locked, token) as agent:
+        assert (await agent.post("/step", json={"episode_id": "short", **STEP})).status_code == 200
+        assert (await locked.http.delete("/v1/episodes/short")).status_code == 204
+        await _assert_refused(agent, "POST", "/step", 401, "unknown-token")
+        await locked.reset(episode_id="short")
+        await _assert_refused(agent, "POST", "/step", 401, "unknown-token")
+
+
+async def test_two_tokens_at_once_are_none(locked: Door) -> None:
+    twice = [("Authorization", f"Bearer {TRAINER}"), ("Authorization", "Bearer other")]
+    answer = await locked.http.get("/metadata", headers=httpx.Headers(twice))
+    assert (answer.status_code, answer.json()["code"]) == (401, "unknown-token")
+
+
+async def test_the_kind_of_authorization_may_be_written_in_any_case(locked: Door) -> None:
+    async with _stranger(locked, f"bEARER  {TRAINER}") as trainer:
+        assert (await trainer.get("/metadata")).status_code == 200
+
+
+async def test_nothing_asks_for_a_token_where_none_is_configured(door: Door) -> None:
+    first = await door.reset(episode_id="open")
+    for authorization in (None, "Bearer wrong", f"Bearer {first['token']}"):
+        async with _stranger(door, authorization) as anybody:
+            assert (await anybody.get("/state", params={"episode_id": "open"})).status_code == 200
+            assert (await anybody.post("/step", json={"episode_id": "open", **STEP})).status_code == 200
+    async with connected(door.app) as socket:
+        await socket.reset()
+
+
+async def test_no_answer_opens_a_door_to_pages_of_other_sites(locked: Door) -> None:
+    origin = {"Origin": "https://elsewhere.example", "Access-Control-Request-Method": "POST"}
+    for client in (locked.http, _stranger(locked)):
+        answer = await client.request("OPTIONS", "/step", headers=origin)
+        assert not [name for name in answer.headers if name.startswith("access-control-")]
+
+
+async def _handshake(app: ASGIApp, path: str, authorization: str | None, *, denial: bool) -> list[Message]:
+    """Ask for a socket and return everything that is said instead of opening it."""
+    headers = [] if authorization is None else [(b"authorization", authorization.encode())]
+    said: list[Message] = []
+    scope = {
+        "type": "websocket",
+        "path": path,
+        "query_string": b"",
+        "headers": headers,
+        "extensions": {"websocket.http.response": {}} if denial else {},
+    }
+
+    async def receive() -> Message:
+        return {"type": "websocket.connect"}
+
+    async def send(message: Message) -> None:
+        said.append(message)
+
+    await asyncio.wait_for(app(scope, receive, send), 5)
+    return said

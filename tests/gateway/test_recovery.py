@@ -1,0 +1,165 @@
+"""A gateway that starts again finds its episodes as they were, from manifests and journals alone."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from companyos.contract import DEFAULT_SCENARIO
+from tests.gateway.conftest import Door, Open
+from tests.gateway.test_snapshots import evidence, fork, snapshot, texts
+
+
+class Lossy(httpx.AsyncBaseTransport):
+    """Delivers everything, and from when it is told so loses the answers of tool calls."""
+
+    def __init__(self, inner: httpx.AsyncBaseTransport) -> None:
+        self._inner = inner
+        self.loses = False
+        self.lost = asyncio.Event()
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        answer = await self._inner.handle_async_request(request)
+        if self.loses:
+            self.lost.set()
+            await asyncio.Event().wait()
+        return answer
+
+
+async def test_an_episode_is_found_again_as_it_was(open_door: Open, tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    async with open_door(data_dir=kept) as door:
+        episode = (await door.reset())["episode_id"]
+        for tool, arguments in _SOME_STEPS:
+            await door.step(episode, tool, **arguments)
+        state, told = await door.state(episode), await evidence(door, episode)
+    async with open_door(data_dir=kept) as door:
+        assert await door.state(episode) == state
+        assert await evidence(door, episode) == told
+        repeated = await door.post_step(episode, "notes_list_notes", step=4)
+        assert repeated.status_code == 200
+        ended = await door.step(episode, "finish", outcome="done", summary="Done.")
+        assert (ended["done"], (await door.state(episode))["outcome"]) == (True, "failed")
+
+
+async def test_a_step_that_was_cut_off_after_its_effect_is_completed_once(open_door: Open, tmp_path: Path) -> None:
+    kept, transports = tmp_path / "kept", []
+
+    def lossy(inner: httpx.AsyncBaseTransport) -> Lossy:
+        transports.append(Lossy(inner))
+        return transports[-1]
+
+    async with open_door(data_dir=kept, wrap=lossy) as door:
+        episode = (await door.reset())["episode_id"]
+        await door.step(episode, "notes_write_note", text="one")
+        transports[0].loses = True
+        cut_off = asyncio.create_task(door.post_step(episode, "notes_write_note", step=2, text="two"))
+        await transports[0].lost.wait()
+        await _kill(door, cut_off)
+    async with open_door(data_dir=kept) as door:
+        assert (await door.state(episode))["step_count"] == 2
+        answer = (await door.post_step(episode, "notes_write_note", step=2, text="two")).json()
+        assert answer["observation"]["result"]["text"] == "two"
+        assert (await texts(door, episode)).count("two") == 1
+
+
+async def test_a_torn_line_at_the_end_of_a_journal_is_cut_off(open_door: Open, tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    async with open_door(data_dir=kept) as door:
+        episode = (await door.reset())["episode_id"]
+        await door.step(episode, "notes_write_note", text="one")
+    journal = next((kept / "gateway" / "episodes").rglob("*.jsonl"))
+    with journal.open("ab") as file:
+        file.write(b'{"intent": {"step": 2, "to')
+    async with open_door(data_dir=kept) as door:
+        assert (await door.state(episode))["step_count"] == 1
+        await door.step(episode, "notes_write_note", text="two")
+    async with open_door(data_dir=kept) as door:
+        assert (await door.state(episode))["step_count"] == 2
+
+
+async def test_what_no_manifest_names_is_swept_from_the_services(open_door: Open, tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    async with open_door(data_dir=kept) as door:
+        lost, found = [(await door.reset())["episode_id"] for _ in range(2)]
+        for episode in (lost, found):
+            await door.step(episode, "notes_write_note", text="one")
+        await snapshot(door, lost)
+        taken = await snapshot(door, found)
+        folder = door.house.stage().store.get(lost).internal_id
+    for path in (kept / "gateway" / "episodes" / folder).iterdir():
+        path.unlink()
+    assert len(list(tmp_path.rglob("snapshots/*.db"))) == 2
+    async with open_door(data_dir=kept) as door:
+        assert [state["episode_id"] for state in (await door.http.get("/v1/episodes")).json()] == [found]
+        assert not (tmp_path / "notes" / "episodes" / folder).exists()
+        assert "one" in await texts(door, (await fork(door, taken))[0])
+
+
+async def test_an_episode_of_another_plan_is_dropped_as_a_whole(open_door: Open, tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    async with open_door(data_dir=kept) as door:
+        episode = (await door.reset())["episode_id"]
+        await door.step(episode, "notes_write_note", text="one")
+    manifest = next((kept / "gateway" / "episodes").rglob("manifest.json"))
+    content = json.loads(manifest.read_text())
+    content["planned"] = {"notes": "0" * 64}
+    manifest.write_text(json.dumps(content))
+    async with open_door(data_dir=kept) as door:
+        assert (await door.http.get("/v1/episodes")).json() == []
+        assert list((kept / "gateway" / "episodes").iterdir()) == []
+
+
+async def test_without_a_folder_of_its_own_nothing_is_left(open_door: Open, tmp_path: Path) -> None:
+    async with open_door() as door:
+        episode = (await door.reset())["episode_id"]
+        await door.step(episode, "notes_write_note", text="one")
+    assert list((tmp_path / "notes" / "episodes").iterdir()) == []
+
+
+async def test_a_kept_episode_is_there_at_every_start_and_never_idle(open_door: Open, tmp_path: Path) -> None:
+    settings: dict[str, Any] = {"data_dir": tmp_path / "kept", "keep_episode": "main", "idle_limit_s": 0.01}
+    settings["names"] = ("note_keeping", DEFAULT_SCENARIO)
+    async with open_door(**settings) as door:
+        await door.step("main", "notes_write_note", text="one")
+        await asyncio.sleep(0.05)
+        assert door.house.stage().store.reap() == 0
+    async with open_door(**settings) as door:
+        assert "one" in await texts(door, "main")
+
+
+async def test_a_client_that_goes_away_in_the_middle_of_a_step_finds_it_taken(open_door: Open) -> None:
+    async with open_door() as door:
+        episode = (await door.reset())["episode_id"]
+        stage = door.house.stage()
+        waiting = asyncio.create_task(
+            stage.step(stage.store.get(episode), "notes_write_note", {"text": "one"}, number=1)
+        )
+        await asyncio.sleep(0)
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        answer = (await door.post_step(episode, "notes_write_note", step=1, text="one")).json()
+        assert answer["observation"]["result"]["text"] == "one"
+        assert (await texts(door, episode)).count("one") == 1
+
+
+_SOME_STEPS: list[tuple[str, dict[str, Any]]] = [
+    ("notes_write_note", {"text": "one"}),
+    ("notes_finish_note", {"note_id": 1}),
+    ("wait", {"minutes": 600}),
+    ("notes_list_notes", {}),
+]
+
+
+async def _kill(door: Door, waiting: asyncio.Task[Any]) -> None:
+    """End every step where it stands, as a killed process does."""
+    running = list(door.house.stage()._running)
+    for task in (*running, waiting):
+        task.cancel()
+    await asyncio.gather(*running, waiting, return_exceptions=True)
