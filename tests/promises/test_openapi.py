@@ -1,0 +1,46 @@
+"""Every answer of the four processes is one that their OpenAPI documents announce, whatever they are asked."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import pytest
+
+from tests.integration.processes import HOST, SERVICES, companyos_up, free_port, running, service
+from tests.promises.openapi_runs import failures
+
+EXAMPLES, EXAMPLES_OF_A_LOAD = 10, 120
+DEADLINE_S, DEADLINE_OF_A_LOAD_S = 90.0, 500.0
+
+pytestmark = pytest.mark.integration
+
+
+def _process(name: str, folder: Path) -> AbstractContextManager[str]:
+    return companyos_up() if name == "gateway" else service(name, folder / "data")
+
+
+@pytest.fixture(params=[*SERVICES, "gateway"])
+def process(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """The address of a service that runs alone, or of a gateway with its services."""
+    with _process(request.param, tmp_path) as url:
+        yield url
+
+
+def test_no_answer_is_one_that_the_document_does_not_announce(process: str, tmp_path: Path) -> None:
+    assert not failures(process, tmp_path, examples=EXAMPLES, deadline_s=DEADLINE_S)
+
+
+def test_a_status_that_the_document_leaves_out_is_found(tmp_path: Path) -> None:
+    port = free_port()
+    command = [sys.executable, "-m", "uvicorn", "tests.promises.lying_app:app", "--host", HOST, "--port", str(port)]
+    with running(command, f"http://{HOST}:{port}") as url:
+        assert "Received: 418" in failures(url, tmp_path, examples=EXAMPLES, deadline_s=DEADLINE_S)
+
+
+@pytest.mark.load
+@pytest.mark.timeout(DEADLINE_OF_A_LOAD_S)
+def test_nor_is_one_among_many_more(process: str, tmp_path: Path) -> None:
+    assert not failures(process, tmp_path, examples=EXAMPLES_OF_A_LOAD, deadline_s=DEADLINE_OF_A_LOAD_S)
