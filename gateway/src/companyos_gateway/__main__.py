@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import argparse
-
-import uvicorn
+from typing import NoReturn
 
 from companyos.light_openenv import import_light_openenv
 from companyos_gateway.server.parent import end_with_input
-from companyos_gateway.server.uvicorn_options import UVICORN_OPTIONS
+from companyos_gateway.server.uvicorn_options import uvicorn_options
+from companyos_shared.serving import serve
 
 DEFAULT_PORT = 8000
 
 
-def main(arguments: list[str] | None = None) -> None:
+def main(arguments: list[str] | None = None) -> NoReturn:
     """Read the command line and serve until told to stop."""
     parser = argparse.ArgumentParser(prog="python -m companyos_gateway", description="Serve the CompanyOS gateway.")
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (default: %(default)s)")
@@ -27,7 +27,9 @@ def main(arguments: list[str] | None = None) -> None:
     if asked.until_input_ends:
         end_with_input()
     import_light_openenv()
-    uvicorn.run("companyos_gateway.main:app", host=asked.host, port=asked.port, log_level="info", **UVICORN_OPTIONS)
+    from companyos_gateway.settings import Settings  # OpenEnv comes with it, whole unless imported before
+
+    serve("companyos_gateway.main:app", host=asked.host, port=asked.port, **uvicorn_options(Settings()))
 
 
 if __name__ == "__main__":

@@ -7,21 +7,23 @@ Linux the kernel is asked to send SIGTERM as well.
 from __future__ import annotations
 
 import ctypes
+import os
 import signal
 import sys
-
-import uvicorn
+from typing import NoReturn
 
 from companyos_gateway.server.parent import end_with_input
-from companyos_gateway.server.uvicorn_options import UVICORN_OPTIONS
+from companyos_shared.serving import serve
 
 _PR_SET_PDEATHSIG = 1
+_NAME_OF_THE_PARENT = "OTEL_SERVICE_NAME"
 
 
-def main(app: str, socket: str) -> None:
+def main(app: str, socket: str) -> NoReturn:
     """Serve the app on a Unix socket until the parent is gone or says so."""
+    os.environ.pop(_NAME_OF_THE_PARENT, None)
     _die_with_parent()
-    uvicorn.run(app, uds=socket, log_level="warning", **UVICORN_OPTIONS)
+    serve(app, uds=socket, quiet=True)
 
 
 def _die_with_parent() -> None:

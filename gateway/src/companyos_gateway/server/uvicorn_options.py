@@ -1,19 +1,29 @@
-"""How every process of the house serves HTTP."""
+"""How the gateway serves HTTP and WebSockets."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from companyos_shared.serving import SERVER_OPTIONS
+
+if TYPE_CHECKING:
+    from companyos_gateway.settings import Settings
 
 UVICORN_OPTIONS: dict[str, Any] = {
-    "workers": 1,
-    "loop": "uvloop",
-    "http": "httptools",
+    **SERVER_OPTIONS,
     "ws": "websockets-sansio",
     "ws_per_message_deflate": False,
     "ws_ping_interval": 20.0,
     "ws_ping_timeout": 20.0,
     "ws_max_size": 1024 * 1024,
-    "timeout_keep_alive": 120,
-    "timeout_graceful_shutdown": 10,
-    "access_log": False,
+    "timeout_graceful_shutdown": 1,  # what was taken has been drained before
 }
+
+
+def uvicorn_options(settings: Settings) -> dict[str, Any]:
+    """Return the options with what the settings say of them."""
+    return {
+        **UVICORN_OPTIONS,
+        "ws_ping_interval": settings.ws_ping_interval_s,
+        "ws_ping_timeout": settings.ws_ping_timeout_s,
+    }

@@ -21,6 +21,7 @@ _SECRET = re.compile(r"token|secret|password|authorization|service_key|signature
 _BEARER = re.compile(r"(?i)(bearer\s+)\S+")
 _HIDDEN = "***"
 _NOISE = ("color_message",)
+_FIRST = ("at", "level", "process", "event")
 _HANDSHAKE = '%s - "WebSocket %s"'
 """How uvicorn's lines about handshakes begin: they quote whole addresses, and come once for each connection."""
 
@@ -95,7 +96,11 @@ def _without_secrets(_logger: WrappedLogger, _method: str, event: EventDict) -> 
 
 
 def _json() -> list[Processor]:
-    return [structlog.processors.format_exc_info, structlog.processors.JSONRenderer(default=str)]
+    return [structlog.processors.format_exc_info, _in_order, structlog.processors.JSONRenderer(default=str)]
+
+
+def _in_order(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+    return {name: event[name] for name in (*_FIRST, *event) if name in event}
 
 
 def _console(*, colours: bool) -> list[Processor]:

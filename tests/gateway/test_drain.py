@@ -1,0 +1,152 @@
+"""The end of a gateway, in process: who is refused, who is answered, and which sockets close when."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import pytest
+
+from companyos_gateway.server import drain as drains
+from companyos_gateway.server.drain import SERVICE_RESTART, Drain, DrainDoors
+from tests.gateway.conftest import Door, Open
+from tests.gateway.sockets import ANSWER_DEADLINE_S, Socket, connected
+
+
+class Held(httpx.AsyncBaseTransport):
+    """A way to the service on which calls of the agent can be held up."""
+
+    def __init__(self, transport: httpx.AsyncBaseTransport) -> None:
+        self._transport = transport
+        self.waiting = asyncio.Event()
+        self.free = asyncio.Event()
+        self.free.set()
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        if request.url.path == "/notes":
+            self.waiting.set()
+            await self.free.wait()
+        return await self._transport.handle_async_request(request)
+
+
+class Closing:
+    """A gateway whose doors can be closed, and its service held up."""
+
+    def __init__(self, door: Door, held: Held) -> None:
+        self.drain = Drain()
+        self.app = DrainDoors(door.app, self.drain)
+        self.door = Door(
+            httpx.AsyncClient(transport=httpx.ASGITransport(self.app), base_url="http://g"),
+            door.app,
+            door.house,
+            door.service,
+        )
+        self.held = held
+
+    def hold(self) -> None:
+        self.held.waiting.clear()
+        self.held.free.clear()
+
+
+@pytest.fixture
+async def closing(open_door: Open) -> AsyncIterator[Closing]:
+    found: list[Held] = []
+
+    def hold(transport: httpx.AsyncBaseTransport) -> httpx.AsyncBaseTransport:
+        found.append(Held(transport))
+        return found[0]
+
+    async with open_door(wrap=hold) as door:
+        gateway = Closing(door, found[0])
+        yield gateway
+        gateway.held.free.set()
+        await gateway.door.http.aclose()
+
+
+async def _goes_on(draining: asyncio.Task[None]) -> bool:
+    _, pending = await asyncio.wait([draining], timeout=2 * drains.LINGER_S)
+    return bool(pending)
+
+
+async def _closed(socket: Socket) -> dict[str, Any]:
+    message = await asyncio.wait_for(socket.from_app.get(), ANSWER_DEADLINE_S)
+    await socket.to_app.put({"type": "websocket.disconnect", "code": message.get("code")})  # as a server does
+    return dict(message)
+
+
+async def test_while_the_doors_close_whatever_is_new_is_refused_and_reads_are_answered(closing: Closing) -> None:
+    episode_id = (await closing.door.reset())["episode_id"]
+    await closing.drain.drain()
+    for refused in (
+        await closing.door.post_step(episode_id, "notes_list_notes"),
+        await closing.door.http.post("/reset", json={}),
+        await closing.door.http.post("/mcp", json={}),
+    ):
+        assert (refused.status_code, refused.json()["code"]) == (503, "shutting-down")
+        assert int(refused.headers["Retry-After"]) > 0
+    assert (await closing.door.state(episode_id))["step_count"] == 0
+    assert (await closing.door.http.get("/livez")).status_code == 200
+
+
+async def test_a_step_in_flight_is_answered_before_the_drain_ends(closing: Closing) -> None:
+    episode_id = (await closing.door.reset())["episode_id"]
+    closing.hold()
+    step = asyncio.create_task(closing.door.step(episode_id, "notes_list_notes"))
+    await closing.held.waiting.wait()
+    draining = asyncio.create_task(closing.drain.drain())
+    assert await _goes_on(draining)
+    assert closing.drain.at_work == 1
+    closing.held.free.set()
+    assert (await step)["observation"]["result"]
+    await draining
+    assert closing.drain.at_work == 0
+
+
+async def test_an_idle_socket_closes_at_once_and_a_busy_one_behind_its_answer(closing: Closing) -> None:
+    async with connected(closing.app) as idle, connected(closing.app) as busy:
+        await idle.reset()
+        await busy.reset(episode_id="busy")
+        closing.hold()
+        message = {"type": "step", "data": {"tool_name": "notes_list_notes", "arguments": {}}}
+        await busy.send(message)
+        await busy.send(message)
+        await closing.held.waiting.wait()
+        draining = asyncio.create_task(closing.drain.drain())
+        assert (await _closed(idle))["code"] == SERVICE_RESTART
+        assert busy.from_app.empty()
+        closing.held.free.set()
+        assert (await busy.answer())["data"]["observation"]["result"]
+        assert (await _closed(busy))["code"] == SERVICE_RESTART
+        await draining
+    assert not closing.drain.sockets
+    assert closing.door.house.stage().store.get("busy").step == 1
+
+
+async def test_a_socket_that_comes_too_late_is_told_so(closing: Closing) -> None:
+    await closing.drain.drain()
+    async with connected(closing.app) as late:
+        await late.send({"type": "reset"})
+        assert (await _closed(late))["code"] == SERVICE_RESTART
+    assert not len(closing.door.house.stage().store)
+
+
+async def test_the_drain_ends_though_somebody_never_does(closing: Closing, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(drains, "DRAIN_DEADLINE_S", 0.3)
+    episode_id = (await closing.door.reset())["episode_id"]
+    closing.hold()
+    step = asyncio.create_task(closing.door.step(episode_id, "notes_list_notes"))
+    await closing.held.waiting.wait()
+    await asyncio.wait_for(closing.drain.drain(), 5)
+    assert not step.done()
+    closing.held.free.set()
+    await step
+
+
+async def test_work_that_nobody_waits_for_is_waited_for(closing: Closing) -> None:
+    done = asyncio.Event()
+    draining = asyncio.create_task(closing.drain.drain(done.is_set))
+    assert await _goes_on(draining)
+    done.set()
+    await asyncio.wait_for(draining, 1)
