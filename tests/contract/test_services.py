@@ -19,41 +19,10 @@ from companyos_shared.chassis.testing import ServiceHarness
 from companyos_shared.streams import Stream, digest
 from companyos_shared.wire.control import EvidenceReply, Rows
 from companyos_shared.wire.problem import PROBLEM_MEDIA_TYPE
+from tests.contract.calls import carry, ids_of, wander
 
 CALLS = 250
-_HEADERS = {"Content-Type": "application/json"}
 _NAME = re.compile(r"^[a-z]+(_[a-z]+)+$")
-
-
-async def _carry(harness: ServiceHarness, operation: Operation, arguments: dict[str, Any]) -> Any:
-    call = operation.call_of(arguments)
-    headers = _HEADERS | dict(call.headers or {})
-    return await harness.request(call.method, call.target, content=call.body, headers=headers)
-
-
-def _ids(rows: Rows) -> list[str]:
-    return sorted({key for table in rows.values() for key in table})
-
-
-async def _wander(harness: ServiceHarness, tools: list[Tool], calls: int, name: str) -> list[int]:
-    """Make schema-valid random calls that name real rows half of the time, with time going on between them."""
-    stream = Stream("contract", name)
-    ids = _ids((await harness.evidence()).initial)
-    statuses = []
-    for n in range(calls):
-        tool = stream.choice(tools)
-        assert tool.operation is not None
-        around = Surroundings(ids=stream.sample(ids, min(12, len(ids))), now=harness.now)
-        arguments = draw_arguments(tool.input_schema, stream.child(n), around)
-        answer = await _carry(harness, tool.operation, arguments)
-        assert answer.status_code < 500, (tool.name, arguments, answer.text)
-        if answer.status_code >= 400:
-            assert answer.headers["content-type"] == PROBLEM_MEDIA_TYPE
-            assert answer.json()["code"]
-        statuses.append(answer.status_code)
-        if stream.chance(0.2):
-            await harness.advance(minutes=stream.integer(1, 600))
-    return statuses
 
 
 def _folded(evidence: EvidenceReply) -> Rows:
@@ -75,9 +44,10 @@ def test_some_services_are_found() -> None:
 async def test_no_random_call_breaks_it_and_its_changes_fold_to_its_digest(
     harness: ServiceHarness, tools: list[Tool]
 ) -> None:
-    statuses = await _wander(harness, tools, CALLS, "fold")
+    statuses = await wander(harness, tools, CALLS, "fold")
     assert any(status < 300 for status in statuses)
     evidence = await harness.evidence()
+    assert evidence.initial == (await harness.load()).rows
     assert digest(_folded(evidence)) == evidence.digest
     assert {change.actor.value for change in evidence.changes} <= {"agent", "clock"}
 
@@ -86,7 +56,7 @@ async def test_the_same_calls_give_the_same_world(service: Service[Any], tools: 
     seen = []
     for _ in range(2):
         async with ServiceHarness(service) as fresh:
-            await _wander(fresh, tools, 60, "same")
+            await wander(fresh, tools, 60, "same")
             seen.append((await fresh.evidence()).model_dump_json())
     assert seen[0] == seen[1]
 
@@ -99,19 +69,19 @@ async def test_reads_do_not_write(harness: ServiceHarness, tools: list[Tool]) ->
 
 
 async def _wander_still(harness: ServiceHarness, reads: list[Tool]) -> None:
-    stream, ids = Stream("contract", "reads"), _ids((await harness.evidence()).initial)
+    stream, ids = Stream("contract", "reads"), ids_of((await harness.evidence()).initial)
     answered = set()
     for n in range(30):
         for tool in reads:
             assert tool.operation is not None
             around = Surroundings(ids=stream.sample(ids, min(40, len(ids))), now=harness.now)
             arguments = draw_arguments(tool.input_schema, stream.child(tool.name, n), around)
-            answered.add((await _carry(harness, tool.operation, arguments)).status_code)
+            answered.add((await carry(harness, tool.operation, arguments)).status_code)
     assert 200 in answered
 
 
 async def test_polling_settle_twice_changes_nothing_more(harness: ServiceHarness, tools: list[Tool]) -> None:
-    await _wander(harness, tools, 80, "settle")
+    await wander(harness, tools, 80, "settle")
     await harness.advance(minutes=60 * 24 * 20)
     before = await harness.digest()
     assert (await harness.advance(minutes=0)).changes == []
@@ -180,19 +150,19 @@ async def test_operations_with_an_idempotency_key_answer_a_repeat_and_do_nothing
 
 
 async def _repeat_once(harness: ServiceHarness, operation: Operation, schema: dict[str, Any]) -> bool:
-    stream, ids = Stream("contract", "repeat", operation.operation_id), _ids((await harness.evidence()).initial)
+    stream, ids = Stream("contract", "repeat", operation.operation_id), ids_of((await harness.evidence()).initial)
     for n in range(400):
         around = Surroundings(ids=stream.sample(ids, min(40, len(ids))), now=harness.now)
         arguments = draw_arguments(schema, stream.child(n), around)
         arguments.pop("if_match", None)
         arguments["idempotency_key"] = f"{operation.operation_id}-{n}"
-        first = await _carry(harness, operation, arguments)
+        first = await carry(harness, operation, arguments)
         if first.status_code < 300:
             break
     else:
         return False
     before = await harness.digest()
-    again = await _carry(harness, operation, arguments)
+    again = await carry(harness, operation, arguments)
     assert (again.status_code, again.json()) == (first.status_code, first.json())
     assert await harness.digest() == before
     return True
@@ -212,13 +182,13 @@ async def test_rows_come_back_in_the_same_order_when_sqlite_reverses_what_is_uno
 
 
 async def _transcript(harness: ServiceHarness, tools: list[Tool]) -> list[str]:
-    stream, ids = Stream("contract", "order"), _ids((await harness.evidence()).initial)
+    stream, ids = Stream("contract", "order"), ids_of((await harness.evidence()).initial)
     lines = []
     for n in range(150):
         tool = stream.choice(tools)
         assert tool.operation is not None
         around = Surroundings(ids=stream.sample(ids, min(20, len(ids))), now=harness.now)
-        answer = await _carry(harness, tool.operation, draw_arguments(tool.input_schema, stream.child(n), around))
+        answer = await carry(harness, tool.operation, draw_arguments(tool.input_schema, stream.child(n), around))
         lines.append(f"{tool.name} {answer.status_code} {answer.text}")
         if n % 7 == 0:
             await harness.advance(minutes=300)

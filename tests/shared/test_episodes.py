@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
-import httpx
 import pytest
 
+from companyos_shared.chassis.changes import unfold
 from companyos_shared.chassis.episodes import Episodes
-from companyos_shared.chassis.errors import InvalidSeed, SourceMismatch, UnknownSource
+from companyos_shared.chassis.errors import (
+    EpisodeCorrupt,
+    EpisodeOutdated,
+    InvalidSeed,
+    SourceMismatch,
+    UnknownSource,
+)
 from companyos_shared.chassis.testing import ServiceHarness
 from companyos_shared.wire.context import Actor, CallContext
+from companyos_shared.wire.control import Change
 
 
 @pytest.fixture
 def episodes(library: ServiceHarness, tmp_path: Path) -> Episodes:
     made = Episodes(library.service, tmp_path, max_open=2, max_template_bytes=1)
-    made.load(library.source, library.document)
+    made.sources.load(library.source, library.document)
     return made
 
 
@@ -66,15 +74,47 @@ async def test_a_late_call_does_not_bring_a_dropped_episode_back(library: Servic
     assert not list(library.folder.glob("*/episodes/*"))
 
 
-async def test_evidence_without_its_template_says_so_and_makes_no_empty_file(library: ServiceHarness) -> None:
+async def test_evidence_needs_no_template(library: ServiceHarness) -> None:
+    planted = (await library.load()).rows
     await library.post("/books/B-1/lend")
-    template = library.app.state.episodes.source_path(library.source)
-    template.unlink()
-    with pytest.raises(httpx.HTTPStatusError, match="404"):
-        await library.evidence()
-    assert not template.exists()
-    await library.load()
-    assert (await library.evidence()).changes
+    library.app.state.episodes.sources.template(library.source).unlink()
+    evidence = await library.evidence()
+    assert evidence.initial == planted
+    assert evidence.changes
+
+
+async def test_a_restored_episode_tells_the_rows_it_started_from_and_every_change_since(
+    library: ServiceHarness,
+) -> None:
+    planted = (await library.load()).rows
+    await library.post("/books", json={"title": "New"})
+    await library.post("/books/B-1/lend")
+    library.source, library.epoch = await library.snapshot(), 2
+    await library.post("/books/B-2/lend")
+    evidence = await library.evidence()
+    assert evidence.initial == planted
+    assert [(change.key, change.cause) for change in evidence.changes] == [
+        ("B-24", "test:1:1"),
+        ("B-1", "test:1:2"),
+        ("B-2", "test:2:3"),
+    ]
+
+
+def test_changes_that_do_not_lead_to_the_rows_are_an_error() -> None:
+    change = Change(
+        seq=1,
+        step=1,
+        at=datetime(2026, 3, 2, tzinfo=UTC),
+        actor=Actor.AGENT,
+        cause=None,
+        table="books",
+        key="B-1",
+        before=None,
+        after={"id": "B-1"},
+    )
+    assert unfold({"books": {"B-1": {"id": "B-1"}}}, [change]) == {"books": {}}
+    with pytest.raises(ValueError, match="does not lead"):
+        unfold({"books": {"B-1": {"id": "other"}}}, [change])
 
 
 async def test_two_states_that_show_the_same_rows_are_different_snapshots(library: ServiceHarness) -> None:
@@ -108,11 +148,11 @@ def test_templates_over_the_limit_vanish_and_are_made_again_from_the_document(
 ) -> None:
     other = {**library.document, "titles": ["Only one"]}
     source = library.service.source_of(other)
-    episodes.load(source, other)
-    assert not episodes.source_path(library.source).exists()
+    episodes.sources.load(source, other)
+    assert not episodes.sources.template(library.source).exists()
     with pytest.raises(UnknownSource):
         episodes.session(_context(library, "e1"))
-    rows = episodes.load(library.source, library.document).rows
+    rows = episodes.sources.load(library.source, library.document).rows
     assert len(rows["books"]) == 23
     episodes.session(_context(library, "e1"))
 
@@ -123,11 +163,11 @@ def test_a_document_that_is_no_seed_is_refused_with_the_place_and_leaves_nothing
     wrong = {**library.document, "titles": "many"}
     source = library.service.source_of(wrong)
     with pytest.raises(InvalidSeed, match="titles"):
-        episodes.load(source, wrong)
+        episodes.sources.load(source, wrong)
     with pytest.raises(SourceMismatch):
-        episodes.load("0" * 64, library.document)
-    assert not episodes.source_path(source).exists()
-    assert not list(episodes.source_path(source).parent.glob(".*"))
+        episodes.sources.load("0" * 64, library.document)
+    assert not episodes.sources.template(source).exists()
+    assert not list(episodes.sources.template(source).parent.glob(".*"))
 
 
 def test_a_later_epoch_removes_the_file_of_the_earlier_one(library: ServiceHarness, episodes: Episodes) -> None:
@@ -135,3 +175,60 @@ def test_a_later_epoch_removes_the_file_of_the_earlier_one(library: ServiceHarne
     later = episodes.session(_context(library, "e1", epoch=4))
     assert not path.exists()
     assert later.path.exists()
+
+
+def test_epochs_that_a_killed_process_left_behind_go_with_the_next_one(
+    library: ServiceHarness, episodes: Episodes, tmp_path: Path
+) -> None:
+    path = episodes.session(_context(library, "e1", epoch=2)).path
+    path.with_name("1.db").write_bytes(path.read_bytes())
+    episodes.close()
+    again = Episodes(library.service, tmp_path, max_open=2, max_template_bytes=1)
+    assert again.session(_context(library, "e1", epoch=2)).path == path
+    assert [found.name for found in path.parent.glob("*.db")] == ["2.db"]
+    again.close()
+
+
+def test_what_a_killed_process_left_half_made_is_gone_at_the_next_start(
+    library: ServiceHarness, episodes: Episodes, tmp_path: Path
+) -> None:
+    path = episodes.session(_context(library, "e1")).path
+    (tmp_path / "snapshots").mkdir()
+    strays = [
+        path.with_name(".2.db.tmp"),
+        path.with_name(".2.db.tmp-wal"),
+        episodes.sources.template(library.source).with_name(".x.db.tmp"),
+        tmp_path / "snapshots" / ".e1.1.tmp",
+    ]
+    for stray in strays:
+        stray.write_bytes(b"half")
+    episodes.close()
+    Episodes(library.service, tmp_path, max_open=2, max_template_bytes=1)
+    assert not [stray for stray in strays if stray.exists()]
+    assert path.exists()
+
+
+@pytest.mark.parametrize("damage", [b"", b"no database", b"SQLite format 3\0" + b"\0" * 5000])
+def test_an_episode_whose_file_is_damaged_says_so(library: ServiceHarness, episodes: Episodes, damage: bytes) -> None:
+    path = episodes.session(_context(library, "e1")).path
+    episodes.close()
+    path.write_bytes(damage)
+    with pytest.raises(EpisodeCorrupt):
+        episodes.session(_context(library, "e1"))
+    assert episodes.session(_context(library, "e1", epoch=2)).epoch == 2
+
+
+def test_a_damaged_template_is_made_again_from_its_document(library: ServiceHarness, episodes: Episodes) -> None:
+    episodes.sources.template(library.source).write_bytes(b"")
+    with pytest.raises(UnknownSource):
+        episodes.session(_context(library, "e1"))
+    episodes.sources.load(library.source, library.document)
+    assert episodes.session(_context(library, "e1")).last_seq == 0
+
+
+def test_an_episode_of_another_version_of_the_service_says_so(library: ServiceHarness, episodes: Episodes) -> None:
+    session = episodes.session(_context(library, "e1"))
+    session.db.exec_driver_sql("UPDATE _meta SET value = 'another' WHERE key = 'schema'")
+    episodes.close()
+    with pytest.raises(EpisodeOutdated):
+        episodes.session(_context(library, "e1"))

@@ -8,13 +8,14 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, cast
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
 from fastapi.openapi.docs import get_swagger_ui_html
 from fastapi.openapi.utils import get_openapi
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from fastapi.staticfiles import StaticFiles
 
 from companyos_shared import descriptors
+from companyos_shared.chassis.call import SCOPE_KEY
 from companyos_shared.chassis.control import clock_router, control_router
 from companyos_shared.chassis.edge import Edge
 from companyos_shared.chassis.episodes import Episodes
@@ -29,7 +30,13 @@ from companyos_shared.chassis.schemas import StoredAnswer
 from companyos_shared.chassis.service import Service
 from companyos_shared.chassis.settings import ServiceSettings
 from companyos_shared.chassis.standalone import Standalone
+from companyos_shared.chassis.storage import STORAGE_ERRORS, Storage, storage_problem
 from companyos_shared.wire.problem import ProblemBody
+
+DESCRIPTORS_PER_EPISODE = 3
+"""A database, its log and its shared memory."""
+
+SPARE_DESCRIPTORS = 64
 
 _STATIC = Path(__file__).parent / "static"
 
@@ -40,7 +47,11 @@ def create_app(service: Service[Any], settings: ServiceSettings | None = None) -
     key = settings.key()
     folder = settings.data_folder(service.name)
     episodes = Episodes(
-        service, folder, max_open=settings.max_open_episodes, max_template_bytes=settings.max_template_bytes
+        service,
+        folder,
+        max_open=min(settings.max_open_episodes, _most_episodes(descriptors.raise_limit())),
+        max_template_bytes=settings.max_template_bytes,
+        min_free_bytes=settings.min_free_bytes,
     )
     standalone = Standalone(episodes) if key is None else None
     app = FastAPI(
@@ -58,14 +69,15 @@ def create_app(service: Service[Any], settings: ServiceSettings | None = None) -
         app.include_router(clock_router(episodes, standalone))
     else:
         app.include_router(control_router(episodes))
-    _add_health(app, service, folder)
+    _add_health(app, service, episodes.storage)
     _add_docs(app, service)
     app.openapi = _openapi_of(app, service)  # type: ignore[method-assign]
     install_problem_handlers(app)
     app.add_exception_handler(StoredAnswer, _on_stored_answer)
+    for kind in STORAGE_ERRORS:
+        app.add_exception_handler(kind, _on_storage_error)
     app.add_middleware(Edge, episodes=episodes, key=key, standalone=standalone)
     app.state.episodes = episodes
-    descriptors.raise_limit()
     return app
 
 
@@ -80,17 +92,31 @@ def _lifespan(episodes: Episodes, *, temporary: Path | None) -> Callable[[FastAP
     return lifespan
 
 
-def _add_health(app: FastAPI, service: Service[Any], folder: Path) -> None:
+def _add_health(app: FastAPI, service: Service[Any], storage: Storage) -> None:
     @app.get("/livez", include_in_schema=False)
     async def livez() -> dict[str, str]:
         return {"status": "alive", "service": service.name}
 
     @app.get("/readyz", include_in_schema=False)
-    def readyz(response: Response) -> dict[str, str]:
-        if not folder.is_dir():
+    def readyz(response: Response) -> dict[str, Any]:
+        named = {"service": service.name, "version": service.version}
+        if not storage.folder.is_dir():
             response.status_code = 503
-            return {"status": "not ready", "service": service.name, "reason": "the data folder is gone"}
-        return {"status": "ready", "service": service.name, "version": service.version}
+            return {"status": "not ready", **named, "reason": "the data folder is gone"}
+        held, most = descriptors.open_count(), descriptors.limit()
+        told = {**named, "free_bytes": storage.free_bytes(), "descriptors": {"open": held, "limit": most}}
+        if not storage.has_headroom():
+            response.status_code = 503
+            return {"status": "not ready", **told, "reason": "the storage is full but for what live episodes need"}
+        if held + SPARE_DESCRIPTORS > most:
+            response.status_code = 503
+            return {"status": "not ready", **told, "reason": "few descriptors are left"}
+        return {"status": "ready", **told}
+
+
+def _most_episodes(limit: int) -> int:
+    """Return how many databases may be open under a limit of descriptors, with some left for connections."""
+    return max(1, (limit - SPARE_DESCRIPTORS) // DESCRIPTORS_PER_EPISODE)
 
 
 def _add_docs(app: FastAPI, service: Service[Any]) -> None:
@@ -130,3 +156,10 @@ def _openapi_of(app: FastAPI, service: Service[Any]) -> Callable[[], dict[str, A
 async def _on_stored_answer(_request: Any, error: Exception) -> Response:
     stored = cast(StoredAnswer, error)
     return Response(stored.body, status_code=stored.status, media_type=stored.media_type)
+
+
+async def _on_storage_error(request: Request, error: Exception) -> Response:
+    refused = storage_problem(error)
+    if refused is None or SCOPE_KEY in request.scope:
+        raise error  # a call of the agent: the edge rolls back first
+    return refused.response()

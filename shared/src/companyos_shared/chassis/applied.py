@@ -17,11 +17,6 @@ _STORE = (
 )
 
 
-def applied_step(db: Connection) -> int:
-    """Return the latest step that wrote, 0 where none did."""
-    return db.execute(select(tables.applied.c.step)).scalar_one_or_none() or 0
-
-
 def store_op(db: Connection, *, step: int, request: str, answer: HeldAnswer, report: Report) -> None:
     """Keep the op's answer and report, in the transaction of its effect; only the latest op is kept."""
     headers = json.dumps([list(header) for header in answer.headers])

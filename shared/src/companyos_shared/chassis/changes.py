@@ -6,6 +6,7 @@ A trigger writes (table, key, before, after); the edge stamps who and when in th
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -22,7 +23,6 @@ _NEW = "SELECT seq, tbl, key, before, after FROM _changes WHERE seq > ? ORDER BY
 _STAMP = "UPDATE _changes SET step = ?, at = ?, actor = ?, cause = ? WHERE seq > ?"
 _DROP = "DELETE FROM _changes WHERE seq = ?"
 _READ = "SELECT seq, tbl, key, before, after, step, at, actor, cause FROM _changes WHERE seq > ? ORDER BY seq"
-_LAST = "SELECT COALESCE(MAX(seq), 0) FROM _changes"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,19 +37,18 @@ class Stamp:
 
 def create_triggers(db: Connection, metadata: MetaData) -> None:
     """Make every content table able to record its inserts, updates and deletes."""
-    for table in metadata.sorted_tables:
-        for statement in _triggers_of(table):
-            db.exec_driver_sql(statement)
+    for statement in trigger_statements(metadata):
+        db.exec_driver_sql(statement)
+
+
+def trigger_statements(metadata: MetaData) -> list[str]:
+    """Return the SQL of every trigger."""
+    return [statement for table in metadata.sorted_tables for statement in _triggers_of(table)]
 
 
 def start_recording(db: Connection) -> None:
     """Let the triggers record from here on: what was planted before is where an episode starts."""
     db.exec_driver_sql("INSERT INTO _meta (key, value) VALUES ('recording', 'on')")
-
-
-def last_change(db: Connection) -> int:
-    """Return the sequence number of the newest change, 0 where there is none."""
-    return int(db.exec_driver_sql(_LAST).scalar_one())
 
 
 def stamp_changes(db: Connection, after: int, stamp: Stamp) -> list[Change]:
@@ -97,6 +96,17 @@ def read_rows(db: Connection, metadata: MetaData) -> Rows:
         }
         for table in metadata.sorted_tables
     }
+
+
+def unfold(rows: Rows, changes: Sequence[Change]) -> Rows:
+    """Return the rows as they were before the changes, which led to them; raises ValueError where they did not."""
+    found = {table: dict(known) for table, known in rows.items()}
+    for change in reversed(changes):
+        if found[change.table].pop(change.key, None) != change.after:
+            raise ValueError(f"change {change.seq} of {change.table} {change.key} does not lead to the rows")
+        if change.before is not None:
+            found[change.table][change.key] = change.before
+    return found
 
 
 def content_digest(rows: Rows) -> str:

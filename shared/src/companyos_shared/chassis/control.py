@@ -1,11 +1,15 @@
-"""The control plane of a service: load, settle, snapshot, drop, digest, evidence. Never in the public OpenAPI."""
+"""The control plane of a service, never in the public OpenAPI.
+
+Of an episode: settle, snapshot, export, drop, digest, evidence. Of its sources: load, check, forget. Of all: sweep.
+"""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, cast
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy import MetaData
 
 from companyos_shared.chassis import audit, due
 from companyos_shared.chassis.call import Call
@@ -16,6 +20,7 @@ from companyos_shared.chassis.changes import (
     read_changes,
     read_rows,
     stamp_changes,
+    unfold,
 )
 from companyos_shared.chassis.database import begin
 from companyos_shared.chassis.edge import CONTEXT_SCOPE_KEY
@@ -23,15 +28,23 @@ from companyos_shared.chassis.episodes import Episodes
 from companyos_shared.chassis.facts import facts_schema
 from companyos_shared.chassis.sessions import Session
 from companyos_shared.chassis.standalone import Standalone
+from companyos_shared.failpoints import failpoint
 from companyos_shared.wire.context import Actor, CallContext
 from companyos_shared.wire.control import (
+    DATABASE_MEDIA_TYPE,
+    CheckReply,
+    CheckRequest,
     DigestReply,
     EvidenceReply,
+    ForgetReply,
+    ForgetRequest,
     LoadReply,
     LoadRequest,
     Report,
     SettleRequest,
     SnapshotReply,
+    SweepReply,
+    SweepRequest,
 )
 
 MOST_CLOCK_MINUTES = 60 * 24 * 365
@@ -56,9 +69,7 @@ def control_router(episodes: Episodes) -> APIRouter:
     """Return the control routes that answer the gateway's signature."""
     router = APIRouter(prefix="/control", include_in_schema=False)
 
-    @router.post("/load")
-    async def load(asked: LoadRequest) -> LoadReply:
-        return episodes.load(asked.source, asked.document)
+    _add_sources(router, episodes)
 
     @router.post("/settle")
     async def settle_due(asked: SettleRequest, context: ContextDep) -> Report:
@@ -69,6 +80,11 @@ def control_router(episodes: Episodes) -> APIRouter:
     async def take_snapshot(context: ContextDep) -> SnapshotReply:
         async with episodes.turn(context) as session:
             return SnapshotReply(source=episodes.snapshot(session))
+
+    @router.post("/export")
+    async def export(context: ContextDep) -> Response:
+        async with episodes.turn(context) as session:
+            return Response(episodes.export(session), media_type=DATABASE_MEDIA_TYPE)
 
     @router.post("/drop")
     async def drop(context: ContextDep) -> dict[str, str]:
@@ -84,7 +100,7 @@ def control_router(episodes: Episodes) -> APIRouter:
     @router.post("/evidence")
     async def evidence(context: ContextDep) -> EvidenceReply:
         async with episodes.turn(context) as session:
-            return _evidence(episodes, session)
+            return _evidence(session, episodes.service.metadata)
 
     @router.get("/schemas")
     async def schemas() -> dict[str, Any]:
@@ -94,6 +110,25 @@ def control_router(episodes: Episodes) -> APIRouter:
         }
 
     return router
+
+
+def _add_sources(router: APIRouter, episodes: Episodes) -> None:
+    @router.post("/load")
+    async def load(asked: LoadRequest) -> LoadReply:
+        return episodes.sources.load(asked.source, asked.document)
+
+    @router.post("/check")
+    async def check(asked: CheckRequest) -> CheckReply:
+        return CheckReply(source=asked.source, bytes=episodes.sources.ready(asked.source).stat().st_size)
+
+    @router.post("/forget")
+    async def forget(asked: ForgetRequest) -> ForgetReply:
+        episodes.sources.forget(asked.source)
+        return ForgetReply(source=asked.source)
+
+    @router.post("/sweep")
+    async def sweep(asked: SweepRequest) -> SweepReply:
+        return episodes.sweep(set(asked.episodes), set(asked.sources))
 
 
 def clock_router(episodes: Episodes, standalone: Standalone) -> APIRouter:
@@ -120,7 +155,9 @@ def settle(episodes: Episodes, session: Session, context: CallContext, *, after:
         try:
             seen = session.last_seq if after is None else after
             _apply_due(episodes, session, context)
+            failpoint("service.commit.before")
             session.db.commit()
+            failpoint("service.commit.after")
         except BaseException:
             session.db.rollback()
             raise
@@ -148,10 +185,11 @@ def _apply_due(episodes: Episodes, session: Session, context: CallContext) -> No
         seq = changes[-1].seq if changes else seq
 
 
-def _evidence(episodes: Episodes, session: Session) -> EvidenceReply:
+def _evidence(session: Session, metadata: MetaData) -> EvidenceReply:
+    rows, changes = read_rows(session.db, metadata), read_changes(session.db)
     return EvidenceReply(
-        initial=episodes.source_rows(session.source),
-        changes=read_changes(session.db),
+        initial=unfold(rows, changes),
+        changes=changes,
         audit=audit.read_lines(session.db),
-        digest=content_digest(read_rows(session.db, episodes.service.metadata)),
+        digest=content_digest(rows),
     )

@@ -5,7 +5,7 @@ WAL with synchronous=OFF survives the death of any process; a host crash may los
 
 from __future__ import annotations
 
-import json
+import hashlib
 import os
 import shutil
 import sqlite3
@@ -18,10 +18,13 @@ from sqlalchemy import Connection, MetaData, create_engine, select
 from sqlalchemy.pool import NullPool
 
 from companyos_shared.chassis import tables
-from companyos_shared.chassis.changes import create_triggers, start_recording
+from companyos_shared.chassis.changes import create_triggers, start_recording, trigger_statements
+from companyos_shared.failpoints import failpoint
+from companyos_shared.streams import digest
 
 _BUSY_TIMEOUT_S = 2.0
 _CACHED_STATEMENTS = 256
+_ASIDE = ".tmp"
 
 
 class Database:
@@ -29,18 +32,24 @@ class Database:
 
     def __init__(self, metadata: MetaData) -> None:
         self.metadata = metadata
-        self._path = Path()
+        self.schema = schema_version(metadata)
+        self._uri = ""
         self._blank: bytes | None = None
         self._engine = create_engine("sqlite://", creator=self._open, poolclass=NullPool)
 
     def connect(self, path: Path) -> Connection:
         """Open an existing file; one that is missing is an error and never made. The caller closes the connection."""
-        self._path = path
+        self._uri = f"file:{quote(str(path))}?mode=rw"
+        return self._engine.connect()
+
+    def connect_at_rest(self, path: Path) -> Connection:
+        """Open a file that nobody writes, to read it; nothing is made beside it. The caller closes the connection."""
+        self._uri = f"file:{quote(str(path))}?mode=ro&immutable=1"
         return self._engine.connect()
 
     def _open(self) -> sqlite3.Connection:
         raw = sqlite3.connect(
-            f"file:{quote(str(self._path))}?mode=rw",
+            self._uri,
             uri=True,
             timeout=_BUSY_TIMEOUT_S,
             isolation_level=None,
@@ -62,6 +71,7 @@ class Database:
                 start_recording(db)
                 db.commit()
                 db.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+            os.replace(made, path)
 
     def _make_blank(self, made: Path) -> bytes:
         _enter_wal(made)
@@ -78,13 +88,26 @@ class Database:
         """Copy a file at rest to a new name."""
         with _aside(target) as made:
             shutil.copyfile(source, made)
+            failpoint("service.epoch.before")
+            os.replace(made, target)
+        failpoint("service.epoch.after")
 
-    def vacuum_into(self, db: Connection, target: Path) -> None:
-        """Copy a live database, whatever its log holds, to a new name."""
-        with _aside(target) as made:
-            made.unlink(missing_ok=True)
+    def take(self, db: Connection, folder: Path, name: str) -> str:
+        """Copy a live database, whatever its log holds, name the copy by the sha256 of its bytes and return that."""
+        with _aside(folder / name) as made:
             db.exec_driver_sql("VACUUM INTO ?", (str(made),))
             _enter_wal(made)
+            source = hashlib.sha256(made.read_bytes()).hexdigest()
+            failpoint("service.snapshot.before")
+            os.replace(made, folder / f"{source}.db")
+        failpoint("service.snapshot.after")
+        return source
+
+    def export(self, db: Connection, beside: Path) -> bytes:
+        """Return a live database, whatever its log holds, as the bytes of one file that stands alone."""
+        with _aside(beside) as made:
+            db.exec_driver_sql("VACUUM INTO ?", (str(made),))
+            return made.read_bytes()
 
 
 def _enter_wal(path: Path) -> None:
@@ -104,14 +127,6 @@ def read_meta(db: Connection, key: str) -> str | None:
     return db.execute(select(tables.meta.c.value).where(tables.meta.c.key == key)).scalar_one_or_none()
 
 
-def required_meta(db: Connection, key: str) -> str:
-    """Return a value that every planted database has; raises LookupError where the file is none of ours."""
-    value = read_meta(db, key)
-    if value is None:
-        raise LookupError(f"the database has no {key!r} in its meta table")
-    return value
-
-
 def write_meta(db: Connection, values: dict[str, str]) -> None:
     """Insert or replace values of the meta table."""
     for key, value in values.items():
@@ -125,22 +140,29 @@ def remove_database(path: Path) -> None:
             os.unlink(f"{path}{suffix}")
 
 
+def remove_strays(folder: Path) -> None:
+    """Delete what a killed process left half made, anywhere below the folder."""
+    for path in folder.rglob(f".*{_ASIDE}*"):
+        path.unlink(missing_ok=True)
+
+
 @contextmanager
 def _aside(path: Path) -> Iterator[Path]:
+    """Give a name beside `path` to make a file under; whatever is there under it in the end is deleted."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    made = path.with_name(f".{path.name}.tmp")
+    made = path.with_name(f".{path.name}{_ASIDE}")
     remove_database(made)
     try:
         yield made
-        os.replace(made, path)
     finally:
         remove_database(made)
 
 
 def schema_version(metadata: MetaData) -> str:
-    """Return a text that changes whenever a table or column does."""
+    """Return a digest that changes whenever a table, a column or a trigger does, of the service or of the chassis."""
     shape = {
         table.name: [(column.name, str(column.type), column.nullable) for column in table.columns]
-        for table in metadata.sorted_tables
+        for known in (metadata, tables.metadata)
+        for table in known.sorted_tables
     }
-    return json.dumps(shape, sort_keys=True)
+    return digest([shape, trigger_statements(metadata)])

@@ -21,6 +21,8 @@ from companyos_shared.chassis.faults import fault_response, strikes_before
 from companyos_shared.chassis.identity import check_signature
 from companyos_shared.chassis.sessions import Session
 from companyos_shared.chassis.standalone import Standalone
+from companyos_shared.chassis.storage import STORAGE_ERRORS, storage_problem
+from companyos_shared.failpoints import failpoint
 from companyos_shared.streams import digest
 from companyos_shared.wire.context import CallContext, op_id
 from companyos_shared.wire.control import AuditLine, Report
@@ -58,6 +60,10 @@ class Edge:
             await self._serve(scope, receive, send)
         except Problem as problem:
             await problem.response()(scope, receive, send)
+        except STORAGE_ERRORS as error:
+            if (refused := storage_problem(error)) is None:
+                raise
+            await refused.response()(scope, receive, send)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         is_control = scope["path"].startswith(CONTROL_PREFIX)
@@ -68,6 +74,7 @@ class Edge:
             await self._app(scope, replay(body), send)
             return
         answer, report = await self._agent_call(scope, body, context)
+        failpoint("service.reply.before")
         await send_held(send, answer, report if self._key is not None else None)
 
     def _identify(self, scope: Scope, body: bytes) -> CallContext:
@@ -107,10 +114,12 @@ class Edge:
             report = _close_books(session, context, audit.audit_line(scope, body, context, answer))
             if context.step:
                 applied.store_op(session.db, step=context.step, request=request, answer=answer, report=report)
+            failpoint("service.commit.before")
             session.db.commit()
         except BaseException:
             session.db.rollback()
             raise
+        failpoint("service.commit.after")
         session.move_on(report, step=context.step)
         return answer, report
 
@@ -130,7 +139,9 @@ class Edge:
         scope[SCOPE_KEY] = call
         try:
             return await run_held(self._app, scope, body)
-        except Exception:
+        except Exception as error:
+            if storage_problem(error) is not None:
+                raise
             _logger.exception("%s %s failed", scope["method"], scope["path"])
             return HeldAnswer.of(InternalError().response())
 

@@ -3,7 +3,9 @@
 Problem                  the caller's to read; each feature keeps its own beside its rule
 |- of the input          InvalidArguments, InvalidCursor, StaleVersion, IdempotencyKeyReused, BodyTooLarge
 |- of the caller         NotSigned, BadContext
-|- of the episode        UnknownSource, SourceMismatch, InvalidSeed, StaleEpoch, EpisodeDropped, OpReused, StepMovedOn
+|- of the source         UnknownSource, SourceMismatch, InvalidSeed, SourceCorrupt, SourceOutdated
+|- of the episode        StaleEpoch, EpisodeOutdated, EpisodeCorrupt, EpisodeDropped, OpReused, StepMovedOn
+|- of the machine        StorageFull
 |- planned faults        ServiceUnavailable, TooManyRequests, GatewayTimeout, AccessDenied
 `- InternalError         a bug of the house
 """
@@ -97,8 +99,24 @@ class InvalidSeed(Problem):
     status, code, title = 422, "invalid-seed", "The document is no seed of this service"
 
 
+class SourceCorrupt(Problem):
+    status, code, title = 410, "source-corrupt", "The snapshot is damaged"
+
+
+class SourceOutdated(Problem):
+    status, code, title = 410, "source-outdated", "The snapshot is of another version of the service"
+
+
 class StaleEpoch(Problem):
     status, code, title = 409, "stale-epoch", "The episode has moved on to a later epoch"
+
+
+class EpisodeOutdated(Problem):
+    status, code, title = 410, "episode-outdated", "The episode is of another version of the service"
+
+
+class EpisodeCorrupt(Problem):
+    status, code, title = 410, "episode-corrupt", "The episode's file is damaged"
 
 
 class EpisodeDropped(Problem):
@@ -111,6 +129,10 @@ class OpReused(Problem):
 
 class StepMovedOn(Problem):
     status, code, title = 409, "step-moved-on", "A later step was already applied"
+
+
+class StorageFull(Problem):
+    status, code, title = 507, "storage-full", "The storage takes nothing more"
 
 
 class ServiceUnavailable(Problem):

@@ -9,11 +9,14 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
-from companyos_shared.chassis import due
-from companyos_shared.chassis.applied import applied_step
-from companyos_shared.chassis.changes import last_change
+from companyos_shared.chassis.errors import EpisodeOutdated
 from companyos_shared.wire.company import Company
 from companyos_shared.wire.control import Report
+
+_RECALL = """
+SELECT (SELECT value FROM _meta WHERE key = 'schema'), (SELECT COALESCE(MAX(seq), 0) FROM _changes),
+       (SELECT step FROM _applied), (SELECT MIN(due_at) FROM _due)
+"""
 
 
 @dataclass(slots=True)
@@ -34,6 +37,7 @@ class Session:
     source: str
     path: Path
     db: Connection
+    schema: str
     premise: Premise
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     last_seq: int = 0
@@ -41,10 +45,12 @@ class Session:
     next_due_at: datetime | None = None
 
     def recall(self) -> None:
-        """Read from the database what is remembered between calls."""
-        self.last_seq = last_change(self.db)
-        self.applied_step = applied_step(self.db)
-        self.next_due_at = due.next_due_at(self.db)
+        """Read from the database what is remembered between calls; raises EpisodeOutdated (410)."""
+        schema, self.last_seq, applied_step, next_due_at = self.db.exec_driver_sql(_RECALL).one()
+        if schema != self.schema:
+            raise EpisodeOutdated
+        self.applied_step = applied_step or 0
+        self.next_due_at = None if next_due_at is None else datetime.fromisoformat(next_due_at)
 
     def move_on(self, report: Report, *, step: int) -> None:
         """Remember what a committed write reported."""

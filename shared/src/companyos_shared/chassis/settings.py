@@ -23,6 +23,9 @@ class ServiceSettings(BaseSettings):
     data_dir: Path | None = Field(None, description="Where episodes are kept; a temporary folder when not given.")
     max_open_episodes: int = Field(2048, ge=1, description="Connections kept open; the least recently used is closed.")
     max_template_bytes: int = Field(512 * 1024 * 1024, ge=1, description="Disk the templates may take, in bytes.")
+    min_free_bytes: int = Field(
+        8 * 1024 * 1024, ge=0, description="Free disk under which nothing new is opened, so that live episodes go on."
+    )
 
     def key(self) -> bytes | None:
         """Return the signing key, or None in standalone mode; raises ValueError for a key that is empty."""

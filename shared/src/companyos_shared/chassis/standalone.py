@@ -12,6 +12,7 @@ from companyos_shared.chassis.database import begin, read_meta
 from companyos_shared.chassis.episodes import Episodes
 from companyos_shared.chassis.errors import InvalidArguments
 from companyos_shared.chassis.sessions import Session
+from companyos_shared.streams import digest
 from companyos_shared.wire.context import Actor, CallContext
 
 LAST_YEAR = 2999
@@ -27,9 +28,9 @@ class Standalone:
         document = service.demo_seed().model_dump(mode="json")
         self._episodes = episodes
         self._source = service.source_of(document)
-        self._episode = f"local-{self._source[:12]}"
+        self._episode = f"local-{digest([self._source, episodes.database.schema])[:12]}"
         self._started_at = datetime.fromisoformat(time_text(service.demo_seed().started_at))
-        episodes.load(self._source, document)
+        episodes.sources.load(self._source, document)
 
     def context(self, *, is_write: bool) -> CallContext:
         """Return the context of the next call; every write is a step of its own."""

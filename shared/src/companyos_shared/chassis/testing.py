@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
@@ -27,7 +28,15 @@ from companyos_shared.wire.context import (
     encode_context,
     sign,
 )
-from companyos_shared.wire.control import DigestReply, EvidenceReply, LoadReply, Report, SnapshotReply
+from companyos_shared.wire.control import (
+    CheckReply,
+    DigestReply,
+    EvidenceReply,
+    LoadReply,
+    Report,
+    SnapshotReply,
+    SweepReply,
+)
 
 _KEY = "a key for tests"
 _READS = frozenset({"GET", "HEAD"})
@@ -128,6 +137,23 @@ class ServiceHarness:
         """Keep the episode as it is as a source, and return its id."""
         return SnapshotReply.model_validate(await self._control("snapshot", {})).source
 
+    async def check(self, source: str) -> CheckReply:
+        """Ask whether an epoch could start from the source."""
+        return CheckReply.model_validate(await self._control("check", {"source": source}))
+
+    async def forget(self, source: str) -> None:
+        """Let the service delete a snapshot."""
+        await self._control("forget", {"source": source})
+
+    async def sweep(self, *, episodes: Iterable[str] = (), sources: Iterable[str] = ()) -> SweepReply:
+        """Let the service delete whatever is not named."""
+        named = {"episodes": list(episodes), "sources": list(sources)}
+        return SweepReply.model_validate(await self._control("sweep", named))
+
+    async def export(self) -> bytes:
+        """Return the episode's database as one file."""
+        return (await self.control("export", {})).raise_for_status().content
+
     async def drop(self) -> None:
         """Let the service forget the episode."""
         await self._control("drop", {})
@@ -157,11 +183,13 @@ class ServiceHarness:
         """Sign a request of the control plane."""
         return self._signed(request, self._context(None, None))
 
-    async def _control(self, name: str, body: dict[str, Any]) -> Any:
-        request = self.client.build_request("POST", f"/control/{name}", json=body)
-        answer = await self.client.send(self._signed(request, self._context(None, None)))
-        answer.raise_for_status()
-        return answer.json()
+    async def control(self, verb: str, body: dict[str, Any]) -> httpx.Response:
+        """Send one signed call of the control plane."""
+        request = self.client.build_request("POST", f"/control/{verb}", json=body)
+        return await self.client.send(self.signed(request))
+
+    async def _control(self, verb: str, body: dict[str, Any]) -> Any:
+        return (await self.control(verb, body)).raise_for_status().json()
 
     def _context(self, step: int | None, fault: Fault | None) -> CallContext:
         return CallContext(

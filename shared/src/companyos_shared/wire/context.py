@@ -13,6 +13,9 @@ CONTEXT_HEADER = "X-CompanyOS-Context"
 SIGNATURE_HEADER = "X-CompanyOS-Signature"
 REPORT_HEADER = "X-CompanyOS-Report"
 
+EPISODE_PATTERN = r"^[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}$"
+SOURCE_PATTERN = r"^[0-9a-f]{64}$"
+
 
 class Actor(StrEnum):
     """Who causes a change."""
@@ -46,9 +49,9 @@ class CallContext(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    episode: str = Field(pattern=r"^[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}$", description="The internal id of the episode.")
+    episode: str = Field(pattern=EPISODE_PATTERN, description="The internal id of the episode.")
     epoch: int = Field(ge=1)
-    source: str = Field(pattern=r"^[0-9a-f]{64}$", description="Digest of the document that the epoch starts from.")
+    source: str = Field(pattern=SOURCE_PATTERN, description="Digest of the document that the epoch starts from.")
     step: int = Field(ge=0)
     actor: Actor = Actor.AGENT
     now: datetime

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, NewType
+from typing import Annotated, Any, NewType
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from companyos_shared.wire.context import Actor, FaultKind
+from companyos_shared.wire.context import EPISODE_PATTERN, SOURCE_PATTERN, Actor, FaultKind
 
 Row = dict[str, Any]
 """One row: column name to JSON value."""
@@ -17,6 +17,8 @@ Rows = dict[str, dict[str, Row]]
 
 SourceId = NewType("SourceId", str)
 """Digest of a document and of the schema that holds it, 64 hexadecimal characters."""
+
+DATABASE_MEDIA_TYPE = "application/vnd.sqlite3"
 
 
 class _Message(BaseModel):
@@ -67,7 +69,7 @@ class Report(_Message):
 class LoadRequest(_Message):
     """Plant a source: the opaque document that the service validates as its own seed."""
 
-    source: str = Field(pattern=r"^[0-9a-f]{64}$")
+    source: str = Field(pattern=SOURCE_PATTERN)
     document: dict[str, Any] | None = Field(None, description="Absent: only ask whether the source is there.")
 
 
@@ -105,3 +107,42 @@ class SnapshotReply(_Message):
     """A snapshot taken: it is a source from now on."""
 
     source: str
+
+
+class CheckRequest(_Message):
+    """Ask whether an epoch could start from a source as it lies there."""
+
+    source: str = Field(pattern=SOURCE_PATTERN)
+
+
+class CheckReply(_Message):
+    """The source is there, whole and of this version of the service."""
+
+    source: str
+    bytes: int = Field(ge=1, description="The size of its file.")
+
+
+class ForgetRequest(_Message):
+    """Delete a snapshot; one that is not there is no error."""
+
+    source: str = Field(pattern=SOURCE_PATTERN)
+
+
+class ForgetReply(_Message):
+    """The snapshot is not there, or not any more. Episodes that started from it go on."""
+
+    source: str
+
+
+class SweepRequest(_Message):
+    """All that is to stay: every other episode and every other snapshot is deleted. Templates are not meant."""
+
+    episodes: list[Annotated[str, Field(pattern=EPISODE_PATTERN)]] = Field(description="Internal ids.")
+    sources: list[Annotated[str, Field(pattern=SOURCE_PATTERN)]] = Field(description="Ids of snapshots.")
+
+
+class SweepReply(_Message):
+    """How much was deleted."""
+
+    episodes: int
+    sources: int

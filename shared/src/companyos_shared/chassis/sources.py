@@ -1,0 +1,158 @@
+"""Sources: what an epoch starts from. Templates are made from documents and may vanish; snapshots stay until forgotten.
+
+A snapshot is named by the sha256 of its file, so that damage shows before anything starts from it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from sqlalchemy import Connection
+from sqlalchemy.exc import DBAPIError
+
+from companyos_shared.chassis import due
+from companyos_shared.chassis.call import Call
+from companyos_shared.chassis.changes import read_rows
+from companyos_shared.chassis.columns import time_text
+from companyos_shared.chassis.database import Database, read_meta, remove_database, write_meta
+from companyos_shared.chassis.errors import InvalidSeed, SourceCorrupt, SourceMismatch, SourceOutdated, UnknownSource
+from companyos_shared.chassis.schemas import SeedDocument
+from companyos_shared.chassis.service import Service
+from companyos_shared.chassis.storage import Storage, is_damage
+from companyos_shared.wire.control import LoadReply
+
+_FileState = tuple[int, int, int]
+"""inode, size and time of the last write: a file that was verified is not read again while these stand."""
+
+
+class Sources:
+    """All sources of one service process."""
+
+    def __init__(self, service: Service[Any], database: Database, storage: Storage, *, max_template_bytes: int) -> None:
+        self._service = service
+        self._database = database
+        self._storage = storage
+        self._max_template_bytes = max_template_bytes
+        self._templates = storage.folder / "templates" / database.schema[:16]
+        self._snapshots = storage.folder / "snapshots"
+        self._verified: dict[str, _FileState] = {}
+
+    def load(self, source: str, document: dict[str, Any] | None) -> LoadReply:
+        """Make the source if it is not there, and return its rows at rest; raises as `ready` does, or InvalidSeed."""
+        if document is not None and not self._snapshot(source).exists() and not self.template(source).exists():
+            self._build(source, document)
+        with self._database.connect_at_rest(self.ready(source)) as db:
+            rows = read_rows(db, self._service.metadata)
+            return LoadReply(source=source, rows=rows, next_due_at=due.next_due_at(db))
+
+    def ready(self, source: str) -> Path:
+        """Return the file of a source; raises UnknownSource (404), SourceCorrupt (410) or SourceOutdated (410)."""
+        snapshot = self._snapshot(source)
+        try:
+            found = snapshot.stat()
+        except FileNotFoundError:
+            template = self.template(source)
+            if not template.exists():
+                raise UnknownSource from None
+            return template
+        state = (found.st_ino, found.st_size, found.st_mtime_ns)
+        if self._verified.get(source) != state:
+            self._verify(source, snapshot)
+            self._verified[source] = state
+        return snapshot
+
+    def template(self, source: str) -> Path:
+        """Return where the template of a source lies, if it is there."""
+        return self._templates / f"{source}.db"
+
+    def take(self, db: Connection, name: str) -> str:
+        """Keep a live database as it is now, and return the id of the snapshot; raises StorageFull (507)."""
+        self.make_room()
+        return self._database.take(db, self._snapshots, name)
+
+    def forget(self, source: str) -> None:
+        """Delete a snapshot. Twice is no error."""
+        self._verified.pop(source, None)
+        remove_database(self._snapshot(source))
+
+    def forget_all_but(self, named: set[str]) -> int:
+        """Delete every snapshot that is not named, and return how many there were."""
+        unnamed = [path.stem for path in self._snapshots.glob("*.db") if path.stem not in named]
+        for source in unnamed:
+            self.forget(source)
+        return len(unnamed)
+
+    def discard_template(self, source: str) -> None:
+        """Delete a template that cannot be read: it is made again from its document."""
+        remove_database(self.template(source))
+
+    def make_room(self) -> None:
+        """See that a new file leaves live episodes their room, at the price of templates; raises StorageFull (507)."""
+        if not self._storage.has_headroom():
+            self._evict(keep=None)
+            self._storage.check_headroom()
+
+    def _snapshot(self, source: str) -> Path:
+        return self._snapshots / f"{source}.db"
+
+    def _verify(self, source: str, snapshot: Path) -> None:
+        with snapshot.open("rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+        if found != source:
+            raise SourceCorrupt
+        try:
+            with self._database.connect_at_rest(snapshot) as db:
+                schema = read_meta(db, "schema")
+        except DBAPIError as error:
+            if is_damage(error):
+                raise SourceCorrupt("The file is no database of a service.") from error
+            raise
+        if schema != self._database.schema:
+            raise SourceOutdated
+
+    def _build(self, source: str, document: dict[str, Any]) -> None:
+        if self._service.source_of(document) != source:
+            raise SourceMismatch
+        try:
+            seed = self._service.seed.model_validate(document)
+        except ValidationError as error:
+            first = error.errors()[0]
+            place = ".".join(str(part) for part in first["loc"])
+            raise InvalidSeed(f"{place or 'document'}: {first['msg']}") from error
+        self.make_room()
+        self._database.build(self.template(source), lambda db: self._plant(db, source, seed))
+        self._evict(keep=source)
+
+    def _plant(self, db: Connection, source: str, seed: SeedDocument) -> None:
+        write_meta(
+            db,
+            {
+                "schema": self._database.schema,
+                "source": source,
+                "company": seed.company.model_dump_json(),
+                "draw_seed": seed.draw_seed,
+                "started_at": time_text(seed.started_at),
+            },
+        )
+        call = Call(
+            db=db, now=seed.started_at, company=seed.company, service=self._service.name, draw_seed=seed.draw_seed
+        )
+        self._service.plant(call, seed)
+
+    def _evict(self, *, keep: str | None) -> None:
+        """Delete the oldest templates: those over the limit, and those that take the room of live episodes."""
+        found = []
+        for path in self._templates.glob("*.db"):
+            with suppress(FileNotFoundError):
+                found.append((path.stat(), path))
+        taken = sum(stat.st_size for stat, _ in found)
+        for stat, path in sorted(found, key=lambda item: item[0].st_mtime_ns):
+            if taken <= self._max_template_bytes and self._storage.has_headroom():
+                return
+            if path.stem != keep:
+                remove_database(path)
+                taken -= stat.st_size

@@ -1,0 +1,46 @@
+"""Calls of an agent that knows nothing of a service but its manifest."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from companyos.policies.arguments import Surroundings, draw_arguments
+from companyos_gateway.episode.operations import Operation
+from companyos_gateway.episode.toolbox import Tool
+from companyos_shared.chassis.testing import ServiceHarness
+from companyos_shared.streams import Stream
+from companyos_shared.wire.control import Rows
+from companyos_shared.wire.problem import PROBLEM_MEDIA_TYPE
+
+_HEADERS = {"Content-Type": "application/json"}
+
+
+async def carry(harness: ServiceHarness, operation: Operation, arguments: dict[str, Any]) -> Any:
+    call = operation.call_of(arguments)
+    headers = _HEADERS | dict(call.headers or {})
+    return await harness.request(call.method, call.target, content=call.body, headers=headers)
+
+
+def ids_of(rows: Rows) -> list[str]:
+    return sorted({key for table in rows.values() for key in table})
+
+
+async def wander(harness: ServiceHarness, tools: list[Tool], calls: int, name: str) -> list[int]:
+    """Make schema-valid random calls that name real rows half of the time, with time going on between them."""
+    stream = Stream("contract", name)
+    ids = ids_of((await harness.evidence()).initial)
+    statuses = []
+    for n in range(calls):
+        tool = stream.choice(tools)
+        assert tool.operation is not None
+        around = Surroundings(ids=stream.sample(ids, min(12, len(ids))), now=harness.now)
+        arguments = draw_arguments(tool.input_schema, stream.child(n), around)
+        answer = await carry(harness, tool.operation, arguments)
+        assert answer.status_code < 500, (tool.name, arguments, answer.text)
+        if answer.status_code >= 400:
+            assert answer.headers["content-type"] == PROBLEM_MEDIA_TYPE
+            assert answer.json()["code"]
+        statuses.append(answer.status_code)
+        if stream.chance(0.2):
+            await harness.advance(minutes=stream.integer(1, 600))
+    return statuses

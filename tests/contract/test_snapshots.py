@@ -1,0 +1,142 @@
+"""What every service owes when an episode is kept: it goes on the same from a snapshot, and damage is never opened."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from companyos_gateway.episode.toolbox import Tool
+from companyos_shared.chassis import Service
+from companyos_shared.chassis.changes import content_digest, read_rows
+from companyos_shared.chassis.database import Database
+from companyos_shared.chassis.testing import ServiceHarness
+from companyos_shared.wire.control import EvidenceReply
+from tests.contract.calls import wander
+
+CALLS = 60
+
+
+def _snapshots(harness: ServiceHarness) -> Path:
+    return harness.folder / harness.service.name / "snapshots"
+
+
+def _code(answer: httpx.Response) -> tuple[int, str]:
+    return answer.status_code, answer.json()["code"]
+
+
+async def _go_on(harness: ServiceHarness, tools: list[Tool], name: str) -> EvidenceReply:
+    """Wander from where the episode is, in the name of one epoch, so that two epochs can be compared."""
+    await wander(harness, tools, CALLS, name)
+    return await harness.evidence()
+
+
+def _without_epochs(evidence: EvidenceReply, episodes: set[str]) -> str:
+    text = evidence.model_dump_json()
+    for episode in episodes:
+        text = text.replace(episode, "episode:n")
+    return text
+
+
+async def test_an_episode_goes_on_from_a_snapshot_as_it_would_have_gone_on(
+    harness: ServiceHarness, tools: list[Tool]
+) -> None:
+    planted = (await harness.load()).rows
+    await wander(harness, tools, CALLS, "before")
+    source, step, now = await harness.snapshot(), harness.step, harness.now
+    stayed = await _go_on(harness, tools, "after")
+    harness.source, harness.epoch, harness.step, harness.now = source, 2, step, now
+    restored = await _go_on(harness, tools, "after")
+    assert restored.initial == stayed.initial == planted
+    assert len(stayed.changes) > 0
+    assert _without_epochs(restored, {"test:1", "test:2"}) == _without_epochs(stayed, {"test:1", "test:2"})
+
+
+async def test_a_restart_changes_nothing_of_an_episode_and_nothing_of_its_snapshots(
+    harness: ServiceHarness, tools: list[Tool]
+) -> None:
+    await wander(harness, tools, CALLS, "restart")
+    before, source = await harness.evidence(), await harness.snapshot()
+    harness.restart()
+    assert await harness.evidence() == before
+    await harness.check(source)
+    assert await harness.snapshot() == source
+
+
+@pytest.mark.parametrize("damage", ["flipped", "cut", "empty"])
+async def test_nothing_starts_from_a_damaged_snapshot(harness: ServiceHarness, damage: str) -> None:
+    before, source = await harness.digest(), await harness.snapshot()
+    file = _snapshots(harness) / f"{source}.db"
+    data = bytearray(file.read_bytes())
+    data[len(data) // 2] ^= 1
+    file.write_bytes({"flipped": bytes(data), "cut": bytes(data[:5000]), "empty": b""}[damage])
+    assert _code(await harness.control("check", {"source": source})) == (410, "source-corrupt")
+    live, harness.source, harness.episode = harness.source, source, "fork"
+    assert _code(await harness.control("digest", {})) == (410, "source-corrupt")
+    harness.source, harness.episode = live, "test"
+    assert await harness.digest() == before
+    assert not list(harness.folder.rglob("*.tmp*"))
+
+
+async def test_the_snapshot_of_another_service_is_refused_as_another_version(
+    harness: ServiceHarness, service: Service[Any]
+) -> None:
+    from tests.contract.conftest import SERVICES
+
+    stranger = next(other for name, other in sorted(SERVICES.items()) if name != service.name)
+    await harness.snapshot()
+    async with ServiceHarness(stranger) as other:
+        source = await other.snapshot()
+        (_snapshots(harness) / f"{source}.db").write_bytes((_snapshots(other) / f"{source}.db").read_bytes())
+    assert _code(await harness.control("check", {"source": source})) == (410, "source-outdated")
+
+
+async def test_every_refusal_of_a_source_names_its_status_and_its_code(harness: ServiceHarness) -> None:
+    unknown = "0" * 64
+    assert _code(await harness.control("check", {"source": unknown})) == (404, "unknown-source")
+    assert _code(await harness.control("check", {"source": "../../etc"})) == (422, "invalid-arguments")
+    await harness.forget(unknown)
+    await harness.snapshot()
+    words = hashlib.sha256(b"words").hexdigest()
+    (_snapshots(harness) / f"{words}.db").write_bytes(b"words")
+    assert _code(await harness.control("check", {"source": words})) == (410, "source-corrupt")
+    await harness.forget(words)
+    assert _code(await harness.control("check", {"source": words})) == (404, "unknown-source")
+
+
+async def test_a_sweep_keeps_what_is_named_and_nothing_else(harness: ServiceHarness) -> None:
+    kept, source = await harness.digest(), await harness.snapshot()
+    harness.episode = "other"
+    await harness.digest()
+    swept = await harness.sweep(episodes=["test"], sources=[])
+    assert (swept.episodes, swept.sources) == (1, 1)
+    assert _code(await harness.control("digest", {})) == (410, "episode-dropped")
+    assert _code(await harness.control("check", {"source": source})) == (404, "unknown-source")
+    harness.episode = "test"
+    assert await harness.digest() == kept
+
+
+async def test_an_export_holds_the_rows_of_the_episode(
+    harness: ServiceHarness, tools: list[Tool], tmp_path: Path
+) -> None:
+    await wander(harness, tools, CALLS, "export")
+    file = tmp_path / "exported.db"
+    file.write_bytes(await harness.export())
+    with closing(sqlite3.connect(file)) as raw:
+        assert raw.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    with Database(harness.service.metadata).connect_at_rest(file) as db:
+        assert content_digest(read_rows(db, harness.service.metadata)) == (await harness.digest()).digest
+
+
+async def test_a_control_call_without_the_key_changes_nothing(harness: ServiceHarness) -> None:
+    before = await harness.digest()
+    for verb in ("load", "check", "forget", "sweep", "settle", "snapshot", "export", "drop", "digest", "evidence"):
+        answer = await harness.client.post(f"/control/{verb}", json={})
+        assert _code(answer) == (401, "not-signed"), verb
+    assert await harness.digest() == before
+    assert not list(_snapshots(harness).glob("*"))

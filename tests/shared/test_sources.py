@@ -1,0 +1,176 @@
+"""Sources over the control plane: checked before anything starts from them, forgotten, swept, exported."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import httpx
+import pytest
+
+from companyos_shared.chassis.testing import ServiceHarness
+from companyos_shared.wire.control import DATABASE_MEDIA_TYPE, DigestReply
+
+MISSING = "0" * 64
+
+
+async def _refusal(answer: httpx.Response) -> tuple[int, str]:
+    assert answer.headers["content-type"] == "application/problem+json"
+    return answer.status_code, answer.json()["code"]
+
+
+def _snapshot_file(library: ServiceHarness, source: str) -> Path:
+    return library.folder / "library" / "snapshots" / f"{source}.db"
+
+
+def _flipped(data: bytes) -> bytes:
+    middle = len(data) // 2
+    return data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :]
+
+
+async def _fork_refused(library: ServiceHarness, source: str) -> tuple[int, str]:
+    """Try to start another episode from the source, and come back to the one that lives."""
+    kept = library.source, library.episode
+    library.source, library.episode = source, "fork"
+    refused = await _refusal(await library.get("/books/B-1"))
+    library.source, library.episode = kept
+    return refused
+
+
+async def _living(library: ServiceHarness) -> DigestReply:
+    await library.post("/books/B-1/lend")
+    return await library.digest()
+
+
+def _no_strays(library: ServiceHarness) -> bool:
+    return not list(library.folder.rglob("*.tmp*"))
+
+
+async def test_a_template_and_a_snapshot_are_found_whole(library: ServiceHarness) -> None:
+    assert (await library.check(library.source)).bytes > 0
+    source = await library.snapshot()
+    checked = await library.check(source)
+    assert (checked.source, checked.bytes) == (source, _snapshot_file(library, source).stat().st_size)
+
+
+async def test_a_source_that_is_not_there_is_unknown(library: ServiceHarness) -> None:
+    assert await _refusal(await library.control("check", {"source": MISSING})) == (404, "unknown-source")
+    assert await _refusal(await library.control("load", {"source": MISSING})) == (404, "unknown-source")
+
+
+@pytest.mark.parametrize("damage", [_flipped, lambda data: data[: len(data) // 2], lambda _: b"", lambda _: b"words"])
+async def test_nothing_starts_from_a_damaged_snapshot_and_the_living_do_not_notice(
+    library: ServiceHarness, damage: object
+) -> None:
+    assert callable(damage)
+    before = await _living(library)
+    source = await library.snapshot()
+    await library.check(source)
+    file = _snapshot_file(library, source)
+    file.write_bytes(damage(file.read_bytes()))
+    for verb in ("check", "load"):
+        assert await _refusal(await library.control(verb, {"source": source})) == (410, "source-corrupt")
+    assert await _fork_refused(library, source) == (410, "source-corrupt")
+    assert await library.digest() == before
+    assert not (library.folder / "library" / "episodes" / "fork").exists()
+    assert _no_strays(library)
+
+
+async def test_a_file_that_is_named_right_and_is_no_database_is_damaged(library: ServiceHarness) -> None:
+    await library.snapshot()
+    for content in (b"words", b""):
+        source = hashlib.sha256(content).hexdigest()
+        _snapshot_file(library, source).write_bytes(content)
+        assert await _refusal(await library.control("check", {"source": source})) == (410, "source-corrupt")
+
+
+async def test_a_snapshot_of_another_version_of_the_service_is_refused_as_such(library: ServiceHarness) -> None:
+    before = await _living(library)
+    file = _snapshot_file(library, await library.snapshot())
+    with closing(sqlite3.connect(file)) as db:
+        db.execute("UPDATE _meta SET value = 'another' WHERE key = 'schema'")
+        db.commit()
+    source = hashlib.sha256(file.read_bytes()).hexdigest()
+    file.rename(_snapshot_file(library, source))
+    answer = await library.control("check", {"source": source})
+    assert await _refusal(answer) == (410, "source-outdated")
+    assert answer.json()["title"] == "The snapshot is of another version of the service"
+    assert await _fork_refused(library, source) == (410, "source-outdated")
+    assert await library.digest() == before
+
+
+async def test_a_snapshot_is_read_whole_once_and_again_when_its_file_changed(library: ServiceHarness) -> None:
+    source = await library.snapshot()
+    file = _snapshot_file(library, source)
+    await library.check(source)
+    kept, data = file.stat(), file.read_bytes()
+    file.write_bytes(_flipped(data))
+    os.utime(file, ns=(kept.st_atime_ns, kept.st_mtime_ns))
+    await library.check(source)  # the same inode, size and time: it is not read again
+    os.utime(file, ns=(kept.st_atime_ns, kept.st_mtime_ns + 1))
+    assert await _refusal(await library.control("check", {"source": source})) == (410, "source-corrupt")
+    file.write_bytes(data)
+    await library.check(source)
+
+
+async def test_a_forgotten_snapshot_is_unknown_and_what_started_from_it_goes_on(library: ServiceHarness) -> None:
+    await library.post("/books/B-1/lend")
+    source = await library.snapshot()
+    library.source, library.episode = source, "fork"
+    before = await library.digest()
+    await library.forget(source)
+    await library.forget(source)
+    assert not _snapshot_file(library, source).exists()
+    assert await library.digest() == before
+    assert await _refusal(await library.control("check", {"source": source})) == (404, "unknown-source")
+
+
+async def test_forgetting_never_deletes_a_template(library: ServiceHarness) -> None:
+    await library.forget(library.source)
+    await library.check(library.source)
+
+
+async def test_a_sweep_leaves_what_is_named_and_counts_what_it_deleted(library: ServiceHarness) -> None:
+    kept = await _living(library)
+    sources = [await library.snapshot()]
+    for episode in ("second", "third"):
+        library.episode = episode
+        library.step = 0
+        await library.post("/books/B-2/lend")
+        sources.append(await library.snapshot())
+    stray = library.folder / "library" / "episodes" / "test" / ".7.db.tmp"
+    stray.write_bytes(b"half")
+    swept = await library.sweep(episodes=["test", "never-seen"], sources=sources[:1])
+    assert (swept.episodes, swept.sources) == (2, 2)
+    assert not stray.exists()
+    assert [path.name for path in library.folder.glob("*/episodes/*")] == ["test"]
+    assert [path.stem for path in library.folder.glob("*/snapshots/*")] == sources[:1]
+    assert await _refusal(await library.get("/books/B-1")) == (410, "episode-dropped")
+    library.episode = "test"
+    assert await library.digest() == kept
+    again = await library.sweep(episodes=["test"], sources=sources[:1])
+    assert (again.episodes, again.sources) == (0, 0)
+
+
+@pytest.mark.parametrize("body", [{"episodes": ["../x"], "sources": []}, {"episodes": [], "sources": ["../../x"]}])
+async def test_a_sweep_that_names_a_path_deletes_nothing(library: ServiceHarness, body: dict[str, list[str]]) -> None:
+    before = await _living(library)
+    assert await _refusal(await library.control("sweep", body)) == (422, "invalid-arguments")
+    assert await library.digest() == before
+
+
+async def test_an_export_is_the_episode_as_it_is_in_one_file(library: ServiceHarness, tmp_path: Path) -> None:
+    before = await _living(library)
+    answer = await library.control("export", {})
+    assert answer.headers["content-type"] == DATABASE_MEDIA_TYPE
+    file = tmp_path / "exported.db"
+    file.write_bytes(answer.content)
+    with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as db:
+        assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        assert db.execute("SELECT lent FROM books WHERE id = 'B-1'").fetchone() == (1,)
+    assert [path.name for path in tmp_path.iterdir()] == ["exported.db"]
+    assert await library.digest() == before
+    assert _no_strays(library)

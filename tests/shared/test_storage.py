@@ -1,0 +1,179 @@
+"""A storage that takes nothing more: a clear refusal, nothing half done, and work goes on when there is room again."""
+
+from __future__ import annotations
+
+import errno
+import resource
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+
+from companyos_shared import descriptors
+from companyos_shared.chassis.app import SPARE_DESCRIPTORS
+from companyos_shared.chassis.episodes import Episodes
+from companyos_shared.chassis.errors import StorageFull
+from companyos_shared.chassis.storage import Storage, storage_problem
+from companyos_shared.chassis.testing import ServiceHarness
+from companyos_shared.wire.context import REPORT_HEADER, Actor, CallContext
+
+MORE_THAN_ANY_DISK = 2**62
+
+
+@contextmanager
+def _no_file_beyond(size_bytes: int) -> Iterator[None]:
+    """Let the kernel refuse every write beyond a size, as a full disk would."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size_bytes, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@contextmanager
+def _no_more_descriptors_than(count: int) -> Iterator[None]:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (count, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def _is_refused(answer: httpx.Response) -> bool:
+    assert REPORT_HEADER not in answer.headers
+    return (answer.status_code, answer.json()["code"]) == (507, "storage-full")
+
+
+@pytest.fixture
+async def full(library: ServiceHarness) -> ServiceHarness:
+    """A library with one living episode on a disk that leaves no headroom."""
+    await library.post("/books/B-1/lend")
+    library.app.state.episodes.storage._min_free_bytes = MORE_THAN_ANY_DISK
+    return library
+
+
+async def test_a_write_that_the_disk_refuses_leaves_nothing_and_the_same_call_succeeds_later(
+    library: ServiceHarness,
+) -> None:
+    await library.post("/books/B-1/lend")
+    before = await library.evidence()
+    with _no_file_beyond(30_000):
+        assert _is_refused(await library.post("/books", json={"title": "New"}))
+        assert (await library.get("/books/B-1")).status_code == 200
+    assert await library.evidence() == before
+    again = await library.post("/books", json={"title": "New"}, step=2)
+    assert (again.status_code, again.json()["id"]) == (201, "B-24")
+    assert not library.last_report.replayed
+
+
+async def test_a_settle_that_the_disk_refuses_leaves_nothing_and_succeeds_later(library: ServiceHarness) -> None:
+    await library.post("/books/B-1/lend")
+    before = await library.digest()
+    with _no_file_beyond(30_000), pytest.raises(httpx.HTTPStatusError, match="507"):
+        await library.advance(minutes=24 * 60)
+    assert await library.digest() == before
+    assert [change.key for change in (await library.advance(minutes=0)).changes] == ["B-1"]
+
+
+async def test_a_write_to_a_read_only_storage_is_refused_and_nothing_is_kept(library: ServiceHarness) -> None:
+    await library.post("/books/B-1/lend")
+    before = await library.evidence()
+    library.session().db.exec_driver_sql("PRAGMA query_only=ON")
+    answer = await library.post("/books/B-2/lend")
+    assert _is_refused(answer)
+    assert answer.json()["detail"] == "The storage is read-only."
+    library.session().db.exec_driver_sql("PRAGMA query_only=OFF")
+    assert await library.evidence() == before
+
+
+async def test_an_epoch_a_snapshot_and_a_source_that_do_not_fit_leave_nothing_half_made(
+    library: ServiceHarness,
+) -> None:
+    await library.post("/books/B-1/lend")
+    before = await library.digest()
+    other = {**library.document, "titles": ["Only one"]}
+    with _no_file_beyond(10_000):
+        assert _is_refused(await library.control("snapshot", {}))
+        assert _is_refused(await library.control("export", {}))
+        named = {"source": library.service.source_of(other), "document": other}
+        assert _is_refused(await library.control("load", named))
+        library.episode = "second"
+        assert _is_refused(await library.get("/books/B-1"))
+    assert not list(library.folder.rglob("*.tmp*"))
+    assert not list(library.folder.glob("*/snapshots/*"))
+    assert not list(library.folder.glob("*/episodes/second/*"))
+    assert (await library.get("/books/B-1")).status_code == 200
+    library.episode = "test"
+    assert await library.digest() == before
+
+
+async def test_without_headroom_nothing_new_is_opened_and_the_living_go_on(full: ServiceHarness) -> None:
+    assert _is_refused(await full.control("snapshot", {}))
+    assert _is_refused(await full.control("export", {}))
+    full.episode = "second"
+    assert _is_refused(await full.get("/books/B-1"))
+    full.episode = "test"
+    assert (await full.post("/books/B-2/lend")).status_code == 200
+
+
+async def test_headroom_is_worth_more_than_templates(full: ServiceHarness) -> None:
+    sources = full.app.state.episodes.sources
+    assert sources.template(full.source).exists()
+    with pytest.raises(StorageFull):
+        sources.make_room()
+    assert not sources.template(full.source).exists()
+
+
+async def test_a_service_without_headroom_is_not_ready_and_tells_what_is_left(full: ServiceHarness) -> None:
+    answer = await full.client.get("/readyz")
+    assert (answer.status_code, answer.json()["status"]) == (503, "not ready")
+    full.app.state.episodes.storage._min_free_bytes = 0
+    answer = await full.client.get("/readyz")
+    assert answer.status_code == 200
+    told = answer.json()
+    assert told["free_bytes"] > 0
+    assert 0 < told["descriptors"]["open"] < told["descriptors"]["limit"]
+
+
+async def test_a_service_with_few_descriptors_left_is_not_ready(library: ServiceHarness) -> None:
+    assert (await library.client.get("/readyz")).status_code == 200
+    with _no_more_descriptors_than(descriptors.open_count() + SPARE_DESCRIPTORS // 2):
+        answer = await library.client.get("/readyz")
+    assert (answer.status_code, answer.json()["reason"]) == (503, "few descriptors are left")
+
+
+def test_an_epoch_that_no_descriptor_is_left_for_is_refused_and_opens_later(
+    library: ServiceHarness, tmp_path: Path
+) -> None:
+    episodes = Episodes(library.service, tmp_path, max_open=2, max_template_bytes=1)
+    episodes.sources.load(library.source, library.document)
+    context = CallContext(episode="e1", epoch=1, source=library.source, step=0, actor=Actor.AGENT, now=library.now)
+    with (
+        Path("/dev/null").open() as highest,
+        _no_more_descriptors_than(highest.fileno() + 1),
+        pytest.raises(Exception, match="open") as caught,
+    ):
+        episodes.session(context)
+    assert storage_problem(caught.value) is not None
+    assert not list(tmp_path.rglob("*.tmp*"))
+    assert episodes.session(context).last_seq == 0
+    episodes.close()
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG, errno.EMFILE])
+def test_an_error_of_the_storage_is_told_from_a_bug(number: int) -> None:
+    assert storage_problem(OSError(number, "of the system")) is not None
+    assert storage_problem(OSError(errno.ENOENT, "of the house")) is None
+    assert storage_problem(sqlite3.OperationalError("without a code")) is None
+    assert storage_problem(RuntimeError("of the house")) is None
+
+
+def test_a_file_system_without_a_limit_is_never_full(tmp_path: Path) -> None:
+    assert Storage(tmp_path, min_free_bytes=0).has_headroom()
+    assert not Storage(tmp_path, min_free_bytes=MORE_THAN_ANY_DISK).has_headroom()
+    assert Storage(Path("/proc"), min_free_bytes=MORE_THAN_ANY_DISK).free_bytes() is None
