@@ -220,6 +220,40 @@ async def test_an_unsigned_or_wrongly_signed_call_is_refused(library: ServiceHar
         assert (answer.status_code, answer.json()["code"]) == (401, "not-signed")
 
 
+DECIDING = {"If-Match": "1", "Idempotency-Key": "once"}
+
+
+@pytest.mark.parametrize(
+    "altered",
+    [
+        [("If-Match", "2"), ("Idempotency-Key", "once")],
+        [("If-Match", "1"), ("Idempotency-Key", "twice")],
+        [("If-Match", "once"), ("Idempotency-Key", "1")],
+        [("If-Match", "1")],
+        [("Idempotency-Key", "once")],
+        [("If-Match", "1"), ("Idempotency-Key", "once"), ("if-match", "2")],
+        [],
+    ],
+)
+async def test_a_call_whose_deciding_headers_were_altered_is_refused(
+    library: ServiceHarness, altered: list[tuple[str, str]]
+) -> None:
+    before = await library.evidence()
+    request = library.signed(library.client.build_request("POST", "/books", json={"title": "New"}, headers=DECIDING))
+    sent = [(n, v) for n, v in request.headers.multi_items() if n not in ("if-match", "idempotency-key")]
+    forged = httpx.Request("POST", request.url, headers=[*sent, *altered], content=request.content)
+    answer = await library.client.send(forged)
+    assert (answer.status_code, answer.json()["code"]) == (401, "not-signed")
+    assert await library.evidence() == before
+    assert (await library.client.send(request)).status_code == 201
+
+
+async def test_headers_that_decide_nothing_may_be_added_on_the_way(library: ServiceHarness) -> None:
+    request = library.signed(library.client.build_request("GET", "/books/B-1"))
+    request.headers["traceparent"] = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    assert (await library.client.send(request)).status_code == 200
+
+
 async def test_a_body_over_the_limit_is_refused(library: ServiceHarness) -> None:
     answer = await library.post("/books", json={"title": "x" * 70_000})
     assert (answer.status_code, answer.json()["code"]) == (413, "body-too-large")

@@ -35,7 +35,7 @@ MOST_CONNECTIONS = 256
 
 _JSON = "application/json"
 _UNKNOWN_SOURCE = "unknown-source"
-_SOURCE_CORRUPT = "source-corrupt"
+_SOURCE_USELESS = frozenset({"source-corrupt", "source-outdated"})
 _TRANSPORT_ERRORS = (httpx.TransportError, aiohttp.ClientError, OSError, TimeoutError)
 _TIMEOUTS = {"timeout": {"connect": CONNECT_DEADLINE_S, "read": LOAD_DEADLINE_S}}
 _LONGEST_URL_KEPT = 128
@@ -176,7 +176,7 @@ class ServiceLink:
     def _check_source(self, code: str) -> None:
         if code == _UNKNOWN_SOURCE:
             raise SourceUnknown(self.name)
-        if code == _SOURCE_CORRUPT:
+        if code in _SOURCE_USELESS:
             raise SourceCorrupt(self.name)
 
     def _signed(self, call: ServiceCall, context: CallContext) -> httpx.Request:
@@ -184,7 +184,12 @@ class ServiceLink:
         headers = {CONTEXT_HEADER: text}
         if self._key:
             headers[SIGNATURE_HEADER] = signature_of(
-                self._key, method=call.method, target=call.target, body=call.body, context=text
+                self._key,
+                method=call.method,
+                target=call.target,
+                body=call.body,
+                context=text,
+                headers=call.headers.items() if call.headers else (),
             )
         if call.body:
             headers["Content-Type"] = _JSON

@@ -81,7 +81,7 @@ class Edge:
         if self._standalone is not None:
             _check_strict(body)
             return self._standalone.context(is_write=scope["method"] not in _READS)
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]]
         if self._key is None:
             raise NotSigned("The service has no key to check a signature with.")
         return check_signature(self._key, method=scope["method"], target=_target(scope), body=body, headers=headers)

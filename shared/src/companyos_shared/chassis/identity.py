@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 
 from pydantic import ValidationError
 
 from companyos_shared.chassis.errors import BadContext, NotSigned
 from companyos_shared.wire.context import CONTEXT_HEADER, SIGNATURE_HEADER, CallContext, is_signed
 
+_CONTEXT, _SIGNATURE = CONTEXT_HEADER.lower(), SIGNATURE_HEADER.lower()
 
-def check_signature(key: bytes, *, method: str, target: str, body: bytes, headers: Mapping[str, str]) -> CallContext:
-    """Return the context of a signed call; raises NotSigned (401) or BadContext (400)."""
-    context, signature = headers.get(CONTEXT_HEADER.lower()), headers.get(SIGNATURE_HEADER.lower())
+
+def check_signature(
+    key: bytes, *, method: str, target: str, body: bytes, headers: Sequence[tuple[str, str]]
+) -> CallContext:
+    """Return the context of a signed call; raises NotSigned (401) or BadContext (400). Header names are lower case."""
+    found = dict(headers)
+    context, signature = found.get(_CONTEXT), found.get(_SIGNATURE)
     if context is None or signature is None:
         raise NotSigned
-    if not is_signed(signature, key, method=method, target=target, body=body, context=context):
+    if not is_signed(signature, key, method=method, target=target, body=body, context=context, headers=headers):
         raise NotSigned("The signature does not belong to the call.")
     try:
         return CallContext.model_validate_json(context)

@@ -207,6 +207,11 @@ class ServiceHarness:
         target = request.url.raw_path.decode()
         request.headers[CONTEXT_HEADER] = encoded
         request.headers[SIGNATURE_HEADER] = sign(
-            _KEY.encode(), method=request.method, target=target, body=request.content, context=encoded
+            _KEY.encode(),
+            method=request.method,
+            target=target,
+            body=request.content,
+            context=encoded,
+            headers=[(name.decode("latin-1"), value.decode("latin-1")) for name, value in request.headers.raw],
         )
         return request

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from collections.abc import Iterable
 from datetime import datetime
 from enum import StrEnum
 
@@ -12,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 CONTEXT_HEADER = "X-CompanyOS-Context"
 SIGNATURE_HEADER = "X-CompanyOS-Signature"
 REPORT_HEADER = "X-CompanyOS-Report"
+SIGNED_HEADERS = frozenset({"if-match", "idempotency-key"})
 
 EPISODE_PATTERN = r"^[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}$"
 SOURCE_PATTERN = r"^[0-9a-f]{64}$"
@@ -68,13 +70,29 @@ def encode_context(context: CallContext) -> str:
     return context.model_dump_json(exclude_none=True)
 
 
-def sign(key: bytes, *, method: str, target: str, body: bytes, context: str) -> str:
-    """Return the HMAC-SHA256 over method, target (path and query), body digest and context, in hexadecimal."""
-    parts = (method.upper(), target, hashlib.sha256(body).hexdigest(), context)
+def sign(
+    key: bytes, *, method: str, target: str, body: bytes, context: str, headers: Iterable[tuple[str, str]] = ()
+) -> str:
+    """Return the HMAC-SHA256 of a call, in hexadecimal.
+
+    It covers the method, the target (path and query), the digest of the body, the context, and of the headers those
+    that decide about a write: SIGNED_HEADERS, each as often as it is sent.
+    """
+    deciding = sorted(f"{name.lower()}: {value}" for name, value in headers if name.lower() in SIGNED_HEADERS)
+    parts = (method.upper(), target, hashlib.sha256(body).hexdigest(), context, *deciding)
     return hmac.new(key, "\n".join(parts).encode(), hashlib.sha256).hexdigest()
 
 
-def is_signed(signature: str, key: bytes, *, method: str, target: str, body: bytes, context: str) -> bool:
+def is_signed(
+    signature: str,
+    key: bytes,
+    *,
+    method: str,
+    target: str,
+    body: bytes,
+    context: str,
+    headers: Iterable[tuple[str, str]] = (),
+) -> bool:
     """Say whether the signature belongs to the request, in constant time."""
-    wanted = sign(key, method=method, target=target, body=body, context=context)
+    wanted = sign(key, method=method, target=target, body=body, context=context, headers=headers)
     return hmac.compare_digest(signature.encode(), wanted.encode())
