@@ -25,8 +25,10 @@ from companyos_gateway.episode.outcome import StepKind, ending
 from companyos_gateway.episode.store import EpisodeStore
 from companyos_gateway.episode.task import TaskKey, TaskShelf
 from companyos_gateway.episode.toolbox import WAIT, ArgumentsMisfit, Tool, Toolbox
+from companyos_gateway.episode.watch import StepWatch, Watch
 from companyos_gateway.rubrics import FinishDeclaration
 from companyos_gateway.scenarios import Scenario
+from companyos_shared.failpoints import failpoint
 from companyos_shared.wire.context import Actor
 
 LARGEST_DRAWN_SEED = 2**31 - 1
@@ -38,12 +40,20 @@ _log = logging.getLogger(__name__)
 class Stage:
     """The whole environment, free of any framework: episodes are reset and stepped here."""
 
-    def __init__(self, cluster: Cluster, toolbox: Toolbox, shelf: TaskShelf, store: EpisodeStore) -> None:
+    def __init__(
+        self, cluster: Cluster, toolbox: Toolbox, shelf: TaskShelf, store: EpisodeStore, watch: Watch | None = None
+    ) -> None:
         self.cluster = cluster
         self.toolbox = toolbox
         self.store = store
         self.shelf = shelf
+        self.watch = watch or Watch()
         self._running: set[asyncio.Task[StepObservation]] = set()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no step is being taken, for whoever waits or for nobody."""
+        return not self._running
 
     @property
     def scenarios(self) -> Mapping[str, Scenario]:
@@ -56,6 +66,12 @@ class Stage:
         No service is called for a task that was seen before. Raises UnknownScenario, InvalidReset (422), EpisodeExists
         (409), AtCapacity, ServicesDown (503) or StorageFull (507); `previous` then goes on untouched.
         """
+        with self.watch.act("reset") as seen:
+            episode = await self._reset(options, previous)
+            seen.of(episode)
+            return episode
+
+    async def _reset(self, options: ResetOptions, previous: Episode | None) -> Episode:
         seed = secrets.randbelow(LARGEST_DRAWN_SEED + 1) if options.seed is None else options.seed
         overrides = tuple(sorted(options.chaos_overrides.items()))
         try:
@@ -92,6 +108,10 @@ class Stage:
 
     async def take(self, episode: Episode, intent: Intent) -> StepObservation:
         """Take a step that the journal knows of, in the episode's turn: for the first time, or once more."""
+        with self.watch.step(episode, intent.step, intent.tool) as seen:
+            return await self._take(episode, intent, seen)
+
+    async def _take(self, episode: Episode, intent: Intent, seen: StepWatch) -> StepObservation:
         progress = episode.progress
         progress.step = intent.step
         draft = Draft(intent.tool, intent.arguments)
@@ -110,6 +130,7 @@ class Stage:
             raise EpisodeClosed
         if end is not None:
             self.store.outcomes[end] += 1
+        seen.outcome = end.value if end is Outcome.INFRA_ERROR else draft.kind.value
         taken = draft.taken(progress, reward, end)
         episode.journal.take(taken, draft.reports)
         return progress.take(taken, episode.task.instance.max_steps)
@@ -190,7 +211,10 @@ class Stage:
         context = episode.context(service, Actor.AGENT, faults.fault_for(*asked, nth))
         progress.touched.add(service)
         answer = await self.cluster.call(service, call, context, episode.document(service))
+        failpoint("gateway.sent.after")
         report = answer.reported.report
+        if report.planned is not None:
+            self.watch.planned_faults[report.planned.value] += 1
         draft.record(episode, service, answer.reported)
         if settled or report.changes or not operation.is_read:
             draft.judge(episode)
