@@ -18,6 +18,7 @@ from companyos_gateway.episode.link import (
     SourceCorrupt,
     SourceUnknown,
 )
+from companyos_shared.telemetry.traces import NO_TRACES, Traces
 from companyos_shared.wire.context import CallContext
 from companyos_shared.wire.control import (
     CheckReply,
@@ -51,9 +52,9 @@ class Cluster:
         self.links = dict(links)
 
     @classmethod
-    def at(cls, addresses: Mapping[str, str], key: bytes) -> Cluster:
+    def at(cls, addresses: Mapping[str, str], key: bytes, traces: Traces = NO_TRACES) -> Cluster:
         """Return the cluster of these addresses."""
-        return cls({name: ServiceLink(name, address, key) for name, address in addresses.items()})
+        return cls({name: ServiceLink(name, address, key, traces=traces) for name, address in addresses.items()})
 
     async def aclose(self) -> None:
         """Close every link."""

@@ -18,6 +18,8 @@ from httpx_aiohttp import AiohttpTransport
 from pydantic import BaseModel
 
 from companyos_gateway.episode.errors import HouseFault, ServicesDown
+from companyos_shared.telemetry.figures import Latency
+from companyos_shared.telemetry.traces import NO_TRACES, Traces
 from companyos_shared.wire.context import CONTEXT_HEADER, REPORT_HEADER, SIGNATURE_HEADER, CallContext, encode_context
 from companyos_shared.wire.context import sign as signature_of
 from companyos_shared.wire.control import LoadRequest, Report, SettleRequest
@@ -34,6 +36,7 @@ KEEPALIVE_S = 60.0
 MOST_CONNECTIONS = 256
 
 _JSON = "application/json"
+_CONTROL = "/control/"
 _UNKNOWN_SOURCE = "unknown-source"
 _SOURCE_USELESS = frozenset({"source-corrupt", "source-outdated"})
 _TRANSPORT_ERRORS = (httpx.TransportError, aiohttp.ClientError, OSError, TimeoutError)
@@ -92,15 +95,26 @@ class SourceCorrupt(SourceUnknown):
 
 
 class ServiceLink:
-    """One service: its name, its long-lived connections, its key.
+    """One service: its name, its long-lived connections, its key, and how it has done so far.
 
     Requests and answers are httpx's; they go straight through the transport, for the client around it would cost as
     much again.
     """
 
-    def __init__(self, name: str, address: str, key: bytes, transport: httpx.AsyncBaseTransport | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        address: str,
+        key: bytes,
+        transport: httpx.AsyncBaseTransport | None = None,
+        traces: Traces = NO_TRACES,
+    ) -> None:
         self.name = name
         self.address = address
+        self.latency = Latency()
+        self.resends = 0
+        self.faults = 0
+        self._traces = traces
         self._key = key
         self._base = "http://service" if address.startswith("unix:") else address
         self._transport = transport or _transport(address)
@@ -131,19 +145,32 @@ class ServiceLink:
 
     async def send(self, call: ServiceCall, context: CallContext, *, is_load: bool = False) -> httpx.Response:
         """Carry one signed call; resends the very same after a real transport error; raises HouseFault."""
+        if not self._traces.on:
+            return await self._send(call, context, is_load=is_load)
+        with self._traces.call(f"{self.name} {_word_for(call)}") as span:
+            span.set(service=self.name)
+            answer = await self._send(call, context, is_load=is_load)
+            span.set(status=answer.status_code)
+            return answer
+
+    async def _send(self, call: ServiceCall, context: CallContext, *, is_load: bool) -> httpx.Response:
         clock = asyncio.get_running_loop().time
+        began_at = clock()
         deadline_s = LOAD_DEADLINE_S if is_load else CALL_DEADLINE_S
-        give_up_at = clock() + (LOAD_DEADLINE_S if is_load else CALL_BUDGET_S)
+        give_up_at = began_at + (LOAD_DEADLINE_S if is_load else CALL_BUDGET_S)
         for attempt in itertools.count():
             try:
                 async with asyncio.timeout(min(deadline_s, give_up_at - clock())):
-                    return await self._carry(self._signed(call, context))
+                    answer = await self._carry(self._signed(call, context))
+                self.latency.observe(clock() - began_at)
+                return answer
             except _TRANSPORT_ERRORS as error:
                 pause_s = RESEND_PAUSE_S * 2.0**attempt * (0.5 + _JITTER.random())
-                _log.warning("%s: %s %s failed: %r", self.name, call.method, call.target, error)
+                _log.warning("%s: %s failed: %r", self.name, _word_for(call), error)
                 if clock() + pause_s >= give_up_at:
-                    raise HouseFault(f"The service {self.name} could not be reached.") from error
+                    raise self._fault(f"The service {self.name} could not be reached.") from error
             await asyncio.sleep(pause_s)
+            self.resends += 1
         raise AssertionError
 
     async def call(self, call: ServiceCall, context: CallContext) -> ServiceAnswer:
@@ -165,13 +192,17 @@ class ServiceLink:
 
     async def _asked(self, verb: str, context: CallContext, body: BaseModel | None = None) -> bytes:
         content = b"{}" if body is None else body.model_dump_json().encode()
-        call = ServiceCall("POST", f"/control/{verb}", content)
+        call = ServiceCall("POST", _CONTROL + verb, content)
         answer = await self.send(call, context, is_load=isinstance(body, LoadRequest))
         if answer.is_error:
             code = _problem_code(answer.content)
             self._check_source(code)
-            raise HouseFault(f"{self.name}: {verb} answered {answer.status_code}: {code}")
+            raise self._fault(f"{self.name}: {verb} answered {answer.status_code}: {code}")
         return answer.content
+
+    def _fault(self, text: str) -> HouseFault:
+        self.faults += 1
+        return HouseFault(text)
 
     def _check_source(self, code: str) -> None:
         if code == _UNKNOWN_SOURCE:
@@ -195,6 +226,8 @@ class ServiceLink:
             headers["Content-Type"] = _JSON
         if call.headers:
             headers.update(call.headers)
+        if self._traces.on:
+            headers.update(self._traces.headers())
         return self._request(call.method, call.target, headers, call.body)
 
     def _request(
@@ -216,11 +249,11 @@ class ServiceLink:
         if length is None:
             code = _problem_code(body)
             self._check_source(code)
-            raise HouseFault(f"{self.name}: answered {answer.status_code} without a report: {code}")
+            raise self._fault(f"{self.name}: answered {answer.status_code} without a report: {code}")
         cut = len(body) - int(length)
         reported = _reported(body[cut:])
         if answer.is_server_error and reported.report.planned is None:
-            raise HouseFault(f"{self.name}: answered {answer.status_code}: {_problem_code(body[:cut])}")
+            raise self._fault(f"{self.name}: answered {answer.status_code}: {_problem_code(body[:cut])}")
         retry_after = answer.headers.get("Retry-After")
         return ServiceAnswer(
             status=answer.status_code,
@@ -228,6 +261,11 @@ class ServiceLink:
             reported=reported,
             retry_after_s=int(retry_after) if retry_after and retry_after.isdecimal() else None,
         )
+
+
+def _word_for(call: ServiceCall) -> str:
+    """Return what a call does in a word that holds none of its arguments."""
+    return call.target.removeprefix(_CONTROL) if call.target.startswith(_CONTROL) else call.method
 
 
 def _reported(raw: bytes) -> Reported:

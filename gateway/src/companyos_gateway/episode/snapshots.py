@@ -32,6 +32,7 @@ from companyos_gateway.episode.manifest import FORMAT, Manifest
 from companyos_gateway.episode.progress import Progress, fold
 from companyos_gateway.episode.store import EpisodeStore
 from companyos_gateway.episode.task import Task, TaskShelf
+from companyos_gateway.episode.watch import Watch
 from companyos_shared.wire.context import Actor, CallContext
 
 _log = logging.getLogger(__name__)
@@ -58,13 +59,21 @@ class Snapshots:
     """Every snapshot of this gateway."""
 
     def __init__(
-        self, cluster: Cluster, files: EpisodeFiles, shelf: TaskShelf, store: EpisodeStore, *, most_kept: int
+        self,
+        cluster: Cluster,
+        files: EpisodeFiles,
+        shelf: TaskShelf,
+        store: EpisodeStore,
+        *,
+        most_kept: int,
+        watch: Watch | None = None,
     ) -> None:
         self._cluster = cluster
         self._files = files
         self._shelf = shelf
         self._store = store
         self._most_kept = most_kept
+        self._watch = watch or Watch()
         self._kept: dict[str, _Header] = {}
         self._unnamed: set[tuple[str, CallContext]] = set()
         self._gate = Gate()
@@ -96,6 +105,10 @@ class Snapshots:
 
     async def take(self, episode: Episode) -> SnapshotInfo:
         """Keep an episode as it stands; raises EpisodeClosed, SnapshotsFull (409), ServicesDown (503), StorageFull."""
+        with self._watch.act("snapshot", episode):
+            return await self._take(episode)
+
+    async def _take(self, episode: Episode) -> SnapshotInfo:
         async with episode.turn(), self._gate.together():
             if episode.closed:
                 raise EpisodeClosed
@@ -115,6 +128,10 @@ class Snapshots:
         Raises UnknownSnapshot (404), ForeignSnapshot, EpisodeClosed (409), SnapshotLost, SnapshotCorrupt (410),
         StorageFull (507) or ServicesDown (503); the episode is then untouched.
         """
+        with self._watch.act("restore", episode):
+            await self._restore(episode, snapshot_id)
+
+    async def _restore(self, episode: Episode, snapshot_id: str) -> None:
         snapshot = self._read(snapshot_id)
         if snapshot.header.manifest.lineage != episode.lineage:
             raise ForeignSnapshot("Fork it, or reset with it as injected_state.")
@@ -126,6 +143,10 @@ class Snapshots:
 
     async def fork(self, snapshot_id: str, count: int, label: str | None = None) -> list[Episode]:
         """Start so many episodes where a snapshot was taken, all or none; raises as `restore`, and AtCapacity (503)."""
+        with self._watch.act("fork"):
+            return await self._fork(snapshot_id, count, label)
+
+    async def _fork(self, snapshot_id: str, count: int, label: str | None) -> list[Episode]:
         snapshot = self._read(snapshot_id)
         forked: list[Episode] = []
         async with self._gate.together():

@@ -82,7 +82,7 @@ def _lifespan(house: House, server: HTTPEnvServer, drain: Drain) -> Any:
         async with house.running():
             server._start_reaper()  # an own lifespan keeps the framework's start-up from doing so
             try:
-                yield {DRAIN_STATE: drain.drain}
+                yield {DRAIN_STATE: partial(drain.drain, house.is_idle)}
             finally:
                 server._stop_reaper()
 

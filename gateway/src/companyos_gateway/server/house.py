@@ -22,12 +22,14 @@ from companyos_gateway.episode.store import EpisodeLimits, EpisodeStore
 from companyos_gateway.episode.task import TaskShelf
 from companyos_gateway.episode.tokens import EpisodeTokens, read_or_make_secret
 from companyos_gateway.episode.toolbox import build_toolbox
+from companyos_gateway.episode.watch import Watch
 from companyos_gateway.rubrics import FinishDeclaration
 from companyos_gateway.scenarios import Scenario, catalogue
 from companyos_gateway.server.embedded import EmbeddedServices
 from companyos_gateway.server.folders import held_folder, private_folder
 from companyos_gateway.settings import Settings
 from companyos_shared import descriptors
+from companyos_shared.telemetry.traces import traces_of
 
 FIRST_RETRY_S = 0.05
 SLOWEST_RETRY_S = 1.0
@@ -46,6 +48,7 @@ class House:
         scenarios: Mapping[str, Scenario] | None = None,
     ) -> None:
         self.settings = settings
+        self.watch = Watch(traces_of("gateway"))
         self._cluster = cluster
         self._scenarios = scenarios
         self._stage: Stage | None = None
@@ -68,14 +71,15 @@ class House:
         stage = self.stage()
         try:
             if options.resume is not None:
-                return stage.store.of_token(options.resume)
+                with self.watch.act("resume"):
+                    return stage.store.of_token(options.resume)
             if options.injected_state is not None:
                 return (await self.snapshots().fork(options.injected_state.snapshot, 1, options.episode_id))[0]
             return await stage.reset(options, previous)
         except GatewayProblem:
             raise
         except Exception as bug:
-            _log.exception("reset %s", options)
+            _log.exception("a reset failed", extra=options.model_dump(include={"scenario", "seed", "chaos"}))
             raise InternalError from bug
 
     def loop(self) -> asyncio.AbstractEventLoop:
@@ -106,6 +110,10 @@ class House:
         if self._snapshots is None:
             raise ServicesDown("The services have not answered yet.")
         return self._snapshots
+
+    def is_idle(self) -> bool:
+        """Say whether no step is being taken."""
+        return self._stage is None or self._stage.is_idle
 
     async def readiness(self) -> dict[str, bool]:
         """Return by name whether each service is ready; empty while none is known."""
@@ -138,10 +146,10 @@ class House:
         if self._cluster is not None:
             yield self._cluster
         elif addresses:
-            yield Cluster.at(addresses, self.settings.key())
+            yield Cluster.at(addresses, self.settings.key(), self.watch.traces)
         else:
             async with EmbeddedServices(private, data_dir) as embedded:
-                yield Cluster.at(embedded.addresses, embedded.key)
+                yield Cluster.at(embedded.addresses, embedded.key, self.watch.traces)
 
     async def _open(self, cluster: Cluster, folder: Path) -> None:
         """Discover the tools as soon as every service answers, find the episodes again, then look after them."""
@@ -165,8 +173,8 @@ class House:
             kept_episode=settings.keep_episode,
         )
         shelf = TaskShelf(scenarios, cluster, most_kept=settings.max_tasks_kept)
-        stage = Stage(cluster, toolbox, shelf, store)
-        snapshots = Snapshots(cluster, files, shelf, store, most_kept=settings.max_snapshots)
+        stage = Stage(cluster, toolbox, shelf, store, self.watch)
+        snapshots = Snapshots(cluster, files, shelf, store, most_kept=settings.max_snapshots, watch=self.watch)
         found = await recover(stage, files, snapshots)
         if settings.keep_episode is not None and not store.has(settings.keep_episode):
             await stage.reset(ResetOptions(episode_id=settings.keep_episode))
@@ -182,6 +190,8 @@ class House:
         if self._stage is not None:
             await self._stage.store.aclose(lasting=self.settings.data_dir is not None)
         self._stage = self._snapshots = None
+        if self.watch.traces.on:
+            await asyncio.to_thread(self.watch.traces.close)
 
 
 def _finish_schema() -> dict[str, Any]:
