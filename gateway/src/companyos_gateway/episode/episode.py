@@ -44,7 +44,7 @@ class Episode:
     sources: Mapping[str, str]
     progress: Progress
     journal: Journal
-    token: str
+    token: str = field(repr=False)
     closed: bool = False
     began_at: float = field(default_factory=time.monotonic)
     used_at: float = field(default_factory=time.monotonic)

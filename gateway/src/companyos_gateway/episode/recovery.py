@@ -13,6 +13,7 @@ from companyos_gateway.episode.journal import entries
 from companyos_gateway.episode.manifest import Manifest
 from companyos_gateway.episode.progress import Progress, fold
 from companyos_gateway.episode.snapshots import Snapshots
+from companyos_gateway.episode.task import Task
 from companyos_shared.wire.context import Actor, CallContext
 from companyos_shared.wire.control import SweepRequest
 
@@ -20,6 +21,7 @@ _SWEEPING_EPISODE = "sweeping"
 _NO_SOURCE = "0" * 64
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 _AT_ONCE = 16
+_PAUSE_S = 0.5
 _log = logging.getLogger(__name__)
 
 
@@ -45,13 +47,13 @@ async def recover(stage: Stage, files: EpisodeFiles, snapshots: Snapshots) -> in
 
 async def _found(stage: Stage, files: EpisodeFiles, manifest: Manifest) -> bool:
     try:
-        task = await stage.shelf.task(manifest.task)
+        task = await _planned(stage, manifest)
         if dict(task.sources) != manifest.planned:
             raise JournalUnreadable("the task is planned otherwise than it was")
         journal = files.journal(manifest)
         progress = Progress.start(task, manifest.options)
         open_step = fold(progress, task, entries(journal.lines()))
-    except (GatewayProblem, HouseFault, JournalUnreadable) as error:
+    except (GatewayProblem, JournalUnreadable) as error:
         _log.error("the episode %s is lost: %s", manifest.internal_id, error)
         files.remove(manifest.internal_id)
         return False
@@ -62,6 +64,16 @@ async def _found(stage: Stage, files: EpisodeFiles, manifest: Manifest) -> bool:
             await stage.take(episode, open_step)
         _log.info("step %d of the episode %s was completed", open_step.step, episode.internal_id)
     return True
+
+
+async def _planned(stage: Stage, manifest: Manifest) -> Task:
+    """Plan the task of an episode again; a service that is away for a while is waited for."""
+    while True:
+        try:
+            return await stage.shelf.task(manifest.task)
+        except HouseFault as fault:
+            _log.warning("the episode %s waits: %s", manifest.internal_id, fault)
+            await asyncio.sleep(_PAUSE_S)
 
 
 async def _sweep(stage: Stage, snapshots: Snapshots, kept: list[str]) -> None:
