@@ -43,9 +43,16 @@ _READS = frozenset({"GET", "HEAD"})
 
 
 class ServiceHarness:
-    """One episode of one service. Every write is a step of its own unless `step` is given."""
+    """One episode of one service. Every write is a step of its own unless `step` is given. A given folder is kept."""
 
-    def __init__(self, service: Service[Any], seed: SeedDocument | None = None, *, episode: str = "test") -> None:
+    def __init__(
+        self,
+        service: Service[Any],
+        seed: SeedDocument | None = None,
+        *,
+        episode: str = "test",
+        folder: Path | None = None,
+    ) -> None:
         self.service = service
         self.seed = seed if seed is not None else service.demo_seed()
         self.document: dict[str, Any] = self.seed.model_dump(mode="json")
@@ -55,14 +62,18 @@ class ServiceHarness:
         self.step = 0
         self.now: datetime = self.seed.started_at
         self.last_report = Report()
-        self._folder = tempfile.TemporaryDirectory(prefix="companyos-test-")
+        self._temporary: tempfile.TemporaryDirectory[str] | None = None
+        if folder is None:
+            self._temporary = tempfile.TemporaryDirectory(prefix="companyos-test-")
+            folder = Path(self._temporary.name)
+        self.folder = folder
         self.app = self.restart()
 
     def restart(self) -> FastAPI:
         """Make the app again on the same files, as after the death of the process."""
         if hasattr(self, "app"):
             self.app.state.episodes.close()
-        settings = ServiceSettings(service_key=SecretStr(_KEY), service_key_file=None, data_dir=Path(self._folder.name))
+        settings = ServiceSettings(service_key=SecretStr(_KEY), service_key_file=None, data_dir=self.folder)
         self.app = create_app(self.service, settings)
         self.client = httpx.AsyncClient(transport=httpx.ASGITransport(self.app), base_url="http://service")
         return self.app
@@ -76,7 +87,8 @@ class ServiceHarness:
     ) -> None:
         await self.client.aclose()
         self.app.state.episodes.close()
-        self._folder.cleanup()
+        if self._temporary is not None:
+            self._temporary.cleanup()
 
     async def load(self) -> LoadReply:
         """Plant the seed."""
@@ -157,11 +169,6 @@ class ServiceHarness:
     async def drop(self) -> None:
         """Let the service forget the episode."""
         await self._control("drop", {})
-
-    @property
-    def folder(self) -> Path:
-        """Where the service keeps its files."""
-        return Path(self._folder.name)
 
     async def rows(self, table: str) -> dict[str, dict[str, Any]]:
         """Return a table's rows as they are now, by key."""
