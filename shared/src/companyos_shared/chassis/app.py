@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -31,6 +32,7 @@ from companyos_shared.chassis.service import Service
 from companyos_shared.chassis.settings import ServiceSettings
 from companyos_shared.chassis.standalone import Standalone
 from companyos_shared.chassis.storage import STORAGE_ERRORS, Storage, storage_problem
+from companyos_shared.telemetry.traces import Traces, traces_of
 from companyos_shared.wire.problem import ProblemBody
 
 DESCRIPTORS_PER_EPISODE = 3
@@ -54,13 +56,14 @@ def create_app(service: Service[Any], settings: ServiceSettings | None = None) -
         min_free_bytes=settings.min_free_bytes,
     )
     standalone = Standalone(episodes) if key is None else None
+    traces = traces_of(service.name)
     app = FastAPI(
         title=service.title,
         description=service.description,
         version=service.version,
         docs_url=None,
         redoc_url=None,
-        lifespan=_lifespan(episodes, temporary=folder if settings.data_dir is None else None),
+        lifespan=_lifespan(episodes, traces, temporary=folder if settings.data_dir is None else None),
         responses=problems(InvalidArguments, MalformedBody, BodyTooLarge),
     )
     for router in service.routers:
@@ -76,16 +79,18 @@ def create_app(service: Service[Any], settings: ServiceSettings | None = None) -
     app.add_exception_handler(StoredAnswer, _on_stored_answer)
     for kind in STORAGE_ERRORS:
         app.add_exception_handler(kind, _on_storage_error)
-    app.add_middleware(Edge, episodes=episodes, key=key, standalone=standalone)
+    app.add_middleware(Edge, episodes=episodes, key=key, standalone=standalone, traces=traces)
     app.state.episodes = episodes
     return app
 
 
-def _lifespan(episodes: Episodes, *, temporary: Path | None) -> Callable[[FastAPI], Any]:
+def _lifespan(episodes: Episodes, traces: Traces, *, temporary: Path | None) -> Callable[[FastAPI], Any]:
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         yield
         episodes.close()
+        if traces.on:
+            await asyncio.to_thread(traces.close)
         if temporary is not None:
             shutil.rmtree(temporary, ignore_errors=True)
 

@@ -24,6 +24,8 @@ from companyos_shared.chassis.standalone import Standalone
 from companyos_shared.chassis.storage import STORAGE_ERRORS, storage_problem
 from companyos_shared.failpoints import failpoint
 from companyos_shared.streams import digest
+from companyos_shared.telemetry.ops import working_on
+from companyos_shared.telemetry.traces import NO_TRACES, Span, Traces
 from companyos_shared.wire.context import CallContext, op_id
 from companyos_shared.wire.control import AuditLine, Report
 from companyos_shared.wire.strict_json import MAX_BODY_BYTES, MalformedJson, parse_object
@@ -34,6 +36,7 @@ MAX_CONTROL_BYTES = 32 * 1024 * 1024
 
 _OPEN_PATHS = frozenset({"/", "/livez", "/readyz", "/docs", "/openapi.json"})
 _OPEN_PREFIX = "/static/"
+_SERVER_ERROR = 500
 _READS = frozenset({"GET", "HEAD", "OPTIONS"})
 _CONDITIONS = frozenset({b"if-match", b"idempotency-key"})
 _logger = logging.getLogger(__name__)
@@ -43,12 +46,19 @@ class Edge:
     """ASGI middleware around the whole app of a service. Without a key it serves the standalone episode."""
 
     def __init__(
-        self, app: ASGIApp, *, episodes: Episodes, key: bytes | None = None, standalone: Standalone | None = None
+        self,
+        app: ASGIApp,
+        *,
+        episodes: Episodes,
+        key: bytes | None = None,
+        standalone: Standalone | None = None,
+        traces: Traces = NO_TRACES,
     ) -> None:
         self._app = app
         self._episodes = episodes
         self._key = key
         self._standalone = standalone
+        self._traces = traces
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request; what is open to everybody passes straight through."""
@@ -69,13 +79,21 @@ class Edge:
         is_control = scope["path"].startswith(CONTROL_PREFIX)
         body = await read_body(receive, MAX_CONTROL_BYTES if is_control else MAX_BODY_BYTES)
         context = self._identify(scope, body)
-        if is_control:
-            scope[CONTEXT_SCOPE_KEY] = context
-            await self._app(scope, replay(body), send)
-            return
-        answer, report = await self._agent_call(scope, body, context)
-        failpoint("service.reply.before")
-        await send_held(send, answer, report if self._key is not None else None)
+        with (
+            working_on(context.episode, context.epoch, context.step),
+            self._traces.served(scope["method"], scope["headers"]) as span,
+        ):
+            if is_control:
+                if self._traces.on:
+                    _mark(span, context, scope["path"].removeprefix(CONTROL_PREFIX))
+                scope[CONTEXT_SCOPE_KEY] = context
+                await self._app(scope, replay(body), send)
+                return
+            answer, report = await self._agent_call(scope, body, context)
+            if self._traces.on:
+                _mark(span, context, _operation(scope), answer=answer, report=report)
+            failpoint("service.reply.before")
+            await send_held(send, answer, report if self._key is not None else None)
 
     def _identify(self, scope: Scope, body: bytes) -> CallContext:
         if self._standalone is not None:
@@ -142,7 +160,7 @@ class Edge:
         except Exception as error:
             if storage_problem(error) is not None:
                 raise
-            _logger.exception("%s %s failed", scope["method"], scope["path"])
+            _logger.exception("%s failed", _operation(scope))
             return HeldAnswer.of(InternalError().response())
 
     def _call(self, context: CallContext, session: Session) -> Call:
@@ -155,6 +173,22 @@ class Edge:
             actor=context.actor,
             cause=op_id(context),
         )
+
+
+def _operation(scope: Scope) -> str:
+    """Return what is asked for in a word that holds none of its arguments."""
+    return getattr(scope.get("route"), "operation_id", None) or str(scope["method"])
+
+
+def _mark(
+    span: Span, context: CallContext, name: str, *, answer: HeldAnswer | None = None, report: Report | None = None
+) -> None:
+    span.rename(name)
+    span.set(episode=context.episode, epoch=context.epoch, step=context.step)
+    if answer is not None and report is not None:
+        span.set(status=answer.status, planned_fault=report.planned)
+        if answer.status >= _SERVER_ERROR and report.planned is None:
+            span.fail(str(answer.status))
 
 
 def _close_books(session: Session, context: CallContext, line: AuditLine) -> Report:
