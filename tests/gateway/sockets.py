@@ -80,5 +80,28 @@ async def connected(
         await asyncio.wait_for(serving, ANSWER_DEADLINE_S)
 
 
+async def handshake(
+    app: ASGIApp, path: str, headers: Sequence[tuple[bytes, bytes]], *, denial: bool = False
+) -> list[Message]:
+    """Ask for a socket and return everything that is said instead of opening it."""
+    said: list[Message] = []
+    scope = {
+        "type": "websocket",
+        "path": path,
+        "query_string": b"",
+        "headers": list(headers),
+        "extensions": {"websocket.http.response": {}} if denial else {},
+    }
+
+    async def receive() -> Message:
+        return {"type": "websocket.connect"}
+
+    async def send(message: Message) -> None:
+        said.append(message)
+
+    await asyncio.wait_for(app(scope, receive, send), ANSWER_DEADLINE_S)
+    return said
+
+
 async def _serve(app: ASGIApp, scope: dict[str, Any], socket: Socket) -> None:
     await app(scope, socket.to_app.get, socket.from_app.put)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 
 from companyos_gateway.settings import Settings
 
@@ -36,3 +37,24 @@ def test_the_environment_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = Settings()
     assert (settings.key(), settings.max_episodes, settings.mode.value) == (b"from the environment", 7, "production")
     assert "from the environment" not in repr(settings)
+
+
+def test_without_a_trainer_s_token_nothing_asks_for_one() -> None:
+    assert Settings().trainer() is None
+
+
+def test_the_trainer_s_token_may_lie_in_a_file_and_is_not_printed(tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("from-a-file\n")
+    assert Settings(trainer_token_file=tmp_path / "token").trainer() == "from-a-file"
+    given = Settings(trainer_token=SecretStr("from-the-settings"), trainer_token_file=tmp_path / "token")
+    assert given.trainer() == "from-the-settings"
+    assert "from-the-settings" not in repr(given)
+
+
+@pytest.mark.parametrize("token", ["", " ", "two words", "n\u00fct", "line\nline"])
+def test_a_trainer_s_token_that_nobody_can_send_is_refused(tmp_path: Path, token: str) -> None:
+    with pytest.raises(ValueError, match="the trainer's token"):
+        Settings(trainer_token=SecretStr(token)).trainer()
+    (tmp_path / "token").write_text(token)
+    with pytest.raises(ValueError, match="the trainer's token"):
+        Settings(trainer_token_file=tmp_path / "token").trainer()

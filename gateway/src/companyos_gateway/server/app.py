@@ -8,9 +8,8 @@ from functools import partial
 from typing import Any, cast
 
 from fastapi import FastAPI
-from openenv.core.env_server.http_server import HTTPEnvServer
 from openenv.core.env_server.mcp_types import CallToolAction
-from openenv.core.env_server.types import ConcurrencyConfig, ServerMode
+from openenv.core.env_server.types import ServerMode
 from starlette.routing import BaseRoute, Route
 
 from companyos.contract import CompanyOSObservation, CompanyOSResetObservation, CompanyOSState
@@ -21,11 +20,15 @@ from companyos_gateway.server.documented import documented
 from companyos_gateway.server.drain import Drain, DrainDoors
 from companyos_gateway.server.guard import Guard
 from companyos_gateway.server.health import health_router
+from companyos_gateway.server.hosts import Hosts
 from companyos_gateway.server.house import House
 from companyos_gateway.server.openenv_environment import DESCRIPTION, ENVIRONMENT_NAME, CompanyOSEnvironment
+from companyos_gateway.server.openenv_server import SlottedServer
 from companyos_gateway.server.pages import pages_router, static_mounts
 from companyos_gateway.server.plain_http import plain_http_router, tools_router
+from companyos_gateway.server.planes import Planes
 from companyos_gateway.server.problems import install_problem_handlers
+from companyos_gateway.server.slots import SocketGate, SocketSlots
 from companyos_gateway.server.trainer import trainer_router
 from companyos_shared.serving import DRAIN_STATE
 
@@ -33,13 +36,14 @@ from companyos_shared.serving import DRAIN_STATE
 def create_app(house: House) -> FastAPI:
     """Make the app of a house; its lifespan brings the house up and down."""
     drain = Drain()
-    server = HTTPEnvServer(
+    settings = house.settings
+    server = SlottedServer(
         cast(Any, partial(CompanyOSEnvironment, house)),
         CallToolAction,
         CompanyOSObservation,
-        concurrency_config=ConcurrencyConfig(
-            max_concurrent_envs=house.settings.max_episodes, session_timeout=house.settings.idle_limit_s
-        ),
+        sockets=SocketSlots(most=settings.max_connections or settings.max_episodes, idle_limit_s=settings.idle_limit_s),
+        most_sessions=settings.max_mcp_sessions,
+        session_idle_limit_s=settings.mcp_idle_limit_s,
         env_name=ENVIRONMENT_NAME,
         state_cls=CompanyOSState,
         reset_observation_cls=CompanyOSResetObservation,
@@ -66,8 +70,8 @@ def create_app(house: House) -> FastAPI:
     app.router.routes[before:] = [route for route in app.router.routes[before:] if not answered & _doors(route)]
     app.openapi = documented(app)  # type: ignore[method-assign]
     install_problem_handlers(app)
-    app.add_middleware(Guard)
-    app.add_middleware(DrainDoors, drain=drain)
+    app.state.slots = server
+    _stand_guard(app, house, server.sockets, drain)
     return app
 
 
@@ -76,14 +80,21 @@ def _doors(route: BaseRoute) -> set[tuple[str, str]]:
     return {(route.path, method) for method in route.methods or ()} if isinstance(route, Route) else set()
 
 
-def _lifespan(house: House, server: HTTPEnvServer, drain: Drain) -> Any:
+def _stand_guard(app: FastAPI, house: House, sockets: SocketSlots, drain: Drain) -> None:
+    """Put what every connection meets around the app; the one that is added last is met first."""
+    settings = house.settings
+    token = settings.trainer()
+    app.add_middleware(Guard)
+    app.add_middleware(DrainDoors, drain=drain)
+    app.add_middleware(SocketGate, slots=sockets)
+    app.add_middleware(Planes, trainer_token=token, owner=lambda given: house.stage().store.of_token(given))
+    app.add_middleware(Hosts, names=settings.host_names(), own=settings.space_host, asks_for_tokens=token is not None)
+
+
+def _lifespan(house: House, server: SlottedServer, drain: Drain) -> Any:
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[dict[str, Any]]:
-        async with house.running():
-            server._start_reaper()  # an own lifespan keeps the framework's start-up from doing so
-            try:
-                yield {DRAIN_STATE: partial(drain.drain, house.is_idle)}
-            finally:
-                server._stop_reaper()
+        async with house.running(), server.running():
+            yield {DRAIN_STATE: partial(drain.drain, house.is_idle)}
 
     return lifespan

@@ -1,15 +1,17 @@
-"""What every message meets before the framework sees it: size counted while reading, strict JSON, an object.
+"""What every message meets before the framework sees it: size and time counted while reading, strict JSON, an object.
 
 A message that does not fit gets a protocol error, is no step and ends no session.
 """
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import orjson
 from openenv.core.env_server.mcp_types import JsonRpcErrorCode
 from openenv.core.env_server.types import WSErrorCode
+from starlette._utils import get_route_path
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -21,8 +23,12 @@ from companyos_shared.wire.strict_json import MAX_BODY_BYTES, MalformedJson, par
 JSON_SCOPE_KEY = "companyos.json"
 MCP_PATH = "/mcp"
 
+BODY_DEADLINE_S = 10.0
+
 _BODY_METHODS = frozenset({"POST", "PUT", "PATCH", "DELETE"})
-_STATUS = {"body-too-large": 413, "malformed-json": 400}
+_STATUS = {"body-too-large": 413, "body-too-slow": 408, "malformed-json": 400}
+_UNREAD = frozenset({"body-too-large", "body-too-slow"})
+"""Where the rest of the body is not waited for, the connection ends with the answer."""
 _UNPROCESSABLE = 422
 
 
@@ -35,7 +41,7 @@ class Guard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection."""
         if scope["type"] == "websocket":
-            await self._app(scope, _GuardedSocket(scope["path"], receive, send).receive, send)
+            await self._app(scope, _GuardedSocket(get_route_path(scope), receive, send).receive, send)
         elif scope["type"] == "http" and scope["method"] in _BODY_METHODS:
             await self._serve_body(scope, receive, send)
         else:
@@ -44,14 +50,16 @@ class Guard:
     async def _serve_body(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             body = await _read(receive)
+            if body is None:
+                return
             scope[JSON_SCOPE_KEY] = parse_object(body) if body else {}
-            if scope["path"] == MCP_PATH:
+            if get_route_path(scope) == MCP_PATH:
                 check_mcp(scope[JSON_SCOPE_KEY])
         except McpRefused as refused:
             await JSONResponse(refused.answer)(scope, receive, send)
             return
         except MalformedJson as misfit:
-            await _refusal(scope["path"], misfit)(scope, receive, send)
+            await _refusal(get_route_path(scope), misfit)(scope, receive, send)
             return
         await self._app(scope, _replay(body, receive), send)
 
@@ -106,24 +114,36 @@ def _rpc_error(text: str) -> dict[str, Any]:
 
 
 def _refusal(path: str, misfit: MalformedJson) -> ASGIApp:
+    headers = {"Connection": "close"} if misfit.code in _UNREAD else None
     if path == MCP_PATH:
-        return JSONResponse(_rpc_error(f"{misfit.code}: {misfit}"))
-    status = _STATUS.get(misfit.code, _UNPROCESSABLE)
-    title = "The body does not fit"
-    return body_response(
-        ProblemBody(type="about:blank", title=title, status=status, code=misfit.code, detail=str(misfit), errors=None)
+        return JSONResponse(_rpc_error(f"{misfit.code}: {misfit}"), headers=headers)
+    body = ProblemBody(
+        type="about:blank",
+        title="The body does not fit",
+        status=_STATUS.get(misfit.code, _UNPROCESSABLE),
+        code=misfit.code,
+        detail=str(misfit),
+        errors=None,
     )
+    return body_response(body, headers)
 
 
-async def _read(receive: Receive) -> bytes:
+async def _read(receive: Receive) -> bytes | None:
+    """Return the body, None where the client left before its end; raises MalformedJson."""
     body = bytearray()
-    while True:
-        message = await receive()
-        body += message.get("body", b"")
-        if len(body) > MAX_BODY_BYTES:
-            raise MalformedJson("body-too-large", f"The body is larger than {MAX_BODY_BYTES} bytes.")
-        if not message.get("more_body", False):
-            return bytes(body)
+    try:
+        async with asyncio.timeout(BODY_DEADLINE_S):
+            while True:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    return None
+                body += message.get("body", b"")
+                if len(body) > MAX_BODY_BYTES:
+                    raise MalformedJson("body-too-large", f"The body is larger than {MAX_BODY_BYTES} bytes.")
+                if not message.get("more_body", False):
+                    return bytes(body)
+    except TimeoutError:
+        raise MalformedJson("body-too-slow", f"The body took longer than {BODY_DEADLINE_S:g} s.") from None
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

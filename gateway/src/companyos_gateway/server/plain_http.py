@@ -13,12 +13,14 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from companyos.contract import CompanyOSState, ResetOptions, ToolSpec
 from companyos_gateway.episode.environment import Stage
+from companyos_gateway.episode.episode import Episode
 from companyos_gateway.episode.errors import InvalidAction
 from companyos_gateway.episode.observations import tools_observation
 from companyos_gateway.server.documented import DOCUMENTED_PROBLEMS
 from companyos_gateway.server.guard import JSON_SCOPE_KEY
 from companyos_gateway.server.house import House
 from companyos_gateway.server.openenv_environment import reset_options
+from companyos_gateway.server.planes import check_is_trainer, episode_asked_for
 from companyos_gateway.server.rendering import RenderedEpisode, rendered, rendered_text
 
 _PLAIN_TEXT: dict[int | str, dict[str, Any]] = {200: {"content": {"text/plain": {"schema": {"type": "string"}}}}}
@@ -76,7 +78,8 @@ def plain_http_router(house: House) -> APIRouter:
         `{"type": "list_tools"}` the tools are listed, which is no step.
         """
         asked = _step_request(request.scope[JSON_SCOPE_KEY])
-        return _envelope(await _taken(house.stage(), asked))
+        stage = house.stage()
+        return _envelope(await _taken(stage, episode_asked_for(request, stage.store, asked.episode_id), asked))
 
     @router.get("/state", tags=["Episode"])
     async def state(episode_id: EpisodeId) -> CompanyOSState:
@@ -99,10 +102,12 @@ def tools_router(house: House) -> APIRouter:
     router = APIRouter(responses=DOCUMENTED_PROBLEMS)
 
     @router.get("/v1/tools", tags=["Tools"])
-    async def tools(episode_id: EpisodeId | None = None) -> list[ToolSpec]:
+    async def tools(request: Request, episode_id: EpisodeId | None = None) -> list[ToolSpec]:
         """List the tools: all of them, or those that an episode offers."""
         stage = house.stage()
-        episode = None if episode_id is None else stage.store.get(episode_id)
+        if episode_id is None:
+            check_is_trainer(request)
+        episode = None if episode_id is None else episode_asked_for(request, stage.store, episode_id)
         return [
             ToolSpec(name=tool.name, description=tool.description, input_schema=tool.input_schema)
             for tool in stage.tools(episode)
@@ -111,8 +116,7 @@ def tools_router(house: House) -> APIRouter:
     return router
 
 
-async def _taken(stage: Stage, asked: StepRequest) -> Observation:
-    episode = stage.store.get(asked.episode_id)
+async def _taken(stage: Stage, episode: Episode, asked: StepRequest) -> Observation:
     action = _action(asked.action)
     if isinstance(action, ListToolsAction):
         return tools_observation(stage.tools(episode), done=episode.done)

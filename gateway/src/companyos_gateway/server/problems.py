@@ -7,6 +7,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 from starlette.routing import compile_path
+from starlette.types import Receive, Scope, Send
 
 from companyos_gateway.episode.errors import GatewayProblem, InternalError
 from companyos_shared.wire.problem import PROBLEM_MEDIA_TYPE, ProblemBody
@@ -15,12 +16,27 @@ RETRY_AFTER_S = 5
 
 _CODES = {400: "bad-request", 404: "not-found", 405: "method-not-allowed", 422: "invalid-request", 501: "not-supported"}
 _BUSY = frozenset({429, 503})
+_NOBODY_YET = 401
+_POLICY = 1008
+_DENIAL = "websocket.http.response"
 
 
 def problem_response(problem: GatewayProblem) -> Response:
     """Return the refusal as an HTTP answer."""
-    headers = {"Retry-After": str(RETRY_AFTER_S)} if problem.status in _BUSY else None
+    headers = {}
+    if problem.status in _BUSY:
+        headers["Retry-After"] = str(RETRY_AFTER_S)
+    if problem.status == _NOBODY_YET:
+        headers["WWW-Authenticate"] = "Bearer"
     return body_response(problem.body(), headers)
+
+
+async def refuse(problem: GatewayProblem, scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer a connection with a refusal before anybody serves it; a socket is refused before it opens."""
+    if scope["type"] == "websocket" and _DENIAL not in scope.get("extensions", {}):
+        await send({"type": "websocket.close", "code": _POLICY, "reason": problem.code})
+    else:
+        await problem_response(problem)(scope, receive, send)
 
 
 def body_response(body: ProblemBody, headers: dict[str, str] | None = None) -> Response:

@@ -1,0 +1,109 @@
+"""Two planes: the trainer's token opens every door, an episode's token opens the tools of that one episode.
+
+Configuration alone decides: without a trainer's token nothing asks for one, with it every door does, and no address of
+a peer makes a difference. What is not listed here is the trainer's: a route that somebody adds is closed to agents.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Callable
+from hashlib import sha256
+
+from starlette._utils import get_route_path
+from starlette.requests import HTTPConnection
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from companyos_gateway.episode.episode import Episode
+from companyos_gateway.episode.errors import GatewayProblem, UnknownEpisode
+from companyos_gateway.episode.store import EpisodeStore
+from companyos_gateway.server.problems import refuse
+
+OPEN_DOORS = frozenset({("GET", "/livez"), ("GET", "/readyz"), ("GET", "/health")})
+"""What probes ask, which carry no token."""
+AGENT_DOORS = frozenset({("POST", "/step"), ("GET", "/v1/tools")})
+"""What an episode's token opens, for that episode."""
+
+AGENT_SCOPE_KEY = "companyos.agent"
+
+_Door = tuple[str, str]
+
+
+class TokenRequired(GatewayProblem):
+    status, code, title = 401, "token-required", "A token is required"
+
+
+class UnknownToken(GatewayProblem):
+    status, code, title = 401, "unknown-token", "The token fits nothing here"
+
+
+class AgentPlane(GatewayProblem):
+    status, code, title = 403, "agent-plane", "An episode's token does not open this"
+
+
+class Planes:
+    """ASGI middleware: nobody comes in, over HTTP or a socket, whose token does not open that door.
+
+    `owner` returns the live episode whose token it is; it raises GatewayProblem where there is none.
+    """
+
+    def __init__(self, app: ASGIApp, *, trainer_token: str | None, owner: Callable[[str], Episode]) -> None:
+        self._app = app
+        self._trainer = None if trainer_token is None else sha256(trainer_token.encode()).digest()
+        self._owner = owner
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one connection."""
+        if self._trainer is not None and scope["type"] in ("http", "websocket"):
+            try:
+                self._admit(scope, self._trainer)
+            except GatewayProblem as problem:
+                await refuse(problem, scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+    def _admit(self, scope: Scope, trainer: bytes) -> None:
+        """Leave the agent's episode in the scope; raises TokenRequired or UnknownToken (401) or AgentPlane (403)."""
+        door: _Door = (scope.get("method", "WEBSOCKET"), get_route_path(scope))
+        if door in OPEN_DOORS:
+            return
+        token = _bearer(scope)
+        if hmac.compare_digest(sha256(token).digest(), trainer):
+            return
+        try:
+            episode = self._owner(token.decode("ascii"))
+        except (GatewayProblem, UnicodeDecodeError):
+            raise UnknownToken from None
+        if door not in AGENT_DOORS:
+            raise AgentPlane
+        scope[AGENT_SCOPE_KEY] = episode
+
+
+def episode_asked_for(request: HTTPConnection, store: EpisodeStore, episode_id: str) -> Episode:
+    """Return the live episode that a request names; raises UnknownEpisode (404).
+
+    To an agent every episode but its own is unknown, whether it lives or not.
+    """
+    agent: Episode | None = request.scope.get(AGENT_SCOPE_KEY)
+    if agent is None:
+        return store.get(episode_id)
+    if agent.id != episode_id:
+        raise UnknownEpisode
+    return agent
+
+
+def check_is_trainer(request: HTTPConnection) -> None:
+    """Raise AgentPlane (403) where an agent asks for what only its trainer may see."""
+    if AGENT_SCOPE_KEY in request.scope:
+        raise AgentPlane
+
+
+def _bearer(scope: Scope) -> bytes:
+    """Return the one token that a connection brings; raises TokenRequired or UnknownToken (401)."""
+    given: list[bytes] = [value for name, value in scope["headers"] if name == b"authorization"]
+    if not given:
+        raise TokenRequired
+    kind, _, token = given[0].partition(b" ")
+    if len(given) > 1 or kind.lower() != b"bearer":
+        raise UnknownToken
+    return token.strip(b" ")

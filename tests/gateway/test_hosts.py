@@ -1,0 +1,114 @@
+"""Names that the gateway answers to, and pages of other sites, which it does not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.gateway.conftest import Open
+from tests.gateway.sockets import connected, handshake
+
+NOBODY_S_TO_GIVE = ("127.0.0.1:8000", "10.1.2.3", "[::1]:8000", "localhost:8000", "GATEWAY", "a.local.", "x.internal:1")
+SOMEBODY_S = ("companyos.example.org", "evil.com:8000", "127.0.0.1.evil.com", "local", "localhost.evil.com")
+NO_HOSTS = ("", "a b", "user@localhost", "localhost:8000:9", "localhost:port", "[::1", "a/b", "localhost,evil.com")
+TRAINER = {"trainer_token": "t"}
+
+
+async def _status(open_door: Open, host: str | list[str], **settings: Any) -> int:
+    hosts = [host] if isinstance(host, str) else host
+    async with open_door(**settings) as door:
+        headers = [("Host", name) for name in hosts] + [("Authorization", "Bearer t")]
+        answer = await door.http.get("/metadata", headers=headers)
+        if answer.status_code != 200:
+            assert (answer.status_code, answer.json()["code"]) == (400, "unknown-host")
+        return answer.status_code
+
+
+@pytest.mark.parametrize("host", NOBODY_S_TO_GIVE)
+async def test_a_name_that_no_public_dns_hands_out_is_answered(open_door: Open, host: str) -> None:
+    assert await _status(open_door, host) == 200
+
+
+@pytest.mark.parametrize("host", [name for name in SOMEBODY_S if "." in name])
+async def test_a_name_that_somebody_may_point_here_is_answered_where_tokens_are_asked_for(
+    open_door: Open, host: str
+) -> None:
+    assert await _status(open_door, host) == 400
+    assert await _status(open_door, host, **TRAINER) == 200
+
+
+@pytest.mark.parametrize("host", NO_HOSTS)
+async def test_what_is_no_name_is_refused_in_any_case(open_door: Open, host: str) -> None:
+    assert await _status(open_door, host) == 400
+    assert await _status(open_door, host, **TRAINER) == 400
+
+
+async def test_two_names_are_none(open_door: Open) -> None:
+    assert await _status(open_door, ["localhost", "localhost"]) == 400
+
+
+@pytest.mark.parametrize(
+    ("names", "host", "status"),
+    [
+        ("companyos.example.org", "companyos.example.org:443", 200),
+        ("CompanyOS.example.org", "companyos.EXAMPLE.org", 200),
+        ("companyos.example.org", "localhost", 400),
+        ("companyos.example.org, localhost", "localhost:8000", 200),
+        ("*.example.org", "a.b.example.org", 200),
+        ("*.example.org", "example.org", 400),
+        ("*.example.org", "evilexample.org", 400),
+        ("*", "whatever.example.org", 200),
+    ],
+)
+async def test_names_that_are_configured_are_the_only_ones(open_door: Open, names: str, host: str, status: int) -> None:
+    assert await _status(open_door, host, allowed_hosts=names) == status
+    assert await _status(open_door, host, allowed_hosts=names, **TRAINER) == status
+
+
+async def test_a_space_tells_its_own_name(open_door: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPACE_HOST", "me-companyos.hf.space")
+    assert await _status(open_door, "me-companyos.hf.space") == 200
+    assert await _status(open_door, "10.20.30.40:7860") == 200
+    assert await _status(open_door, "you-companyos.hf.space") == 400
+
+
+@pytest.mark.parametrize(
+    ("origin", "is_own"),
+    [
+        ("http://127.0.0.1:8000", True),
+        ("https://127.0.0.1:8000", True),
+        ("http://127.0.0.1:8001", False),
+        ("http://localhost:8000", False),
+        ("https://evil.com", False),
+        ("null", False),
+        ("", False),
+        ("http://127.0.0.1:8000@evil.com", False),
+    ],
+)
+async def test_a_page_of_another_site_changes_nothing_and_opens_no_socket(
+    open_door: Open, origin: str, is_own: bool
+) -> None:
+    names = [(b"host", b"127.0.0.1:8000"), (b"origin", origin.encode())]
+    async with open_door() as door:
+        headers = {"Host": "127.0.0.1:8000", "Origin": origin}
+        answer = await door.http.post("/reset", json={"scenario": "note_keeping"}, headers=headers)
+        if is_own:
+            assert answer.status_code == 200
+            async with connected(door.app, headers=names) as socket:
+                await socket.reset()
+        else:
+            assert (answer.status_code, answer.json()["code"]) == (403, "foreign-origin")
+            (closed,) = await handshake(door.app, "/ws", names)
+            assert (closed["code"], closed["reason"]) == (1008, "foreign-origin")
+            assert len(door.house.stage().store) == 0
+        looked = await door.http.get("/metadata", headers=headers)
+        assert looked.status_code == 200
+        assert "access-control-allow-origin" not in looked.headers
+
+
+async def test_a_page_of_a_site_that_is_named_may_ask(open_door: Open) -> None:
+    async with open_door(allowed_hosts="127.0.0.1, board.example.org") as door:
+        headers = {"Host": "127.0.0.1:8000", "Origin": "https://board.example.org"}
+        answer = await door.http.post("/reset", json={"scenario": "note_keeping"}, headers=headers)
+        assert answer.status_code == 200
