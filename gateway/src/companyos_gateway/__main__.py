@@ -11,6 +11,7 @@ from companyos_gateway.server.uvicorn_options import uvicorn_options
 from companyos_shared.serving import serve
 
 DEFAULT_PORT = 8000
+MISUSED = 2
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:
@@ -27,9 +28,13 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     if asked.until_input_ends:
         end_with_input()
     import_light_openenv()
-    from companyos_gateway.settings import Settings  # OpenEnv comes with it, whole unless imported before
+    from companyos_gateway.server.preflight import CannotStart, checked_settings  # OpenEnv comes with it
 
-    serve("companyos_gateway.main:app", host=asked.host, port=asked.port, **uvicorn_options(Settings()))
+    try:
+        settings = checked_settings()
+    except CannotStart as refusal:
+        parser.exit(MISUSED, f"error: {refusal}\n")
+    serve("companyos_gateway.main:app", host=asked.host, port=asked.port, **uvicorn_options(settings))
 
 
 if __name__ == "__main__":

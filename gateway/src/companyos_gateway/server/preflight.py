@@ -1,0 +1,47 @@
+"""What is looked at before anything starts, so that a misfit is told in one line and not by a traceback."""
+
+from __future__ import annotations
+
+from pydantic import ValidationError
+
+from companyos_gateway.server.folders import FolderTaken, held_folder
+from companyos_gateway.settings import Settings
+
+
+class CannotStart(Exception):
+    """The settings do not allow the gateway to start; the text says which, in one line, and never a secret."""
+
+
+def checked_settings() -> Settings:
+    """Return the settings of the environment; raises CannotStart where they do not fit or cannot be had."""
+    try:
+        settings = Settings()
+        settings.addresses()
+        settings.key()
+        settings.trainer()
+    except ValidationError as misfit:
+        raise CannotStart("; ".join(_told(found["loc"], found["msg"]) for found in misfit.errors())) from None
+    except OSError as error:
+        raise CannotStart(f"{error.filename} cannot be read: {error.strerror}") from None
+    except ValueError as misfit:
+        raise CannotStart(str(misfit)) from None
+    _check_folder(settings)
+    return settings
+
+
+def _check_folder(settings: Settings) -> None:
+    if settings.data_dir is None:
+        return
+    try:
+        with held_folder(settings.data_dir / "gateway"):
+            pass
+    except FolderTaken:
+        raise CannotStart(f"COMPANYOS_DATA_DIR {settings.data_dir} is used by another gateway") from None
+    except OSError as error:
+        raise CannotStart(f"COMPANYOS_DATA_DIR {settings.data_dir} cannot be used: {error.strerror}") from None
+
+
+def _told(location: tuple[int | str, ...], reason: str) -> str:
+    """Name a setting as the environment does."""
+    name = ".".join(map(str, location)).upper()
+    return f"{name if name.startswith('COMPANYOS_') else f'COMPANYOS_{name}'}: {reason}"
