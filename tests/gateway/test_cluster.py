@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from datetime import timedelta
 
@@ -87,6 +88,18 @@ async def test_a_service_out_of_reach_ends_the_episode_and_no_other(
         assert (await door.state(one))["outcome"] == "infra_error"
         flaky[0].lose_requests = 0
         assert (await door.step(other, "notes_list_notes"))["observation"]["result"]
+
+
+async def test_a_service_that_is_back_within_the_budget_is_back_in_time(
+    open_door: Open, flaky: list[Flaky], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(link, "CALL_BUDGET_S", 2.0)
+    async with open_door(wrap=losing(flaky)) as door:
+        episode = (await door.reset())["episode_id"]
+        flaky[0].lose_requests = 1_000_000
+        asyncio.get_running_loop().call_later(1.4, setattr, flaky[0], "lose_requests", 0)
+        answer = await door.step(episode, "notes_finish_note", note_id=1)
+    assert answer["observation"]["error"] is None
 
 
 async def test_health_says_healthy_only_while_every_service_answers(open_door: Open, flaky: list[Flaky]) -> None:

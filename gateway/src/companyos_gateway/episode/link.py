@@ -32,6 +32,7 @@ LOAD_DEADLINE_S = 15.0
 PROBE_DEADLINE_S = 1.0
 CALL_BUDGET_S = 4.5
 RESEND_PAUSE_S = 0.02
+LONGEST_PAUSE_S = 0.2
 KEEPALIVE_S = 60.0
 MOST_CONNECTIONS = 256
 
@@ -165,7 +166,7 @@ class ServiceLink:
                 self.latency.observe(clock() - began_at)
                 return answer
             except _TRANSPORT_ERRORS as error:
-                pause_s = RESEND_PAUSE_S * 2.0**attempt * (0.5 + _JITTER.random())
+                pause_s = min(RESEND_PAUSE_S * 2.0**attempt, LONGEST_PAUSE_S) * (0.5 + _JITTER.random())
                 _log.warning("%s: %s failed: %r", self.name, _word_for(call), error)
                 if clock() + pause_s >= give_up_at:
                     raise self._fault(f"The service {self.name} could not be reached.") from error
