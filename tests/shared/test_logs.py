@@ -8,7 +8,6 @@ import logging
 import subprocess
 import sys
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from pydantic import ValidationError
@@ -16,35 +15,15 @@ from pydantic import ValidationError
 from companyos_shared.telemetry.logs import configure_logging
 from companyos_shared.telemetry.ops import Op, current_op, working_on
 from companyos_shared.telemetry.settings import TelemetrySettings
+from tests.shared.logbook import Log, keeping_logging
 
 log = logging.getLogger("companyos.test")
 
 
 @pytest.fixture(autouse=True)
 def logging_as_it_was() -> Iterator[None]:
-    """Put back what the configuration changes."""
-    named = [logging.getLogger(name) for name in ("", "uvicorn", "uvicorn.access", "uvicorn.asgi", "uvicorn.error")]
-    before = [(logger, logger.handlers[:], logger.level, logger.propagate) for logger in named]
-    hook = sys.excepthook
-    yield
-    for logger, handlers, level, propagate in before:
-        logger.handlers[:] = handlers
-        logger.setLevel(level)
-        logger.propagate = propagate
-    logging.captureWarnings(False)
-    sys.excepthook = hook
-
-
-class Log:
-    """A configured log and what was written to it."""
-
-    def __init__(self, **settings: Any) -> None:
-        self.stream = io.StringIO()
-        configure_logging("desk", TelemetrySettings(**settings), stream=self.stream)
-
-    @property
-    def lines(self) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in self.stream.getvalue().splitlines()]
+    with keeping_logging():
+        yield
 
 
 def test_where_stderr_is_no_terminal_a_line_is_json() -> None:
