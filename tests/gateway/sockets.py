@@ -37,6 +37,18 @@ class Socket:
         answer: dict[str, Any] = json.loads(message["text"])
         return answer
 
+    async def closed(self) -> tuple[int, str]:
+        """Return with which code and reason the app closed the socket."""
+        message = await asyncio.wait_for(self.from_app.get(), ANSWER_DEADLINE_S)
+        assert message["type"] == "websocket.close", message
+        return message.get("code", 1000), message.get("reason") or ""
+
+    async def take(self, message: Message) -> None:
+        """Be told something by the app; what is closed is gone for it, as servers have it."""
+        await self.from_app.put(message)
+        if message["type"] == "websocket.close":
+            await self.to_app.put({"type": "websocket.disconnect", "code": message.get("code", 1000)})
+
     async def reset(self, /, **options: Any) -> dict[str, Any]:
         return await self.ask({"type": "reset", "data": {"scenario": "note_keeping", "seed": 1, **options}})
 
@@ -104,4 +116,4 @@ async def handshake(
 
 
 async def _serve(app: ASGIApp, scope: dict[str, Any], socket: Socket) -> None:
-    await app(scope, socket.to_app.get, socket.from_app.put)
+    await app(scope, socket.to_app.get, socket.take)

@@ -1,10 +1,12 @@
-"""What the framework's own `/mcp` is not asked: ids that are no text."""
+"""What the framework's own `/mcp` is not asked: ids and names that are no text, arguments that are no object."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from openenv.core.env_server.mcp_types import JsonRpcErrorCode
+
+_SHAPES = (("session_id", str, "text"), ("name", str, "text"), ("arguments", dict, "object"))
 
 
 class McpRefused(Exception):
@@ -21,8 +23,12 @@ class McpRefused(Exception):
 
 
 def check_mcp(request: dict[str, Any]) -> None:
-    """Raise McpRefused for a request on whose session id the framework would break."""
+    """Raise McpRefused for a request on whose parameters the framework would break."""
     params = request.get("params")
-    session_id = params.get("session_id") if isinstance(params, dict) else None
-    if session_id is not None and not isinstance(session_id, str):
-        raise McpRefused(request, JsonRpcErrorCode.INVALID_PARAMS, "invalid-params: The session_id is no text.")
+    if not isinstance(params, dict):
+        return
+    for name, kind, described in _SHAPES:
+        given = params.get(name)
+        if given is not None and not isinstance(given, kind):
+            text = f"invalid-params: The {name} is no {described}."
+            raise McpRefused(request, JsonRpcErrorCode.INVALID_PARAMS, text)

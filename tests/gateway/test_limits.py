@@ -1,0 +1,266 @@
+"""Every limit on what comes in, at every door: a clear code, the live episode unchanged, the session still usable.
+
+One table: what is sent, and the code that answers it. It goes to each door of plain HTTP, to the socket and to `/mcp`
+over both. Where a limit is about the arguments of a call, the answer is a step that costs, and no more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from starlette.types import Message
+
+from companyos_gateway.server import guard
+from companyos_shared.wire.context import Actor
+from tests.gateway.conftest import Door
+from tests.gateway.sockets import Socket, connected
+
+MAX_BYTES = 64 * 1024
+MAX_DEPTH = 32
+MAX_INTEGER = 2**53
+
+BEYOND: list[tuple[str, str | bytes, str]] = [
+    ("empty list", "[]", "not-an-object"),
+    ("null", "null", "not-an-object"),
+    ("number", "7", "not-an-object"),
+    ("text", '"reset"', "not-an-object"),
+    ("nothing but space", " ", "malformed-json"),
+    ("half an object", "{", "malformed-json"),
+    ("two objects", "{}{}", "malformed-json"),
+    ("trailing comma", '{"a": 1,}', "malformed-json"),
+    ("comment", '{"a": 1} // b', "malformed-json"),
+    ("byte order mark", "\ufeff{}", "malformed-json"),
+    ("NUL in a string", '{"a": "\0"}', "malformed-json"),
+    ("NaN", '{"a": NaN}', "not-finite"),
+    ("Infinity", '{"a": -Infinity}', "not-finite"),
+    ("a float beyond all", '{"a": 1e999}', "not-finite"),
+    ("duplicate key", '{"a": 1, "a": 1}', "duplicate-key"),
+    ("duplicate key inside", '{"a": [{"b": 1, "\\u0062": 2}]}', "duplicate-key"),
+    ("integer beyond 2^53", f'{{"a": {MAX_INTEGER + 1}}}', "integer-too-large"),
+    ("integer below -2^53", f'{{"a": {-MAX_INTEGER - 1}}}', "integer-too-large"),
+    ("integer of 10,000 digits", '{"a": ' + "9" * 10_000 + "}", "integer-too-large"),
+    ("lone surrogate", '{"a": "\\ud800"}', "lone-surrogate"),
+    ("lone surrogate as a key", '{"\\udfff": 1}', "lone-surrogate"),
+    ("surrogates the wrong way round", '{"a": "\\udc00\\ud800"}', "lone-surrogate"),
+    ("one level too deep", '{"a":' + "[" * MAX_DEPTH + "]" * MAX_DEPTH + "}", "json-too-deep"),
+    ("10,000 levels", '{"a":' + "[" * 10_000, "json-too-deep"),
+    ("brackets inside a string after depth", '{"a":' + "[" * MAX_DEPTH + '"]"', "json-too-deep"),
+    ("one byte too many", '{"a": "' + "x" * (MAX_BYTES - 8) + '"}', "body-too-large"),
+    ("one byte too many in two-byte letters", '{"a": "' + "é" * (MAX_BYTES // 2 - 3) + '"}', "body-too-large"),
+]
+"""What every door refuses before anybody looks what it says."""
+
+ONLY_OVER_HTTP: list[tuple[str, str | bytes, str]] = [
+    ("no UTF-8", b'{"a": "\xff"}', "malformed-json"),
+    ("UTF-16", '{"a": 1}'.encode("utf-16"), "malformed-json"),
+    ("packed", b"\x1f\x8b\x08\x00", "malformed-json"),
+]
+
+WITHIN: list[tuple[str, str]] = [
+    ("as deep as may be", '{"a":' + "[" * (MAX_DEPTH - 1) + "]" * (MAX_DEPTH - 1) + "}"),
+    ("as large as may be", '{"a": "' + "x" * (MAX_BYTES - 9) + '"}'),
+    ("the largest integer", f'{{"a": {MAX_INTEGER}}}'),
+    ("a pair of surrogates", '{"a": "\\ud83d\\ude00"}'),
+    ("many brackets in a string", '{"a": "' + "[" * 100 + '"}'),
+]
+
+UNKNOWN: list[tuple[dict[str, Any], int, str]] = [
+    ({}, 422, "invalid-action"),
+    ({"episode_id": "live"}, 422, "invalid-action"),
+    ({"episode_id": 7, "action": {}}, 422, "invalid-action"),
+    ({"episode_id": "x" * 129, "action": {}}, 422, "invalid-action"),
+    ({"episode_id": "live", "action": {}, "colour": 1}, 422, "invalid-action"),
+    ({"episode_id": "live", "action": {"tool_name": "wait", "arguments": []}}, 422, "invalid-action"),
+    ({"episode_id": "live", "action": {"tool_name": "wait", "arguments": {}}, "step": "1"}, 422, "invalid-action"),
+    ({"episode_id": "live", "action": {"tool_name": "wait", "arguments": {}}, "step": 0}, 422, "invalid-action"),
+    ({"episode_id": "live", "action": {"tool_name": "wait", "arguments": {}}, "step": 9}, 409, "step-conflict"),
+    ({"episode_id": "nobody", "action": {"tool_name": "wait", "arguments": {}}}, 404, "unknown-episode"),
+    ({"episode_id": "../live", "action": {"tool_name": "wait", "arguments": {}}}, 404, "unknown-episode"),
+    ({"episode_id": "live\x00", "action": {"tool_name": "wait", "arguments": {}}}, 404, "unknown-episode"),
+]
+
+HTTP_DOORS = ("/reset", "/step", "/v1/episodes/live/restore", "/v1/demonstrations", "/companyos/tasks")
+
+Send = Callable[[str | bytes], Awaitable[str]]
+"""Sends a message through one door and returns the code that answers it."""
+
+
+def _id(entry: Any) -> str | None:
+    return entry if isinstance(entry, str) and len(entry) < 40 and "{" not in entry else ""
+
+
+async def _standing(door: Door) -> Any:
+    episode = door.house.stage().store.get("live")
+    digest = await door.house.stage().cluster.digest("notes", episode.context("notes", Actor.TRAINER))
+    return await door.state("live"), digest.digest
+
+
+def _coded(text: str) -> str:
+    return text.partition(":")[0]
+
+
+async def _code_of_socket(socket: Socket, message: str | bytes) -> str:
+    answer = await socket.ask(message)
+    assert answer["type"] == "error", answer
+    return _coded(answer["data"]["message"])
+
+
+async def _code_of_mcp(socket: Socket, message: str | bytes) -> str:
+    return _coded((await socket.ask(message))["error"]["message"])
+
+
+@pytest.mark.parametrize(("_what", "sent", "code"), BEYOND + ONLY_OVER_HTTP, ids=_id)
+async def test_plain_http_refuses_by_code(door: Door, _what: str, sent: str | bytes, code: str) -> None:
+    await door.reset(episode_id="live")
+    await door.step("live", "notes_write_note", text="a")
+    before = await _standing(door)
+    for path in HTTP_DOORS:
+        content = sent if isinstance(sent, bytes) else sent.encode("utf-8", "surrogatepass")
+        answer = await door.http.post(path, content=content)
+        assert (answer.status_code, answer.json()["code"]) == (_status(code), code), path
+        assert answer.headers["content-type"] == "application/problem+json"
+    over_mcp = await door.http.post("/mcp", content=content)
+    assert _coded(over_mcp.json()["error"]["message"]) == code
+    assert await _standing(door) == before
+    assert (await door.step("live", "notes_list_notes"))["observation"]["result"]
+
+
+@pytest.mark.parametrize(("_what", "sent", "code"), [*BEYOND, ("a binary frame", b"{}", "not-text")], ids=_id)
+async def test_sockets_refuse_by_code_and_go_on(door: Door, _what: str, sent: str | bytes, code: str) -> None:
+    async with connected(door.app) as socket, connected(door.app, "/mcp") as mcp:
+        await socket.reset(episode_id="live")
+        await socket.step("notes_write_note", text="a")
+        before = await _standing(door)
+        assert await _code_of_socket(socket, sent) == code
+        assert await _code_of_mcp(mcp, sent) == code
+        assert await _standing(door) == before
+        assert (await socket.step("notes_list_notes"))["data"]["observation"]["result"]
+        assert (await mcp.ask({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}))["result"]["tools"]
+
+
+@pytest.mark.parametrize(("_what", "sent"), WITHIN, ids=_id)
+async def test_what_keeps_every_limit_is_looked_at(door: Door, _what: str, sent: str) -> None:
+    answer = await door.http.post("/reset", content=sent.encode())
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid-reset")
+    async with connected(door.app) as socket:
+        assert (await socket.ask(sent))["data"]["code"] == "UNKNOWN_TYPE"
+
+
+@pytest.mark.parametrize(("body", "status", "code"), UNKNOWN, ids=lambda value: json.dumps(value)[:60])
+async def test_a_step_that_names_nothing_there_is_refused(
+    door: Door, body: dict[str, Any], status: int, code: str
+) -> None:
+    await door.reset(episode_id="live")
+    before = await _standing(door)
+    answer = await door.http.post("/step", json=body)
+    assert (answer.status_code, answer.json()["code"]) == (status, code)
+    assert await _standing(door) == before
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        ({}, "UNKNOWN_TYPE"),
+        ({"type": "perhaps"}, "UNKNOWN_TYPE"),
+        ({"type": 7}, "UNKNOWN_TYPE"),
+        ({"type": "step"}, "VALIDATION_ERROR"),
+        ({"type": "step", "data": []}, "VALIDATION_ERROR"),
+        ({"type": "step", "data": {"type": "perhaps"}}, "VALIDATION_ERROR"),
+        ({"type": "step", "data": {"tool_name": 7}}, "VALIDATION_ERROR"),
+        ({"type": "reset", "data": []}, "VALIDATION_ERROR"),
+        ({"type": "reset", "data": {"seed": "x"}}, "EXECUTION_ERROR"),
+        ({"type": "mcp"}, "VALIDATION_ERROR"),
+    ],
+    ids=str,
+)
+async def test_a_message_of_no_known_shape_is_answered_and_the_socket_goes_on(
+    door: Door, message: dict[str, Any], said: str
+) -> None:
+    async with connected(door.app) as socket:
+        await socket.reset(episode_id="live")
+        before = await _standing(door)
+        answer = await socket.ask(message)
+        assert (answer["type"], answer["data"]["code"]) == ("error", said)
+        assert await _standing(door) == before
+        assert (await socket.step("notes_list_notes"))["data"]["observation"]["result"]
+
+
+@pytest.mark.parametrize(
+    ("request_", "number"),
+    [
+        ({}, -32600),
+        ({"jsonrpc": "1.0", "id": 1, "method": "tools/list"}, -32600),
+        ({"jsonrpc": "2.0", "id": 1, "method": 7}, -32600),
+        ({"jsonrpc": "2.0", "id": 1, "method": "tools/none"}, -32601),
+        ({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": []}, -32600),
+        ({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {}}, -32602),
+        ({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": ["wait"]}}, -32602),
+        ({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "wait", "arguments": 7}}, -32602),
+        ({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"session_id": "nobody"}}, -32602),
+        ({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"session_id": ["a"]}}, -32602),
+        ({"jsonrpc": "2.0", "id": 1, "method": "openenv/session/close", "params": {"session_id": "nobody"}}, -32602),
+    ],
+    ids=str,
+)
+async def test_a_request_of_no_known_shape_is_answered_over_mcp(
+    door: Door, request_: dict[str, Any], number: int
+) -> None:
+    await door.reset(episode_id="live")
+    before = await _standing(door)
+    answered = (await door.http.post("/mcp", json=request_)).json()["error"]["code"]
+    assert answered == number
+    assert await _standing(door) == before
+    assert (await door.http.post("/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "tools/list"})).json()["result"]
+
+
+async def test_a_body_that_dribbles_is_given_up(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard, "BODY_DEADLINE_S", 0.05)
+    await door.reset(episode_id="live")
+    before = await _standing(door)
+    said = await _post(door, "/step", [b'{"episode_id": ', b'"live", '], last=None)
+    assert (said[0]["status"], json.loads(said[1]["body"])["code"]) == (408, "body-too-slow")
+    assert (b"connection", b"close") in said[0]["headers"]
+    assert await _standing(door) == before
+
+
+async def test_a_body_is_counted_while_it_is_read(door: Door) -> None:
+    endless = [b" " * 1024] * 65
+    said = await _post(door, "/step", endless, last=None)
+    assert (said[0]["status"], json.loads(said[1]["body"])["code"]) == (413, "body-too-large")
+    assert (b"connection", b"close") in said[0]["headers"]
+
+
+async def test_a_client_that_leaves_before_the_end_of_its_body_asked_for_nothing(door: Door) -> None:
+    await door.reset(episode_id="live")
+    before = await _standing(door)
+    whole = json.dumps({"episode_id": "live", "action": {"tool_name": "notes_list_notes", "arguments": {}}}).encode()
+    assert await _post(door, "/step", [whole], last={"type": "http.disconnect"}) == []
+    assert await _standing(door) == before
+
+
+def _status(code: str) -> int:
+    return {"body-too-large": 413, "malformed-json": 400}.get(code, 422)
+
+
+async def _post(door: Door, path: str, chunks: list[bytes], *, last: Message | None) -> list[Message]:
+    """Send a body in pieces, then `last`, or nothing any more; return what is answered."""
+    coming = [{"type": "http.request", "body": chunk, "more_body": True} for chunk in chunks]
+    said: list[Message] = []
+
+    async def receive() -> Message:
+        if coming:
+            return coming.pop(0)
+        if last is None:
+            await asyncio.Event().wait()
+        return last or {}
+
+    async def send(message: Message) -> None:
+        said.append(message)
+
+    scope = {"type": "http", "method": "POST", "path": path, "query_string": b"", "headers": [], "extensions": {}}
+    await asyncio.wait_for(door.app(scope, receive, send), 5)
+    return said
