@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -25,9 +26,11 @@ from companyos.contract import (
     Outcome,
     ScenarioInfo,
 )
+from companyos.enterprise import Enterprise
 from tests.client.steps import NOW
 
 MAX_STEPS = 20
+MAX_CONNECTIONS = 6
 TOOLS = [
     Tool(
         name="add",
@@ -144,3 +147,20 @@ def tiny_url() -> Iterator[str]:
     server.should_exit = True
     thread.join(timeout=10)
     listener.close()
+
+
+@dataclass(frozen=True)
+class Guarded:
+    """A real enterprise that asks for a token and takes at most MAX_CONNECTIONS."""
+
+    url: str
+    token: str
+
+
+@pytest.fixture(scope="session")
+def guarded() -> Iterator[Guarded]:
+    """Give a real enterprise with both planes closed."""
+    token = "trainers-only"
+    settings = {"COMPANYOS_TRAINER_TOKEN": token, "COMPANYOS_MAX_CONNECTIONS": str(MAX_CONNECTIONS)}
+    with Enterprise(alone=True, settings=settings) as enterprise:
+        yield Guarded(enterprise.url, token)

@@ -10,10 +10,13 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from companyos.cli import session
 from companyos.cli.main import app
+from companyos.contract import MAX_SEED
 
 RUNNER = CliRunner()
-COMMANDS = ["up", "demo", "tasks", "tools", "eval"]
+COMMANDS = ["up", "demo", "tasks", "tools", "eval", "episodes", "snapshot", "restore", "fork", "diff", "db"]
+LAST_SEED = str(session.LAST_SEED)
 
 
 def test_help_names_every_command_and_where_to_start() -> None:
@@ -26,6 +29,10 @@ def test_the_help_of_a_command_has_examples(command: str) -> None:
     answer = RUNNER.invoke(app, [command, "--help"])
     assert answer.exit_code == 0
     assert answer.stdout.count(f"companyos {command}") >= 3
+
+
+def test_the_last_seed_is_that_of_the_contract() -> None:
+    assert session.LAST_SEED == MAX_SEED
 
 
 def test_help_imports_neither_openenv_nor_pydantic() -> None:
@@ -54,7 +61,12 @@ def test_the_version_is_that_of_the_package() -> None:
         (["eval", "--policy", "noop", "--url", "http://127.0.0.1:9"], 1, "error: Failed to connect"),
         (["tools", "--url", "http://127.0.0.1:9"], 1, "error: Failed to connect"),
         (["tasks", "--url", "http://127.0.0.1:9"], 1, "error:"),
-        (["up", "--keep"], 2, "--keep needs --data-dir"),
+        (["eval", "--policy", "noop", "--seed", LAST_SEED], 2, f"seeds end at {LAST_SEED}"),
+        (["eval", "--policy", "noop", "--seed", str(2**60), "-n", "1"], 2, f"seeds end at {LAST_SEED}"),
+        (["tasks", "any", "--seed", LAST_SEED, "-n", "2"], 2, f"seeds end at {LAST_SEED}"),
+        (["demo", "--seed", LAST_SEED], 2, f"seeds end at {LAST_SEED}"),
+        (["up", "--keep-databases"], 2, "--keep-databases needs --data-dir"),
+        (["up", "--episode", "main"], 2, "it needs --keep"),
         (["fly"], 2, "fly"),
     ],
 )
@@ -116,6 +128,7 @@ def test_tools_lists_explains_and_prints_json(tiny_url: str) -> None:
     assert "2 tools, about" in listed.stdout
     one = RUNNER.invoke(app, ["tools", "add", "--url", tiny_url]).stdout
     assert "integer (from 0, to 3)" in one
+    assert "what it is" not in one
     specs = json.loads(RUNNER.invoke(app, ["tools", "--json", "--url", tiny_url]).stdout)
     assert [spec["name"] for spec in specs] == ["add", "finish"]
 
@@ -137,4 +150,4 @@ def test_a_taken_port_is_told_before_anything_starts(tiny_url: str) -> None:
     port = tiny_url.rpartition(":")[2]
     answer = RUNNER.invoke(app, ["up", "--port", port])
     assert answer.exit_code == 1
-    assert f"error: port {port} cannot be used: Address already in use" in answer.stderr
+    assert f"error: port {port} cannot be used: Address already in use; --port " in answer.stderr

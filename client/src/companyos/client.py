@@ -2,24 +2,45 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
-from typing import Any, Self, TypedDict, Unpack, cast
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack, cast
 
 from openenv.core.client_types import StepResult
 from openenv.core.env_client import EnvClient
 from openenv.core.env_server.mcp_types import ListToolsObservation
 from openenv.core.env_server.types import Observation
+from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from companyos.contract import (
     CallToolAction,
     CompanyOSObservation,
     CompanyOSResetObservation,
     CompanyOSState,
+    EpisodeDiff,
+    InjectedState,
     ListToolsAction,
+    OpenedEpisode,
+    SnapshotInfo,
     ToolSpec,
 )
+from companyos.refusal import ServerRefusal
+from companyos.trainer import Trainer, bearer, refusal_of
+
+if TYPE_CHECKING:
+    from companyos.sync import CompanyOSSyncEnv
+
+__all__ = ["Action", "CompanyOSEnv", "ConnectionOptions", "ResetArguments", "ServerRefusal"]
 
 Action = CallToolAction | ListToolsAction | dict[str, Any]
+
+RESUME_WITHIN_S = 10.0
+_FIRST_PAUSE_S = 0.1
+_LONGEST_PAUSE_S = 1.0
+_COMES_BACK = ("services-unavailable", "shutting-down")
+"""Refusals of a server that is going down or coming up."""
 
 _SERVER_ERROR = re.compile(r"Server error: (?P<message>.*) \(code: (?P<code>\w+)\)", re.DOTALL)
 
@@ -36,27 +57,49 @@ class ResetArguments(TypedDict, total=False):
     shaping: str
     reward_scale: str
     toolset: str
+    resume: str
+    injected_state: InjectedState | dict[str, str]
 
 
-class ServerRefusal(RuntimeError):
-    """The server refuses a message before it becomes a step: `code` is OpenEnv's, `message` starts with ours."""
+class ConnectionOptions(TypedDict, total=False):
+    """What OpenEnv's EnvClient takes besides; all may be left out."""
 
-    def __init__(self, message: str, code: str) -> None:
-        super().__init__(f"{message} ({code})")
-        self.message = message
-        self.code = code
+    connect_timeout_s: float
+    message_timeout_s: float
+    max_message_size_mb: float
+    websocket_ping_interval_s: float | None
+    websocket_ping_timeout_s: float | None
+    provider: Any
+    mode: str
 
 
 class CompanyOSEnv(EnvClient[Action, Observation, CompanyOSState]):
     """One session with a CompanyOS over its WebSocket: `async with CompanyOSEnv(base_url=...)`, or `.sync()`.
 
     `reset`, `step` and `state` are OpenEnv's and answer `StepResult`s whose observation is a
-    CompanyOSResetObservation, a CompanyOSObservation or a ListToolsObservation, and a CompanyOSState. Every method
-    raises ServerRefusal when the server refuses the message, and ConnectionError when it cannot be reached.
+    CompanyOSResetObservation, a CompanyOSObservation or a ListToolsObservation, and a CompanyOSState. `token` is the
+    trainer's, where the server asks for one. Every method raises ServerRefusal when the server refuses, and
+    ConnectionError when it cannot be reached or the connection is lost: `resume` goes on from there.
     """
 
+    def __init__(
+        self,
+        base_url: str | None = None,
+        *,
+        token: str | None = None,
+        headers: dict[str, str] | None = None,
+        **options: Unpack[ConnectionOptions],
+    ) -> None:
+        self._trainer: Trainer | None = None
+        self._episode_id: str | None = None
+        self._episode_token: str | None = None
+        super().__init__(base_url, headers={**(headers or {}), **bearer(token)} or None, **options)
+
     def reset(self, **options: Unpack[ResetArguments]) -> Any:  # type: ignore[override]  # narrower on purpose
-        """Begin a new episode; the result's observation is a CompanyOSResetObservation."""
+        """Begin a new episode, or go on with one by `resume`, or begin one from a snapshot by `injected_state`.
+
+        The result's observation is a CompanyOSResetObservation; after `resume` it is the episode's last one.
+        """
         return super().reset(**options)
 
     async def call_tool(self, tool: str, /, **arguments: Any) -> StepResult[CompanyOSObservation]:
@@ -71,17 +114,148 @@ class CompanyOSEnv(EnvClient[Action, Observation, CompanyOSState]):
             raise ServerRefusal("The server does not list its tools.", "UNEXPECTED_ANSWER")
         return [ToolSpec.model_validate(tool.model_dump()) for tool in result.observation.tools]
 
+    async def snapshot(self) -> SnapshotInfo:
+        """Keep the episode as it stands after its last step: databases, clock, score, and the chaos still to come."""
+        return await self._http().snapshot(self._begun())
+
+    async def restore(self, snapshot_id: str) -> CompanyOSState:
+        """Put this episode back to a snapshot of itself, or of one that it was forked from or with."""
+        return self._remember(await self._http().restore(self._begun(), snapshot_id))
+
+    async def fork(self, snapshot_id: str, count: int = 1) -> list[Self]:
+        """Open a snapshot as new episodes; return a connected session for each, which this one closes when it closes.
+
+        All or none: where one session fails the others are closed and the episodes dropped.
+        """
+        opened = await self._open(snapshot_id, count)
+        sessions = [cast("Self", self._create_session_client()) for _ in opened]
+        try:
+            pairs = zip(sessions, opened, strict=True)
+            ended = await asyncio.gather(
+                *(session._attach(each.token) for session, each in pairs), return_exceptions=True
+            )
+            for failure in ended:
+                if failure is not None:
+                    raise failure
+        except BaseException:
+            await asyncio.gather(*(session.close() for session in sessions), return_exceptions=True)
+            await self._drop([each.episode_id for each in opened])
+            raise
+        self._child_clients.extend(sessions)
+        return sessions
+
+    async def diff(self, from_: int = 0, to: int | None = None) -> EpisodeDiff:
+        """Return the rows that differ between two steps of the episode; `to` left out is its last one."""
+        return await self._http().diff(self._begun(), from_=from_, to=to)
+
+    async def delete_snapshot(self, snapshot_id: str) -> None:
+        """Forget a snapshot; episodes that were begun from it live on."""
+        await self._http().delete_snapshot(snapshot_id)
+
+    async def resume(self, *, within_s: float = RESUME_WITHIN_S) -> StepResult[Any]:
+        """Connect anew and go on with the episode of the last reset; the result is its last observation.
+
+        A server that cannot be reached, or is just coming up, is tried again for `within_s` seconds. Raises
+        ServerRefusal with the problem `unknown-episode` when nobody held the episode for long enough.
+        """
+        token = self._episode_token
+        if token is None:
+            raise ServerRefusal("not-reset: No episode was begun in this session.", "not-reset")
+        deadline, pause_s = time.monotonic() + within_s, _FIRST_PAUSE_S
+        while True:
+            self._abandon_socket()
+            try:
+                return await self._reset_async(resume=token)
+            except (ConnectionError, ServerRefusal) as failure:
+                is_final = isinstance(failure, ServerRefusal) and failure.problem not in _COMES_BACK
+                if is_final or time.monotonic() + pause_s > deadline:
+                    raise
+            await asyncio.sleep(pause_s)
+            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+
     async def new_session(self) -> Self:
         """Return another connected session with the same server; this one closes it when it closes."""
         return cast("Self", await super().new_session())
+
+    def sync(self) -> CompanyOSSyncEnv:
+        """Return this client without `await`."""
+        from companyos.sync import CompanyOSSyncEnv
+
+        return CompanyOSSyncEnv(self)
 
     async def __aenter__(self) -> Self:
         await super().__aenter__()
         return self
 
+    async def _open(self, snapshot_id: str, count: int) -> list[OpenedEpisode]:
+        return await self._http().fork(snapshot_id, count)
+
+    async def _attach(self, token: str) -> None:
+        await self.connect()
+        await self._reset_async(resume=token)
+
+    async def _drop(self, episodes: list[str]) -> None:
+        """Free episodes that nobody goes on with; what cannot be freed now is freed by the server in a minute."""
+        with suppress(ConnectionError, TimeoutError, ServerRefusal):
+            for episode_id in episodes:
+                await self._http().drop(episode_id)
+
+    def _begun(self) -> str:
+        """Return the id of the episode that this session plays."""
+        if self._episode_id is None:
+            raise ServerRefusal("not-reset: No episode was begun in this session.", "not-reset")
+        return self._episode_id
+
+    def _remember(self, state: CompanyOSState) -> CompanyOSState:
+        if state.episode_id is not None:
+            known = self._episode_token if state.episode_id == self._episode_id else None
+            self._episode_id, self._episode_token = state.episode_id, state.token or known
+        return state
+
+    def _http(self) -> Trainer:
+        """Return the server's plain HTTP side; a client belongs to one event loop, as its connections do."""
+        if self._base_url is None:
+            raise ServerRefusal("not-reset: No episode was begun in this session.", "not-reset")
+        if self._trainer is None or self._trainer.loop is not asyncio.get_running_loop():
+            self._trainer = Trainer(self._base_url, headers=self._headers)
+        return self._trainer
+
+    def _abandon_socket(self) -> None:
+        """Let go of the connection at once: the other end may never answer a good-bye."""
+        ws, self._ws, self._ws_loop = self._ws, None, None
+        if ws is not None and ws.transport is not None:
+            ws.transport.abort()
+
+    async def _connect_async(self) -> Self:
+        try:
+            await super()._connect_async()
+        except ConnectionError as failure:
+            if isinstance(failure.__cause__, InvalidStatus):
+                answer = failure.__cause__.response
+                raise refusal_of(answer.status_code, bytes(answer.body or b"")) from None
+            raise
+        return self
+
+    async def _close_async(self) -> None:
+        trainer, self._trainer = self._trainer, None
+        try:
+            await super()._close_async()
+        finally:
+            if trainer is not None and trainer.loop is asyncio.get_running_loop():
+                await trainer.aclose()
+
+    async def _reset_async(self, **options: Any) -> StepResult[Observation]:
+        if isinstance(options.get("injected_state"), InjectedState):
+            options["injected_state"] = options["injected_state"].model_dump()
+        result: StepResult[Observation] = await super()._reset_async(**options)
+        await self._state_async()
+        return result
+
     async def _send_and_receive(self, message: dict[str, Any]) -> dict[str, Any]:
         try:
             answer: dict[str, Any] = await super()._send_and_receive(message)
+        except ConnectionClosed as closed:
+            raise ConnectionError(f"The connection was lost: {closed}") from None
         except RuntimeError as error:
             if (found := _SERVER_ERROR.fullmatch(str(error))) is None:
                 raise
@@ -98,7 +272,7 @@ class CompanyOSEnv(EnvClient[Action, Observation, CompanyOSState]):
         return StepResult(observation=observation, reward=reward, done=done, metadata=payload.get("metadata"))
 
     def _parse_state(self, payload: dict[str, Any]) -> CompanyOSState:
-        return CompanyOSState.model_validate(payload)
+        return self._remember(CompanyOSState.model_validate(payload))
 
 
 def _observation_class(observed: dict[str, Any]) -> type[Observation]:

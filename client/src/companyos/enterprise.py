@@ -13,6 +13,8 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
@@ -22,10 +24,14 @@ HOST = "127.0.0.1"
 START_TIMEOUT_S = 60.0
 STOP_TIMEOUT_S = 10.0
 _POLL_S = 0.05
+_PORTS_TRIED = 20
 _OTHER_SERVICES = ("COMPANYOS_SERVICES", "COMPANYOS_SERVICE_KEY", "COMPANYOS_SERVICE_KEY_FILE")
 """Settings that would lead the gateway to somebody else's services."""
 
+_SETTINGS = "COMPANYOS_"
 _LAST_LINES = 40
+_MISUSED = 2
+"""The status with which the gateway refuses to start; its last line says why."""
 
 _OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 """Loopback is never asked for through a proxy."""
@@ -35,17 +41,34 @@ class EnterpriseFailed(Exception):
     """The enterprise could not be started, or ended by itself; the text ends with its last words."""
 
 
+class PortTaken(EnterpriseFailed):
+    """Nothing can listen on that port; `free_port` is the next one that can be had."""
+
+    def __init__(self, port: int, reason: str, free_port: int | None) -> None:
+        super().__init__(f"port {port} cannot be used: {reason}")
+        self.free_port = free_port
+
+
 class Enterprise:
     """The enterprise while it is entered: `with Enterprise() as enterprise: enterprise.url`.
 
     Leaving stops the gateway and with it the services, within ten seconds; so does the end of this process, however it
-    comes. Raises EnterpriseFailed.
+    comes. `settings` are environment variables of the gateway, beside and before this process's own; with `alone` it is
+    given no other setting of the house. Raises EnterpriseFailed.
     """
 
-    def __init__(self, *, port: int = 0, data_dir: Path | None = None, keep: bool = False) -> None:
+    def __init__(
+        self,
+        *,
+        port: int = 0,
+        data_dir: Path | None = None,
+        settings: Mapping[str, str] | None = None,
+        alone: bool = False,
+    ) -> None:
         self._port = port
         self._data_dir = data_dir
-        self._keep = keep
+        self._settings = dict(settings or {})
+        self._alone = alone
         self._process: subprocess.Popen[bytes] | None = None
         self._log: IO[bytes] | None = None
 
@@ -90,7 +113,10 @@ class Enterprise:
         if self._process is None:
             raise EnterpriseFailed("the enterprise was not started")
         if (code := self._process.poll()) is not None:
-            raise EnterpriseFailed(f"the gateway ended with status {code}\n{self._last_words()}")
+            said = self._last_words()
+            if code == _MISUSED and said:
+                raise EnterpriseFailed(said.splitlines()[-1].removeprefix("error: "))
+            raise EnterpriseFailed(f"the gateway ended with status {code}\n{said}")
 
     def stop(self) -> None:
         """Stop the gateway and its services; do nothing when they have ended."""
@@ -101,18 +127,21 @@ class Enterprise:
             self._log.close()
 
     def _environment(self) -> dict[str, str]:
-        environment = {name: value for name, value in os.environ.items() if name not in _OTHER_SERVICES}
+        environment = {
+            name: value
+            for name, value in os.environ.items()
+            if not (name in _OTHER_SERVICES or (self._alone and name.startswith(_SETTINGS)))
+        }
         if self._data_dir is not None:
             environment["COMPANYOS_DATA_DIR"] = str(self._data_dir.resolve())
-        if self._keep:
-            environment["COMPANYOS_KEEP_EPISODES"] = "true"
-        return environment
+        return environment | self._settings
 
     def _last_words(self) -> str:
         if self._log is None:
             return ""
         self._log.seek(0)
-        return "\n".join(self._log.read().decode(errors="replace").splitlines()[-_LAST_LINES:])
+        said = self._log.read().decode(errors="replace").rstrip()
+        return "\n".join(said.splitlines()[-_LAST_LINES:])
 
     def __enter__(self) -> Self:
         self.start()
@@ -143,13 +172,24 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _free_port(port: int) -> int:
-    """Return the port, or a free one for 0; raises EnterpriseFailed for a taken one."""
+    """Return the port, or a free one for 0; raises PortTaken for a taken one."""
+    try:
+        return _bound(port)
+    except OSError as error:
+        raise PortTaken(port, error.strerror or str(error), _next_free(port)) from None
+
+
+def _next_free(port: int) -> int | None:
+    for candidate in range(port + 1, port + 1 + _PORTS_TRIED):
+        with suppress(OSError, OverflowError):
+            return _bound(candidate)
+    return None
+
+
+def _bound(port: int) -> int:
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((HOST, port))
-        except OSError as error:
-            raise EnterpriseFailed(f"port {port} cannot be used: {error.strerror}") from None
+        probe.bind((HOST, port))
         bound: int = probe.getsockname()[1]
         return bound
 

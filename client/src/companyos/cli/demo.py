@@ -11,7 +11,7 @@ from rich.table import Table
 
 from companyos.cli.narration import heading, step_line
 from companyos.cli.results import result_cells, signed
-from companyos.cli.session import UrlOption, enterprise_url
+from companyos.cli.session import Server, TokenOption, UrlOption, check_seeds, some_server
 from companyos.cli.terminal import FAILED, OUT, clear_errors, fail, plain_table
 
 if TYPE_CHECKING:
@@ -31,6 +31,9 @@ ORIGINAL = {
 }
 """What the environment that CompanyOS started from paid for the same on its own task."""
 
+_SIGN_INDENT = 5
+_FACT_INDENT = 4
+
 WHY_RANDOM_EARNS_LESS = (
     "Random earns less here because junk no longer passes: there a script of junk values succeeded in 99.7 % of its "
     "episodes. Here ids, values and approvers have to be right, refused calls cost, and not getting there costs 5."
@@ -47,6 +50,7 @@ def demo(
     seed: Annotated[int, typer.Option(min=0, help="Which company and which vendor.")] = 9,
     episodes: Annotated[int, typer.Option("--episodes", "-n", min=1, help="Seeds in the comparison.")] = 10,
     url: UrlOption = None,
+    token: TokenOption = None,
 ) -> None:
     """Watch the oracle onboard one vendor across the three systems, then see what other policies get.
 
@@ -62,9 +66,10 @@ def demo(
     missing = [name for name in POLICIES if name not in policy_names()]
     if missing:
         fail(f"the policy {missing[0]!r} comes with the server: pip install 'companyos[server]'")
-    with clear_errors(), enterprise_url(url) as base_url:
-        story, told = _tell(base_url, seed)
-        summaries = _compare(base_url, seed, episodes)
+    check_seeds(seed, episodes)
+    with clear_errors(), some_server(url, token) as server:
+        story, told = _tell(server, seed)
+        summaries = _compare(server, seed, episodes)
     OUT.print(_comparison(summaries, seed, episodes))
     for note in (WHY_RANDOM_EARNS_LESS, ORIGINAL_POLLING):
         OUT.print(Padding(f"[dim]{note}[/]", (1, 0, 0, 0)))
@@ -78,11 +83,10 @@ def _plan(policy: str, seed: int) -> EpisodePlan:
     return EpisodePlan(scenario=SCENARIO, seed=seed, chaos=CHAOS, policy=policy)
 
 
-def _tell(base_url: str, seed: int) -> tuple[Story, PlayedEpisode]:
+def _tell(server: Server, seed: int) -> tuple[Story, PlayedEpisode]:
     import asyncio
 
     from companyos.cli.stations import Story
-    from companyos.client import CompanyOSEnv
     from companyos.policies import load_policy
     from companyos.policies.arguments import ids_in
     from companyos.runner import play_episode
@@ -101,7 +105,7 @@ def _tell(base_url: str, seed: int) -> tuple[Story, PlayedEpisode]:
             _print_sign(sign)
 
     async def play() -> PlayedEpisode:
-        async with CompanyOSEnv(base_url=base_url) as env:
+        async with server.env() as env:
             oracle = load_policy("oracle")
             return await play_episode(env, _plan("oracle", seed), oracle, on_start=on_start, on_step=on_step)
 
@@ -120,8 +124,14 @@ def _print_task(task: TaskView, seed: int) -> None:
 
 
 def _print_sign(sign: Sign) -> None:
+    """Print a station; where the line is too narrow for its fact, the fact stands below."""
     mark, style = ("✔", "green") if sign.is_passed else ("▶", "yellow")
-    OUT.print(f"     [{style}]{mark} {sign.station.number} {sign.station.value}:[/] {escape(sign.fact)}")
+    name = f"{mark} {sign.station.number} {sign.station.value}:"
+    fits = _SIGN_INDENT + len(name) + 1 + len(sign.fact) <= OUT.width
+    fact = escape(sign.fact)
+    OUT.print(Padding(f"[{style}]{name}[/]{f' {fact}' if fits else ''}", (0, 0, 0, _SIGN_INDENT)))
+    if not fits:
+        OUT.print(Padding(fact, (0, 0, 0, _SIGN_INDENT + _FACT_INDENT)))
 
 
 def _print_end(played: PlayedEpisode, story: Story) -> None:
@@ -135,12 +145,12 @@ def _print_end(played: PlayedEpisode, story: Story) -> None:
         OUT.print(f"  [yellow]{escape(played.trouble)}[/]\n")
 
 
-def _compare(base_url: str, seed: int, episodes: int) -> list[Summary]:
+def _compare(server: Server, seed: int, episodes: int) -> list[Summary]:
     from companyos.cli.evaluate import play_with_bar
     from companyos.runner import summarise
 
     plans = [_plan(policy, seed + n) for policy in POLICIES for n in range(episodes)]
-    played, is_stopped = play_with_bar(base_url, plans, parallel=4)
+    played, is_stopped = play_with_bar(server, plans, parallel=4)
     if is_stopped:
         raise KeyboardInterrupt
     return [summarise([episode.record for episode in played if episode.plan.policy == policy]) for policy in POLICIES]

@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from companyos.cli.results import results_table, troubles
-from companyos.cli.session import UrlOption, enterprise_url
+from companyos.cli.session import Server, TokenOption, UrlOption, check_seeds, some_server
 from companyos.cli.terminal import ERR, FAILED, INTERRUPTED, MISUSED, OUT, clear_errors, fail
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ def evaluate(
         Path | None, typer.Option(file_okay=False, help="Keep episodes.jsonl, trajectories and evidence there.")
     ] = None,
     url: UrlOption = None,
+    token: TokenOption = None,
     parallel: Annotated[int, typer.Option(min=1, help="Episodes at once.")] = 4,
 ) -> None:
     """Play a policy over seeds S to S+N-1 and print mean return, success with its 95 % interval, and steps.
@@ -51,7 +52,8 @@ def evaluate(
     for name in policy:
         if name not in policy_names():
             fail(f"no policy is called {name!r}; installed are {', '.join(policy_names())}", MISUSED)
-    with clear_errors(), enterprise_url(url) as base_url:
+    check_seeds(seed, episodes)
+    with clear_errors(), some_server(url, token) as server:
         from companyos.runner import EpisodePlan
 
         plans = [
@@ -59,7 +61,7 @@ def evaluate(
             for name in dict.fromkeys(policy)
             for n in range(episodes)
         ]
-        played, is_stopped = play_with_bar(base_url, plans, parallel=parallel, out=out)
+        played, is_stopped = play_with_bar(server, plans, parallel=parallel, out=out)
     _print_results(played, f"{scenario}, chaos {chaos}, seeds {seed} to {seed + episodes - 1}", out)
     if is_stopped:
         ERR.print(f"stopped after {len(played)} of {len(plans)} episodes", style="yellow")
@@ -69,7 +71,7 @@ def evaluate(
 
 
 def play_with_bar(
-    base_url: str, plans: list[EpisodePlan], *, parallel: int, out: Path | None = None
+    server: Server, plans: list[EpisodePlan], *, parallel: int, out: Path | None = None
 ) -> tuple[list[PlayedEpisode], bool]:
     """Play the plans under a progress bar; return what was played, and whether Ctrl-C ended it early."""
     import asyncio
@@ -94,7 +96,8 @@ def play_with_bar(
             progress.update(bar, advance=1, successes=successes, description=f"Playing {episode.plan.policy}")
 
         try:
-            return asyncio.run(play_all(base_url, plans, parallel=parallel, out=out, on_played=on_played)), False
+            playing = play_all(server.url, plans, parallel=parallel, out=out, on_played=on_played, token=server.token)
+            return asyncio.run(playing), False
         except KeyboardInterrupt:
             return played, True
 

@@ -2,37 +2,136 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Annotated
+import re
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from companyos.cli.terminal import ERR
+from companyos.cli.terminal import ERR, MISUSED, fail
+
+if TYPE_CHECKING:
+    from companyos.client import CompanyOSEnv
+    from companyos.contract import CompanyOSState
+    from companyos.trainer import Trainer
+
+DEFAULT_URL = "http://127.0.0.1:8000"
+LAST_SEED = 2**53 - 1
+"""The contract's largest seed, for commands that refuse a larger one before anything starts."""
+
+SNAPSHOT_CHARS = 32
+SNAPSHOT_CHARS_SHOWN = 12
+"""How many characters of a snapshot's id a table shows: enough to name it by."""
+
+_SNAPSHOT_START = re.compile(r"[0-9a-f]{4,32}")
+_IDS_SHOWN = 4
 
 UrlOption = Annotated[
     str | None,
     typer.Option("--url", metavar="URL", help="A running enterprise; without it, one is started for this command."),
 ]
+RunningUrlOption = Annotated[str, typer.Option("--url", metavar="URL", help="The running enterprise.")]
+TokenOption = Annotated[
+    str | None,
+    typer.Option(
+        "--token", metavar="TOKEN", envvar="COMPANYOS_TOKEN", help="The trainer's token, where the server asks for one."
+    ),
+]
+EpisodeArgument = Annotated[
+    str | None, typer.Argument(metavar="EPISODE", help="Its id; may be left out where one episode is live.")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server that answers, and the trainer's token for it."""
+
+    url: str
+    token: str | None = field(repr=False)
+
+    def env(self) -> CompanyOSEnv:
+        """Return a session that is not connected yet."""
+        from companyos.client import CompanyOSEnv
+
+        return CompanyOSEnv(base_url=self.url, token=self.token)
+
+    @asynccontextmanager
+    async def trainer(self) -> AsyncIterator[Trainer]:
+        """Give the server's plain HTTP side."""
+        from companyos.trainer import Trainer, bearer
+
+        async with Trainer(self.url, headers=bearer(self.token)) as trainer:
+            try:
+                yield trainer
+            except ConnectionError as unreachable:
+                raise ConnectionError(f"{unreachable}; is `companyos up` running there?") from None
 
 
 @contextmanager
-def enterprise_url(url: str | None) -> Iterator[str]:
-    """Give the address of a running enterprise, started and stopped here when none is given."""
+def some_server(url: str | None, token: str | None) -> Iterator[Server]:
+    """Give a running enterprise, started and stopped here when no address is given."""
     from companyos.light_openenv import import_light_openenv
 
     if url is not None:
-        import_light_openenv()
-        yield (url if "://" in url else f"http://{url}").rstrip("/")
+        yield running_server(url, token)
         return
     from companyos.enterprise import Enterprise
 
-    enterprise = Enterprise()
+    enterprise = Enterprise(alone=True)
     try:
         with ERR.status("Starting the enterprise: a gateway and its three services ..."):
             enterprise.start()
             import_light_openenv()
             enterprise.wait_until_ready()
-        yield enterprise.url
+        yield Server(enterprise.url, None)
     finally:
         enterprise.stop()
+
+
+def running_server(url: str, token: str | None) -> Server:
+    """Return the enterprise at an address, which may lack its scheme."""
+    from companyos.light_openenv import import_light_openenv
+
+    import_light_openenv()
+    return Server((url if "://" in url else f"http://{url}").rstrip("/"), token and token.strip())
+
+
+async def live_episode(trainer: Trainer, asked: str | None) -> str:
+    """Return the id of the episode that is meant: the one that was asked for, else the only one that is live."""
+    if asked is not None:
+        return asked
+    episodes = await trainer.episodes()
+    going_on = [episode for episode in episodes if not episode.done]
+    for candidates in (episodes, going_on):
+        if len(candidates) == 1:
+            return _id(candidates[0])
+    if not episodes:
+        return fail("no episode is live")
+    ids = [_id(episode) for episode in episodes]
+    named = ", ".join(ids[:_IDS_SHOWN]) + (", ..." if len(ids) > _IDS_SHOWN else "")
+    return fail(f"{len(ids)} episodes are live, say which one: {named}", MISUSED)
+
+
+async def full_snapshot_id(trainer: Trainer, asked: str) -> str:
+    """Return the id of the snapshot that is meant by its first characters."""
+    if not _SNAPSHOT_START.fullmatch(asked):
+        fail(f"{asked!r} is no snapshot id; `companyos snapshot --list` lists them", MISUSED)
+    if len(asked) == SNAPSHOT_CHARS:
+        return asked
+    found = [snapshot.id for snapshot in await trainer.snapshots() if snapshot.id.startswith(asked)]
+    if len(found) != 1:
+        fail(f"{len(found) or 'no'} snapshots begin with {asked!r}; `companyos snapshot --list` lists them", MISUSED)
+    return found[0]
+
+
+def _id(episode: CompanyOSState) -> str:
+    return str(episode.episode_id)
+
+
+def check_seeds(first: int, count: int) -> None:
+    """End the command where the last of the seeds is larger than a seed can be."""
+    if first + count - 1 > LAST_SEED:
+        fail(f"seeds end at {LAST_SEED}: --seed {first} has no {count - 1} after it", MISUSED)

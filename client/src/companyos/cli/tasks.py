@@ -8,13 +8,11 @@ import typer
 from rich.markup import escape
 from rich.padding import Padding
 
-from companyos.cli.session import UrlOption, enterprise_url
+from companyos.cli.session import Server, TokenOption, UrlOption, check_seeds, some_server
 from companyos.cli.terminal import MISUSED, OUT, clear_errors, fail, plain_table
 
 if TYPE_CHECKING:
     from companyos.contract import CompanyOSResetObservation, ScenarioInfo
-
-_HTTP_TIMEOUT_S = 10.0
 
 
 def tasks(
@@ -23,6 +21,7 @@ def tasks(
     count: Annotated[int, typer.Option("--count", "-n", min=1, help="How many seeds.")] = 3,
     chaos: Annotated[int, typer.Option(min=0, max=4, help="0 calm, 1 light, 2 moderate, 3 heavy, 4 storm.")] = 1,
     url: UrlOption = None,
+    token: TokenOption = None,
 ) -> None:
     """List the scenarios, or read what an agent is told in one of them.
 
@@ -34,14 +33,15 @@ def tasks(
       [cyan]companyos tasks vendor_onboarding[/]
       [cyan]companyos tasks vendor_onboarding --seed 42 -n 1 --chaos 3[/]
     """
-    with clear_errors(), enterprise_url(url) as base_url:
-        listed = _scenarios(base_url)
+    check_seeds(seed, count)
+    with clear_errors(), some_server(url, token) as server:
+        listed = _scenarios(server)
         if scenario is None:
             _print_scenarios(listed)
             return
         if scenario not in [known.name for known in listed]:
             fail(f"no scenario is called {scenario!r}; `companyos tasks` lists them", MISUSED)
-        briefs = _briefs(base_url, scenario, range(seed, seed + count), chaos)
+        briefs = _briefs(server, scenario, range(seed, seed + count), chaos)
     for number, first in briefs.items():
         OUT.print(f"[bold]{scenario}[/] [dim]seed[/] {number} [dim]chaos[/] {chaos}")
         OUT.print(
@@ -51,24 +51,21 @@ def tasks(
         OUT.print(Padding(escape(first.brief), (0, 0, 1, 2)))
 
 
-def _scenarios(base_url: str) -> list[ScenarioInfo]:
-    import httpx
-    from pydantic import TypeAdapter
-
-    from companyos.contract import ScenarioInfo
-
-    answer = httpx.get(f"{base_url}/v1/scenarios", timeout=_HTTP_TIMEOUT_S)
-    answer.raise_for_status()
-    return TypeAdapter(list[ScenarioInfo]).validate_json(answer.content)
-
-
-def _briefs(base_url: str, scenario: str, seeds: range, chaos: int) -> dict[int, CompanyOSResetObservation]:
+def _scenarios(server: Server) -> list[ScenarioInfo]:
     import asyncio
 
-    from companyos.client import CompanyOSEnv
+    async def read() -> list[ScenarioInfo]:
+        async with server.trainer() as trainer:
+            return await trainer.scenarios()
+
+    return asyncio.run(read())
+
+
+def _briefs(server: Server, scenario: str, seeds: range, chaos: int) -> dict[int, CompanyOSResetObservation]:
+    import asyncio
 
     async def read() -> dict[int, CompanyOSResetObservation]:
-        async with CompanyOSEnv(base_url=base_url) as env:
+        async with server.env() as env:
             return {seed: (await env.reset(scenario=scenario, seed=seed, chaos=chaos)).observation for seed in seeds}
 
     return asyncio.run(read())

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import NoReturn
+from datetime import datetime
+from typing import Any, NoReturn
 
 import typer
 from rich.console import Console
@@ -13,6 +15,12 @@ from rich.table import Table
 
 FILE_WIDTH = 120
 """Characters a line when nobody looks: a log is not narrower than a screen."""
+
+_WIDE = 100
+"""Characters from which on a table may be airy."""
+
+_ID_CHARS = 24
+_REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 OUT = Console(highlight=False)
 if not OUT.is_terminal:
@@ -35,6 +43,33 @@ def plain_table(title: str | None = None, *, show_header: bool = True) -> Table:
         box=None,
         pad_edge=False,
     )
+
+
+def data_table() -> Table:
+    """Return a plain table for rows that may be wide: on a narrow terminal its columns stand closer."""
+    table = plain_table()
+    table.collapse_padding = OUT.width < _WIDE
+    return table
+
+
+def id_width(ids: Iterable[str | None]) -> int:
+    """Return how wide a column of episode ids has to be; only a label longer than the house's own is folded."""
+    return min(max(len(str(each)) for each in ids), _ID_CHARS)
+
+
+def shown(text: str) -> str:
+    """Return text of the world as markup: nothing in it is obeyed, neither by rich nor by the terminal."""
+    return escape("".join(sign if sign.isprintable() or sign == "\n" else _REPLACEMENT for sign in text))
+
+
+def day_and_time(moment: datetime | None) -> str:
+    """Return simulated time in a few characters."""
+    return "" if moment is None else f"{moment:%d %b %H:%M}"
+
+
+def print_json(value: Any) -> None:
+    """Print a value for programs."""
+    typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
 
 
 def fail(message: str, code: int = FAILED) -> NoReturn:

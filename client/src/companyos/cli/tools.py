@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
-from companyos.cli.session import UrlOption, enterprise_url
+from companyos.cli.session import Server, TokenOption, UrlOption, some_server
 from companyos.cli.terminal import MISUSED, OUT, clear_errors, fail, plain_table
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ def tools(
     name: Annotated[str | None, typer.Argument(help="One tool, with all that its schema says.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the schemas as an agent is given them.")] = False,
     url: UrlOption = None,
+    token: TokenOption = None,
 ) -> None:
     """List the tools of the three systems, or explain one.
 
@@ -31,8 +32,8 @@ def tools(
       [cyan]companyos tools approvalflow_submit_approval[/]
       [cyan]companyos tools --json > tools.json[/]
     """
-    with clear_errors(), enterprise_url(url) as base_url:
-        offered = _fetch(base_url)
+    with clear_errors(), some_server(url, token) as server:
+        offered = _fetch(server)
     if name is not None:
         offered = [tool for tool in offered if tool.name == name]
         if not offered:
@@ -51,13 +52,11 @@ def schema_bytes(offered: list[ToolSpec]) -> int:
     return len(json.dumps(listed, separators=(",", ":"), ensure_ascii=False).encode())
 
 
-def _fetch(base_url: str) -> list[ToolSpec]:
+def _fetch(server: Server) -> list[ToolSpec]:
     import asyncio
 
-    from companyos.client import CompanyOSEnv
-
     async def fetch() -> list[ToolSpec]:
-        async with CompanyOSEnv(base_url=base_url) as env:
+        async with server.env() as env:
             return await env.list_tools()
 
     return asyncio.run(fetch())
@@ -89,13 +88,16 @@ def _arguments(tool: ToolSpec) -> str:
 
 def _print_tool(tool: ToolSpec) -> None:
     OUT.print(f"[bold cyan]{tool.name}[/]\n{escape(tool.description)}\n")
+    arguments = tool.input_schema.get("properties", {})
+    is_described = any(schema.get("description") for schema in arguments.values())
     table = plain_table()
-    for column in ("argument", "", "type", "what it is"):
+    for column in ("argument", "", "type", *(["what it is"] if is_described else [])):
         table.add_column(column)
     required = tool.input_schema.get("required", ())
-    for name, schema in tool.input_schema.get("properties", {}).items():
+    for name, schema in arguments.items():
         needed = "[bold]required[/]" if name in required else "[dim]optional[/]"
-        table.add_row(f"[cyan]{name}[/]", needed, escape(_type(schema)), escape(schema.get("description", "")))
+        told = [escape(schema.get("description", ""))] if is_described else []
+        table.add_row(f"[cyan]{name}[/]", needed, escape(_type(schema)), *told)
     OUT.print(table if table.row_count else "[dim]no arguments[/]")
 
 

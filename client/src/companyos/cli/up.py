@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import time
 from pathlib import Path
@@ -10,12 +11,15 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 from rich.markup import escape
 
+from companyos.cli.session import Server
 from companyos.cli.terminal import ERR, MISUSED, OUT, clear_errors, fail
 
 if TYPE_CHECKING:
+    from companyos.contract import CompanyOSState
     from companyos.enterprise import Enterprise
 
 DEFAULT_PORT = 8000
+DEFAULT_EPISODE = "main"
 _POLL_S = 0.5
 
 
@@ -24,36 +28,91 @@ def up(
     data_dir: Annotated[
         Path | None,
         typer.Option(
-            file_okay=False, help="Where the services keep the episodes; memory-backed and temporary without."
+            file_okay=False,
+            envvar="COMPANYOS_DATA_DIR",
+            help="Where episodes lie; in memory without.",
         ),
     ] = None,
-    keep: Annotated[bool, typer.Option("--keep", help="Keep the databases of episodes that are over.")] = False,
+    keep: Annotated[bool, typer.Option("--keep", help="Hold one named episode.")] = False,
+    episode: Annotated[str | None, typer.Option(metavar="NAME", help=f"Its name, else {DEFAULT_EPISODE}.")] = None,
+    keep_databases: Annotated[
+        bool, typer.Option("--keep-databases", help="Leave those of episodes that are over.")
+    ] = False,
 ) -> None:
     """Start the whole enterprise on this machine and keep it running. No Docker.
 
     Examples:
 
-      [cyan]companyos up[/]                              on port 8000
-      [cyan]companyos up --port 9000[/]                  on another port
-      [cyan]companyos up --data-dir runs/data --keep[/]  to look into databases
+      [cyan]companyos up[/]                       on port 8000; all is gone at the end
+      [cyan]companyos up --port 9000[/]           on another port
+      [cyan]companyos up --keep[/]                with the episode `main`, every time
+      [cyan]companyos up --keep --episode friday --data-dir runs/friday[/]
+      [cyan]companyos up --data-dir runs/data --keep-databases[/]
 
-    Ctrl-C stops the gateway and the three services.
+    Ctrl-C stops the gateway and the three services. In a data folder the
+    episodes that are live at the end are found again at the next start; the
+    one that --keep names is there always. With --keep the folder is
+    ~/.local/share/companyos, unless --data-dir says otherwise.
     """
-    from companyos.enterprise import Enterprise
+    from companyos.enterprise import Enterprise, PortTaken
 
     _stop_by_signals()
-    if keep and data_dir is None:
-        fail("--keep needs --data-dir: without it the databases are in memory", MISUSED)
+    if episode is not None and not keep:
+        fail("--episode names what --keep holds: it needs --keep", MISUSED)
+    folder = own_folder() if keep and data_dir is None else data_dir
+    if keep_databases and folder is None:
+        fail("--keep-databases needs --data-dir: without it the databases are in memory", MISUSED)
+    kept = (episode or DEFAULT_EPISODE) if keep else None
     with clear_errors():
-        enterprise = Enterprise(port=port, data_dir=data_dir, keep=keep)
+        enterprise = Enterprise(port=port, data_dir=folder, settings=_settings(kept, keep_databases))
         try:
             with ERR.status("Starting the gateway and its three services ..."):
                 enterprise.start()
                 enterprise.wait_until_ready()
-            _print_addresses(enterprise.url, data_dir)
+                held = None if kept is None else _read(enterprise.url, kept)
+            _print_addresses(enterprise.url, folder)
+            if held is not None:
+                _print_episode(enterprise.url, held)
+            OUT.print("\n[dim]Ctrl-C stops everything.[/]")
             _watch(enterprise)
+        except PortTaken as taken:
+            hint = "" if taken.free_port is None else f"; --port {taken.free_port} is free"
+            fail(f"{taken}{hint}")
         finally:
             enterprise.stop()
+
+
+def own_folder() -> Path:
+    """Return the user's own data folder, as the XDG Base Directory Specification places it."""
+    told = os.environ.get("XDG_DATA_HOME", "")
+    return (Path(told) if os.path.isabs(told) else Path.home() / ".local" / "share") / "companyos"
+
+
+def _settings(kept: str | None, keep_databases: bool) -> dict[str, str]:
+    settings = {} if kept is None else {"COMPANYOS_KEEP_EPISODE": kept}
+    return settings | ({"COMPANYOS_KEEP_EPISODES": "true"} if keep_databases else {})
+
+
+def _trainer_token() -> str | None:
+    """Return the token that the gateway asks for by the settings that it is about to inherit."""
+    if token := os.environ.get("COMPANYOS_TRAINER_TOKEN"):
+        return token
+    file = os.environ.get("COMPANYOS_TRAINER_TOKEN_FILE")
+    return Path(file).read_text(encoding="utf-8").strip() if file else None
+
+
+def _read(url: str, episode_id: str) -> CompanyOSState:
+    import asyncio
+
+    from companyos.light_openenv import import_light_openenv
+
+    import_light_openenv()
+
+    async def read() -> CompanyOSState:
+        async with Server(url, _trainer_token()).trainer() as trainer:
+            return await trainer.episode(episode_id)
+
+    return asyncio.run(read())
 
 
 def _watch(enterprise: Enterprise) -> None:
@@ -88,5 +147,26 @@ def _print_addresses(url: str, data_dir: Path | None) -> None:
         rows["data"] = str(data_dir.resolve())
     OUT.print("\n[bold green]CompanyOS is up.[/]\n")
     for name, value in rows.items():
-        OUT.print(f"  [dim]{name:<12}[/]{escape(value)}", soft_wrap=True)
-    OUT.print("\n[dim]Ctrl-C stops everything.[/]")
+        _print_row(name, escape(value))
+
+
+def _print_row(name: str, value: str) -> None:
+    OUT.print(f"  [dim]{name:<12}[/]{value}", soft_wrap=True)
+
+
+def _print_episode(url: str, held: CompanyOSState) -> None:
+    """Say where the kept episode stands, and what goes on from there."""
+    name = f"[bold]{escape(str(held.episode_id))}[/]"
+    stands = f"{name}: {held.scenario}, seed {held.seed}, step {held.step_count} of {held.max_steps}"
+    identity = f'"episode_id": "{held.episode_id}"'
+    header = ' -H "Authorization: Bearer $COMPANYOS_TRAINER_TOKEN"' if _trainer_token() else ""
+    if held.done:
+        _print_row("episode", f"{stands}, over: {held.outcome}")
+        OUT.print("\nIt begins anew with:\n")
+        line = f"curl -s {url}/reset{header} -d '{{{identity}}}'"
+    else:
+        _print_row("episode", f"{stands}, {held.now:%a %d %b %Y, %H:%M}" if held.now else stands)
+        OUT.print("\nA step of it:\n")
+        action = '"action": {"tool_name": "ticketdesk_list_tickets", "arguments": {}}'
+        line = f"curl -s {url}/step{header} -d '{{{identity}, {action}}}'"
+    OUT.print(f"  {escape(line)}", soft_wrap=True)

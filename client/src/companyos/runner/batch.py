@@ -7,16 +7,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import httpx
-
-from companyos.client import CompanyOSEnv
+from companyos.client import CompanyOSEnv, ServerRefusal
 from companyos.contract import Outcome
 from companyos.policies import load_policy
 from companyos.runner.episode import EpisodePlan, PlayedEpisode, play_episode
 from companyos.runner.files import RunFolder
+from companyos.trainer import Trainer, bearer
 
 DEFAULT_PARALLEL = 4
-_HTTP_TIMEOUT_S = 30.0
 
 PlayedObserver = Callable[[PlayedEpisode], None]
 
@@ -28,8 +26,11 @@ async def play_all(
     parallel: int = DEFAULT_PARALLEL,
     out: Path | None = None,
     on_played: PlayedObserver | None = None,
+    token: str | None = None,
 ) -> list[PlayedEpisode]:
     """Play every plan and return the episodes in the plans' order; with `out` also write them there.
+
+    `token` is the trainer's, where the server asks for one.
 
     Raises UnknownPolicy, ResetRefused and ConnectionError before or at the first episode that meets them. What breaks
     in the middle of an episode becomes that episode's outcome `infra_error`.
@@ -37,8 +38,8 @@ async def play_all(
     for policy in {plan.policy for plan in plans}:
         load_policy(policy)
     folder = RunFolder(out, list(plans)) if out is not None else None
-    async with httpx.AsyncClient(base_url=base_url, timeout=_HTTP_TIMEOUT_S) as http:
-        batch = _Batch(base_url, plans, http, folder=folder, on_played=on_played)
+    async with Trainer(base_url, headers=bearer(token)) as trainer:
+        batch = _Batch(base_url, plans, trainer, token=token, folder=folder, on_played=on_played)
         workers = (batch.work() for _ in range(min(parallel, len(plans))))
         try:
             ended = await asyncio.gather(*workers, return_exceptions=True)
@@ -56,15 +57,17 @@ class _Batch:
         self,
         base_url: str,
         plans: Sequence[EpisodePlan],
-        http: httpx.AsyncClient,
+        trainer: Trainer,
         *,
+        token: str | None,
         folder: RunFolder | None,
         on_played: PlayedObserver | None,
     ) -> None:
         self.played: dict[EpisodePlan, PlayedEpisode] = {}
         self._base_url = base_url
         self._left = iter(plans)
-        self._http = http
+        self._trainer = trainer
+        self._token = token
         self._folder = folder
         self._on_played = on_played
 
@@ -81,7 +84,7 @@ class _Batch:
 
     async def _work(self) -> None:
         while (plan := next(self._left, None)) is not None:
-            async with CompanyOSEnv(base_url=self._base_url) as env:
+            async with CompanyOSEnv(base_url=self._base_url, token=self._token) as env:
                 while plan is not None:
                     played = await play_episode(env, plan, load_policy(plan.policy))
                     await self._keep(played)
@@ -90,18 +93,18 @@ class _Batch:
     async def _keep(self, played: PlayedEpisode) -> None:
         self.played[played.plan] = played
         if self._folder is not None:
-            self._folder.add(played, await _evidence(self._http, played))
+            self._folder.add(played, await _evidence(self._trainer, played))
         if self._on_played is not None:
             self._on_played(played)
 
 
-async def _evidence(http: httpx.AsyncClient, played: PlayedEpisode) -> dict[str, Any] | None:
+async def _evidence(trainer: Trainer, played: PlayedEpisode) -> dict[str, Any] | None:
     """Return the Evidence of an episode; only one that the house broke may have none."""
     if played.episode_id is None:
         return None
-    answer = await http.get(f"/v1/episodes/{played.episode_id}/evidence")
-    if played.record.outcome is Outcome.INFRA_ERROR and answer.is_error:
-        return None
-    answer.raise_for_status()
-    evidence: dict[str, Any] = answer.json()
-    return evidence
+    try:
+        return await trainer.evidence(played.episode_id)
+    except ServerRefusal:
+        if played.record.outcome is Outcome.INFRA_ERROR:
+            return None
+        raise

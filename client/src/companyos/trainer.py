@@ -1,0 +1,181 @@
+"""The trainer's routes of a running CompanyOS over plain HTTP: episodes, snapshots, forks, differences, databases."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import json
+from collections.abc import Mapping
+from typing import Any, TypeVar
+from urllib.parse import quote, urlsplit
+
+import httpx
+from pydantic import TypeAdapter, ValidationError
+
+from companyos.contract import CompanyOSState, EpisodeDiff, OpenedEpisode, ScenarioInfo, SnapshotInfo
+from companyos.refusal import ServerRefusal
+
+TIMEOUT_S = 30.0
+UNEXPECTED = "unexpected-answer"
+"""The one code of the client's own: what answers is no CompanyOS, or another version of it."""
+
+T = TypeVar("T")
+
+_STATE = TypeAdapter(CompanyOSState)
+_STATES = TypeAdapter(list[CompanyOSState])
+_SNAPSHOT = TypeAdapter(SnapshotInfo)
+_SNAPSHOTS = TypeAdapter(list[SnapshotInfo])
+_OPENED = TypeAdapter(list[OpenedEpisode])
+_DIFF = TypeAdapter(EpisodeDiff)
+_SCENARIOS = TypeAdapter(list[ScenarioInfo])
+_OBJECT: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
+
+
+def bearer(token: str | None) -> dict[str, str]:
+    """Return the header that carries a token; nothing for none."""
+    return {} if token is None else {"Authorization": f"Bearer {token}"}
+
+
+class Trainer:
+    """One server as its trainer speaks to it. It serves one event loop; `aclose` ends its connections.
+
+    Every method raises ServerRefusal with our code when the server refuses, ConnectionError when it cannot be reached
+    and TimeoutError when it does not answer within `timeout_s`.
+    """
+
+    def __init__(
+        self, base_url: str, *, headers: Mapping[str, str] | None = None, timeout_s: float = TIMEOUT_S
+    ) -> None:
+        self._base_url = base_url.replace("ws", "http", 1) if base_url.startswith("ws") else base_url
+        self._timeout_s = timeout_s
+        self._http = httpx.AsyncClient(
+            headers=dict(headers or {}),
+            timeout=timeout_s,
+            trust_env=not _is_loopback(self._base_url),
+            verify=self._base_url.startswith("https"),
+        )
+        self.loop = asyncio.get_running_loop()
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._http.aclose()
+
+    async def __aenter__(self) -> Trainer:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    async def scenarios(self) -> list[ScenarioInfo]:
+        """Return the scenarios, by name."""
+        return await self._read(_SCENARIOS, "GET", "/v1/scenarios")
+
+    async def services(self) -> list[str]:
+        """Return the names of the services behind the server, in order."""
+        health = await self._read(_OBJECT, "GET", "/readyz")
+        return sorted(health.get("services", ()))
+
+    async def episodes(self) -> list[CompanyOSState]:
+        """Return the live episodes as their trainer sees them."""
+        return await self._read(_STATES, "GET", "/v1/episodes")
+
+    async def episode(self, episode_id: str) -> CompanyOSState:
+        """Return where an episode stands."""
+        return await self._read(_STATE, "GET", f"/v1/episodes/{_segment(episode_id)}")
+
+    async def drop(self, episode_id: str) -> None:
+        """End an episode and free what it holds."""
+        await self._ask("DELETE", f"/v1/episodes/{_segment(episode_id)}")
+
+    async def evidence(self, episode_id: str) -> dict[str, Any]:
+        """Return what an episode is judged by."""
+        return await self._read(_OBJECT, "GET", f"/v1/episodes/{_segment(episode_id)}/evidence")
+
+    async def snapshot(self, episode_id: str) -> SnapshotInfo:
+        """Keep an episode as it stands now."""
+        return await self._read(_SNAPSHOT, "POST", f"/v1/episodes/{_segment(episode_id)}/snapshots")
+
+    async def restore(self, episode_id: str, snapshot_id: str) -> CompanyOSState:
+        """Put an episode back to a snapshot of its own lineage."""
+        path = f"/v1/episodes/{_segment(episode_id)}/restore"
+        return await self._read(_STATE, "POST", path, {"snapshot": snapshot_id})
+
+    async def snapshots(self) -> list[SnapshotInfo]:
+        """Return the snapshots that the server keeps."""
+        return await self._read(_SNAPSHOTS, "GET", "/v1/snapshots")
+
+    async def snapshot_info(self, snapshot_id: str) -> SnapshotInfo:
+        """Return what a snapshot holds."""
+        return await self._read(_SNAPSHOT, "GET", f"/v1/snapshots/{_segment(snapshot_id)}")
+
+    async def fork(self, snapshot_id: str, count: int = 1) -> list[OpenedEpisode]:
+        """Open a snapshot as new episodes, all or none; each waits a minute for somebody to go on with it."""
+        return await self._read(_OPENED, "POST", f"/v1/snapshots/{_segment(snapshot_id)}/fork", {"count": count})
+
+    async def delete_snapshot(self, snapshot_id: str) -> None:
+        """Forget a snapshot; episodes that were begun from it live on."""
+        await self._ask("DELETE", f"/v1/snapshots/{_segment(snapshot_id)}")
+
+    async def diff(self, episode_id: str, *, from_: int = 0, to: int | None = None) -> EpisodeDiff:
+        """Return the rows that differ between two steps of an episode; `to` left out is its last one."""
+        query = f"?from={from_}" + ("" if to is None else f"&to={to}")
+        return await self._read(_DIFF, "GET", f"/v1/episodes/{_segment(episode_id)}/diff{query}")
+
+    async def database(self, episode_id: str, service: str) -> bytes:
+        """Return a consistent copy of what a service holds of an episode, as the bytes of a SQLite file."""
+        answer = await self._ask("GET", f"/v1/episodes/{_segment(episode_id)}/databases/{_segment(service)}")
+        return answer.content
+
+    async def _read(self, shape: TypeAdapter[T], method: str, path: str, body: Mapping[str, Any] | None = None) -> T:
+        answer = await self._ask(method, path, body)
+        try:
+            return shape.validate_json(answer.content)
+        except ValidationError as misfit:
+            text = f"{UNEXPECTED}: {self._base_url}{path} does not answer as this version does: {_first(misfit)}"
+            raise ServerRefusal(text, UNEXPECTED, answer.status_code) from None
+
+    async def _ask(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> httpx.Response:
+        try:
+            answer = await self._http.request(method, self._base_url + path, json=body)
+        except httpx.TimeoutException:
+            raise TimeoutError(f"{self._base_url} did not answer within {self._timeout_s:g} s") from None
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise ConnectionError(
+                f"Failed to connect to {self._base_url}: {str(error) or type(error).__name__}"
+            ) from None
+        if not answer.is_success:
+            raise refusal_of(answer.status_code, answer.content)
+        return answer
+
+
+def refusal_of(status: int, body: bytes) -> ServerRefusal:
+    """Return the refusal that an HTTP answer carries, with our code where it is one of ours."""
+    try:
+        problem = json.loads(body)
+    except ValueError:
+        problem = None
+    match problem:
+        case {"code": str(code), "title": str(title)}:
+            return ServerRefusal(f"{code}: {problem.get('detail') or title}", code, status)
+    code = f"http-{status}"
+    return ServerRefusal(f"{code}: The server answered with status {status} and no word of ours.", code, status)
+
+
+def _first(misfit: ValidationError) -> str:
+    """Say where an answer does not fit."""
+    found = misfit.errors(include_input=False, include_url=False)[0]
+    return ": ".join(filter(None, (".".join(map(str, found["loc"])), found["msg"])))
+
+
+def _segment(name: str) -> str:
+    """Return a name as one segment of a path, whatever it holds."""
+    return name.replace(".", "%2E") if name in (".", "..") else quote(name, safe="")
+
+
+def _is_loopback(url: str) -> bool:
+    """Say whether a server is on this machine, which is never asked for through a proxy."""
+    try:
+        host = urlsplit(url).hostname or ""
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
