@@ -6,8 +6,14 @@ from typing import Annotated
 
 import typer
 
+from companyos.cli.db import db
 from companyos.cli.demo import demo
+from companyos.cli.diff import diff
+from companyos.cli.episodes import episodes
 from companyos.cli.evaluate import evaluate
+from companyos.cli.fork import fork
+from companyos.cli.restore import restore
+from companyos.cli.snapshot import snapshot
 from companyos.cli.tasks import tasks
 from companyos.cli.tools import tools
 from companyos.cli.up import up
@@ -22,6 +28,7 @@ Start here:
   [cyan]companyos tasks[/]                 see what there is to do
   [cyan]companyos tools[/]                 see what an agent can do about it
   [cyan]companyos eval --policy random[/]  measure a policy
+  [cyan]companyos snapshot[/]              keep an episode in the middle, to fork it
 
 Nothing but Python is needed: no Docker, no network.
 """
@@ -35,11 +42,19 @@ app = typer.Typer(
     pretty_exceptions_show_locals=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("up")(up)
-app.command("demo")(demo)
-app.command("tasks")(tasks)
-app.command("tools")(tools)
-app.command("eval")(evaluate)
+START, LIVE = "Play", "Look after live episodes"
+
+app.command("up", rich_help_panel=START)(up)
+app.command("demo", rich_help_panel=START)(demo)
+app.command("tasks", rich_help_panel=START)(tasks)
+app.command("tools", rich_help_panel=START)(tools)
+app.command("eval", rich_help_panel=START)(evaluate)
+app.command("episodes", rich_help_panel=LIVE)(episodes)
+app.command("snapshot", rich_help_panel=LIVE)(snapshot)
+app.command("restore", rich_help_panel=LIVE)(restore)
+app.command("fork", rich_help_panel=LIVE)(fork)
+app.command("diff", rich_help_panel=LIVE)(diff)
+app.command("db", rich_help_panel=LIVE)(db)
 
 
 def _print_version(is_asked: bool) -> None:

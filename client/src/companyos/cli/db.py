@@ -1,0 +1,82 @@
+"""`companyos db`: a copy of an episode's databases, to be looked into with SQL."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from companyos.cli.session import (
+    DEFAULT_URL,
+    EpisodeArgument,
+    JsonOption,
+    RunningUrlOption,
+    TokenOption,
+    live_episode,
+    running_server,
+)
+from companyos.cli.sql import Copies, explore, print_rows
+from companyos.cli.terminal import MISUSED, OUT, clear_errors, fail, print_json, shown
+
+
+def db(
+    episode: EpisodeArgument = None,
+    service: Annotated[str | None, typer.Option(metavar="NAME", help="One service; all of them without.")] = None,
+    sql: Annotated[str | None, typer.Option(metavar="QUERY", help="Print what a query answers.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(file_okay=False, metavar="DIR", help="Keep the copies there, as SERVICE.sqlite3.")
+    ] = None,
+    as_json: JsonOption = False,
+    url: RunningUrlOption = DEFAULT_URL,
+    token: TokenOption = None,
+) -> None:
+    """Look into what the services hold of an episode, with SQL, on a consistent copy.
+
+    The copies are attached to one SQLite session under the names of their
+    services: one query can join what they keep apart. Without --sql and
+    --out a shell is opened, sqlite3 where it is installed, else a small one.
+    Nothing that is written there reaches the episode.
+
+    Examples:
+
+      [cyan]companyos db[/]
+      [cyan]companyos db --sql .tables[/]
+      [cyan]companyos db main --sql "select key, status from ticketdesk.tickets"[/]
+      [cyan]companyos db main --service datahub[/]
+      [cyan]companyos db main --out runs/main[/]
+    """
+    if as_json and sql is None:
+        fail("--json prints what --sql asks for", MISUSED)
+    with clear_errors(), ExitStack() as stack:
+        folder = out or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="companyos-db-")))
+        copies = stack.enter_context(closing(Copies(_keep(folder, asyncio.run(_fetch(url, token, episode, service))))))
+        if out is not None:
+            for path in copies.paths.values():
+                OUT.print(shown(str(path)), soft_wrap=True)
+        if sql is not None:
+            answer = copies.ask(sql)
+            if as_json:
+                print_json([dict(zip(answer.columns, row, strict=True)) for row in answer.rows])
+            else:
+                print_rows(answer)
+        elif out is None:
+            explore(copies)
+
+
+async def _fetch(url: str, token: str | None, episode: str | None, service: str | None) -> dict[str, bytes]:
+    async with running_server(url, token).trainer() as trainer:
+        meant = await live_episode(trainer, episode)
+        services = [service] if service is not None else await trainer.services()
+        return {name: await trainer.database(meant, name) for name in services}
+
+
+def _keep(folder: Path, databases: dict[str, bytes]) -> dict[str, Path]:
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = {name: folder / f"{name}.sqlite3" for name in databases}
+    for name, path in paths.items():
+        path.write_bytes(databases[name])
+    return paths

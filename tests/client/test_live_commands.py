@@ -1,0 +1,222 @@
+"""The commands that look after live episodes, against a real enterprise that asks for its token."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from typer.testing import CliRunner
+
+from companyos.cli.main import app
+from companyos.trainer import Trainer, bearer
+from tests.client.conftest import Guarded
+
+pytestmark = pytest.mark.integration
+
+RUNNER = CliRunner()
+LABEL = "watched"
+
+
+@pytest.fixture(autouse=True)
+def _quiet(guarded: Guarded, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Begin with no episode and no snapshot, and with the token where the commands look for it."""
+    monkeypatch.setenv("COMPANYOS_TOKEN", guarded.token)
+
+    async def clear() -> None:
+        async with Trainer(guarded.url, headers=bearer(guarded.token)) as trainer:
+            for episode in await trainer.episodes():
+                await trainer.drop(str(episode.episode_id))
+            for kept in await trainer.snapshots():
+                await trainer.delete_snapshot(kept.id)
+
+    asyncio.run(clear())
+
+
+class Desk:
+    """Commands and plain HTTP of one server."""
+
+    def __init__(self, url: str, http: httpx.Client) -> None:
+        self._url = url
+        self._http = http
+
+    def run(self, *arguments: str, code: int = 0, stdin: str | None = None) -> str:
+        """Run a command; return what it prints, or what it says when it fails."""
+        answer = RUNNER.invoke(app, [*arguments, "--url", self._url], input=stdin)
+        assert answer.exit_code == code, answer.output
+        assert "Traceback" not in answer.output
+        return answer.stdout if code == 0 else answer.stderr
+
+    def begin(self, label: str = LABEL) -> str:
+        """Begin an episode with one step taken; return the key of the ticket that it created."""
+        self._post("/reset", {"episode_id": label, "seed": 7, "chaos": 0})
+        ticket = {"title": "Odd \x1b[31m[bold]ink", "type": "request", "team_id": "security"}
+        return str(self.step(label, "ticketdesk_create_ticket", ticket)["result"]["key"])
+
+    def step(self, label: str, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        action = {"tool_name": tool, "arguments": arguments}
+        observation: dict[str, Any] = self._post("/step", {"episode_id": label, "action": action})
+        return observation
+
+    def _post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        answer = self._http.post(path, json=body)
+        answer.raise_for_status()
+        observation: dict[str, Any] = answer.json()["observation"]
+        return observation
+
+
+@pytest.fixture
+def desk(guarded: Guarded) -> Iterator[Desk]:
+    with httpx.Client(base_url=guarded.url, headers=bearer(guarded.token), trust_env=False) as http:
+        yield Desk(guarded.url, http)
+
+
+def test_live_episodes_are_a_table_or_json(desk: Desk) -> None:
+    assert desk.run("episodes").strip() == "no episode is live"
+    desk.begin()
+    head, row = desk.run("episodes").splitlines()
+    assert head.split() == ["episode", "scenario", "seed", "chaos", "step", "return", "now"]
+    assert row.split()[:6] == [LABEL, "vendor_onboarding", "7", "0", "1", "-0.1"]
+    [state] = json.loads(desk.run("episodes", "--json"))
+    assert (state["episode_id"], state["step_count"], state["return"]) == (LABEL, 1, -0.1)
+
+
+def test_a_snapshot_is_taken_listed_restored_and_deleted_by_the_start_of_its_id(desk: Desk) -> None:
+    desk.begin()
+    taken = desk.run("snapshot").strip()
+    assert re.fullmatch("[0-9a-f]{32}", taken)
+    desk.step(LABEL, "wait", {"minutes": 30})
+    assert json.loads(desk.run("episodes", "--json"))[0]["step_count"] == 2
+    assert f"{taken[:12]}  {LABEL}" in desk.run("snapshot", "--list")
+    assert desk.run("snapshot", "--list", "somebody-else").strip() == "no snapshot is kept"
+    assert desk.run("restore", taken[:8]).startswith(f"{LABEL} is at step 1 again")
+    assert json.loads(desk.run("episodes", "--json"))[0]["step_count"] == 1
+    desk.run("restore", LABEL, taken)
+    desk.run("snapshot", "--delete", taken[:6])
+    assert json.loads(desk.run("snapshot", "--list", "--json")) == []
+    assert "no snapshots begin with" in desk.run("restore", taken[:8], code=2)
+    assert desk.run("restore", taken, code=1).startswith("error: unknown-snapshot: ")
+
+
+def test_forks_are_told_with_their_tokens_and_can_be_stepped(desk: Desk) -> None:
+    key = desk.begin()
+    taken = json.loads(desk.run("snapshot", LABEL, "--json"))
+    opened = json.loads(desk.run("fork", taken["id"], "--count", "2", "--json"))
+    assert len({fork["token"] for fork in opened}) == 2
+    for fork in opened:
+        assert desk.step(fork["episode_id"], "ticketdesk_get_ticket", {"key": key})["result"]["key"] == key
+    [line] = desk.run("fork", taken["id"][:10]).splitlines()[1:]
+    episode_id, token = line.split()
+    assert re.fullmatch("[0-9a-f]{24}", episode_id)
+    assert re.fullmatch("[A-Za-z0-9_-]{43}", token)
+
+
+def test_a_difference_is_read_row_by_row_and_obeys_no_escape_of_the_world(desk: Desk) -> None:
+    key = desk.begin()
+    desk.step(LABEL, "ticketdesk_transition_ticket", {"key": key, "to": "open"})
+    said = desk.run("diff")
+    assert f"+ {key}" in said
+    assert "Odd \N{REPLACEMENT CHARACTER}[31m[bold]ink" in said
+    assert "\x1b" not in said
+    assert said.splitlines()[-1].startswith("steps 0 to 2: 2 new")
+    last = desk.run("diff", LABEL, "--from", "1", "--to", "2")
+    assert f"~ {key}" in last
+    assert re.search(r"status +null → open", last)
+    assert last.splitlines()[-1] == "steps 1 to 2: 1 new, 1 changed"
+    told = json.loads(desk.run("diff", "--from", "1", "--json"))
+    assert told["services"]["ticketdesk"]["tickets"][key]["after"]["status"] == "open"
+    assert desk.run("diff", "--from", "1", "--to", "1").strip() == "steps 1 to 1: no row differs"
+    assert "invalid-step" in desk.run("diff", "--to", "9", code=1)
+
+
+def test_databases_are_asked_joined_and_kept(desk: Desk, tmp_path: Path) -> None:
+    key = desk.begin()
+    query = f"select key, type from tickets where key = '{key}'"  # noqa: S608
+    assert [line.split() for line in desk.run("db", "--sql", query).splitlines()] == [["key", "type"], [key, "request"]]
+    joined = "select count(*) n from ticketdesk.tickets t join datahub.vendors v on t.title like '%' || v.name || '%'"
+    assert json.loads(desk.run("db", "--sql", joined, "--json"))[0]["n"] > 0
+    kept = desk.run("db", LABEL, "--service", "ticketdesk", "--out", str(tmp_path / "copies")).split()
+    assert kept == [str(tmp_path / "copies" / "ticketdesk.sqlite3")]
+    with sqlite3.connect(kept[0]) as copy:
+        assert copy.execute(query).fetchall() == [(key, "request")]
+        copy.execute("delete from tickets")
+    copy.close()
+    assert key in desk.run("db", LABEL, "--sql", query)
+    assert desk.run("db", "--sql", "selct 1", code=2).strip() == 'error: near "selct": syntax error'
+    assert "unknown-service" in desk.run("db", "--service", "payroll", code=1)
+
+
+@pytest.mark.parametrize("is_installed", [True, False])
+def test_without_a_query_a_shell_is_opened_on_the_copies(
+    desk: Desk, guarded: Guarded, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, is_installed: bool
+) -> None:
+    key = desk.begin()
+    asked = f"select key from ticketdesk.tickets\n where key = '{key}';\nselct 1;\n.tables\n.quit\n"  # noqa: S608
+    if not is_installed:
+        monkeypatch.setenv("PATH", str(tmp_path))
+    ended = subprocess.run(
+        [sys.executable, "-m", "companyos", "db", "--url", guarded.url],
+        input=asked,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    assert key in ended.stdout
+    assert "vendors" in ended.stdout
+    assert 'near "selct": syntax error' in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+def test_where_several_episodes_are_live_one_has_to_be_named(desk: Desk) -> None:
+    desk.begin("monday")
+    desk.begin("tuesday")
+    for command in ("snapshot", "diff", "db"):
+        said = desk.run(command, code=2)
+        assert said.strip() == "error: 2 episodes are live, say which one: monday, tuesday"
+    desk.step("monday", "finish", {"outcome": "done", "summary": "Enough."})
+    assert "steps 0 to 1" in desk.run("diff")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["snapshot"], 1, "error: no episode is live"),
+        (["snapshot", "nobody"], 1, "error: unknown-episode: "),
+        (["snapshot", "nobody", "--delete", "abcd"], 2, "error: --delete ID stands alone"),
+        (["snapshot", "--delete", "xyz"], 2, "is no snapshot id"),
+        (["snapshot", "--token", "guessed"], 1, "error: unknown-token: "),
+        (["restore"], 2, "error: SNAPSHOT is missing"),
+        (["restore", "latest"], 2, "'latest' is no snapshot id"),
+        (["fork", "0" * 32], 1, "error: unknown-snapshot: "),
+        (["fork", "0" * 32, "--count", "65"], 2, "--count"),
+        (["diff", "nobody"], 1, "error: unknown-episode: "),
+        (["diff", "--from", "-1"], 2, "--from"),
+        (["db", "--json"], 2, "--json prints what --sql asks for"),
+    ],
+)
+def test_a_misuse_is_one_clear_line(desk: Desk, arguments: list[str], code: int, words: str) -> None:
+    assert words in desk.run(*arguments, code=code)
+
+
+def test_other_commands_bring_the_token_too(desk: Desk, tmp_path: Path) -> None:
+    assert "vendor_onboarding" in desk.run("tasks")
+    assert "ticketdesk" in desk.run("tools")
+    said = desk.run("eval", "--policy", "noop", "-n", "2", "--out", str(tmp_path / "run"))
+    assert "noop" in said
+    assert len(list((tmp_path / "run" / "evidence").iterdir())) == 2
+
+
+def test_nobody_there_is_told_with_what_may_be_missing() -> None:
+    answer = RUNNER.invoke(app, ["episodes", "--url", "127.0.0.1:9"])
+    assert answer.exit_code == 1
+    assert answer.stderr.startswith("error: Failed to connect to http://127.0.0.1:9: ")
+    assert "is `companyos up` running there?" in answer.stderr

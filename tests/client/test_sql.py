@@ -1,0 +1,88 @@
+"""Copies of databases: one session over all of them, tables that fit, a shell where none is installed."""
+
+from __future__ import annotations
+
+import io
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer import Exit
+
+from companyos.cli import sql
+from companyos.cli.sql import Copies, Rows, print_rows
+from companyos.cli.terminal import OUT
+
+
+def a_copy(path: Path, *lines: str) -> Path:
+    with sqlite3.connect(path) as database:
+        for line in lines:
+            database.execute(line)
+    database.close()
+    return path
+
+
+@pytest.fixture
+def copies(tmp_path: Path) -> Iterator[Copies]:
+    desk = a_copy(
+        tmp_path / "it's a desk.sqlite3",
+        "create table tickets (key text, vendor text, blob blob)",
+        "insert into tickets values ('OPS-1', 'V-1', x'00ff'), ('OPS-2', null, null)",
+        "create table _audit (step integer)",
+    )
+    hub = a_copy(
+        tmp_path / "hub", "create table vendors (id text, name text)", "insert into vendors values ('V-1', 'A')"
+    )
+    attached = Copies({"desk": desk, 'odd "name"': hub})
+    yield attached
+    attached.close()
+
+
+def test_one_query_joins_what_the_services_keep_apart(copies: Copies) -> None:
+    joined = "select t.key, v.name from desk.tickets t left join vendors v on v.id = t.vendor order by t.key"
+    assert copies.answer(joined) == Rows(["key", "name"], [("OPS-1", "A"), ("OPS-2", None)])
+
+
+def test_tables_are_listed_without_the_bookkeeping_which_can_still_be_asked(copies: Copies) -> None:
+    assert copies.answer(".tables").rows == [("desk", "tickets", 2), ('odd "name"', "vendors", 1)]
+    assert copies.answer("select count(*) from _audit").rows == [(0,)]
+
+
+def test_the_schema_of_a_table_is_told(copies: Copies) -> None:
+    assert copies.answer(".schema desk.tickets;").rows == [("CREATE TABLE tickets (key text, vendor text, blob blob)",)]
+
+
+def test_bytes_are_told_as_sql_writes_them(copies: Copies) -> None:
+    assert copies.answer("select blob from tickets where key = 'OPS-1'").rows == [("x'00ff'",)]
+
+
+@pytest.mark.parametrize("query", ["selct 1", ".dump", "select 1; select 2", "select * from payroll"])
+def test_what_cannot_be_answered_ends_the_command_as_a_misuse(copies: Copies, query: str) -> None:
+    with pytest.raises(Exit) as ended:
+        copies.ask(query)
+    assert ended.value.exit_code == 2
+
+
+def test_rows_too_wide_for_a_table_are_told_a_line_for_each_column(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(OUT, "width", 80)
+    columns = [f"column_{n}" for n in range(9)]
+    print_rows(Rows(columns, [tuple("x" * 30 for _ in columns)]))
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert lines[1:10] == [[column, "x" * 30] for column in columns]
+    print_rows(Rows(columns[:3], [("a", 1, None)]))
+    assert [line.split() for line in capsys.readouterr().out.splitlines()] == [columns[:3], ["a", "1", "null"]]
+
+
+def test_the_small_shell_answers_goes_on_after_an_error_and_leaves(
+    copies: Copies, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("sys.stdin", io.StringIO(".help\nselct 1;\nselect key\n  from tickets;\n.quit\nselect 9;"))
+    sql.explore(copies)
+    said = capsys.readouterr()
+    assert "OPS-2" in said.out
+    assert "9" not in said.out.replace("OPS", "")
+    assert 'near "selct": syntax error' in said.err
