@@ -66,6 +66,9 @@ class Settings(BaseSettings):
     )
     max_episodes: int = Field(1024, ge=1, description="Live episodes at most.")
     max_snapshots: int = Field(4096, ge=1, description="Snapshots at most.")
+    min_free_bytes: int = Field(
+        8 * 1024 * 1024, ge=0, description="Free disk under which the gateway does not call itself ready."
+    )
     max_tasks_kept: int = Field(64, ge=1, description="Planned tasks kept in memory, the least recently used leaves.")
     idle_limit_s: float = Field(3600.0, gt=0, description="Seconds without a call after which an episode is dropped.")
     lifetime_limit_s: float = Field(86_400.0, gt=0, description="Seconds after which an episode is dropped anyhow.")

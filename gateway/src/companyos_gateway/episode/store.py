@@ -65,6 +65,11 @@ class EpisodeStore:
         self._freeing: set[asyncio.Task[None]] = set()
         self.outcomes: Counter[Outcome] = Counter()
 
+    @property
+    def freeing(self) -> int:
+        """How many episodes are gone here while the services are still told to drop them."""
+        return len(self._freeing)
+
     def __len__(self) -> int:
         return len(self._live)
 

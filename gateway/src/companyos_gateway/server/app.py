@@ -22,6 +22,7 @@ from companyos_gateway.server.guard import Guard
 from companyos_gateway.server.health import health_router
 from companyos_gateway.server.hosts import Hosts
 from companyos_gateway.server.house import House
+from companyos_gateway.server.metrics import metrics_router
 from companyos_gateway.server.openenv_environment import DESCRIPTION, ENVIRONMENT_NAME, CompanyOSEnvironment
 from companyos_gateway.server.openenv_server import SlottedServer
 from companyos_gateway.server.pages import pages_router, static_mounts
@@ -57,7 +58,7 @@ def create_app(house: House) -> FastAPI:
         lifespan=_lifespan(house, server, drain),
     )
     mode = house.settings.mode
-    routers = [pages_router(), health_router(house), tools_router(house)]
+    routers = [pages_router(), health_router(house, drain), metrics_router(house, server, drain), tools_router(house)]
     if mode is ServerMode.SIMULATION:
         routers += [plain_http_router(house), trainer_router(house), demonstration_router(house)]
         routers += [episodes_router(house), snapshots_router(house)]

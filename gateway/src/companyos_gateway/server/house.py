@@ -56,6 +56,7 @@ class House:
         self._reaping: asyncio.Task[None] | None = None
         self._background: set[asyncio.Task[None]] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
+        self.data_dir: Path | None = None
 
     def stage(self) -> Stage:
         """Return the stage; raises ServicesDown (503) while the services have not been found."""
@@ -125,7 +126,7 @@ class House:
         self._loop = asyncio.get_running_loop()
         descriptors.raise_limit()
         with private_folder() as private:
-            data_dir = self.settings.data_dir or private / "data"
+            data_dir = self.data_dir = self.settings.data_dir or private / "data"
             with held_folder(data_dir / "gateway") as folder:
                 async with self._services(private, data_dir) as cluster:
                     self._cluster = cluster

@@ -1,0 +1,164 @@
+"""`GET /metrics` for Prometheus: live objects are read when somebody asks, so that a step pays nothing for it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from fastapi import APIRouter
+from fastapi.responses import Response
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, ProcessCollector, generate_latest
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    InfoMetricFamily,
+    Metric,
+)
+from prometheus_client.registry import Collector
+
+from companyos_gateway.episode.environment import Stage
+from companyos_gateway.episode.episode import VERSION
+from companyos_gateway.episode.errors import ServicesDown
+from companyos_gateway.episode.link import ServiceLink
+from companyos_gateway.episode.store import EpisodeStore
+from companyos_gateway.episode.watch import Watch
+from companyos_gateway.server.drain import Drain
+from companyos_gateway.server.house import House
+from companyos_gateway.server.openenv_server import SlottedServer
+from companyos_shared.telemetry.figures import Latency
+
+_EPISODES = "episodes"
+_OWN = "gateway"
+
+
+def metrics_router(house: House, server: SlottedServer, drain: Drain) -> APIRouter:
+    """Return the route; its registry belongs to this app alone."""
+    router = APIRouter(tags=["Health"])
+    registry = CollectorRegistry()
+    registry.register(HouseCollector(house, server, drain))
+    ProcessCollector(registry=registry)
+
+    @router.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
+    async def metrics() -> Response:
+        """Read how the gateway does, in the text format of Prometheus."""
+        return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
+
+    return router
+
+
+class HouseCollector(Collector):
+    """Every figure of one house, as it stands when it is asked for."""
+
+    def __init__(self, house: House, server: SlottedServer, drain: Drain) -> None:
+        self._house = house
+        self._server = server
+        self._drain = drain
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield the figures; those of episodes only while the house is up."""
+        house, server = self._house, self._server
+        yield InfoMetricFamily(
+            "companyos_gateway", "What runs here.", {"version": VERSION, "node": house.settings.node}
+        )
+        yield _gauge("slots_used", "Connections and sessions that hold a slot.", server.slots_used())
+        yield _gauge("slots_most", "Connections and sessions that may hold one.", server.slots_most())
+        yield _gauge("sockets_open", "WebSockets that are open.", len(self._drain.sockets))
+        yield _gauge("requests_in_flight", "Requests and messages that are being answered.", self._drain.at_work)
+        yield _gauge("draining", "1 while the gateway is about to end.", int(self._drain.closing))
+        yield from _seen(house.watch)
+        try:
+            stage = house.stage()
+        except ServicesDown:
+            return
+        yield from _services(stage.cluster.links.values())
+        yield from _episodes(stage.store)
+        yield _gauge("snapshots", "Snapshots that are kept.", len(house.snapshots()))
+        yield from self._leaks(stage)
+
+    def _leaks(self, stage: Stage) -> Iterator[Metric]:
+        """Yield what lies or is held somewhere, and how much of it nobody accounts for."""
+        server, store = self._server, stage.store
+        folders = _folders(self._house.data_dir, stage)
+        found = GaugeMetricFamily("companyos_episode_folders", "Episode folders that lie there.", labels=["process"])
+        leaked = GaugeMetricFamily(
+            "companyos_leaked",
+            "What is there and belongs to nothing that lives; 0 where nothing leaks.",
+            labels=["what"],
+        )
+        for process, count in folders.items():
+            found.add_metric([process], count)
+            if not self._house.settings.keep_episodes:
+                leaked.add_metric([f"{process}_folders"], max(0, count - len(store) - store.freeing))
+        sessions = server.get_capacity_status().active_sessions
+        leaked.add_metric(["sessions"], max(0, sessions - server.slots_used()))
+        leaked.add_metric(["sockets"], max(0, len(self._drain.sockets) - len(server.sockets)))
+        held = sum(episode.holder is not None for episode in store)
+        leaked.add_metric(["held_episodes"], max(0, held - server.slots_used()))
+        yield found
+        yield leaked
+
+
+def _seen(watch: Watch) -> Iterator[Metric]:
+    steps = CounterMetricFamily("companyos_steps", "Steps taken, by what became of them.", labels=["outcome"])
+    for outcome, count in watch.steps.items():
+        steps.add_metric([outcome], count)
+    yield steps
+    faults = CounterMetricFamily("companyos_planned_faults", "Planned faults that struck, by kind.", labels=["kind"])
+    for kind, count in watch.planned_faults.items():
+        faults.add_metric([kind], count)
+    yield faults
+    acts = CounterMetricFamily(
+        "companyos_operations", "Resets, snapshots and the like, by result.", labels=["operation", "result"]
+    )
+    for (operation, result), count in watch.control.items():
+        acts.add_metric([operation, result], count)
+    yield acts
+    yield _histogram("step_seconds", "How long steps took.", "", {"": watch.step_latency})
+    yield _histogram("operation_seconds", "How long operations took.", "operation", watch.control_latency)
+
+
+def _services(links: Iterable[ServiceLink]) -> Iterator[Metric]:
+    resends = CounterMetricFamily("companyos_service_resends", "Calls sent once more.", labels=["service"])
+    faults = CounterMetricFamily("companyos_service_faults", "Calls that failed by no plan.", labels=["service"])
+    latencies: dict[str, Latency] = {}
+    for link in links:
+        resends.add_metric([link.name], link.resends)
+        faults.add_metric([link.name], link.faults)
+        latencies[link.name] = link.latency
+    yield resends
+    yield faults
+    yield _histogram(
+        "service_call_seconds", "How long calls of a service took, resends included.", "service", latencies
+    )
+
+
+def _episodes(store: EpisodeStore) -> Iterator[Metric]:
+    yield _gauge("episodes_live", "Episodes that live.", len(store))
+    detached = sum(episode.detached_at is not None for episode in store)
+    yield _gauge("episodes_detached", "Episodes that lost their connection.", detached)
+    yield _gauge("episodes_being_freed", "Episodes that the services are told to drop.", store.freeing)
+    ended = CounterMetricFamily("companyos_episodes_ended", "Episodes that ended, by outcome.", labels=["outcome"])
+    for outcome, count in store.outcomes.items():
+        ended.add_metric([outcome.value], count)
+    yield ended
+
+
+def _folders(data_dir: Path | None, stage: Stage) -> dict[str, int]:
+    """Return how many episode folders lie in each process's part of the data folder, as far as it is in reach."""
+    if data_dir is None:
+        return {}
+    places = {name: data_dir / name / _EPISODES for name in (_OWN, *stage.cluster.links)}
+    return {name: len(os.listdir(place)) for name, place in places.items() if place.is_dir()}
+
+
+def _gauge(name: str, text: str, value: float) -> GaugeMetricFamily:
+    return GaugeMetricFamily(f"companyos_{name}", text, value)
+
+
+def _histogram(name: str, text: str, label: str, latencies: dict[str, Latency]) -> HistogramMetricFamily:
+    family = HistogramMetricFamily(f"companyos_{name}", text, labels=[label] if label else None)
+    for value, latency in latencies.items():
+        family.add_metric([value] if label else [], latency.buckets(), latency.total_s)
+    return family
