@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 
 SERVICE_GROUP = "companyos.services"
-STOP_DEADLINE_S = 5.0
+STOP_DEADLINE_S = 1.5
 RESTART_PAUSE_S = 0.2
 
 _KEY_BYTES = 32

@@ -33,6 +33,8 @@ from companyos_shared.telemetry.traces import traces_of
 
 FIRST_RETRY_S = 0.05
 SLOWEST_RETRY_S = 1.0
+LETTING_GO_S = 1.5
+"""So long the end waits for services to drop what they hold; whatever they keep is swept at the next start."""
 
 _log = logging.getLogger(__name__)
 
@@ -189,7 +191,9 @@ class House:
             with suppress(asyncio.CancelledError):
                 await task
         if self._stage is not None:
-            await self._stage.store.aclose(lasting=self.settings.data_dir is not None)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LETTING_GO_S):
+                    await self._stage.store.aclose(lasting=self.settings.data_dir is not None)
         self._stage = self._snapshots = None
         if self.watch.traces.on:
             await asyncio.to_thread(self.watch.traces.close)

@@ -19,7 +19,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 from companyos_shared.telemetry.ops import current_op
 from companyos_shared.telemetry.traces import Headers, Span, Traces
 
-FLUSH_DEADLINE_S = 2.0
+FLUSH_DEADLINE_S = 1.0
 TRACE_HEADERS = ("traceparent", "tracestate")
 
 _PREFIX = "companyos."

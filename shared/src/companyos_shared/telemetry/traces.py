@@ -68,7 +68,7 @@ class Traces:
         return _NO_HEADERS
 
     def close(self) -> None:
-        """Send what has not been sent, for two seconds at most."""
+        """Send what has not been sent, for a second at most."""
 
 
 NO_TRACES = Traces()
