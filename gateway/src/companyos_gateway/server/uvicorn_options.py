@@ -11,7 +11,8 @@ if TYPE_CHECKING:
 
 UVICORN_OPTIONS: dict[str, Any] = {
     **SERVER_OPTIONS,
-    "ws": "websockets-sansio",
+    "http": "companyos_gateway.server.connections:PatientHttp",
+    "ws": "companyos_gateway.server.connections:DecidedSocket",
     "ws_per_message_deflate": False,
     "ws_ping_interval": 20.0,
     "ws_ping_timeout": 20.0,

@@ -1,0 +1,221 @@
+"""Clients that are killed, stopped, silent or deaf, over real connections: what they held is back within the limit.
+
+The pings are 5/5, as for a house that has to be quick about it. The waits of these tests are the limits themselves.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from base64 import b64encode
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from urllib.parse import urlsplit
+
+import pytest
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import ClientConnection, connect
+
+from tests.integration.processes import HOST, free_port, running
+
+PING_S = "5"
+SLOT_BACK_S = 15.0
+BODY_DEADLINE_S = 10.0
+REQUEST_DEADLINE_S = 15.0
+MARGIN_S = 3.0
+POLL_S = 0.1
+
+PLAYER = """
+import json, sys, time
+from websockets.sync.client import connect
+with connect(sys.argv[1], proxy=None, max_size=None) as socket:
+    socket.send(json.dumps({"type": "reset", "data": {"seed": 1, "chaos": 0}}))
+    socket.recv()
+    print("playing", flush=True)
+    time.sleep(600)
+"""
+
+
+@pytest.fixture(scope="module")
+def quick() -> Iterator[str]:
+    """The address of a gateway that pings quickly and has eight slots for sockets."""
+    port = free_port()
+    command = [sys.executable, "-m", "companyos_gateway", "--port", str(port)]
+    pings = {"COMPANYOS_WS_PING_INTERVAL_S": PING_S, "COMPANYOS_WS_PING_TIMEOUT_S": PING_S}
+    with running(command, f"http://{HOST}:{port}", COMPANYOS_MAX_CONNECTIONS="8", **pings) as url:
+        yield url
+
+
+@contextmanager
+def _player(url: str) -> Iterator[subprocess.Popen[str]]:
+    """Run a client in a process of its own, in the middle of an episode."""
+    player = subprocess.Popen([sys.executable, "-c", PLAYER, _ws(url)], stdout=subprocess.PIPE, text=True)
+    try:
+        assert player.stdout is not None
+        assert player.stdout.readline() == "playing\n"
+        yield player
+    finally:
+        player.kill()
+        player.wait()
+        assert player.stdout is not None
+        player.stdout.close()
+
+
+def _ws(url: str) -> str:
+    return url.replace("http", "ws", 1) + "/ws"
+
+
+def _connected(url: str, *, takes: int | None = None) -> socket.socket:
+    """Return a TCP connection to the gateway; `takes` is how many bytes its end takes before it is full."""
+    connection = socket.socket()
+    if takes is not None:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, takes)
+    connection.connect((HOST, urlsplit(url).port))
+    return connection
+
+
+def _opened(url: str, *, takes: int | None = None) -> socket.socket:
+    """Return a connection that did the handshake of a WebSocket and minds nothing that comes."""
+    connection = _connected(url, takes=takes)
+    connection.sendall(
+        f"GET /ws HTTP/1.1\r\nHost: {HOST}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        f"Sec-WebSocket-Key: {b64encode(os.urandom(16)).decode()}\r\nSec-WebSocket-Version: 13\r\n\r\n".encode()
+    )
+    answer = b""
+    while b"\r\n\r\n" not in answer:
+        answer += connection.recv(1)
+    assert b"101" in answer.splitlines()[0]
+    return connection
+
+
+def _frame(message: object) -> bytes:
+    text = json.dumps(message).encode()
+    assert len(text) < 126
+    return bytes([0x81, 0x80 | len(text), 0, 0, 0, 0]) + text
+
+
+def _ask_without_end(deaf: socket.socket) -> None:
+    """Ask for as much as the gateway will take questions for, and take no answer."""
+    deaf.setblocking(False)
+    asking = _frame({"type": "step", "data": {"type": "list_tools"}}) * 500
+    until = time.monotonic() + 2
+    while asking and time.monotonic() < until:
+        try:
+            asking = asking[deaf.send(asking) :]
+        except BlockingIOError:
+            time.sleep(POLL_S)
+
+
+def _slots_used(url: str) -> int:
+    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(f"{url}/metrics", timeout=5) as answer:
+        found = re.search(r"^companyos_slots_used (\d+)", answer.read().decode(), re.MULTILINE)
+    assert found is not None
+    return int(found[1])
+
+
+def _wait_until_back(url: str, deadline_s: float, *, held: int = 0) -> float:
+    """Return after how many seconds no more slots were held than that."""
+    began = time.monotonic()
+    while (used := _slots_used(url)) > held:
+        assert time.monotonic() - began < deadline_s, f"{used} slots are held after {deadline_s:g} s"
+        time.sleep(POLL_S)
+    return time.monotonic() - began
+
+
+def _cut_after(connection: socket.socket, deadline_s: float) -> tuple[float, bytes]:
+    """Return after how many seconds the gateway closed a connection, and what it said before."""
+    began, said = time.monotonic(), b""
+    connection.settimeout(deadline_s)
+    try:
+        while part := connection.recv(4096):
+            said += part
+    except ConnectionResetError:
+        pass
+    return time.monotonic() - began, said
+
+
+def test_the_slot_of_a_killed_client_is_back_at_once(quick: str) -> None:
+    with _player(quick) as player:
+        assert _slots_used(quick) == 1
+        player.kill()
+        assert _wait_until_back(quick, SLOT_BACK_S) < MARGIN_S
+
+
+def test_the_slots_of_stopped_silent_and_deaf_clients_are_back_in_time_and_nobody_else_s(quick: str) -> None:
+    """One is stopped as it plays, one answers no ping, and one asks on and on and never takes an answer."""
+    with connect(_ws(quick), proxy=None) as alive, _player(quick) as stopped, _opened(quick):
+        stopped.send_signal(signal.SIGSTOP)
+        with _opened(quick, takes=4096) as deaf:
+            _ask_without_end(deaf)
+            assert _slots_used(quick) == 4
+            assert _wait_until_back(quick, SLOT_BACK_S, held=1) > 1.0, "nobody was pinged"
+        alive.send(json.dumps({"type": "state"}))
+        assert json.loads(alive.recv(timeout=5))["type"] == "state"
+    _wait_until_back(quick, MARGIN_S)
+
+
+def test_a_full_house_answers_and_closes_with_1013(quick: str) -> None:
+    with ExitStack() as stack:
+        for _ in range(8):
+            stack.enter_context(connect(_ws(quick), proxy=None))
+        with connect(_ws(quick), proxy=None) as late:
+            assert json.loads(late.recv(timeout=5))["data"]["code"] == "CAPACITY_REACHED"
+            assert _close_code(late) == 1013
+    _wait_until_back(quick, SLOT_BACK_S)
+
+
+def test_a_message_beyond_every_limit_is_closed_with_1009(quick: str) -> None:
+    with connect(_ws(quick), proxy=None) as player:
+        player.send("x" * (70 * 1024))
+        assert json.loads(player.recv(timeout=5))["data"]["message"].startswith("body-too-large")
+        player.send("x" * (2 * 1024 * 1024))
+        assert _close_code(player) == 1009
+    _wait_until_back(quick, SLOT_BACK_S)
+
+
+def test_requests_that_never_end_are_given_up(quick: str) -> None:
+    """All at once: nothing at all, half a head, blank lines, and a body byte by byte."""
+    head = f"POST /step HTTP/1.1\r\nHost: {HOST}\r\n".encode()
+    with _connected(quick) as mute, _connected(quick) as half, _connected(quick) as blank, _connected(quick) as slow:
+        half.sendall(head)
+        blank.sendall(b"\r\n")
+        slow.sendall(head + b'Content-Length: 100\r\n\r\n{"')
+        took_s, said = _cut_after(slow, BODY_DEADLINE_S + MARGIN_S)
+        assert took_s > BODY_DEADLINE_S - MARGIN_S
+        assert b" 408 " in said.splitlines()[0]
+        assert b'"body-too-slow"' in said
+        for connection in (mute, half, blank):
+            took_s, said = _cut_after(connection, REQUEST_DEADLINE_S + MARGIN_S - BODY_DEADLINE_S)
+            assert said == b""
+
+
+def test_a_head_without_end_is_refused(quick: str) -> None:
+    with _connected(quick) as connection:
+        connection.settimeout(5)
+        connection.sendall(f"GET /livez HTTP/1.1\r\nHost: {HOST}\r\n".encode() + b"X-More: " + b"y" * 80_000)
+        assert b" 400 " in connection.recv(4096).splitlines()[0]
+
+
+def test_a_body_without_end_is_refused_while_it_comes(quick: str) -> None:
+    with _connected(quick) as connection:
+        connection.settimeout(5)
+        connection.sendall(
+            f"POST /step HTTP/1.1\r\nHost: {HOST}\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
+            + (b"1000\r\n" + b" " * 0x1000 + b"\r\n") * 17
+        )
+        said = connection.recv(4096)
+        assert b" 413 " in said.splitlines()[0]
+        assert b"connection: close" in said.lower()
+
+
+def _close_code(connection: ClientConnection) -> int | None:
+    with pytest.raises(ConnectionClosed) as closed:
+        connection.recv(timeout=5)
+    return closed.value.rcvd.code if closed.value.rcvd else None
