@@ -22,10 +22,6 @@ def test_the_policy_of_the_readme_is_a_policy() -> None:
     assert policy.name == "cautious"
 
 
-def test_the_client_block_compiles() -> None:
-    compile(next(block for block in BLOCKS if "CompanyOSEnv" in block), "README", "exec")
-
-
 def test_the_fields_named_are_those_written() -> None:
     record = ", ".join(field.alias or name for name, field in EpisodeRecord.model_fields.items())
     assert f"a line per episode: {record}" in README

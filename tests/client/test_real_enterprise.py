@@ -20,10 +20,12 @@ from companyos.policies.arguments import Surroundings, draw_arguments
 from companyos_shared.streams import Stream
 from tests.architecture.sources import ROOT
 from tests.client.steps import NOW
+from tests.client.test_client_readme import BLOCKS
 
 pytestmark = pytest.mark.integration
 
 RUNNER = CliRunner()
+GATEWAY = "http://127.0.0.1:8000"
 STATIONS = [
     "missing priority",
     "unverified ticket",
@@ -104,8 +106,27 @@ async def test_random_arguments_fit_the_schema_of_every_tool(url: str) -> None:
             check(draw_arguments(tool.input_schema, Stream(tool.name, n), Surroundings(["OPS-1"], NOW)))
 
 
-@pytest.mark.parametrize("example", ["quickstart_http.py", "quickstart_openenv.py"])
-def test_an_example_runs(url: str, example: str) -> None:
+@pytest.mark.parametrize("block", [block for block in BLOCKS if GATEWAY in block], ids=["play", "resume", "retry"])
+def test_a_block_of_the_clients_readme_runs(url: str, block: str) -> None:
+    command = [sys.executable, "-W", "error", "-c", block.replace(GATEWAY, url)]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout.strip()
+
+
+@pytest.mark.parametrize(
+    ("example", "last"),
+    [
+        ("quickstart_http.py", "failed -5.2"),
+        ("quickstart_openenv.py", "True failed -5.2"),
+        ("best_of_n.py", "fork 0 is the best of 4"),
+    ],
+)
+def test_an_example_runs(url: str, example: str, last: str) -> None:
     command = [sys.executable, str(ROOT / "examples" / example), url]
     said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert "failed" in said.splitlines()[-1]
+    assert said.splitlines()[-1] == last
+
+
+def test_every_example_is_run() -> None:
+    assert len(list((ROOT / "examples").glob("*.py"))) == 3

@@ -1,7 +1,7 @@
 """The runner: plays episodes by policies, in parallel, and keeps what happened."""
 
 from companyos.runner.batch import play_all
-from companyos.runner.episode import EpisodePlan, PlayedEpisode, StepLine, play_episode
+from companyos.runner.episode import EpisodePlan, PlayedEpisode, StepLine, play_episode, step_view
 from companyos.runner.files import RunFolder, read_records
 from companyos.runner.statistics import Summary, summarise, wilson_interval
 
@@ -14,6 +14,7 @@ __all__ = [
     "play_all",
     "play_episode",
     "read_records",
+    "step_view",
     "summarise",
     "wilson_interval",
 ]

@@ -179,6 +179,19 @@ async def _play(
     return trouble
 
 
+def step_view(result: StepResult[CompanyOSObservation]) -> StepView:
+    """Return a step's result as a policy sees it."""
+    seen = result.observation
+    return StepView(
+        result=seen.result,
+        error=seen.error.error_type.value if seen.error is not None else None,
+        reward=float(result.reward or 0.0),
+        done=result.done,
+        now=seen.now,
+        steps_left=seen.steps_left,
+    )
+
+
 def _step(
     number: int, arguments: dict[str, Any], result: StepResult[CompanyOSObservation]
 ) -> tuple[StepLine, StepView]:
@@ -195,15 +208,7 @@ def _step(
         done=result.done,
         now=seen.model_dump(mode="json", include={"now"})["now"],
     )
-    view = StepView(
-        result=seen.result,
-        error=error["error_type"] if error is not None else None,
-        reward=reward,
-        done=result.done,
-        now=seen.now,
-        steps_left=seen.steps_left,
-    )
-    return line, view
+    return line, step_view(result)
 
 
 def _played(
