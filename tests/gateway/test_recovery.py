@@ -31,6 +31,22 @@ class Lossy(httpx.AsyncBaseTransport):
         return answer
 
 
+class Held(httpx.AsyncBaseTransport):
+    """Delivers everything, and answers nothing while it is told to hold."""
+
+    def __init__(self, inner: httpx.AsyncBaseTransport) -> None:
+        self._inner = inner
+        self.goes_on, self.came = asyncio.Event(), asyncio.Event()
+        self.goes_on.set()
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        answer = await self._inner.handle_async_request(request)
+        if not self.goes_on.is_set():
+            self.came.set()
+            await self.goes_on.wait()
+        return answer
+
+
 async def test_an_episode_is_found_again_as_it_was(open_door: Open, tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     async with open_door(data_dir=kept) as door:
@@ -147,6 +163,27 @@ async def test_a_client_that_goes_away_in_the_middle_of_a_step_finds_it_taken(op
         answer = (await door.post_step(episode, "notes_write_note", step=1, text="one")).json()
         assert answer["observation"]["result"]["text"] == "one"
         assert (await texts(door, episode)).count("one") == 1
+
+
+async def test_whoever_resumes_in_the_middle_of_a_step_is_told_what_it_answered(open_door: Open) -> None:
+    held: list[Held] = []
+
+    def hold(inner: httpx.AsyncBaseTransport) -> Held:
+        held.append(Held(inner))
+        return held[-1]
+
+    async with open_door(wrap=hold) as door:
+        begun = await door.reset()
+        await door.step(begun["episode_id"], "notes_list_notes")
+        held[0].goes_on.clear()
+        step = asyncio.create_task(door.post_step(begun["episode_id"], "notes_write_note", text="one"))
+        await held[0].came.wait()
+        resumed = asyncio.create_task(door.http.post("/reset", json={"resume": begun["token"]}))
+        await asyncio.sleep(0.05)
+        held[0].goes_on.set()
+        told = (await resumed).json()
+        assert told["observation"] == (await step).json()["observation"]
+        assert told["observation"]["result"]["text"] == "one"
 
 
 _SOME_STEPS: list[tuple[str, dict[str, Any]]] = [

@@ -16,7 +16,14 @@ from companyos.contract import Outcome, ResetOptions, Toolset
 from companyos_gateway.episode.cluster import Cluster
 from companyos_gateway.episode.draft import Draft
 from companyos_gateway.episode.episode import Episode
-from companyos_gateway.episode.errors import EpisodeClosed, HouseFault, ServicesDown, StepConflict, UnknownService
+from companyos_gateway.episode.errors import (
+    EpisodeClosed,
+    HouseFault,
+    ServicesDown,
+    StepConflict,
+    UnknownEpisode,
+    UnknownService,
+)
 from companyos_gateway.episode.journal import Intent
 from companyos_gateway.episode.link import Reported, ServiceCall
 from companyos_gateway.episode.observations import StepObservation
@@ -80,6 +87,18 @@ class Stage:
             _log.error("%s, seed %d: %s", options.scenario, seed, fault)
             raise ServicesDown("A service did not take the task.") from fault
         return self.store.open(options, task, previous)
+
+    async def resume(self, token: str, holder: object | None) -> Episode:
+        """Return the live episode of a token, held by a connection from here on, once its step in flight is taken.
+
+        Raises UnknownEpisode (404).
+        """
+        episode = self.store.of_token(token)
+        self.store.hold(episode, holder)
+        async with episode.turn():
+            if episode.closed:
+                raise UnknownEpisode
+        return episode
 
     async def step(
         self, episode: Episode, tool_name: str, arguments: dict[str, Any], *, number: int | None = None

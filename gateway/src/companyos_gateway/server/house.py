@@ -66,8 +66,10 @@ class House:
             raise ServicesDown("The services have not answered yet.")
         return self._stage
 
-    async def begin(self, options: ResetOptions, previous: Episode | None = None) -> Episode:
-        """Start an episode, fork a snapshot or go on with a live episode, as the options say.
+    async def begin(
+        self, options: ResetOptions, previous: Episode | None = None, holder: object | None = None
+    ) -> Episode:
+        """Start an episode, fork a snapshot or go on with a live episode, as the options say, for a connection.
 
         Raises a GatewayProblem; `previous`, whose next epoch a started one would be, then goes on untouched.
         """
@@ -75,10 +77,13 @@ class House:
         try:
             if options.resume is not None:
                 with self.watch.act("resume"):
-                    return stage.store.of_token(options.resume)
+                    return await stage.resume(options.resume, holder)
             if options.injected_state is not None:
-                return (await self.snapshots().fork(options.injected_state.snapshot, 1, options.episode_id))[0]
-            return await stage.reset(options, previous)
+                begun = (await self.snapshots().fork(options.injected_state.snapshot, 1, options.episode_id))[0]
+            else:
+                begun = await stage.reset(options, previous)
+            stage.store.hold(begun, holder)
+            return begun
         except GatewayProblem:
             raise
         except Exception as bug:

@@ -45,10 +45,9 @@ class CompanyOSEnvironment(Environment[Action, Observation, CompanyOSState]):
         """Start an episode, or go on with one; raises a GatewayProblem, and the episode so far then goes on."""
         options = reset_options({"seed": seed, "episode_id": episode_id, **kwargs})
         before = self._episode if self._episode is not None and self._episode.holder is self else None
-        episode = await self._house.begin(options, before)
+        episode = await self._house.begin(options, before, self)
         if before is not None and before is not episode and not before.closed:
             self._house.detach(before, self)
-        self._stage().store.hold(episode, self)
         self._episode = episode
         return episode.told_last()
 
