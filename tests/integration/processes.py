@@ -36,7 +36,7 @@ def free_port() -> int:
 def running(command: Sequence[str], url: str, *, ready: str = "/readyz", **environment: str) -> Iterator[str]:
     """Run a server while entered, and give its address once `ready` answers 200. Raises DidNotStart."""
     with tempfile.TemporaryFile() as log:
-        process = subprocess.Popen(command, env=_environment(environment), stdout=log, stderr=subprocess.STDOUT)
+        process = subprocess.Popen(command, env=clean_environment(environment), stdout=log, stderr=subprocess.STDOUT)
         try:
             deadline = time.monotonic() + START_DEADLINE_S
             while not _answers(url + ready):
@@ -58,7 +58,7 @@ def running(command: Sequence[str], url: str, *, ready: str = "/readyz", **envir
 def service(name: str, data_dir: Path, **environment: str) -> Iterator[str]:
     """Run one service over TCP; without a key in the environment it is standalone."""
     port = free_port()
-    command = [sys.executable, "-m", "uvicorn", f"companyos_{name}.main:app", "--host", HOST, "--port", str(port)]
+    command = [sys.executable, "-m", "companyos_shared.serving", f"companyos_{name}.main:app", "--port", str(port)]
     with running(command, f"http://{HOST}:{port}", COMPANYOS_DATA_DIR=str(data_dir), **environment) as url:
         yield url
 
@@ -92,8 +92,9 @@ def companyos_up() -> Iterator[str]:
         yield url
 
 
-def _environment(extra: Mapping[str, str]) -> dict[str, str]:
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith("COMPANYOS_")}
+def clean_environment(extra: Mapping[str, str]) -> dict[str, str]:
+    """Return this process's environment without settings of the house, and with those that are given."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("COMPANYOS_", "OTEL_"))}
     return {**inherited, **extra}
 
 

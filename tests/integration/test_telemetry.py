@@ -20,7 +20,7 @@ import requests
 from companyos_shared.telemetry.ops import Op
 from tests.integration.collector import Collector, Seen, collecting
 from tests.integration.http_episode import HttpEpisode
-from tests.integration.processes import HOST, SERVICES, free_port, running
+from tests.integration.processes import HOST, SERVICES, clean_environment, free_port, running
 
 DEADLINE_S = 30.0
 POLL_S = 0.05
@@ -134,10 +134,9 @@ class Processes:
 @pytest.fixture
 def logged(tmp_path: Path) -> Iterator[Processes]:
     log, port = tmp_path / "log", free_port()
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("COMPANYOS_", "OTEL_"))}
     with log.open("wb") as file:
         process = subprocess.Popen(
-            [sys.executable, "-m", "companyos_gateway", "--port", str(port)], stderr=file, env=environment
+            [sys.executable, "-m", "companyos_gateway", "--port", str(port)], stderr=file, env=clean_environment({})
         )
     try:
         deadline = time.monotonic() + DEADLINE_S
