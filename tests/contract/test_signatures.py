@@ -1,0 +1,227 @@
+"""What every service owes whoever is not the gateway: nothing. And a call that was heard before: nothing new."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import timedelta
+from types import MappingProxyType
+from typing import Any
+
+import httpx
+from fastapi import APIRouter
+from starlette.routing import BaseRoute, Mount, Route
+
+from companyos.policies.arguments import Surroundings, draw_arguments
+from companyos_gateway.episode.operations import Operation
+from companyos_gateway.episode.toolbox import Tool
+from companyos_shared.chassis.testing import ServiceHarness
+from companyos_shared.streams import Stream
+from companyos_shared.wire.context import CONTEXT_HEADER, REPORT_HEADER, SIGNATURE_HEADER, Actor, CallContext, sign
+from companyos_shared.wire.control import Report
+from tests.contract.calls import ids_of
+
+OPEN = frozenset({"/", "/livez", "/readyz", "/docs", "/openapi.json"})
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+CONTEXT, SIGNATURE = CONTEXT_HEADER.lower(), SIGNATURE_HEADER.lower()
+MOST_TRIES = 400
+
+Forge = Callable[[httpx.Request], httpx.Request]
+
+
+def _routes(routes: Iterable[BaseRoute]) -> Iterator[Route]:
+    for route in routes:
+        if isinstance(included := getattr(route, "original_router", None), APIRouter):
+            yield from _routes(included.routes)
+        elif isinstance(route, Route):
+            yield route
+        else:
+            assert isinstance(route, Mount), route
+
+
+def _request(harness: ServiceHarness, operation: Operation, arguments: dict[str, Any]) -> httpx.Request:
+    """Return a signed call of the agent, as the next step."""
+    harness.step += 1
+    call = operation.call_of(arguments)
+    headers = {"Content-Type": "application/json"} | dict(call.headers or {})
+    return harness.signed(harness.client.build_request(call.method, call.target, content=call.body, headers=headers))
+
+
+async def _sent_write(harness: ServiceHarness, tools: list[Tool]) -> tuple[httpx.Request, httpx.Response]:
+    """Return a write that was carried out, and its answer."""
+    stream, ids = Stream("contract", "writes"), ids_of((await harness.evidence()).initial)
+    writes = [tool for tool in tools if tool.operation is not None and not tool.operation.is_read]
+    for n in range(MOST_TRIES):
+        tool = stream.choice(writes)
+        assert tool.operation is not None
+        around = Surroundings(ids=stream.sample(ids, min(12, len(ids))), now=harness.now)
+        request = _request(harness, tool.operation, draw_arguments(tool.input_schema, stream.child(n), around))
+        answer = await harness.client.send(request)
+        if answer.is_success and _report(answer).changes:
+            return request, answer
+    raise AssertionError("no write was carried out")
+
+
+def _report(answer: httpx.Response) -> Report:
+    return Report.model_validate_json(answer.content[-int(answer.headers[REPORT_HEADER]) :])
+
+
+def _payload(answer: httpx.Response) -> bytes:
+    return answer.content[: -int(answer.headers[REPORT_HEADER])]
+
+
+def _copy(
+    request: httpx.Request,
+    headers: Mapping[str, str | None] = MappingProxyType({}),
+    *,
+    method: str | None = None,
+    target: str = "",
+    content: bytes | None = None,
+) -> httpx.Request:
+    """Return the call with something altered on the way; a header of None is left out."""
+    sent: dict[str, str | None] = {**request.headers, "content-length": None, **headers}
+    return httpx.Request(
+        method or request.method,
+        str(request.url) + target,
+        headers={name: value for name, value in sent.items() if value is not None},
+        content=request.content if content is None else content,
+    )
+
+
+def _said(**altered: Any) -> Forge:
+    """Alter what the context says, and leave the signature as it was."""
+
+    def forge(request: httpx.Request) -> httpx.Request:
+        context = CallContext.model_validate_json(request.headers[CONTEXT_HEADER])
+        fields = {name: change(getattr(context, name)) for name, change in altered.items()}
+        forged = context.model_copy(update=fields).model_dump_json(exclude_none=True)
+        return _copy(request, {CONTEXT: forged})
+
+    return forge
+
+
+def _signed_by_somebody(request: httpx.Request) -> httpx.Request:
+    signature = sign(
+        b"another key",
+        method=request.method,
+        target=request.url.raw_path.decode(),
+        body=request.content,
+        context=request.headers[CONTEXT_HEADER],
+        headers=list(request.headers.multi_items()),
+    )
+    return _copy(request, {SIGNATURE: signature})
+
+
+FORGERIES: dict[str, Forge] = {
+    "without both headers": lambda call: _copy(call, {CONTEXT: None, SIGNATURE: None}),
+    "without a context": lambda call: _copy(call, {CONTEXT: None}),
+    "without a signature": lambda call: _copy(call, {SIGNATURE: None}),
+    "an empty signature": lambda call: _copy(call, {SIGNATURE: ""}),
+    "a signature with one digit changed": lambda call: _copy(
+        call, {SIGNATURE: call.headers[SIGNATURE][:-1] + format(int(call.headers[SIGNATURE][-1], 16) ^ 1, "x")}
+    ),
+    "a signature of somebody else": _signed_by_somebody,
+    "another method": lambda call: _copy(call, method="DELETE" if call.method != "DELETE" else "POST"),
+    "another path": lambda call: _copy(call, target="x"),
+    "another query": lambda call: _copy(call, target="?more=1"),
+    "another body": lambda call: _copy(call, content=call.content + b" "),
+    "no body": lambda call: _copy(call, content=b"") if call.content else _copy(call, content=b"{}"),
+    "another episode": _said(episode=lambda name: f"{name}x"),
+    "another epoch": _said(epoch=lambda epoch: epoch + 1),
+    "another source": _said(source=lambda source: source[::-1]),
+    "another step": _said(step=lambda step: step + 1),
+    "another actor": _said(actor=lambda _actor: Actor.TRAINER),
+    "another time": _said(now=lambda now: now + timedelta(days=1)),
+    "a version to match": lambda call: _copy(call, {"if-match": '"1"'}),
+    "an idempotency key": lambda call: _copy(call, {"idempotency-key": "mine"}),
+}
+
+
+async def test_every_door_but_those_that_are_open_asks_for_a_signature(harness: ServiceHarness) -> None:
+    before = await harness.evidence()
+    paths = {re.sub(r"\{[^}]*\}", "x", route.path) for route in _routes(harness.app.routes)} | {"/no/such/door"}
+    assert {path for path in paths if path.startswith("/control/")}
+    for path in sorted(paths - OPEN):
+        for method in METHODS:
+            answer = await harness.client.request(method, path, json={} if method != "GET" else None)
+            assert (answer.status_code, answer.json()["code"]) == (401, "not-signed"), f"{method} {path}"
+    assert await harness.evidence() == before
+
+
+async def test_a_call_that_was_altered_on_the_way_is_refused_and_has_no_effect(
+    harness: ServiceHarness, tools: list[Tool]
+) -> None:
+    await _sent_write(harness, tools)
+    read = next(tool.operation for tool in tools if tool.operation is not None and tool.operation.is_read)
+    for call in (_request(harness, read, {}), _unsent_write(harness, tools)):
+        before = await harness.evidence()
+        for what, forge in FORGERIES.items():
+            answer = await harness.client.send(forge(call))
+            assert (answer.status_code, answer.json()["code"]) == (401, "not-signed"), what
+            assert await harness.evidence() == before, what
+        assert (await harness.client.send(call)).headers[REPORT_HEADER], "the call itself is no forgery"
+
+
+async def test_a_call_of_the_control_plane_that_was_altered_is_refused_and_has_no_effect(
+    harness: ServiceHarness, tools: list[Tool]
+) -> None:
+    await _sent_write(harness, tools)
+    before = await harness.evidence()
+    for verb in ("settle", "drop", "snapshot", "sweep", "export"):
+        call = harness.signed(harness.client.build_request("POST", f"/control/{verb}", json={}))
+        for forge in (
+            FORGERIES["another episode"],
+            FORGERIES["another body"],
+            FORGERIES["a signature of somebody else"],
+        ):
+            answer = await harness.client.send(forge(call))
+            assert (answer.status_code, answer.json()["code"]) == (401, "not-signed"), verb
+        call.url = call.url.copy_with(path="/control/drop" if verb != "drop" else "/control/sweep")
+        assert (await harness.client.send(call)).status_code == 401
+    assert await harness.evidence() == before
+
+
+async def test_a_write_that_is_heard_again_has_no_second_effect(harness: ServiceHarness, tools: list[Tool]) -> None:
+    request, first = await _sent_write(harness, tools)
+    after = await harness.evidence()
+    for _ in range(3):
+        again = await harness.client.send(request)
+        assert (again.status_code, _payload(again)) == (first.status_code, _payload(first))
+        assert _report(again) == _report(first).model_copy(update={"replayed": True})
+        assert await harness.evidence() == after
+
+
+async def test_a_write_that_is_heard_after_the_next_step_is_refused(harness: ServiceHarness, tools: list[Tool]) -> None:
+    old, _ = await _sent_write(harness, tools)
+    await harness.client.send(_unsent_write(harness, tools))
+    after = await harness.evidence()
+    answer = await harness.client.send(old)
+    assert (answer.status_code, answer.json()["code"]) == (409, "step-moved-on")
+    assert await harness.evidence() == after
+
+
+async def test_a_write_that_is_heard_in_the_next_epoch_is_refused(harness: ServiceHarness, tools: list[Tool]) -> None:
+    old, _ = await _sent_write(harness, tools)
+    harness.epoch, harness.step = harness.epoch + 1, 0
+    fresh = await harness.evidence()
+    assert fresh.changes == []
+    answer = await harness.client.send(old)
+    assert (answer.status_code, answer.json()["code"]) == (409, "stale-epoch")
+    assert await harness.evidence() == fresh
+
+
+async def test_a_write_that_is_heard_after_the_episode_was_dropped_is_refused(
+    harness: ServiceHarness, tools: list[Tool]
+) -> None:
+    old, _ = await _sent_write(harness, tools)
+    await harness.drop()
+    answer = await harness.client.send(old)
+    assert (answer.status_code, answer.json()["code"]) == (410, "episode-dropped")
+
+
+def _unsent_write(harness: ServiceHarness, tools: list[Tool]) -> httpx.Request:
+    """Return a write as the next step, which may be refused for what it says, but not for who says it."""
+    write = next(tool for tool in tools if tool.operation is not None and not tool.operation.is_read)
+    assert write.operation is not None
+    around = Surroundings(ids=["x"], now=harness.now)
+    return _request(harness, write.operation, draw_arguments(write.input_schema, Stream("contract", "unsent"), around))
