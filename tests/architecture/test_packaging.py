@@ -10,7 +10,11 @@ from typing import Any
 import pytest
 import yaml
 from fastapi import FastAPI
+from pydantic import AliasChoices
+from pydantic_settings import BaseSettings
 
+from companyos_gateway.server.drain import DRAIN_DEADLINE_S
+from companyos_gateway.server.uvicorn_options import UVICORN_OPTIONS
 from companyos_gateway.settings import Settings
 from companyos_shared import failpoints
 from companyos_shared.chassis import ServiceSettings
@@ -43,7 +47,7 @@ def test_an_image_stands_on_the_given_base_alone(dockerfile: Any) -> None:
 
 def test_every_variable_that_is_set_or_spoken_of_is_read() -> None:
     read = {f"COMPANYOS_{name.upper()}" for model in SETTINGS for name in model.model_fields}
-    read.add(failpoints.VARIABLE)
+    read |= {failpoints.VARIABLE} | _of_the_client()
     written = [ROOT / "docker-compose.yml", *DOCKERFILES, *DOCUMENTS]
     written += [source.path for source in sources("shared/src", "services", "gateway/src", "client/src", "benchmarks")]
     unread = {
@@ -53,6 +57,32 @@ def test_every_variable_that_is_set_or_spoken_of_is_read() -> None:
         if name not in read
     }
     assert not unread
+
+
+def test_every_variable_that_is_read_is_explained_to_whoever_operates_the_house() -> None:
+    explained = set(re.findall(r"`([A-Z][A-Z_]+[A-Z])(?:=[^`]*)?`", (ROOT / "docs" / "operations.md").read_text()))
+    assert not {name for model in SETTINGS for name in _variables(model)} - explained
+    assert {failpoints.VARIABLE} | _of_the_client() <= explained
+
+
+def _of_the_client() -> set[str]:
+    """Return the variables that options of the command line are read from."""
+    texts = [source.path.read_text() for source in sources("client/src")]
+    return {name for text in texts for name in re.findall(r'envvar="(\w+)"', text)}
+
+
+def _variables(model: type[BaseSettings]) -> set[str]:
+    """Return the names that a model of settings reads from the environment."""
+    names: set[str] = set()
+    for name, found in model.model_fields.items():
+        match found.validation_alias:
+            case AliasChoices(choices=choices):
+                names |= {str(choice) for choice in choices if str(choice).isupper()}
+            case str(alias):
+                names.add(alias)
+            case _:
+                names.add(f"COMPANYOS_{name.upper()}")
+    return names
 
 
 def test_the_gateway_is_told_the_address_of_every_service() -> None:
@@ -70,6 +100,12 @@ def test_a_container_has_no_right_that_it_does_not_need(name: str) -> None:
     assert container["mem_limit"]
     assert container["init"] is True
     assert not {"privileged", "cap_add", "user"} & set(container)
+
+
+def test_a_container_has_time_to_drain() -> None:
+    assert DRAIN_DEADLINE_S + UVICORN_OPTIONS["timeout_graceful_shutdown"] <= 10
+    for name, container in CONTAINERS.items():
+        assert int(container["stop_grace_period"].removesuffix("s")) >= 12, name
 
 
 def test_only_the_gateway_is_published_and_only_to_this_machine() -> None:

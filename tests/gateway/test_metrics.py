@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -95,6 +97,15 @@ async def test_a_leak_is_seen(door: Door) -> None:
     door.app.state.slots._sessions["nobody's"] = None
     found = leaks(await figures_of(door.http))
     assert (found["gateway_folders"], found["held_episodes"], found["sessions"], found["sockets"]) == (1, 1, 1, 0)
+
+
+async def test_every_figure_is_explained_and_every_explanation_has_its_figure(door: Door) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "operations.md").read_text()
+    rows = [line.split("|")[1] for line in page.splitlines() if line.startswith("| `companyos_")]
+    explained = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
+    text = (await door.http.get("/metrics")).text
+    named = {line.split()[2] for line in text.splitlines() if line.startswith("# TYPE companyos_")}
+    assert explained == named
 
 
 async def test_each_gateway_has_figures_of_its_own(open_door: Open) -> None:
