@@ -11,19 +11,26 @@ from companyos_shared.chassis.errors import BodyTooLarge
 from companyos_shared.wire.context import REPORT_HEADER
 from companyos_shared.wire.control import Report
 
+_REPORT_HEADER = REPORT_HEADER.lower()
+
 
 @dataclass(slots=True)
 class HeldAnswer:
-    """An answer of the inner app that was not sent yet. Header names are in lower case."""
+    """An answer of the inner app that was not sent yet, and its report as it travels. Header names are lower case."""
 
     status: int
     headers: list[tuple[str, str]]
     body: bytes
+    report: bytes = b""
 
     @classmethod
     def of(cls, response: Response) -> HeldAnswer:
         """Take over a ready answer."""
         return cls(response.status_code, _decoded(response.raw_headers), bytes(response.body))
+
+    def attach(self, report: Report) -> None:
+        """Put the report behind the body."""
+        self.report = report.model_dump_json(exclude_defaults=True).encode()
 
     @property
     def media_type(self) -> str:
@@ -67,13 +74,12 @@ def replay(body: bytes) -> Receive:
     return receive
 
 
-async def send_held(send: Send, answer: HeldAnswer, report: Report | None) -> None:
-    """Send an answer; a report is appended to the body and its length in bytes told in a header."""
+async def send_held(send: Send, answer: HeldAnswer, *, with_report: bool) -> None:
+    """Send an answer; its report is appended to the body and the length in bytes told in a header."""
     body, headers = answer.body, [(name, value) for name, value in answer.headers if name != "content-length"]
-    if report is not None:
-        attached = report.model_dump_json(exclude_defaults=True).encode()
-        body += attached
-        headers.append((REPORT_HEADER.lower(), str(len(attached))))
+    if with_report:
+        body += answer.report
+        headers.append((_REPORT_HEADER, str(len(answer.report))))
     headers.append(("content-length", str(len(body))))
     raw = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers]
     await send({"type": "http.response.start", "status": answer.status, "headers": raw})

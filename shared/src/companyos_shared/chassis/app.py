@@ -27,6 +27,7 @@ from companyos_shared.chassis.errors import (
     install_problem_handlers,
     problems,
 )
+from companyos_shared.chassis.metrics import metrics_router
 from companyos_shared.chassis.schemas import StoredAnswer
 from companyos_shared.chassis.service import Service
 from companyos_shared.chassis.settings import ServiceSettings
@@ -73,6 +74,7 @@ def create_app(service: Service[Any], settings: ServiceSettings | None = None) -
     else:
         app.include_router(control_router(episodes))
     _add_health(app, service, episodes.storage)
+    app.include_router(metrics_router(episodes))
     _add_docs(app, service)
     app.openapi = _openapi_of(app, service)  # type: ignore[method-assign]
     install_problem_handlers(app)

@@ -4,32 +4,37 @@ from __future__ import annotations
 
 import json
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection
 
-from companyos_shared.chassis import tables
 from companyos_shared.chassis.answers import HeldAnswer
 from companyos_shared.chassis.call import Call
+from companyos_shared.chassis.driver import driver_of
 from companyos_shared.chassis.errors import OpReused
 from companyos_shared.wire.control import Report
 
 _STORE = (
     "INSERT OR REPLACE INTO _applied (id, step, request, status, headers, body, report) VALUES (1, ?, ?, ?, ?, ?, ?)"
 )
+_STORED = "SELECT request, status, headers, body, report FROM _applied"
+_STORE_KEY = "INSERT INTO _idempotency (key, request, status, media_type, body) VALUES (?, ?, ?, ?, ?)"
 
 
-def store_op(db: Connection, *, step: int, request: str, answer: HeldAnswer, report: Report) -> None:
-    """Keep the op's answer and report, in the transaction of its effect; only the latest op is kept."""
+def store_op(db: Connection, *, step: int, request: str, answer: HeldAnswer) -> None:
+    """Keep the op's answer with its report, in the transaction of its effect; only the latest op is kept."""
     headers = json.dumps([list(header) for header in answer.headers])
-    db.exec_driver_sql(_STORE, (step, request, answer.status, headers, answer.body.decode(), report.model_dump_json()))
+    stored = (step, request, answer.status, headers, answer.body.decode(), answer.report.decode())
+    driver_of(db).execute(_STORE, stored)
 
 
 def stored_op(db: Connection, request: str) -> tuple[HeldAnswer, Report]:
     """Return the latest op's answer and report; raises OpReused (422) when the request was another one."""
-    row = db.execute(select(tables.applied)).one()
-    if row.request != request:
+    applied, status, headers, body, stored = driver_of(db).execute(_STORED).fetchone()
+    if applied != request:
         raise OpReused
-    report = Report.model_validate_json(row.report).model_copy(update={"replayed": True})
-    return HeldAnswer(row.status, [(name, value) for name, value in row.headers], row.body.encode()), report
+    report = Report.model_validate_json(stored).model_copy(update={"replayed": True})
+    answer = HeldAnswer(status, [(name, value) for name, value in json.loads(headers)], body.encode())
+    answer.attach(report)
+    return answer, report
 
 
 def store_idempotent(call: Call, answer: HeldAnswer) -> None:
@@ -37,7 +42,4 @@ def store_idempotent(call: Call, answer: HeldAnswer) -> None:
     if call.idempotency is None:
         return
     key, request = call.idempotency
-    values = {"key": key, "request": request, "status": answer.status}
-    call.db.execute(
-        insert(tables.idempotency).values(**values, media_type=answer.media_type, body=answer.body.decode())
-    )
+    driver_of(call.db).execute(_STORE_KEY, (key, request, answer.status, answer.media_type, answer.body.decode()))

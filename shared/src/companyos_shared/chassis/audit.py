@@ -6,16 +6,17 @@ import json
 from typing import Any
 from urllib.parse import parse_qsl
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection
 from starlette.types import Scope
 
-from companyos_shared.chassis import tables
 from companyos_shared.chassis.answers import HeldAnswer
+from companyos_shared.chassis.driver import driver_of
 from companyos_shared.wire.context import CallContext
 from companyos_shared.wire.control import AuditLine
 
 _HEADER_ARGUMENTS = {b"if-match": "if_match", b"idempotency-key": "idempotency_key"}
 _WRITE = "INSERT INTO _audit (step, line) VALUES (?, ?)"
+_READ = "SELECT line FROM _audit ORDER BY seq"
 
 
 def audit_line(scope: Scope, body: bytes, context: CallContext, answer: HeldAnswer) -> AuditLine:
@@ -34,13 +35,12 @@ def audit_line(scope: Scope, body: bytes, context: CallContext, answer: HeldAnsw
 
 def write_line(db: Connection, line: AuditLine) -> None:
     """Store a line in the transaction of the call it tells of."""
-    db.exec_driver_sql(_WRITE, (line.step, line.model_dump_json()))
+    driver_of(db).execute(_WRITE, (line.step, line.model_dump_json()))
 
 
 def read_lines(db: Connection) -> list[AuditLine]:
     """Return every stored line in the order of the calls."""
-    lines = db.execute(select(tables.audit.c.line).order_by(tables.audit.c.seq)).scalars()
-    return [AuditLine.model_validate_json(line) for line in lines]
+    return [AuditLine.model_validate_json(line) for (line,) in driver_of(db).execute(_READ)]
 
 
 def _problem_code(answer: HeldAnswer) -> str | None:

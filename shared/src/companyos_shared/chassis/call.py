@@ -10,11 +10,15 @@ from fastapi import Depends, Request
 from sqlalchemy import Connection
 
 from companyos_shared.chassis import due
+from companyos_shared.chassis.driver import driver_of
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Company
 from companyos_shared.wire.context import Actor
 
 SCOPE_KEY = "companyos.call"
+
+_START = "INSERT OR REPLACE INTO _sequences (name, last) VALUES (?, ?)"
+_LAST = "SELECT last FROM _sequences WHERE name = ?"
 
 
 @dataclass(slots=True)
@@ -45,12 +49,12 @@ class Call:
 
     def start_numbering(self, sequence: str, last: int) -> None:
         """Set the number after which a sequence goes on."""
-        self.db.exec_driver_sql("INSERT OR REPLACE INTO _sequences (name, last) VALUES (?, ?)", (sequence, last))
+        driver_of(self.db).execute(_START, (sequence, last))
 
     def next_number(self, sequence: str) -> int:
         """Return the next number of an episode's own sequence, from 1 where it was not started."""
-        last = self.db.exec_driver_sql("SELECT last FROM _sequences WHERE name = ?", (sequence,)).scalar_one_or_none()
-        number = int(last or 0) + 1
+        found = driver_of(self.db).execute(_LAST, (sequence,)).fetchone()
+        number = 1 if found is None else int(found[0]) + 1
         self.start_numbering(sequence, number)
         return number
 

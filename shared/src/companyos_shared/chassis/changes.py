@@ -1,6 +1,8 @@
 """Change sets by triggers generated from a service's metadata, and the digests over its rows.
 
-A trigger writes (table, key, before, after); the edge stamps who and when in the same transaction.
+Each content table has a computed column `_row`: the row as one JSON object, stored nowhere. A trigger writes (table,
+key, before, after) from it; the edge stamps who and when in the same transaction. SQLite parses all of it whenever a
+file is opened, so it is short.
 """
 
 from __future__ import annotations
@@ -11,14 +13,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, Boolean, Column, Connection, MetaData, Row, Table
+from sqlalchemy import JSON, Boolean, Column, Connection, MetaData, Table
 
 from companyos_shared.chassis.columns import SimTime, time_text
+from companyos_shared.chassis.driver import driver_of
 from companyos_shared.streams import digest
 from companyos_shared.wire.context import Actor
 from companyos_shared.wire.control import Change, Rows
 
-_WHEN = "WHEN EXISTS (SELECT 1 FROM _meta WHERE key = 'recording')"
+_Recorded = tuple[int, str, str, str | None, str | None]
+_BEFORE, _AFTER = 3, 4
 _NEW = "SELECT seq, tbl, key, before, after FROM _changes WHERE seq > ? ORDER BY seq"
 _STAMP = "UPDATE _changes SET step = ?, at = ?, actor = ?, cause = ? WHERE seq > ?"
 _DROP = "DELETE FROM _changes WHERE seq = ?"
@@ -35,63 +39,62 @@ class Stamp:
     cause: str | None
 
 
-def create_triggers(db: Connection, metadata: MetaData) -> None:
-    """Make every content table able to record its inserts, updates and deletes."""
-    for statement in trigger_statements(metadata):
-        db.exec_driver_sql(statement)
+def row_statements(metadata: MetaData) -> list[str]:
+    """Return the SQL that gives every content table its computed column."""
+    return [
+        f'ALTER TABLE {_name(table)} ADD COLUMN "_row" TEXT GENERATED ALWAYS AS ({_row_json(table)}) VIRTUAL'
+        for table in metadata.sorted_tables
+    ]
 
 
 def trigger_statements(metadata: MetaData) -> list[str]:
-    """Return the SQL of every trigger."""
+    """Return the SQL that makes every content table record its inserts, updates and deletes from here on."""
     return [statement for table in metadata.sorted_tables for statement in _triggers_of(table)]
-
-
-def start_recording(db: Connection) -> None:
-    """Let the triggers record from here on: what was planted before is where an episode starts."""
-    db.exec_driver_sql("INSERT INTO _meta (key, value) VALUES ('recording', 'on')")
 
 
 def stamp_changes(db: Connection, after: int, stamp: Stamp) -> list[Change]:
     """Write who caused the changes since `after` and return them; updates that changed nothing are dropped."""
-    rows = db.exec_driver_sql(_NEW, (after,)).all()
-    for row in rows:
-        if row.before == row.after:
-            db.exec_driver_sql(_DROP, (row.seq,))
-    kept = [row for row in rows if row.before != row.after]
+    driver = driver_of(db)
+    rows: list[_Recorded] = driver.execute(_NEW, (after,)).fetchall()
+    kept = [row for row in rows if row[_BEFORE] != row[_AFTER]]
+    if len(kept) < len(rows):
+        driver.executemany(_DROP, [row[:1] for row in rows if row[_BEFORE] == row[_AFTER]])
     if kept:
-        db.exec_driver_sql(_STAMP, (stamp.step, time_text(stamp.at), stamp.actor.value, stamp.cause, after))
+        driver.execute(_STAMP, (stamp.step, time_text(stamp.at), stamp.actor.value, stamp.cause, after))
     return [_change(row, stamp) for row in kept]
 
 
 def read_changes(db: Connection, after: int = 0) -> list[Change]:
     """Return the stamped changes since `after`, in the order they were made."""
     return [
-        _change(row, Stamp(step=row.step, at=datetime.fromisoformat(row.at), actor=Actor(row.actor), cause=row.cause))
-        for row in db.exec_driver_sql(_READ, (after,))
+        _change(recorded, Stamp(step=step, at=datetime.fromisoformat(at), actor=Actor(actor), cause=cause))
+        for *recorded, step, at, actor, cause in driver_of(db).execute(_READ, (after,))
     ]
 
 
-def _change(row: Row[Any], stamp: Stamp) -> Change:
+def _change(recorded: Sequence[Any], stamp: Stamp) -> Change:
+    seq, table, key, before, after = recorded
     return Change(
-        seq=row.seq,
+        seq=seq,
         step=stamp.step,
         at=stamp.at,
         actor=stamp.actor,
         cause=stamp.cause,
-        table=row.tbl,
-        key=row.key,
-        before=None if row.before is None else json.loads(row.before),
-        after=None if row.after is None else json.loads(row.after),
+        table=table,
+        key=key,
+        before=None if before is None else json.loads(before),
+        after=None if after is None else json.loads(after),
     )
 
 
 def read_rows(db: Connection, metadata: MetaData) -> Rows:
     """Return every content row by table and key, in the form that changes have."""
+    driver = driver_of(db)
     return {
         table.name: {
             str(key): json.loads(row)
-            for key, row in db.exec_driver_sql(
-                f"SELECT {_name(_key_of(table))}, {_row_json(table)} FROM {_name(table)} ORDER BY 1"  # noqa: S608
+            for key, row in driver.execute(
+                f"SELECT {_name(_key_of(table))}, _row FROM {_name(table)} ORDER BY 1"  # noqa: S608
             )
         }
         for table in metadata.sorted_tables
@@ -136,28 +139,26 @@ def _is_incidental(column: Column[object]) -> bool:
 
 
 def _triggers_of(table: Table) -> list[str]:
-    old, new = _row_json(table, "OLD"), _row_json(table, "NEW")
     key = _name(_key_of(table))
     cases = (
-        ("INSERT", f"NEW.{key}", "NULL", new),
-        ("UPDATE", f"NEW.{key}", old, new),
-        ("DELETE", f"OLD.{key}", old, "NULL"),
+        ("INSERT", f"NEW.{key}", "NULL", "NEW._row"),
+        ("UPDATE", f"NEW.{key}", "OLD._row", "NEW._row"),
+        ("DELETE", f"OLD.{key}", "OLD._row", "NULL"),
     )
     return [
-        f'CREATE TRIGGER "_{event.lower()}_{table.name}" AFTER {event} ON {_name(table)} {_WHEN} BEGIN '  # noqa: S608
-        "INSERT INTO _changes (tbl, key, before, after) "
-        f"VALUES ('{table.name}', {row_key}, {before}, {after}); END"
+        f'CREATE TRIGGER "_{event.lower()}_{table.name}" AFTER {event} ON {_name(table)} BEGIN '  # noqa: S608
+        f"INSERT INTO _changes (tbl, key, before, after) VALUES ('{table.name}', {row_key}, {before}, {after}); END"
         for event, row_key, before, after in cases
     ]
 
 
-def _row_json(table: Table, alias: str | None = None) -> str:
-    members = ", ".join(f"'{column.name}', {_value_sql(column, alias)}" for column in table.columns)
+def _row_json(table: Table) -> str:
+    members = ", ".join(f"'{column.name}', {_value_sql(column)}" for column in table.columns)
     return f"json_object({members})"
 
 
-def _value_sql(column: Column[object], alias: str | None) -> str:
-    name = _name(column) if alias is None else f"{alias}.{_name(column)}"
+def _value_sql(column: Column[object]) -> str:
+    name = _name(column)
     if isinstance(column.type, JSON):
         return f"json({name})"
     if isinstance(column.type, Boolean):

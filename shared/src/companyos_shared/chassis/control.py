@@ -22,7 +22,7 @@ from companyos_shared.chassis.changes import (
     stamp_changes,
     unfold,
 )
-from companyos_shared.chassis.database import begin
+from companyos_shared.chassis.driver import begin, commit, rollback
 from companyos_shared.chassis.edge import CONTEXT_SCOPE_KEY
 from companyos_shared.chassis.episodes import Episodes
 from companyos_shared.chassis.facts import facts_schema
@@ -156,10 +156,10 @@ def settle(episodes: Episodes, session: Session, context: CallContext, *, after:
             seen = session.last_seq if after is None else after
             _apply_due(episodes, session, context)
             failpoint("service.commit.before")
-            session.db.commit()
+            commit(session.db)
             failpoint("service.commit.after")
         except BaseException:
-            session.db.rollback()
+            rollback(session.db)
             raise
     else:
         seen = session.last_seq if after is None else after

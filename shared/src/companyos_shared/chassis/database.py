@@ -7,24 +7,26 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote
 
-from sqlalchemy import Connection, MetaData, create_engine, select
+from sqlalchemy import Connection, MetaData, create_engine
 from sqlalchemy.pool import NullPool
 
 from companyos_shared.chassis import tables
-from companyos_shared.chassis.changes import create_triggers, start_recording, trigger_statements
+from companyos_shared.chassis.changes import row_statements, trigger_statements
+from companyos_shared.chassis.driver import begin, commit, driver_of
 from companyos_shared.failpoints import failpoint
 from companyos_shared.streams import digest
 
 _BUSY_TIMEOUT_S = 2.0
 _CACHED_STATEMENTS = 256
 _ASIDE = ".tmp"
+_PAGE_BYTES = 1024
+"""Most tables of an episode are small: a page each is most of the file, and the file is copied at every first touch."""
 
 
 class Database:
@@ -68,34 +70,42 @@ class Database:
             with self.connect(made) as db:
                 begin(db)
                 plant(db)
-                start_recording(db)
-                db.commit()
-                db.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+                _carry_out(db, trigger_statements(self.metadata))
+                _come_to_rest(db)
             os.replace(made, path)
 
     def _make_blank(self, made: Path) -> bytes:
+        with closing(sqlite3.connect(made)) as raw:
+            raw.execute(f"PRAGMA page_size={_PAGE_BYTES}")
+            raw.execute("VACUUM")
         _enter_wal(made)
         with self.connect(made) as db:
             begin(db)
             tables.metadata.create_all(db)
             self.metadata.create_all(db)
-            create_triggers(db, self.metadata)
-            db.commit()
-            db.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+            _carry_out(db, row_statements(self.metadata))
+            _come_to_rest(db)
         return made.read_bytes()
 
     def copy(self, source: Path, target: Path) -> None:
-        """Copy a file at rest to a new name."""
-        with _aside(target) as made:
-            shutil.copyfile(source, made)
+        """Copy a file at rest to a new name; it appears whole under its name or not at all."""
+        made = f"{target.parent}/.{target.name}{_ASIDE}"
+        try:
+            os.makedirs(target.parent, exist_ok=True)
+            with open(source, "rb", buffering=0) as held, open(made, "wb") as copied:
+                copied.write(held.read())
             failpoint("service.epoch.before")
             os.replace(made, target)
+        except BaseException:
+            with suppress(FileNotFoundError):
+                os.unlink(made)
+            raise
         failpoint("service.epoch.after")
 
     def take(self, db: Connection, folder: Path, name: str) -> str:
         """Copy a live database, whatever its log holds, name the copy by the sha256 of its bytes and return that."""
         with _aside(folder / name) as made:
-            db.exec_driver_sql("VACUUM INTO ?", (str(made),))
+            driver_of(db).execute("VACUUM INTO ?", (str(made),))
             _enter_wal(made)
             source = hashlib.sha256(made.read_bytes()).hexdigest()
             failpoint("service.snapshot.before")
@@ -106,8 +116,18 @@ class Database:
     def export(self, db: Connection, beside: Path) -> bytes:
         """Return a live database, whatever its log holds, as the bytes of one file that stands alone."""
         with _aside(beside) as made:
-            db.exec_driver_sql("VACUUM INTO ?", (str(made),))
+            driver_of(db).execute("VACUUM INTO ?", (str(made),))
             return made.read_bytes()
+
+
+def _carry_out(db: Connection, statements: list[str]) -> None:
+    for statement in statements:
+        driver_of(db).execute(statement)
+
+
+def _come_to_rest(db: Connection) -> None:
+    commit(db)
+    driver_of(db).execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
 
 def _enter_wal(path: Path) -> None:
@@ -117,20 +137,15 @@ def _enter_wal(path: Path) -> None:
         raise RuntimeError(f"SQLite answers journal mode {mode!r} where 'wal' was asked for")
 
 
-def begin(db: Connection) -> None:
-    """Open a write transaction at once, so that it cannot fail halfway for a lock."""
-    db.exec_driver_sql("BEGIN IMMEDIATE")
-
-
 def read_meta(db: Connection, key: str) -> str | None:
     """Return a value of the chassis' own meta table."""
-    return db.execute(select(tables.meta.c.value).where(tables.meta.c.key == key)).scalar_one_or_none()
+    found = driver_of(db).execute("SELECT value FROM _meta WHERE key = ?", (key,)).fetchone()
+    return None if found is None else str(found[0])
 
 
-def write_meta(db: Connection, values: dict[str, str]) -> None:
+def write_meta(db: Connection, values: Mapping[str, str]) -> None:
     """Insert or replace values of the meta table."""
-    for key, value in values.items():
-        db.execute(tables.meta.insert().prefix_with("OR REPLACE"), {"key": key, "value": value})
+    driver_of(db).executemany("INSERT OR REPLACE INTO _meta (key, value) VALUES (?, ?)", values.items())
 
 
 def remove_database(path: Path) -> None:
@@ -165,4 +180,4 @@ def schema_version(metadata: MetaData) -> str:
         for known in (metadata, tables.metadata)
         for table in known.sorted_tables
     }
-    return digest([shape, trigger_statements(metadata)])
+    return digest([shape, row_statements(metadata), trigger_statements(metadata)])

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import Connection
 
-from companyos_shared.chassis.tables import due
+from companyos_shared.chassis.columns import time_text
+from companyos_shared.chassis.driver import driver_of
 
 if TYPE_CHECKING:
     from companyos_shared.chassis.call import Call
@@ -19,23 +21,28 @@ Happening = Callable[["Call", dict[str, Any]], None]
 Happenings = Mapping[str, Happening]
 
 _NEXT = "SELECT MIN(due_at) FROM _due"
+_SCHEDULE = "INSERT INTO _due (due_at, happening, payload, cause) VALUES (?, ?, ?, ?)"
+_FIRST = "SELECT id, due_at, happening, payload, cause FROM _due WHERE due_at <= ? ORDER BY due_at, id LIMIT 1"
+_TAKE = "DELETE FROM _due WHERE id = ?"
 
 
 def schedule(db: Connection, *, due_at: datetime, happening: str, payload: dict[str, Any], cause: str | None) -> None:
     """Write a row that falls due at `due_at`."""
-    db.execute(insert(due).values(due_at=due_at, happening=happening, payload=payload, cause=cause))
+    driver_of(db).execute(_SCHEDULE, (time_text(due_at), happening, json.dumps(payload), cause))
 
 
 def next_due_at(db: Connection) -> datetime | None:
     """Return when the next happening falls due."""
-    found: str | None = db.exec_driver_sql(_NEXT).scalar_one()
+    (found,) = driver_of(db).execute(_NEXT).fetchone()
     return None if found is None else datetime.fromisoformat(found)
 
 
 def take_next(db: Connection, now: datetime) -> tuple[datetime, str, dict[str, Any], str | None] | None:
     """Remove and return the first row that is due at `now`: (due_at, happening, payload, cause)."""
-    row = db.execute(select(due).where(due.c.due_at <= now).order_by(due.c.due_at, due.c.id).limit(1)).one_or_none()
+    driver = driver_of(db)
+    row = driver.execute(_FIRST, (time_text(now),)).fetchone()
     if row is None:
         return None
-    db.execute(delete(due).where(due.c.id == row.id))
-    return row.due_at, row.happening, row.payload, row.cause
+    number, due_at, happening, payload, cause = row
+    driver.execute(_TAKE, (number,))
+    return datetime.fromisoformat(due_at), happening, json.loads(payload), cause

@@ -14,7 +14,7 @@ from companyos_shared.chassis import applied, audit, due
 from companyos_shared.chassis.answers import HeldAnswer, read_body, replay, run_held, send_held
 from companyos_shared.chassis.call import SCOPE_KEY, Call
 from companyos_shared.chassis.changes import Stamp, stamp_changes
-from companyos_shared.chassis.database import begin
+from companyos_shared.chassis.driver import begin, commit, rollback
 from companyos_shared.chassis.episodes import Episodes
 from companyos_shared.chassis.errors import InternalError, MalformedBody, NotSigned, Problem, StepMovedOn
 from companyos_shared.chassis.faults import fault_response, strikes_before
@@ -34,7 +34,7 @@ CONTEXT_SCOPE_KEY = "companyos.context"
 CONTROL_PREFIX = "/control/"
 MAX_CONTROL_BYTES = 32 * 1024 * 1024
 
-_OPEN_PATHS = frozenset({"/", "/livez", "/readyz", "/docs", "/openapi.json"})
+_OPEN_PATHS = frozenset({"/", "/livez", "/readyz", "/metrics", "/docs", "/openapi.json"})
 _OPEN_PREFIX = "/static/"
 _SERVER_ERROR = 500
 _READS = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -93,7 +93,7 @@ class Edge:
             if self._traces.on:
                 _mark(span, context, _operation(scope), answer=answer, report=report)
             failpoint("service.reply.before")
-            await send_held(send, answer, report if self._key is not None else None)
+            await send_held(send, answer, with_report=self._key is not None)
 
     def _identify(self, scope: Scope, body: bytes) -> CallContext:
         if self._standalone is not None:
@@ -118,7 +118,9 @@ class Edge:
         else:
             answer = await self._run(scope, b"", self._call(context, session))
         line = audit.audit_line(scope, b"", context, answer)
-        return answer, Report(audit=line, next_due_at=session.next_due_at, planned=line.planned)
+        report = Report(audit=line, next_due_at=session.next_due_at, planned=line.planned)
+        answer.attach(report)
+        return answer, report
 
     async def _write(
         self, scope: Scope, body: bytes, context: CallContext, session: Session
@@ -130,12 +132,13 @@ class Edge:
         try:
             answer = await self._effect(scope, body, context, session)
             report = _close_books(session, context, audit.audit_line(scope, body, context, answer))
+            answer.attach(report)
             if context.step:
-                applied.store_op(session.db, step=context.step, request=request, answer=answer, report=report)
+                applied.store_op(session.db, step=context.step, request=request, answer=answer)
             failpoint("service.commit.before")
-            session.db.commit()
+            commit(session.db)
         except BaseException:
-            session.db.rollback()
+            rollback(session.db)
             raise
         failpoint("service.commit.after")
         session.move_on(report, step=context.step)
@@ -147,7 +150,7 @@ class Edge:
         call = self._call(context, session)
         answer = await self._run(scope, body, call)
         if answer.status >= 400:
-            session.db.rollback()
+            rollback(session.db)
             begin(session.db)
         else:
             applied.store_idempotent(call, answer)

@@ -15,14 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection
-from sqlalchemy.exc import DBAPIError
 
 from companyos_shared.chassis.database import Database, read_meta, remove_database, remove_strays
 from companyos_shared.chassis.errors import EpisodeCorrupt, EpisodeDropped, StaleEpoch, UnknownSource
 from companyos_shared.chassis.service import Service
 from companyos_shared.chassis.sessions import Premise, Session
 from companyos_shared.chassis.sources import Sources
-from companyos_shared.chassis.storage import Storage, is_damage
+from companyos_shared.chassis.storage import DATABASE_ERRORS, Storage, is_damage
 from companyos_shared.wire.company import Company
 from companyos_shared.wire.context import CallContext
 from companyos_shared.wire.control import SweepReply
@@ -154,7 +153,7 @@ class Episodes:
             except BaseException:
                 db.close()
                 raise
-        except DBAPIError as error:
+        except DATABASE_ERRORS as error:
             if is_damage(error):
                 raise EpisodeCorrupt from error
             raise

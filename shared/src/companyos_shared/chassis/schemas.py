@@ -18,8 +18,8 @@ from sqlalchemy import ColumnElement, Row, Select, func, select, tuple_
 
 from companyos_shared.chassis.call import Call, CallDep
 from companyos_shared.chassis.columns import time_text
+from companyos_shared.chassis.driver import driver_of
 from companyos_shared.chassis.errors import IdempotencyKeyReused, InvalidCursor, StaleVersion
-from companyos_shared.chassis.tables import idempotency
 from companyos_shared.streams import digest
 from companyos_shared.wire.company import Company
 
@@ -29,6 +29,7 @@ DEFAULT_ROWS = 10
 MOST_ROWS = 50
 
 _STORABLE = 2**63
+_STORED_ANSWER = "SELECT request, status, media_type, body FROM _idempotency WHERE key = ?"
 _YEAR = re.compile(r"\d{4}-", re.ASCII)
 
 
@@ -182,14 +183,14 @@ async def _idempotency_key(
         return None
     body = await request.body()
     asked = digest([request.method, request.url.path, json.loads(body) if body else None])
-    row = call.db.execute(select(idempotency).where(idempotency.c.key == idempotency_key)).one_or_none()
+    row = driver_of(call.db).execute(_STORED_ANSWER, (idempotency_key,)).fetchone()
     if row is None:
         call.idempotency = (idempotency_key, asked)
-    elif row.request != asked:
+        return idempotency_key
+    stored_for, status, media_type, answer = row
+    if stored_for != asked:
         raise IdempotencyKeyReused
-    else:
-        raise StoredAnswer(row.status, row.media_type, row.body)
-    return idempotency_key
+    raise StoredAnswer(status, media_type, answer)
 
 
 IdempotencyKey = Annotated[str | None, Depends(_idempotency_key)]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
+from companyos_shared.chassis.driver import driver_of
 from companyos_shared.chassis.errors import EpisodeOutdated
 from companyos_shared.wire.company import Company
 from companyos_shared.wire.control import Report
@@ -46,7 +47,7 @@ class Session:
 
     def recall(self) -> None:
         """Read from the database what is remembered between calls; raises EpisodeOutdated (410)."""
-        schema, self.last_seq, applied_step, next_due_at = self.db.exec_driver_sql(_RECALL).one()
+        schema, self.last_seq, applied_step, next_due_at = driver_of(self.db).execute(_RECALL).fetchone()
         if schema != self.schema:
             raise EpisodeOutdated
         self.applied_step = applied_step or 0

@@ -12,7 +12,6 @@ from typing import Any
 
 from pydantic import ValidationError
 from sqlalchemy import Connection
-from sqlalchemy.exc import DBAPIError
 
 from companyos_shared.chassis import due
 from companyos_shared.chassis.call import Call
@@ -22,7 +21,7 @@ from companyos_shared.chassis.database import Database, read_meta, remove_databa
 from companyos_shared.chassis.errors import InvalidSeed, SourceCorrupt, SourceMismatch, SourceOutdated, UnknownSource
 from companyos_shared.chassis.schemas import SeedDocument
 from companyos_shared.chassis.service import Service
-from companyos_shared.chassis.storage import Storage, is_damage
+from companyos_shared.chassis.storage import DATABASE_ERRORS, Storage, is_damage
 from companyos_shared.wire.control import LoadReply
 
 _FileState = tuple[int, int, int]
@@ -107,7 +106,7 @@ class Sources:
         try:
             with self._database.connect_at_rest(snapshot) as db:
                 schema = read_meta(db, "schema")
-        except DBAPIError as error:
+        except DATABASE_ERRORS as error:
             if is_damage(error):
                 raise SourceCorrupt("The file is no database of a service.") from error
             raise

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from sqlalchemy import insert
-
-from companyos_shared.chassis import tables
 from companyos_shared.chassis.columns import time_text
-from companyos_shared.chassis.database import begin, read_meta
+from companyos_shared.chassis.database import read_meta, write_meta
+from companyos_shared.chassis.driver import begin, commit
 from companyos_shared.chassis.episodes import Episodes
 from companyos_shared.chassis.errors import InvalidArguments
 from companyos_shared.chassis.sessions import Session
@@ -54,8 +52,8 @@ class Standalone:
         if now.year > LAST_YEAR:
             raise InvalidArguments(f"The clock goes no further than the year {LAST_YEAR}.")
         begin(session.db)
-        session.db.execute(insert(tables.meta).prefix_with("OR REPLACE"), {"key": _CLOCK, "value": time_text(now)})
-        session.db.commit()
+        write_meta(session.db, {_CLOCK: time_text(now)})
+        commit(session.db)
         return self._context(session.applied_step, now)
 
     def _context(self, step: int, now: datetime) -> CallContext:

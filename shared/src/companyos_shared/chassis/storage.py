@@ -11,7 +11,10 @@ from sqlalchemy.exc import DBAPIError
 
 from companyos_shared.chassis.errors import StorageFull
 
-STORAGE_ERRORS = (DBAPIError, sqlite3.Error, OSError)
+DATABASE_ERRORS = (DBAPIError, sqlite3.Error)
+"""What SQLite says, through SQLAlchemy or straight from the driver."""
+
+STORAGE_ERRORS = (*DATABASE_ERRORS, OSError)
 """What `storage_problem` looks into."""
 
 _FULL, _READ_ONLY = "The storage is full.", "The storage is read-only."
@@ -61,15 +64,15 @@ class Storage:
 
 def storage_problem(error: BaseException) -> StorageFull | None:
     """Return the refusal behind an error of the storage, None where the error is anything else."""
-    found = error.orig if isinstance(error, DBAPIError) else error
-    fact = _BY_ERRNO.get(found.errno or 0) if isinstance(found, OSError) else _BY_SQLITE.get(_sqlite_code(found))
+    fact = _BY_ERRNO.get(error.errno or 0) if isinstance(error, OSError) else _BY_SQLITE.get(_sqlite_code(error))
     return None if fact is None else StorageFull(fact)
 
 
-def is_damage(error: DBAPIError) -> bool:
+def is_damage(error: BaseException) -> bool:
     """Say whether a file could be read but is no database of ours: cut off, overwritten, without our tables."""
-    return _sqlite_code(error.orig) in _DAMAGED
+    return _sqlite_code(error) in _DAMAGED
 
 
-def _sqlite_code(error: BaseException | None) -> int:
-    return int(getattr(error, "sqlite_errorcode", 0)) & _PRIMARY
+def _sqlite_code(error: BaseException) -> int:
+    found = error.orig if isinstance(error, DBAPIError) else error
+    return int(getattr(found, "sqlite_errorcode", 0)) & _PRIMARY

@@ -1,0 +1,55 @@
+"""`GET /metrics` of a service, for Prometheus: what it holds, read when somebody asks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from fastapi import APIRouter
+from fastapi.responses import Response
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, ProcessCollector, generate_latest
+from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from companyos_shared.chassis.episodes import Episodes
+
+_KEPT = ("episodes", "templates", "snapshots")
+
+
+def metrics_router(episodes: Episodes) -> APIRouter:
+    """Return the route; its registry belongs to this app alone."""
+    router = APIRouter(include_in_schema=False)
+    registry = CollectorRegistry()
+    registry.register(_EpisodesCollector(episodes))
+    ProcessCollector(registry=registry)
+
+    @router.get("/metrics")
+    def metrics() -> Response:
+        return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
+
+    return router
+
+
+class _EpisodesCollector(Collector):
+    def __init__(self, episodes: Episodes) -> None:
+        self._episodes = episodes
+
+    def collect(self) -> Iterator[Metric]:
+        service, storage = self._episodes.service, self._episodes.storage
+        yield InfoMetricFamily(
+            "companyos_service", "What runs here.", {"name": service.name, "version": service.version}
+        )
+        yield GaugeMetricFamily(
+            "companyos_service_databases_open", "Epochs whose database is open.", self._episodes.open_count
+        )
+        kept = GaugeMetricFamily("companyos_service_kept", "What lies in the data folder.", labels=["what"])
+        for what in _KEPT:
+            kept.add_metric([what], _count(storage.folder / what))
+        yield kept
+        free_bytes = storage.free_bytes()
+        if free_bytes is not None:
+            yield GaugeMetricFamily("companyos_service_free_bytes", "What the data folder can still take.", free_bytes)
+
+
+def _count(folder: Path) -> int:
+    return sum(1 for _ in folder.iterdir()) if folder.is_dir() else 0
