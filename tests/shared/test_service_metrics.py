@@ -1,0 +1,36 @@
+"""`/metrics` of a service says what it holds."""
+
+from __future__ import annotations
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from companyos_shared.chassis.testing import ServiceHarness
+
+Figures = dict[tuple[str, ...], float]
+
+
+async def _figures(library: ServiceHarness) -> Figures:
+    answer = await library.client.get("/metrics")
+    assert answer.status_code == 200
+    return {
+        (sample.name, *sample.labels.values()): sample.value
+        for family in text_string_to_metric_families(answer.text)
+        for sample in family.samples
+    }
+
+
+async def test_a_service_says_what_it_holds_without_a_signature(library: ServiceHarness) -> None:
+    await library.post("/books", json={"title": "Emma"})
+    await library.snapshot()
+    found = await _figures(library)
+    assert found["companyos_service_kept", "episodes"] == found["companyos_service_databases_open",] == 1
+    assert found["companyos_service_kept", "templates"] == found["companyos_service_kept", "snapshots"] == 1
+    assert found["companyos_service_info", library.service.name, library.service.version] == 1
+    assert found["process_open_fds",] > 0
+
+
+async def test_what_is_dropped_is_gone_from_the_figures(library: ServiceHarness) -> None:
+    await library.post("/books", json={"title": "Emma"})
+    await library.drop()
+    found = await _figures(library)
+    assert found["companyos_service_kept", "episodes"] == found["companyos_service_databases_open",] == 0
