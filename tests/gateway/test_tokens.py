@@ -43,6 +43,17 @@ def test_a_token_is_found_among_the_live_episodes() -> None:
     assert tokens.find("", live) is None
 
 
+def test_episodes_that_are_gone_are_forgotten_and_new_ones_found() -> None:
+    tokens = EpisodeTokens(SECRET)
+    first = tokens.token("n1-0")
+    for generation in range(30):
+        live = [f"n1-{generation * 100 + n}" for n in range(100)]
+        assert tokens.find(tokens.token(live[50]), live) == live[50]
+        assert (tokens.find(first, live) is None) == (generation > 0)
+    assert len(tokens._digests) < 1500
+    assert tokens.find(tokens.token(live[0]), live) == live[0]
+
+
 def test_the_secret_is_no_part_of_what_is_printed() -> None:
     assert repr(SECRET) not in repr(EpisodeTokens(SECRET))
     with pytest.raises(ValueError, match="at least 32 bytes"):

@@ -13,7 +13,7 @@ from pathlib import Path
 SECRET_FILE = "secret"  # noqa: S105 - a file's name
 SECRET_BYTES = 32
 TOKEN_LENGTH = 43
-MOST_FOUND = 4096
+MOST_GONE = 1024
 
 
 class BrokenSecret(Exception):
@@ -27,7 +27,8 @@ class EpisodeTokens:
         if len(secret) < SECRET_BYTES:
             raise ValueError(f"the secret of tokens has at least {SECRET_BYTES} bytes")
         self._secret = secret
-        self._found: dict[bytes, str] = {}
+        self._owners: dict[bytes, str] = {}
+        self._digests: dict[str, bytes] = {}
 
     def __repr__(self) -> str:
         return "EpisodeTokens(...)"
@@ -43,27 +44,30 @@ class EpisodeTokens:
     def find(self, token: str, internal_ids: Collection[str]) -> str | None:
         """Return whose token it is, or None.
 
-        The first time every id is looked at, wherever the one that fits stands. Whose it was is kept under a digest, so
-        that the next time one id is looked at; tokens that fit nothing leave no trace.
+        Looked up is the token's digest, so that neither a right nor a wrong guess is told by the time it takes, and a
+        wrong one costs no more than a look over the ids.
         """
         if len(token) != TOKEN_LENGTH:
             return None
-        digest = sha256(token.encode()).digest()
-        known = self._found.get(digest)
-        if known in internal_ids:
-            return known
-        found = None
-        for internal_id in internal_ids:
-            if self.fits(token, internal_id):
-                found = internal_id
-        if found is not None:
-            self._keep(digest, found)
-        return found
+        digest = _digest(token)
+        if digest not in self._owners:
+            self._learn(internal_ids)
+        owner = self._owners.get(digest)
+        return owner if owner in internal_ids else None
 
-    def _keep(self, digest: bytes, internal_id: str) -> None:
-        if len(self._found) >= MOST_FOUND:
-            del self._found[next(iter(self._found))]
-        self._found[digest] = internal_id
+    def _learn(self, internal_ids: Collection[str]) -> None:
+        """Keep the digest of every token once; of episodes that are gone it is forgotten now and then."""
+        if len(self._digests) > len(internal_ids) + MOST_GONE:
+            self._digests = {kept: self._digests[kept] for kept in internal_ids if kept in self._digests}
+            self._owners = {digest: internal_id for internal_id, digest in self._digests.items()}
+        for internal_id in internal_ids:
+            if internal_id not in self._digests:
+                digest = self._digests[internal_id] = _digest(self.token(internal_id))
+                self._owners[digest] = internal_id
+
+
+def _digest(token: str) -> bytes:
+    return sha256(token.encode()).digest()
 
 
 def read_or_make_secret(folder: Path) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from ipaddress import ip_address
 
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -15,6 +16,7 @@ ANY = "*"
 
 _AUTHORITY = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::([0-9]{1,5}))?")
 _DEFAULT_PORTS = frozenset({"80", "443"})
+_KEPT = 256
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 _NO_PUBLIC_NAMES = (".localhost", ".local", ".internal", ".test", ".home.arpa")
 
@@ -85,6 +87,7 @@ class Hosts:
         )
 
 
+@lru_cache(_KEPT)
 def _authority(text: str) -> _Authority | None:
     found = _AUTHORITY.fullmatch(text)
     if found is None:
@@ -93,6 +96,7 @@ def _authority(text: str) -> _Authority | None:
     return found[1].lower().removesuffix("."), "" if port in _DEFAULT_PORTS else port
 
 
+@lru_cache(_KEPT)
 def _is_out_of_reach(name: str) -> bool:
     """Say whether no public DNS can hand out an address under this name."""
     if "." not in name or name.endswith(_NO_PUBLIC_NAMES):
