@@ -93,6 +93,21 @@ async def test_a_snapshot_of_an_untouched_episode_needs_no_service(open_door: Op
         assert await texts(door, forked) == await texts(door, episode)
 
 
+async def test_what_was_not_written_to_since_the_last_snapshot_is_not_copied_again(door: Door, tmp_path: Path) -> None:
+    episode = (await door.reset())["episode_id"]
+    await door.step(episode, "notes_write_note", text="before")
+    first = await snapshot(door, episode)
+    await door.step(episode, "notes_list_notes")
+    second = await snapshot(door, episode)
+    assert first != second
+    assert len(list(tmp_path.rglob("snapshots/*.db"))) == 1
+    await door.http.delete(f"/v1/snapshots/{first}")
+    assert "before" in await texts(door, (await fork(door, second))[0])
+    await door.http.delete(f"/v1/snapshots/{second}")
+    third = await snapshot(door, episode)
+    assert "before" in await texts(door, (await fork(door, third))[0])
+
+
 async def test_an_episode_that_is_over_can_be_taken_back(door: Door) -> None:
     episode = (await door.reset())["episode_id"]
     taken = await snapshot(door, episode)

@@ -228,7 +228,7 @@ class Stage:
         progress.now += timedelta(minutes=operation.minutes + faults.slow_minutes(*asked, nth))
         settled = await self._settle(episode, draft)
         context = episode.context(service, Actor.AGENT, faults.fault_for(*asked, nth))
-        progress.touched.add(service)
+        progress.touch(service, writes=not operation.is_read)
         answer = await self.cluster.call(service, call, context, episode.document(service))
         failpoint("gateway.sent.after")
         report = answer.reported.report
@@ -249,7 +249,8 @@ class Stage:
         due = [service for service, at in progress.next_due_at.items() if at is not None and at <= progress.now]
         if not due:
             return False
-        progress.touched.update(due)
+        for service in due:
+            progress.touch(service, writes=True)
         found = await asyncio.gather(*(self._settle_one(episode, service) for service in due))
         for service, reported in zip(due, found, strict=True):
             draft.record(episode, service, reported)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -46,7 +46,11 @@ class LastStep:
 
 @dataclass(slots=True)
 class Progress:
-    """Everything about an episode that steps change."""
+    """Everything about an episode that steps change.
+
+    `at_rest` names the sources that hold, service by service, what its database holds now; one that was written to has
+    none until it is snapshotted.
+    """
 
     evidence: Evidence
     ledger: Ledger
@@ -59,6 +63,7 @@ class Progress:
     finish: FinishDeclaration | None = None
     calls: Counter[Asked] = field(default_factory=Counter)
     touched: set[str] = field(default_factory=set)
+    at_rest: dict[str, str] = field(default_factory=dict)
     trail: list[TrailLine] = field(default_factory=list)
     last_step: LastStep | None = None
 
@@ -72,6 +77,16 @@ class Progress:
             now=task.instance.started_at,
             next_due_at=dict(task.next_due_at),
         )
+
+    def touch(self, service: str, *, writes: bool) -> None:
+        """Note that a call is about to reach a service."""
+        self.touched.add(service)
+        if writes:
+            self.at_rest.pop(service, None)
+
+    def forget_all_but(self, sources: Collection[str]) -> None:
+        """Forget which sources hold what the services hold now, but for those that stay."""
+        self.at_rest = {service: source for service, source in self.at_rest.items() if source in sources}
 
     def ask(self, asked: Asked) -> int:
         """Count one call, and return the how manieth of its kind it is."""

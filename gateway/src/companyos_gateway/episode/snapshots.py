@@ -173,20 +173,24 @@ class Snapshots:
             if header is not None:
                 self._unnamed |= {(service, _context(header, service)) for service in header.manifest.sources}
             named = self.sources()
+            for episode in self._store:
+                episode.progress.forget_all_but(named)
             unnamed = [(service, context) for service, context in self._unnamed if context.source not in named]
             await asyncio.gather(*(self._cluster.forget(service, context) for service, context in unnamed))
             self._unnamed.difference_update(unnamed)
 
     async def _keep_databases(self, episode: Episode) -> dict[str, str]:
-        touched = sorted(episode.progress.touched)
-        contexts = [(service, episode.context(service, Actor.TRAINER)) for service in touched]
+        at_rest = episode.progress.at_rest
+        written = sorted(episode.sources.keys() - at_rest.keys())
+        contexts = [(service, episode.context(service, Actor.TRAINER)) for service in written]
         try:
             kept = await asyncio.gather(
                 *(self._cluster.snapshot(service, context, episode.document(service)) for service, context in contexts)
             )
         except HouseFault as fault:
             raise ServicesDown(f"The snapshot was not taken: {fault}") from fault
-        return {**episode.sources, **dict(zip(touched, kept, strict=True))}
+        at_rest.update(zip(written, kept, strict=True))
+        return dict(at_rest)
 
     async def _unfold(self, snapshot: _Snapshot) -> tuple[Task, list[Entry]]:
         """Return the task and the journal of a snapshot that every service can begin from."""

@@ -136,7 +136,9 @@ class EpisodeStore:
     def restore(self, episode: Episode, origin: Manifest, progress: Progress, lines: bytes) -> None:
         """Let an episode stand where a snapshot's manifest and journal say, as its next epoch; raises StorageFull."""
         manifest = episode.manifest.model_copy(update={"epoch": episode.epoch + 1, "sources": origin.sources})
-        episode.go_on_from(manifest, progress, self._files.commit(manifest, lines))
+        journal = self._files.commit(manifest, lines)
+        progress.at_rest = dict(manifest.sources)
+        episode.go_on_from(manifest, progress, journal)
 
     def adopt(self, manifest: Manifest, task: Task, progress: Progress, journal: Journal) -> Episode:
         """Take in an episode that was found in the files."""
@@ -218,6 +220,7 @@ class EpisodeStore:
         self, manifest: Manifest, task: Task, progress: Progress, lines: bytes = b"", *, previous: Episode | None = None
     ) -> Episode:
         journal = self._files.commit(manifest, lines)
+        progress.at_rest = dict(manifest.sources)
         if previous is not None:
             self._leave(previous)
         return self.adopt(manifest, task, progress, journal)
