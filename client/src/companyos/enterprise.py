@@ -29,6 +29,9 @@ _OTHER_SERVICES = ("COMPANYOS_SERVICES", "COMPANYOS_SERVICE_KEY", "COMPANYOS_SER
 """Settings that would lead the gateway to somebody else's services."""
 
 _SETTINGS = "COMPANYOS_"
+_FOR_PEOPLE = {"COMPANYOS_LOG_FORMAT": "console"}
+"""Whatever the gateway says last is read by whoever started it."""
+
 _LAST_LINES = 40
 _MISUSED = 2
 """The status with which the gateway refuses to start; its last line says why."""
@@ -127,7 +130,7 @@ class Enterprise:
             self._log.close()
 
     def _environment(self) -> dict[str, str]:
-        environment = {
+        environment = _FOR_PEOPLE | {
             name: value
             for name, value in os.environ.items()
             if not (name in _OTHER_SERVICES or (self._alone and name.startswith(_SETTINGS)))
