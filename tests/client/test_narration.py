@@ -8,8 +8,11 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from companyos.cli import demo
 from companyos.cli.narration import heading, step_line
 from companyos.cli.results import signed
+from companyos.cli.stations import Sign, Station
+from companyos.cli.terminal import OUT
 from companyos.runner import StepLine
 from tests.client.steps import a_step
 
@@ -73,3 +76,15 @@ def test_a_narrow_terminal_gets_one_line_too() -> None:
 )
 def test_a_reward_has_its_sign_and_colour(value: float, text: str) -> None:
     assert signed(value) == text
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_a_station_fits_its_line_or_its_fact_stands_below(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], width: int
+) -> None:
+    monkeypatch.setattr(OUT, "width", width)
+    fact = "CFO Katarina Okonkwo is out of office, back on 2027-10-22"
+    demo._print_sign(Sign(Station.APPROVER, False, fact))
+    lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    name = "     ▶ 4 approver out of office, with a delegate:"
+    assert lines == ([name, f"         {fact}"] if width == 80 else [f"{name} {fact}"])

@@ -21,6 +21,8 @@ UNEXPECTED = "unexpected-answer"
 
 T = TypeVar("T")
 
+_NOT_READY = 503
+
 _STATE = TypeAdapter(CompanyOSState)
 _STATES = TypeAdapter(list[CompanyOSState])
 _SNAPSHOT = TypeAdapter(SnapshotInfo)
@@ -71,9 +73,9 @@ class Trainer:
         return await self._read(_SCENARIOS, "GET", "/v1/scenarios")
 
     async def services(self) -> list[str]:
-        """Return the names of the services behind the server, in order."""
-        health = await self._read(_OBJECT, "GET", "/readyz")
-        return sorted(health.get("services", ()))
+        """Return the names of the services behind the server, in order, whether it is ready or not."""
+        answer = await self._ask("GET", "/readyz", also=_NOT_READY)
+        return sorted(self._parsed(_OBJECT, "/readyz", answer).get("services", ()))
 
     async def episodes(self) -> list[CompanyOSState]:
         """Return the live episodes as their trainer sees them."""
@@ -127,14 +129,19 @@ class Trainer:
         return answer.content
 
     async def _read(self, shape: TypeAdapter[T], method: str, path: str, body: Mapping[str, Any] | None = None) -> T:
-        answer = await self._ask(method, path, body)
+        return self._parsed(shape, path, await self._ask(method, path, body))
+
+    def _parsed(self, shape: TypeAdapter[T], path: str, answer: httpx.Response) -> T:
         try:
             return shape.validate_json(answer.content)
         except ValidationError as misfit:
             text = f"{UNEXPECTED}: {self._base_url}{path} does not answer as this version does: {_first(misfit)}"
             raise ServerRefusal(text, UNEXPECTED, answer.status_code) from None
 
-    async def _ask(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> httpx.Response:
+    async def _ask(
+        self, method: str, path: str, body: Mapping[str, Any] | None = None, *, also: int | None = None
+    ) -> httpx.Response:
+        """Return the answer where it is a success, or has the status that is wanted also."""
         try:
             answer = await self._http.request(method, self._base_url + path, json=body)
         except httpx.TimeoutException:
@@ -143,7 +150,7 @@ class Trainer:
             raise ConnectionError(
                 f"Failed to connect to {self._base_url}: {str(error) or type(error).__name__}"
             ) from None
-        if not answer.is_success:
+        if not answer.is_success and answer.status_code != also:
             raise refusal_of(answer.status_code, answer.content)
         return answer
 
@@ -168,7 +175,9 @@ def _first(misfit: ValidationError) -> str:
 
 
 def _segment(name: str) -> str:
-    """Return a name as one segment of a path, whatever it holds."""
+    """Return a name as one segment of a path; raises ServerRefusal for one that can be none."""
+    if not name or "/" in name:
+        raise ServerRefusal(f"not-found: Nothing is called {name!r}.", "not-found")
     return name.replace(".", "%2E") if name in (".", "..") else quote(name, safe="")
 
 

@@ -101,16 +101,23 @@ def _trainer_token() -> str | None:
     return Path(file).read_text(encoding="utf-8").strip() if file else None
 
 
-def _read(url: str, episode_id: str) -> CompanyOSState:
+def _read(url: str, episode_id: str) -> CompanyOSState | None:
+    """Return where an episode stands; None where the gateway is told not to say, as in production mode."""
     import asyncio
 
     from companyos.light_openenv import import_light_openenv
 
     import_light_openenv()
+    from companyos.refusal import ServerRefusal
 
-    async def read() -> CompanyOSState:
+    async def read() -> CompanyOSState | None:
         async with Server(url, _trainer_token()).trainer() as trainer:
-            return await trainer.episode(episode_id)
+            try:
+                return await trainer.episode(episode_id)
+            except ServerRefusal as refusal:
+                if refusal.problem != "not-found":
+                    raise
+                return None
 
     return asyncio.run(read())
 
