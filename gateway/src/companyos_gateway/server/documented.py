@@ -42,8 +42,16 @@ def _documented() -> dict[int | str, dict[str, Any]]:
 DOCUMENTED_PROBLEMS = _documented()
 
 _REFERENCE = "#/components/schemas/{model}"
-_ON_THE_WAY = {"400": "`malformed-json`: The body is no JSON", "422": "`invalid-request`: The request does not fit"}
-_WITH_A_BODY = {"413": "`body-too-large`: The body is too large"}
+_ON_THE_WAY = {
+    "400": "`malformed-json`: The body is no JSON; `unknown-host`: The gateway does not answer to this name",
+    "401": "`token-required`: A token is required; `unknown-token`: The token fits nothing here",
+    "403": "`agent-plane`: An episode's token does not open this; `foreign-origin`: The page is of another site",
+    "422": "`invalid-request`: The request does not fit",
+}
+_WITH_A_BODY = {
+    "408": "`body-too-slow`: The body took too long",
+    "413": "`body-too-large`: The body is too large",
+}
 _OF_THE_FRAMEWORK = {"404": "`not-found`: Nothing has that name", "501": "`not-supported`: This house has none"}
 
 
