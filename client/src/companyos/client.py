@@ -98,7 +98,7 @@ class CompanyOSEnv(EnvClient[Action, Observation, CompanyOSState]):
     def reset(self, **options: Unpack[ResetArguments]) -> Any:  # type: ignore[override]  # narrower on purpose
         """Begin a new episode, or go on with one by `resume`, or begin one from a snapshot by `injected_state`.
 
-        The result's observation is a CompanyOSResetObservation; after `resume` it is the episode's last one.
+        The result's observation is a CompanyOSResetObservation; of an episode that goes on it is the last one.
         """
         return super().reset(**options)
 
