@@ -15,6 +15,7 @@ from companyos.policies.arguments import Surroundings, draw_arguments
 from companyos_gateway.episode.operations import Operation
 from companyos_gateway.episode.toolbox import Tool
 from companyos_shared.chassis import Service
+from companyos_shared.chassis.edge import OPEN_PATHS
 from companyos_shared.chassis.testing import ServiceHarness
 from companyos_shared.streams import Stream, digest
 from companyos_shared.wire.control import EvidenceReply, Rows
@@ -114,6 +115,10 @@ async def test_it_publishes_the_schemas_of_its_seed_and_its_facts(harness: Servi
     for table, rows in (await harness.evidence()).initial.items():
         for row in rows.values():
             jsonschema.validate(row, schemas["facts"][table])
+
+
+def test_no_operation_lies_where_nobody_asks_for_a_signature(manifest: dict[str, Any]) -> None:
+    assert OPEN_PATHS.isdisjoint(manifest["paths"])
 
 
 def test_operations_have_stable_names_and_short_descriptions(tools: list[Tool]) -> None:

@@ -1,4 +1,4 @@
-"""`/metrics` of a service says what it holds."""
+"""`/-/metrics` of a service says what it holds."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Figures = dict[tuple[str, ...], float]
 
 
 async def _figures(library: ServiceHarness) -> Figures:
-    answer = await library.client.get("/metrics")
+    answer = await library.client.get("/-/metrics")
     assert answer.status_code == 200
     return {
         (sample.name, *sample.labels.values()): sample.value

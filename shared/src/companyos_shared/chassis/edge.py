@@ -34,7 +34,7 @@ CONTEXT_SCOPE_KEY = "companyos.context"
 CONTROL_PREFIX = "/control/"
 MAX_CONTROL_BYTES = 32 * 1024 * 1024
 
-_OPEN_PATHS = frozenset({"/", "/livez", "/readyz", "/metrics", "/docs", "/openapi.json"})
+OPEN_PATHS = frozenset({"/", "/livez", "/readyz", "/-/metrics", "/docs", "/openapi.json"})
 _OPEN_PREFIX = "/static/"
 _SERVER_ERROR = 500
 _READS = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -63,7 +63,7 @@ class Edge:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request; what is open to everybody passes straight through."""
         path = scope.get("path", "")
-        if scope["type"] != "http" or path in _OPEN_PATHS or path.startswith(_OPEN_PREFIX):
+        if scope["type"] != "http" or path in OPEN_PATHS or path.startswith(_OPEN_PREFIX):
             await self._app(scope, receive, send)
             return
         try:

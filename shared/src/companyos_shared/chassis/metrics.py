@@ -1,4 +1,4 @@
-"""`GET /metrics` of a service, for Prometheus: what it holds, read when somebody asks."""
+"""`GET /-/metrics` of a service, for Prometheus: what it holds, read when somebody asks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def metrics_router(episodes: Episodes) -> APIRouter:
     registry.register(_EpisodesCollector(episodes))
     ProcessCollector(registry=registry)
 
-    @router.get("/metrics")
+    @router.get("/-/metrics")
     def metrics() -> Response:
         return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
 
