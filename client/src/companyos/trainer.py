@@ -111,7 +111,7 @@ class Trainer:
         return await self._read(_SNAPSHOT, "GET", f"/v1/snapshots/{_segment(snapshot_id)}")
 
     async def fork(self, snapshot_id: str, count: int = 1) -> list[OpenedEpisode]:
-        """Open a snapshot as new episodes, all or none; each waits a minute for somebody to go on with it."""
+        """Open a snapshot as new episodes, all or none; each lives as long as any that is stepped over plain HTTP."""
         return await self._read(_OPENED, "POST", f"/v1/snapshots/{_segment(snapshot_id)}/fork", {"count": count})
 
     async def delete_snapshot(self, snapshot_id: str) -> None:
