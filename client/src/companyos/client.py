@@ -195,7 +195,7 @@ class CompanyOSEnv(EnvClient[Action, Observation, CompanyOSState]):
         await self._reset_async(resume=token)
 
     async def _drop(self, episodes: list[str]) -> None:
-        """Free episodes that nobody goes on with; what cannot be freed now the server frees when it was idle for long."""
+        """Free episodes that nobody goes on with; the server itself frees what was idle for long."""
         with suppress(ConnectionError, TimeoutError, ServerRefusal):
             for episode_id in episodes:
                 await self._http().drop(episode_id)
