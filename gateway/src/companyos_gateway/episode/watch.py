@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from companyos_shared.telemetry.figures import Latency
 from companyos_shared.telemetry.ops import working_on
-from companyos_shared.telemetry.traces import NO_TRACES, Traces
+from companyos_shared.telemetry.traces import NO_TRACES, Span, Traces
 
 if TYPE_CHECKING:
     from companyos_gateway.episode.episode import Episode
@@ -50,26 +50,27 @@ class StepWatch:
         self._watch = watch
         self._op = working_on(episode.internal_id, episode.epoch, number)
         self._tool = tool
+        self._span: Span | None = None
         self.outcome: str | None = None
 
     def __enter__(self) -> StepWatch:
         op = self._op.__enter__()
-        self._span = self._watch.traces.span("step")
-        self._span.__enter__()
         if self._watch.traces.on:
+            self._span = self._watch.traces.span("step").__enter__()
             self._span.set(tool=self._tool[:_LONGEST_NAME], episode=op.episode, epoch=op.epoch, step=op.step)
         self._began_at = time.perf_counter()
         return self
 
     def __exit__(self, *error: object) -> None:
-        watch = self._watch
+        watch, outcome = self._watch, self.outcome
         watch.step_latency.observe(time.perf_counter() - self._began_at)
-        if self.outcome is not None:
-            watch.steps[self.outcome] += 1
-            self._span.set(outcome=self.outcome)
-        if self.outcome == INFRA_ERROR:
-            self._span.fail(INFRA_ERROR)
-        self._span.__exit__(*error)
+        if outcome is not None:
+            watch.steps[outcome] += 1
+        if self._span is not None:
+            self._span.set(outcome=outcome)
+            if outcome == INFRA_ERROR:
+                self._span.fail(INFRA_ERROR)
+            self._span.__exit__(*error)
         self._op.__exit__()
 
 

@@ -1,0 +1,33 @@
+"""How the gateway's server is told what the environment says."""
+
+from __future__ import annotations
+
+import pytest
+from uvicorn import Config
+
+from companyos_gateway.server.drain import DRAIN_DEADLINE_S
+from companyos_gateway.server.uvicorn_options import uvicorn_options
+from companyos_gateway.settings import Settings
+
+
+def test_pings_are_every_twenty_seconds_unless_the_environment_says_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = uvicorn_options(Settings())
+    assert (plain["ws_ping_interval"], plain["ws_ping_timeout"]) == (20, 20)
+    monkeypatch.setenv("COMPANYOS_WS_PING_INTERVAL_S", "5")
+    monkeypatch.setenv("COMPANYOS_WS_PING_TIMEOUT_S", "2.5")
+    asked = uvicorn_options(Settings())
+    assert (asked["ws_ping_interval"], asked["ws_ping_timeout"]) == (5, 2.5)
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "often"])
+def test_a_ping_setting_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    monkeypatch.setenv("COMPANYOS_WS_PING_INTERVAL_S", value)
+    with pytest.raises(ValueError, match="ws_ping_interval_s"):
+        Settings()
+
+
+def test_every_option_is_one_that_the_server_knows() -> None:
+    config = Config("companyos_gateway.main:app", **uvicorn_options(Settings()))
+    assert config.ws_ping_interval == 20
+    assert config.timeout_graceful_shutdown is not None
+    assert DRAIN_DEADLINE_S + config.timeout_graceful_shutdown < 10
