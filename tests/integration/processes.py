@@ -92,6 +92,12 @@ def companyos_up() -> Iterator[str]:
         yield url
 
 
+def child_of(parent: int, word: str) -> int:
+    """Return the child process whose command line holds the word; raises CalledProcessError where there is none."""
+    found = subprocess.run(["pgrep", "-P", str(parent), "-f", word], capture_output=True, text=True, check=True)
+    return int(found.stdout)
+
+
 def clean_environment(extra: Mapping[str, str]) -> dict[str, str]:
     """Return this process's environment without settings of the house, and with those that are given."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("COMPANYOS_", "OTEL_"))}

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,7 +22,7 @@ import requests
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
-from tests.integration.processes import HOST, clean_environment, free_port
+from tests.integration.processes import HOST, child_of, clean_environment, free_port
 
 CLIENTS_OF_EACH_KIND = 8
 STEPS_BEFORE = 40
@@ -208,3 +210,33 @@ def test_the_databases_hold_every_write_that_was_answered(stopped: Stopped, http
         answered = [step["result"]["id"] for step in played.answers if step["tool_name"] == "ticketdesk_add_comment"]
         assert len(answered) >= STEPS_BEFORE // len(ACTIONS)
         assert sorted(written) == sorted(answered)
+
+
+def test_a_service_that_hangs_does_not_hold_up_the_end(tmp_path: Path, http: requests.Session) -> None:
+    with gateway(tmp_path, http) as running:
+        episode_id = http.post(f"{running.url}/reset", json={"seed": 1, "chaos": 0}).json()["episode_id"]
+        body = {"episode_id": episode_id, "action": ACTIONS[0]}
+        assert http.post(f"{running.url}/step", json=body).status_code == 200
+        hung = child_of(running.process.pid, "companyos_ticketdesk")
+        os.kill(hung, signal.SIGSTOP)
+        try:
+            with ThreadPoolExecutor(1) as beside:
+                step = beside.submit(http.post, f"{running.url}/step", json=body, timeout=20)
+                _until_in_flight(running)
+                began_at = time.monotonic()
+                code, _ = running.stop()
+                took_s = time.monotonic() - began_at
+            assert step.result().json()["observation"]["error"]["message"].startswith("infra-error")
+        finally:
+            with suppress(ProcessLookupError):
+                os.kill(hung, signal.SIGKILL)
+    assert (code, took_s < STOP_DEADLINE_S) == (0, True), took_s
+
+
+def _until_in_flight(running: Gateway) -> None:
+    with requests.Session() as http:
+        http.trust_env = False
+        deadline = time.monotonic() + DEADLINE_S
+        while "companyos_requests_in_flight 1.0" not in http.get(f"{running.url}/metrics", timeout=5).text:
+            assert time.monotonic() < deadline
+            time.sleep(POLL_S)

@@ -20,7 +20,7 @@ import requests
 from companyos_shared.telemetry.ops import Op
 from tests.integration.collector import Collector, Seen, collecting
 from tests.integration.http_episode import HttpEpisode
-from tests.integration.processes import HOST, SERVICES, clean_environment, free_port, running
+from tests.integration.processes import HOST, SERVICES, child_of, clean_environment, free_port, running
 
 DEADLINE_S = 30.0
 POLL_S = 0.05
@@ -122,10 +122,7 @@ class Processes:
         self.pid = pid
 
     def kill(self, service: str) -> None:
-        found = subprocess.run(
-            ["pgrep", "-P", str(self.pid), "-f", f"companyos_{service}"], capture_output=True, text=True, check=True
-        )
-        os.kill(int(found.stdout), signal.SIGKILL)
+        os.kill(child_of(self.pid, f"companyos_{service}"), signal.SIGKILL)
 
     def lines(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in self._log.read_text().splitlines()]
