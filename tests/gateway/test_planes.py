@@ -10,10 +10,15 @@ import httpx
 import orjson
 import pytest
 from fastapi import APIRouter
+from pydantic import SecretStr
 from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
 
+from companyos_gateway.episode.cluster import Cluster
 from companyos_gateway.episode.tokens import TOKEN_LENGTH
+from companyos_gateway.server.app import create_app
+from companyos_gateway.server.house import House
 from companyos_gateway.server.planes import AGENT_DOORS, OPEN_DOORS
+from companyos_gateway.settings import Settings
 from companyos_shared.wire.context import Actor
 from tests.gateway.conftest import Door, Open
 from tests.gateway.sockets import connected, handshake
@@ -204,6 +209,18 @@ async def test_a_token_dies_with_its_episode(locked: Door) -> None:
         await _assert_refused(agent, "POST", "/step", 401, "unknown-token")
         await locked.reset(episode_id="short")
         await _assert_refused(agent, "POST", "/step", 401, "unknown-token")
+
+
+async def test_while_nobody_can_tell_whose_token_it_is_it_opens_nothing() -> None:
+    late = Cluster.at({"late": "unix:/nowhere/late.sock"}, b"key")
+    settings = Settings(start_timeout_s=0.01, trainer_token=SecretStr(TRAINER))
+    app = create_app(House(settings, cluster=late, scenarios={}))
+    client = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://g")
+    async with app.router.lifespan_context(app), client as http:
+        for path in ("/step", "/reset"):
+            answer = await http.post(path, json={}, headers={"Authorization": f"Bearer {'A' * TOKEN_LENGTH}"})
+            assert (answer.status_code, answer.json()["code"]) == (503, "services-unavailable")
+            await _assert_refused(http, "POST", path, 401, "token-required")
 
 
 async def test_two_tokens_at_once_are_none(locked: Door) -> None:

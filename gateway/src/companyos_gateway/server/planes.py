@@ -44,7 +44,8 @@ class AgentPlane(GatewayProblem):
 class Planes:
     """ASGI middleware: nobody comes in, over HTTP or a socket, whose token does not open that door.
 
-    `owner` returns the live episode whose token it is; it raises GatewayProblem where there is none.
+    `owner` returns the live episode whose token it is; it raises UnknownEpisode where there is none, and ServicesDown
+    (503) while nobody can tell.
     """
 
     def __init__(self, app: ASGIApp, *, trainer_token: str | None, owner: Callable[[str], Episode]) -> None:
@@ -72,7 +73,7 @@ class Planes:
             return
         try:
             episode = self._owner(token.decode("ascii"))
-        except (GatewayProblem, UnicodeDecodeError):
+        except (UnknownEpisode, UnicodeDecodeError):
             raise UnknownToken from None
         if door not in AGENT_DOORS:
             raise AgentPlane
