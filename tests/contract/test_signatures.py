@@ -21,7 +21,7 @@ from companyos_shared.wire.context import CONTEXT_HEADER, REPORT_HEADER, SIGNATU
 from companyos_shared.wire.control import Report
 from tests.contract.calls import ids_of
 
-OPEN = frozenset({"/", "/livez", "/readyz", "/docs", "/openapi.json"})
+OPEN = frozenset({"/", "/livez", "/readyz", "/-/metrics", "/docs", "/openapi.json"})
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 CONTEXT, SIGNATURE = CONTEXT_HEADER.lower(), SIGNATURE_HEADER.lower()
 MOST_TRIES = 400
