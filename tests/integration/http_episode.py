@@ -53,4 +53,4 @@ class HttpEpisode:
         return digest(self.observed)
 
     def _kept(self, answer: dict[str, Any]) -> dict[str, Any]:
-        return {name: value for name, value in answer.items() if name != "episode_id"}
+        return {name: value for name, value in answer.items() if name not in ("episode_id", "token")}
