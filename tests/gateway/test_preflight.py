@@ -51,6 +51,15 @@ def test_a_folder_is_used_by_one_gateway_and_free_again_after_it(
     assert checked_settings().data_dir == tmp_path
 
 
+def test_a_secret_that_is_none_is_named_and_left_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("COMPANYOS_DATA_DIR", str(tmp_path))
+    checked_settings()
+    (tmp_path / "gateway" / "secret").write_text("half")
+    with pytest.raises(CannotStart, match="secret holds no secret of 32 bytes"):
+        checked_settings()
+    assert (tmp_path / "gateway" / "secret").read_text() == "half"
+
+
 def test_the_process_ends_with_that_line_and_the_status_of_misuse(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COMPANYOS_MAX_EPISODES", "many")
     command = [sys.executable, "-m", "companyos_gateway", "--port", "0"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pydantic import ValidationError
 
+from companyos_gateway.episode.tokens import BrokenSecret, read_or_make_secret
 from companyos_gateway.server.folders import FolderTaken, held_folder
 from companyos_gateway.settings import Settings
 
@@ -33,8 +34,10 @@ def _check_folder(settings: Settings) -> None:
     if settings.data_dir is None:
         return
     try:
-        with held_folder(settings.data_dir / "gateway"):
-            pass
+        with held_folder(settings.data_dir / "gateway") as folder:
+            read_or_make_secret(folder)
+    except BrokenSecret as broken:
+        raise CannotStart(str(broken)) from None
     except FolderTaken:
         raise CannotStart(f"COMPANYOS_DATA_DIR {settings.data_dir} is used by another gateway") from None
     except OSError as error:
