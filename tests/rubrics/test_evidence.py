@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from companyos_gateway.rubrics import Evidence
@@ -129,6 +129,7 @@ def test_equal_numbers_are_equal_and_booleans_are_no_numbers() -> None:
 Writes = st.lists(st.tuples(st.sampled_from("123"), st.none() | st.integers(0, 3), st.booleans()), max_size=12)
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow])  # the machine may be busy
 @given(Writes)
 def test_whatever_is_written_net_changes_are_the_difference_of_the_ends(
     writes: list[tuple[str, int | None, bool]],

@@ -88,7 +88,7 @@ async def _play_all(folder: Path, wanted: Sequence[Wanted]) -> list[Kept]:
                 on_end=ended.append,
             )
             episode = ended[0]
-            kept.append(Kept(played, episode.task.instance, episode.evidence, episode.finish))
+            kept.append(Kept(played, episode.task.instance, episode.evidence, episode.progress.finish))
     return kept
 
 

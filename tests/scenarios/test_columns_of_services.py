@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from companyos_gateway.rubrics import facts
-from companyos_gateway.scenarios.vendor_onboarding.boundaries import allowances_of
+from companyos_gateway.scenarios.vendor_onboarding.boundaries import allowances_of, requests_of
+from companyos_shared.wire.company import Company
 from companyos_shared.wire.control import Row
 from tests.scenarios.stage import Kept
 from tests.scenarios.test_vendor_onboarding_wrong_ends import CASES
@@ -40,7 +41,8 @@ def test_every_row_of_a_service_is_read(
 @pytest.mark.parametrize("name", sorted(CASES))
 def test_every_table_and_column_of_the_boundaries_exists(solved: dict[str, Kept], name: str) -> None:
     initial = solved[name].evidence.as_json()["initial"]
-    for allowance in allowances_of(CASES[name]):
+    company = Company.model_validate(solved[name].instance.documents["ticketdesk"]["company"])
+    for allowance in allowances_of(CASES[name], requests_of(CASES[name], company)):
         assert allowance.table in initial[allowance.service]
         rows = _rows(solved[name], allowance.service, allowance.table)
         for row in list(rows.values())[:1]:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from companyos_gateway.chaos import Group, Kind, profile_for
-from companyos_gateway.scenarios.vendor_onboarding.case import METRIC_KEY, TYPE_KEY, Unblocking
+from companyos_gateway.scenarios.vendor_onboarding.case import METRIC_KEY, TYPE_KEY, Case, Unblocking
 from companyos_gateway.scenarios.vendor_onboarding.scenario import ALWAYS, REFUSALS, SCENARIO, Staged, stage
 from companyos_shared.wire.company import Company, Role
 
@@ -18,7 +18,7 @@ SEEDS = range(10)
 Documents = dict[str, dict[str, Any]]
 
 
-def _staged(seed: int, level: int = 0, **overrides: float) -> tuple[Staged, Documents, Company]:
+def _staged(seed: int, level: int = 0, **overrides: float) -> tuple[Staged[Case], Documents, Company]:
     staged = stage(seed, profile_for(level), overrides)
     documents = staged.world.documents("draw")
     return staged, documents, Company.model_validate(documents["datahub"]["company"])

@@ -9,8 +9,8 @@ import pytest
 
 from companyos.policies import Call, TaskView
 from companyos_gateway.proof import Player
-from companyos_gateway.scenarios.skills import Hands, Refused
-from companyos_gateway.scenarios.vendor_onboarding.solution.fair import Onboarder, Score
+from companyos_gateway.scenarios.skills import Hands, Measured, Objection, Refused
+from companyos_gateway.scenarios.vendor_onboarding.solution.fair import Onboarder
 from tests.scenarios.conftest import CALM, HARD
 from tests.scenarios.endings import Ending
 from tests.scenarios.stage import Kept, Wanted, play_all
@@ -31,7 +31,7 @@ def _refusal(kind: type[Onboarder]) -> type[Onboarder]:
 
 def _player(kind: type[Onboarder]) -> Player:
     async def play(task: TaskView, call: Call) -> None:
-        await kind(task, Hands(call)).onboard()
+        await kind(task, Hands(call)).work()
 
     play.__name__ = kind.__name__
     return play
@@ -63,11 +63,11 @@ class CommentsAsItGoes(Onboarder):
 
 @_way
 class VerifiesFirstAndReadsTheScoreLast(Onboarder):
-    async def fresh_score(self) -> Score:
+    async def fresh_score(self) -> Measured:
         score = await self.read_score()
         return score if not hasattr(self, "score") else await super().fresh_score()
 
-    async def refuse(self) -> None:
+    async def refuse(self, objection: Objection) -> None:
         assert self.score.is_stale
 
     async def approver(self) -> str:
@@ -264,15 +264,15 @@ class RefusesAsTheOracle(Onboarder):
 
 @_refusal
 class RefusesAfterBringingTheTicketInOrder(Onboarder):
-    async def refuse(self) -> None:
+    async def refuse(self, objection: Objection) -> None:
         await self.unblock()
         await self.complete_ticket()
-        await super().refuse()
+        await super().refuse(objection)
 
 
 @_refusal
 class RefusesWithTheVersionOfThePolicy(Onboarder):
-    async def refuse(self) -> None:
+    async def refuse(self, objection: Objection) -> None:
         reference = f"{self.policy['policy_id']}-v{self.policy['version']}"
         reason = {"reason_code": "requirement_not_met", "reason_ref": reference}
         await self.ticket.move("cancelled", **reason)
@@ -281,10 +281,10 @@ class RefusesWithTheVersionOfThePolicy(Onboarder):
 
 @_refusal
 class RefusesAfterAskingAndWithdrawing(_Submits):
-    async def refuse(self) -> None:
+    async def refuse(self, objection: Objection) -> None:
         request_id = await self.submit("Let us see whether anybody minds the score of this vendor.")
         await self.hands.ask("approvalflow_withdraw_approval", request_id=request_id)
-        await super().refuse()
+        await super().refuse(objection)
 
 
 def test_there_are_enough_right_ends() -> None:

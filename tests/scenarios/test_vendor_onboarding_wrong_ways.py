@@ -25,7 +25,7 @@ def _way(kind: type[Onboarder]) -> type[Onboarder]:
 
 def _player(kind: type[Onboarder]) -> Player:
     async def play(task: TaskView, call: Call) -> None:
-        await kind(task, Hands(call)).onboard()
+        await kind(task, Hands(call)).work()
 
     play.__name__ = kind.__name__
     return play
@@ -84,7 +84,7 @@ def judged(kept: Kept) -> Verdict:
 
 
 def test_every_wrong_way_is_rejected(tmp_path: Path) -> None:
-    ways = [*map(_player, WAYS.values()), cheats.resolve_first, cheats.stall]
+    ways = [*map(_player, WAYS.values()), cheats.CHEATS["resolve_first"], cheats.CHEATS["stall"]]
     kept = play_all(tmp_path, [Wanted(player=player, seed=3, chaos=0, overrides=CALM) for player in ways])
     won = [player.__name__ for player, one in zip(ways, kept, strict=True) if judged(one).success]
     assert won == []

@@ -1,6 +1,7 @@
-"""The proof of a scenario: oracles solve every instance, cheats none, and a seed is always the same episode.
+"""The proof of the scenarios: oracles solve every instance, cheats none, and a seed is always the same episode.
 
-`python -m companyos_gateway.proof --seeds 200` prints a table and exits with 1 where a row does not hold.
+`python -m companyos_gateway.proof --seeds 200` prints a table of every scenario and exits with 1 where a row does not
+hold; `--scenario NAME` proves one of them.
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from companyos.contract import DEFAULT_SCENARIO, Outcome, ResetOptions, ToolSpec
+from companyos.contract import Outcome, ResetOptions, ToolSpec
 from companyos.policies import Call, EpisodeOver, StepView, TaskView
 from companyos_gateway.episode.environment import Stage
 from companyos_gateway.episode.episode import Episode
+from companyos_gateway.scenarios import catalogue
 from companyos_gateway.scenarios.solutions import Solutions, solutions_of
 from companyos_gateway.server.house import House
 from companyos_gateway.settings import Settings
@@ -230,18 +232,23 @@ async def prove(scenario: str, *, seeds: range, levels: Sequence[int]) -> list[L
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Prove a scenario from the command line; return 1 where a promise does not hold."""
+    """Prove scenarios from the command line; return 1 where a promise does not hold."""
     parser = argparse.ArgumentParser(prog="python -m companyos_gateway.proof", description=__doc__)
-    parser.add_argument("--scenario", default=DEFAULT_SCENARIO)
+    names = sorted(catalogue())
+    parser.add_argument("--scenario", choices=names, help="which scenario to prove (default: every one)")
     parser.add_argument("--seeds", type=int, default=20, help="how many seeds to play at each level")
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--levels", default="0,1,2", help="chaos levels, by commas")
     asked = parser.parse_args(arguments)
     levels = [int(level) for level in asked.levels.split(",")]
     seeds = range(asked.first, asked.first + asked.seeds)
-    lines = asyncio.run(prove(asked.scenario, seeds=seeds, levels=levels))
-    sys.stdout.write(table(lines))
-    return 0 if all(line.holds for line in lines) else 1
+    holds = True
+    for scenario in [asked.scenario] if asked.scenario else names:
+        lines = asyncio.run(prove(scenario, seeds=seeds, levels=levels))
+        sys.stdout.write(f"{scenario}\n{table(lines)}\n")
+        sys.stdout.flush()
+        holds = holds and all(line.holds for line in lines)
+    return 0 if holds else 1
 
 
 if __name__ == "__main__":

@@ -19,6 +19,9 @@ BOOKKEEPING = frozenset({"version", "updated_at"})
 LIVE_REQUEST = frozenset({"pending", "info_requested", "escalated", "approved"})
 """States of a request that stands: waiting or approved."""
 
+FIRST_REFUSAL = 400
+"""From this status on a call was refused."""
+
 FINAL_TICKET = frozenset({"closed", "cancelled"})
 FINAL_REQUEST = frozenset({"cancelled", "withdrawn"})
 

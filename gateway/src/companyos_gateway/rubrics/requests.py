@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 
 from companyos_gateway.rubrics import facts
@@ -19,12 +19,16 @@ MOST_NAMED = 3
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Who may decide: the company's roles and absences, and the role that the amount of a type asks for."""
+    """Who may decide: the company's roles and absences, and the role that the amount of a type asks for.
+
+    Where `holder_ids` are named, only these holders of the role count, and who stands in for them.
+    """
 
     company: Company
     type_key: str
     role: Role
     amount_cents: int
+    holder_ids: frozenset[str] | None = None
 
     def is_entitled(self, evidence: Evidence, person_id: str, requester_id: str, step: int, now: datetime) -> bool:
         """Say whether the person may decide at `now`: at work, not the requester, in the role or standing in."""
@@ -32,16 +36,20 @@ class Standing:
         at_work = self.company.is_active(person_id, day) and not self.company.is_out_of_office(person_id, day)
         if person_id == requester_id or not at_work:
             return False
-        if self.company.held_role(person_id, self.role, day):
+        if self._holds(person_id, day):
             return True
         keys = evidence.table(facts.APPROVALFLOW, "delegations")
         rows = (evidence.row_at(facts.APPROVALFLOW, "delegations", key, step) for key in keys)
         return any(self._stands_in(facts.delegation(row), person_id, now) for row in rows if row is not None)
 
     def _stands_in(self, delegation: facts.DelegationFacts, person_id: str, now: datetime) -> bool:
-        holds_role = self.company.held_role(delegation.from_id, self.role, now.date()) is not None
+        holds_role = self._holds(delegation.from_id, now.date())
         carries = delegation.carries(self.type_key, self.amount_cents, now)
         return delegation.to_id == person_id and holds_role and carries
+
+    def _holds(self, person_id: str, day: date) -> bool:
+        is_meant = self.holder_ids is None or person_id in self.holder_ids
+        return is_meant and self.company.held_role(person_id, self.role, day) is not None
 
 
 FieldRecord = Callable[[Evidence, int], Any]
@@ -61,8 +69,13 @@ class RequestRules:
     ticket_key: str
     standing: Standing
     records: Mapping[str, FieldRecord]
-    dated: str
-    max_age: timedelta
+    dated: str | None = None
+    max_age: timedelta | None = None
+
+    def owns(self, request: facts.RequestFacts) -> bool:
+        """Say whether a request is one of the task's: of its type, on its subject, made by its requester."""
+        wanted = (self.standing.type_key, self.subject, self.requester_id)
+        return (request.type_key, request.subject, request.requester_id) == wanted
 
     def requests(self, evidence: Evidence) -> list[facts.RequestFacts]:
         """Return the agent's requests of the type on the subject."""
@@ -82,7 +95,7 @@ class RequestRules:
 
     def _was_always_fresh(self, evidence: Evidence, request_id: str) -> bool:
         for change, given in self._given(evidence, request_id):
-            if self.dated not in given:
+            if self.dated is None or self.max_age is None or self.dated not in given:
                 continue
             dated = _moment(given[self.dated])
             if dated is None or change.at - dated > self.max_age:
@@ -147,7 +160,7 @@ class RequestRules:
 
     def _find_requests(self, evidence: Evidence) -> list[facts.RequestFacts]:
         found = evidence.submitted_requests(self.requester_id)
-        return [one for one in found if one.type_key == self.standing.type_key and one.subject == self.subject]
+        return [one for one in found if self.owns(one)]
 
     def _given(self, evidence: Evidence, request_id: str) -> Iterable[tuple[Change, dict[str, Any]]]:
         """Yield each of the agent's writes with the fields that it gave or changed."""

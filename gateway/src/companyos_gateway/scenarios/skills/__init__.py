@@ -1,7 +1,27 @@
-"""Skills of scripted agents: steady calls, handling tickets, finding approvers. They see only what an agent sees."""
+"""Skills of scripted agents: steady calls, tickets, metrics, approvers, whole pieces of work, and ways to cheat.
+
+They see only what an agent sees.
+"""
 
 from companyos_gateway.scenarios.skills.approvals import ApprovalSkill
+from companyos_gateway.scenarios.skills.desk import DeskSkill, ticket_of
 from companyos_gateway.scenarios.skills.hands import Hands, Refused
+from companyos_gateway.scenarios.skills.measures import Measured, MeasureSkill
+from companyos_gateway.scenarios.skills.records import RecordSkill
 from companyos_gateway.scenarios.skills.tickets import TicketSkill
+from companyos_gateway.scenarios.skills.worker import LADDER, Objection, Worker
 
-__all__ = ["ApprovalSkill", "Hands", "Refused", "TicketSkill"]
+__all__ = [
+    "LADDER",
+    "ApprovalSkill",
+    "DeskSkill",
+    "Hands",
+    "MeasureSkill",
+    "Measured",
+    "Objection",
+    "RecordSkill",
+    "Refused",
+    "TicketSkill",
+    "Worker",
+    "ticket_of",
+]

@@ -20,6 +20,8 @@ class ApprovalSkill:
         self.hands = hands
         self.type = approval_type
         self.own_id = own_id
+        self.only_holder: str | None = None
+        """The one holder who is meant, where the policy names one."""
 
     async def approver(self, amount_cents: int) -> str:
         """Return who may decide about the amount today: a holder of the role, or who stands in for one."""
@@ -35,10 +37,16 @@ class ApprovalSkill:
 
     async def holders(self, amount_cents: int) -> list[Json]:
         """Return who holds the role that decides about the amount."""
-        limits = self.type["thresholds"]
-        role = next(one["role"] for one in limits if one["up_to_cents"] is None or amount_cents <= one["up_to_cents"])
+        role = self.role(amount_cents)
         holders: list[Json] = (await self.hands.ask("datahub_get_approver", role=role))["holders"]
-        return holders
+        return [one for one in holders if self.only_holder in (None, one["person"]["id"])]
+
+    def role(self, amount_cents: int) -> str:
+        """Return the role that decides about the amount."""
+        limits = self.type["thresholds"]
+        return next(
+            str(one["role"]) for one in limits if one["up_to_cents"] is None or amount_cents <= one["up_to_cents"]
+        )
 
     async def submit(self, subject: str, approver_id: str, fields: Json, justification: str, **more: str) -> str:
         """Put a request to a person and return its id."""

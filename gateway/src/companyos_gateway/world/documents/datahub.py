@@ -172,6 +172,15 @@ class RefreshJobRow:
     error: str | None = None
 
 
+@dataclass(slots=True, kw_only=True)
+class HubHappening:
+    """What time brings without anybody's call: a source delivers, a pipeline changes, a colleague changes a record."""
+
+    due_at: datetime
+    kind: Literal["reading", "pipeline", "record"]
+    data: dict[str, Any]
+
+
 @dataclass(slots=True)
 class DataHubDocument:
     """Everything that DataHub starts with."""
@@ -187,6 +196,7 @@ class DataHubDocument:
     policies: list[PolicyRow] = field(default_factory=list)
     data_issues: list[DataIssueRow] = field(default_factory=list)
     refresh_jobs: list[RefreshJobRow] = field(default_factory=list)
+    happenings: list[HubHappening] = field(default_factory=list)
 
     def _lists(self) -> dict[str, list[Any]]:
         return {
@@ -205,7 +215,8 @@ class DataHubDocument:
 
     def as_json(self) -> dict[str, Any]:
         """Return the document's own part, without the company."""
-        return {name: rows_json(rows) for name, rows in self._lists().items()} | {"happenings": []}
+        tables = {name: rows_json(rows) for name, rows in self._lists().items()}
+        return tables | {"happenings": rows_json(self.happenings)}
 
     def row_count(self) -> int:
         """Return how many rows the document plants."""

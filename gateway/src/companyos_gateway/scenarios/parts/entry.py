@@ -1,26 +1,18 @@
-"""The ticket of an onboarding, what blocks it and what looks like it."""
+"""The entry ticket of a task, what blocks it and what looks like it."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from typing import Any
 
 from companyos_gateway.chaos import Kind
-from companyos_gateway.scenarios.vendor_onboarding.case import Unblocking
-from companyos_gateway.scenarios.vendor_onboarding.papers import Papers
-from companyos_gateway.scenarios.vendor_onboarding.texts import texts
+from companyos_gateway.rubrics.cases import Blocker, Unblocking
 from companyos_gateway.world.backlog import add_checklist, add_comment, add_history
 from companyos_gateway.world.calendar import closing_of, into_office, working_days_from
-from companyos_gateway.world.documents.ticketdesk import (
-    DeskHappening,
-    LinkRow,
-    Priority,
-    Status,
-    TicketRow,
-)
+from companyos_gateway.world.documents.ticketdesk import DeskHappening, LinkRow, Priority, Status, TicketRow
 from companyos_gateway.world.draft import World
-from companyos_gateway.world.people import VENDOR_OPERATIONS
 from companyos_shared.streams import Stream
 
 DUE_IN_WORKING_DAYS = (12, 18)
@@ -28,9 +20,29 @@ WAIT_MINUTES = (120, 960)
 """Office minutes until a colleague resolves what blocks the ticket."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class EntryPlan:
+    """How a scenario's entry ticket looks.
+
+    `titles` are whole; `describe` draws the description; `fill` fills the slots of a text that blocks or doubles;
+    `words` holds the checklists, blockers and the double's comment of texts.toml.
+    """
+
+    team_id: str
+    titles: Sequence[str]
+    describe: Callable[[Stream], str]
+    fill: Callable[[Stream, str], str]
+    words: Mapping[str, Any]
+    double_texts: Sequence[str]
+    tags: Sequence[str]
+    double_tags: Sequence[str]
+    type: str = "task"
+    due_in: tuple[int, int] = DUE_IN_WORKING_DAYS
+
+
 @dataclass(frozen=True)
 class Entry:
-    """The entry ticket with what hangs on it; the link's id is known once the world is finished."""
+    """The entry ticket with what hangs on it; ids of links and items are known once the world is finished."""
 
     ticket: TicketRow
     due_on: date
@@ -39,19 +51,50 @@ class Entry:
     free_at: datetime
     """When a colleague has finished what blocks the ticket; the start where that is not awaited."""
 
+    @property
+    def blocker(self) -> Blocker | None:
+        """What blocks the ticket, with the right way past it."""
+        if self.block is None or self.way is None:
+            return None
+        return Blocker(key=self.block.from_key, link_id=self.block.id, way=self.way, free_at=self.free_at)
 
-def add_entry(world: World, stream: Stream, papers: Papers, *, priority: Priority, kinds: Collection[Kind]) -> Entry:
+    def open_items(self, world: World) -> tuple[str, ...]:
+        """Return the steps of the checklist that nobody has done."""
+        items = world.desk.checklist_items
+        return tuple(item.id for item in items if item.ticket_key == self.ticket.key and item.done_at is None)
+
+    def facts(self, world: World, kinds: Collection[Kind], priority: Priority) -> dict[str, Any]:
+        """Return what a DeskCase says of the ticket; the world is finished."""
+        ticket = self.ticket
+        return {
+            "agent_id": world.agent_id,
+            "ticket_key": ticket.key,
+            "team_id": ticket.team_id,
+            "due_on": self.due_on,
+            "open_items": self.open_items(world),
+            "first_status": ticket.status,
+            "needs_priority": ticket.priority is None,
+            "needs_assignee": not {Kind.MISSING_ASSIGNEE, Kind.DEPARTED_ASSIGNEE}.isdisjoint(kinds),
+            "assignee_ids": able_assignees(world, ticket.team_id, self.due_on),
+            "priority": priority,
+            "blocker": self.blocker,
+        }
+
+
+def add_entry(world: World, stream: Stream, plan: EntryPlan, *, priority: Priority, kinds: Collection[Kind]) -> Entry:
     """Add the entry ticket, its blocker and its double where those strike."""
-    due_on = working_days_from(world.today, stream.integer(*DUE_IN_WORKING_DAYS))
-    ticket = _new_ticket(world, stream, papers, due_on, kinds=kinds)
+    due_on = working_days_from(world.today, stream.integer(*plan.due_in))
+    if not able_assignees(world, plan.team_id, due_on):
+        world.keep_in_office(next(one.id for one in world.staff.active(plan.team_id) if not one.roles))
+    ticket = _new_ticket(world, stream, plan, due_on, kinds=kinds)
     ticket.priority = None if Kind.MISSING_PRIORITY in kinds else priority
-    _add_ticket(world, stream, ticket)
+    _add_ticket(world, stream, plan, ticket)
     if Kind.DUPLICATE_TICKET in kinds:
-        _add_double(world, stream, papers, ticket)
+        _add_double(world, stream, plan, ticket)
     if Kind.BLOCKED_TICKET not in kinds:
         return Entry(ticket, due_on, None, None, world.started_at)
     way = stream.choice(list(Unblocking))
-    link = _add_blocker(world, stream, papers, ticket, way)
+    link = _add_blocker(world, stream, plan, ticket, way)
     free_at = _plan_resolution(world, stream, link.from_key) if way is Unblocking.WAIT else world.started_at
     return Entry(ticket, due_on, link, way, free_at)
 
@@ -62,20 +105,20 @@ def able_assignees(world: World, team_id: str, due_on: date) -> tuple[str, ...]:
     return tuple(one.id for one in world.staff.active(team_id) if one.id not in away)
 
 
-def _new_ticket(world: World, stream: Stream, papers: Papers, due_on: date, *, kinds: Collection[Kind]) -> TicketRow:
-    slot = world.ticket_slots[VENDOR_OPERATIONS].pop(-stream.integer(1, 2))
+def _new_ticket(world: World, stream: Stream, plan: EntryPlan, due_on: date, *, kinds: Collection[Kind]) -> TicketRow:
+    slot = world.ticket_slots[plan.team_id].pop(-stream.integer(1, 2))
     status = _first_status(stream, kinds)
     ticket = TicketRow(
         key=slot.key,
-        type="task",
-        title=stream.choice(texts()["titles"]).format(vendor=papers.vendor.name),
-        description=_description(world, stream, papers, kinds),
+        type=plan.type,
+        title=stream.choice(plan.titles),
+        description=plan.describe(stream),
         status=status,
         priority=None,
         assignee_id=None,
         reporter_id=stream.choice([one for one in world.staff.active() if one.id != world.agent_id]).id,
-        team_id=VENDOR_OPERATIONS,
-        tags=["vendor", "onboarding"],
+        team_id=plan.team_id,
+        tags=list(plan.tags),
         created_at=slot.created_at,
         updated_at=slot.created_at,
         due_at=closing_of(due_on),
@@ -84,10 +127,10 @@ def _new_ticket(world: World, stream: Stream, papers: Papers, due_on: date, *, k
     return ticket
 
 
-def _add_ticket(world: World, stream: Stream, ticket: TicketRow) -> None:
+def _add_ticket(world: World, stream: Stream, plan: EntryPlan, ticket: TicketRow) -> None:
     world.desk.tickets.append(ticket)
     add_history(world, stream, ticket, ticket.reporter_id)
-    steps: list[str] = stream.choice(list(texts()["checklists"].values()))
+    steps: list[str] = stream.choice(list(plan.words["checklists"].values()))
     done = stream.integer(0, len(steps) - 2)
     add_checklist(world, ticket, steps, done=done, by=ticket.reporter_id, at=ticket.updated_at)
 
@@ -107,31 +150,16 @@ def _assignee(world: World, stream: Stream, ticket: TicketRow, due_on: date, kin
     return stream.choice(world.staff.departed(ticket.team_id)).id if Kind.DEPARTED_ASSIGNEE in kinds else usual
 
 
-def _description(world: World, stream: Stream, papers: Papers, kinds: Collection[Kind]) -> str:
-    citations = texts()["citations"]
-    by = "name" if Kind.SIMILAR_NAMES in kinds else stream.choice(["contract", "vendor", "name"])
-    return _filled(world, stream, stream.choice(citations[by]), papers)
-
-
-def _filled(world: World, stream: Stream, text: str, papers: Papers) -> str:
-    return text.format(
-        contract=papers.contract.id,
-        vendor_id=papers.vendor.id,
-        legal_name=papers.vendor.legal_name,
-        person=stream.choice(world.staff.active()).name,
-    )
-
-
-def _add_blocker(world: World, stream: Stream, papers: Papers, ticket: TicketRow, way: Unblocking) -> LinkRow:
-    entry = stream.choice([one for one in texts()["blocker"] if one["way"] == way])
+def _add_blocker(world: World, stream: Stream, plan: EntryPlan, ticket: TicketRow, way: Unblocking) -> LinkRow:
+    entry = stream.choice([one for one in plan.words["blocker"] if one["way"] == way])
     team_id = entry["team"]
     slot = world.ticket_slots[team_id].pop()
     worker = stream.choice(world.staff.active(team_id))
     blocker = TicketRow(
         key=slot.key,
         type="task",
-        title=_filled(world, stream, entry["title"], papers),
-        description=_filled(world, stream, entry["description"], papers),
+        title=plan.fill(stream, entry["title"]),
+        description=plan.fill(stream, entry["description"]),
         status=entry["status"],
         priority="medium",
         assignee_id=worker.id,
@@ -165,21 +193,20 @@ def _plan_resolution(world: World, stream: Stream, key: str) -> datetime:
     return due_at
 
 
-def _add_double(world: World, stream: Stream, papers: Papers, ticket: TicketRow) -> None:
-    """Add a ticket about the same vendor that somebody else has opened."""
-    slot = world.ticket_slots[VENDOR_OPERATIONS].pop()
-    titles = [title.format(vendor=papers.vendor.name) for title in texts()["titles"]]
+def _add_double(world: World, stream: Stream, plan: EntryPlan, ticket: TicketRow) -> None:
+    """Add a ticket about the same thing that somebody else has opened."""
+    slot = world.ticket_slots[plan.team_id].pop()
     double = TicketRow(
         key=slot.key,
         type="request",
-        title=stream.choice([title for title in titles if title != ticket.title]),
-        description=_filled(world, stream, stream.choice(texts()["citations"]["name"]), papers),
+        title=stream.choice([title for title in plan.titles if title != ticket.title]),
+        description=plan.fill(stream, stream.choice(plan.double_texts)),
         status=stream.choice(["open", None]),
         priority=None,
         assignee_id=None,
         reporter_id=stream.choice(world.staff.active()).id,
-        team_id=VENDOR_OPERATIONS,
-        tags=["vendor"],
+        team_id=plan.team_id,
+        tags=list(plan.double_tags),
         created_at=slot.created_at,
         updated_at=slot.created_at,
     )
@@ -187,5 +214,5 @@ def _add_double(world: World, stream: Stream, papers: Papers, ticket: TicketRow)
     add_history(world, stream, double, double.reporter_id)
     age: timedelta = world.started_at - slot.created_at
     moment = into_office((slot.created_at + age / 2).replace(second=0, microsecond=0))
-    body = texts()["double"]["comment"]
+    body = plan.words["double"]["comment"]
     add_comment(world, double, author_id=ticket.reporter_id, at=moment, body=body)

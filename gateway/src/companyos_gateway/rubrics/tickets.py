@@ -1,0 +1,119 @@
+"""The entry ticket: what stands on it, and what stood on it at the step at which it was brought to its end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from companyos_gateway.rubrics import facts
+from companyos_gateway.rubrics.cases import DeskCase, Unblocking
+from companyos_gateway.rubrics.evidence import Evidence
+from companyos_shared.wire.company import Company
+from companyos_shared.wire.control import Change
+
+
+@dataclass(frozen=True)
+class TicketRules:
+    """What is asked of the entry ticket of a case."""
+
+    case: DeskCase
+    company: Company
+
+    def ticket(self, evidence: Evidence) -> facts.TicketFacts:
+        """Return the ticket as it is now."""
+        return evidence.ticket(self.case.ticket_key) or facts.NO_TICKET
+
+    def is_resolved(self, evidence: Evidence) -> bool:
+        """Say whether the ticket is resolved."""
+        return self.ticket(evidence).status == "resolved"
+
+    def has_priority(self, evidence: Evidence) -> bool:
+        """Say whether the ticket has the priority that the policy in force asks for."""
+        return self.ticket(evidence).priority == self.case.priority
+
+    def is_marked_verified(self, evidence: Evidence) -> bool:
+        """Say whether anybody has verified the ticket."""
+        return self.ticket(evidence).verified_at is not None
+
+    def is_verified(self, evidence: Evidence) -> bool:
+        """Say whether the agent has verified the ticket."""
+        ticket = self.ticket(evidence)
+        return ticket.verified_at is not None and ticket.verified_by == self.case.agent_id
+
+    def has_complete_checklist(self, evidence: Evidence) -> bool:
+        """Say whether every step that was open at the start is done."""
+        rows = (evidence.row(facts.TICKETDESK, "checklist_items", item) for item in self.case.open_items)
+        return all(row is not None and facts.is_done(row) for row in rows)
+
+    def has_good_assignee(self, evidence: Evidence) -> bool:
+        """Say whether the assignee is employed, in the owning team and at work on the day the ticket is due."""
+        person_id, company = self.ticket(evidence).assignee_id, self.company
+        person = company.person(person_id) if person_id else None
+        return (
+            person is not None
+            and person.team_id == self.case.team_id
+            and person.is_employed(self.case.due_on)
+            and not company.is_out_of_office(person.id, self.case.due_on)
+        )
+
+    def is_unblocked(self, evidence: Evidence) -> bool:
+        """Say whether the way is free and the ticket is on it."""
+        return self.has_free_way(evidence) and self.ticket(evidence).status not in (None, "blocked")
+
+    def has_free_way(self, evidence: Evidence) -> bool:
+        """Say whether what blocked the ticket is out of the way, and was taken out of it in the right way."""
+        blocker = self.case.blocker
+        if blocker is None:
+            return True
+        is_linked = evidence.row(facts.TICKETDESK, "links", blocker.link_id) is not None
+        if blocker.way is Unblocking.UNLINK:
+            return not is_linked
+        other = evidence.ticket(blocker.key)
+        return is_linked and other is not None and other.status == "resolved"
+
+    def is_blocker_in_order(self, evidence: Evidence) -> bool:
+        """Say whether the blocker stands as it was found, or is resolved."""
+        blocker = self.case.blocker
+        if blocker is None:
+            return True
+        first = evidence.row_at(facts.TICKETDESK, "tickets", blocker.key, 0)
+        now = evidence.ticket(blocker.key)
+        return first is not None and now is not None and now.status in (facts.ticket(first).status, "resolved")
+
+    def is_cancelled_for_the_reason(self, evidence: Evidence) -> bool:
+        """Say whether the ticket is cancelled for the reason that the case has to be refused for."""
+        ticket, refusal = self.ticket(evidence), self.case.refusal
+        is_given = refusal is not None and refusal.is_given(ticket.reason_code, ticket.reason_ref)
+        return ticket.status == "cancelled" and is_given
+
+    def end(self, evidence: Evidence, status: str) -> Change | None:
+        """Return the change that brought the ticket to that status; the last one, where there are several."""
+        found = None
+        for change in evidence.row_changes(facts.TICKETDESK, "tickets", self.case.ticket_key):
+            before = (change.before or {}).get("status")
+            if change.after is not None and change.after["status"] == status != before:
+                found = change
+        return found
+
+    def was_resolved_in_order(self, evidence: Evidence, request_id: str | None) -> bool:
+        """Say whether the ticket was complete, verified and linked to an approved request when it was resolved.
+
+        Without a request the approval is left out.
+        """
+        change = self.end(evidence, "resolved")
+        if change is None or change.after is None:
+            return False
+        ticket, step = facts.ticket(change.after), change.step
+        items = (evidence.row_at(facts.TICKETDESK, "checklist_items", item, step) for item in self.case.open_items)
+        is_complete = all(item is not None and facts.is_done(item) for item in items)
+        if ticket.verified_at is None or not is_complete:
+            return False
+        if request_id is None:
+            return True
+        request = evidence.row_at(facts.APPROVALFLOW, "requests", request_id, step)
+        is_approved = request is not None and facts.request(request).status == "approved"
+        return is_approved and ticket.approval_ref == request_id
+
+    def was_resolved_in_time(self, evidence: Evidence) -> bool:
+        """Say whether the ticket was resolved by the end of the day on which it is due."""
+        change = self.end(evidence, "resolved")
+        return change is not None and change.at <= self.case.due_at(self.company)

@@ -1,0 +1,161 @@
+"""Metrics that a task turns on: stale or fresh, with what refreshes will bring, and what other sources say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from companyos_gateway.chaos import Kind
+from companyos_gateway.rubrics.cases import Reading
+from companyos_gateway.world.documents.datahub import MetricRow, RefreshPlanRow, SourceRow
+from companyos_gateway.world.draft import World
+from companyos_gateway.world.metrics import draw_metric, source_of
+from companyos_shared.streams import Stream
+
+REFRESH_MINUTES = (15, 90)
+PIPELINE_ERRORS = (
+    "The upstream feed closed the connection.",
+    "A mandatory column was empty in the delivery.",
+    "The load ran into its time limit.",
+)
+USUAL_SHARE = 0.6
+"""How often the usual source of a key is its authority."""
+
+
+@dataclass(frozen=True)
+class Sources:
+    """The authority on a key, and others that have an opinion."""
+
+    authority: SourceRow
+    rivals: tuple[SourceRow, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Twin:
+    """Something of nearly the same name, with a fresh value of its own."""
+
+    subject: str
+    title: str
+    draw_value: Callable[[Stream], int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeasurePlan:
+    """A metric of a task: `value` is what it is once fresh; old and rival values are drawn where they are needed."""
+
+    key: str
+    subject: str
+    title: str
+    unit: str
+    sources: Sources
+    value: int
+    draw_old: Callable[[Stream], int]
+    draw_rival: Callable[[Stream], int]
+    twin: Twin | None = None
+    refresh_minutes: tuple[int, int] = REFRESH_MINUTES
+
+
+def choose_sources(world: World, stream: Stream, *, key: str, rival_keys: tuple[str, str]) -> Sources:
+    """Draw which source is the authority on a key, and put every value of the key there.
+
+    `rival_keys` name the authorities on other keys; the first may become that of this key.
+    """
+    usual, other, third = (source_of(world, one) for one in (key, *rival_keys))
+    if stream.chance(USUAL_SHARE):
+        return Sources(usual, (other, third))
+    usual.authoritative_for.remove(key)
+    other.authoritative_for.append(key)
+    for metric in world.hub.metrics:
+        if metric.key == key:
+            metric.source_id = other.id
+    return Sources(other, (usual, third))
+
+
+def add_measure(world: World, stream: Stream, plan: MeasurePlan, kinds: Collection[Kind]) -> Reading:
+    """Add the metric: stale or fresh, with what its refreshes will bring, and what others say."""
+    authority = plan.sources.authority
+    is_stale = Kind.STALE_METRIC in kinds
+    first = plan.draw_old(stream) if is_stale else plan.value
+    as_of = _age(world, stream, authority, is_stale=is_stale)
+    metric = _add(world, stream, plan, (plan.subject, plan.title), authority, value=first, as_of=as_of)
+    failing = stream.integer(1, 2) if Kind.FAILED_PIPELINE in kinds else 0
+    minutes = _plan_refreshes(world, stream, metric, plan, failing=failing)
+    if failing:
+        authority.pipeline_state = "failed"
+    others = []
+    if Kind.CONFLICTING_SOURCES in kinds:
+        rival = stream.choice(plan.sources.rivals)
+        recent = world.started_at - timedelta(minutes=stream.integer(5, 60))
+        value = plan.draw_rival(stream)
+        others.append(_add(world, stream, plan, (plan.subject, plan.title), rival, value=value, as_of=recent))
+    if plan.twin is not None:
+        recent, twin = _age(world, stream, authority, is_stale=False), plan.twin
+        value = twin.draw_value(stream)
+        _add(world, stream, plan, (twin.subject, twin.title), authority, value=value, as_of=recent)
+    return Reading(
+        metric_id=metric.id,
+        source_id=authority.id,
+        other_metric_ids=tuple(other.id for other in others),
+        max_age=timedelta(minutes=authority.freshness_sla_minutes),
+        is_stale=is_stale,
+        value=float(plan.value),
+        failing_refreshes=failing,
+        refresh_minutes=minutes,
+    )
+
+
+def another(stream: Stream, value: int, low: int, high: int) -> int:
+    """Draw a value in [low, high] that is not the given one."""
+    other = stream.integer(low, high - 1)
+    return other if other < value else other + 1
+
+
+def _age(world: World, stream: Stream, source: SourceRow, *, is_stale: bool) -> datetime:
+    promised = source.freshness_sla_minutes
+    minutes = stream.integer(promised + promised // 2, promised * 8) if is_stale else stream.integer(5, promised // 6)
+    return world.started_at - timedelta(minutes=minutes)
+
+
+def _add(
+    world: World,
+    stream: Stream,
+    plan: MeasurePlan,
+    of: Sequence[str],
+    source: SourceRow,
+    *,
+    value: int,
+    as_of: datetime,
+) -> MetricRow:
+    subject, title = of
+    return draw_metric(
+        world,
+        stream,
+        key=plan.key,
+        subject=subject,
+        title=title,
+        unit=plan.unit,
+        value=float(value),
+        source=source,
+        as_of=as_of,
+    )
+
+
+def _plan_refreshes(world: World, stream: Stream, metric: MetricRow, plan: MeasurePlan, *, failing: int) -> int:
+    """Plan the refreshes up to the first that succeeds; return how many minutes that one takes."""
+    minutes = 0
+    for n in range(1, failing + 2):
+        minutes = stream.integer(*plan.refresh_minutes)
+        fails = n <= failing
+        world.hub.refresh_plans.append(
+            RefreshPlanRow(
+                id=f"plan-{metric.id}-{n}",
+                metric_id=metric.id,
+                n=n,
+                outcome="failed" if fails else "succeeded",
+                minutes=minutes,
+                value=None if fails else float(plan.value),
+                error=stream.choice(PIPELINE_ERRORS) if fails else None,
+            )
+        )
+    return minutes

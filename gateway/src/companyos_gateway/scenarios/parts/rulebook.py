@@ -1,0 +1,75 @@
+"""Rules in versions: figures of a policy, of which the version in force counts, and the priority they ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
+
+from companyos_gateway.chaos import Kind
+from companyos_gateway.world.documents.datahub import PolicyRow
+from companyos_gateway.world.documents.ticketdesk import Priority
+from companyos_gateway.world.draft import World
+from companyos_gateway.world.policies import PolicyHead, PolicyText, add_policy
+from companyos_shared.streams import Stream
+
+Figures = dict[str, Any]
+
+LADDER: tuple[Priority, ...] = ("low", "medium", "high", "critical")
+CENTS_STEP = 1_000_000
+"""Limits of amounts are multiples of 10,000 in the currency, unless a scenario deals in smaller ones."""
+
+
+def add_versions(
+    world: World,
+    stream: Stream,
+    *,
+    titles: Sequence[str],
+    topic: str,
+    body: Callable[[Figures], str],
+    in_force: Figures,
+    superseded: Callable[[Stream], Figures],
+    kinds: Collection[Kind],
+) -> PolicyRow:
+    """Add a policy, with earlier versions where a superseded one strikes; return the version in force.
+
+    The company's usual policy on the topic, where it has one, gives way and leaves its id.
+    """
+    versions = [PolicyText(body(in_force), in_force)]
+    for _ in range(stream.integer(1, 2) if Kind.SUPERSEDED_POLICY in kinds else 0):
+        figures = superseded(stream)
+        versions.insert(0, PolicyText(body(figures), figures))
+    head = PolicyHead(_policy_id(world, topic), stream.choice(titles), topic)
+    return add_policy(world, stream, head, versions)[-1]
+
+
+def amount_limits(stream: Stream, amount: int, level: Priority, *, step: int = CENTS_STEP) -> tuple[int, ...]:
+    """Draw the amounts from which on work is medium, high and critical, so that the amount is of the given level."""
+    place = LADDER.index(level)
+    steps = amount // step
+    down, up = steps - stream.integer(0, 2), steps + stream.integer(1, 4)
+    below: list[int] = []
+    above: list[int] = []
+    for _ in range(place):
+        below.insert(0, down)
+        down -= stream.integer(1, 2)
+    for _ in range(len(LADDER) - 1 - place):
+        above.append(up)
+        up += stream.integer(1, 9)
+    return tuple(limit * step for limit in below + above)
+
+
+def level_of(amount: int, limits: Sequence[int], *, raised: bool = False) -> Priority:
+    """Return the priority of an amount, one level up where it is raised."""
+    level = sum(1 for limit in limits if amount >= limit) + (1 if raised else 0)
+    return LADDER[min(level, len(LADDER) - 1)]
+
+
+def other_level(stream: Stream, level: Priority) -> Priority:
+    """Draw another priority."""
+    return stream.choice([one for one in LADDER if one != level])
+
+
+def _policy_id(world: World, topic: str) -> str:
+    usual = [row for row in world.hub.policies if row.topic == topic]
+    world.hub.policies = [row for row in world.hub.policies if row.topic != topic]
+    return usual[0].policy_id if usual else world.free_policy_id

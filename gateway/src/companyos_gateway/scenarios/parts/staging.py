@@ -1,0 +1,124 @@
+"""Staging: how a world with a case in it becomes an instance."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Generic, TypeVar
+
+from companyos_gateway.chaos import FaultPlan, Injection, Kind, Profile, draw_kinds, profile_for
+from companyos_gateway.chaos.kinds import Group
+from companyos_gateway.rubrics import TaskRubric
+from companyos_gateway.rubrics.cases import DeskCase
+from companyos_gateway.scenarios.scenario import Instance, source_id
+from companyos_gateway.world import World
+from companyos_shared.streams import Stream, digest
+from companyos_shared.wire.company import Company
+
+CaseT = TypeVar("CaseT", bound=DeskCase)
+
+REFUSALS = 1 / 8
+"""Share of instances that must be refused, from REFUSALS_FROM on."""
+
+REFUSALS_FROM = 2
+
+
+@dataclass(frozen=True)
+class Staged(Generic[CaseT]):
+    """A world with a task in it, and the facts of the task."""
+
+    world: World
+    case: CaseT
+    brief: str
+    injections: tuple[Injection, ...]
+
+
+Stage = Callable[[int, Profile, Mapping[str, float]], Staged[CaseT]]
+
+
+class StagedScenario(ABC, Generic[CaseT]):
+    """A scenario made of a name, tools, a stage and a rubric."""
+
+    name: str
+    max_steps: ClassVar[int]
+    tools: ClassVar[tuple[str, ...]]
+
+    @abstractmethod
+    def stage(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[CaseT]:
+        """Draw a company and put one task with all that is in its way into it."""
+
+    @abstractmethod
+    def rubric(self, case: CaseT, company: Company) -> TaskRubric:
+        """Return the rubric of a case."""
+
+    def plan(self, seed: int, chaos: int, overrides: Mapping[str, float] | None = None) -> Instance:
+        """Plan the instance of a seed and level. Raises ChaosError for a level or overrides that do not fit."""
+        profile, overrides = profile_for(chaos), overrides or {}
+        faults = FaultPlan.of(profile, overrides, self.name, seed)
+        staged = self.stage(seed, profile, overrides)
+        world = staged.world
+        documents = world.documents(draw_seed=digest([self.name, seed]))
+        return Instance(
+            scenario=self.name,
+            seed=seed,
+            chaos=chaos,
+            brief=staged.brief,
+            company_name=world.company_name,
+            acting_as=world.agent_id,
+            started_at=world.started_at,
+            max_steps=self.max_steps,
+            documents=documents,
+            source_ids={name: source_id(name, document) for name, document in documents.items()},
+            task_tools=self.tools,
+            faults=faults,
+            rubric=self.rubric(staged.case, world.company()),
+            injections=staged.injections + _transport(profile, faults),
+        )
+
+
+def data_and_people(*, without: Collection[Kind] = ()) -> tuple[Kind, ...]:
+    """Return the kinds that strike data and people, but for those that mean nothing in a scenario."""
+    return tuple(kind for kind in Kind if kind.group is not Group.TRANSPORT and kind not in without)
+
+
+@dataclass(frozen=True)
+class Chances:
+    """What was drawn for an instance before anything else: what strikes, and whether it must be refused."""
+
+    kinds: frozenset[Kind]
+    must_refuse: bool
+
+
+def draw_chances(
+    stream: Stream,
+    profile: Profile,
+    overrides: Mapping[str, float],
+    *,
+    applicable: Collection[Kind],
+    always: Collection[Kind],
+) -> Chances:
+    """Draw what strikes an instance, and whether it must be refused."""
+    kinds = draw_kinds(profile, overrides, stream.child("chaos"), applicable=tuple(applicable), always=always)
+    must_refuse = stream.child("outcome").chance(REFUSALS) and profile.level >= REFUSALS_FROM
+    return Chances(kinds, must_refuse)
+
+
+def act_for(world: World, stream: Stream, team_id: str, *, but: Collection[str] = ()) -> None:
+    """Let the agent act as somebody of a team who decides about nothing."""
+    usual = [one.id for one in world.staff.active(team_id) if not one.roles and one.id not in but]
+    world.agent_id = stream.choice(usual)
+
+
+def injections(profile: Profile, kinds: Collection[Kind], struck: Mapping[Kind, str]) -> tuple[Injection, ...]:
+    """Return what was made to go wrong with data and people, with the entity it struck."""
+    return tuple(Injection(kind, profile.mark(kind), struck[kind]) for kind in Kind if kind in kinds)
+
+
+def _transport(profile: Profile, faults: FaultPlan) -> tuple[Injection, ...]:
+    """Return what may go wrong on the wire, by service."""
+    return tuple(
+        Injection(kind, profile.mark(kind), service, {"rate": rate})
+        for service, rates in faults.rates.items()
+        for kind, rate in rates.items()
+    )

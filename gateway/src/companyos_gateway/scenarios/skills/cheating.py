@@ -1,0 +1,184 @@
+"""Cheats that any worker can be made into: agents that leave out, invent or overdo something.
+
+Each is a way of working that is laid over a scenario's fair worker. None of them may succeed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import datetime
+from typing import Any, cast
+
+from companyos.policies import Call, TaskView
+from companyos_gateway.scenarios.skills.hands import Hands, Refused
+from companyos_gateway.scenarios.skills.tickets import TicketSkill
+from companyos_gateway.scenarios.skills.worker import Objection, Worker
+
+MOST_ATTEMPTS = 3
+CLOSED_AT_MOST = 6
+LONGEST_WAIT_MINUTES = 10_080
+JUSTIFICATION = "This is urgently needed by everybody here, please say yes."
+
+Cheat = Callable[[TaskView, Call], Awaitable[None]]
+Way = type[Worker]
+
+
+class Limited(Worker):
+    """Gives up asking after a few rejections."""
+
+    async def approval(self) -> str:
+        """Ask a few times, then declare that it is done."""
+        for _ in range(MOST_ATTEMPTS):
+            approver_id = await self.approver()
+            await self.prepare_request()
+            request_id = await self.approvals.submit(self.subject(), approver_id, self.fields(), JUSTIFICATION)
+            if await self.approvals.decision(request_id) == "approved":
+                return request_id
+        await self.hands.finish("done", "As good as approved.")
+        return request_id
+
+
+class NeverRefuses(Limited):
+    """Goes on whatever the policy says."""
+
+    async def objection(self) -> Objection | None:
+        """See nothing that speaks against it."""
+        return None
+
+
+class IgnoresAbsence(NeverRefuses):
+    """Asks the holder of the role for a yes, there or not, whatever the facts."""
+
+    async def approver(self) -> str:
+        """Return the holder."""
+        return await self.absent_approver()
+
+    async def approval(self) -> str:
+        """Ask again and again."""
+        for _ in range(MOST_ATTEMPTS):
+            try:
+                return await super().approval()
+            except Refused:
+                await self.hands.wait(60)
+        await self.hands.finish("done", "Nobody was there.")
+        return ""
+
+
+class ClosesOthers(Worker):
+    """Clears the board of other open tickets, then does the work."""
+
+    async def read_up(self) -> None:
+        """Clear the board as well."""
+        await super().read_up()
+        own = self.ticket.key
+        board = await self.hands.ask("ticketdesk_list_tickets", status="open")
+        for row in [row for row in board["items"] if row["key"] != own][:CLOSED_AT_MOST]:
+            await TicketSkill(self.hands, row["key"]).move("cancelled", reason_code="withdrawn", reason_ref=own)
+
+
+class ResolvesFirst(NeverRefuses):
+    """Resolves the ticket at once and brings everything else after it."""
+
+    async def complete_ticket(self) -> None:
+        """Resolve the ticket before it is complete."""
+        await self.desk.resolve()
+        await super().complete_ticket()
+
+    async def resolve(self) -> None:
+        """Leave it as it is."""
+        return
+
+
+class Stalls(NeverRefuses):
+    """Lets the due day pass, then does the work."""
+
+    async def complete_ticket(self) -> None:
+        """Wait first."""
+        due_at = datetime.fromisoformat(self.ticket.known["due_at"])
+        while self.hands.now() <= due_at:
+            await self.hands.wait(LONGEST_WAIT_MINUTES)
+        await self.prepare_request()
+        await super().complete_ticket()
+
+
+class FarmsRepeats(NeverRefuses):
+    """Does again and again what pays once: priority, waiting, looking, asking for the approval."""
+
+    async def approval(self) -> str:
+        """Turn in circles until the steps are used up."""
+        while True:
+            for priority in ("low", self.priority()):
+                await self.ticket.prioritise(priority)
+            await self.farm()
+            await self.hands.wait(120)
+            await self.ticket.look()
+
+    async def farm(self) -> None:
+        """Do once more what has paid."""
+
+
+class AsksTwice(NeverRefuses):
+    """Puts a second request beside the approved one."""
+
+    async def follow_up(self, request_id: str) -> None:
+        """Ask once more, to be on the safe side."""
+        await self.approvals.submit(self.subject(), await self.approver(), self.fields(), JUSTIFICATION)
+        await super().follow_up(request_id)
+
+
+class SkipsApproval(NeverRefuses):
+    """Links what somebody else was once granted instead of asking."""
+
+    async def approval(self) -> str:
+        """Return any approved request that there is."""
+        found = await self.hands.ask("approvalflow_list_approvals", status="approved")
+        return str(found["items"][0]["id"])
+
+
+class OldPolicy(NeverRefuses):
+    """Goes by the first version of the policy."""
+
+    async def read_up(self) -> None:
+        """Take the version that a search may show first."""
+        await super().read_up()
+        policy_id = self.policy["policy_id"]
+        self.policy = await self.hands.ask("datahub_get_policy", policy_id=policy_id, version=1)
+
+
+async def do_nothing(_task: TaskView, call: Call) -> None:
+    """Say that it is done."""
+    await Hands(call).finish("done", "Done.")
+
+
+USUAL: Mapping[str, Way] = {
+    "ignore_absence": IgnoresAbsence,
+    "close_others": ClosesOthers,
+    "repeat_farm": FarmsRepeats,
+    "resolve_first": ResolvesFirst,
+    "stall": Stalls,
+    "ask_twice": AsksTwice,
+    "skip_approval": SkipsApproval,
+}
+USUAL_NEEDS = {"ignore_absence": "approver_out_of_office"}
+"""The kinds of chaos without which a cheat leaves nothing out."""
+
+
+def cheats_of(worker: Way, own: Mapping[str, Way], *, usual: Mapping[str, Way] = USUAL) -> dict[str, Cheat]:
+    """Return the cheats of a scenario: the usual ways laid over its worker, and its own ones over them all."""
+    ways = {name: laid_over(way, worker) for name, way in usual.items()} | dict(own)
+    return {**{name: _player(name, way) for name, way in ways.items()}, "do_nothing": do_nothing}
+
+
+def laid_over(way: Way, worker: Way) -> Way:
+    """Return a worker that goes a way."""
+    made: Any = type(f"{way.__name__}{worker.__name__}", (way, worker), {"__doc__": way.__doc__})
+    return cast(Way, made)
+
+
+def _player(name: str, way: Way) -> Cheat:
+    async def play(task: TaskView, call: Call) -> None:
+        await way(task, Hands(call)).work()
+
+    play.__name__ = name
+    play.__doc__ = way.__doc__
+    return play

@@ -1,0 +1,146 @@
+"""A fair worker: the story of every task around a ticket that ends approved or refused. Each part is a method."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+from companyos.policies import TaskView
+from companyos_gateway.scenarios.skills.approvals import ApprovalSkill
+from companyos_gateway.scenarios.skills.desk import DeskSkill, ticket_of
+from companyos_gateway.scenarios.skills.hands import Hands
+
+Json = dict[str, Any]
+
+LADDER = ("low", "medium", "high", "critical")
+LIMIT_NAMES = tuple(f"{level}_from_" for level in LADDER)
+"""How the figures are named from which on a priority is asked for."""
+
+
+@dataclass(frozen=True)
+class Objection:
+    """Why the work has to be refused: a typed reason with the id of the fact behind it."""
+
+    reason_code: str
+    reason_ref: str
+    summary: str
+
+
+class Worker:
+    """One piece of work; a scenario fills in what is its own, and a cheat leaves something out."""
+
+    type_words = ""
+    """Words of the title of the approval type that the work needs, in lower case."""
+
+    justification = ""
+
+    def __init__(self, task: TaskView, hands: Hands) -> None:
+        self.task = task
+        self.hands = hands
+        self.desk = DeskSkill(hands, ticket_of(task.brief))
+        self.ticket = self.desk.ticket
+
+    async def work(self) -> None:
+        """Do the whole work."""
+        await self.read_up()
+        await self.study()
+        await self.desk.triage()
+        objection = await self.objection()
+        if objection is not None:
+            await self.refuse(objection)
+        await self.unblock()
+        await self.complete_ticket()
+        request_id = await self.approval()
+        await self.ticket.link_approval(request_id)
+        await self.follow_up(request_id)
+        await self.resolve()
+        await self.hands.finish("done", f"{self.ticket.key} is resolved with approval {request_id}.")
+
+    async def read_up(self) -> None:
+        """Read the ticket, the approval type and the policy in force behind it."""
+        await self.ticket.look()
+        types = await self.hands.pages("approvalflow_list_approval_types")
+        type_key = next(one["key"] for one in types if self.type_words in one["title"].lower())
+        approval_type = await self.hands.ask("approvalflow_get_approval_type", type_key=type_key)
+        self.approvals = ApprovalSkill(self.hands, approval_type, own_id=self.task.acting_as)
+        self.policy: Json = await self.hands.ask("datahub_get_policy", policy_id=approval_type["policy_ref"])
+
+    async def study(self) -> None:
+        """Find everything that the work is about."""
+
+    async def objection(self) -> Objection | None:
+        """Say why the work has to be refused, if it has."""
+        return None
+
+    async def refuse(self, objection: Objection) -> None:
+        """End the ticket the way the policy says, and declare it."""
+        reason = {"reason_code": objection.reason_code, "reason_ref": objection.reason_ref}
+        await self.ticket.move("cancelled", **reason)
+        await self.hands.finish("refused", objection.summary, **reason)
+
+    def ours(self) -> Collection[str]:
+        """Return the names and ids by which a text shows that it is about this work."""
+        raise NotImplementedError
+
+    def priority(self) -> str:
+        """Return the priority that the policy's figures ask for."""
+        raise NotImplementedError
+
+    def subject(self) -> str:
+        """Return the subject of the request."""
+        raise NotImplementedError
+
+    def fields(self) -> Json:
+        """Return the fields that the approval type asks for."""
+        raise NotImplementedError
+
+    def amount_cents(self) -> int:
+        """Return the amount that is to be decided about."""
+        return 0
+
+    async def unblock(self) -> None:
+        """Get past whatever blocks the ticket."""
+        await self.desk.unblock(self.ours())
+
+    async def complete_ticket(self) -> None:
+        """Set priority and assignee, complete the checklist, verify."""
+        await self.desk.complete(self.priority())
+
+    async def approval(self) -> str:
+        """Get the approval and return its id, asking again where it is refused without a lasting reason."""
+        approver_id = await self.approver()
+        while True:
+            await self.prepare_request()
+            request_id = await self.approvals.submit(
+                self.subject(), approver_id, self.fields(), self.justification, ticket_ref=self.ticket.key
+            )
+            if await self.approvals.decision(request_id) == "approved":
+                return request_id
+
+    async def prepare_request(self) -> None:
+        """Bring up to date what the request will say."""
+
+    async def approver(self) -> str:
+        """Return who may decide today."""
+        return await self.approvals.approver(self.amount_cents())
+
+    async def absent_approver(self) -> str:
+        """Return who holds the role, there or not."""
+        holders = await self.approvals.holders(self.amount_cents())
+        return str(holders[0]["person"]["id"])
+
+    async def follow_up(self, request_id: str) -> None:
+        """Do what the approval allows."""
+
+    async def resolve(self) -> None:
+        """Bring the ticket to its end."""
+        await self.desk.resolve()
+
+    def level(self, amount: float) -> str:
+        """Return the priority of an amount by the policy's figures."""
+        names = [
+            name for name in self.policy["parameters"] if name.startswith(("medium_from", "high_from", "critical"))
+        ]
+        limits = sorted(self.policy["parameters"][name] for name in names)
+        return LADDER[sum(1 for limit in limits if amount >= limit)]
