@@ -15,6 +15,7 @@ from companyos.policies.arguments import Surroundings, draw_arguments
 from companyos_gateway.episode.operations import Operation
 from companyos_gateway.episode.toolbox import Tool
 from companyos_shared.chassis import Service
+from companyos_shared.chassis.driver import commit
 from companyos_shared.chassis.edge import OPEN_PATHS
 from companyos_shared.chassis.testing import ServiceHarness
 from companyos_shared.streams import Stream, digest
@@ -179,8 +180,10 @@ async def test_rows_come_back_in_the_same_order_when_sqlite_reverses_what_is_uno
     seen = []
     for reverse in ("OFF", "ON"):
         async with ServiceHarness(service) as fresh:
-            await fresh.digest()
-            fresh.session().db.exec_driver_sql(f"PRAGMA reverse_unordered_selects={reverse}")
+            session = fresh.session()
+            fresh.app.state.episodes.begin(session)
+            commit(session.db)
+            session.db.exec_driver_sql(f"PRAGMA reverse_unordered_selects={reverse}")
             transcript = await _transcript(fresh, tools)
             seen.append(transcript)
     assert seen[0] == seen[1]

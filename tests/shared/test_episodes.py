@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from companyos_shared.chassis.changes import unfold
+from companyos_shared.chassis.driver import commit
 from companyos_shared.chassis.episodes import Episodes
 from companyos_shared.chassis.errors import (
     EpisodeCorrupt,
@@ -16,6 +17,7 @@ from companyos_shared.chassis.errors import (
     SourceMismatch,
     UnknownSource,
 )
+from companyos_shared.chassis.sessions import Session
 from companyos_shared.chassis.testing import ServiceHarness
 from companyos_shared.wire.context import Actor, CallContext
 from companyos_shared.wire.control import Change
@@ -38,6 +40,14 @@ def _context(library: ServiceHarness, episode: str, *, epoch: int = 1, source: s
         now=library.now,
         fault=None,
     )
+
+
+def _written(episodes: Episodes, context: CallContext) -> Session:
+    """Return an epoch that has been written to, so that it has a file."""
+    session = episodes.session(context)
+    episodes.begin(session)
+    commit(session.db)
+    return session
 
 
 async def test_an_episode_that_starts_from_a_snapshot_goes_on_where_it_was_taken(library: ServiceHarness) -> None:
@@ -133,7 +143,7 @@ async def test_dropping_twice_is_no_error(library: ServiceHarness) -> None:
 def test_only_so_many_connections_stay_open_and_the_closed_come_back(
     library: ServiceHarness, episodes: Episodes
 ) -> None:
-    first = episodes.session(_context(library, "e1"))
+    first = _written(episodes, _context(library, "e1"))
     first.db.exec_driver_sql("UPDATE books SET title = 'changed' WHERE id = 'B-1'")
     for name in ("e2", "e3", "e4"):
         episodes.session(_context(library, name))
@@ -171,7 +181,7 @@ def test_a_document_that_is_no_seed_is_refused_with_the_place_and_leaves_nothing
 
 
 def test_a_later_epoch_removes_the_file_of_the_earlier_one(library: ServiceHarness, episodes: Episodes) -> None:
-    path = episodes.session(_context(library, "e1")).path
+    path = _written(episodes, _context(library, "e1")).path
     later = episodes.session(_context(library, "e1", epoch=4))
     assert not path.exists()
     assert later.path.exists()
@@ -180,7 +190,7 @@ def test_a_later_epoch_removes_the_file_of_the_earlier_one(library: ServiceHarne
 def test_epochs_that_a_killed_process_left_behind_go_with_the_next_one(
     library: ServiceHarness, episodes: Episodes, tmp_path: Path
 ) -> None:
-    path = episodes.session(_context(library, "e1", epoch=2)).path
+    path = _written(episodes, _context(library, "e1", epoch=2)).path
     path.with_name("1.db").write_bytes(path.read_bytes())
     episodes.close()
     again = Episodes(library.service, tmp_path, max_open=2, max_template_bytes=1)
@@ -192,7 +202,7 @@ def test_epochs_that_a_killed_process_left_behind_go_with_the_next_one(
 def test_what_a_killed_process_left_half_made_is_gone_at_the_next_start(
     library: ServiceHarness, episodes: Episodes, tmp_path: Path
 ) -> None:
-    path = episodes.session(_context(library, "e1")).path
+    path = _written(episodes, _context(library, "e1")).path
     (tmp_path / "snapshots").mkdir()
     strays = [
         path.with_name(".2.db.tmp"),
@@ -210,7 +220,7 @@ def test_what_a_killed_process_left_half_made_is_gone_at_the_next_start(
 
 @pytest.mark.parametrize("damage", [b"", b"no database", b"SQLite format 3\0" + b"\0" * 5000])
 def test_an_episode_whose_file_is_damaged_says_so(library: ServiceHarness, episodes: Episodes, damage: bytes) -> None:
-    path = episodes.session(_context(library, "e1")).path
+    path = _written(episodes, _context(library, "e1")).path
     episodes.close()
     path.write_bytes(damage)
     with pytest.raises(EpisodeCorrupt):
@@ -227,7 +237,7 @@ def test_a_damaged_template_is_made_again_from_its_document(library: ServiceHarn
 
 
 def test_an_episode_of_another_version_of_the_service_says_so(library: ServiceHarness, episodes: Episodes) -> None:
-    session = episodes.session(_context(library, "e1"))
+    session = _written(episodes, _context(library, "e1"))
     session.db.exec_driver_sql("UPDATE _meta SET value = 'another' WHERE key = 'schema'")
     episodes.close()
     with pytest.raises(EpisodeOutdated):

@@ -108,21 +108,22 @@ async def test_an_epoch_a_snapshot_and_a_source_that_do_not_fit_leave_nothing_ha
         named = {"source": library.service.source_of(other), "document": other}
         assert _is_refused(await library.control("load", named))
         library.episode = "second"
-        assert _is_refused(await library.get("/books/B-1"))
+        assert _is_refused(await library.post("/books/B-1/lend", step=1))
+        assert (await library.get("/books/B-1")).json()["lent"] is False
     assert not list(library.folder.rglob("*.tmp*"))
     assert not list(library.folder.glob("*/snapshots/*"))
     assert not list(library.folder.glob("*/episodes/second/*"))
-    assert (await library.get("/books/B-1")).status_code == 200
+    assert (await library.post("/books/B-1/lend", step=1)).status_code == 200
     library.episode = "test"
     assert await library.digest() == before
 
 
 async def test_without_headroom_nothing_new_is_opened_and_the_living_go_on(full: ServiceHarness) -> None:
+    full.episode = "second"
+    assert _is_refused(await full.post("/books/B-1/lend", step=1))
+    full.episode = "test"
     assert _is_refused(await full.control("snapshot", {}))
     assert _is_refused(await full.control("export", {}))
-    full.episode = "second"
-    assert _is_refused(await full.get("/books/B-1"))
-    full.episode = "test"
     assert (await full.post("/books/B-2/lend")).status_code == 200
 
 
@@ -158,15 +159,17 @@ def test_an_epoch_that_no_descriptor_is_left_for_is_refused_and_opens_later(
     episodes = Episodes(library.service, tmp_path, max_open=2, max_template_bytes=1)
     episodes.sources.load(library.source, library.document)
     context = CallContext(episode="e1", epoch=1, source=library.source, step=0, actor=Actor.AGENT, now=library.now)
-    with (
-        Path("/dev/null").open() as highest,
-        _no_more_descriptors_than(highest.fileno() + 1),
-        pytest.raises(Exception, match="open") as caught,
-    ):
-        episodes.session(context)
-    assert storage_problem(caught.value) is not None
+    with Path("/dev/null").open() as highest, _no_more_descriptors_than(highest.fileno() + 1):
+        with pytest.raises(Exception, match="open") as to_read:
+            episodes.session(context)
+        assert storage_problem(to_read.value) is not None
+    session = episodes.session(context)
+    with Path("/dev/null").open() as highest, _no_more_descriptors_than(highest.fileno() + 1):
+        with pytest.raises(Exception, match="open") as to_write:
+            episodes.begin(session)
+        assert storage_problem(to_write.value) is not None
     assert not list(tmp_path.rglob("*.tmp*"))
-    assert episodes.session(context).last_seq == 0
+    episodes.begin(session)
     episodes.close()
 
 

@@ -113,9 +113,10 @@ class Cluster:
         link = self.links[service]
         return await self._planted(service, context, document, lambda: link.export(context))
 
-    async def digest(self, service: str, context: CallContext) -> DigestReply:
+    async def digest(self, service: str, context: CallContext, document: Planting = None) -> DigestReply:
         """Return the digests over the rows that the epoch holds."""
-        return await self.links[service].ask("digest", DigestReply, context)
+        link = self.links[service]
+        return await self._planted(service, context, document, lambda: link.ask("digest", DigestReply, context))
 
     async def evidence(self, service: str, context: CallContext) -> EvidenceReply:
         """Return everything that the service recorded of the epoch."""

@@ -272,12 +272,14 @@ class Stage:
     async def _check_evidence(self, episode: Episode) -> None:
         """Raise HouseFault where initial rows and changes do not fold to what a service holds."""
         services = sorted(episode.progress.touched)
-        replies = await asyncio.gather(
-            *(self.cluster.digest(service, episode.context(service, Actor.TRAINER)) for service in services)
-        )
-        for service, reply in zip(services, replies, strict=True):
-            if episode.evidence.fold_digest(service) != reply.digest:
+        digests = await asyncio.gather(*(self._digest_of(episode, service) for service in services))
+        for service, found in zip(services, digests, strict=True):
+            if episode.evidence.fold_digest(service) != found:
                 raise HouseFault(f"The evidence of {service} does not fold to what it holds.")
+
+    async def _digest_of(self, episode: Episode, service: str) -> str:
+        context = episode.context(service, Actor.TRAINER)
+        return (await self.cluster.digest(service, context, episode.document(service))).digest
 
 
 def _repeated(

@@ -22,7 +22,7 @@ from companyos_shared.chassis.changes import (
     stamp_changes,
     unfold,
 )
-from companyos_shared.chassis.driver import begin, commit, rollback
+from companyos_shared.chassis.driver import commit, rollback
 from companyos_shared.chassis.edge import CONTEXT_SCOPE_KEY
 from companyos_shared.chassis.episodes import Episodes
 from companyos_shared.chassis.facts import facts_schema
@@ -151,7 +151,7 @@ def clock_router(episodes: Episodes, standalone: Standalone) -> APIRouter:
 def settle(episodes: Episodes, session: Session, context: CallContext, *, after: int | None = None) -> Report:
     """Apply what is due at `context.now` in (due_at, id) order, each at its own time, in one transaction."""
     if session.next_due_at is not None and session.next_due_at <= context.now:
-        begin(session.db)
+        episodes.begin(session)
         try:
             seen = session.last_seq if after is None else after
             _apply_due(episodes, session, context)

@@ -128,7 +128,7 @@ class Edge:
         request = digest([scope["method"], _target(scope), _conditions(scope), body.decode("utf-8", "replace")])
         if context.step and context.step == session.applied_step:
             return applied.stored_op(session.db, request)
-        begin(session.db)
+        self._episodes.begin(session)
         try:
             answer = await self._effect(scope, body, context, session)
             report = _close_books(session, context, audit.audit_line(scope, body, context, answer))

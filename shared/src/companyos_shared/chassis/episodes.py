@@ -10,19 +10,19 @@ import shutil
 from collections import OrderedDict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection
 
-from companyos_shared.chassis.database import Database, read_meta, remove_database, remove_strays
+from companyos_shared.chassis.database import Database, remove_database, remove_strays
+from companyos_shared.chassis.driver import begin
 from companyos_shared.chassis.errors import EpisodeCorrupt, EpisodeDropped, StaleEpoch, UnknownSource
+from companyos_shared.chassis.premises import Premise
 from companyos_shared.chassis.service import Service
-from companyos_shared.chassis.sessions import Premise, Session
+from companyos_shared.chassis.sessions import Session
 from companyos_shared.chassis.sources import Sources
 from companyos_shared.chassis.storage import DATABASE_ERRORS, Storage, is_damage
-from companyos_shared.wire.company import Company
 from companyos_shared.wire.context import CallContext
 from companyos_shared.wire.control import SweepReply
 
@@ -62,12 +62,12 @@ class Episodes:
         if context.episode in self._dropped:
             raise EpisodeDropped
         known = self._epochs(context.episode)
-        newest = max(known, default=0)
+        newest = max(known, default=0) if session is None else session.epoch
         if context.epoch < newest:
             raise StaleEpoch(f"The episode is at epoch {newest}.")
-        opened = self._open_epoch(context)
+        opened = self._open_epoch(context, known)
         if session is not None:
-            session.close()
+            self._shut(session)
         for epoch in known:
             if epoch != context.epoch:
                 remove_database(self._epoch_path(context.episode, epoch))
@@ -75,6 +75,12 @@ class Episodes:
         self._open.move_to_end(context.episode)
         self._close_least_used()
         return opened
+
+    def begin(self, session: Session) -> None:
+        """Open a write transaction; an epoch that only read so far gets its file first. Raises what `turn` raises."""
+        if session.reader is not None:
+            self._own(session)
+        begin(session.db)
 
     @asynccontextmanager
     async def turn(self, context: CallContext) -> AsyncIterator[Session]:
@@ -97,12 +103,13 @@ class Episodes:
             self._dropped.popitem(last=False)
         session = self._open.pop(episode, None)
         if session is not None:
-            session.close()
+            self._shut(session)
         shutil.rmtree(self._folder / episode, ignore_errors=True)
 
     def sweep(self, episodes: set[str], sources: set[str]) -> SweepReply:
         """Drop every episode and forget every snapshot that is not named, and delete what is half made."""
-        unnamed = [path.name for path in self._folder.glob("*") if path.name not in episodes]
+        known = {path.name for path in self._folder.glob("*")} | self._open.keys()
+        unnamed = known - episodes
         for episode in unnamed:
             self.drop(episode)
         remove_strays(self.storage.folder)
@@ -115,25 +122,33 @@ class Episodes:
     def export(self, session: Session) -> bytes:
         """Return the epoch as it is now as one SQLite file; raises StorageFull (507)."""
         self.sources.make_room()
-        return self.database.export(session.db, session.path)
+        return self.database.export(session.db, self.storage.folder / f"{session.episode}.{session.epoch}")
 
     def close(self) -> None:
         """Close every connection; files stay."""
         for session in self._open.values():
-            session.close()
+            self._shut(session)
         self._open.clear()
+        self.sources.readers.close()
 
     @property
     def open_count(self) -> int:
         """How many epochs are open."""
         return len(self._open)
 
-    def _open_epoch(self, context: CallContext) -> Session:
+    def _open_epoch(self, context: CallContext, known: list[int]) -> Session:
         path = self._epoch_path(context.episode, context.epoch)
-        if path.exists():
+        if context.epoch in known:
             return self._connected(context, path)
-        self.sources.make_room()
-        self.database.copy(self.sources.ready(context.source), path)
+        reader = None if known else self.sources.borrow(context.source)
+        if reader is None:
+            return self._copied(context, path)
+        session = self._session(context, path, reader.db, reader.premise)
+        session.reader, session.next_due_at = reader, reader.next_due_at
+        return session
+
+    def _copied(self, context: CallContext, path: Path) -> Session:
+        self._copy_source(context.source, path)
         try:
             return self._connected(context, path)
         except EpisodeCorrupt:
@@ -145,31 +160,42 @@ class Episodes:
         try:
             db = self.database.connect(path)
             try:
-                premise = self._premise(context.source, db)
-                session = Session(
-                    context.episode, context.epoch, context.source, path, db, self.database.schema, premise
-                )
+                session = self._session(context, path, db, self._premise(context.source, db))
                 session.recall()
             except BaseException:
                 db.close()
                 raise
-        except DATABASE_ERRORS as error:
+        except (*DATABASE_ERRORS, LookupError) as error:
             if is_damage(error):
                 raise EpisodeCorrupt from error
             raise
-        except LookupError as error:
-            raise EpisodeCorrupt from error
         return session
+
+    def _own(self, session: Session) -> None:
+        """Give an epoch that reads through a reader a file of its own."""
+        self._copy_source(session.source, session.path)
+        reader, session.db = session.reader, self.database.connect(session.path)
+        session.reader = None
+        if reader is not None:
+            self.sources.readers.give_back(reader)
+
+    def _copy_source(self, source: str, path: Path) -> None:
+        self.sources.make_room()
+        self.database.copy(self.sources.ready(source), path)
+
+    def _session(self, context: CallContext, path: Path, db: Connection, premise: Premise) -> Session:
+        return Session(context.episode, context.epoch, context.source, path, db, self.database.schema, premise)
+
+    def _shut(self, session: Session) -> None:
+        if session.reader is None:
+            session.db.close()
+        else:
+            self.sources.readers.give_back(session.reader)
 
     def _premise(self, source: str, db: Connection) -> Premise:
         premise = self._premises.get(source)
         if premise is None:
-            premise = Premise(
-                Company.model_validate_json(_planted(db, "company")),
-                _planted(db, "draw_seed"),
-                datetime.fromisoformat(_planted(db, "started_at")),
-            )
-            self._premises[source] = premise
+            premise = self._premises[source] = Premise.read(db)
             if len(self._premises) > _PREMISES_KEPT_IN_MEMORY:
                 self._premises.popitem(last=False)
         return premise
@@ -186,11 +212,4 @@ class Episodes:
             if len(self._open) <= self._max_open:
                 return
             if not self._open[episode].lock.locked():
-                self._open.pop(episode).close()
-
-
-def _planted(db: Connection, key: str) -> str:
-    value = read_meta(db, key)
-    if value is None:
-        raise LookupError(f"the database has no {key!r} in its meta table")
-    return value
+                self._shut(self._open.pop(episode))

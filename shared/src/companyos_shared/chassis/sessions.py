@@ -11,7 +11,8 @@ from sqlalchemy import Connection
 
 from companyos_shared.chassis.driver import driver_of
 from companyos_shared.chassis.errors import EpisodeOutdated
-from companyos_shared.wire.company import Company
+from companyos_shared.chassis.premises import Premise
+from companyos_shared.chassis.readers import Reader
 from companyos_shared.wire.control import Report
 
 _RECALL = """
@@ -21,17 +22,11 @@ SELECT (SELECT value FROM _meta WHERE key = 'schema'), (SELECT COALESCE(MAX(seq)
 
 
 @dataclass(slots=True)
-class Premise:
-    """What every call of an episode stands on, parsed once per source."""
-
-    company: Company
-    draw_seed: str
-    started_at: datetime
-
-
-@dataclass(slots=True)
 class Session:
-    """An open epoch: its connection, and what is cheap to remember between calls."""
+    """An open epoch: its connection, and what is cheap to remember between calls.
+
+    Until it is written to, an epoch of a template has no file: it reads through the reader that it borrowed.
+    """
 
     episode: str
     epoch: int
@@ -40,6 +35,7 @@ class Session:
     db: Connection
     schema: str
     premise: Premise
+    reader: Reader | None = None
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     last_seq: int = 0
     applied_step: int = 0
@@ -58,7 +54,3 @@ class Session:
         self.last_seq = report.changes[-1].seq if report.changes else self.last_seq
         self.applied_step = step or self.applied_step
         self.next_due_at = report.next_due_at
-
-    def close(self) -> None:
-        """Close the connection; the file stays."""
-        self.db.close()

@@ -19,6 +19,7 @@ from companyos_shared.chassis.changes import read_rows
 from companyos_shared.chassis.columns import time_text
 from companyos_shared.chassis.database import Database, read_meta, remove_database, write_meta
 from companyos_shared.chassis.errors import InvalidSeed, SourceCorrupt, SourceMismatch, SourceOutdated, UnknownSource
+from companyos_shared.chassis.readers import Reader, Readers
 from companyos_shared.chassis.schemas import SeedDocument
 from companyos_shared.chassis.service import Service
 from companyos_shared.chassis.storage import DATABASE_ERRORS, Storage, is_damage
@@ -39,6 +40,7 @@ class Sources:
         self._templates = storage.folder / "templates" / database.schema[:16]
         self._snapshots = storage.folder / "snapshots"
         self._verified: dict[str, _FileState] = {}
+        self.readers = Readers(database)
 
     def load(self, source: str, document: dict[str, Any] | None) -> LoadReply:
         """Make the source if it is not there, and return its rows at rest; raises as `ready` does, or InvalidSeed."""
@@ -87,7 +89,21 @@ class Sources:
 
     def discard_template(self, source: str) -> None:
         """Delete a template that cannot be read: it is made again from its document."""
+        self.readers.forget(source)
         remove_database(self.template(source))
+
+    def borrow(self, source: str) -> Reader | None:
+        """Return the reader of a template, to be given back; None for a snapshot. Raises what `ready` raises."""
+        path = self.ready(source)
+        if path.parent != self._templates:
+            return None
+        try:
+            return self.readers.borrow(source, path)
+        except (*DATABASE_ERRORS, LookupError) as error:
+            if not is_damage(error):
+                raise
+            self.discard_template(source)
+            raise UnknownSource from error
 
     def make_room(self) -> None:
         """See that a new file leaves live episodes their room, at the price of templates; raises StorageFull (507)."""
@@ -153,5 +169,5 @@ class Sources:
             if taken <= self._max_template_bytes and self._storage.has_headroom():
                 return
             if path.stem != keep:
-                remove_database(path)
+                self.discard_template(path.stem)
                 taken -= stat.st_size

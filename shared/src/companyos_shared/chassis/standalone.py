@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from companyos_shared.chassis.columns import time_text
 from companyos_shared.chassis.database import read_meta, write_meta
-from companyos_shared.chassis.driver import begin, commit
+from companyos_shared.chassis.driver import commit
 from companyos_shared.chassis.episodes import Episodes
 from companyos_shared.chassis.errors import InvalidArguments
 from companyos_shared.chassis.sessions import Session
@@ -51,7 +51,7 @@ class Standalone:
         now = self.now() + timedelta(minutes=minutes)
         if now.year > LAST_YEAR:
             raise InvalidArguments(f"The clock goes no further than the year {LAST_YEAR}.")
-        begin(session.db)
+        self._episodes.begin(session)
         write_meta(session.db, {_CLOCK: time_text(now)})
         commit(session.db)
         return self._context(session.applied_step, now)

@@ -69,8 +69,8 @@ def storage_problem(error: BaseException) -> StorageFull | None:
 
 
 def is_damage(error: BaseException) -> bool:
-    """Say whether a file could be read but is no database of ours: cut off, overwritten, without our tables."""
-    return _sqlite_code(error) in _DAMAGED
+    """Say whether a file could be read but is no database of ours: cut off, overwritten, without our tables or rows."""
+    return isinstance(error, LookupError) or _sqlite_code(error) in _DAMAGED
 
 
 def _sqlite_code(error: BaseException) -> int:
