@@ -6,7 +6,8 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable
+import tempfile
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -22,11 +23,12 @@ POLL_S = 0.05
 
 PARENT = """
 import asyncio, sys
+from pathlib import Path
 from companyos_gateway.server.embedded import EmbeddedServices
 from companyos_gateway.server.folders import private_folder
 
 async def main():
-    with private_folder() as folder:
+    with private_folder(Path(sys.argv[1])) as folder:
       async with EmbeddedServices(folder, folder / "data") as services:
         print(*services.addresses.values(), sep="\\n", flush=True)
         await asyncio.sleep(600)
@@ -35,9 +37,16 @@ asyncio.run(main())
 """
 
 
+@pytest.fixture
+def parent() -> Iterator[Path]:
+    """A folder with a short path: that of a Unix socket has little room."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(folder)
+
+
 @asynccontextmanager
-async def alone() -> AsyncIterator[EmbeddedServices]:
-    with private_folder() as folder:
+async def alone(parent: Path) -> AsyncIterator[EmbeddedServices]:
+    with private_folder(parent) as folder:
         async with EmbeddedServices(folder, folder / "data") as services:
             yield services
 
@@ -52,8 +61,8 @@ async def reached(services: EmbeddedServices) -> AsyncIterator[Cluster]:
         await cluster.aclose()
 
 
-async def test_every_installed_service_answers_and_leaves_nothing_behind() -> None:
-    async with alone() as services, reached(services) as cluster:
+async def test_every_installed_service_answers_and_leaves_nothing_behind(parent: Path) -> None:
+    async with alone(parent) as services, reached(services) as cluster:
         assert set(await cluster.openapi()) == set(services.addresses)
         folder = Path(next(iter(services.addresses.values())).removeprefix("unix:")).parent
         assert folder.stat().st_mode & 0o077 == 0
@@ -63,8 +72,8 @@ async def test_every_installed_service_answers_and_leaves_nothing_behind() -> No
     assert not any(_is_running(pid) for pid in pids)
 
 
-async def test_a_killed_service_is_started_again() -> None:
-    async with alone() as services, reached(services) as cluster:
+async def test_a_killed_service_is_started_again(parent: Path) -> None:
+    async with alone(parent) as services, reached(services) as cluster:
         folder = Path(next(iter(services.addresses.values())).removeprefix("unix:")).parent
         victim = _pids(folder)[0]
         os.kill(victim, signal.SIGKILL)
@@ -72,24 +81,26 @@ async def test_a_killed_service_is_started_again() -> None:
         await _answering(cluster)
 
 
-async def test_the_services_die_with_a_killed_parent_and_the_next_one_clears_its_folder() -> None:
-    parent = await asyncio.create_subprocess_exec(sys.executable, "-c", PARENT, stdout=asyncio.subprocess.PIPE)
-    assert parent.stdout is not None
-    folder = Path((await parent.stdout.readline()).decode().strip().removeprefix("unix:")).parent
+async def test_the_services_die_with_a_killed_parent_and_the_next_one_clears_its_folder(parent: Path) -> None:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", PARENT, str(parent), stdout=asyncio.subprocess.PIPE
+    )
+    assert process.stdout is not None
+    folder = Path((await process.stdout.readline()).decode().strip().removeprefix("unix:")).parent
     await _until(lambda: bool(_pids(folder)))
     pids = _pids(folder)
-    parent.kill()
-    await parent.communicate()
+    process.kill()
+    await process.communicate()
     await _until(lambda: not any(_is_running(pid) for pid in pids))
     assert folder.exists()
-    async with alone():
+    async with alone(parent):
         assert not folder.exists()
 
 
-async def test_without_an_installed_service_the_start_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_without_an_installed_service_the_start_says_so(monkeypatch: pytest.MonkeyPatch, parent: Path) -> None:
     monkeypatch.setattr(embedded, "SERVICE_GROUP", "companyos.nothing")
     with pytest.raises(RuntimeError, match=r"companyos\.nothing"):
-        async with alone():
+        async with alone(parent):
             pass
 
 

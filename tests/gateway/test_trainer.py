@@ -40,7 +40,7 @@ async def test_the_database_of_an_episode_is_left_only_where_that_is_asked_for(
 ) -> None:
     async with open_door(keep_episodes=keep) as door:
         episode = (await door.reset(seed=3))["episode_id"]
-        await door.step(episode, "notes_list_notes")
+        await door.step(episode, "notes_write_note", text="one")
         folder = (await door.http.get(f"/v1/episodes/{episode}/evidence")).json()["folder"]
         assert len(list(tmp_path.glob(f"*/episodes/{folder}/1.db"))) == 1
     assert len(list(tmp_path.glob(f"*/episodes/{folder}/1.db"))) == left

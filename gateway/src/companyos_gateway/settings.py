@@ -42,8 +42,8 @@ class Settings(BaseSettings):
     trainer_token_file: Path | None = Field(None, description="A file that holds the trainer's token.")
     allowed_hosts: str = Field(
         "",
-        description="The names the gateway answers to, by commas: `name`, `*.example.org` or `*`. Empty: any name where "
-        "a token is asked for, else addresses and names that no public DNS hands out.",
+        description="The names the gateway answers to, by commas: `name`, `*.example.org` or `*`. Empty: any name "
+        "where a token is asked for, else addresses and names that no public DNS hands out.",
     )
     space_host: str | None = Field(
         None,

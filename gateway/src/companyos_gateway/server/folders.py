@@ -21,9 +21,10 @@ class FolderTaken(Exception):
 
 
 @contextmanager
-def private_folder() -> Iterator[Path]:
+def private_folder(parent: Path | None = None) -> Iterator[Path]:
     """Give a folder of this process alone, on tmpfs where there is one, after clearing those whose owner is dead."""
-    parent = SHARED_MEMORY if os.access(SHARED_MEMORY, os.W_OK) else Path(tempfile.gettempdir())
+    if parent is None:
+        parent = SHARED_MEMORY if os.access(SHARED_MEMORY, os.W_OK) else Path(tempfile.gettempdir())
     for left in parent.glob(f"{_FOLDER_PREFIX}*"):
         owner = left.name.removeprefix(_FOLDER_PREFIX).partition("-")[0]
         if owner.isdecimal() and not _is_alive(int(owner)):
