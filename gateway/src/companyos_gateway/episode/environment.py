@@ -271,15 +271,13 @@ class Stage:
 
     async def _check_evidence(self, episode: Episode) -> None:
         """Raise HouseFault where initial rows and changes do not fold to what a service holds."""
-        services = sorted(episode.progress.touched)
-        digests = await asyncio.gather(*(self._digest_of(episode, service) for service in services))
-        for service, found in zip(services, digests, strict=True):
-            if episode.evidence.fold_digest(service) != found:
-                raise HouseFault(f"The evidence of {service} does not fold to what it holds.")
+        await asyncio.gather(*(self._check_fold(episode, service) for service in sorted(episode.progress.touched)))
 
-    async def _digest_of(self, episode: Episode, service: str) -> str:
+    async def _check_fold(self, episode: Episode, service: str) -> None:
         context = episode.context(service, Actor.TRAINER)
-        return (await self.cluster.digest(service, context, episode.document(service))).digest
+        reply = await self.cluster.digest(service, context, episode.document(service))
+        if episode.evidence.fold_digest(service) != reply.digest:
+            raise HouseFault(f"The evidence of {service} does not fold to what it holds.")
 
 
 def _repeated(
