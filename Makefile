@@ -29,7 +29,7 @@ unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
 
 ARGS ?=
 
-.PHONY: help setup demo up test e2e check format bench proof compose-up compose-down fresh-clone-check clean
+.PHONY: help setup demo up test e2e check format bench faults proof compose-up compose-down fresh-clone-check clean
 
 help: ## List the targets
 	@echo "CompanyOS. Targets:"
@@ -61,6 +61,9 @@ format: $(STAMP) ## Format the code and mend what ruff can mend
 
 bench: $(STAMP) ## Measure steps, resets, memory and tokens, as ratios to a bare echo
 	@$(BIN)/python -m benchmarks $(ARGS)
+
+faults: $(STAMP) ## Kill, starve and cut off real processes, and see what was kept (FAULTS=full for a release)
+	@$(BIN)/python -m faults $(ARGS)
 
 proof: $(STAMP) ## Prove that oracles solve and cheats fail (ARGS="--seeds 200")
 	@$(BIN)/python -m companyos_gateway.proof $(ARGS)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 FEATURE_FILES = frozenset({"model", "schemas", "rules", "operations", "routes"})
-ROOMS = ("benchmarks", "client", "deploy", "docs", "examples", "gateway", "services", "shared", "tests")
+ROOMS = ("benchmarks", "client", "deploy", "docs", "examples", "faults", "gateway", "services", "shared", "tests")
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(path for room in ROOMS for path in (ROOT / room).rglob("*.md"))])
 SERVICES = tuple(sorted(path.name for path in (ROOT / "services").iterdir() if (path / "pyproject.toml").exists()))
 

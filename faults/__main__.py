@@ -1,0 +1,128 @@
+"""`python -m faults [--cells PATTERN] [--trials N] [--seed N] [--json FILE]`: break things, and print what was kept."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import shutil
+import sys
+import tempfile
+import time
+from fnmatch import fnmatch
+from pathlib import Path
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from companyos.cli.terminal import ERR, OUT
+from faults.cells.catalogue import CELLS
+from faults.proof import PROOFS, is_caught, proof_table, prove
+from faults.runner import MOST_SENTENCES, Suite
+from faults.table import Circumstances, as_json, failed, markdown_table, terminal_table
+
+SHARED_MEMORY = Path("/dev/shm")  # noqa: S108  # the one tmpfs every Linux has
+DEFAULT_SEED = 1
+
+
+def main() -> None:
+    """Run the cells that are asked for; the exit status is 1 where any promise was broken."""
+    asked = _parser().parse_args()
+    cells = [cell for cell in CELLS if fnmatch(cell.name, f"*{asked.cells}*")]
+    if asked.list:
+        for cell in cells:
+            OUT.print(cell.name)
+        return
+    if asked.prove:
+        sys.exit(_prove(asked.seed))
+    if not cells:
+        ERR.print(f"no cell is named like {asked.cells!r}")
+        sys.exit(2)
+    folder = _new_folder()
+    suite = Suite(
+        cells,
+        folder,
+        asked.seed,
+        lanes=asked.lanes,
+        is_full=asked.full,
+        trials=asked.trials,
+        sabotage=asked.sabotage,
+    )
+    began = time.monotonic()
+    try:
+        _run(suite)
+    finally:
+        _clear(folder)
+    _report(suite, asked, time.monotonic() - began, folder)
+    sys.exit(failed(suite.results))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m faults", description="Break things, and see what was kept.")
+    is_full = os.environ.get("FAULTS") == "full"
+    parser.add_argument("--full", action="store_true", default=is_full, help="the size of a release (FAULTS=full)")
+    parser.add_argument("--cells", default="", metavar="PATTERN", help="only cells whose name holds this (* and ? fit)")
+    parser.add_argument("--trials", type=int, metavar="N", help="so many trials of each cell")
+    parser.add_argument("--seed", type=int, default=DEFAULT_SEED, help="what the moments are drawn from (%(default)s)")
+    parser.add_argument("--lanes", type=int, default=2, metavar="N", help="houses at a time (%(default)s)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="where to keep everything that is known")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="where to write the table")
+    parser.add_argument("--sabotage", metavar="NAME", help="start every process without a promise: see docs/faults.md")
+    parser.add_argument("--prove", action="store_true", help="break promises on purpose; each has to show")
+    parser.add_argument("--list", action="store_true", help="name the cells and end")
+    return parser
+
+
+def _run(suite: Suite) -> None:
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=ERR,
+        disable=not ERR.is_terminal,
+        transient=True,
+    ) as progress:
+        bar = progress.add_task("faults", total=suite.planned)
+        suite.on_trial = lambda result: progress.update(bar, advance=1, description=result.cell.name)
+        asyncio.run(suite.run())
+
+
+def _prove(seed: int) -> int:
+    folder = _new_folder()
+    try:
+        found = {proof: asyncio.run(prove(proof, folder, seed)) for proof in PROOFS}
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    OUT.print(proof_table(found))
+    return int(not all(is_caught(proof, counts) for proof, counts in found.items()))
+
+
+def _new_folder() -> Path:
+    return Path(tempfile.mkdtemp(prefix="companyos-faults-", dir=SHARED_MEMORY if SHARED_MEMORY.is_dir() else None))
+
+
+def _report(suite: Suite, asked: argparse.Namespace, took_s: float, folder: Path) -> None:
+    size = "full" if asked.full else "smoke"
+    circumstances = Circumstances.now(seed=asked.seed, size=size, took_s=took_s)
+    OUT.print(terminal_table(suite.results, circumstances))
+    for result in suite.results:
+        if result.not_run:
+            OUT.print(f"\n{result.cell.name}: not run, {result.not_run}", markup=False)
+        for sentence in result.findings.sentences()[:MOST_SENTENCES]:
+            OUT.print(f"\n{result.cell.name}: {sentence}", markup=False)
+    if folder.exists():
+        OUT.print(f"\nThe houses in which something was found lie in {folder}", markup=False)
+    if asked.json:
+        asked.json.write_text(json.dumps(as_json(suite.results, circumstances), indent=2) + "\n", encoding="utf-8")
+    if asked.markdown:
+        asked.markdown.write_text(markdown_table(suite.results, circumstances), encoding="utf-8")
+
+
+def _clear(folder: Path) -> None:
+    if not any(folder.glob("*/findings.txt")):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,131 @@
+"""A house of faults: the gateway and its three services as four processes, each of which may die and come back."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from random import Random
+
+from faults.answers import Door
+from faults.process import HOST, ServerProcess, free_port
+from faults.proxy import FaultProxy
+
+GATEWAY = "gateway"
+SERVICES = ("ticketdesk", "datahub", "approvalflow")
+PROCESSES = (GATEWAY, *SERVICES)
+USUAL_START_S = 3.0
+"""A start that takes longer is the machine's doing; nobody's deadline counts what is beyond."""
+
+FAILPOINT = "COMPANYOS_FAILPOINT"
+
+
+class House:
+    """Four processes on one data folder, started the way compose does it, with proxies before the services if asked.
+
+    `sabotage` names a promise that the processes are started without, see `faults.sabotage`.
+    """
+
+    def __init__(self, folder: Path, chance: Random, *, proxied: bool = False, sabotage: str | None = None) -> None:
+        self.environment: dict[str, str] = {}
+        self.slow_starts_s = 0.0
+        self._starting = 0
+        self.folder = folder
+        self.data = folder / "data"
+        self.processes: dict[str, ServerProcess] = {}
+        self.proxies: dict[str, FaultProxy] = {}
+        self._chance = chance
+        self._old_doors: list[Door] = []
+        self._key = secrets.token_hex(32)
+        self._entry = ["-m", "faults.sabotage", sabotage] if sabotage else ["-m"]
+        self.data.mkdir(parents=True)
+        for name in SERVICES:
+            self.processes[name] = self._service(name)
+            if proxied:
+                self.proxies[name] = FaultProxy(free_port(chance), self.processes[name].port)
+        self.processes[GATEWAY] = self._gateway()
+        self.door = Door(self.processes[GATEWAY].url)
+
+    async def start(self) -> None:
+        """Bring everything up; raises DidNotStart."""
+        for proxy in self.proxies.values():
+            await proxy.listen()
+        await self.start_processes(list(self.processes))
+
+    async def stop(self) -> None:
+        """End everything at once; the files stay."""
+        for door in (*self._old_doors, self.door):
+            await door.aclose()
+        for proxy in self.proxies.values():
+            await proxy.aclose()
+        await asyncio.gather(*(process.kill() for process in self.processes.values() if process.is_running))
+
+    async def kill(self, names: Iterable[str]) -> None:
+        """Kill these processes at the same moment."""
+        await asyncio.gather(*(self.processes[name].kill() for name in names))
+
+    async def start_processes(self, names: Sequence[str], **environment: str) -> None:
+        """Start these processes on the files that they left and wait until they are ready; raises DidNotStart."""
+        given = self.environment | environment
+        clock = asyncio.get_running_loop().time
+        began = clock()
+        self._starting += 1
+        try:
+            await asyncio.gather(*(self.processes[name].start(**given) for name in names))
+            await self.wait_until_ready(names)
+        finally:
+            self._starting -= 1
+        self.slow_starts_s += max(0.0, clock() - began - USUAL_START_S)
+
+    async def wait_until_ready(self, names: Sequence[str]) -> None:
+        """Return once these processes answer that they are ready, the services first; raises DidNotStart."""
+        services = [name for name in names if name != GATEWAY]
+        await asyncio.gather(*(self.processes[name].wait_until_ready() for name in services))
+        if GATEWAY in names:
+            await self.processes[GATEWAY].wait_until_ready()
+            self._old_doors.append(self.door)
+            self.door = Door(self.processes[GATEWAY].url)
+
+    @property
+    def is_starting(self) -> bool:
+        """Whether processes have been started and are not ready yet."""
+        return self._starting > 0
+
+    async def restart(self, names: Sequence[str], **environment: str) -> None:
+        """Kill what runs of these processes and start them again; raises DidNotStart."""
+        await self.kill(name for name in names if self.processes[name].is_running)
+        await self.start_processes(names, **environment)
+
+    def last_words(self) -> str:
+        """Return the end of what each process said."""
+        return "\n\n".join(f"== {name}\n{process.last_words()}" for name, process in self.processes.items())
+
+    def _service(self, name: str) -> ServerProcess:
+        port = free_port(self._chance)
+        app = [*self._entry, "uvicorn", f"companyos_{name}.main:app", "--host", HOST, "--port", str(port)]
+        return ServerProcess(
+            name,
+            [*app, "--no-access-log", "--timeout-keep-alive", "120"],
+            port=port,
+            log=self.folder / f"{name}.log",
+            environment={"COMPANYOS_SERVICE_KEY": self._key, "COMPANYOS_DATA_DIR": str(self.data)},
+            ready="/readyz",
+        )
+
+    def _gateway(self) -> ServerProcess:
+        port = free_port(self._chance)
+        addresses = {name: self.proxies[name].url if self.proxies else self.processes[name].url for name in SERVICES}
+        return ServerProcess(
+            GATEWAY,
+            [*self._entry, "companyos_gateway", "--host", HOST, "--port", str(port)],
+            port=port,
+            log=self.folder / "gateway.log",
+            environment={
+                "COMPANYOS_SERVICE_KEY": self._key,
+                "COMPANYOS_DATA_DIR": str(self.data),
+                "COMPANYOS_SERVICES": ",".join(f"{name}={url}" for name, url in addresses.items()),
+                "COMPANYOS_MAX_EPISODES": "4096",
+            },
+            ready="/readyz",
+        )

@@ -1,0 +1,150 @@
+"""One trial: a house, some episodes with a known past, one fault, and the verdict behind it. A cell is many of them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from enum import StrEnum
+from random import Random
+
+from faults.findings import Findings
+from faults.house import House
+from faults.player import Player
+from faults.reference import play_reference
+from faults.script import SEEDS, Reference
+from faults.verdict import judge
+
+JUDGED_SNAPSHOTS = 2
+LONGEST_WAIT_S = 1.0
+LATEST = 12
+"""The fault strikes behind the first to the twelfth request that is carried out, a moment later."""
+
+JITTER_S = 0.003
+
+
+class Build(StrEnum):
+    """How the house of a cell is built."""
+
+    PLAIN = "plain"
+    PROXIED = "proxied"
+    SMALL_DISKS = "small disks"
+    EMBEDDED = "embedded"
+    OWN_CLOCK = "own clock"
+
+
+class Progress:
+    """How many requests were carried out, and who waits for a number of them."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._waiting: list[tuple[int, asyncio.Event]] = []
+
+    def tick(self) -> None:
+        """Count one more."""
+        self._count += 1
+        for number, reached in self._waiting:
+            if self._count >= number:
+                reached.set()
+
+    async def more(self, count: int) -> None:
+        """Return once that many more were carried out, or when that takes long."""
+        reached = asyncio.Event()
+        self._waiting.append((self._count + count, reached))
+        with suppress(TimeoutError):
+            await asyncio.wait_for(reached.wait(), LONGEST_WAIT_S)
+
+
+@dataclass
+class Trial:
+    """What one trial works with. Players that are opened through it are judged at its end."""
+
+    house: House
+    references: dict[int, Reference]
+    chance: Random
+    number: int
+    findings: Findings = field(default_factory=Findings)
+    players: list[Player] = field(default_factory=list)
+    progress: Progress = field(default_factory=Progress)
+    outlasts: bool = False
+    """Whether the fault lasts longer than a step waits, so that an episode may end as infra_error."""
+
+    async def mid_work(self) -> None:
+        """Return at a moment in the middle of what the players are doing."""
+        await self.progress.more(self.chance.randint(1, LATEST))
+        await asyncio.sleep(self.chance.uniform(0.0, JITTER_S))
+
+    def player(self, seed: int | None = None) -> Player:
+        """Return the player of a fresh episode that has not begun; a seed that is new has no reference yet."""
+        seed = seed or self.chance.choice(SEEDS)
+        name = f"t{self.number % 100_000:05d}p{len(self.players):03d}"
+        found = Player(self.house, name, self.references.get(seed, Reference.unknown()), self.findings, seed)
+        found.on_done = self.progress.tick
+        self.players.append(found)
+        return found
+
+    async def learn(self, seed: int) -> Reference:
+        """Return what an undisturbed episode of the seed is told; played once in a house."""
+        if seed not in self.references:
+            self.references[seed] = await play_reference(self.house, seed)
+        return self.references[seed]
+
+    async def seated(self, count: int = 3, *, snapshot: bool = False) -> list[Player]:
+        """Return players in the middle of their episodes, each with a snapshot somewhere on the way if asked."""
+        found = [self.player() for _ in range(count)]
+        for player in found:
+            await player.open()
+            for _ in range(self.chance.randint(1, 6)):
+                await player.step()
+            if snapshot:
+                await player.snapshot()
+                for _ in range(self.chance.randint(0, 4)):
+                    await player.step()
+        return found
+
+    async def judge(self) -> None:
+        """Look at every episode and at snapshots of each."""
+        for player in list(self.players):
+            await self._judge_snapshots(player)
+        ended = self.findings.ended
+        if ended and not self.outlasts:
+            self.findings.lost.append(f"{ended} episodes ended as infra_error, though the fault was over in time")
+        for player in self.players:
+            await judge(player)
+
+    async def _judge_snapshots(self, player: Player) -> None:
+        if not player.snapshots:
+            return
+        listed = await self.house.door.ask("GET", "/v1/snapshots")
+        there = {info["id"] for info in listed.body} if listed.is_done else set()
+        for snapshot in sorted(player.snapshots):
+            if snapshot not in there:
+                self.findings.lost.append(f"{player.name}: snapshot {snapshot} is not listed")
+        for snapshot in sorted(set(player.snapshots) & there)[:JUDGED_SNAPSHOTS]:
+            for twin in await player.fork(snapshot, 1):
+                await judge(twin)
+        for snapshot in player.snapshots:
+            await self.house.door.ask("DELETE", f"/v1/snapshots/{snapshot}")
+
+
+Run = Callable[[Trial], Awaitable[None]]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One kind of fault at one kind of moment. `full` is the number of trials for a release, a tenth of it in CI."""
+
+    name: str
+    run: Run
+    full: int = 10
+    build: Build = Build.PLAIN
+    not_run: Callable[[], str | None] = lambda: None
+    """Why this machine cannot run it."""
+
+
+async def together(work: Iterable[Awaitable[object]]) -> None:
+    """Wait for all; the first exception is raised once everything has ended."""
+    for outcome in await asyncio.gather(*work, return_exceptions=True):
+        if isinstance(outcome, BaseException):
+            raise outcome
