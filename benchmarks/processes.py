@@ -7,7 +7,9 @@ from pathlib import Path
 
 _PROC = Path("/proc")
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+_TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 _MEMORY_FIELD = 1
+_USER_FIELD, _SYSTEM_FIELD = 11, 12
 
 
 def family(root: int) -> dict[int, str]:
@@ -27,6 +29,12 @@ def family(root: int) -> dict[int, str]:
 def resident_bytes(process: int) -> int:
     """Return the resident set of a process."""
     return int((_PROC / str(process) / "statm").read_text().split()[_MEMORY_FIELD]) * _PAGE_BYTES
+
+
+def cpu_seconds(process: int) -> float:
+    """Return the processor time that a process has taken, its own and the kernel's for it."""
+    fields = (_PROC / str(process) / "stat").read_text().rpartition(")")[2].split()
+    return (int(fields[_USER_FIELD]) + int(fields[_SYSTEM_FIELD])) / _TICKS_A_SECOND
 
 
 def folder_bytes(folder: Path) -> int:
