@@ -20,7 +20,7 @@ def report_data_issue(call: Call, body: DataIssueReport) -> DataIssue:
         reported_at=call.now,
         **body.model_dump(),
     )
-    call.db.execute(insert(data_issues).values(**issue.model_dump()))
+    call.db.execute(insert(data_issues), issue.model_dump())
     return issue
 
 

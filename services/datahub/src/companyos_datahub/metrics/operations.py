@@ -65,7 +65,7 @@ def load_metric(call: Call, metric_id: str) -> Metric:
 def replace_value(call: Call, metric: Metric, value: float, *, as_of: datetime) -> None:
     """Give a metric a newer value; the present one goes to its history."""
     earlier = {"metric_id": metric.id, "value": metric.value, "as_of": metric.as_of}
-    call.db.execute(insert(metric_values).values(id=f"MV-{call.next_number('metric_values')}", **earlier))
+    call.db.execute(insert(metric_values), {"id": f"MV-{call.next_number('metric_values')}", **earlier})
     call.db.execute(update(metrics).where(metrics.c.id == metric.id).values(value=value, as_of=as_of))
 
 

@@ -40,7 +40,7 @@ def refresh_metric(call: Call, metric_id: str) -> RefreshJobDetail:
         requested_at=call.now,
         requested_by=call.person,
     )
-    call.db.execute(insert(refresh_jobs).values(**asdict(job)))
+    call.db.execute(insert(refresh_jobs), asdict(job))
     schedule_job(call, job)
     return RefreshJobDetail.model_validate(job)
 

@@ -26,7 +26,7 @@ def add_comment(call: Call, key: str, body: str, *, if_match: int | None) -> Com
         body=body,
     )
     columns = {name: getattr(comment, name) for name in Comment.__dataclass_fields__}
-    call.db.execute(insert(comments).values(columns))
+    call.db.execute(insert(comments), columns)
     return comment
 
 
@@ -45,4 +45,4 @@ def list_comments(call: Call, key: str, page: PageParams) -> Page[CommentView]:
 def apply_comment(call: Call, payload: dict[str, Any]) -> None:
     """Let a colleague's comment appear."""
     planned = PlannedComment.model_validate(payload)
-    call.db.execute(insert(comments).values(planned.model_dump() | {"created_at": call.now}))
+    call.db.execute(insert(comments), planned.model_dump() | {"created_at": call.now})

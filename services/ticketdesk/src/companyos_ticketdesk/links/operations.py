@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import delete, insert, select
+from sqlalchemy import bindparam, delete, insert, select
 
 from companyos_shared.chassis import Call
 from companyos_ticketdesk.links.model import Link, find_link, list_blocks, list_links
@@ -12,6 +12,12 @@ from companyos_ticketdesk.tables import links, removed_links, tickets
 from companyos_ticketdesk.tickets.model import Status
 from companyos_ticketdesk.tickets.operations import load_live_ticket, load_ticket
 from companyos_ticketdesk.tickets.rules import check_is_triaged
+
+_STATUSES = (
+    select(tickets.c.key, tickets.c.status)
+    .where(tickets.c.key.in_(bindparam("keys", expanding=True)))
+    .order_by(tickets.c.key)
+)
 
 
 def link_tickets(call: Call, key: str, wanted: NewLink, *, if_match: int | None) -> Link:
@@ -28,7 +34,7 @@ def link_tickets(call: Call, key: str, wanted: NewLink, *, if_match: int | None)
         created_at=call.now,
         created_by=call.person,
     )
-    call.db.execute(insert(links).values(_columns(link)))
+    call.db.execute(insert(links), _columns(link))
     return link
 
 
@@ -49,7 +55,7 @@ def unlink_tickets(
         justification=removal.justification.strip(),
     )
     call.db.execute(delete(links).where(links.c.id == link.id))
-    call.db.execute(insert(removed_links).values(removed.model_dump()))
+    call.db.execute(insert(removed_links), removed.model_dump())
     return removed
 
 
@@ -59,8 +65,7 @@ def list_linked(call: Call, key: str) -> list[LinkedTicket]:
     if not found:
         return []
     others = [link.other(key) for link in found]
-    states = select(tickets.c.key, tickets.c.status).where(tickets.c.key.in_(others)).order_by(tickets.c.key)
-    statuses: dict[str, Status | None] = {row.key: row.status for row in call.db.execute(states)}
+    statuses: dict[str, Status | None] = {row.key: row.status for row in call.db.execute(_STATUSES, {"keys": others})}
     return [
         LinkedTicket(id=link.id, relation=link.relation(key), key=other, status=statuses[other])
         for link, other in zip(found, others, strict=True)

@@ -59,7 +59,7 @@ def create_ticket(call: Call, wanted: NewTicket) -> Ticket:
     prefix = _prefix_of(call, wanted.team_id)
     key = f"{prefix}-{call.next_number(f'tickets:{prefix}')}"
     stamped = {"key": key, "reporter_id": call.person, "created_at": call.now, "updated_at": call.now, "version": 1}
-    call.db.execute(insert(tickets).values(wanted.model_dump() | stamped))
+    call.db.execute(insert(tickets), wanted.model_dump() | stamped)
     return load_ticket(call, key)
 
 
@@ -79,7 +79,7 @@ def apply_ticket(call: Call, payload: dict[str, Any]) -> None:
     """Let a colleague's ticket appear."""
     planned = PlannedTicket.model_validate(payload)
     arrived = {"created_at": call.now, "updated_at": call.now}
-    call.db.execute(insert(tickets).values(planned.model_dump() | arrived))
+    call.db.execute(insert(tickets), planned.model_dump() | arrived)
 
 
 def _prefix_of(call: Call, team_id: str) -> str:

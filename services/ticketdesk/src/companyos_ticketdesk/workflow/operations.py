@@ -61,7 +61,7 @@ def _may_move(call: Call, ticket: Ticket, to: Status) -> bool:
 def _move(call: Call, ticket: Ticket, to: Status, *, transition_id: str, by: str, reason: Reason | None) -> Ticket:
     why = {"reason_code": reason and reason.code, "reason_ref": reason and reason.ref}
     made = {"id": transition_id, "ticket_key": ticket.key, "at": call.now, "by": by}
-    call.db.execute(insert(transitions).values(**made, from_status=ticket.status, to_status=to, **why))
+    call.db.execute(insert(transitions), {**made, "from_status": ticket.status, "to_status": to, **why})
     return change_ticket(call, ticket, status=to, **why)
 
 
