@@ -44,3 +44,13 @@ def test_a_quick_run_prints_and_keeps_every_figure(tmp_path: Path) -> None:
     ):
         assert promised in names
         assert promised in answer.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.integration
+@pytest.mark.timeout(300)
+def test_a_round_of_what_telemetry_costs_prints_every_side() -> None:
+    command = [sys.executable, "-m", "benchmarks.telemetry", "--rounds", "1"]
+    answer = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
+    for side in ("log at error", "log at info, JSON", "every step traced", "a tenth of the steps traced"):
+        assert side in answer.stdout

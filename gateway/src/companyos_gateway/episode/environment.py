@@ -73,7 +73,7 @@ class Stage:
         No service is called for a task that was seen before. Raises UnknownScenario, InvalidReset (422), EpisodeExists
         (409), AtCapacity, ServicesDown (503) or StorageFull (507); `previous` then goes on untouched.
         """
-        with self.watch.act("reset") as seen:
+        with self.watch.act("reset", previous) as seen:
             episode = await self._reset(options, previous)
             seen.of(episode)
             return episode
