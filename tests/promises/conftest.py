@@ -1,0 +1,22 @@
+"""The options of the promises: which defect is planted, and how long the machine runs."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from tests.promises.defects import DEFECTS
+
+settings.register_profile(
+    "nightly",
+    max_examples=500,
+    stateful_step_count=40,
+    deadline=None,
+    print_blob=True,
+    suppress_health_check=list(HealthCheck),
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let a run plant a defect, to see it found."""
+    parser.addoption("--defect", choices=sorted(DEFECTS), help="plant a defect that the state machine has to find")

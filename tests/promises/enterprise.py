@@ -1,0 +1,249 @@
+"""The whole enterprise in one process on one folder: real services, real files, and a gateway that can die."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+from collections import Counter
+from contextlib import closing
+from enum import Enum, auto
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import httpx
+from fastapi import FastAPI
+from pydantic import SecretStr
+
+from companyos_gateway.episode.cluster import Cluster
+from companyos_gateway.episode.environment import Stage
+from companyos_gateway.episode.episode import Episode
+from companyos_gateway.episode.files import EpisodeFiles
+from companyos_gateway.episode.link import ServiceLink
+from companyos_gateway.episode.recovery import recover
+from companyos_gateway.episode.snapshots import Snapshots
+from companyos_gateway.episode.store import EpisodeLimits, EpisodeStore
+from companyos_gateway.episode.task import TaskShelf
+from companyos_gateway.episode.tokens import EpisodeTokens
+from companyos_gateway.episode.toolbox import Toolbox, build_toolbox
+from companyos_shared.chassis import ServiceSettings, create_app
+from companyos_shared.chassis.episodes import Episodes
+from companyos_shared.wire.context import CONTEXT_HEADER
+from tests.promises import desk_work
+from tests.promises.model import MARK, Row
+
+KEY = "a key for tests"
+SECRET = bytes(32)
+MARKED = (
+    ("ticketdesk", "tickets", "title"),
+    ("ticketdesk", "comments", "body"),
+    ("datahub", "data_issues", "description"),
+    ("approvalflow", "requests", "subject"),
+    ("approvalflow", "notes", "body"),
+)
+YIELDS_OF_A_SLOW_ANSWER = 40
+
+
+class Trouble(Enum):
+    """What happens to the next call on its way."""
+
+    REQUEST_LOST = auto()
+    ANSWER_LOST = auto()
+    ANSWER_SLOW = auto()
+    HANGS_BEFORE = auto()
+    HANGS_AFTER = auto()
+
+
+class Wire(httpx.AsyncBaseTransport):
+    """The way to one service. It keeps the agent's signed calls, so that they can arrive once more, much later."""
+
+    def __init__(self, app: FastAPI) -> None:
+        self._inner = httpx.ASGITransport(app)
+        self.trouble: Trouble | None = None
+        self.is_stuck = asyncio.Event()
+        self.sent: list[httpx.Request] = []
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Carry a call; in trouble, lose it, lose its answer, let the answer wait, or never come back."""
+        trouble, self.trouble = self.trouble, None
+        if not request.url.path.startswith("/control/"):
+            self.sent.append(request)
+        if trouble is Trouble.REQUEST_LOST:
+            raise httpx.ConnectError("lost")
+        if trouble is Trouble.HANGS_BEFORE:
+            await self._hang()
+        answer = await self._inner.handle_async_request(request)
+        await answer.aread()
+        if trouble is Trouble.HANGS_AFTER:
+            await self._hang()
+        if trouble is Trouble.ANSWER_LOST:
+            raise httpx.ReadError("lost")
+        if trouble is Trouble.ANSWER_SLOW:
+            self.is_stuck.set()
+            for _ in range(YIELDS_OF_A_SLOW_ANSWER):
+                await asyncio.sleep(0)
+        return answer
+
+    async def arrive(self, request: httpx.Request) -> int:
+        """Let a call that was sent before arrive once more, and return the status it is answered with."""
+        answer = await self._inner.handle_async_request(request)
+        await answer.aread()
+        return answer.status_code
+
+    async def _hang(self) -> None:
+        self.is_stuck.set()
+        await asyncio.Event().wait()
+
+
+class Enterprise:
+    """Three services and a gateway on one folder. What it says of files it reads from the files alone."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._stage: Stage | None = None
+        self._snapshots: Snapshots | None = None
+        self.wires = {name: Wire(_app(name)) for name in desk_work.SERVICES}
+        for name in desk_work.SERVICES:
+            self.restart_service(name)
+
+    @property
+    def stage(self) -> Stage:
+        """The gateway's stage."""
+        assert self._stage is not None
+        return self._stage
+
+    @property
+    def snapshots(self) -> Snapshots:
+        """The gateway's snapshots."""
+        assert self._snapshots is not None
+        return self._snapshots
+
+    def episodes(self) -> list[Episode]:
+        """Return the live episodes."""
+        return [] if self._stage is None else list(self._stage.store)
+
+    def restart_service(self, name: str) -> None:
+        """Let a service forget all that it holds in memory, as the death of its process does.
+
+        It forgets who was dropped, too: of those no call is left on its way.
+        """
+        live = {episode.internal_id for episode in self.episodes()}
+        wire = self.wires[name]
+        wire.sent = [call for call in wire.sent if json.loads(call.headers[CONTEXT_HEADER])["episode"] in live]
+        episodes: Episodes = _app(name).state.episodes
+        episodes.close()
+        folder = self._folder / name
+        folder.mkdir(exist_ok=True)
+        Episodes.__init__(
+            episodes, episodes.service, folder, max_open=_MOST_OPEN, max_template_bytes=_MOST_TEMPLATE_BYTES
+        )
+
+    async def start_gateway(self) -> int:
+        """Start a gateway that knows what the files say and nothing else; return how many episodes it found."""
+        links = {name: ServiceLink(name, f"http://{name}", KEY.encode(), wire) for name, wire in self.wires.items()}
+        cluster = Cluster(links)
+        folder = self._folder / "gateway"
+        files = EpisodeFiles(folder)
+        limits = EpisodeLimits(most_episodes=64, idle_s=3600, detached_s=60, lifetime_s=86400)
+        store = EpisodeStore(cluster, files, EpisodeTokens(SECRET), node="n1", limits=limits)
+        scenarios: dict[str, Any] = {desk_work.NAME: desk_work.DeskWork()}
+        shelf = TaskShelf(scenarios, cluster, most_kept=8)
+        self._stage = Stage(cluster, _toolbox(), shelf, store)
+        self._snapshots = Snapshots(cluster, files, shelf, store, most_kept=64)
+        return await recover(self.stage, files, self.snapshots)
+
+    async def kill_gateway(self) -> None:
+        """End the gateway where it stands: nothing that it has begun goes on, nothing is put in order."""
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+        for episode in self.episodes():
+            episode.journal.close()
+        for wire in self.wires.values():
+            wire.trouble = None
+            wire.is_stuck.clear()
+
+    async def is_stuck(self, work: asyncio.Task[Any]) -> bool:
+        """Wait until a call of some work is stuck on its way, or the work is done; say which."""
+        stuck = [asyncio.create_task(wire.is_stuck.wait()) for wire in self.wires.values()]
+        await asyncio.wait([work, *stuck], return_when=asyncio.FIRST_COMPLETED)
+        for waiting in stuck:
+            waiting.cancel()
+        for wire in self.wires.values():
+            wire.is_stuck.clear()
+        return not work.done()
+
+    async def free(self, episode: Episode) -> None:
+        """Drop an episode, and wait until the gateway's own tasks are done."""
+        self.stage.store.free(episode)
+        while others := asyncio.all_tasks() - {asyncio.current_task()}:
+            await asyncio.wait(others)
+
+    def marked_rows(self, episode: Episode) -> Counter[Row]:
+        """Return every marked row that an episode's databases hold, wherever its epochs begin."""
+        manifest = json.loads(
+            (self._folder / "gateway" / "episodes" / episode.internal_id / "manifest.json").read_text()
+        )
+        found: Counter[Row] = Counter()
+        for service, table, column in MARKED:
+            path = self._database(service, manifest)
+            for text in _texts(path, table, column) if path else ():
+                found[(service, table, text)] += 1
+        return found
+
+    def has_opened(self, service: str, episode: Episode) -> bool:
+        """Say whether a service has begun the epoch of the episode."""
+        return (self._folder / service / "episodes" / episode.internal_id / f"{episode.epoch}.db").exists()
+
+    def episode_folders(self) -> dict[str, set[str]]:
+        """Return the internal ids that have a folder, by process."""
+        found = {"gateway", *desk_work.SERVICES}
+        return {name: {path.name for path in (self._folder / name / "episodes").glob("*")} for name in found}
+
+    def fingerprints(self) -> dict[str, str]:
+        """Return the digest of every file that lies among snapshots."""
+        found = self._folder.glob("*/snapshots/*")
+        return {str(path.relative_to(self._folder)): sha256(path.read_bytes()).hexdigest() for path in found}
+
+    def files_of_snapshot(self, snapshot_id: str) -> set[str]:
+        """Return the names of the files that a snapshot needs; a service that it never touched has none."""
+        name = f"gateway/snapshots/{snapshot_id}.jsonl"
+        manifest = json.loads((self._folder / name).read_bytes().partition(b"\n")[0])["manifest"]
+        kept = manifest["sources"].items() - manifest["planned"].items()
+        return {name} | {f"{service}/snapshots/{source}.db" for service, source in kept}
+
+    def close(self) -> None:
+        """Close every database."""
+        for name in self.wires:
+            _app(name).state.episodes.close()
+
+    def _database(self, service: str, manifest: dict[str, Any]) -> Path | None:
+        folder = self._folder / service
+        opened = folder / "episodes" / manifest["internal_id"] / f"{manifest['epoch']}.db"
+        snapshot = folder / "snapshots" / f"{manifest['sources'][service]}.db"
+        return next((path for path in (opened, snapshot) if path.exists()), None)
+
+
+_MOST_OPEN = 64
+_MOST_TEMPLATE_BYTES = 2**26
+
+
+def _texts(path: Path, table: str, column: str) -> list[str]:
+    with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as db:
+        query = f"SELECT {column} FROM {table} WHERE {column} LIKE '{MARK}%'"  # noqa: S608 - names of this module
+        return [str(text) for (text,) in db.execute(query)]
+
+
+@cache
+def _app(name: str) -> FastAPI:
+    """Return the app of a service; its episodes lie where the enterprise of the moment wants them."""
+    settings = ServiceSettings(service_key=SecretStr(KEY), service_key_file=None)
+    return create_app(desk_work.service_of(name), settings)
+
+
+@cache
+def _toolbox() -> Toolbox:
+    return build_toolbox({name: _app(name).openapi() for name in desk_work.SERVICES}, {"type": "object"})

@@ -1,0 +1,114 @@
+"""What each episode must hold, as plain Python: the model that the real enterprise is compared with."""
+
+from __future__ import annotations
+
+from collections import Counter
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import Any
+
+from companyos_shared.streams import canonical_json
+from tests.promises import desk_work
+
+Row = tuple[str, str, str]
+"""Service, table and the text that marks the row."""
+
+Seen = dict[str, Any]
+"""An observation as it travels."""
+
+MARK = "canary "
+
+
+@dataclass(frozen=True)
+class Action:
+    """One tool call. `writes` is the row that it makes where it is carried out."""
+
+    tool: str
+    arguments: dict[str, Any]
+    writes: Row | None = None
+    may_be_refused: bool = False
+    is_misfit: bool = False
+
+    @property
+    def operation(self) -> str:
+        """The operation of the service behind the tool."""
+        return self.tool.partition("_")[2]
+
+    @property
+    def name(self) -> str:
+        """The action as one text."""
+        return canonical_json([self.tool, self.arguments]).decode()
+
+
+@dataclass
+class Played:
+    """One episode: what was done in it since its reset, and what must have come of it."""
+
+    seed: int
+    lineage: int
+    actions: tuple[str, ...] = ()
+    rows: Counter[Row] = field(default_factory=Counter)
+    asked: Counter[str] = field(default_factory=Counter)
+    now: str = "2026-03-02T09:00:00Z"
+    return_: float = 0.0
+    last: tuple[Action, Seen] | None = None
+
+    @property
+    def step(self) -> int:
+        """Steps taken."""
+        return len(self.actions)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no step is left."""
+        return self.step == desk_work.MAX_STEPS
+
+    def take(self, action: Action, seen: Seen) -> None:
+        """Take in one step and what it answered."""
+        assert (seen["error"] is not None) == action.is_misfit, seen
+        assert seen["done"] == (self.step + 1 == desk_work.MAX_STEPS), seen
+        self.asked[action.operation] += 1
+        nth = self.asked[action.operation]
+        is_refused = isinstance(seen["result"], dict) and "code" in seen["result"]
+        if not action.may_be_refused:
+            assert is_refused != desk_work.is_answered(action.operation, nth), seen
+        is_written = not is_refused if action.may_be_refused else desk_work.is_carried_out(action.operation, nth)
+        if action.writes and is_written:
+            self.rows[action.writes] += 1
+        self.actions += (action.name,)
+        self.now, self.return_ = seen["now"], round(self.return_ + seen["reward"], 6)
+        self.last = (action, seen)
+
+    def copy(self) -> Played:
+        """Return a copy that goes on by itself."""
+        return deepcopy(self)
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A snapshot: what was played when it was taken, and a fingerprint of every file that belongs to it."""
+
+    played: Played
+    fingerprints: dict[str, str]
+
+
+@dataclass
+class Model:
+    """Every episode by its label, every snapshot by its id, and what every course of actions answered."""
+
+    live: dict[str, Played] = field(default_factory=dict)
+    snapshots: dict[str, Kept] = field(default_factory=dict)
+    answered: dict[tuple[int, tuple[str, ...]], Seen] = field(default_factory=dict)
+    lineages: int = 0
+
+    def reset(self, label: str, seed: int) -> None:
+        """Begin an episode."""
+        self.lineages += 1
+        self.live[label] = Played(seed, self.lineages)
+
+    def take(self, label: str, action: Action, seen: Seen) -> None:
+        """Take in a step; whoever did the same from the same start was answered the same."""
+        played = self.live[label]
+        played.take(action, seen)
+        before = self.answered.setdefault((played.seed, played.actions), seen)
+        assert seen == before, f"the same course of actions was answered otherwise: {before} and {seen}"

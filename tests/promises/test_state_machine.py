@@ -1,0 +1,44 @@
+"""Whatever happens to three episodes in whatever order, the enterprise holds what the model holds."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from tests.promises.compared import Broken
+from tests.promises.defects import DEFECTS
+from tests.promises.machine import EnterpriseMachine
+
+NIGHTLY = "nightly"
+NIGHT_S = 3600.0
+
+SMALL = settings(
+    max_examples=15,
+    stateful_step_count=25,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    report_multiple_bugs=False,
+    suppress_health_check=list(HealthCheck),
+)
+LOOKING = settings(SMALL, max_examples=120, phases=[Phase.generate])
+"""How long a planted defect may hide. It is found, not made small."""
+
+
+@pytest.mark.timeout(NIGHT_S)
+def test_three_episodes_are_where_the_model_says(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planted = request.config.getoption("--defect", None)
+    if planted:
+        DEFECTS[planted](monkeypatch)
+    is_night = request.config.getoption("--hypothesis-profile", None) == NIGHTLY
+    run_state_machine_as_test(EnterpriseMachine, settings=settings.get_profile(NIGHTLY) if is_night else SMALL)
+
+
+@pytest.mark.parametrize("defect", DEFECTS)
+def test_a_planted_defect_is_found(defect: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    DEFECTS[defect](monkeypatch)
+    with pytest.raises(Broken):
+        run_state_machine_as_test(EnterpriseMachine, settings=LOOKING)
