@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -179,6 +180,19 @@ async def test_snapshots_are_listed_and_forgotten(door: Door, tmp_path: Path) ->
     assert (await door.http.delete(f"/v1/episodes/{forked}")).status_code == 204
     assert (await door.http.delete(f"/v1/snapshots/{second}")).status_code == 204
     assert list(tmp_path.rglob("snapshots/*.db")) == []
+
+
+async def test_a_database_that_only_a_fork_named_goes_with_the_fork(door: Door, tmp_path: Path) -> None:
+    episode = (await door.reset())["episode_id"]
+    await door.step(episode, "notes_write_note", text="before")
+    taken = await snapshot(door, episode)
+    (forked,) = await fork(door, taken)
+    assert (await door.http.delete(f"/v1/snapshots/{taken}")).status_code == 204
+    assert len(list(tmp_path.rglob("snapshots/*.db"))) == 1
+    assert (await door.http.delete(f"/v1/episodes/{forked}")).status_code == 204
+    async with asyncio.timeout(5):
+        while list(tmp_path.rglob("snapshots/*.db")):  # noqa: ASYNC110 - a service deletes it
+            await asyncio.sleep(0.01)
 
 
 async def test_what_differs_between_two_steps_is_told_row_by_row(door: Door) -> None:

@@ -77,6 +77,7 @@ class Snapshots:
         self._kept: dict[str, _Header] = {}
         self._unnamed: set[tuple[str, CallContext]] = set()
         self._gate = Gate()
+        store.after_drop = self._forget_unnamed
 
     def __len__(self) -> int:
         return len(self._kept)
@@ -169,9 +170,15 @@ class Snapshots:
         if header is None and self._files.snapshot(snapshot_id) is None:
             raise UnknownSnapshot
         self._files.remove_snapshot(snapshot_id)
+        if header is not None:
+            self._unnamed |= {(service, _context(header, service)) for service in header.manifest.sources}
+        await self._forget_unnamed()
+
+    async def _forget_unnamed(self) -> None:
+        """Let the services forget what was a snapshot's, as far as no other one and no live episode names it."""
+        if not self._unnamed:
+            return
         async with self._gate.alone():
-            if header is not None:
-                self._unnamed |= {(service, _context(header, service)) for service in header.manifest.sources}
             named = self.sources()
             for episode in self._store:
                 episode.progress.forget_all_but(named)

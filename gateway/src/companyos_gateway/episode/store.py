@@ -7,7 +7,7 @@ import re
 import secrets
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 
 from companyos.contract import Outcome, ResetOptions
@@ -64,6 +64,8 @@ class EpisodeStore:
         self._by_internal_id: dict[str, Episode] = {}
         self._freeing: set[asyncio.Task[None]] = set()
         self.outcomes: Counter[Outcome] = Counter()
+        self.after_drop: Callable[[], Awaitable[None]] | None = None
+        """What is done once the services have let go of an episode that was freed."""
 
     @property
     def freeing(self) -> int:
@@ -243,6 +245,8 @@ class EpisodeStore:
         async with episode.lock:
             touched = sorted(episode.progress.touched)
             await asyncio.gather(*(self._cluster.drop(name, episode.context(name, Actor.TRAINER)) for name in touched))
+        if self.after_drop is not None:
+            await self.after_drop()
 
     def _is_needless(self, episode: Episode) -> bool:
         if episode.busy or episode.id == self._kept_episode:
