@@ -123,8 +123,11 @@ class EnterpriseMachine(Compared):
             self.refused(self.enterprise.snapshots.restore(self.episode(name), snapshot_id), ForeignSnapshot)
 
     def fork(self, label: str, which: int, _actions: list[Action]) -> None:
+        """One snapshot as one or two episodes, which then go their own ways."""
         if self.model.snapshots:
-            self._fork(label, self._snapshot(which))
+            labels = [label] if which % 3 else [label, *(name for name in LABELS if name != label)][:2]
+            for name in labels:
+                self._fork(name, self._snapshot(which))
 
     def forget_a_snapshot(self, _label: str, which: int, _actions: list[Action]) -> None:
         if self.model.snapshots:
