@@ -12,6 +12,7 @@ import pytest
 from companyos_shared.chassis.database import Database
 from companyos_shared.chassis.driver import begin, driver_of, rollback
 from companyos_shared.chassis.errors import UnknownSource
+from companyos_shared.chassis.premises import Premises
 from companyos_shared.chassis.readers import Readers
 from companyos_shared.chassis.testing import ServiceHarness
 from tests.shared.conftest import metadata
@@ -117,7 +118,7 @@ def _is_open(db: object) -> bool:
 
 async def test_readers_that_nobody_uses_are_closed_the_oldest_first(library: ServiceHarness, tmp_path: Path) -> None:
     template = library.app.state.episodes.sources.template(library.source)
-    readers = Readers(Database(metadata))
+    readers = Readers(Database(metadata), Premises())
     borrowed = []
     for number in range(70):
         path = tmp_path / f"{number}.db"

@@ -26,7 +26,6 @@ from companyos_shared.chassis.storage import DATABASE_ERRORS, Storage, is_damage
 from companyos_shared.wire.context import CallContext
 from companyos_shared.wire.control import SweepReply
 
-_PREMISES_KEPT_IN_MEMORY = 256
 _DROPPED_REMEMBERED = 65_536
 
 
@@ -50,7 +49,6 @@ class Episodes:
         self._max_open = max_open
         self._open: OrderedDict[str, Session] = OrderedDict()
         self._dropped: OrderedDict[str, None] = OrderedDict()
-        self._premises: OrderedDict[str, Premise] = OrderedDict()
         remove_strays(folder)
 
     def session(self, context: CallContext) -> Session:
@@ -160,7 +158,7 @@ class Episodes:
         try:
             db = self.database.connect(path)
             try:
-                session = self._session(context, path, db, self._premise(context.source, db))
+                session = self._session(context, path, db, self.sources.premises.of(db))
                 session.recall()
             except BaseException:
                 db.close()
@@ -191,14 +189,6 @@ class Episodes:
             session.db.close()
         else:
             self.sources.readers.give_back(session.reader)
-
-    def _premise(self, source: str, db: Connection) -> Premise:
-        premise = self._premises.get(source)
-        if premise is None:
-            premise = self._premises[source] = Premise.read(db)
-            if len(self._premises) > _PREMISES_KEPT_IN_MEMORY:
-                self._premises.popitem(last=False)
-        return premise
 
     def _epoch_path(self, episode: str, epoch: int) -> Path:
         return self._folder / episode / f"{epoch}.db"

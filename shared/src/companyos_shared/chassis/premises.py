@@ -1,7 +1,8 @@
-"""The premise of an episode: what every call of it stands on, read once for each source."""
+"""The premise of an episode: what every call of it stands on, read once for each document that was planted."""
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -9,6 +10,8 @@ from sqlalchemy import Connection
 
 from companyos_shared.chassis.database import read_meta
 from companyos_shared.wire.company import Company
+
+_KEPT = 256
 
 
 @dataclass(slots=True)
@@ -19,14 +22,30 @@ class Premise:
     draw_seed: str
     started_at: datetime
 
-    @classmethod
-    def read(cls, db: Connection) -> Premise:
-        """Read what was planted; raises LookupError where the file is none of ours."""
-        return cls(
-            Company.model_validate_json(_planted(db, "company")),
-            _planted(db, "draw_seed"),
-            datetime.fromisoformat(_planted(db, "started_at")),
-        )
+
+class Premises:
+    """The premises of one service process, by document: a snapshot stands on what its template stood on."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[str, Premise] = OrderedDict()
+
+    def of(self, db: Connection) -> Premise:
+        """Return what was planted in a database; raises LookupError where the file is none of ours."""
+        document = _planted(db, "source")
+        premise = self._kept.get(document)
+        if premise is None:
+            premise = self._kept[document] = _read(db)
+            if len(self._kept) > _KEPT:
+                self._kept.popitem(last=False)
+        return premise
+
+
+def _read(db: Connection) -> Premise:
+    return Premise(
+        Company.model_validate_json(_planted(db, "company")),
+        _planted(db, "draw_seed"),
+        datetime.fromisoformat(_planted(db, "started_at")),
+    )
 
 
 def _planted(db: Connection, key: str) -> str:

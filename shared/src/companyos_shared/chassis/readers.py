@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 
 from companyos_shared.chassis import due
 from companyos_shared.chassis.database import Database
-from companyos_shared.chassis.premises import Premise
+from companyos_shared.chassis.premises import Premise, Premises
 
 _IDLE_KEPT = 64
 
@@ -30,8 +30,9 @@ class Reader:
 class Readers:
     """The readers of one service process; those that nobody uses are closed, the least recently used first."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, premises: Premises) -> None:
         self._database = database
+        self._premises = premises
         self._readers: OrderedDict[str, Reader] = OrderedDict()
 
     def borrow(self, source: str, template: Path) -> Reader:
@@ -65,7 +66,7 @@ class Readers:
     def _opened(self, source: str, template: Path) -> Reader:
         db = self._database.connect_at_rest(template)
         try:
-            return Reader(source, db, Premise.read(db), due.next_due_at(db))
+            return Reader(source, db, self._premises.of(db), due.next_due_at(db))
         except BaseException:
             db.close()
             raise

@@ -6,6 +6,7 @@ A snapshot is named by the sha256 of its file, so that damage shows before anyth
 from __future__ import annotations
 
 import hashlib
+import os
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from companyos_shared.chassis.changes import read_rows
 from companyos_shared.chassis.columns import time_text
 from companyos_shared.chassis.database import Database, read_meta, remove_database, write_meta
 from companyos_shared.chassis.errors import InvalidSeed, SourceCorrupt, SourceMismatch, SourceOutdated, UnknownSource
+from companyos_shared.chassis.premises import Premises
 from companyos_shared.chassis.readers import Reader, Readers
 from companyos_shared.chassis.schemas import SeedDocument
 from companyos_shared.chassis.service import Service
@@ -40,7 +42,8 @@ class Sources:
         self._templates = storage.folder / "templates" / database.schema[:16]
         self._snapshots = storage.folder / "snapshots"
         self._verified: dict[str, _FileState] = {}
-        self.readers = Readers(database)
+        self.premises = Premises()
+        self.readers = Readers(database, self.premises)
 
     def load(self, source: str, document: dict[str, Any] | None) -> LoadReply:
         """Make the source if it is not there, and return its rows at rest; raises as `ready` does, or InvalidSeed."""
@@ -60,7 +63,7 @@ class Sources:
             if not template.exists():
                 raise UnknownSource from None
             return template
-        state = (found.st_ino, found.st_size, found.st_mtime_ns)
+        state = _state(found)
         if self._verified.get(source) != state:
             self._verify(source, snapshot)
             self._verified[source] = state
@@ -73,7 +76,9 @@ class Sources:
     def take(self, db: Connection, name: str) -> str:
         """Keep a live database as it is now, and return the id of the snapshot; raises StorageFull (507)."""
         self.make_room()
-        return self._database.take(db, self._snapshots, name)
+        source = self._database.take(db, self._snapshots, name)
+        self._verified[source] = _state(self._snapshot(source).stat())
+        return source
 
     def forget(self, source: str) -> None:
         """Delete a snapshot. Twice is no error."""
@@ -171,3 +176,7 @@ class Sources:
             if path.stem != keep:
                 self.discard_template(path.stem)
                 taken -= stat.st_size
+
+
+def _state(found: os.stat_result) -> _FileState:
+    return (found.st_ino, found.st_size, found.st_mtime_ns)
