@@ -13,6 +13,7 @@ from faults.house import House
 from faults.script import MOST_STEPS, RESET, Action, Reference, action_of, canary_of, normal
 
 PAUSE_S = 0.05
+FORKS_AT_ONCE = 2
 LEAST_WAIT_S = 5.0
 NOT_NOW = frozenset({"services-unavailable", "shutting-down", "too-many-waiting", "at-capacity", "storage-full"})
 """Refusals that another moment may undo."""
@@ -37,6 +38,8 @@ class Player:
     is_open: bool = False
     pending: Action | None = None
     first_told: str = ""
+    unheard_forks: int = 0
+    unheard_snapshots: int = 0
     on_done: Callable[[], None] = lambda: None
 
     @property
@@ -92,7 +95,8 @@ class Player:
 
     async def snapshot(self) -> str | None:
         """Take a snapshot and return its id."""
-        answer, _ = await self._insist("POST", f"/v1/episodes/{self.name}/snapshots")
+        answer, tries = await self._insist("POST", f"/v1/episodes/{self.name}/snapshots")
+        self.unheard_snapshots += tries - answer.is_done
         if not answer.is_done:
             self._note_refusal("snapshot", answer)
             return None
@@ -115,9 +119,10 @@ class Player:
         self.lap += 1
         return True
 
-    async def fork(self, snapshot: str, count: int) -> list[Player]:
+    async def fork(self, snapshot: str, count: int = FORKS_AT_ONCE) -> list[Player]:
         """Open forks of a snapshot and return who plays them."""
-        answer, _ = await self._insist("POST", f"/v1/snapshots/{snapshot}/fork", {"count": count})
+        answer, tries = await self._insist("POST", f"/v1/snapshots/{snapshot}/fork", {"count": count})
+        self.unheard_forks += count * (tries - answer.is_done)
         if not answer.is_done:
             self._note_refusal("fork", answer)
             return []

@@ -37,6 +37,7 @@ async def _look_around(house: House, seed: int) -> World:
     first = begun["observation"]
     action = {"tool_name": "approvalflow_list_approvals", "arguments": {}}
     listed = await _ask(house, "/step", {"episode_id": f"scout-{seed}", "action": action})
+    await house.door.ask("DELETE", f"/v1/episodes/scout-{seed}")
     return World(
         ticket=ids_in(first["brief"])[0],
         person=first["acting_as"],

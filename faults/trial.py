@@ -11,6 +11,7 @@ from random import Random
 
 from faults.findings import Findings
 from faults.house import House
+from faults.leftovers import look_for_leftovers
 from faults.player import Player
 from faults.reference import play_reference
 from faults.script import SEEDS, Reference
@@ -112,6 +113,7 @@ class Trial:
             self.findings.lost.append(f"{ended} episodes ended as infra_error, though the fault was over in time")
         for player in self.players:
             await judge(player)
+        await look_for_leftovers(self.house, self.players, self.findings)
 
     async def _judge_snapshots(self, player: Player) -> None:
         if not player.snapshots:

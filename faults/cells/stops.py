@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 from functools import partial
+from typing import Any
 
 from faults.cells.kills import IN_TIME_S
 from faults.cells.work import during
@@ -14,6 +15,13 @@ from faults.verdict import judge
 
 DRAIN_S = 10.0
 CLIENTS = 8
+STILL_S = 1.5
+NOTICED_S = 0.75
+READS: dict[str, dict[str, Any]] = {
+    "ticketdesk": {"tool_name": "ticketdesk_list_tickets", "arguments": {}},
+    "datahub": {"tool_name": "datahub_list_metrics", "arguments": {}},
+    "approvalflow": {"tool_name": "approvalflow_list_approvals", "arguments": {}},
+}
 PAST_A_CALL_S = (2.1, 3.0)
 PAST_A_STEP_S = (5.5, 6.0)
 
@@ -32,6 +40,36 @@ async def stand_still(
             await asyncio.sleep(trial.chance.uniform(*seconds))
         finally:
             process.signal(signal.SIGCONT)
+
+    await during(trial, "step", strike)
+
+
+async def leave_the_neighbours_alone(trial: Trial) -> None:
+    """Stop a service for as long as a call waits; whoever needs another service does not notice."""
+    still, asked = trial.chance.sample(SERVICES, 2)
+    process = trial.house.processes[still]
+    clock = asyncio.get_running_loop().time
+
+    async def neighbour(name: str) -> None:
+        began = clock()
+        await trial.house.door.ask("POST", "/step", {"episode_id": name, "action": READS[asked]})
+        took_s = clock() - began
+        if took_s > NOTICED_S:
+            trial.findings.unclear.append(f"a step into {asked} took {took_s:.2f} s while {still} stood still")
+
+    async def strike() -> None:
+        neighbours = await trial.seated(4)
+        process.signal(signal.SIGSTOP)
+        try:
+            give_up_at = clock() + STILL_S
+            while clock() < give_up_at:
+                await asyncio.gather(*(neighbour(player.name) for player in neighbours))
+                await asyncio.sleep(0.01)
+        finally:
+            process.signal(signal.SIGCONT)
+        for player in neighbours:
+            await player.close()
+            trial.players.remove(player)
 
     await during(trial, "step", strike)
 
@@ -86,6 +124,7 @@ CELLS = [
         full=10,
     ),
     Cell("SIGSTOP of the gateway", partial(stand_still, victims=(GATEWAY,), seconds=(0.1, 2.0)), full=10),
+    Cell("SIGSTOP of a service, seen by the others", leave_the_neighbours_alone, full=10),
     *(Cell(f"SIGTERM of {name} under load", partial(terminate, victim=name), full=10) for name in PROCESSES),
     Cell("SIGTERM of all, start on old snapshots", partial(start_on_old_files, kindly=True), full=10),
     Cell("kill -9 of all, start on old snapshots", partial(start_on_old_files, kindly=False), full=10),

@@ -93,14 +93,14 @@ CELLS = [
         build=Build.PROXIED,
     ),
     *(
-        _cell(f"{name}, {work}", fault, work=work)
+        _cell(f"{name}, {work}", fault, work=work, full=15 if work == "step" else 8)
         for name, fault in {
             "reset before the call": proxy.reset_before,
             "reset after the call": proxy.reset_after,
             "empty answer": proxy.empty,
             "half an answer": proxy.half,
         }.items()
-        for work in ("step", "snapshot", "restore")
+        for work in ("step", "reset", "snapshot", "restore")
     ),
     _cell("a head without a body", proxy.headless),
     _cell("dribbled answer", proxy.dribbled(20, 0.01), times=4),

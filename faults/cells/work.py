@@ -14,7 +14,6 @@ MOST_PLAYED = 40
 MOST_RESETS = 6
 MOST_SNAPSHOTS = 8
 MOST_FORKS = 2
-FORKS_AT_ONCE = 2
 STEPS_INTO_ALL = 6
 """So many steps in a row write to every service, wherever they begin."""
 
@@ -63,7 +62,7 @@ async def forking(trial: Trial, player: Player, stop: asyncio.Event) -> None:
     """Fork the snapshot, again and again."""
     (snapshot,) = player.snapshots
     for _ in range(MOST_FORKS):
-        for twin in await player.fork(snapshot, FORKS_AT_ONCE):
+        for twin in await player.fork(snapshot):
             trial.players.append(twin)
             await _into_every_service(twin)
         if stop.is_set():
