@@ -11,6 +11,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import JSON, Boolean, Column, Connection, MetaData, Table
@@ -24,6 +25,9 @@ from companyos_shared.wire.control import Change, Rows
 _Recorded = tuple[int, str, str, str | None, str | None]
 _BEFORE, _AFTER = 3, 4
 _NEW = "SELECT seq, tbl, key, before, after FROM _changes WHERE seq > ? ORDER BY seq"
+_ALL_ROWS = (
+    "SELECT json_group_object(CAST(key AS TEXT), json(_row)) FROM (SELECT {key} AS key, _row FROM {table} ORDER BY 1)"
+)
 _STAMP = "UPDATE _changes SET step = ?, at = ?, actor = ?, cause = ? WHERE seq > ?"
 _DROP = "DELETE FROM _changes WHERE seq = ?"
 _READ = "SELECT seq, tbl, key, before, after, step, at, actor, cause FROM _changes WHERE seq > ? ORDER BY seq"
@@ -90,15 +94,16 @@ def _change(recorded: Sequence[Any], stamp: Stamp) -> Change:
 def read_rows(db: Connection, metadata: MetaData) -> Rows:
     """Return every content row by table and key, in the form that changes have."""
     driver = driver_of(db)
-    return {
-        table.name: {
-            str(key): json.loads(row)
-            for key, row in driver.execute(
-                f"SELECT {_name(_key_of(table))}, _row FROM {_name(table)} ORDER BY 1"  # noqa: S608
-            )
-        }
+    return {name: json.loads(driver.execute(query).fetchone()[0]) for name, query in _row_queries(metadata)}
+
+
+@lru_cache
+def _row_queries(metadata: MetaData) -> tuple[tuple[str, str], ...]:
+    """Return for each table the query of all its rows as one JSON object, by key."""
+    return tuple(
+        (table.name, _ALL_ROWS.format(key=_name(_key_of(table)), table=_name(table)))
         for table in metadata.sorted_tables
-    }
+    )
 
 
 def unfold(rows: Rows, changes: Sequence[Change]) -> Rows:

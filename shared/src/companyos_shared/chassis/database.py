@@ -37,6 +37,7 @@ class Database:
         self.schema = schema_version(metadata)
         self._uri = ""
         self._blank: bytes | None = None
+        self._triggers = trigger_statements(metadata)
         self._engine = create_engine("sqlite://", creator=self._open, poolclass=NullPool)
 
     def connect(self, path: Path) -> Connection:
@@ -70,7 +71,7 @@ class Database:
             with self.connect(made) as db:
                 begin(db)
                 plant(db)
-                _carry_out(db, trigger_statements(self.metadata))
+                _carry_out(db, self._triggers)
                 _come_to_rest(db)
             os.replace(made, path)
 
