@@ -29,7 +29,7 @@ from companyos_gateway.episode.link import Reported, ServiceCall
 from companyos_gateway.episode.observations import StepObservation
 from companyos_gateway.episode.operations import Operation
 from companyos_gateway.episode.outcome import StepKind, ending
-from companyos_gateway.episode.store import EpisodeStore
+from companyos_gateway.episode.store import EpisodeStore, still_held
 from companyos_gateway.episode.task import TaskKey, TaskShelf
 from companyos_gateway.episode.toolbox import WAIT, ArgumentsMisfit, Tool, Toolbox
 from companyos_gateway.episode.watch import StepWatch, Watch
@@ -81,23 +81,24 @@ class Stage:
     async def _reset(self, options: ResetOptions, previous: Episode | None) -> Episode:
         seed = secrets.randbelow(LARGEST_DRAWN_SEED + 1) if options.seed is None else options.seed
         overrides = tuple(sorted(options.chaos_overrides.items()))
+        holder = previous and previous.holder
         try:
             task = await self.shelf.task(TaskKey(options.scenario, seed, options.chaos, overrides))
         except HouseFault as fault:
             _log.error("%s, seed %d: %s", options.scenario, seed, fault)
             raise ServicesDown("A service did not take the task.") from fault
-        return self.store.open(options, task, previous)
+        return self.store.open(options, task, still_held(previous, holder))
 
     async def resume(self, token: str, holder: object | None) -> Episode:
         """Return the live episode of a token, held by a connection from here on, once its step in flight is taken.
 
-        Raises UnknownEpisode (404).
+        Raises UnknownEpisode (404) or TooManyWaiting (429); whoever held it before then holds it on.
         """
         episode = self.store.of_token(token)
-        self.store.hold(episode, holder)
-        async with episode.turn():
-            if episode.closed:
-                raise UnknownEpisode
+        with self.store.holding(episode, holder):
+            async with episode.turn():
+                if episode.closed:
+                    raise UnknownEpisode
         return episode
 
     async def step(

@@ -137,6 +137,14 @@ class Episode:
             self._state = None
             self.lock.release()
 
+    def close(self) -> None:
+        """Go on no more, for anybody; an episode that was not over ends as closed."""
+        self.closed, self._state = True, None
+        self.journal.close()
+        if not self.done:
+            self.progress.outcome = Outcome.CLOSED
+            self.progress.ledger.enter_close()
+
     def check_may_step(self) -> None:
         """Raise EpisodeClosed or EpisodeDone (409) where no step is left to take."""
         if self.outcome not in (None, Outcome.CLOSED):

@@ -140,9 +140,11 @@ class EpisodeFiles:
         failpoint("gateway.manifest.after")
 
     def _remove_older(self, folder: Path, newest: Path) -> None:
-        for path in folder.iterdir():
-            if path not in (newest, folder / _MANIFEST):
-                path.unlink(missing_ok=True)
+        """Delete what no manifest names any more; what stays all the same is named by none either."""
+        with suppress(OSError):
+            for path in folder.iterdir():
+                if path not in (newest, folder / _MANIFEST):
+                    path.unlink(missing_ok=True)
 
     def _snapshot(self, snapshot_id: str) -> Path:
         return self._snapshots / f"{snapshot_id}{_JOURNAL}"

@@ -30,7 +30,7 @@ from companyos_gateway.episode.gate import Gate
 from companyos_gateway.episode.journal import Entry, entries
 from companyos_gateway.episode.manifest import FORMAT, Manifest
 from companyos_gateway.episode.progress import Progress, fold
-from companyos_gateway.episode.store import EpisodeStore
+from companyos_gateway.episode.store import EpisodeStore, still_held
 from companyos_gateway.episode.task import Task, TaskShelf
 from companyos_gateway.episode.watch import Watch
 from companyos_shared.wire.context import Actor, CallContext
@@ -75,7 +75,8 @@ class Snapshots:
         self._most_kept = most_kept
         self._watch = watch or Watch()
         self._kept: dict[str, _Header] = {}
-        self._unnamed: set[tuple[str, CallContext]] = set()
+        self._loose: dict[tuple[str, str], CallContext] = {}
+        """By service and source: what was kept, and may be named by nothing."""
         self._gate = Gate()
         store.after_drop = self._forget_unnamed
 
@@ -111,16 +112,16 @@ class Snapshots:
 
     async def _take(self, episode: Episode) -> SnapshotInfo:
         async with episode.turn(), self._gate.together():
-            if episode.closed:
-                raise EpisodeClosed
-            if len(self._kept) >= self._most_kept:
-                raise SnapshotsFull(f"{self._most_kept} snapshots are kept.")
+            self._check_may_keep(episode)
             sources = await self._keep_databases(episode)
+            self._check_may_keep(episode)
             info, manifest = _described(episode, sources)
             header = _Header(snapshot=info, manifest=manifest)
             first = header.model_dump_json(exclude={"manifest": {"options": {"resume", "injected_state"}}}).encode()
             snapshot_id = self._files.keep_snapshot(first + b"\n" + episode.journal.lines())
             self._kept[snapshot_id] = header
+            for place in _kept_sources(header):
+                self._loose.pop(place, None)
             return _info(snapshot_id, header)
 
     async def restore(self, episode: Episode, snapshot_id: str) -> None:
@@ -140,24 +141,35 @@ class Snapshots:
             if episode.closed:
                 raise EpisodeClosed
             task, steps = await self._unfold(snapshot)
+            if episode.closed:
+                raise EpisodeClosed
             self._store.restore(episode, snapshot.header.manifest, _progress(snapshot, task, steps), snapshot.lines)
 
-    async def fork(self, snapshot_id: str, count: int, label: str | None = None) -> list[Episode]:
+    async def fork(self, snapshot_id: str, count: int) -> list[Episode]:
         """Start so many episodes where a snapshot was taken, all or none; raises as `restore`, and AtCapacity (503)."""
         with self._watch.act("fork"):
-            return await self._fork(snapshot_id, count, label)
+            return await self._fork(snapshot_id, count)
 
-    async def _fork(self, snapshot_id: str, count: int, label: str | None) -> list[Episode]:
+    async def begin(self, snapshot_id: str, label: str | None, previous: Episode | None) -> Episode:
+        """Start one episode where a snapshot was taken, in the place of `previous`; raises as `fork`."""
+        with self._watch.act("fork"):
+            return (await self._fork(snapshot_id, 1, label, previous))[0]
+
+    async def _fork(
+        self, snapshot_id: str, count: int, label: str | None = None, previous: Episode | None = None
+    ) -> list[Episode]:
+        holder = previous and previous.holder
         snapshot = self._read(snapshot_id)
-        forked: list[Episode] = []
+        origin, forked = snapshot.header.manifest, list[Episode]()
         async with self._gate.together():
             task, steps = await self._unfold(snapshot)
-            self._store.make_room(count)
+            previous = still_held(previous, holder)
+            self._store.make_room(count - (previous is not None))
             try:
                 for _ in range(count):
                     progress = _progress(snapshot, task, steps)
                     progress.touched.clear()
-                    forked.append(self._store.fork(snapshot.header.manifest, task, progress, snapshot.lines, label))
+                    forked.append(self._store.fork(origin, task, progress, snapshot.lines, label, previous))
             except BaseException:
                 for episode in forked:
                     self._store.free(episode)
@@ -171,33 +183,45 @@ class Snapshots:
             raise UnknownSnapshot
         self._files.remove_snapshot(snapshot_id)
         if header is not None:
-            self._unnamed |= {(service, _context(header, service)) for service in header.manifest.sources}
+            self._loose |= {place: _context(header, place[0]) for place in _kept_sources(header)}
         await self._forget_unnamed()
 
     async def _forget_unnamed(self) -> None:
         """Let the services forget what was a snapshot's, as far as no other one and no live episode names it."""
-        if not self._unnamed:
+        if not self._loose:
             return
         async with self._gate.alone():
             named = self.sources()
             for episode in self._store:
                 episode.progress.forget_all_but(named)
-            unnamed = [(service, context) for service, context in self._unnamed if context.source not in named]
-            await asyncio.gather(*(self._cluster.forget(service, context) for service, context in unnamed))
-            self._unnamed.difference_update(unnamed)
+            unnamed = {place: context for place, context in self._loose.items() if context.source not in named}
+            await asyncio.gather(*(self._cluster.forget(service, context) for (service, _), context in unnamed.items()))
+            for place in unnamed:
+                del self._loose[place]
+
+    def _check_may_keep(self, episode: Episode) -> None:
+        """Raise EpisodeClosed or SnapshotsFull (409). Either can come about while the services copy."""
+        if episode.closed:
+            raise EpisodeClosed
+        if len(self._kept) >= self._most_kept:
+            raise SnapshotsFull(f"{self._most_kept} snapshots are kept.")
 
     async def _keep_databases(self, episode: Episode) -> dict[str, str]:
         at_rest = episode.progress.at_rest
         written = sorted(episode.sources.keys() - at_rest.keys())
         contexts = [(service, episode.context(service, Actor.TRAINER)) for service in written]
         try:
-            kept = await asyncio.gather(
-                *(self._cluster.snapshot(service, context, episode.document(service)) for service, context in contexts)
-            )
+            kept = await asyncio.gather(*(self._keep(episode, service, context) for service, context in contexts))
         except HouseFault as fault:
             raise ServicesDown(f"The snapshot was not taken: {fault}") from fault
         at_rest.update(zip(written, kept, strict=True))
         return dict(at_rest)
+
+    async def _keep(self, episode: Episode, service: str, context: CallContext) -> str:
+        """Keep one database, which is loose until a snapshot names it."""
+        source = await self._cluster.snapshot(service, context, episode.document(service))
+        self._loose[service, source] = context.model_copy(update={"source": source})
+        return source
 
     async def _unfold(self, snapshot: _Snapshot) -> tuple[Task, list[Entry]]:
         """Return the task and the journal of a snapshot that every service can begin from."""
@@ -256,6 +280,12 @@ def _described(episode: Episode, sources: dict[str, str]) -> tuple[SnapshotInfo,
 
 def _info(snapshot_id: str, header: _Header) -> SnapshotInfo:
     return header.snapshot.model_copy(update={"id": snapshot_id})
+
+
+def _kept_sources(header: _Header) -> list[tuple[str, str]]:
+    """Return service and source of what was kept for a snapshot; the rest lies in templates."""
+    manifest = header.manifest
+    return [place for place in manifest.sources.items() if place[1] != manifest.planned.get(place[0])]
 
 
 def _context(header: _Header, service: str) -> CallContext:

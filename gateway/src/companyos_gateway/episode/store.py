@@ -8,6 +8,7 @@ import secrets
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from companyos.contract import Outcome, ResetOptions
@@ -101,8 +102,7 @@ class EpisodeStore:
 
         Raises EpisodeExists (409) for an id that is live elsewhere, AtCapacity (503) or StorageFull (507).
         """
-        if previous is not None and previous.closed:
-            previous = None
+        previous = still_held(previous, previous and previous.holder)
         label = self._label(options.episode_id, previous)
         if previous is None:
             self.make_room(1)
@@ -126,14 +126,29 @@ class EpisodeStore:
             progress.touched |= previous.progress.touched
         return self._begin(manifest, task, progress, previous=previous)
 
-    def fork(self, origin: Manifest, task: Task, progress: Progress, lines: bytes, label: str | None) -> Episode:
-        """Start an episode from a snapshot's manifest, with a journal that begins with `lines`; raises as `open`."""
-        label = self._label(label, None)
-        self.make_room(1)
+    def fork(
+        self,
+        origin: Manifest,
+        task: Task,
+        progress: Progress,
+        lines: bytes,
+        label: str | None,
+        previous: Episode | None = None,
+    ) -> Episode:
+        """Start an episode from a snapshot's manifest, with a journal that begins with `lines`; raises as `open`.
+
+        It takes the place of `previous`, which is freed.
+        """
+        label = self._label(label, previous)
+        if previous is None:
+            self.make_room(1)
         manifest = origin.model_copy(
             update={"version": VERSION, "id": label, "internal_id": self._new_internal_id(), "epoch": 1}
         )
-        return self._begin(manifest, task, progress, lines)
+        forked = self._begin(manifest, task, progress, lines, previous=previous)
+        if previous is not None:
+            self._discard(previous)
+        return forked
 
     def restore(self, episode: Episode, origin: Manifest, progress: Progress, lines: bytes) -> None:
         """Let an episode stand where a snapshot's manifest and journal say, as its next epoch; raises StorageFull."""
@@ -151,6 +166,18 @@ class EpisodeStore:
         episode.holder, episode.detached_at = holder, None
         episode.used_at = time.monotonic()
 
+    @contextmanager
+    def holding(self, episode: Episode, holder: object) -> Iterator[None]:
+        """Let a connection play the episode from here on; after an error inside it is as it was before."""
+        before = episode.holder, episode.detached_at
+        self.hold(episode, holder)
+        try:
+            yield
+        except BaseException:
+            if episode.holder is holder:
+                episode.holder, episode.detached_at = before
+            raise
+
     def detach(self, episode: Episode, holder: object | None = None) -> None:
         """Let the episode outlive its connection for a while; another connection's is left alone."""
         if episode.holder is holder:
@@ -161,6 +188,9 @@ class EpisodeStore:
         if episode.closed:
             return
         self._leave(episode)
+        self._discard(episode)
+
+    def _discard(self, episode: Episode) -> None:
         if self._keep_databases:
             self._files.retire(episode.manifest)
             return
@@ -232,12 +262,9 @@ class EpisodeStore:
         return episode
 
     def _leave(self, episode: Episode) -> None:
-        episode.closed = True
-        episode.journal.close()
         if not episode.done:
-            episode.progress.outcome = Outcome.CLOSED
-            episode.progress.ledger.enter_close()
             self.outcomes[Outcome.CLOSED] += 1
+        episode.close()
         self._live.pop(episode.id, None)
         self._by_internal_id.pop(episode.internal_id, None)
 
@@ -261,6 +288,11 @@ class EpisodeStore:
             return True
         is_detached = episode.detached_at is not None and now - episode.detached_at > limits.detached_s
         return idle_s > (limits.detached_s if is_detached else limits.idle_s)
+
+
+def still_held(previous: Episode | None, holder: object | None) -> Episode | None:
+    """Return an episode that another one may take the place of: one that is live and still its holder's."""
+    return None if previous is None or previous.closed or previous.holder is not holder else previous
 
 
 def _need(episode: Episode) -> tuple[bool, float]:

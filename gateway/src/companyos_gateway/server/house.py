@@ -71,7 +71,7 @@ class House:
     ) -> Episode:
         """Start an episode, fork a snapshot or go on with a live episode, as the options say, for a connection.
 
-        Raises a GatewayProblem; `previous`, whose next epoch a started one would be, then goes on untouched.
+        Raises a GatewayProblem; `previous`, whose place a started or forked one would take, then goes on untouched.
         """
         stage = self.stage()
         try:
@@ -79,7 +79,7 @@ class House:
                 with self.watch.act("resume"):
                     return await stage.resume(options.resume, holder)
             if options.injected_state is not None:
-                begun = (await self.snapshots().fork(options.injected_state.snapshot, 1, options.episode_id))[0]
+                begun = await self.snapshots().begin(options.injected_state.snapshot, options.episode_id, previous)
             else:
                 begun = await stage.reset(options, previous)
             stage.store.hold(begun, holder)

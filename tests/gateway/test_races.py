@@ -1,0 +1,135 @@
+"""Two things that happen to one episode at once: each is done whole or refused, and neither harms the other."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.gateway.conftest import Door, Open
+from tests.gateway.notes import NoteKeeping
+from tests.gateway.sockets import connected
+from tests.gateway.test_recovery import Held
+from tests.gateway.test_snapshots import evidence, restore, snapshot
+
+
+@pytest.fixture
+def held() -> list[Held]:
+    """The transports that hold answers back."""
+    return []
+
+
+@pytest.fixture
+def hold(held: list[Held]) -> Callable[[httpx.AsyncBaseTransport], Held]:
+    """What holds the answers of a service back while it is told to."""
+
+    def made(inner: httpx.AsyncBaseTransport) -> Held:
+        held.append(Held(inner))
+        return held[-1]
+
+    return made
+
+
+async def _while_held(held: list[Held], asked: Any, meanwhile: Any) -> Any:
+    """Do something while the services have not answered what was asked, and return what it answered in the end."""
+    held[0].came.clear()
+    held[0].goes_on.clear()
+    asking = asyncio.ensure_future(asked)
+    await held[0].came.wait()
+    await meanwhile
+    held[0].goes_on.set()
+    return await asking
+
+
+async def test_a_snapshot_of_an_episode_that_is_freed_meanwhile_is_refused(
+    open_door: Open, hold: Any, held: list[Held], tmp_path: Path
+) -> None:
+    async with open_door(wrap=hold) as door:
+        episode = (await door.reset())["episode_id"]
+        await door.step(episode, "notes_write_note", text="one")
+        taking = door.http.post(f"/v1/episodes/{episode}/snapshots")
+        answer = await _while_held(held, taking, door.http.delete(f"/v1/episodes/{episode}"))
+        assert (answer.status_code, answer.json()["code"]) == (409, "episode-closed")
+        assert (await door.http.get("/v1/snapshots")).json() == []
+        await door.house.stage().store.aclose()
+        assert list(tmp_path.rglob("snapshots/*.db")) == []
+
+
+async def test_an_episode_that_is_freed_while_it_is_restored_stays_gone(
+    open_door: Open, hold: Any, held: list[Held], tmp_path: Path
+) -> None:
+    async with open_door(wrap=hold, data_dir=tmp_path / "kept") as door:
+        episode = (await door.reset())["episode_id"]
+        await door.step(episode, "notes_write_note", text="one")
+        restoring = restore(door, episode, await snapshot(door, episode))
+        answer = await _while_held(held, restoring, door.http.delete(f"/v1/episodes/{episode}"))
+        assert (answer.status_code, answer.json()["code"]) == (409, "episode-closed")
+        assert list((tmp_path / "kept" / "gateway" / "episodes").iterdir()) == []
+
+
+async def test_a_reset_while_the_episode_before_is_restored_is_found_again_as_it_was(
+    open_door: Open, hold: Any, held: list[Held], tmp_path: Path
+) -> None:
+    async with open_door(wrap=hold, data_dir=tmp_path / "kept") as door:
+        async with connected(door.app) as socket:
+            await socket.reset(episode_id="mine")
+            await socket.step("notes_write_note", text="one")
+            restoring = restore(door, "mine", await snapshot(door, "mine"))
+            answer = await _while_held(held, restoring, socket.reset(episode_id="mine"))
+            assert (answer.status_code, answer.json()["code"]) == (409, "episode-closed")
+            await socket.step("notes_write_note", text="two")
+        told = await evidence(door, "mine")
+    async with open_door(data_dir=tmp_path / "kept") as door:
+        assert await evidence(door, "mine") == told
+
+
+async def test_snapshots_at_the_same_time_keep_to_their_limit(open_door: Open, hold: Any, held: list[Held]) -> None:
+    async with open_door(wrap=hold, max_snapshots=1) as door:
+        first, second = [(await door.reset())["episode_id"] for _ in range(2)]
+        await door.step(first, "notes_write_note", text="first")
+        await door.step(second, "notes_write_note", text="second")
+        one, other = (door.http.post(f"/v1/episodes/{episode}/snapshots") for episode in (first, second))
+        both = await _while_held(held, asyncio.gather(one, other), asyncio.sleep(0.05))
+        assert sorted(answer.status_code for answer in both) == [201, 409]
+        assert len((await door.http.get("/v1/snapshots")).json()) == 1
+
+
+async def test_a_resume_that_is_refused_takes_the_episode_from_nobody(
+    open_door: Open, hold: Any, held: list[Held]
+) -> None:
+    scenario = NoteKeeping(max_steps=30)
+    async with open_door(scenario, wrap=hold) as door, connected(door.app) as first, connected(door.app) as second:
+        await first.reset(episode_id="mine")
+        token = (await first.state())["token"]
+        many = asyncio.gather(*(door.post_step("mine", "notes_list_notes") for _ in range(9)))
+        resuming = asyncio.ensure_future(second.ask({"type": "reset", "data": {"resume": token}}))
+        await _while_held(held, many, resuming)
+        assert resuming.result()["data"]["message"].startswith("too-many-waiting")
+        assert (await first.step("notes_list_notes"))["type"] == "observation"
+
+
+async def test_a_reset_does_not_end_an_episode_that_was_resumed_elsewhere_meanwhile(
+    open_door: Open, hold: Any, held: list[Held]
+) -> None:
+    async with open_door(wrap=hold) as door, connected(door.app) as first, connected(door.app) as second:
+        await first.reset(episode_id="mine")
+        token = (await first.state())["token"]
+        resume = second.ask({"type": "reset", "data": {"resume": token}})
+        begun = await _while_held(held, first.reset(seed=2), resume)
+        assert begun["type"] == "observation"
+        assert (await second.step("notes_list_notes"))["type"] == "observation"
+        assert (await second.state())["episode_id"] == "mine"
+        assert (await first.state())["seed"] == 2
+
+
+async def test_an_episode_that_is_ended_elsewhere_is_closed_to_whoever_asks_again(door: Door) -> None:
+    async with connected(door.app) as socket:
+        await socket.reset(episode_id="mine")
+        assert (await socket.state())["done"] is False
+        await door.http.delete("/v1/episodes/mine")
+        state = await socket.state()
+        assert (state["done"], state["outcome"]) == (True, "closed")
