@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -242,3 +243,40 @@ def test_an_episode_of_another_version_of_the_service_says_so(library: ServiceHa
     episodes.close()
     with pytest.raises(EpisodeOutdated):
         episodes.session(_context(library, "e1"))
+
+
+@pytest.mark.parametrize("damage", [b"", b"no database" * 1000])
+async def test_a_damaged_template_is_made_again_when_it_is_loaded(library: ServiceHarness, damage: bytes) -> None:
+    sources = library.app.state.episodes.sources
+    whole = sources.load(library.source, library.document)
+    sources.template(library.source).write_bytes(damage)
+    assert sources.load(library.source, library.document) == whole
+    sources.template(library.source).write_bytes(damage)
+    with pytest.raises(UnknownSource):
+        sources.load(library.source, None)
+
+
+@pytest.mark.parametrize("damage", [b"", b"no database" * 1000])
+async def test_no_epoch_gets_its_file_from_a_template_that_was_damaged_since(
+    library: ServiceHarness, damage: bytes
+) -> None:
+    assert (await library.get("/books/B-1")).status_code == 200
+    template = library.app.state.episodes.sources.template(library.source)
+    put_there = template.with_name("damaged")
+    put_there.write_bytes(damage)
+    put_there.replace(template)
+    refused = await library.post("/books/B-1/lend")
+    assert (refused.status_code, refused.json()["code"]) == (404, "unknown-source")
+    assert (await library.get("/books/B-1")).status_code == 200
+    await library.control("load", {"source": library.source, "document": library.document})
+    assert (await library.post("/books/B-1/lend")).status_code == 200
+
+
+async def test_an_epoch_is_not_closed_because_all_others_are_busy(library: ServiceHarness, episodes: Episodes) -> None:
+    busy = [episodes.session(_context(library, name)) for name in ("e1", "e2")]
+    for session in busy:
+        await session.lock.acquire()
+    async with asyncio.timeout(5), episodes.turn(_context(library, "e3")) as session:
+        assert session.episode == "e3"
+    for session in busy:
+        session.lock.release()

@@ -172,7 +172,19 @@ class Episodes:
     def _own(self, session: Session) -> None:
         """Give an epoch that reads through a reader a file of its own."""
         self._copy_source(session.source, session.path)
-        reader, session.db = session.reader, self.database.connect(session.path)
+        reader, shared = session.reader, session.db
+        try:
+            session.db = self.database.connect(session.path)
+            session.recall()
+        except DATABASE_ERRORS as error:
+            if session.db is not shared:
+                session.db.close()
+                session.db = shared
+            remove_database(session.path)
+            if not is_damage(error):
+                raise
+            self.sources.discard_template(session.source)
+            raise UnknownSource from error
         session.reader = None
         if reader is not None:
             self.sources.readers.give_back(reader)
@@ -198,7 +210,8 @@ class Episodes:
         return [int(path.stem) for path in found if path.stem.isdecimal()]
 
     def _close_least_used(self) -> None:
-        for episode in list(self._open):
+        *others, _newest = self._open
+        for episode in others:
             if len(self._open) <= self._max_open:
                 return
             if not self._open[episode].lock.locked():

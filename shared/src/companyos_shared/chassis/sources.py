@@ -46,12 +46,22 @@ class Sources:
         self.readers = Readers(database, self.premises)
 
     def load(self, source: str, document: dict[str, Any] | None) -> LoadReply:
-        """Make the source if it is not there, and return its rows at rest; raises as `ready` does, or InvalidSeed."""
+        """Make the source if it is not there or is damaged, and return its rows at rest.
+
+        Raises as `ready` does, or InvalidSeed.
+        """
         if document is not None and not self._snapshot(source).exists() and not self.template(source).exists():
             self._build(source, document)
-        with self._database.connect_at_rest(self.ready(source)) as db:
-            rows = read_rows(db, self._service.metadata)
-            return LoadReply(source=source, rows=rows, next_due_at=due.next_due_at(db))
+        try:
+            return self._at_rest(source)
+        except DATABASE_ERRORS as error:
+            if not is_damage(error):
+                raise
+            self.discard_template(source)
+            if document is None:
+                raise UnknownSource from error
+        self._build(source, document)
+        return self._at_rest(source)
 
     def ready(self, source: str) -> Path:
         """Return the file of a source; raises UnknownSource (404), SourceCorrupt (410) or SourceOutdated (410)."""
@@ -115,6 +125,11 @@ class Sources:
         if not self._storage.has_headroom():
             self._evict(keep=None)
             self._storage.check_headroom()
+
+    def _at_rest(self, source: str) -> LoadReply:
+        with self._database.connect_at_rest(self.ready(source)) as db:
+            rows = read_rows(db, self._service.metadata)
+            return LoadReply(source=source, rows=rows, next_due_at=due.next_due_at(db))
 
     def _snapshot(self, source: str) -> Path:
         return self._snapshots / f"{source}.db"
