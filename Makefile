@@ -29,7 +29,7 @@ unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
 
 ARGS ?=
 
-.PHONY: help setup demo up test e2e check format bench faults proof compose-up compose-down fresh-clone-check clean
+.PHONY: help setup demo up test e2e check format bench faults load nightly proof compose-up compose-down fresh-clone-check clean
 
 help: ## List the targets
 	@echo "CompanyOS. Targets:"
@@ -64,6 +64,12 @@ bench: $(STAMP) ## Measure steps, resets, memory and tokens, as ratios to a bare
 
 faults: $(STAMP) ## Kill, starve and cut off real processes, and see what was kept (FAULTS=full for a release)
 	@$(BIN)/python -m faults $(ARGS)
+
+load: $(STAMP) ## Play a thousand episodes at once, abandon ten thousand, ask the four OpenAPIs thousands of times
+	@$(BIN)/pytest -n0 -m load tests/promises $(ARGS)
+
+nightly: $(STAMP) ## Move three episodes about five hundred times and compare them with a model (ARGS="--defect NAME")
+	@$(BIN)/pytest -n0 tests/promises/test_state_machine.py -k model --hypothesis-profile=nightly $(ARGS)
 
 proof: $(STAMP) ## Prove that oracles solve and cheats fail (ARGS="--seeds 200")
 	@$(BIN)/python -m companyos_gateway.proof $(ARGS)

@@ -6,6 +6,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.promises.defects import DEFECTS
+from tests.promises.figures import figures, table_of
+
+__all__ = ["figures"]
 
 settings.register_profile(
     "nightly",
@@ -20,3 +23,13 @@ settings.register_profile(
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Let a run plant a defect, to see it found."""
     parser.addoption("--defect", choices=sorted(DEFECTS), help="plant a defect that the state machine has to find")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Tell what was measured."""
+    outcomes = ("passed", "failed")
+    reports = [report for outcome in outcomes for report in terminalreporter.getreports(outcome)]
+    if lines := table_of([report for report in reports if report.when == "call"]):
+        terminalreporter.section("measured")
+        for line in lines:
+            terminalreporter.write_line(line)

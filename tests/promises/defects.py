@@ -107,11 +107,11 @@ def _forks_share_an_episode(patch: pytest.MonkeyPatch) -> None:
     """All forks of a snapshot write into the same databases."""
     fork = EpisodeStore.fork
 
-    def shared(self: EpisodeStore, origin: Manifest, *given: Any) -> Episode:
+    def shared(self: EpisodeStore, origin: Manifest, *given: Any, **named: Any) -> Episode:
         internal_id = f"n1-{sha256(origin.model_dump_json().encode()).hexdigest()[:24]}"
         with pytest.MonkeyPatch.context() as inner:
             inner.setattr(self, "_new_internal_id", lambda: internal_id)
-            return fork(self, origin, *given)
+            return fork(self, origin, *given, **named)
 
     patch.setattr(EpisodeStore, "fork", shared)
 

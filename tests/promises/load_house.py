@@ -1,0 +1,153 @@
+"""A house under load: four real processes on one data folder, and how much of everything they hold."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+import subprocess
+import sys
+import time
+import urllib.request
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.integration.processes import HOST, START_DEADLINE_S, STOP_DEADLINE_S, clean_environment, free_port
+
+SERVICES = ("approvalflow", "datahub", "ticketdesk")
+POLL_S = 0.25
+
+_MARKED = {"ticketdesk": (("tickets", "title"), ("comments", "body")), "datahub": (("data_issues", "description"),)}
+_KILOBYTE = 1024
+
+
+@dataclass(frozen=True)
+class Level:
+    """How much is held at one moment."""
+
+    live: int
+    slots: int
+    leaked: int
+    descriptors: int
+    files: int
+    memory: int
+
+    def told(self) -> str:
+        """Return the level in one line."""
+        return (
+            f"{self.live} live, {self.slots} slots, {self.leaked} leaked, {self.descriptors} descriptors, "
+            f"{self.files} files, {self.memory / 2**20:.1f} MiB"
+        )
+
+
+@dataclass(frozen=True)
+class LoadHouse:
+    """The address of a gateway, the processes behind it and their data folder."""
+
+    url: str
+    folder: Path
+    processes: Mapping[str, int]
+
+    @property
+    def socket_url(self) -> str:
+        """The address of the WebSocket."""
+        return self.url.replace("http", "ws", 1) + "/ws"
+
+    def level(self) -> Level:
+        """Return how much is held now: sessions by the gateway's own word, the rest by the kernel's."""
+        metrics = self._metrics()
+        return Level(
+            live=_sum(metrics, "companyos_episodes_live") + _sum(metrics, "companyos_episodes_being_freed"),
+            slots=_sum(metrics, "companyos_slots_used") + _sum(metrics, "companyos_sockets_open"),
+            leaked=_sum(metrics, "companyos_leaked"),
+            descriptors=sum(len(list(Path(f"/proc/{pid}/fd").iterdir())) for pid in self.processes.values()),
+            files=sum(1 for path in self.folder.rglob("*") if path.is_file()),
+            memory=sum(_resident_bytes(pid) for pid in self.processes.values()),
+        )
+
+    def wait_for(self, holds: Callable[[Level], bool], deadline_s: float) -> Level:
+        """Return the first level of which something holds; raises TimeoutError."""
+        until = time.monotonic() + deadline_s
+        while not holds(level := self.level()):
+            if time.monotonic() > until:
+                raise TimeoutError(f"after {deadline_s:g} s: {level.told()}")
+            time.sleep(POLL_S)
+        return level
+
+    def labels(self) -> dict[str, str]:
+        """Return the label of every live episode by its folder's name."""
+        manifests = (self.folder / "gateway" / "episodes").glob("*/manifest.json")
+        return {path.parent.name: json.loads(path.read_bytes())["id"] for path in manifests}
+
+    def found(self, pattern: re.Pattern[bytes], internal_id: str) -> set[str]:
+        """Return whatever fits a pattern anywhere in an episode's files, log and free pages included."""
+        places = ("gateway", *SERVICES)
+        files = (path for name in places for path in (self.folder / name / "episodes" / internal_id).glob("*"))
+        return {word.decode() for path in files for word in pattern.findall(path.read_bytes())}
+
+    def marked_rows(self, internal_id: str, mark: str) -> Counter[str]:
+        """Return how often a mark stands in each table that an agent writes to."""
+        rows: Counter[str] = Counter()
+        for service, columns in _MARKED.items():
+            for path in (self.folder / service / "episodes" / internal_id).glob("*.db"):
+                with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as db:
+                    for table, column in columns:
+                        query = f"SELECT count(*) FROM {table} WHERE {column} LIKE ?"  # noqa: S608 - names of this module
+                        rows[table] += db.execute(query, (f"%{mark}%",)).fetchone()[0]
+        return rows
+
+    def _metrics(self) -> str:
+        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(
+            f"{self.url}/metrics", timeout=30
+        ) as told:
+            return str(told.read().decode())
+
+
+@contextmanager
+def load_house(folder: Path, **environment: str) -> Iterator[LoadHouse]:
+    """Run a gateway with its three services as `companyos up` does, on a folder of its own."""
+    port = free_port()
+    url = f"http://{HOST}:{port}"
+    log = folder / "log"
+    command = [sys.executable, "-m", "companyos_gateway", "--host", HOST, "--port", str(port)]
+    settings = clean_environment({"COMPANYOS_DATA_DIR": str(folder / "data"), **environment})
+    with log.open("wb") as said:
+        gateway = subprocess.Popen(command, env=settings, stdout=said, stderr=subprocess.STDOUT)
+    try:
+        _wait_until_ready(url, gateway, log)
+        children = Path(f"/proc/{gateway.pid}/task/{gateway.pid}/children").read_text().split()
+        assert len(children) == len(SERVICES), children
+        processes = {"gateway": gateway.pid} | {f"service {pid}": int(pid) for pid in children}
+        yield LoadHouse(url, folder / "data", processes)
+    finally:
+        gateway.terminate()
+        try:
+            gateway.wait(2 * STOP_DEADLINE_S)
+        except subprocess.TimeoutExpired:
+            gateway.kill()
+            gateway.wait()
+
+
+def _wait_until_ready(url: str, gateway: subprocess.Popen[bytes], log: Path) -> None:
+    until = time.monotonic() + START_DEADLINE_S
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    while True:
+        try:
+            with opener.open(f"{url}/readyz", timeout=2):
+                return
+        except OSError:
+            assert gateway.poll() is None, log.read_text()
+            assert time.monotonic() < until, log.read_text()
+            time.sleep(POLL_S)
+
+
+def _sum(metrics: str, name: str) -> int:
+    return sum(int(float(value)) for value in re.findall(rf"^{name}(?:{{[^}}]*}})? (\S+)$", metrics, re.MULTILINE))
+
+
+def _resident_bytes(pid: int) -> int:
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(status.partition("VmRSS:")[2].split()[0]) * _KILOBYTE

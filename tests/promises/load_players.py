@@ -1,0 +1,242 @@
+"""Players by the thousand: each has an episode of its own, and a canary that nobody else may ever see."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any, Protocol
+
+import aiohttp
+import orjson
+from websockets.asyncio.client import ClientConnection, connect
+
+CANARY = re.compile(rb"canary\d{5}[0-9a-f]{8}")
+STEPS = 20
+SEEDS = 16
+OPENING_AT_ONCE = 64
+HTTP_CONNECTIONS = 32
+PATIENCE_S = 300.0
+
+
+class Door(Protocol):
+    """One way into the house."""
+
+    async def reset(self, label: str, seed: int) -> dict[str, Any]:
+        """Begin an episode of that id."""
+        ...
+
+    async def step(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Take a step."""
+        ...
+
+
+@dataclass
+class Seen:
+    """What all players saw together."""
+
+    answers: Counter[str] = field(default_factory=Counter)
+    steps: int = 0
+    foreign: list[str] = field(default_factory=list)
+    unclear: list[str] = field(default_factory=list)
+    written: dict[str, Counter[str]] = field(default_factory=dict)
+
+
+class RefusedHere(Exception):
+    """The house did not do what was asked; the text says what it said."""
+
+
+@dataclass
+class SocketDoor:
+    """A WebSocket of one's own."""
+
+    socket: ClientConnection
+    seen: Seen
+
+    async def reset(self, label: str, seed: int) -> dict[str, Any]:
+        """Begin an episode of that id."""
+        return await self._ask("reset", {"seed": seed, "chaos": 0, "episode_id": label})
+
+    async def step(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Take a step."""
+        return await self._ask("step", {"type": "call_tool", "tool_name": tool, "arguments": arguments})
+
+    async def _ask(self, kind: str, data: dict[str, Any]) -> dict[str, Any]:
+        await self.socket.send(orjson.dumps({"type": kind, "data": data}).decode())
+        answer = orjson.loads(await self.socket.recv())
+        self.seen.answers[f"socket {answer['type']}"] += 1
+        if answer["type"] != "observation":
+            raise RefusedHere(str(answer))
+        said: dict[str, Any] = answer["data"]
+        return said
+
+
+@dataclass
+class HttpDoor:
+    """Plain HTTP over connections that many players share."""
+
+    http: aiohttp.ClientSession
+    url: str
+    seen: Seen
+    label: str = ""
+
+    async def reset(self, label: str, seed: int) -> dict[str, Any]:
+        """Begin an episode of that id."""
+        self.label = label
+        return await self._post("reset", {"seed": seed, "chaos": 0, "episode_id": label})
+
+    async def step(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Take a step."""
+        action = {"tool_name": tool, "arguments": arguments}
+        return await self._post("step", {"episode_id": self.label, "action": action})
+
+    async def _post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        headers = {"Content-Type": "application/json"}
+        async with self.http.post(f"{self.url}/{path}", data=orjson.dumps(body), headers=headers) as answer:
+            content = await answer.read()
+            self.seen.answers[f"http {answer.status // 100}xx"] += 1
+            if answer.status != 200:
+                raise RefusedHere(f"{answer.status}: {content.decode()}")
+            said: dict[str, Any] = orjson.loads(content)
+            return said
+
+
+@dataclass
+class Player:
+    """One player: reads, writes its canary, and looks at everything it is shown."""
+
+    number: int
+    door: Door
+    seen: Seen
+    ticket: str = ""
+    team: str = ""
+    metric: str = ""
+
+    @property
+    def canary(self) -> str:
+        """The word that only this player knows."""
+        return canary_of(self.number)
+
+    @property
+    def label(self) -> str:
+        """The episode's id."""
+        return label_of(self.number)
+
+    async def begin(self) -> None:
+        """Reset, and find a ticket, its team and a metric to write about."""
+        brief = self._look(await self.door.reset(self.label, self.number % SEEDS))["brief"]
+        found = re.search(r"\b[A-Z]{2,4}-\d+\b", brief)
+        assert found is not None, brief
+        self.ticket = found[0]
+        self.team = (await self.call("ticketdesk_get_ticket", key=self.ticket))["team_id"]
+        self.metric = (await self.call("datahub_list_metrics", limit=1))["items"][0]["id"]
+
+    async def play(self) -> None:
+        """Take the rest of the steps: a third of them write."""
+        written: Counter[str] = Counter()
+        self.seen.written[self.label] = written
+        for number in range(STEPS - 2):
+            match number % 6:
+                case 0:
+                    await self.call("ticketdesk_add_comment", key=self.ticket, body=f"{number}: {self.canary}")
+                    written["comments"] += 1
+                case 1:
+                    listed = await self.call("ticketdesk_list_comments", key=self.ticket, limit=50)
+                    mine = sum(self.canary in row["body"] for row in listed["items"])
+                    assert mine == written["comments"], f"{mine} of {written['comments']} comments of {self.label}"
+                case 2:
+                    new = {"title": f"{number}: {self.canary}", "type": "task", "team_id": self.team}
+                    await self.call("ticketdesk_create_ticket", **new)
+                    written["tickets"] += 1
+                case 3:
+                    await self.call("ticketdesk_list_tickets", limit=20)
+                case 4:
+                    about = {"subject": self.metric, "kind": "stale", "description": f"{number}: {self.canary}"}
+                    await self.call("datahub_report_data_issue", **about)
+                    written["data_issues"] += 1
+                case _:
+                    await self.call("approvalflow_list_approvals")
+
+    async def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
+        """Take a step that has to be carried out, and return its result."""
+        observation = self._look(await self.door.step(tool, arguments))
+        self.seen.steps += 1
+        result: dict[str, Any] | None = observation["result"]
+        if observation["error"] is not None or result is None or "code" in result:
+            raise RefusedHere(f"{tool}: {observation}")
+        return result
+
+    def _look(self, answer: dict[str, Any]) -> dict[str, Any]:
+        words = {word.decode() for word in CANARY.findall(orjson.dumps(answer))}
+        self.seen.foreign += sorted(words - {self.canary})
+        observation: dict[str, Any] = answer["observation"]
+        return observation
+
+
+def canary_of(number: int) -> str:
+    """Return the canary of a player."""
+    return f"canary{number:05d}{sha256(str(number).encode()).hexdigest()[:8]}"
+
+
+def label_of(number: int) -> str:
+    """Return the episode id of a player."""
+    return f"load-{number}"
+
+
+@asynccontextmanager
+async def all_begun(url: str, socket_url: str, count: int, seen: Seen) -> AsyncIterator[list[Player]]:
+    """Give so many players whose episodes have begun: half on sockets of their own, half over shared HTTP."""
+    connector = aiohttp.TCPConnector(limit=HTTP_CONNECTIONS)
+    patience = aiohttp.ClientTimeout(total=PATIENCE_S)
+    sockets: list[ClientConnection] = []
+    places = asyncio.Semaphore(OPENING_AT_ONCE)
+
+    async def begun(number: int) -> Player:
+        async with places:
+            if number % 2:
+                door: Door = HttpDoor(http, url, seen)
+            else:
+                sockets.append(await open_socket(socket_url))
+                door = SocketDoor(sockets[-1], seen)
+            player = Player(number, door, seen)
+            await player.begin()
+            return player
+
+    async with aiohttp.ClientSession(connector=connector, timeout=patience, trust_env=False) as http:
+        try:
+            yield list(await asyncio.gather(*(begun(number) for number in range(count))))
+        finally:
+            await asyncio.gather(*(socket.close() for socket in sockets))
+
+
+async def open_socket(socket_url: str) -> ClientConnection:
+    """Open a WebSocket that neither asks a proxy nor pings."""
+    return await connect(
+        socket_url, proxy=None, compression=None, ping_interval=None, max_size=None, open_timeout=PATIENCE_S
+    )
+
+
+async def abandon(socket_url: str, numbers: range, *, at_once: int) -> Counter[str]:
+    """Begin one episode after the other, write in each, and cut the line without a word; return what went wrong."""
+    places = asyncio.Semaphore(at_once)
+    seen, wrong = Seen(), Counter[str]()
+
+    async def abandoned(number: int) -> None:
+        async with places:
+            socket = await open_socket(socket_url)
+            try:
+                player = Player(number, SocketDoor(socket, seen), seen)
+                await player.begin()
+                await player.call("ticketdesk_add_comment", key=player.ticket, body=player.canary)
+            except (RefusedHere, OSError) as error:
+                wrong[str(error)[:200]] += 1
+            finally:
+                socket.transport.abort()
+
+    await asyncio.gather(*(abandoned(number) for number in numbers))
+    wrong.update(f"foreign {word}" for word in seen.foreign)
+    return wrong

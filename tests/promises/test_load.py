@@ -1,0 +1,140 @@
+"""A thousand episodes at once never meet, and ten thousand that were abandoned leave nothing behind."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.promises.figures import Figures
+from tests.promises.load_clients import READY
+from tests.promises.load_house import Level, LoadHouse, load_house
+from tests.promises.load_players import CANARY, STEPS, Player, Seen, abandon, all_begun, canary_of, label_of
+
+FEW, MANY = 100, 1000
+FEW_ABANDONED, MANY_ABANDONED = 500, 10_000
+FEW_BEFORE, MANY_BEFORE = 250, 1000
+ABANDONED_AT_ONCE = 64
+CLOSE_ENOUGH = 1.05
+QUIET_DEADLINE_S = 90.0
+LOAD_S = 900.0
+CLIENTS = 200
+SLOT_BACK_S = 15.0
+
+DETACHED = {"COMPANYOS_DETACHED_LIMIT_S": "1", "COMPANYOS_MAX_EPISODES": "20000"}
+QUICK_PINGS = {"COMPANYOS_WS_PING_INTERVAL_S": "5", "COMPANYOS_WS_PING_TIMEOUT_S": "5"}
+
+pytestmark = pytest.mark.integration
+
+
+async def _played(house: LoadHouse, count: int, figures: Figures) -> Seen:
+    """Let so many players play at once; what lies in the databases is looked at while all of them are still there."""
+    seen = Seen()
+    async with all_begun(house.url, house.socket_url, count, seen) as players:
+        began, before = time.perf_counter(), seen.steps
+        await asyncio.gather(*(_play(player) for player in players))
+        took_s = time.perf_counter() - began
+        figures.tell(f"{count} episodes at once x {STEPS} steps, steps/s", f"{(seen.steps - before) / took_s:.0f}")
+        await asyncio.to_thread(_look_into, house, seen)
+    return seen
+
+
+async def _play(player: Player) -> None:
+    try:
+        await player.play()
+    except Exception as error:  # noqa: BLE001 - one player's trouble is told, and ends nobody else's play
+        player.seen.unclear.append(f"{type(error).__name__}: {error}")
+
+
+def _look_into(house: LoadHouse, seen: Seen) -> None:
+    numbers = {label_of(number): number for number in range(len(seen.written))}
+    for internal_id, label in house.labels().items():
+        own = canary_of(numbers.pop(label))
+        seen.foreign += sorted(house.found(CANARY, internal_id) - {own})
+        rows = house.marked_rows(internal_id, own)
+        if rows != seen.written[label]:
+            seen.unclear.append(f"{label} holds {dict(rows)}, not {dict(seen.written[label])}")
+    seen.unclear += [f"{label} has no manifest" for label in numbers]
+
+
+def _check_nobody_met(house: LoadHouse, count: int, figures: Figures) -> None:
+    seen = asyncio.run(_played(house, count, figures))
+    figures.tell("  answers", ", ".join(f"{number} {name}" for name, number in sorted(seen.answers.items())))
+    figures.tell("  foreign canaries in observations and databases", len(seen.foreign))
+    assert seen.unclear == []
+    assert seen.foreign == []
+    assert seen.answers.keys() == {"socket observation", "http 2xx"}
+    assert seen.steps == count * STEPS
+    assert sum(map(Counter.total, seen.written.values())) == count * 9
+
+
+def _quiet(house: LoadHouse) -> Level:
+    return house.wait_for(lambda level: level.live == level.slots == 0, QUIET_DEADLINE_S)
+
+
+def _check_nothing_is_left(house: LoadHouse, count: int, *, warm_up: int, figures: Figures) -> None:
+    """What is held after the warm-up and after the rest, each time with no episode alive, differs by 5 % at most."""
+    assert asyncio.run(abandon(house.socket_url, range(warm_up), at_once=ABANDONED_AT_ONCE)) == {}
+    before = _quiet(house)
+    began = time.perf_counter()
+    assert asyncio.run(abandon(house.socket_url, range(warm_up, warm_up + count), at_once=ABANDONED_AT_ONCE)) == {}
+    took_s = time.perf_counter() - began
+    after = _quiet(house)
+    figures.tell(f"{count} episodes opened and abandoned, opened/s", f"{count / took_s:.0f}")
+    figures.tell(f"  before (after {warm_up} others)", before.told())
+    figures.tell("  after", after.told())
+    assert after.leaked == 0
+    assert after.descriptors <= before.descriptors * CLOSE_ENOUGH
+    assert after.files <= before.files * CLOSE_ENOUGH
+    assert after.memory <= before.memory * CLOSE_ENOUGH
+
+
+def test_a_hundred_episodes_at_once_never_meet(tmp_path: Path, figures: Figures) -> None:
+    with load_house(tmp_path) as house:
+        _check_nobody_met(house, FEW, figures)
+
+
+def test_abandoned_episodes_leave_nothing_behind(tmp_path: Path, figures: Figures) -> None:
+    with load_house(tmp_path, **DETACHED) as house:
+        _check_nothing_is_left(house, FEW_ABANDONED, warm_up=FEW_BEFORE, figures=figures)
+
+
+@pytest.mark.load
+@pytest.mark.timeout(LOAD_S)
+def test_a_thousand_episodes_at_once_never_meet(tmp_path: Path, figures: Figures) -> None:
+    with load_house(tmp_path) as house:
+        _check_nobody_met(house, MANY, figures)
+
+
+@pytest.mark.load
+@pytest.mark.timeout(LOAD_S)
+def test_ten_thousand_abandoned_episodes_leave_nothing_behind(tmp_path: Path, figures: Figures) -> None:
+    with load_house(tmp_path, **DETACHED) as house:
+        _check_nothing_is_left(house, MANY_ABANDONED, warm_up=MANY_BEFORE, figures=figures)
+
+
+@pytest.mark.load
+@pytest.mark.parametrize("fate", [signal.SIGSTOP, signal.SIGKILL])
+def test_the_slots_of_many_clients_that_go_silent_at_once_are_back_in_time(
+    tmp_path: Path, figures: Figures, fate: signal.Signals
+) -> None:
+    with load_house(tmp_path, **QUICK_PINGS) as house:
+        command = [sys.executable, "-m", "tests.promises.load_clients", house.socket_url, str(CLIENTS)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as clients:
+            try:
+                assert clients.stdout is not None
+                assert clients.stdout.readline().strip() == READY
+                clients.send_signal(fate)
+                began = time.monotonic()
+                house.wait_for(lambda level: level.slots == 0, SLOT_BACK_S)
+            finally:
+                clients.kill()
+        figures.tell(
+            f"{CLIENTS} clients {fate.name}, seconds until their slots are back", f"{time.monotonic() - began:.1f}"
+        )

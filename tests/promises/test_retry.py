@@ -1,0 +1,111 @@
+"""A client that lost the answer to a step asks again under the step's number, and the step was taken once."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Timer
+from typing import Any
+
+import pytest
+import requests
+
+from tests.integration.processes import child_of
+from tests.promises.load_house import LoadHouse, load_house
+
+IMPATIENCE_S = 0.4
+STOPPED_S = 1.2
+"""Longer than the client waits, shorter than the gateway waits for a service."""
+
+MARK = "said once"
+
+pytestmark = pytest.mark.integration
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoadHouse]:
+    with load_house(tmp_path_factory.mktemp("house")) as opened:
+        yield opened
+
+
+@pytest.fixture
+def http() -> Iterator[requests.Session]:
+    with requests.Session() as session:
+        session.trust_env = False
+        yield session
+
+
+class Client:
+    """A client of the plain HTTP door, on an episode of its own."""
+
+    def __init__(self, house: LoadHouse, http: requests.Session) -> None:
+        self._house, self._http = house, http
+        begun = http.post(f"{house.url}/reset", json={"seed": 1, "chaos": 0})
+        assert begun.status_code == 200, begun.text
+        self.episode: str = begun.json()["episode_id"]
+        listed = self.step(1, "ticketdesk_list_tickets").json()
+        self.ticket: str = listed["observation"]["result"]["items"][0]["key"]
+
+    def step(self, number: int, tool: str, /, *, wait_s: float = 30.0, **arguments: Any) -> requests.Response:
+        body = {
+            "episode_id": self.episode,
+            "step": number,
+            "action": {"tool_name": tool, "arguments": arguments},
+        }
+        return self._http.post(f"{self._house.url}/step", json=body, timeout=wait_s)
+
+    def comment(self, number: int, *, body: str = MARK, wait_s: float = 30.0) -> requests.Response:
+        return self.step(number, "ticketdesk_add_comment", key=self.ticket, body=body, wait_s=wait_s)
+
+    def comments(self, number: int) -> list[str]:
+        listed = self.step(number, "ticketdesk_list_comments", key=self.ticket, limit=50)
+        return [row["body"] for row in listed.json()["observation"]["result"]["items"]]
+
+
+@pytest.fixture
+def client(house: LoadHouse, http: requests.Session) -> Client:
+    return Client(house, http)
+
+
+@contextmanager
+def _stopped(house: LoadHouse, service: str) -> Iterator[None]:
+    """Let a service stand still for a while: it takes what is sent, and answers later."""
+    pid = child_of(house.processes["gateway"], service)
+    os.kill(pid, signal.SIGSTOP)
+    wake = Timer(STOPPED_S, os.kill, (pid, signal.SIGCONT))
+    wake.start()
+    try:
+        yield
+    finally:
+        wake.join()
+
+
+def test_a_step_that_timed_out_is_answered_with_what_was_stored(house: LoadHouse, client: Client) -> None:
+    with _stopped(house, "ticketdesk"), pytest.raises(requests.ReadTimeout):
+        client.comment(2, wait_s=IMPATIENCE_S)
+    again = client.comment(2)
+    assert again.status_code == 200
+    assert again.json()["observation"]["result"]["body"] == MARK
+    assert client.comment(2).content == again.content
+    assert client.comments(3).count(MARK) == 1
+
+
+def test_asking_again_while_the_step_is_still_on_its_way_is_no_second_step(house: LoadHouse, client: Client) -> None:
+    with _stopped(house, "ticketdesk"):
+        for _ in range(2):
+            with pytest.raises(requests.ReadTimeout):
+                client.comment(2, wait_s=IMPATIENCE_S)
+        again = client.comment(2)
+    assert again.status_code == 200
+    assert again.json()["observation"]["result"]["body"] == MARK
+    assert client.comments(3).count(MARK) == 1
+
+
+def test_another_step_under_the_number_of_one_that_timed_out_is_refused(house: LoadHouse, client: Client) -> None:
+    with _stopped(house, "ticketdesk"), pytest.raises(requests.ReadTimeout):
+        client.comment(2, wait_s=IMPATIENCE_S)
+    other = client.comment(2, body="something else")
+    assert (other.status_code, other.json()["code"]) == (409, "step-conflict")
+    assert client.comments(3).count(MARK) == 1
