@@ -47,6 +47,7 @@ class Wanted:
     seed: int
     chaos: int = 1
     overrides: Mapping[str, float] | None = None
+    scenario: str = SCENARIO
 
 
 @asynccontextmanager
@@ -79,7 +80,7 @@ async def _play_all(folder: Path, wanted: Sequence[Wanted]) -> list[Kept]:
             ended: list[Episode] = []
             played = await play(
                 stage,
-                SCENARIO,
+                one.scenario,
                 getattr(one.player, "__name__", "player"),
                 one.player,
                 seed=one.seed,

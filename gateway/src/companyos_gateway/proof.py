@@ -127,13 +127,21 @@ class Proof:
     """Plays everything that a scenario promises."""
 
     def __init__(
-        self, stage: Stage, scenario: str, solutions: Solutions, *, seeds: range, levels: Sequence[int]
+        self,
+        stage: Stage,
+        scenario: str,
+        solutions: Solutions,
+        *,
+        seeds: range,
+        levels: Sequence[int],
+        cheat_seeds: int | None = None,
     ) -> None:
         self._stage = stage
         self._scenario = scenario
         self._solutions = solutions
         self._seeds = seeds
         self._levels = levels
+        self._cheated = seeds if cheat_seeds is None else seeds[:cheat_seeds]
         self._gate = asyncio.Semaphore(PARALLEL)
 
     async def lines(self) -> list[Line]:
@@ -150,7 +158,8 @@ class Proof:
 
     async def _all_of(self, seed: int, chaos: int) -> list[Played]:
         """Let everybody play one task, one after another: it is planned and planted once."""
-        players = {FAIR: self._solutions.fair, CLAIRVOYANT: self._knowing(seed, chaos), **self._solutions.cheats}
+        cheats = self._solutions.cheats if seed in self._cheated else {}
+        players = {FAIR: self._solutions.fair, CLAIRVOYANT: self._knowing(seed, chaos), **cheats}
         async with self._gate:
             return [
                 await play(self._stage, self._scenario, name, player, seed=seed, chaos=chaos)
@@ -224,11 +233,15 @@ def table(lines: Sequence[Line]) -> str:
     return "\n".join([f"{'':4}{'promise':{width}}  {'n':>6}  result", *rows, ""])
 
 
-async def prove(scenario: str, *, seeds: range, levels: Sequence[int]) -> list[Line]:
-    """Bring up the services, play every promise of a scenario and return the lines."""
-    house = House(Settings())
+async def prove(scenario: str, *, seeds: range, levels: Sequence[int], cheat_seeds: int | None = None) -> list[Line]:
+    """Bring up the services, play every promise of a scenario and return the lines.
+
+    The cheats play the first `cheat_seeds` of the seeds, all of them where none are named.
+    """
+    house, solutions = House(Settings()), solutions_of(scenario)
     async with house.running():
-        return await Proof(house.stage(), scenario, solutions_of(scenario), seeds=seeds, levels=levels).lines()
+        stage = house.stage()
+        return await Proof(stage, scenario, solutions, seeds=seeds, levels=levels, cheat_seeds=cheat_seeds).lines()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -239,12 +252,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seeds", type=int, default=20, help="how many seeds to play at each level")
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--levels", default="0,1,2", help="chaos levels, by commas")
+    parser.add_argument("--cheat-seeds", type=int, help="how many of the seeds the cheats play (default: all)")
     asked = parser.parse_args(arguments)
     levels = [int(level) for level in asked.levels.split(",")]
     seeds = range(asked.first, asked.first + asked.seeds)
     holds = True
     for scenario in [asked.scenario] if asked.scenario else names:
-        lines = asyncio.run(prove(scenario, seeds=seeds, levels=levels))
+        lines = asyncio.run(prove(scenario, seeds=seeds, levels=levels, cheat_seeds=asked.cheat_seeds))
         sys.stdout.write(f"{scenario}\n{table(lines)}\n")
         sys.stdout.flush()
         holds = holds and all(line.holds for line in lines)

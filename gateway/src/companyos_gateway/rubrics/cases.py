@@ -74,6 +74,8 @@ class DeskCase:
     """Who may decide from the first day on, all through the story; nobody where nothing is to be approved."""
     blocker: Blocker | None
     refusal: Refusal | None
+    end_status: str = "resolved"
+    """The status in which the ticket ends where the work is done."""
 
     @property
     def must_refuse(self) -> bool:

@@ -70,13 +70,13 @@ class RecordGoal:
         return moved or (reference is not None and before["fields"].get(reference) != after["fields"].get(reference))
 
 
-def field_of(record_id: str, name: str, *, wanted: Any) -> FieldRecord:
-    """Return the record's field as a system of record; as long as it is not what is wanted, nothing agrees with it."""
+def once_held(record_id: str, wanted: Mapping[str, Any], given: str | int | bool) -> FieldRecord:
+    """Return the value that may be given once the record holds the wanted fields; before, nothing agrees with it."""
 
     def value(evidence: Evidence, step: int) -> Any:
         row = evidence.row_at(facts.DATAHUB, "records", record_id, step)
-        held = None if row is None else row["fields"].get(name)
-        return held if same_value(held, wanted) else _NOTHING
+        held: Mapping[str, Any] = {} if row is None else row["fields"]
+        return given if all(same_value(held.get(name), one) for name, one in wanted.items()) else _NOTHING
 
     return value
 

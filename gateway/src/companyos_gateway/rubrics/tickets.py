@@ -22,9 +22,13 @@ class TicketRules:
         """Return the ticket as it is now."""
         return evidence.ticket(self.case.ticket_key) or facts.NO_TICKET
 
-    def is_resolved(self, evidence: Evidence) -> bool:
-        """Say whether the ticket is resolved."""
-        return self.ticket(evidence).status == "resolved"
+    def is_ended(self, evidence: Evidence) -> bool:
+        """Say whether the ticket stands where it ends when the work is done."""
+        return self.ticket(evidence).status == self.case.end_status
+
+    def done(self, evidence: Evidence) -> Change | None:
+        """Return the change that brought the ticket there."""
+        return self.end(evidence, self.case.end_status)
 
     def has_priority(self, evidence: Evidence) -> bool:
         """Say whether the ticket has the priority that the policy in force asks for."""
@@ -94,12 +98,9 @@ class TicketRules:
                 found = change
         return found
 
-    def was_resolved_in_order(self, evidence: Evidence, request_id: str | None) -> bool:
-        """Say whether the ticket was complete, verified and linked to an approved request when it was resolved.
-
-        Without a request the approval is left out.
-        """
-        change = self.end(evidence, "resolved")
+    def was_ended_in_order(self, evidence: Evidence, request_id: str) -> bool:
+        """Say whether the ticket was complete, verified and linked to an approved request when it was ended."""
+        change = self.done(evidence)
         if change is None or change.after is None:
             return False
         ticket, step = facts.ticket(change.after), change.step
@@ -107,13 +108,11 @@ class TicketRules:
         is_complete = all(item is not None and facts.is_done(item) for item in items)
         if ticket.verified_at is None or not is_complete:
             return False
-        if request_id is None:
-            return True
         request = evidence.row_at(facts.APPROVALFLOW, "requests", request_id, step)
         is_approved = request is not None and facts.request(request).status == "approved"
         return is_approved and ticket.approval_ref == request_id
 
-    def was_resolved_in_time(self, evidence: Evidence) -> bool:
-        """Say whether the ticket was resolved by the end of the day on which it is due."""
-        change = self.end(evidence, "resolved")
+    def was_ended_in_time(self, evidence: Evidence) -> bool:
+        """Say whether the ticket was ended by the end of the day on which it is due."""
+        change = self.done(evidence)
         return change is not None and change.at <= self.case.due_at(self.company)

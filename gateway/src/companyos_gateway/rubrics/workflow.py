@@ -18,6 +18,8 @@ from companyos_shared.wire.company import Company
 POINTS = {"priority": 1.0, "unblocked": 1.0, "verified": 1.5, "refreshed": 1.0, "fresh_value": 0.5, "submitted": 2.0}
 RECORDED_POINTS = 0.5
 APPROVED_POINTS = 3.0
+ENDED = {"resolved": "resolved", "in_progress": "started"}
+"""How checks say that a ticket has come to its end."""
 
 
 class Workflow:
@@ -102,7 +104,8 @@ class Fulfilment(Workflow):
     def required(self) -> Iterable[Check]:
         """Return what the end asks for."""
         case, tickets = self.desk_case, self.tickets
-        yield plain_check("ticket_resolved", tickets.is_resolved)
+        ended = ENDED[case.end_status]
+        yield plain_check(f"ticket_{ended}", tickets.is_ended)
         yield plain_check("priority_by_policy", tickets.has_priority, passes_idle=not case.needs_priority)
         yield plain_check("assignee_may_work", tickets.has_good_assignee, passes_idle=not case.needs_assignee)
         yield plain_check("checklist_complete", tickets.has_complete_checklist)
@@ -112,8 +115,8 @@ class Fulfilment(Workflow):
             yield plain_check("ticket_unblocked", tickets.has_free_way)
         yield plain_check("approval_given", lambda evidence: self.approved(evidence) is not None)
         yield plain_check("approval_linked", self.is_linked)
-        yield plain_check("resolved_in_order", self.was_resolved_in_order)
-        yield plain_check("resolved_in_time", tickets.was_resolved_in_time)
+        yield plain_check(f"{ended}_in_order", self.was_ended_in_order)
+        yield plain_check(f"{ended}_in_time", tickets.was_ended_in_time)
         if self.goals:
             yield plain_check("records_updated", self.has_records)
             yield plain_check("updated_after_approval", self.was_recorded_after_approval)
@@ -125,7 +128,7 @@ class Fulfilment(Workflow):
             yield paid("fresh_value", lambda one: any(self.is_fair(one, request) for request in self.live(one)))
         yield paid("submitted", lambda evidence: self.sound(evidence) is not None)
         yield Milestone("approved", APPROVED_POINTS, lambda evidence: self.approved(evidence) is not None)
-        if self.goals:
+        if self.goals and self.requests.dated is None:
             yield Milestone("recorded", RECORDED_POINTS, self.was_recorded_after_approval)
 
     def declared(self, evidence: Evidence, finish: FinishDeclaration | None) -> Finding:
@@ -162,13 +165,13 @@ class Fulfilment(Workflow):
         request, reference = self.approved(evidence), self.tickets.ticket(evidence).approval_ref
         return request is not None and reference == request.id
 
-    def was_resolved_in_order(self, evidence: Evidence) -> bool:
-        """Say whether everything was in place when the ticket was resolved."""
-        request, change = self.approved(evidence), self.tickets.end(evidence, "resolved")
+    def was_ended_in_order(self, evidence: Evidence) -> bool:
+        """Say whether everything was in place when the ticket was ended."""
+        request, change = self.approved(evidence), self.tickets.done(evidence)
         if request is None or change is None:
             return False
         is_recorded = all(goal.is_met(evidence, request.id, step=change.step) for goal in self.goals)
-        return is_recorded and self.tickets.was_resolved_in_order(evidence, request.id)
+        return is_recorded and self.tickets.was_ended_in_order(evidence, request.id)
 
     def has_records(self, evidence: Evidence) -> bool:
         """Say whether every record of the task is as it must be."""

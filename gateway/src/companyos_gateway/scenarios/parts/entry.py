@@ -38,6 +38,8 @@ class EntryPlan:
     double_tags: Sequence[str]
     type: str = "task"
     due_in: tuple[int, int] = DUE_IN_WORKING_DAYS
+    statuses: Sequence[Status] = ("open", "in_progress")
+    """What a triaged ticket that nothing blocks may stand at."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,7 @@ def able_assignees(world: World, team_id: str, due_on: date) -> tuple[str, ...]:
 
 def _new_ticket(world: World, stream: Stream, plan: EntryPlan, due_on: date, *, kinds: Collection[Kind]) -> TicketRow:
     slot = world.ticket_slots[plan.team_id].pop(-stream.integer(1, 2))
-    status = _first_status(stream, kinds)
+    status = _first_status(stream, plan, kinds)
     ticket = TicketRow(
         key=slot.key,
         type=plan.type,
@@ -135,9 +137,8 @@ def _add_ticket(world: World, stream: Stream, plan: EntryPlan, ticket: TicketRow
     add_checklist(world, ticket, steps, done=done, by=ticket.reporter_id, at=ticket.updated_at)
 
 
-def _first_status(stream: Stream, kinds: Collection[Kind]) -> Status | None:
-    usual: list[Status] = ["open", "in_progress"]
-    drawn = stream.choice(usual)
+def _first_status(stream: Stream, plan: EntryPlan, kinds: Collection[Kind]) -> Status | None:
+    drawn = stream.choice(plan.statuses)
     if Kind.MISSING_STATUS in kinds:
         return None
     return "blocked" if Kind.BLOCKED_TICKET in kinds else drawn
@@ -147,7 +148,10 @@ def _assignee(world: World, stream: Stream, ticket: TicketRow, due_on: date, kin
     usual = stream.choice(able_assignees(world, ticket.team_id, due_on))
     if Kind.MISSING_ASSIGNEE in kinds:
         return None
-    return stream.choice(world.staff.departed(ticket.team_id)).id if Kind.DEPARTED_ASSIGNEE in kinds else usual
+    if Kind.DEPARTED_ASSIGNEE not in kinds:
+        return usual
+    gone = [one for one in world.staff.people if not one.is_employed(world.today)]
+    return stream.choice(world.staff.departed(ticket.team_id) or gone).id
 
 
 def _add_blocker(world: World, stream: Stream, plan: EntryPlan, ticket: TicketRow, way: Unblocking) -> LinkRow:

@@ -48,7 +48,8 @@ class Knowing(Generic[CaseT]):
         await self.follow_up(request_id)
         if case.first_status != "in_progress":
             await self.ticket.move("in_progress")
-        await self.ticket.move("resolved")
+        if case.end_status != "in_progress":
+            await self.ticket.move(case.end_status)
         await self.hands.finish("done", "It is done.")
 
     async def learn(self) -> None:

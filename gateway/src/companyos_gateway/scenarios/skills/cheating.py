@@ -81,7 +81,7 @@ class ResolvesFirst(NeverRefuses):
 
     async def complete_ticket(self) -> None:
         """Resolve the ticket before it is complete."""
-        await self.desk.resolve()
+        await super().resolve()
         await super().complete_ticket()
 
     async def resolve(self) -> None:

@@ -22,8 +22,10 @@ def ticket_of(brief: str) -> str:
 class DeskSkill:
     """Works one ticket from triage to its end."""
 
-    def __init__(self, hands: Hands, key: str) -> None:
+    def __init__(self, hands: Hands, key: str, *, unblocked: str = "in_progress") -> None:
         self.hands = hands
+        self.unblocked = unblocked
+        """The status that a ticket takes once nothing blocks it."""
         self.ticket = TicketSkill(hands, key)
 
     async def triage(self) -> None:
@@ -40,7 +42,7 @@ class DeskSkill:
             if link["relation"] == "is_blocked_by" and link["status"] not in SETTLED:
                 await self.pass_blocker(link["key"], link["id"], ours)
         if self.ticket.known["status"] == "blocked":
-            await self.ticket.move("in_progress")
+            await self.ticket.move(self.unblocked)
 
     async def pass_blocker(self, key: str, link_id: str, ours: Collection[str]) -> None:
         """Get past one blocker."""

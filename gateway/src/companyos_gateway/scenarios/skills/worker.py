@@ -34,11 +34,13 @@ class Worker:
     """Words of the title of the approval type that the work needs, in lower case."""
 
     justification = ""
+    unblocked = "in_progress"
+    """The status that the ticket takes once nothing blocks it."""
 
     def __init__(self, task: TaskView, hands: Hands) -> None:
         self.task = task
         self.hands = hands
-        self.desk = DeskSkill(hands, ticket_of(task.brief))
+        self.desk = DeskSkill(hands, ticket_of(task.brief), unblocked=self.unblocked)
         self.ticket = self.desk.ticket
 
     async def work(self) -> None:
@@ -55,7 +57,7 @@ class Worker:
         await self.ticket.link_approval(request_id)
         await self.follow_up(request_id)
         await self.resolve()
-        await self.hands.finish("done", f"{self.ticket.key} is resolved with approval {request_id}.")
+        await self.hands.finish("done", f"{self.ticket.key} is done with approval {request_id}.")
 
     async def read_up(self) -> None:
         """Read the ticket, the approval type and the policy in force behind it."""

@@ -1,0 +1,78 @@
+"""The rubric of expense reports: the records approved, receipts on file before anything is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from companyos_gateway.rubrics import Check, Evidence, TaskRubric, facts
+from companyos_gateway.rubrics.allowances import entry_allowances, issue_allowances, request_allowances
+from companyos_gateway.rubrics.boundaries import Allowance
+from companyos_gateway.rubrics.readings import constant
+from companyos_gateway.rubrics.records import RecordGoal, once_held, was_looked_at
+from companyos_gateway.rubrics.requests import RequestRules, Standing
+from companyos_gateway.rubrics.workflow import Fulfilment, Refused, plain_check
+from companyos_gateway.scenarios.expense_report.case import TYPE_KEY, Case
+from companyos_shared.wire.company import Company
+
+
+def build_rubric(case: Case, company: Company) -> TaskRubric:
+    """Return the rubric of a case: that of a repayment, or of a refusal."""
+    if case.must_refuse:
+        return _Refusal(case, company).rubric()
+    requests = _requests(case, company)
+    goals = _goals(case)
+    return Fulfilment(case, company, requests=requests, allowances=_allowances(case, requests), goals=goals).rubric()
+
+
+class _Refusal(Refused):
+    """The policy does not repay the report."""
+
+    def __init__(self, case: Case, company: Company) -> None:
+        requests = _requests(case, company)
+        super().__init__(case, company, requests=requests, allowances=_allowances(case, requests))
+        self.case = case
+
+    def own_checks(self) -> Iterable[Check]:
+        yield plain_check("report_read", self.was_report_read)
+
+    def was_report_read(self, evidence: Evidence) -> bool:
+        """Say whether the agent had looked at what it refuses before it refused it."""
+        change = self.tickets.end(evidence, "cancelled")
+        looked_at = [self.case.record_ids[0], *([self.case.paid_twin_id] if self.case.paid_twin_id else [])]
+        return change is not None and all(
+            was_looked_at(evidence, facts.DATAHUB, "get_record", before_step=change.step, record_id=record_id)
+            for record_id in looked_at
+        )
+
+
+def _requests(case: Case, company: Company) -> RequestRules:
+    first = case.record_ids[0]
+    receipts = constant(case.has_receipts)
+    if case.receipt_is_missing:
+        receipts = once_held(first, {"receipt_attached": True}, given=True)
+    holder_ids = None if case.holder_id is None else frozenset({case.holder_id})
+    return RequestRules(
+        requester_id=case.agent_id,
+        subject=first,
+        ticket_key=case.ticket_key,
+        standing=Standing(company, TYPE_KEY, case.role, case.amount_cents, holder_ids),
+        records={
+            "expense_id": constant(first),
+            "amount_cents": constant(case.amount_cents),
+            "has_receipts": receipts,
+            "records": constant(len(case.record_ids)),
+        },
+    )
+
+
+def _goals(case: Case) -> list[RecordGoal]:
+    receipt = {"receipt_attached": True, "receipt_total_cents": case.receipt_total_cents}
+    filed = receipt if case.receipt_is_missing else {}
+    first = RecordGoal(record_id=case.record_ids[0], state="approved", fields=filed)
+    return [first, *(RecordGoal(record_id=record_id, state="approved") for record_id in case.record_ids[1:])]
+
+
+def _allowances(case: Case, requests: RequestRules) -> Iterable[Allowance]:
+    yield from entry_allowances(case)
+    yield from issue_allowances(case.record_ids, case.refusal, plain=())
+    yield from request_allowances(requests)
