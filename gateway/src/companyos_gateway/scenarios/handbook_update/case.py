@@ -1,0 +1,61 @@
+"""The facts of one handbook update: what the rubric judges by and the clairvoyant oracle knows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from companyos_gateway.chaos import Kind
+from companyos_gateway.rubrics.cases import DeskCase
+
+NAME = "handbook_update"
+TYPE_KEY = "document_publication"
+
+
+class Shape(StrEnum):
+    """What the draft is: a page of its own, the successor of a published one, or one that quotes old figures."""
+
+    FIRST = "first"
+    SUCCESSOR = "successor"
+    OUTDATED = "outdated"
+    OUTDATED_SUCCESSOR = "outdated_successor"
+
+    @property
+    def is_outdated(self) -> bool:
+        """Whether the draft differs from the policy that it quotes."""
+        return self in (Shape.OUTDATED, Shape.OUTDATED_SUCCESSOR)
+
+    @property
+    def has_predecessor(self) -> bool:
+        """Whether an older page of the same title is published."""
+        return self in (Shape.SUCCESSOR, Shape.OUTDATED_SUCCESSOR)
+
+
+class Ground(StrEnum):
+    """Why a page must be refused, by the reason code that the policy wants."""
+
+    OVERTAKEN = "duplicate"
+    CLASSIFIED = "not_entitled"
+    NO_CONSENT = "requirement_not_met"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case(DeskCase):
+    """One handbook update."""
+
+    shape: Shape
+    document_id: str
+    predecessor_id: str | None
+    revision: int
+    quoted: Mapping[str, int]
+    """What the page has to quote: the figures of the policy in force, and its version."""
+    rule_id: str
+    """The policy that the page quotes."""
+    policy_id: str
+    kinds: frozenset[Kind]
+
+    @property
+    def rule_version(self) -> int:
+        """The version in force of the policy that the page quotes."""
+        return self.quoted["policy_version"]
