@@ -1,0 +1,39 @@
+"""The facts of one bug escalation: what the rubric judges by and the clairvoyant oracle knows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from companyos_gateway.chaos import Kind
+from companyos_gateway.rubrics.cases import DeskCase, Reading
+
+NAME = "bug_escalation"
+TYPE_KEY = "bug_escalation"
+METRIC_KEY = "error_rate"
+REASON_CODE = "requirement_not_met"
+
+
+class Shape(StrEnum):
+    """What the bug is about: a service, one with a runbook that the request names, or two that call each other."""
+
+    PLAIN = "plain"
+    RUNBOOK = "runbook"
+    CHAIN = "chain"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case(DeskCase):
+    """One bug escalation."""
+
+    shape: Shape
+    service: str
+    """The service that is escalated: of two the one with the higher rate."""
+    rate: Reading
+    other_rate: Reading | None
+    """That of the other service of a chain."""
+    runbook_id: str | None
+    lowest_rate: float
+    """From here on the policy escalates."""
+    policy_id: str
+    kinds: frozenset[Kind]
