@@ -1,0 +1,60 @@
+"""The facts of one licence renewal: what the rubric judges by and the clairvoyant oracle knows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from enum import StrEnum
+
+from companyos_gateway.chaos import Kind
+from companyos_gateway.rubrics.cases import DeskCase, Reading
+from companyos_shared.wire.company import Role
+
+NAME = "license_renewal"
+TYPE_KEY = "licence_renewal"
+METRIC_KEY = "licence_days_left"
+
+
+class Shape(StrEnum):
+    """How the renewal differs from the licence: not at all, in seats, in its term, or in both."""
+
+    SAME = "same"
+    RESIZED = "resized"
+    CAPPED = "capped"
+    RESIZED_AND_CAPPED = "resized_and_capped"
+
+    @property
+    def is_resized(self) -> bool:
+        """Whether the policy sizes a renewal by the seats in use."""
+        return self in (Shape.RESIZED, Shape.RESIZED_AND_CAPPED)
+
+    @property
+    def is_capped(self) -> bool:
+        """Whether the policy limits the term."""
+        return self in (Shape.CAPPED, Shape.RESIZED_AND_CAPPED)
+
+
+class Ground(StrEnum):
+    """Why a renewal must be refused, by the reason code that the policy wants."""
+
+    TOO_EARLY = "requirement_not_met"
+    SUSPENDED = "policy_violation"
+    COVERED = "duplicate"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case(DeskCase):
+    """One licence renewal."""
+
+    shape: Shape
+    ground: Ground | None
+    licence_id: str
+    vendor_id: str
+    seats: int
+    amount_cents: int
+    new_end: date
+    role: Role
+    days_left: Reading
+    window_days: int
+    policy_id: str
+    kinds: frozenset[Kind]

@@ -1,0 +1,138 @@
+"""The generator of licence renewals."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from companyos_gateway.chaos import Kind, Profile
+from companyos_gateway.chaos.kinds import Group
+from companyos_gateway.rubrics import TaskRubric
+from companyos_gateway.rubrics.cases import Refusal
+from companyos_gateway.scenarios.license_renewal.case import METRIC_KEY, NAME, TYPE_KEY, Case, Ground
+from companyos_gateway.scenarios.license_renewal.licence import Licence, add_days_left, add_licence, texts
+from companyos_gateway.scenarios.license_renewal.rubric import build_rubric
+from companyos_gateway.scenarios.license_renewal.rules import add_approval_type, add_deciders, add_rules
+from companyos_gateway.scenarios.license_renewal.ticket import TEAM, entry_plan
+from companyos_gateway.scenarios.parts.deciders import Chain, plan_reactions
+from companyos_gateway.scenarios.parts.entry import add_entry
+from companyos_gateway.scenarios.parts.staging import (
+    Staged,
+    StagedScenario,
+    act_for,
+    data_and_people,
+    draw_chances,
+    injections,
+)
+from companyos_gateway.scenarios.parts.tools import (
+    APPROVAL_TOOLS,
+    DESK_TOOLS,
+    METRIC_TOOLS,
+    PEOPLE_TOOLS,
+    POLICY_TOOLS,
+    RECORD_TOOLS,
+)
+from companyos_gateway.scenarios.parts.words import draw_brief
+from companyos_gateway.world import finish_world, generate_world
+from companyos_gateway.world.documents.datahub import PolicyRow
+from companyos_shared.streams import Stream
+from companyos_shared.wire.company import Company
+
+ALWAYS = (Kind.MISSING_PRIORITY, Kind.STALE_METRIC)
+DISTRACTORS = (
+    "datahub_update_vendor",
+    "datahub_report_data_issue",
+    "ticketdesk_create_ticket",
+    "approvalflow_create_delegation",
+    "approvalflow_withdraw_approval",
+)
+
+
+class LicenseRenewal(StagedScenario[Case]):
+    """Renew a licence by the policy: fresh days left, right size and term, approved, recorded, resolved."""
+
+    name = NAME
+    max_steps = 120
+    tools = (
+        *DESK_TOOLS,
+        *METRIC_TOOLS,
+        *RECORD_TOOLS,
+        "datahub_get_vendor",
+        *PEOPLE_TOOLS,
+        *POLICY_TOOLS,
+        *APPROVAL_TOOLS,
+        *DISTRACTORS,
+    )
+
+    def stage(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+        """Draw a company, and put one licence renewal with all that is in its way into it."""
+        return stage(seed, profile, overrides)
+
+    def rubric(self, case: Case, company: Company) -> TaskRubric:
+        """Return the rubric of a licence renewal."""
+        return build_rubric(case, company)
+
+
+def stage(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+    """Draw a company, and put one licence renewal with all that is in its way into it."""
+    stream = Stream(NAME, seed)
+    chances = draw_chances(stream, profile, overrides, applicable=data_and_people(), always=ALWAYS)
+    kinds = chances.kinds
+    world = generate_world(stream.child("world"))
+    act_for(world, stream.child("agent"), TEAM)
+    licence = add_licence(world, stream.child("licence"), kinds, must_refuse=chances.must_refuse)
+    rules = add_rules(world, stream.child("rules"), licence, kinds)
+    days_left = add_days_left(world, stream.child("days"), licence, rules.window_days, kinds=kinds)
+    add_approval_type(world, stream.child("type"), rules.policy, days_left)
+    chain = add_deciders(world, stream.child("chain"), licence, kinds)
+    subject, words = licence.record.id, texts()["decisions"]
+    plan_reactions(world, stream.child("reactions"), type_key=TYPE_KEY, subject=subject, words=words, kinds=kinds)
+    plan = entry_plan(world, licence, kinds)
+    entry = add_entry(world, stream.child("desk"), plan, priority=rules.priority, kinds=kinds)
+    finish_world(world)
+    case = Case(
+        **entry.facts(world, kinds, rules.priority),
+        approver_ids=chain.approver_ids,
+        refusal=_refusal(licence, rules.policy),
+        shape=licence.shape,
+        ground=licence.ground,
+        licence_id=licence.record.id,
+        vendor_id=licence.vendor.id,
+        seats=licence.seats,
+        amount_cents=licence.amount_cents,
+        new_end=licence.new_end,
+        role=licence.role,
+        days_left=days_left,
+        window_days=rules.window_days,
+        policy_id=rules.policy.policy_id,
+        kinds=kinds,
+    )
+    brief = draw_brief(texts(), stream.child("brief"), case.ticket_key)
+    return Staged(world, case, brief, injections(profile, kinds, _entities(case, chain, kinds)))
+
+
+def _refusal(licence: Licence, policy: PolicyRow) -> Refusal | None:
+    if licence.ground is None:
+        return None
+    if licence.ground is Ground.SUSPENDED:
+        return Refusal(licence.ground.value, (licence.vendor.id,))
+    if licence.ground is Ground.COVERED:
+        assert licence.covering is not None
+        return Refusal(licence.ground.value, (licence.covering.id,))
+    return Refusal(licence.ground.value, (policy.policy_id, policy.id))
+
+
+def _entities(case: Case, chain: Chain, kinds: Collection[Kind]) -> dict[Kind, str]:
+    on_licence = {kind: case.licence_id for kind in kinds if kind.group is Group.PEOPLE}
+    own = {
+        Kind.STALE_METRIC: case.days_left.metric_id,
+        Kind.FAILED_PIPELINE: case.days_left.source_id,
+        Kind.CONFLICTING_SOURCES: METRIC_KEY,
+        Kind.SUPERSEDED_POLICY: case.policy_id,
+        Kind.SIMILAR_NAMES: case.licence_id,
+        Kind.EXPIRED_CERTIFICATE: case.vendor_id,
+        Kind.APPROVER_OUT_OF_OFFICE: case.role.value,
+    }
+    return dict.fromkeys(kinds, case.ticket_key) | on_licence | own | chain.dead_ends
+
+
+SCENARIO = LicenseRenewal()
