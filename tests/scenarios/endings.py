@@ -69,6 +69,24 @@ class Ending:
         else:
             self.set(service, table, key, **{name: first[name] for name in columns})
 
+    def drop(self, cause: str) -> None:
+        """Let a call of the agent never have been made: what it changed, at once or later, is as it was before."""
+        for service, changes in self.changes.items():
+            kept: list[Row] = []
+            undone: dict[tuple[str, str], Row] = {}
+            never_made: set[tuple[str, str]] = set()
+            for change in changes:
+                place = (change["table"], change["key"])
+                if change["cause"] == cause and change["before"] is None:
+                    never_made.add(place)
+                if place in never_made:
+                    continue
+                if change["cause"] == cause:
+                    undone.setdefault(place, {}).update(_reverted(change))
+                    continue
+                kept.append({**change, **_rebased(change, undone.get(place, {}))})
+            self.changes[service] = kept
+
     def made(self, service: str, table: str) -> Iterator[tuple[str, Row]]:
         """Yield the rows that the episode has made, as they are at the end."""
         evidence = self.evidence()
@@ -83,6 +101,22 @@ class Ending:
         at = max((change["at"] for rows in self.changes.values() for change in rows), default="2026-01-01T00:00:00Z")
         change = {"step": step, "at": at, "actor": "agent", "cause": "x:1:1", "table": table, "key": key}
         changes.append({"seq": len(changes) + 1, **change, "before": before, "after": after})
+
+
+def _reverted(change: Row) -> Row:
+    """Return the columns that a change wrote, as they were before."""
+    before, after = change["before"], change["after"] or {}
+    return {name: value for name, value in before.items() if after.get(name) != value}
+
+
+def _rebased(change: Row, undone: Row) -> Row:
+    """Return both sides of a change on top of columns that were never written; what it writes itself stands."""
+    before, after = change["before"], change["after"]
+    if before is None or after is None:
+        return {"before": before, "after": after}
+    own = {name for name, value in after.items() if before.get(name) != value}
+    left = {name: value for name, value in undone.items() if name not in own}
+    return {"before": {**before, **undone}, "after": {**after, **left}}
 
 
 Bend = Callable[[Ending], None]

@@ -20,10 +20,9 @@ from companyos_gateway.scenarios import Instance, Scenario, catalogue
 from companyos_gateway.scenarios.solutions import solutions_of
 from companyos_shared.streams import digest
 from companyos_shared.wire.company import Company
+from tests.scenarios.plans import LEVELS, SEEDS, fingerprint, planned
 from tests.scenarios.stage import initial_rows
 
-SEEDS = range(12)
-LEVELS = range(5)
 PRINT_SOURCES = """
 import sys
 from companyos_gateway.scenarios import catalogue
@@ -82,7 +81,7 @@ def test_every_service_takes_its_document(scenario: Scenario) -> None:
 @pytest.mark.parametrize("level", LEVELS)
 def test_an_instance_is_whole(scenario: Scenario, level: int) -> None:
     for seed in SEEDS:
-        instance = scenario.plan(seed, level)
+        instance = planned(scenario.name, seed, level)
         documents = _documents(instance)
         company = Company.model_validate(next(iter(documents.values()))["company"])
         keys = {ticket["key"] for ticket in documents[facts.TICKETDESK]["tickets"]}
@@ -100,7 +99,7 @@ def test_an_instance_is_whole(scenario: Scenario, level: int) -> None:
 def test_doing_nothing_fails_and_every_check_says_so_beforehand(scenario: Scenario, level: int) -> None:
     done = FinishDeclaration(outcome="done", summary="")
     for seed in SEEDS:
-        instance = scenario.plan(seed, level)
+        instance = planned(scenario.name, seed, level)
         evidence = Evidence.start(initial_rows(instance.documents))
         verdict = instance.rubric.judge(evidence, None)
         assert not verdict.goal_met
@@ -115,13 +114,13 @@ def test_doing_nothing_fails_and_every_check_says_so_beforehand(scenario: Scenar
 
 def test_milestones_pay_at_most_nine(scenario: Scenario) -> None:
     for seed in SEEDS:
-        points = sum(milestone.points for milestone in scenario.plan(seed, 2).rubric.milestones)
+        points = sum(milestone.points for milestone in planned(scenario.name, seed, 2).rubric.milestones)
         assert 0 < points <= 10
 
 
 def test_briefs_are_paraphrased(scenario: Scenario) -> None:
-    shapes = {re.sub(r"[A-Z]+-[0-9]+", "KEY", scenario.plan(seed, 1).brief) for seed in range(40)}
-    assert len(shapes) >= 6
+    shapes = {re.sub(r"[A-Z]+-[0-9]+", "KEY", planned(scenario.name, seed, 1).brief) for seed in range(24)}
+    assert len(shapes) >= 5
 
 
 def test_the_scenarios_tools_exist_in_the_services(scenario: Scenario) -> None:
@@ -155,3 +154,42 @@ def test_every_scenario_has_its_solutions(scenario: Scenario) -> None:
     solutions = solutions_of(scenario.name)
     assert len(solutions.cheats) >= 6
     assert set(solutions.needs) <= set(solutions.cheats)
+
+
+def test_a_plan_is_a_pure_function_of_seed_and_level(scenario: Scenario) -> None:
+    for level in (0, 3):
+        first, second = planned(scenario.name, 1, level), scenario.plan(1, level)
+        assert first.source_ids == second.source_ids
+        assert (first.brief, first.injections, first.faults) == (second.brief, second.injections, second.faults)
+
+
+def test_no_two_seeds_are_the_same_instance(scenario: Scenario) -> None:
+    prints = {fingerprint(planned(scenario.name, seed, 1).documents) for seed in range(24)}
+    assert len(prints) == 24
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_no_two_of_two_thousand_seeds_are_the_same_instance(scenario: Scenario) -> None:
+    assert len({fingerprint(scenario.plan(seed, 1).documents) for seed in range(2000)}) == 2000
+
+
+def test_more_goes_wrong_at_higher_levels(scenario: Scenario) -> None:
+    struck = [sum(len(planned(scenario.name, seed, level).injections) for seed in SEEDS) for level in LEVELS]
+    assert struck == sorted(struck)
+    assert struck[0] == 0 < struck[1] < struck[4]
+
+
+def test_every_injection_names_what_it_struck(scenario: Scenario) -> None:
+    for seed in SEEDS:
+        assert all(injection.entity for injection in planned(scenario.name, seed, 4).injections)
+
+
+def test_no_brief_names_a_fact_that_has_to_be_found(scenario: Scenario) -> None:
+    for seed in SEEDS:
+        instance = planned(scenario.name, seed, 2)
+        people = {person["name"] for person in instance.documents[facts.TICKETDESK]["company"]["people"]}
+        ids = re.findall(r"\b[A-Z]{1,4}-[0-9]+\b", instance.brief)
+        assert len(set(ids)) == 1
+        assert not [name for name in people if name in instance.brief]
+        assert not re.findall(r"[0-9]{4,}", instance.brief.replace(ids[0], ""))

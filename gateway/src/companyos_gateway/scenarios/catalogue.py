@@ -8,6 +8,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, cast
 
+from companyos_gateway.scenarios.folders import ScenarioError, scenario_folders
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -17,12 +19,21 @@ _FOLDER = Path(__file__).parent
 
 
 def catalogue() -> dict[str, Scenario]:
-    """Return every scenario by its name, which is the name of its folder."""
+    """Return every scenario by its name, which is the name of its folder.
+
+    Raises ScenarioError for a folder that is not whole, with the file and the place.
+    """
     return dict(_discovered())
 
 
 @cache
 def _discovered() -> Mapping[str, Scenario]:
-    names = sorted(file.parent.name for file in _FOLDER.glob("*/scenario.py"))
-    modules = {name: import_module(f"companyos_gateway.scenarios.{name}.scenario") for name in names}
-    return MappingProxyType({name: cast("Scenario", module.SCENARIO) for name, module in modules.items()})
+    return MappingProxyType({folder.name: _scenario(folder.name) for folder in scenario_folders(_FOLDER)})
+
+
+def _scenario(name: str) -> Scenario:
+    module = import_module(f"companyos_gateway.scenarios.{name}.scenario")
+    scenario = cast("Scenario", module.SCENARIO)
+    if scenario.name != name:
+        raise ScenarioError(f"{name}/scenario.py: SCENARIO.name: {scenario.name!r} is not the folder's name")
+    return scenario

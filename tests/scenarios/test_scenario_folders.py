@@ -1,0 +1,72 @@
+"""A folder that lacks a part, or whose words do not fit, is refused with the file and the place."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+import companyos_gateway.scenarios
+from companyos_gateway.scenarios import catalogue
+from companyos_gateway.scenarios.folders import FILES, ScenarioError, check_folder, scenario_folders
+
+ROOT = Path(companyos_gateway.scenarios.__file__).parent
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    ignored = shutil.ignore_patterns("__pycache__")
+    return Path(shutil.copytree(ROOT / "vendor_onboarding", tmp_path / "vendor_onboarding", ignore=ignored))
+
+
+def _reword(folder: Path, old: str, new: str) -> None:
+    file = folder / "texts.toml"
+    text = file.read_text()
+    assert old in text
+    file.write_text(text.replace(old, new))
+
+
+def test_a_whole_folder_is_found_and_shared_ones_are_none(folder: Path) -> None:
+    (folder.parent / "parts").mkdir()
+    (folder.parent / "__pycache__").mkdir()
+    assert [found.name for found in scenario_folders(folder.parent)] == ["vendor_onboarding"]
+    assert [found.name for found in scenario_folders(ROOT)] == sorted(catalogue())
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_missing_part_is_named(folder: Path, name: str) -> None:
+    (folder / name).unlink()
+    with pytest.raises(ScenarioError, match=f"^vendor_onboarding/{name}: missing$"):
+        scenario_folders(folder.parent)
+
+
+def test_a_brief_that_names_a_hidden_fact_is_refused_with_its_place(folder: Path) -> None:
+    _reword(folder, "Take {key}. A new vendor", "Take {key}. The vendor {legal_name}")
+    with pytest.raises(ScenarioError, match=r"texts\.toml: briefs\[3\]: names a hidden fact by \{legal_name\}"):
+        check_folder(folder)
+
+
+def test_a_brief_that_names_no_ticket_is_refused(folder: Path) -> None:
+    _reword(folder, "{key} has been waiting for a while", "Something has been waiting for a while")
+    _reword(folder, "resolve {key}; if it must", "resolve it; if it must")
+    with pytest.raises(ScenarioError, match=r"briefs\[1\]: does not name the ticket"):
+        check_folder(folder)
+
+
+def test_too_few_briefs_are_refused(folder: Path) -> None:
+    (folder / "texts.toml").write_text('briefs = ["{key}", "Do {key}"]\n')
+    with pytest.raises(ScenarioError, match="briefs: 2 different ones, at least 6"):
+        check_folder(folder)
+
+
+def test_words_that_are_no_toml_are_refused(folder: Path) -> None:
+    (folder / "texts.toml").write_text("briefs = [")
+    with pytest.raises(ScenarioError, match=r"^vendor_onboarding/texts\.toml: "):
+        check_folder(folder)
+
+
+def test_a_way_past_blockers_that_nobody_knows_is_refused(folder: Path) -> None:
+    _reword(folder, 'way = "unlink"', 'way = "ignore"')
+    with pytest.raises(ScenarioError, match="blocker: the ways are resolve, unlink, wait"):
+        check_folder(folder)
