@@ -176,9 +176,17 @@ class Enterprise:
             wire.is_stuck.clear()
         return not work.done()
 
+    async def begin_from(self, snapshot_id: str, label: str, previous: Episode | None) -> None:
+        """Fork a snapshot, in the place of another episode, and wait until nothing is left to do about that one."""
+        await self.snapshots.begin(snapshot_id, label, previous)
+        await self._quiet()
+
     async def free(self, episode: Episode) -> None:
-        """Drop an episode, and wait until the gateway's own tasks are done."""
+        """Drop an episode, and wait until nothing is left to do about it."""
         self.stage.store.free(episode)
+        await self._quiet()
+
+    async def _quiet(self) -> None:
         while others := asyncio.all_tasks() - {asyncio.current_task()}:
             await asyncio.wait(others)
 

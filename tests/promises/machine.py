@@ -25,6 +25,7 @@ _WEIGHTS = {
     "restore": 3,
     "let_old_calls_arrive_once_more": 2,
     "fork": 2,
+    "fork_twice": 1,
     "step_over_a_bad_line": 2,
     "snapshot_in_mid_step": 2,
     "kill_the_gateway_in_mid_step": 1,
@@ -123,11 +124,21 @@ class EnterpriseMachine(Compared):
             self.refused(self.enterprise.snapshots.restore(self.episode(name), snapshot_id), ForeignSnapshot)
 
     def fork(self, label: str, which: int, _actions: list[Action]) -> None:
-        """One snapshot as one or two episodes, which then go their own ways."""
+        """In the place of a live episode, or as a new one."""
         if self.model.snapshots:
-            labels = [label] if which % 3 else [label, *(name for name in LABELS if name != label)][:2]
-            for name in labels:
-                self._fork(name, self._snapshot(which))
+            self._fork(label, self._snapshot(which))
+
+    def fork_twice(self, _label: str, which: int, actions: list[Action]) -> None:
+        """Two at once from one snapshot: what is done in one of them is not done in the other."""
+        if self.model.snapshots:
+            snapshot_id = self._snapshot(which)
+            pair = [episode.id for episode in self.do(self.enterprise.snapshots.fork(snapshot_id, 2))]
+            self.model.live |= {name: self.model.snapshots[snapshot_id].played.copy() for name in pair}
+            self.step(pair[which % 2], which, actions)
+            self.every_episode_stands_where_the_model_stands()
+            self.every_database_holds_the_rows_of_the_model()
+            for name in pair:
+                self.free(name)
 
     def forget_a_snapshot(self, _label: str, which: int, _actions: list[Action]) -> None:
         if self.model.snapshots:
@@ -169,9 +180,8 @@ class EnterpriseMachine(Compared):
         return info.id
 
     def _fork(self, label: str, snapshot_id: str) -> None:
-        if label in self.model.live:
-            self.free(label)
-        self.do(self.enterprise.snapshots.fork(snapshot_id, 1, label))
+        previous = self.episode(label) if label in self.model.live else None
+        self.do(self.enterprise.begin_from(snapshot_id, label, previous))
         self.model.live[label] = self.model.snapshots[snapshot_id].played.copy()
 
     def _step(self, label: str, action: Action) -> None:
