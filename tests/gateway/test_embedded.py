@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
+import resource
 import signal
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,21 @@ async def reached(services: EmbeddedServices) -> AsyncIterator[Cluster]:
         yield cluster
     finally:
         await cluster.aclose()
+
+
+async def test_services_that_could_not_be_started_are_tried_again(parent: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    async with AsyncExitStack() as stack:
+        folder = stack.enter_context(private_folder(parent))
+        services = EmbeddedServices(folder, folder / "data")
+        resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir("/proc/self/fd")), hard))
+        try:
+            await stack.enter_async_context(services)
+            await asyncio.sleep(embedded.RESTART_PAUSE_S / 2)
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        async with reached(services) as cluster:
+            assert set(await cluster.openapi()) == set(services.addresses)
 
 
 async def test_every_installed_service_answers_and_leaves_nothing_behind(parent: Path) -> None:

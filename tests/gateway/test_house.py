@@ -19,6 +19,7 @@ from companyos_gateway.episode.cluster import Cluster
 from companyos_gateway.episode.episode import VERSION
 from companyos_gateway.episode.errors import NotReset, ServicesDown
 from companyos_gateway.episode.link import ServiceLink
+from companyos_gateway.episode.tokens import SECRET_FILE, BrokenSecret
 from companyos_gateway.server.app import create_app
 from companyos_gateway.server.house import House
 from companyos_gateway.server.openenv_environment import CompanyOSEnvironment
@@ -41,6 +42,38 @@ async def test_a_house_whose_services_are_late_says_so_and_goes_on_looking() -> 
         assert (health.status_code, health.json()["services"]) == (503, {"late": "not ready"})
         answer = await http.post("/reset", json={})
         assert (answer.status_code, answer.json()["code"]) == (503, "services-unavailable")
+
+
+async def test_a_house_that_cannot_be_opened_after_its_services_came_late_says_why(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "gateway").mkdir()
+    (tmp_path / "gateway" / SECRET_FILE).write_text("no secret")
+    service = create_service(
+        SERVICE, ServiceSettings(service_key=SecretStr(KEY), service_key_file=None, data_dir=tmp_path / "notes")
+    )
+    late = LateTransport(httpx.ASGITransport(service))
+    cluster = Cluster({"notes": ServiceLink("notes", "http://notes", KEY.encode(), late)})
+    app = create_app(House(Settings(start_timeout_s=0.01, data_dir=tmp_path), cluster=cluster, scenarios={}))
+    running = app.router.lifespan_context(app)
+    await running.__aenter__()
+    late.comes.set()
+    await asyncio.sleep(0.3)
+    assert "the house cannot be opened" in caplog.text
+    with pytest.raises(BrokenSecret):
+        await running.__aexit__(None, None, None)
+
+
+class LateTransport(httpx.AsyncBaseTransport):
+    """Delivers nothing before it is told to."""
+
+    def __init__(self, inner: httpx.AsyncBaseTransport) -> None:
+        self._inner = inner
+        self.comes = asyncio.Event()
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        await self.comes.wait()
+        return await self._inner.handle_async_request(request)
 
 
 async def test_a_fourth_service_brings_its_tools_and_a_bare_company(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import httpx
 import pytest
 
 from companyos.contract import DEFAULT_SCENARIO
+from companyos_gateway.episode import link
 from tests.gateway.conftest import Door, Open
 from tests.gateway.test_snapshots import evidence, fork, snapshot, texts
 
@@ -45,6 +46,24 @@ class Held(httpx.AsyncBaseTransport):
             self.came.set()
             await self.goes_on.wait()
         return answer
+
+
+class SlowToSweep(httpx.AsyncBaseTransport):
+    """Delivers everything, sweeps after a while, whether or not anybody still waits for them."""
+
+    def __init__(self, inner: httpx.AsyncBaseTransport) -> None:
+        self._inner = inner
+        self.sweeps: list[asyncio.Task[httpx.Response]] = []
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        if request.url.path != "/control/sweep":
+            return await self._inner.handle_async_request(request)
+        self.sweeps.append(asyncio.create_task(self._deliver_late(request)))
+        return await asyncio.shield(self.sweeps[-1])
+
+    async def _deliver_late(self, request: httpx.Request) -> httpx.Response:
+        await asyncio.sleep(0.5)
+        return await self._inner.handle_async_request(request)
 
 
 async def test_an_episode_is_found_again_as_it_was(open_door: Open, tmp_path: Path) -> None:
@@ -97,6 +116,24 @@ async def test_a_torn_line_at_the_end_of_a_journal_is_cut_off(open_door: Open, t
         await door.step(episode, "notes_write_note", text="two")
     async with open_door(data_dir=kept) as door:
         assert (await door.state(episode))["step_count"] == 2
+
+
+async def test_a_sweep_that_takes_its_time_deletes_nothing_that_was_made_since(
+    open_door: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(link, "CALL_DEADLINE_S", 0.1)
+    monkeypatch.setattr(link, "CALL_BUDGET_S", 0.2)
+    slow: list[SlowToSweep] = []
+
+    def slowly(inner: httpx.AsyncBaseTransport) -> SlowToSweep:
+        slow.append(SlowToSweep(inner))
+        return slow[-1]
+
+    async with open_door(wrap=slowly) as door:
+        episode = (await door.reset())["episode_id"]
+        await door.step(episode, "notes_write_note", text="one")
+        await asyncio.gather(*slow[0].sweeps)
+        assert "one" in await texts(door, episode)
 
 
 async def test_what_no_manifest_names_is_swept_from_the_services(open_door: Open, tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from companyos_shared.telemetry.figures import Latency
 from companyos_shared.telemetry.traces import NO_TRACES, Traces
 from companyos_shared.wire.context import CONTEXT_HEADER, REPORT_HEADER, SIGNATURE_HEADER, CallContext, encode_context
 from companyos_shared.wire.context import sign as signature_of
-from companyos_shared.wire.control import LoadRequest, Report, SettleRequest
+from companyos_shared.wire.control import LoadRequest, Report, SettleRequest, SweepRequest
 from companyos_shared.wire.strict_json import MAX_BODY_BYTES
 
 MAX_TARGET_BYTES = 4096
@@ -40,6 +40,8 @@ _JSON = "application/json"
 _CONTROL = "/control/"
 _UNKNOWN_SOURCE = "unknown-source"
 _SOURCE_USELESS = frozenset({"source-corrupt", "source-outdated"})
+_LONG = (LoadRequest, SweepRequest)
+"""What may take long. It is waited for: sent again, a sweep could come late and delete what was made since."""
 _TRANSPORT_ERRORS = (httpx.TransportError, aiohttp.ClientError, OSError, TimeoutError)
 _TIMEOUTS = {"timeout": {"connect": CONNECT_DEADLINE_S, "read": LOAD_DEADLINE_S}}
 _LONGEST_URL_KEPT = 128
@@ -144,21 +146,21 @@ class ServiceLink:
         document: dict[str, Any] = orjson.loads(answer.content)
         return document
 
-    async def send(self, call: ServiceCall, context: CallContext, *, is_load: bool = False) -> httpx.Response:
+    async def send(self, call: ServiceCall, context: CallContext, *, is_long: bool = False) -> httpx.Response:
         """Carry one signed call; resends the very same after a real transport error; raises HouseFault."""
         if not self._traces.on:
-            return await self._send(call, context, is_load=is_load)
+            return await self._send(call, context, is_long=is_long)
         with self._traces.call(f"{self.name} {_word_for(call)}") as span:
             span.set(service=self.name)
-            answer = await self._send(call, context, is_load=is_load)
+            answer = await self._send(call, context, is_long=is_long)
             span.set(status=answer.status_code)
             return answer
 
-    async def _send(self, call: ServiceCall, context: CallContext, *, is_load: bool) -> httpx.Response:
+    async def _send(self, call: ServiceCall, context: CallContext, *, is_long: bool) -> httpx.Response:
         clock = asyncio.get_running_loop().time
         began_at = clock()
-        deadline_s = LOAD_DEADLINE_S if is_load else CALL_DEADLINE_S
-        give_up_at = began_at + (LOAD_DEADLINE_S if is_load else CALL_BUDGET_S)
+        deadline_s = LOAD_DEADLINE_S if is_long else CALL_DEADLINE_S
+        give_up_at = began_at + (LOAD_DEADLINE_S if is_long else CALL_BUDGET_S)
         for attempt in itertools.count():
             try:
                 async with asyncio.timeout(min(deadline_s, give_up_at - clock())):
@@ -194,7 +196,7 @@ class ServiceLink:
     async def _asked(self, verb: str, context: CallContext, body: BaseModel | None = None) -> bytes:
         content = b"{}" if body is None else body.model_dump_json().encode()
         call = ServiceCall("POST", _CONTROL + verb, content)
-        answer = await self.send(call, context, is_load=isinstance(body, LoadRequest))
+        answer = await self.send(call, context, is_long=isinstance(body, _LONG))
         if answer.is_error:
             code = _problem_code(answer.content)
             self._check_source(code)

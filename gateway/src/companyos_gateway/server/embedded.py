@@ -58,14 +58,21 @@ class EmbeddedServices:
 
     async def _keep_running(self, name: str) -> None:
         while True:
-            process = await self._start(name)
             try:
-                code = await process.wait()
-            except asyncio.CancelledError:
-                await _stop(process)
-                raise
-            _log.error("the service %s ended with code %s and is started again", name, code)
+                process = await self._start(name)
+            except OSError as error:
+                _log.error("the service %s could not be started and is tried again: %s", name, error)
+            else:
+                await self._watch(name, process)
             await asyncio.sleep(RESTART_PAUSE_S)
+
+    async def _watch(self, name: str, process: asyncio.subprocess.Process) -> None:
+        try:
+            code = await process.wait()
+        except asyncio.CancelledError:
+            await _stop(process)
+            raise
+        _log.error("the service %s ended with code %s and is started again", name, code)
 
     async def _start(self, name: str) -> asyncio.subprocess.Process:
         with suppress(FileNotFoundError):

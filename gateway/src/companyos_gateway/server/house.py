@@ -138,6 +138,7 @@ class House:
                 async with self._services(private, data_dir) as cluster:
                     self._cluster = cluster
                     opening = asyncio.create_task(self._open(cluster, folder))
+                    opening.add_done_callback(_tell_failure)
                     try:
                         await asyncio.wait([opening], timeout=self.settings.start_timeout_s)
                         if opening.done():
@@ -202,6 +203,12 @@ class House:
         self._stage = self._snapshots = None
         if self.watch.traces.on:
             await asyncio.to_thread(self.watch.traces.close)
+
+
+def _tell_failure(opening: asyncio.Task[None]) -> None:
+    """Say at once why a house will never be ready: whoever waited for it may have gone on."""
+    if not opening.cancelled() and (error := opening.exception()) is not None:
+        _log.critical("the house cannot be opened: %s", error)
 
 
 def _finish_schema() -> dict[str, Any]:
