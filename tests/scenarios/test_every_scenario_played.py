@@ -3,74 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from companyos.policies import Call, EpisodeOver, StepView, TaskView
-from companyos_gateway.chaos import Group, Kind
+from companyos.policies import Call, EpisodeOver, TaskView
 from companyos_gateway.proof import STEP_SHARE, Player
 from companyos_gateway.scenarios import catalogue
 from companyos_gateway.scenarios.solutions import solutions_of
 from tests.scenarios.endings import Ending
-from tests.scenarios.plans import planned
 from tests.scenarios.stage import Kept, Wanted, play_all
+from tests.scenarios.ways import CALM_WIRE, LEVEL, Way, both_ways
 
-LEVEL = 2
-CALM_WIRE = {kind.value: 0.0 for kind in Kind if kind.group is Group.TRANSPORT}
-DETOURS = {Kind.RANDOM_REJECTION, Kind.INFORMATION_REQUEST, Kind.FAILED_PIPELINE, Kind.EXPIRED_CERTIFICATE}
-"""Kinds that make the oracle do things that its success does not hang on."""
-
-READS = ("get", "list", "search", "query")
 ON_THE_WAY = (None, "open", "in_progress")
-
-
-@dataclass(frozen=True)
-class Way:
-    """The clairvoyant oracle's way through an instance, with every write that it made."""
-
-    scenario: str
-    seed: int
-    kept: Kept
-    writes: tuple[tuple[str, dict[str, Any]], ...]
-
-
-def _seeds(scenario: str) -> tuple[int, int]:
-    """Return a seed that is feasible and one that must be refused, both without detours."""
-    found: dict[bool, int] = {}
-    for seed in range(120):
-        instance = planned(scenario, seed, LEVEL)
-        kinds = {injection.kind for injection in instance.injections}
-        is_refusal = any(check.id == "ticket_cancelled" for check in instance.rubric.checks)
-        if not kinds & DETOURS and (is_refusal or Kind.MISSING_PRIORITY in kinds or Kind.BLOCKED_TICKET in kinds):
-            found.setdefault(is_refusal, seed)
-        if len(found) == 2:
-            break
-    return found[False], found[True]
-
-
-def _walk(folder: Path, scenario: str, seed: int) -> Way:
-    writes: list[tuple[str, dict[str, Any]]] = []
-
-    async def clairvoyant(_task: TaskView, call: Call) -> None:
-        async def noted(tool: str, arguments: dict[str, Any], /) -> StepView:
-            if tool.partition("_")[2].partition("_")[0] not in READS and tool != "wait":
-                writes.append((tool, arguments))
-            return await call(tool, arguments)
-
-        await solutions_of(scenario).clairvoyant(seed, LEVEL, noted)
-
-    wanted = Wanted(scenario=scenario, player=clairvoyant, seed=seed, chaos=LEVEL, overrides=CALM_WIRE)
-    return Way(scenario, seed, play_all(folder, [wanted])[0], tuple(writes))
 
 
 @pytest.fixture(scope="module", params=sorted(catalogue()))
 def ways(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[Way]:
     """The ways through a feasible instance and one that must be refused."""
-    name: str = request.param
-    return [_walk(tmp_path_factory.mktemp("way"), name, seed) for seed in _seeds(name)]
+    return both_ways(tmp_path_factory.mktemp("ways"), request.param)
 
 
 def test_the_clairvoyant_oracle_succeeds(ways: list[Way]) -> None:

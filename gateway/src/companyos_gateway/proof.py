@@ -25,6 +25,9 @@ from companyos_shared.streams import Stream, digest
 
 PARALLEL = 8
 FAIR, CLAIRVOYANT, AGAIN = "fair", "clairvoyant", "fair again"
+MOST_TRIES = 3
+"""How often an episode is played that the house, not the player, has lost."""
+
 STEP_SHARE = 0.7
 """The fair oracle's p99 of steps lies within this share of the limit."""
 
@@ -143,6 +146,7 @@ class Proof:
         self._levels = levels
         self._cheated = seeds if cheat_seeds is None else seeds[:cheat_seeds]
         self._gate = asyncio.Semaphore(PARALLEL)
+        self._lost: list[Played] = []
 
     async def lines(self) -> list[Line]:
         """Play, and return a line for each promise."""
@@ -154,7 +158,8 @@ class Proof:
         lines = [*_oracle_lines(FAIR, played[FAIR]), *_oracle_lines(CLAIRVOYANT, played[CLAIRVOYANT])]
         lines.append(_again_line(played[FAIR], played[AGAIN]))
         needs = self._solutions.needs
-        return lines + [_cheat_line(name, played[name], needs.get(name)) for name in self._solutions.cheats]
+        lines += [_cheat_line(name, played[name], needs.get(name)) for name in self._solutions.cheats]
+        return [*lines, _lost_line(self._lost, [one for episodes in played.values() for one in episodes])]
 
     async def _all_of(self, seed: int, chaos: int) -> list[Played]:
         """Let everybody play one task, one after another: it is planned and planted once."""
@@ -162,9 +167,18 @@ class Proof:
         players = {FAIR: self._solutions.fair, CLAIRVOYANT: self._knowing(seed, chaos), **cheats}
         async with self._gate:
             return [
-                await play(self._stage, self._scenario, name, player, seed=seed, chaos=chaos)
+                await self._played(name, player, seed, chaos)
                 for name, player in [*players.items(), (AGAIN, self._solutions.fair)]
             ]
+
+    async def _played(self, name: str, player: Player, seed: int, chaos: int) -> Played:
+        """Play an episode; one that the house has lost is counted and played again."""
+        for _ in range(MOST_TRIES):
+            played = await play(self._stage, self._scenario, name, player, seed=seed, chaos=chaos)
+            if played.outcome is not Outcome.INFRA_ERROR:
+                break
+            self._lost.append(played)
+        return played
 
     def _knowing(self, seed: int, chaos: int) -> Player:
         async def player(_task: TaskView, call: Call) -> None:
@@ -206,6 +220,12 @@ def _cheat_line(name: str, played: Sequence[Played], needs: str | None) -> Line:
     where = f" where {needs} struck" if needs else ""
     result = f"{len(won)} successes, mean return {mean:.1f}, highest failing {most:.1f}"
     return Line(f"{name} fails{where}", len(counted), result, bool(counted) and not won and most <= MOST_FAILURE)
+
+
+def _lost_line(lost: Sequence[Played], played: Sequence[Played]) -> Line:
+    for_good = sum(1 for one in played if one.outcome is Outcome.INFRA_ERROR)
+    result = f"{len(lost)} infrastructure failures, {for_good} not made good by playing again"
+    return Line("the house loses no episode for good", len(played), result, for_good == 0)
 
 
 def _task_view(stage: Stage, episode: Episode) -> TaskView:

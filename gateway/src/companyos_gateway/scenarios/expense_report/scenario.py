@@ -49,7 +49,7 @@ class ExpenseReport(StagedScenario[Case]):
     """Repay an expense by the policy: check record and receipts, get the approval its amount asks for, record it."""
 
     name = NAME
-    max_steps = 120
+    max_steps = 100
     tools = DESK_TOOLS + RECORD_TOOLS + PEOPLE_TOOLS + POLICY_TOOLS + APPROVAL_TOOLS + DISTRACTORS
 
     def stage(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
