@@ -58,3 +58,17 @@ async def test_a_restore_counts_though_something_strange_lies_beside_the_journal
         state = await door.state(episode)
     async with open_door(data_dir=tmp_path / "kept") as door:
         assert await door.state(episode) == state
+
+
+async def test_what_only_a_found_episode_names_goes_with_it(open_door: Open, tmp_path: Path) -> None:
+    async with open_door(data_dir=tmp_path / "kept") as door:
+        origin = (await door.reset())["episode_id"]
+        await door.step(origin, "notes_write_note", text="one")
+        taken = await snapshot(door, origin)
+        forked = (await fork(door, taken))[0]
+        await door.http.delete(f"/v1/snapshots/{taken}")
+    async with open_door(data_dir=tmp_path / "kept") as door:
+        assert "one" in await texts(door, forked)
+        await door.http.delete(f"/v1/episodes/{forked}")
+        await door.house.stage().store.aclose(lasting=True)
+        assert list((tmp_path / "notes" / "snapshots").glob("*.db")) == []

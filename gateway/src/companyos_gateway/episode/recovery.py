@@ -40,6 +40,7 @@ async def recover(stage: Stage, files: EpisodeFiles, snapshots: Snapshots) -> in
 
     live = [manifest for manifest in manifests if not manifest.is_over]
     count = sum(await asyncio.gather(*(found(manifest) for manifest in live)))
+    snapshots.look_after(stage.store)
     kept = [manifest.internal_id for manifest in manifests if manifest.is_over]
     await _sweep(stage, snapshots, kept)
     return count

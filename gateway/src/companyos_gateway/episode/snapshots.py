@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -91,6 +92,12 @@ class Snapshots:
             except (SnapshotCorrupt, UnknownSnapshot) as error:
                 _log.warning("%s", error)
 
+    def look_after(self, episodes: Iterable[Episode]) -> None:
+        """Take in what found episodes began from: where its snapshot is gone, it goes with the last of them."""
+        for episode in episodes:
+            for place in _kept_sources(episode.manifest):
+                self._loose[place] = episode.context(place[0], Actor.TRAINER)
+
     def known(self) -> list[SnapshotInfo]:
         """Return every snapshot, the oldest first."""
         return [_info(snapshot_id, header) for snapshot_id, header in self._kept.items()]
@@ -120,7 +127,7 @@ class Snapshots:
             first = header.model_dump_json(exclude={"manifest": {"options": {"resume", "injected_state"}}}).encode()
             snapshot_id = self._files.keep_snapshot(first + b"\n" + episode.journal.lines())
             self._kept[snapshot_id] = header
-            for place in _kept_sources(header):
+            for place in _kept_sources(header.manifest):
                 self._loose.pop(place, None)
             return _info(snapshot_id, header)
 
@@ -145,19 +152,14 @@ class Snapshots:
                 raise EpisodeClosed
             self._store.restore(episode, snapshot.header.manifest, _progress(snapshot, task, steps), snapshot.lines)
 
-    async def fork(self, snapshot_id: str, count: int) -> list[Episode]:
-        """Start so many episodes where a snapshot was taken, all or none; raises as `restore`, and AtCapacity (503)."""
-        with self._watch.act("fork"):
-            return await self._fork(snapshot_id, count)
-
-    async def begin(self, snapshot_id: str, label: str | None, previous: Episode | None) -> Episode:
-        """Start one episode where a snapshot was taken, in the place of `previous`; raises as `fork`."""
-        with self._watch.act("fork"):
-            return (await self._fork(snapshot_id, 1, label, previous))[0]
-
-    async def _fork(
+    async def fork(
         self, snapshot_id: str, count: int, label: str | None = None, previous: Episode | None = None
     ) -> list[Episode]:
+        """Start episodes at a snapshot, all or none, one in `previous`'s place; raises as `restore`, and AtCapacity."""
+        with self._watch.act("fork"):
+            return await self._fork(snapshot_id, count, label, previous)
+
+    async def _fork(self, snapshot_id: str, count: int, label: str | None, previous: Episode | None) -> list[Episode]:
         holder = previous and previous.holder
         snapshot = self._read(snapshot_id)
         origin, forked = snapshot.header.manifest, list[Episode]()
@@ -183,7 +185,7 @@ class Snapshots:
             raise UnknownSnapshot
         self._files.remove_snapshot(snapshot_id)
         if header is not None:
-            self._loose |= {place: _context(header, place[0]) for place in _kept_sources(header)}
+            self._loose |= {place: _context(header, place[0]) for place in _kept_sources(header.manifest)}
         await self._forget_unnamed()
 
     async def _forget_unnamed(self) -> None:
@@ -196,8 +198,7 @@ class Snapshots:
                 episode.progress.forget_all_but(named)
             unnamed = {place: context for place, context in self._loose.items() if context.source not in named}
             await asyncio.gather(*(self._cluster.forget(service, context) for (service, _), context in unnamed.items()))
-            for place in unnamed:
-                del self._loose[place]
+            self._loose = {place: context for place, context in self._loose.items() if place not in unnamed}
 
     def _check_may_keep(self, episode: Episode) -> None:
         """Raise EpisodeClosed or SnapshotsFull (409). Either can come about while the services copy."""
@@ -282,9 +283,8 @@ def _info(snapshot_id: str, header: _Header) -> SnapshotInfo:
     return header.snapshot.model_copy(update={"id": snapshot_id})
 
 
-def _kept_sources(header: _Header) -> list[tuple[str, str]]:
+def _kept_sources(manifest: Manifest) -> list[tuple[str, str]]:
     """Return service and source of what was kept for a snapshot; the rest lies in templates."""
-    manifest = header.manifest
     return [place for place in manifest.sources.items() if place[1] != manifest.planned.get(place[0])]
 
 

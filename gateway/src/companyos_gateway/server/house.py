@@ -79,7 +79,8 @@ class House:
                 with self.watch.act("resume"):
                     return await stage.resume(options.resume, holder)
             if options.injected_state is not None:
-                begun = await self.snapshots().begin(options.injected_state.snapshot, options.episode_id, previous)
+                taken, label = options.injected_state.snapshot, options.episode_id
+                begun = (await self.snapshots().fork(taken, 1, label, previous))[0]
             else:
                 begun = await stage.reset(options, previous)
             stage.store.hold(begun, holder)
