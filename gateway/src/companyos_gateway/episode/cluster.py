@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
+from companyos_gateway.episode.admission import Places
 from companyos_gateway.episode.errors import HouseFault, SnapshotCorrupt, SnapshotLost
 from companyos_gateway.episode.link import (
     Reported,
@@ -50,11 +52,16 @@ class Cluster:
 
     def __init__(self, links: Mapping[str, ServiceLink]) -> None:
         self.links = dict(links)
+        self._places = {name: Places(name) for name in links}
 
     @classmethod
     def at(cls, addresses: Mapping[str, str], key: bytes, traces: Traces = NO_TRACES) -> Cluster:
         """Return the cluster of these addresses."""
         return cls({name: ServiceLink(name, address, key, traces=traces) for name, address in addresses.items()})
+
+    def place(self, service: str | None) -> AbstractAsyncContextManager[None]:
+        """Return a place with a service, to be held while a step is taken; a step that calls none needs none."""
+        return nullcontext() if service is None else self._places[service].one()
 
     async def aclose(self) -> None:
         """Close every link."""

@@ -107,7 +107,7 @@ class Stage:
         """Take one step; the last step's own `number` with the same action answers what it answered.
 
         A step that has begun is taken to its end, whoever stops waiting for it. Raises EpisodeDone, EpisodeClosed,
-        StepConflict (409), TooManyWaiting (429) or StorageFull (507) where no step is taken.
+        StepConflict (409), TooManyWaiting (429), ServicesDown (503) or StorageFull (507) where no step is taken.
         """
         taking = asyncio.get_running_loop().create_task(self._step(episode, tool_name, arguments, number))
         self._running.add(taking)
@@ -118,13 +118,13 @@ class Stage:
         self, episode: Episode, tool_name: str, arguments: dict[str, Any], number: int | None
     ) -> StepObservation:
         async with episode.turn():
-            repeated = _repeated(episode, tool_name, arguments, number)
-            if repeated is not None:
+            if (repeated := _repeated(episode, tool_name, arguments, number)) is not None:
                 return repeated
-            episode.check_may_step()
-            intent = Intent.model_construct(step=episode.step + 1, tool=tool_name, arguments=arguments)
-            episode.journal.intend(intent)
-            return await self.take(episode, intent)
+            async with self.cluster.place(self.toolbox.service_of(tool_name)):
+                episode.check_may_step()
+                intent = Intent.model_construct(step=episode.step + 1, tool=tool_name, arguments=arguments)
+                episode.journal.intend(intent)
+                return await self.take(episode, intent)
 
     async def take(self, episode: Episode, intent: Intent) -> StepObservation:
         """Take a step that the journal knows of, in the episode's turn: for the first time, or once more."""

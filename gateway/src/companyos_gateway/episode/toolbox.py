@@ -60,6 +60,11 @@ class Toolbox:
         """Return the tool of that name."""
         return self._tools.get(name)
 
+    def service_of(self, name: str) -> str | None:
+        """Return the service that a tool calls, None where it calls none."""
+        tool = self._tools.get(name)
+        return tool.operation.service if tool is not None and tool.operation is not None else None
+
     def offered(self, names: Iterable[str] | None) -> list[Tool]:
         """Return the tools of those names with the gateway's own two, or every tool for None."""
         if names is None:
