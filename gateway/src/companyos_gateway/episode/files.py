@@ -13,8 +13,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from companyos_gateway.episode.errors import StorageFull
 from companyos_gateway.episode.journal import Journal
 from companyos_gateway.episode.manifest import FORMAT, Manifest
@@ -50,7 +48,8 @@ class EpisodeFiles:
             self._write_manifest(manifest)
         except (OSError, StorageFull) as error:
             journal.close()
-            journal.path.unlink(missing_ok=True)
+            with suppress(OSError):
+                journal.path.unlink()
             if manifest.epoch == 1:
                 shutil.rmtree(folder, ignore_errors=True)
             raise error if isinstance(error, StorageFull) else _no_room(error) from error
@@ -66,13 +65,16 @@ class EpisodeFiles:
         return journal
 
     def manifests(self) -> Iterator[Manifest]:
-        """Yield the manifest of every episode; what holds none, or one of another format, is removed."""
+        """Yield the manifest of every episode; what holds none, or one of another format, is removed.
+
+        Raises OSError for one that cannot be read now: it may be whole, and what it names is not to be lost for it.
+        """
         for folder in sorted(self._episodes.iterdir()):
             try:
                 manifest = Manifest.model_validate_json((folder / _MANIFEST).read_bytes())
                 if manifest.format != FORMAT or manifest.internal_id != folder.name:
                     raise ValueError("the manifest is of another format or another episode")
-            except (OSError, ValueError, ValidationError) as error:
+            except (FileNotFoundError, NotADirectoryError, IsADirectoryError, ValueError) as error:
                 _log.warning("the episode folder %s has no manifest and is removed: %s", folder.name, error)
                 shutil.rmtree(folder, ignore_errors=True)
             else:
@@ -100,7 +102,8 @@ class EpisodeFiles:
             failpoint("gateway.snapshot.before")
             os.replace(aside, path)
         except OSError as error:
-            aside.unlink(missing_ok=True)
+            with suppress(OSError):
+                aside.unlink()
             raise _no_room(error) from error
         failpoint("gateway.snapshot.after")
         return snapshot_id
@@ -113,8 +116,11 @@ class EpisodeFiles:
             return None
 
     def remove_snapshot(self, snapshot_id: str) -> None:
-        """Forget a snapshot; one that is not there is no error."""
-        self._snapshot(snapshot_id).unlink(missing_ok=True)
+        """Forget a snapshot; one that is not there is no error. Raises StorageFull (507); it is then still there."""
+        try:
+            self._snapshot(snapshot_id).unlink(missing_ok=True)
+        except OSError as error:
+            raise _no_room(error) from error
 
     def snapshots(self) -> list[str]:
         """Return the ids of all snapshots, the oldest first; what a killed writer left is removed."""
@@ -135,7 +141,8 @@ class EpisodeFiles:
             failpoint("gateway.manifest.before")
             os.replace(aside, path)
         except OSError:
-            aside.unlink(missing_ok=True)
+            with suppress(OSError):
+                aside.unlink()
             raise
         failpoint("gateway.manifest.after")
 

@@ -179,11 +179,11 @@ class Snapshots:
         return forked
 
     async def delete(self, snapshot_id: str) -> None:
-        """Forget a snapshot and what nothing else names of it; raises UnknownSnapshot (404)."""
-        header = self._kept.pop(snapshot_id, None)
-        if header is None and self._files.snapshot(snapshot_id) is None:
+        """Forget a snapshot and what nothing else names of it; raises UnknownSnapshot (404) or StorageFull (507)."""
+        if snapshot_id not in self._kept and self._files.snapshot(snapshot_id) is None:
             raise UnknownSnapshot
         self._files.remove_snapshot(snapshot_id)
+        header = self._kept.pop(snapshot_id, None)
         if header is not None:
             self._loose |= {place: _context(header, place[0]) for place in _kept_sources(header.manifest)}
         await self._forget_unnamed()

@@ -1,0 +1,60 @@
+"""A folder of the gateway that takes or gives nothing: a clear refusal, nothing lost, and work goes on afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from companyos_gateway.episode.files import EpisodeFiles
+from tests.gateway.conftest import Open
+from tests.gateway.test_snapshots import fork, restore, snapshot, texts
+
+
+@contextmanager
+def _in_the_way_of(folder: Path) -> Iterator[None]:
+    """Let a file lie where a folder should, so that nothing below it can be written, read or deleted."""
+    away = folder.with_name("away")
+    folder.rename(away)
+    folder.write_text("")
+    try:
+        yield
+    finally:
+        folder.unlink()
+        away.rename(folder)
+
+
+async def test_what_cannot_be_written_or_deleted_is_refused_and_goes_on_later(open_door: Open, tmp_path: Path) -> None:
+    async with open_door(data_dir=tmp_path / "kept") as door:
+        episode = (await door.reset())["episode_id"]
+        await door.step(episode, "notes_write_note", text="one")
+        taken = await snapshot(door, episode)
+        with _in_the_way_of(tmp_path / "kept" / "gateway" / "episodes"):
+            refused = [
+                await door.http.post("/reset", json={"scenario": "note_keeping"}),
+                await restore(door, episode, taken),
+                await door.http.post(f"/v1/snapshots/{taken}/fork", json={}),
+            ]
+        await door.step(episode, "notes_write_note", text="two")
+        with _in_the_way_of(tmp_path / "kept" / "gateway" / "snapshots"):
+            refused += [
+                await door.http.post(f"/v1/episodes/{episode}/snapshots"),
+                await door.http.delete(f"/v1/snapshots/{taken}"),
+            ]
+        assert [(answer.status_code, answer.json()["code"]) for answer in refused] == [(507, "storage-full")] * 5
+        assert [one["id"] for one in (await door.http.get("/v1/snapshots")).json()] == [taken]
+        assert "two" in await texts(door, episode)
+        assert "two" not in await texts(door, (await fork(door, taken))[0])
+        await snapshot(door, episode)
+
+
+def test_a_manifest_that_cannot_be_read_now_costs_no_episode(tmp_path: Path) -> None:
+    files = EpisodeFiles(tmp_path)
+    manifest = tmp_path / "episodes" / "n1-0" / "manifest.json"
+    manifest.parent.mkdir()
+    manifest.symlink_to(manifest)
+    with pytest.raises(OSError, match="symbolic links"):
+        list(files.manifests())
+    assert manifest.is_symlink()
