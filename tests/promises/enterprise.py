@@ -178,7 +178,7 @@ class Enterprise:
 
     async def begin_from(self, snapshot_id: str, label: str, previous: Episode | None) -> None:
         """Fork a snapshot, in the place of another episode, and wait until nothing is left to do about that one."""
-        await self.snapshots.begin(snapshot_id, label, previous)
+        await self.snapshots.fork(snapshot_id, 1, label, previous)
         await self._quiet()
 
     async def free(self, episode: Episode) -> None:
