@@ -18,11 +18,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from companyos.cli.terminal import ERR, OUT
 from faults.cells.catalogue import CELLS
 from faults.proof import PROOFS, is_caught, proof_table, prove
-from faults.runner import MOST_SENTENCES, Suite
+from faults.runner import MOST_SENTENCES, CellResult, Suite
 from faults.table import Circumstances, as_json, failed, markdown_table, terminal_table
 
 SHARED_MEMORY = Path("/dev/shm")  # noqa: S108  # the one tmpfs every Linux has
 DEFAULT_SEED = 1
+LINES_IN_A_LOG = 20
 
 
 def main() -> None:
@@ -84,7 +85,15 @@ def _run(suite: Suite) -> None:
         transient=True,
     ) as progress:
         bar = progress.add_task("faults", total=suite.planned)
-        suite.on_trial = lambda result: progress.update(bar, advance=1, description=result.cell.name)
+
+        def on_trial(result: CellResult) -> None:
+            progress.update(bar, advance=1, description=result.cell.name)
+            done = sum(one.trials for one in suite.results)
+            if not ERR.is_terminal and done % max(1, suite.planned // LINES_IN_A_LOG) == 0:
+                found = sum(not one.findings.is_clean for one in suite.results)
+                ERR.print(f"{done} of {suite.planned} trials, something was found in {found} cells")
+
+        suite.on_trial = on_trial
         asyncio.run(suite.run())
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from random import Random
 
@@ -68,15 +69,9 @@ class House:
     async def start_processes(self, names: Sequence[str], **environment: str) -> None:
         """Start these processes on the files that they left and wait until they are ready; raises DidNotStart."""
         given = self.environment | environment
-        clock = asyncio.get_running_loop().time
-        began = clock()
-        self._starting += 1
-        try:
+        async with self.starting():
             await asyncio.gather(*(self.processes[name].start(**given) for name in names))
             await self.wait_until_ready(names)
-        finally:
-            self._starting -= 1
-        self.slow_starts_s += max(0.0, clock() - began - USUAL_START_S)
 
     async def wait_until_ready(self, names: Sequence[str]) -> None:
         """Return once these processes answer that they are ready, the services first; raises DidNotStart."""
@@ -86,6 +81,18 @@ class House:
             await self.processes[GATEWAY].wait_until_ready()
             self._old_doors.append(self.door)
             self.door = Door(self.processes[GATEWAY].url)
+
+    @asynccontextmanager
+    async def starting(self) -> AsyncIterator[None]:
+        """Note that processes are starting, and how much longer than usual it takes them."""
+        clock = asyncio.get_running_loop().time
+        began = clock()
+        self._starting += 1
+        try:
+            yield
+        finally:
+            self._starting -= 1
+            self.slow_starts_s += max(0.0, clock() - began - USUAL_START_S)
 
     @property
     def is_starting(self) -> bool:

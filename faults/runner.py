@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -34,6 +35,7 @@ class CellResult:
     cell: Cell
     planned: int
     trials: int = 0
+    took_s: float = 0.0
     findings: Findings = field(default_factory=Findings)
     not_run: str | None = None
 
@@ -76,7 +78,9 @@ class Suite:
         try:
             while queue:
                 result, nth = queue.popleft()
+                began = time.monotonic()
                 result.findings.add(await lane.trial(result.cell, nth))
+                result.took_s += time.monotonic() - began
                 result.trials += 1
                 self.on_trial(result)
         finally:

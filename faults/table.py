@@ -105,6 +105,7 @@ def as_json(results: list[CellResult], circumstances: Circumstances) -> dict[str
                 "trials": result.trials,
                 **dict(zip(KINDS, result.findings.counts(), strict=True)),
                 "ended_as_infra_error": result.findings.ended,
+                "took_s": round(result.took_s, 1),
                 "felt": dict(result.findings.felt),
                 "slowest_answer_s": round(result.findings.slowest_s, 3),
                 "sentences": result.findings.sentences(),

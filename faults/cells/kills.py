@@ -51,12 +51,11 @@ async def kill_while_starting(trial: Trial, *, again: str) -> None:
         await trial.mid_work()
         house = trial.house
         await house.kill([GATEWAY])
-        await house.processes[GATEWAY].start()
-        await asyncio.sleep(trial.chance.uniform(*WHILE_STARTING_S))
-        await come_back(trial, [again])
-        if again != GATEWAY:
+        async with house.starting():
+            await house.processes[GATEWAY].start()
+            await asyncio.sleep(trial.chance.uniform(*WHILE_STARTING_S))
+            await come_back(trial, [again])
             await house.wait_until_ready([GATEWAY])
-        trial.outlasts = True
 
     await during(trial, "step", strike)
 
@@ -72,17 +71,17 @@ async def come_back(trial: Trial, victims: Sequence[str]) -> None:
 CELLS = [
     *(
         Cell(f"kill -9 {victim} in mid {work}", partial(kill_during, victims=(victim,), work=work), full=full)
-        for work, full in {"step": 30, "reset": 20, "snapshot": 20, "restore": 20, "fork": 10}.items()
+        for work, full in {"step": 20, "reset": 16, "snapshot": 16, "restore": 16, "fork": 8}.items()
         for victim in PROCESSES
     ),
     Cell("kill -9 gateway in mid step, nobody asks again", kill_and_leave, full=20),
-    Cell("kill -9 gateway, and again while it starts", partial(kill_while_starting, again=GATEWAY), full=10),
+    Cell("kill -9 gateway, and again while it starts", partial(kill_while_starting, again=GATEWAY), full=8),
     *(
         Cell(f"kill -9 gateway, and {name} while it starts", partial(kill_while_starting, again=name), full=5)
         for name in SERVICES
     ),
     *(
-        Cell(f"kill -9 {' + '.join(victims)} at once", partial(kill_during, victims=victims, work="step"), full=10)
+        Cell(f"kill -9 {' + '.join(victims)} at once", partial(kill_during, victims=victims, work="step"), full=8)
         for victims in TOGETHER
     ),
 ]

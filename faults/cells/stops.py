@@ -112,7 +112,7 @@ async def start_on_old_files(trial: Trial, *, kindly: bool) -> None:
 
 
 CELLS = [
-    Cell("SIGSTOP of a service", partial(stand_still, victims=SERVICES, seconds=(0.1, 1.0)), full=15),
+    Cell("SIGSTOP of a service", partial(stand_still, victims=SERVICES, seconds=(0.1, 1.0)), full=10),
     Cell(
         "SIGSTOP of a service past a call's deadline",
         partial(stand_still, victims=SERVICES, seconds=PAST_A_CALL_S),
@@ -121,11 +121,11 @@ CELLS = [
     Cell(
         "SIGSTOP of a service past a step's deadline",
         partial(stand_still, victims=SERVICES, seconds=PAST_A_STEP_S, outlasts=True),
-        full=10,
+        full=5,
     ),
     Cell("SIGSTOP of the gateway", partial(stand_still, victims=(GATEWAY,), seconds=(0.1, 2.0)), full=10),
     Cell("SIGSTOP of a service, seen by the others", leave_the_neighbours_alone, full=10),
-    *(Cell(f"SIGTERM of {name} under load", partial(terminate, victim=name), full=10) for name in PROCESSES),
+    *(Cell(f"SIGTERM of {name} under load", partial(terminate, victim=name), full=8) for name in PROCESSES),
     Cell("SIGTERM of all, start on old snapshots", partial(start_on_old_files, kindly=True), full=10),
     Cell("kill -9 of all, start on old snapshots", partial(start_on_old_files, kindly=False), full=10),
 ]

@@ -74,7 +74,7 @@ CELLS = [
         Cell(
             f"disk of {victim} full in mid {work}",
             partial(full_disk, victim=victim, work=work),
-            full=10,
+            full=6,
             build=Build.SMALL_DISKS,
             not_run=cannot_mount,
         )
@@ -84,19 +84,16 @@ CELLS = [
     Cell(
         "disk of a service read-only",
         partial(read_only_disk, victims=SERVICES),
-        full=10,
+        full=6,
         build=Build.SMALL_DISKS,
         not_run=cannot_mount,
     ),
     Cell(
         "disk of the gateway read-only",
         partial(read_only_disk, victims=(GATEWAY,)),
-        full=10,
+        full=6,
         build=Build.SMALL_DISKS,
         not_run=cannot_mount,
     ),
-    *(
-        Cell(f"no descriptors left in {victim}", partial(no_descriptors, victim=victim), full=10)
-        for victim in PROCESSES
-    ),
+    *(Cell(f"no descriptors left in {victim}", partial(no_descriptors, victim=victim), full=6) for victim in PROCESSES),
 ]

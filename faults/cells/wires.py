@@ -74,7 +74,7 @@ async def deliver_behind_the_end(trial: Trial) -> None:
 
 
 def _cell(
-    name: str, fault: Fault, *, full: int = 15, work: str = "step", times: int = 3, outlasts: bool = False
+    name: str, fault: Fault, *, full: int = 10, work: str = "step", times: int = 3, outlasts: bool = False
 ) -> Cell:
     run = partial(strike_calls, fault=fault, work=work, times=times, outlasts=outlasts)
     return Cell(name, run, full=full, build=Build.PROXIED)
@@ -83,17 +83,17 @@ def _cell(
 CELLS = [
     _cell("service 2x slower", proxy.slower(2.0), times=30),
     _cell("service 10x slower", proxy.slower(10.0), times=30),
-    _cell("service past a call's deadline", proxy.held_back(PAST_A_CALL_S), times=1, full=10),
-    _cell("service past a step's deadline", proxy.held_back(PAST_A_STEP_S), times=ALWAYS, outlasts=True, full=10),
-    Cell("refused", partial(refuse_connections, seconds=(0.1, 1.5)), full=15, build=Build.PROXIED),
+    _cell("service past a call's deadline", proxy.held_back(PAST_A_CALL_S), times=1, full=5),
+    _cell("service past a step's deadline", proxy.held_back(PAST_A_STEP_S), times=ALWAYS, outlasts=True, full=5),
+    Cell("refused", partial(refuse_connections, seconds=(0.1, 1.5)), full=10, build=Build.PROXIED),
     Cell(
         "refused past a step's deadline",
         partial(refuse_connections, seconds=(PAST_A_STEP_S, PAST_A_STEP_S), outlasts=True),
-        full=10,
+        full=5,
         build=Build.PROXIED,
     ),
     *(
-        _cell(f"{name}, {work}", fault, work=work, full=15 if work == "step" else 8)
+        _cell(f"{name}, {work}", fault, work=work, full=10 if work == "step" else 6)
         for name, fault in {
             "reset before the call": proxy.reset_before,
             "reset after the call": proxy.reset_after,
@@ -104,11 +104,11 @@ CELLS = [
     ),
     _cell("a head without a body", proxy.headless),
     _cell("dribbled answer", proxy.dribbled(20, 0.01), times=4),
-    _cell("answer dribbled past a call's deadline", proxy.dribbled(30, 0.1), times=1, full=10),
+    _cell("answer dribbled past a call's deadline", proxy.dribbled(30, 0.1), times=1, full=5),
     _cell("call delivered twice", proxy.duplicated, times=10),
     _cell("call delivered twice, restore", proxy.duplicated, times=10, work="restore"),
     _cell("call delivered late", proxy.late(0.3), times=3),
     _cell("call delivered again, late", proxy.late_twin(0.2), times=10),
     _cell("call delivered again behind a restore", proxy.late_twin(0.05), times=10, work="restore"),
-    Cell("call delivered again behind the end", deliver_behind_the_end, full=15, build=Build.PROXIED),
+    Cell("call delivered again behind the end", deliver_behind_the_end, full=10, build=Build.PROXIED),
 ]

@@ -1,0 +1,36 @@
+"""The suite from end to end: what it prints and keeps, and that it can fail."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.architecture.sources import ROOT
+
+pytestmark = pytest.mark.integration
+
+
+@pytest.mark.timeout(180)
+def test_a_run_prints_its_table_and_keeps_what_it_knows(tmp_path: Path) -> None:
+    kept, table = tmp_path / "run.json", tmp_path / "table.md"
+    command = [sys.executable, "-m", "faults", "--cells", "client asks twice at once", "--trials", "1"]
+    answer = subprocess.run(
+        [*command, "--json", str(kept), "--markdown", str(table)], capture_output=True, text=True, check=False, cwd=ROOT
+    )
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    assert "client asks twice at once" in answer.stdout
+    (cell,) = json.loads(kept.read_text())["cells"]
+    assert (cell["trials"], cell["torn"], cell["lost"], cell["doubled"], cell["unclear"]) == (1, 0, 0, 0, 0)
+    assert "| client asks twice at once | 1 | 0 | 0 | 0 | 0 |" in table.read_text()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_every_promise_that_is_broken_on_purpose_shows() -> None:
+    command = [sys.executable, "-m", "faults", "--prove"]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    assert answer.returncode == 0, answer.stdout + answer.stderr
