@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from companyos_gateway.episode.files import EpisodeFiles
+from companyos_gateway.episode.files import EpisodeFiles, snapshot_id_of
 from tests.gateway.conftest import Open
 from tests.gateway.test_snapshots import fork, restore, snapshot, texts
 
@@ -58,3 +59,22 @@ def test_a_manifest_that_cannot_be_read_now_costs_no_episode(tmp_path: Path) -> 
     with pytest.raises(OSError, match="symbolic links"):
         list(files.manifests())
     assert manifest.is_symlink()
+
+
+@pytest.mark.parametrize("sources", [{"notes": "../x"}, {"elsewhere": "0" * 64}, {}])
+async def test_a_snapshot_that_no_gateway_wrote_is_refused_and_keeps_none_from_starting(
+    open_door: Open, tmp_path: Path, sources: dict[str, str]
+) -> None:
+    async with open_door(data_dir=tmp_path / "kept") as door:
+        taken = await snapshot(door, (await door.reset())["episode_id"])
+    folder = tmp_path / "kept" / "gateway" / "snapshots"
+    header, _, lines = (folder / f"{taken}.jsonl").read_bytes().partition(b"\n")
+    content = json.loads(header)
+    content["manifest"]["sources"] = sources
+    foreign = json.dumps(content).encode() + b"\n" + lines
+    name = snapshot_id_of(foreign)
+    (folder / f"{name}.jsonl").write_bytes(foreign)
+    async with open_door(data_dir=tmp_path / "kept") as door:
+        answer = await door.http.post(f"/v1/snapshots/{name}/fork", json={})
+        assert (answer.status_code, answer.json()["code"]) == (410, "snapshot-corrupt")
+        assert len(await fork(door, taken)) == 1
