@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from companyos.policies import Call, EpisodeOver, TaskView
+from companyos.policies import Call, EpisodeOver, StepView, TaskView
+from companyos_gateway.chaos import Group, Kind
 from companyos_gateway.proof import STEP_SHARE, Player
 from companyos_gateway.scenarios import catalogue
 from companyos_gateway.scenarios.solutions import solutions_of
@@ -37,6 +38,26 @@ def test_the_fair_oracle_succeeds_well_within_its_steps(ways: list[Way], tmp_pat
     for kept in play_all(tmp_path, wanted):
         assert kept.played.success, (kept.played.seed, kept.played.chaos, kept.played.trouble)
         assert kept.played.steps <= STEP_SHARE * kept.played.max_steps
+
+
+def test_the_fair_oracle_gets_past_everything_at_once_with_the_tools_of_the_task(
+    ways: list[Way], tmp_path: Path
+) -> None:
+    used: set[str] = set()
+    name = ways[0].scenario
+
+    async def watched(task: TaskView, call: Call) -> None:
+        async def noted(tool: str, arguments: dict[str, Any], /) -> StepView:
+            used.add(tool)
+            return await call(tool, arguments)
+
+        await solutions_of(name).fair(task, noted)
+
+    everything = {kind.value: 1.0 for kind in Kind if kind.group is not Group.TRANSPORT}
+    wanted = [Wanted(scenario=name, player=watched, seed=31, chaos=0, overrides=everything)]
+    for kept in play_all(tmp_path, wanted):
+        assert kept.played.success, (kept.played.seed, kept.played.trouble)
+        assert used - {"wait", "finish"} <= set(kept.instance.task_tools)
 
 
 def test_no_required_write_may_be_left_out(ways: list[Way]) -> None:

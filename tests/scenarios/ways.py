@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from companyos.policies import Call, StepView, TaskView
-from companyos_gateway.chaos import Group, Kind
+from companyos_gateway.chaos import Group, Kind, profile_for
+from companyos_gateway.scenarios.parts.staging import draw_chances
 from companyos_gateway.scenarios.solutions import solutions_of
+from companyos_shared.streams import Stream
 from tests.scenarios.plans import planned
 from tests.scenarios.stage import Kept, Wanted, play_all
 
@@ -33,21 +35,24 @@ class Way:
 
 def both_ways(folder: Path, scenario: str) -> list[Way]:
     """Return the ways through a feasible instance and one that must be refused, both without detours."""
-    found: dict[bool, int] = {}
-    for seed in range(MOST_SEEDS):
-        instance = planned(scenario, seed, LEVEL)
-        kinds = {injection.kind for injection in instance.injections}
-        is_refusal = any(check.id == "ticket_cancelled" for check in instance.rubric.checks)
-        if not kinds & DETOURS and (is_refusal or Kind.MISSING_PRIORITY in kinds or Kind.BLOCKED_TICKET in kinds):
-            found.setdefault(is_refusal, seed)
-        if len(found) == 2:
-            break
     ways = []
     for is_refusal in (False, True):
         place = folder / str(is_refusal)
         place.mkdir()
-        ways.append(_walk(place, scenario, found[is_refusal]))
+        ways.append(_walk(place, scenario, _seed(scenario, is_refusal=is_refusal)))
     return ways
+
+
+def _seed(scenario: str, *, is_refusal: bool) -> int:
+    """Return the first seed of that outcome without detours; only those are planned that may have the outcome."""
+    for seed in range(MOST_SEEDS):
+        chances = draw_chances(Stream(scenario, seed), profile_for(LEVEL), {}, applicable=(), always=())
+        if chances.must_refuse is not is_refusal:
+            continue
+        kinds = {injection.kind for injection in planned(scenario, seed, LEVEL).injections}
+        if not kinds & DETOURS and (is_refusal or kinds & {Kind.MISSING_PRIORITY, Kind.BLOCKED_TICKET}):
+            return seed
+    raise LookupError(f"{scenario}: no such seed below {MOST_SEEDS}")
 
 
 def _walk(folder: Path, scenario: str, seed: int) -> Way:
