@@ -8,6 +8,7 @@ import re
 import httpx
 import pytest
 
+from companyos_gateway.episode import errors
 from tests.gateway.conftest import Door, Open
 
 
@@ -115,6 +116,12 @@ async def test_the_openapi_names_every_schema_and_every_refusal_on_the_way(door:
     for operations in document["paths"].values():
         for operation in operations.values():
             assert {"400", "422"} <= set(operation["responses"])
+
+
+async def test_the_openapi_names_the_code_of_every_problem_that_plain_http_can_tell(door: Door) -> None:
+    described = json.dumps((await door.http.get("/openapi.json")).json()["paths"])
+    kinds = errors.GatewayProblem.__subclasses__()
+    assert {kind.code for kind in kinds if f"`{kind.code}`" not in described} == {"not-reset", "internal-error"}
 
 
 async def test_a_missing_query_argument_is_named(door: Door) -> None:

@@ -12,19 +12,10 @@ from companyos.contract import ResetOptions
 from companyos_gateway.episode import errors
 from companyos_shared.wire.problem import PROBLEM_MEDIA_TYPE, ProblemBody
 
-_KINDS: tuple[type[errors.GatewayProblem], ...] = (
-    errors.UnknownEpisode,
-    errors.EpisodeExists,
-    errors.EpisodeDone,
-    errors.EpisodeClosed,
-    errors.StepConflict,
-    errors.InvalidReset,
-    errors.UnknownScenario,
-    errors.InvalidAction,
-    errors.TooManyWaiting,
-    errors.AtCapacity,
-    errors.ServicesDown,
-)
+_NOT_OVER_PLAIN_HTTP = (errors.NotReset, errors.InternalError)
+"""One is told on a socket before its first reset; the other is a bug."""
+
+_KINDS = [kind for kind in errors.GatewayProblem.__subclasses__() if kind not in _NOT_OVER_PLAIN_HTTP]
 
 
 def _documented() -> dict[int | str, dict[str, Any]]:

@@ -17,6 +17,8 @@ from companyos_shared import descriptors
 SPARE_DESCRIPTORS = 64
 """So many are left for connections when the gateway calls itself ready."""
 
+_NOT_READY: dict[int | str, dict[str, Any]] = {503: {"description": "Not ready", "content": {"application/json": {}}}}
+
 
 def health_router(house: House, drain: Drain) -> APIRouter:
     """Return the health routes; they come before the framework's own."""
@@ -27,7 +29,7 @@ def health_router(house: House, drain: Drain) -> APIRouter:
         """Say that the process answers."""
         return {"status": "alive"}
 
-    @router.get("/readyz")
+    @router.get("/readyz", responses=_NOT_READY)
     async def readyz() -> JSONResponse:
         """Say whether episodes can be played, and why not.
 
@@ -37,7 +39,7 @@ def health_router(house: House, drain: Drain) -> APIRouter:
         status = "not ready" if told["reasons"] else "ready"
         return JSONResponse({"status": status, **told}, 503 if told["reasons"] else 200)
 
-    @router.get("/health")
+    @router.get("/health", responses=_NOT_READY)
     async def health() -> JSONResponse:
         """Say `healthy` exactly when the gateway is ready."""
         told = await _look(house, drain)

@@ -16,6 +16,7 @@ from companyos_gateway.episode.environment import Stage
 from companyos_gateway.episode.episode import Episode
 from companyos_gateway.episode.errors import InvalidAction
 from companyos_gateway.episode.observations import tools_observation
+from companyos_gateway.episode.schemas import nullable
 from companyos_gateway.server.documented import DOCUMENTED_PROBLEMS
 from companyos_gateway.server.guard import JSON_SCOPE_KEY
 from companyos_gateway.server.house import House
@@ -153,7 +154,9 @@ def _envelope(observation: Observation, **more: Any) -> Response:
 
 
 def _body_of(model: type[BaseModel]) -> dict[str, Any]:
-    """Return the OpenAPI of a body that the guard has read already."""
+    """Return the OpenAPI of a body that the guard has read already; an option of a reset that is null is none."""
     schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
     schema.pop("$defs", None)
+    if model is ResetOptions:
+        schema["properties"] = {name: nullable(option) for name, option in schema["properties"].items()}
     return {"requestBody": {"required": False, "content": {"application/json": {"schema": schema}}}}
