@@ -118,6 +118,23 @@ async def test_a_torn_line_at_the_end_of_a_journal_is_cut_off(open_door: Open, t
         assert (await door.state(episode))["step_count"] == 2
 
 
+async def test_forks_are_found_again_all_of_them_or_none(open_door: Open, tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    async with open_door(data_dir=kept) as door:
+        episode = (await door.reset())["episode_id"]
+        taken = await snapshot(door, episode)
+        whole, cut_off = await fork(door, taken, 2), await fork(door, taken, 3)
+    manifests = [json.loads(path.read_text()) for path in (kept / "gateway" / "episodes").glob("*/manifest.json")]
+    (batch,) = {manifest["batch"] for manifest in manifests if manifest["id"] in cut_off}
+    notes = kept / "gateway" / "unfinished"
+    assert not list(notes.iterdir())
+    (notes / batch).touch()
+    async with open_door(data_dir=kept) as door:
+        live = {state["episode_id"] for state in (await door.http.get("/v1/episodes")).json()}
+        assert live == {episode, *whole}
+        assert not list(notes.iterdir())
+
+
 async def test_a_sweep_that_takes_its_time_deletes_nothing_that_was_made_since(
     open_door: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,9 +8,10 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
+import secrets
 import shutil
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from companyos_gateway.episode.errors import StorageFull
@@ -22,16 +23,18 @@ _MANIFEST = "manifest.json"
 _JOURNAL = ".jsonl"
 _ASIDE = ".tmp"
 _ID_LENGTH = 32
+_BATCH_BYTES = 12
 _log = logging.getLogger(__name__)
 
 
 class EpisodeFiles:
-    """Everything below the gateway's folder: `episodes/<internal id>/` and `snapshots/<id>.jsonl`."""
+    """Everything below the gateway's folder: `episodes/<internal id>/`, `snapshots/<id>.jsonl`, `unfinished/<fork>`."""
 
     def __init__(self, folder: Path) -> None:
         self._episodes = folder / "episodes"
         self._snapshots = folder / "snapshots"
-        for made in (self._episodes, self._snapshots):
+        self._unfinished = folder / "unfinished"
+        for made in (self._episodes, self._snapshots, self._unfinished):
             made.mkdir(parents=True, exist_ok=True)
 
     def commit(self, manifest: Manifest, lines: bytes = b"") -> Journal:
@@ -57,6 +60,23 @@ class EpisodeFiles:
             self._remove_older(folder, journal.path)
         return journal
 
+    @contextmanager
+    def all_or_none(self, origin: Manifest, count: int) -> Iterator[Manifest]:
+        """Give what so many forks begin from: where their maker is killed before the last one, a start finds none.
+
+        A note of their making is written before and removed behind; raises StorageFull (507).
+        """
+        if count == 1:
+            yield origin
+            return
+        note = self._unfinished / secrets.token_hex(_BATCH_BYTES)
+        try:
+            note.touch()
+            yield origin.model_copy(update={"batch": note.name})
+            note.unlink()
+        except OSError as error:
+            raise _no_room(error) from error
+
     def journal(self, manifest: Manifest) -> Journal:
         """Return the journal of an epoch that was begun before, mended."""
         journal = Journal(self._episodes / manifest.internal_id / f"{manifest.epoch}{_JOURNAL}")
@@ -65,20 +85,26 @@ class EpisodeFiles:
         return journal
 
     def manifests(self) -> Iterator[Manifest]:
-        """Yield the manifest of every episode; what holds none, or one of another format, is removed.
+        """Yield the manifest of every episode; what holds none, one of another format or of half a fork, is removed.
 
         Raises OSError for one that cannot be read now: it may be whole, and what it names is not to be lost for it.
         """
+        notes = list(self._unfinished.iterdir())
+        unfinished = {note.name for note in notes}
         for folder in sorted(self._episodes.iterdir()):
             try:
                 manifest = Manifest.model_validate_json((folder / _MANIFEST).read_bytes())
                 if manifest.format != FORMAT or manifest.internal_id != folder.name:
                     raise ValueError("the manifest is of another format or another episode")
+                if manifest.batch in unfinished:
+                    raise ValueError("the fork that made it was cut off")
             except (FileNotFoundError, NotADirectoryError, IsADirectoryError, ValueError) as error:
                 _log.warning("the episode folder %s has no manifest and is removed: %s", folder.name, error)
                 shutil.rmtree(folder, ignore_errors=True)
             else:
                 yield manifest
+        for note in notes:
+            note.unlink()
 
     def remove(self, internal_id: str) -> None:
         """Forget an episode: its manifest first, so that nothing half removed is ever found."""

@@ -30,6 +30,7 @@ class Manifest(BaseModel):
     options: ResetOptions
     planned: dict[str, _Source]
     sources: dict[str, _Source]
+    batch: str | None = Field(None, description="The fork that made the episode with others, all of them or none.")
     is_over: bool = Field(False, description="Only the databases are kept.")
 
     @model_validator(mode="after")

@@ -161,17 +161,17 @@ class Snapshots:
 
     async def _fork(self, snapshot_id: str, count: int, label: str | None, previous: Episode | None) -> list[Episode]:
         holder = previous and previous.holder
-        snapshot = self._read(snapshot_id)
-        origin, forked = snapshot.header.manifest, list[Episode]()
+        snapshot, forked = self._read(snapshot_id), list[Episode]()
         async with self._gate.together():
             task, steps = await self._unfold(snapshot)
             previous = still_held(previous, holder)
             self._store.make_room(count - (previous is not None))
             try:
-                for _ in range(count):
-                    progress = _progress(snapshot, task, steps)
-                    progress.touched.clear()
-                    forked.append(self._store.fork(origin, task, progress, snapshot.lines, label, previous))
+                with self._files.all_or_none(snapshot.header.manifest, count) as origin:
+                    for _ in range(count):
+                        progress = _progress(snapshot, task, steps)
+                        progress.touched.clear()
+                        forked.append(self._store.fork(origin, task, progress, snapshot.lines, label, previous))
             except BaseException:
                 for episode in forked:
                     self._store.free(episode)
