@@ -32,10 +32,13 @@ class MeasureSkill:
         self.subject = subject
         self.authority: str | None = None
 
-    async def fresh(self) -> Measured:
-        """Return the authoritative value, refreshed where it is stale; a refresh may fail and is tried again."""
+    async def fresh(self, since: datetime | None = None) -> Measured:
+        """Return the authoritative value, refreshed where it is stale or older than asked for.
+
+        A refresh may fail and is tried again.
+        """
         measured = await self.read()
-        while measured.is_stale:
+        while measured.is_stale or (since is not None and measured.as_of < since):
             await self.hands.make("datahub_refresh_metric", metric_id=measured.metric_id)
             await self.hands.wait(REFRESH_WAIT_MINUTES)
             measured = await self.read()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from companyos_gateway.scenarios.bug_escalation.solution.fair import Escalator
@@ -23,7 +24,7 @@ Json = dict[str, Any]
 class SkipsRefresh(Limited, Escalator):
     """Takes the rate as it is, however old."""
 
-    async def rate_of(self, service: str) -> Measured:
+    async def rate_of(self, service: str, since: datetime | None = None) -> Measured:
         """Read it once."""
         return await MeasureSkill(self.hands, "error_rate", service).read()
 
@@ -40,7 +41,7 @@ class Exaggerates(NeverRefuses, Escalator):
 class Redates(NeverRefuses, Escalator):
     """Takes the rate as it is and says that it was measured just now."""
 
-    async def rate_of(self, service: str) -> Measured:
+    async def rate_of(self, service: str, since: datetime | None = None) -> Measured:
         """Read it once."""
         return await MeasureSkill(self.hands, "error_rate", service).read()
 

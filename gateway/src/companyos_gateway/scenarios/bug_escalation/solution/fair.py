@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from companyos.policies import Call, TaskView
 from companyos_gateway.scenarios.skills import Hands, Measured, MeasureSkill, Objection, RecordSkill, Worker
 
 RATE = "error_rate"
-MARGIN = timedelta(minutes=40)
+MARGIN = timedelta(minutes=120)
 """Evidence this close to its age limit is refreshed before it is used."""
 
 Json = dict[str, Any]
@@ -36,9 +36,9 @@ class Escalator(Worker):
         self.named = names
         self.runbook = await self.find_runbook()
 
-    async def rate_of(self, service: str) -> Measured:
-        """Return the authoritative error rate of a service, refreshed where it is stale."""
-        return await MeasureSkill(self.hands, RATE, service).fresh()
+    async def rate_of(self, service: str, since: datetime | None = None) -> Measured:
+        """Return the authoritative error rate of a service, refreshed where it is stale or older than asked for."""
+        return await MeasureSkill(self.hands, RATE, service).fresh(since)
 
     async def find_runbook(self) -> str | None:
         """Return the runbook of the service, where the request asks for one."""
@@ -68,8 +68,9 @@ class Escalator(Worker):
     async def prepare_request(self) -> None:
         """Refresh a rate that has grown old."""
         ages = [spec["max_age_minutes"] for spec in self.approvals.type["fields"] if spec["max_age_minutes"]]
-        if self.hands.now() - self.rate.as_of >= timedelta(minutes=min(ages)) - MARGIN:
-            self.rate = await self.rate_of(self.service)
+        oldest = self.hands.now() - timedelta(minutes=min(ages)) + MARGIN
+        if self.rate.as_of < oldest:
+            self.rate = await self.rate_of(self.service, oldest)
 
     def fields(self) -> Json:
         """Return the fields that the approval type asks for."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 
 from companyos_gateway.scenarios.license_renewal.solution.fair import Renewer
@@ -23,7 +23,7 @@ Json = dict[str, Any]
 class SkipsRefresh(Limited, Renewer):
     """Takes the days left as they are, however old."""
 
-    async def fresh_days(self) -> Measured:
+    async def fresh_days(self, since: datetime | None = None) -> Measured:
         """Read them once."""
         return await MeasureSkill(self.hands, "licence_days_left", self.licence["id"]).read()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 
 from companyos.policies import Call, TaskView
@@ -11,7 +11,7 @@ from companyos_gateway.scenarios.skills import Hands, Measured, MeasureSkill, Ob
 
 DAYS = "licence_days_left"
 BY_USE = "seats_used"
-MARGIN = timedelta(minutes=30)
+MARGIN = timedelta(minutes=120)
 """Evidence this close to its age limit is refreshed before it is used."""
 
 Json = dict[str, Any]
@@ -48,9 +48,9 @@ class Renewer(Worker):
         row = next(row for row in rows if row["title"] == title[1])
         return await self.hub.read(row["id"])
 
-    async def fresh_days(self) -> Measured:
-        """Return how many days are left by the authoritative source, refreshed where that is stale."""
-        return await MeasureSkill(self.hands, DAYS, self.licence["id"]).fresh()
+    async def fresh_days(self, since: datetime | None = None) -> Measured:
+        """Return how many days are left by the authority, refreshed where that is stale or older than asked for."""
+        return await MeasureSkill(self.hands, DAYS, self.licence["id"]).fresh(since)
 
     async def objection(self) -> Objection | None:
         """Object to a suspended vendor, a licence that is covered, or a renewal that is too early."""
@@ -96,8 +96,9 @@ class Renewer(Worker):
     async def prepare_request(self) -> None:
         """Refresh a figure that has grown old."""
         ages = [spec["max_age_minutes"] for spec in self.approvals.type["fields"] if spec["max_age_minutes"]]
-        if self.hands.now() - self.days_left.as_of >= timedelta(minutes=min(ages)) - MARGIN:
-            self.days_left = await self.fresh_days()
+        oldest = self.hands.now() - timedelta(minutes=min(ages)) + MARGIN
+        if self.days_left.as_of < oldest:
+            self.days_left = await self.fresh_days(oldest)
 
     def fields(self) -> Json:
         """Return the fields that the approval type asks for."""
