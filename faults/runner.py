@@ -114,6 +114,7 @@ class Lane:
             findings.lost.append(f"{type(error).__name__}: {error}")
         if not findings.is_clean:
             if self._house is not None:
+                self._house.folder.mkdir(parents=True, exist_ok=True)
                 (self._house.folder / "findings.txt").write_text(
                     f"{cell.name}, trial {nth}\n" + "\n".join(findings.sentences()) + "\n", encoding="utf-8"
                 )
