@@ -51,7 +51,7 @@ class LicenseRenewal(StagedScenario[Case]):
     """Renew a licence by the policy: fresh days left, right size and term, approved, recorded, resolved."""
 
     name = NAME
-    max_steps = 120
+    max_steps = 130
     tools = (
         *DESK_TOOLS,
         *METRIC_TOOLS,
