@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import resource
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -25,6 +27,32 @@ def _in_the_way_of(folder: Path) -> Iterator[None]:
     finally:
         folder.unlink()
         away.rename(folder)
+
+
+@contextmanager
+def _no_descriptor_left() -> Iterator[None]:
+    """Take every descriptor that this process may open."""
+    before, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    taken = [os.dup(0)]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(map(int, os.listdir("/proc/self/fd"))) + 2, hard))
+    try:
+        with suppress(OSError):
+            while True:
+                taken.append(os.dup(0))
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (before, hard))
+        for descriptor in taken:
+            os.close(descriptor)
+
+
+async def test_a_reset_that_finds_no_descriptor_leaves_nothing_behind(open_door: Open, tmp_path: Path) -> None:
+    async with open_door(data_dir=tmp_path / "kept") as door:
+        await door.reset(chaos=0)
+        with _no_descriptor_left():
+            refused = await door.http.post("/reset", json={"scenario": "note_keeping", "seed": 1, "chaos": 0})
+        assert (refused.status_code, refused.json()["code"]) == (507, "storage-full")
+        assert len(list((tmp_path / "kept" / "gateway" / "episodes").iterdir())) == 1
 
 
 async def test_what_cannot_be_written_or_deleted_is_refused_and_goes_on_later(open_door: Open, tmp_path: Path) -> None:

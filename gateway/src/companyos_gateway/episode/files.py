@@ -53,8 +53,8 @@ class EpisodeFiles:
             journal.close()
             with suppress(OSError):
                 journal.path.unlink()
-            if manifest.epoch == 1:
-                shutil.rmtree(folder, ignore_errors=True)
+            with suppress(OSError):  # what holds a manifest already stays; no descriptor is needed for this
+                folder.rmdir()
             raise error if isinstance(error, StorageFull) else _no_room(error) from error
         if manifest.epoch > 1:
             self._remove_older(folder, journal.path)
