@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 
 from companyos_gateway.episode.admission import Places
+from companyos_gateway.episode.clearing import Clearing
 from companyos_gateway.episode.errors import HouseFault, SnapshotCorrupt, SnapshotLost
 from companyos_gateway.episode.link import (
     Reported,
@@ -53,6 +54,7 @@ class Cluster:
     def __init__(self, links: Mapping[str, ServiceLink]) -> None:
         self.links = dict(links)
         self._places = {name: Places(name) for name in links}
+        self._clearing = Clearing(links, self._told_to_drop)
 
     @classmethod
     def at(cls, addresses: Mapping[str, str], key: bytes, traces: Traces = NO_TRACES) -> Cluster:
@@ -65,6 +67,7 @@ class Cluster:
 
     async def aclose(self) -> None:
         """Close every link."""
+        await self._clearing.aclose()
         await asyncio.gather(*(link.aclose() for link in self.links.values()))
 
     async def readiness(self) -> dict[str, bool]:
@@ -130,15 +133,20 @@ class Cluster:
         return await self.links[service].ask("evidence", EvidenceReply, context)
 
     async def drop(self, service: str, context: CallContext) -> None:
-        """Free what the service holds of the episode; one that does not answer keeps it until the next sweep."""
-        await self._tried(service, "drop", context)
+        """Free what the service holds of the episode; one that does not answer is told again."""
+        await self._clearing.drop(service, context)
 
-    async def _tried(self, service: str, verb: str, context: CallContext, asked: BaseModel | None = None) -> None:
+    async def _told_to_drop(self, service: str, context: CallContext) -> bool:
+        return await self._tried(service, "drop", context)
+
+    async def _tried(self, service: str, verb: str, context: CallContext, asked: BaseModel | None = None) -> bool:
         content = b"{}" if asked is None else asked.model_dump_json().encode()
         try:
             await self.links[service].send(ServiceCall("POST", f"/control/{verb}", content), context)
         except HouseFault:
             _log.warning("%s: %s of %s was not answered", service, verb, context.episode)
+            return False
+        return True
 
     async def _planted(
         self,
