@@ -25,7 +25,7 @@ from tests.promises.model import Action, Kept, Model, Played, Seen
 T = TypeVar("T")
 
 MEMORY = Path("/dev/shm")
-DEADLINE_S = 20.0
+DEADLINE_S = 100.0
 
 
 class Broken(AssertionError):

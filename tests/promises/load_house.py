@@ -12,7 +12,7 @@ import time
 import urllib.request
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,12 +27,17 @@ _KILOBYTE = 1024
 
 @dataclass(frozen=True)
 class Level:
-    """How much is held at one moment."""
+    """How much is held at one moment.
+
+    `pooled` are the ends of connections between the gateway and its services, which are kept for a minute or two and
+    are bounded by their pools; `descriptors` are all others.
+    """
 
     live: int
     slots: int
     leaked: int
     descriptors: int
+    pooled: int
     files: int
     memory: int
 
@@ -40,7 +45,7 @@ class Level:
         """Return the level in one line."""
         return (
             f"{self.live} live, {self.slots} slots, {self.leaked} leaked, {self.descriptors} descriptors, "
-            f"{self.files} files, {self.memory / 2**20:.1f} MiB"
+            f"{self.pooled} pooled, {self.files} files, {self.memory / 2**20:.1f} MiB"
         )
 
 
@@ -59,12 +64,15 @@ class LoadHouse:
 
     def level(self) -> Level:
         """Return how much is held now: sessions by the gateway's own word, the rest by the kernel's."""
-        metrics = self._metrics()
+        metrics, local = self._metrics(), _unix_sockets()
+        held = [name for pid in self.processes.values() for name in _held(pid)]
+        pooled = sum(name in local for name in held)
         return Level(
             live=_sum(metrics, "companyos_episodes_live") + _sum(metrics, "companyos_episodes_being_freed"),
             slots=_sum(metrics, "companyos_slots_used") + _sum(metrics, "companyos_sockets_open"),
             leaked=_sum(metrics, "companyos_leaked"),
-            descriptors=sum(len(list(Path(f"/proc/{pid}/fd").iterdir())) for pid in self.processes.values()),
+            descriptors=len(held) - pooled,
+            pooled=pooled,
             files=sum(len(names) for _, _, names in os.walk(self.folder)),
             memory=sum(_resident_bytes(pid) for pid in self.processes.values()),
         )
@@ -147,6 +155,21 @@ def _wait_until_ready(url: str, gateway: subprocess.Popen[bytes], log: Path) -> 
 
 def _sum(metrics: str, name: str) -> int:
     return sum(int(float(value)) for value in re.findall(rf"^{name}(?:{{[^}}]*}})? (\S+)$", metrics, re.MULTILINE))
+
+
+def _held(pid: int) -> list[str]:
+    """Return what each descriptor of a process stands for."""
+    found = []
+    for link in Path(f"/proc/{pid}/fd").iterdir():
+        with suppress(FileNotFoundError):
+            found.append(os.readlink(link))
+    return found
+
+
+def _unix_sockets() -> set[str]:
+    """Return every Unix socket of the machine, as descriptors name it."""
+    lines = Path("/proc/net/unix").read_text().splitlines()[1:]
+    return {f"socket:[{line.split()[6]}]" for line in lines}
 
 
 def _resident_bytes(pid: int) -> int:

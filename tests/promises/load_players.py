@@ -220,12 +220,12 @@ async def open_socket(socket_url: str) -> ClientConnection:
     )
 
 
-async def abandon(socket_url: str, numbers: range, *, at_once: int) -> Counter[str]:
-    """Begin one episode after the other, write in each, and cut the line without a word; return what went wrong."""
-    places = asyncio.Semaphore(at_once)
+async def abandon(socket_url: str, numbers: range) -> Counter[str]:
+    """Begin an episode for each number, write in each, then cut every line without a word; return what went wrong."""
+    places = asyncio.Semaphore(OPENING_AT_ONCE)
     seen, wrong = Seen(), Counter[str]()
 
-    async def abandoned(number: int) -> None:
+    async def opened(number: int) -> ClientConnection:
         async with places:
             socket = await open_socket(socket_url)
             try:
@@ -234,9 +234,9 @@ async def abandon(socket_url: str, numbers: range, *, at_once: int) -> Counter[s
                 await player.call("ticketdesk_add_comment", key=player.ticket, body=player.canary)
             except (RefusedHere, OSError) as error:
                 wrong[str(error)[:200]] += 1
-            finally:
-                socket.transport.abort()
+            return socket
 
-    await asyncio.gather(*(abandoned(number) for number in numbers))
+    for socket in await asyncio.gather(*(opened(number) for number in numbers)):
+        socket.transport.abort()
     wrong.update(f"foreign {word}" for word in seen.foreign)
     return wrong

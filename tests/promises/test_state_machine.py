@@ -6,12 +6,14 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
+from companyos_gateway.episode import environment, link
 from tests.promises.compared import Broken
 from tests.promises.defects import DEFECTS
 from tests.promises.machine import EnterpriseMachine
 
 NIGHTLY = "nightly"
 NIGHT_S = 3600.0
+PATIENCE_S = 60.0
 
 SMALL = settings(
     max_examples=15,
@@ -24,6 +26,14 @@ SMALL = settings(
 )
 LOOKING = settings(SMALL, max_examples=120, phases=[Phase.generate])
 """How long a planted defect may hide. It is found, not made small."""
+
+
+@pytest.fixture(autouse=True)
+def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that is busy with something else is no finding: time is another suite's subject."""
+    monkeypatch.setattr(environment, "STEP_DEADLINE_S", PATIENCE_S)
+    monkeypatch.setattr(link, "CALL_DEADLINE_S", PATIENCE_S)
+    monkeypatch.setattr(link, "CALL_BUDGET_S", PATIENCE_S)
 
 
 @pytest.mark.timeout(NIGHT_S)
