@@ -18,6 +18,7 @@ from faults.script import SEEDS, Reference
 from faults.verdict import judge
 
 JUDGED_SNAPSHOTS = 2
+MOST_SEATED = 6
 LONGEST_WAIT_S = 1.0
 LATEST = 12
 """The fault strikes behind the first to the twelfth request that is carried out, a moment later."""
@@ -91,12 +92,12 @@ class Trial:
             self.references[seed] = await play_reference(self.house, seed)
         return self.references[seed]
 
-    async def seated(self, count: int = 3, *, snapshot: bool = False) -> list[Player]:
-        """Return players in the middle of their episodes, each with a snapshot somewhere on the way if asked."""
+    async def seated(self, count: int = 3, *, snapshot: bool = False, least: int = 1) -> list[Player]:
+        """Return players `least` to six steps into their episodes, each with a snapshot on the way if asked."""
         found = [self.player() for _ in range(count)]
         for player in found:
             await player.open()
-            for _ in range(self.chance.randint(1, 6)):
+            for _ in range(self.chance.randint(least, MOST_SEATED)):
                 await player.step()
             if snapshot:
                 await player.snapshot()

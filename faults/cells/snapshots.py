@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -12,6 +13,9 @@ from faults.player import Player
 from faults.trial import Cell, Trial
 
 Damage = Callable[[Trial, Path], None]
+
+INTO_EVERY_SERVICE = 3
+"""So many steps from the first one write to every service."""
 
 GONE = frozenset({"snapshot-corrupt", "snapshot-lost", "unknown-snapshot"})
 FOREIGN = frozenset({"foreign-snapshot"})
@@ -35,14 +39,9 @@ def remove(_trial: Trial, path: Path) -> None:
     path.unlink()
 
 
-def other_version(_trial: Trial, path: Path) -> None:
-    """Write a file of a format that nobody has heard of under its name."""
-    path.write_bytes(path.read_bytes().replace(b'"format":1', b'"format":9', 1))
-
-
 async def damaged(trial: Trial, *, damage: Damage, place: str) -> None:
     """Damage a snapshot's part in one place and ask for it: restore and fork are refused, nothing has changed."""
-    player, _ = await trial.seated(2, snapshot=True)
+    player, _ = await trial.seated(2, snapshot=True, least=INTO_EVERY_SERVICE)
     (snapshot,) = player.snapshots
     before = {path for service in SERVICES for path in _sources(trial, service)}
     await player.step()
@@ -72,6 +71,20 @@ async def start_beside_damage(trial: Trial, *, damage: Damage) -> None:
     _expect(trial, await _fork(trial, snapshot), GONE)
     del player.snapshots[snapshot]
     await trial.house.door.ask("DELETE", f"/v1/snapshots/{snapshot}")
+    await trial.judge()
+
+
+async def other_format(trial: Trial) -> None:
+    """Ask for a snapshot whose bytes are those of its name, but of a format that nobody has heard of."""
+    player, _ = await trial.seated(2, snapshot=True)
+    (snapshot,) = player.snapshots
+    folder = trial.house.data / GATEWAY / "snapshots"
+    content = (folder / f"{snapshot}.jsonl").read_bytes().replace(b'"format":1', b'"format":9', 1)
+    later = hashlib.sha256(content).hexdigest()[: len(snapshot)]
+    (folder / f"{later}.jsonl").write_bytes(content)
+    for answer in (await _restore(trial, player, later), await _fork(trial, later)):
+        _expect(trial, answer, GONE)
+    await trial.house.door.ask("DELETE", f"/v1/snapshots/{later}")
     await trial.judge()
 
 
@@ -135,7 +148,7 @@ CELLS = [
         for place in (GATEWAY, *SERVICES)
         for name, damage in DAMAGES.items()
     ),
-    Cell("snapshot of another format", partial(damaged, damage=other_version, place=GATEWAY), full=5),
+    Cell("snapshot of another format", other_format, full=8),
     Cell("snapshot of another episode", foreign, full=8),
     *(
         Cell(f"start beside a snapshot: {name}", partial(start_beside_damage, damage=damage), full=5)
