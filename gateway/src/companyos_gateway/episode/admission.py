@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 
 from companyos_gateway.episode.errors import ServicesDown
 
-AT_ONCE = 64
+AT_ONCE = 16
 PATIENCE_S = 10.0
 
 
