@@ -211,6 +211,12 @@ async def all_begun(url: str, socket_url: str, count: int, seen: Seen) -> AsyncI
             yield list(await asyncio.gather(*(begun(number) for number in range(count))))
         finally:
             await asyncio.gather(*(socket.close() for socket in sockets))
+            await asyncio.gather(*(_delete(http, url, label_of(number)) for number in range(count)))
+
+
+async def _delete(http: aiohttp.ClientSession, url: str, label: str) -> None:
+    async with http.delete(f"{url}/v1/episodes/{label}") as answer:
+        assert answer.status in (204, 404), answer.status
 
 
 async def open_socket(socket_url: str) -> ClientConnection:

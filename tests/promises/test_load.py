@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -105,14 +106,19 @@ def _after(house: LoadHouse, waves: range) -> Level:
     return level
 
 
-def test_a_hundred_episodes_at_once_never_meet(tmp_path: Path, figures: Figures) -> None:
-    with load_house(tmp_path) as house:
-        _check_nobody_met(house, FEW, figures)
+@pytest.fixture(scope="module")
+def small_house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoadHouse]:
+    """The house of the small sizes."""
+    with load_house(tmp_path_factory.mktemp("house"), **DETACHED) as house:
+        yield house
 
 
-def test_abandoned_episodes_leave_nothing_behind(tmp_path: Path, figures: Figures) -> None:
-    with load_house(tmp_path, **DETACHED) as house:
-        _check_nothing_is_left(house, FEW_WAVES, warm_up=FEW_BEFORE, figures=figures)
+def test_a_hundred_episodes_at_once_never_meet(small_house: LoadHouse, figures: Figures) -> None:
+    _check_nobody_met(small_house, FEW, figures)
+
+
+def test_abandoned_episodes_leave_nothing_behind(small_house: LoadHouse, figures: Figures) -> None:
+    _check_nothing_is_left(small_house, FEW_WAVES, warm_up=FEW_BEFORE, figures=figures)
 
 
 @pytest.mark.load
