@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 from functools import partial
 
-from faults.cells.kills import come_back
+from faults.cells.kills import IN_TIME_S, come_back
+from faults.cells.stops import end
 from faults.cells.work import during
 from faults.embedded import EmbeddedHouse
 from faults.house import GATEWAY, SERVICES
 from faults.trial import Build, Cell, Trial
+
+PAUSE_S = 0.1
+"""So long after a death the gateway has noticed it."""
 
 
 async def kill_child(trial: Trial, *, work: str) -> None:
@@ -21,10 +24,14 @@ async def kill_child(trial: Trial, *, work: str) -> None:
 
     async def strike() -> None:
         await trial.mid_work()
-        if not house.kill_child(victim):
-            trial.findings.unclear.append(f"the gateway has no child {victim}")
-        await asyncio.sleep(0.1)
-        await house.wait_until_ready([GATEWAY])
+        clock = asyncio.get_running_loop().time
+        began = clock()
+        async with house.starting():
+            if not house.kill_child(victim):
+                trial.findings.unclear.append(f"the gateway has no child {victim}")
+            await asyncio.sleep(PAUSE_S)
+            await house.wait_until_ready([GATEWAY])
+        trial.outlasts |= clock() - began > IN_TIME_S
 
     await during(trial, work, strike)
 
@@ -44,9 +51,7 @@ async def terminate(trial: Trial) -> None:
 
     async def strike() -> None:
         await trial.mid_work()
-        trial.house.processes[GATEWAY].signal(signal.SIGTERM)
-        await trial.house.processes[GATEWAY].wait_until_gone()
-        await trial.house.start_processes([GATEWAY])
+        await end(trial, GATEWAY)
 
     await during(trial, "step", strike, players=8)
 

@@ -76,22 +76,27 @@ async def leave_the_neighbours_alone(trial: Trial) -> None:
 
 async def terminate(trial: Trial, *, victim: str) -> None:
     """Send SIGTERM under the load of eight clients; the process has ten seconds, and loses nothing."""
-    process = trial.house.processes[victim]
-    clock = asyncio.get_running_loop().time
 
     async def strike() -> None:
         await trial.mid_work()
-        began = clock()
-        process.signal(signal.SIGTERM)
-        try:
-            await asyncio.wait_for(process.wait_until_gone(), DRAIN_S)
-        except TimeoutError:
-            trial.findings.unclear.append(f"{victim} still runs {DRAIN_S:.0f} s behind SIGTERM")
-            await process.kill()
-        await trial.house.start_processes([victim])
-        trial.outlasts |= clock() - began > IN_TIME_S
+        await end(trial, victim)
 
     await during(trial, "step", strike, players=CLIENTS)
+
+
+async def end(trial: Trial, victim: str) -> None:
+    """Send SIGTERM, give the process its ten seconds, and start it again."""
+    process = trial.house.processes[victim]
+    clock = asyncio.get_running_loop().time
+    began = clock()
+    process.signal(signal.SIGTERM)
+    try:
+        await asyncio.wait_for(process.wait_until_gone(), DRAIN_S)
+    except TimeoutError:
+        trial.findings.unclear.append(f"{victim} still runs {DRAIN_S:.0f} s behind SIGTERM")
+        await process.kill()
+    await trial.house.start_processes([victim])
+    trial.outlasts |= clock() - began > IN_TIME_S
 
 
 async def start_on_old_files(trial: Trial, *, kindly: bool) -> None:
