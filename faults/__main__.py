@@ -7,6 +7,7 @@ import asyncio
 import json
 import os
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -51,11 +52,11 @@ def main() -> None:
     )
     began = time.monotonic()
     try:
-        _run(suite)
+        is_finished = _run(suite)
     finally:
         _clear(folder)
     _report(suite, asked, time.monotonic() - began, folder)
-    sys.exit(failed(suite.results))
+    sys.exit(failed(suite.results) or not is_finished)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -74,7 +75,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _run(suite: Suite) -> None:
+def _run(suite: Suite) -> bool:
     with Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -94,7 +95,18 @@ def _run(suite: Suite) -> None:
                 ERR.print(f"{done} of {suite.planned} trials, something was found in {found} cells")
 
         suite.on_trial = on_trial
-        asyncio.run(suite.run())
+        return asyncio.run(_to_the_end(suite))
+
+
+async def _to_the_end(suite: Suite) -> bool:
+    """Run the suite; SIGTERM ends it early, with its houses taken down and its table printed."""
+    running = asyncio.ensure_future(suite.run())
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, running.cancel)
+    try:
+        await running
+    except asyncio.CancelledError:
+        return False
+    return True
 
 
 def _prove(seed: int) -> int:
@@ -115,6 +127,8 @@ def _report(suite: Suite, asked: argparse.Namespace, took_s: float, folder: Path
     size = "full" if asked.full else "smoke"
     circumstances = Circumstances.now(seed=asked.seed, size=size, took_s=took_s)
     OUT.print(terminal_table(suite.results, circumstances))
+    if (done := sum(result.trials for result in suite.results)) < suite.planned:
+        OUT.print(f"\nended after {done} of {suite.planned} trials", markup=False)
     for result in suite.results:
         if result.not_run:
             OUT.print(f"\n{result.cell.name}: not run, {result.not_run}", markup=False)

@@ -140,7 +140,7 @@ class Cell:
 
     name: str
     run: Run
-    full: int = 10
+    full: int = 8
     build: Build = Build.PLAIN
     not_run: Callable[[], str | None] = lambda: None
     """Why this machine cannot run it."""

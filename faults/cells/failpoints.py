@@ -61,7 +61,7 @@ async def die_at(trial: Trial, *, victims: tuple[str, ...], place: str, work: st
 
 CELLS = [
     *(
-        Cell(f"{place}, {work}", partial(die_at, victims=(GATEWAY,), place=place, work=work), full=8)
+        Cell(f"{place}, {work}", partial(die_at, victims=(GATEWAY,), place=place, work=work), full=6)
         for place, works in OF_THE_GATEWAY.items()
         for work in works
     ),
@@ -69,13 +69,13 @@ CELLS = [
         Cell(
             f"{place}, nobody asks again",
             partial(die_at, victims=(GATEWAY,), place=place, work="step", insist=False),
-            full=8,
+            full=6,
         )
         for place, works in OF_THE_GATEWAY.items()
         if works == ("step",)
     ),
     *(
-        Cell(f"{place}, {work}", partial(die_at, victims=SERVICES, place=place, work=work), full=8)
+        Cell(f"{place}, {work}", partial(die_at, victims=SERVICES, place=place, work=work), full=6)
         for place, works in OF_A_SERVICE.items()
         for work in works
     ),

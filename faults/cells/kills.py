@@ -71,7 +71,7 @@ async def come_back(trial: Trial, victims: Sequence[str]) -> None:
 CELLS = [
     *(
         Cell(f"kill -9 {victim} in mid {work}", partial(kill_during, victims=(victim,), work=work), full=full)
-        for work, full in {"step": 20, "reset": 16, "snapshot": 16, "restore": 16, "fork": 8}.items()
+        for work, full in {"step": 20, "reset": 12, "snapshot": 12, "restore": 12, "fork": 6}.items()
         for victim in PROCESSES
     ),
     Cell("kill -9 gateway in mid step, nobody asks again", kill_and_leave, full=20),

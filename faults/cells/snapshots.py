@@ -144,15 +144,15 @@ DAMAGES: dict[str, Damage] = {"flipped bit": flip_a_bit, "truncated": truncate, 
 
 CELLS = [
     *(
-        Cell(f"snapshot in {place}: {name}", partial(damaged, damage=damage, place=place), full=8)
+        Cell(f"snapshot in {place}: {name}", partial(damaged, damage=damage, place=place), full=6)
         for place in (GATEWAY, *SERVICES)
         for name, damage in DAMAGES.items()
     ),
-    Cell("snapshot of another format", other_format, full=8),
-    Cell("snapshot of another episode", foreign, full=8),
+    Cell("snapshot of another format", other_format, full=6),
+    Cell("snapshot of another episode", foreign, full=6),
     *(
         Cell(f"start beside a snapshot: {name}", partial(start_beside_damage, damage=damage), full=5)
         for name, damage in DAMAGES.items()
     ),
-    Cell("start on a journal with a torn line", torn_line, full=8),
+    Cell("start on a journal with a torn line", torn_line, full=6),
 ]

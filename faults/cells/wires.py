@@ -74,7 +74,7 @@ async def deliver_behind_the_end(trial: Trial) -> None:
 
 
 def _cell(
-    name: str, fault: Fault, *, full: int = 10, work: str = "step", times: int = 3, outlasts: bool = False
+    name: str, fault: Fault, *, full: int = 8, work: str = "step", times: int = 3, outlasts: bool = False
 ) -> Cell:
     run = partial(strike_calls, fault=fault, work=work, times=times, outlasts=outlasts)
     return Cell(name, run, full=full, build=Build.PROXIED)
@@ -93,7 +93,7 @@ CELLS = [
         build=Build.PROXIED,
     ),
     *(
-        _cell(f"{name}, {work}", fault, work=work, full=10 if work == "step" else 6)
+        _cell(f"{name}, {work}", fault, work=work, full=8 if work == "step" else 5)
         for name, fault in {
             "reset before the call": proxy.reset_before,
             "reset after the call": proxy.reset_after,

@@ -28,6 +28,19 @@ def test_a_run_prints_its_table_and_keeps_what_it_knows(tmp_path: Path) -> None:
     assert "| client asks twice at once | 1 | 0 | 0 | 0 | 0 |" in table.read_text()
 
 
+@pytest.mark.timeout(180)
+def test_a_run_that_is_stopped_has_not_passed_and_says_how_far_it_came() -> None:
+    command = [sys.executable, "-m", "faults", "--cells", "client asks twice at once", "--trials", "500"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT) as run:
+        assert run.stderr is not None
+        assert "of 500 trials" in run.stderr.readline()
+        run.terminate()
+        told, _ = run.communicate()
+    assert run.returncode == 1
+    assert "ended after " in told
+    assert "client asks twice at once" in told
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_every_promise_that_is_broken_on_purpose_shows() -> None:
