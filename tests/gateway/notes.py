@@ -248,6 +248,7 @@ class NoteKeeping:
             documents={"notes": document},
             source_ids={"notes": digest({"service": "notes", "document": document})},
             task_tools=("notes_list_notes", "notes_finish_note"),
+            variant="two",
             faults=PlannedFaults((), {}, 0, 0, self.faults),
             rubric=rubric(),
             injections=(),

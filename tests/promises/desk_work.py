@@ -77,6 +77,7 @@ class DeskWork:
             documents=documents,
             source_ids={name: digest({"service": name, "document": document}) for name, document in documents.items()},
             task_tools=(),
+            variant="endless",
             faults=CountedFaults((), {}, 0, 0),
             rubric=_rubric(),
             injections=(),

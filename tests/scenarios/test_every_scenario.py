@@ -14,9 +14,10 @@ from typing import Any
 
 import pytest
 
-from companyos_gateway.chaos import ChaosError
+from companyos_gateway.chaos import ChaosError, profile_for
 from companyos_gateway.rubrics import Evidence, FinishDeclaration, facts
 from companyos_gateway.scenarios import Instance, Scenario, catalogue
+from companyos_gateway.scenarios.parts.staging import StagedScenario
 from companyos_gateway.scenarios.solutions import solutions_of
 from companyos_shared.streams import digest
 from companyos_shared.wire.company import Company
@@ -183,6 +184,16 @@ def test_more_goes_wrong_at_higher_levels(scenario: Scenario) -> None:
 def test_every_injection_names_what_it_struck(scenario: Scenario) -> None:
     for seed in SEEDS:
         assert all(injection.entity for injection in planned(scenario.name, seed, 4).injections)
+
+
+def test_a_scenario_has_three_structures_or_more(scenario: Scenario) -> None:
+    assert isinstance(scenario, StagedScenario)
+    seen: set[str] = set()
+    for seed in range(30):
+        seen.add(scenario.variant(scenario.stage(seed, profile_for(2), {}).case))
+        if len(seen) == 3:
+            return
+    pytest.fail(f"{scenario.name}: only {sorted(seen)} in 30 seeds")
 
 
 def test_no_brief_names_a_fact_that_has_to_be_found(scenario: Scenario) -> None:

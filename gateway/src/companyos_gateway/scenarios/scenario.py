@@ -27,6 +27,8 @@ class Instance:
     documents: Mapping[str, dict[str, Any]]
     source_ids: Mapping[str, str]
     task_tools: tuple[str, ...]
+    variant: str
+    """Which of the scenario's structures this is: what has to be done, apart from figures and names."""
     faults: FaultPlan
     rubric: TaskRubric
     injections: tuple[Injection, ...]

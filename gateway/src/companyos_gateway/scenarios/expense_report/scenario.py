@@ -60,6 +60,10 @@ class ExpenseReport(StagedScenario[Case]):
         """Return the rubric of an expense report."""
         return build_rubric(case, company)
 
+    def variant(self, case: Case) -> str:
+        """Return the structure of an expense report."""
+        return case.papers.value
+
 
 def stage(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
     """Draw a company, and put one expense report with all that is in its way into it."""

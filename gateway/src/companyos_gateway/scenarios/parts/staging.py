@@ -52,6 +52,10 @@ class StagedScenario(ABC, Generic[CaseT]):
     def rubric(self, case: CaseT, company: Company) -> TaskRubric:
         """Return the rubric of a case."""
 
+    @abstractmethod
+    def variant(self, case: CaseT) -> str:
+        """Return the structure of a case: what has to be done in it, apart from figures and names."""
+
     def plan(self, seed: int, chaos: int, overrides: Mapping[str, float] | None = None) -> Instance:
         """Plan the instance of a seed and level. Raises ChaosError for a level or overrides that do not fit."""
         profile, overrides = profile_for(chaos), overrides or {}
@@ -71,6 +75,7 @@ class StagedScenario(ABC, Generic[CaseT]):
             documents=documents,
             source_ids={name: source_id(name, document) for name, document in documents.items()},
             task_tools=self.tools,
+            variant=self.variant(staged.case),
             faults=faults,
             rubric=self.rubric(staged.case, world.company()),
             injections=staged.injections + _transport(profile, faults),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 
 from companyos_gateway.chaos import Kind
 from companyos_gateway.rubrics.cases import DeskCase, Reading, Unblocking
 
-__all__ = ["METRIC_KEY", "NAME", "REASON_CODE", "TYPE_KEY", "Case", "Unblocking"]
+__all__ = ["METRIC_KEY", "NAME", "REASON_CODE", "TYPE_KEY", "Case", "Shape", "Unblocking"]
 
 NAME = "vendor_onboarding"
 TYPE_KEY = "vendor_onboarding"
@@ -16,10 +17,27 @@ METRIC_KEY = "compliance_score"
 REASON_CODE = "requirement_not_met"
 
 
+class Shape(StrEnum):
+    """What the vendor's risk tier is for: nothing, a field of the request, a priority that is raised, or both."""
+
+    PLAIN = "plain"
+    TIERED = "tiered"
+    RAISED = "raised"
+    TIERED_AND_RAISED = "tiered_and_raised"
+
+    @classmethod
+    def of(cls, *, has_risk_tier: bool, raises: bool) -> Shape:
+        """Return the shape of a request that asks for the tier, under a policy that raises by it."""
+        if raises:
+            return cls.TIERED_AND_RAISED if has_risk_tier else cls.RAISED
+        return cls.TIERED if has_risk_tier else cls.PLAIN
+
+
 @dataclass(frozen=True, kw_only=True)
 class Case(DeskCase):
     """One onboarding."""
 
+    shape: Shape
     vendor_id: str
     contract_id: str
     fixed_fields: Mapping[str, str | int]

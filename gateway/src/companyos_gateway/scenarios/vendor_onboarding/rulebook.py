@@ -27,6 +27,8 @@ class Rules:
     policy: PolicyRow
     priority: Priority
     minimum_score: int
+    raises: bool
+    """Whether the priority is raised for vendors of a risk tier."""
 
 
 def add_rulebook(world: World, stream: Stream, papers: Papers, kinds: Collection[Kind]) -> Rules:
@@ -48,7 +50,7 @@ def add_rulebook(world: World, stream: Stream, papers: Papers, kinds: Collection
         superseded=lambda own: _figures(own, amount_cents, other_level(own, priority), None),
         kinds=kinds,
     )
-    return Rules(policy, priority, figures["minimum_compliance_score"])
+    return Rules(policy, priority, figures["minimum_compliance_score"], raises=raised_tier is not None)
 
 
 def priority_for(figures: Mapping[str, Any], *, amount_cents: int, risk_tier: RiskTier) -> Priority:

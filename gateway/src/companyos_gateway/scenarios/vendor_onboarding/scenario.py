@@ -20,7 +20,7 @@ from companyos_gateway.scenarios.parts.staging import (
 )
 from companyos_gateway.scenarios.parts.words import draw_brief
 from companyos_gateway.scenarios.vendor_onboarding.approvers import add_approval_type, add_cfo
-from companyos_gateway.scenarios.vendor_onboarding.case import METRIC_KEY, NAME, REASON_CODE, TYPE_KEY, Case
+from companyos_gateway.scenarios.vendor_onboarding.case import METRIC_KEY, NAME, REASON_CODE, TYPE_KEY, Case, Shape
 from companyos_gateway.scenarios.vendor_onboarding.papers import Papers, add_papers, add_score
 from companyos_gateway.scenarios.vendor_onboarding.rubric import build_rubric
 from companyos_gateway.scenarios.vendor_onboarding.rulebook import add_rulebook
@@ -93,6 +93,10 @@ class VendorOnboarding(StagedScenario[Case]):
         """Return the rubric of an onboarding."""
         return build_rubric(case, company)
 
+    def variant(self, case: Case) -> str:
+        """Return the structure of an onboarding."""
+        return case.shape.value
+
 
 def stage(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
     """Draw a company, and put one onboarding with all that is in its way into it."""
@@ -115,6 +119,7 @@ def stage(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged
         **entry.facts(world, kinds, rules.priority),
         approver_ids=chain.approver_ids,
         refusal=Refusal(REASON_CODE, (policy.policy_id, policy.id)) if must_refuse else None,
+        shape=Shape.of(has_risk_tier=has_risk_tier, raises=rules.raises),
         vendor_id=vendor_id,
         contract_id=papers.contract.id,
         fixed_fields=_fixed_fields(papers, has_risk_tier=has_risk_tier),
