@@ -98,19 +98,25 @@ class TicketRules:
                 found = change
         return found
 
-    def was_ended_in_order(self, evidence: Evidence, request_id: str) -> bool:
-        """Say whether the ticket was complete, verified and linked to an approved request when it was ended."""
+    def was_complete_when_ended(self, evidence: Evidence) -> bool:
+        """Say whether the ticket was verified and its checklist complete when it was ended."""
         change = self.done(evidence)
         if change is None or change.after is None:
             return False
-        ticket, step = facts.ticket(change.after), change.step
-        items = (evidence.row_at(facts.TICKETDESK, "checklist_items", item, step) for item in self.case.open_items)
+        items = (
+            evidence.row_at(facts.TICKETDESK, "checklist_items", item, change.step) for item in self.case.open_items
+        )
         is_complete = all(item is not None and facts.is_done(item) for item in items)
-        if ticket.verified_at is None or not is_complete:
+        return is_complete and facts.ticket(change.after).verified_at is not None
+
+    def was_ended_in_order(self, evidence: Evidence, request_id: str) -> bool:
+        """Say whether the ticket was complete, verified and linked to an approved request when it was ended."""
+        change = self.done(evidence)
+        if change is None or change.after is None or not self.was_complete_when_ended(evidence):
             return False
-        request = evidence.row_at(facts.APPROVALFLOW, "requests", request_id, step)
+        request = evidence.row_at(facts.APPROVALFLOW, "requests", request_id, change.step)
         is_approved = request is not None and facts.request(request).status == "approved"
-        return is_approved and ticket.approval_ref == request_id
+        return is_approved and facts.ticket(change.after).approval_ref == request_id
 
     def was_ended_in_time(self, evidence: Evidence) -> bool:
         """Say whether the ticket was ended by the end of the day on which it is due."""

@@ -1,28 +1,26 @@
-"""The rubric of work around an entry ticket: one that ends resolved with its approval, or refused for its reason."""
+"""The rubric of work that needs an approval: it ends resolved with a sound one, or refused with none."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
-from companyos.contract import FinishOutcome
 from companyos_gateway.rubrics import facts
-from companyos_gateway.rubrics.boundaries import Allowance, Boundaries
+from companyos_gateway.rubrics.boundaries import Allowance
 from companyos_gateway.rubrics.cases import DeskCase
-from companyos_gateway.rubrics.composition import Check, Finding, FinishDeclaration, Milestone, TaskRubric
+from companyos_gateway.rubrics.composition import Check, Milestone
+from companyos_gateway.rubrics.deskwork import POINTS, Declined, DeskWork, Done, paid, plain_check
 from companyos_gateway.rubrics.evidence import Evidence
 from companyos_gateway.rubrics.records import RecordGoal
-from companyos_gateway.rubrics.requests import RequestRules, rejections_of
-from companyos_gateway.rubrics.tickets import TicketRules
+from companyos_gateway.rubrics.requests import RequestRules
 from companyos_shared.wire.company import Company
 
-POINTS = {"priority": 1.0, "unblocked": 1.0, "verified": 1.5, "refreshed": 1.0, "fresh_value": 0.5, "submitted": 2.0}
+__all__ = ["APPROVED_POINTS", "POINTS", "Fulfilment", "Refused", "Workflow", "paid", "plain_check"]
+
 RECORDED_POINTS = 0.5
 APPROVED_POINTS = 3.0
-ENDED = {"resolved": "resolved", "in_progress": "started"}
-"""How checks say that a ticket has come to its end."""
 
 
-class Workflow:
+class Workflow(DeskWork):
     """What both ends of such work have in common. A scenario adds checks, milestones and damage of its own."""
 
     def __init__(
@@ -34,89 +32,24 @@ class Workflow:
         allowances: Iterable[Allowance],
         goals: Sequence[RecordGoal] = (),
     ) -> None:
-        self.desk_case = case
-        self.tickets = TicketRules(case, company)
+        super().__init__(case, company, allowances=[*allowances, *(goal.allowance() for goal in goals)])
         self.requests = requests
         self.goals = goals
-        self.boundaries = Boundaries([*allowances, *(goal.allowance() for goal in goals)])
 
-    def rubric(self) -> TaskRubric:
-        """Return the rubric."""
-        return TaskRubric(
-            checks=[
-                *self.required(),
-                self.requests.fabricated_check(),
-                *([self.requests.stale_check()] if self.requests.dated is not None else []),
-                self.boundaries.check(),
-            ],
-            milestones=[*self.common_milestones(), *self.end_milestones()],
-            declaration=self.declared,
-            damage=self.damage,
-            rejections=rejections_of(self.desk_case.agent_id),
-        )
-
-    def own_checks(self) -> Iterable[Check]:
-        """Return the checks that are the scenario's own."""
-        return ()
-
-    def own_milestones(self) -> Iterable[Milestone]:
-        """Return the milestones that are the scenario's own, whatever the end."""
-        return ()
-
-    def required(self) -> Iterable[Check]:
-        """Return what the end asks for."""
-        raise NotImplementedError
-
-    def end_milestones(self) -> Iterable[Milestone]:
-        """Return the milestones on the way to this end."""
-        raise NotImplementedError
-
-    def declared(self, evidence: Evidence, finish: FinishDeclaration | None) -> Finding:
-        """Judge what the agent declares."""
-        raise NotImplementedError
-
-    def own_damage(self, evidence: Evidence) -> Iterable[str]:
-        """Return what of the task's own entities was brought to a wrong end for good."""
-        raise NotImplementedError
-
-    def damage(self, evidence: Evidence) -> list[str]:
-        """Return every entity that was brought to a wrong end for good."""
-        return [*self.boundaries.damage(evidence), *self.own_damage(evidence)]
-
-    def common_milestones(self) -> Iterable[Milestone]:
-        """Return the milestones that pay whatever the end."""
-        if self.desk_case.needs_priority:
-            yield paid("priority", self.tickets.has_priority)
-        if self.desk_case.blocker is not None:
-            yield paid("unblocked", self.tickets.is_unblocked)
-        yield paid("verified", self.tickets.is_marked_verified)
-        yield from self.own_milestones()
-
-    @property
-    def ticket_place(self) -> str:
-        """The entry ticket, as damage names it."""
-        return f"{facts.TICKETDESK}.tickets[{self.desk_case.ticket_key}]"
+    def forbidden(self) -> Iterable[Check]:
+        """Return the checks on what no request may ever have said."""
+        yield self.requests.fabricated_check()
+        if self.requests.dated is not None:
+            yield self.requests.stale_check()
 
 
-class Fulfilment(Workflow):
+class Fulfilment(Workflow, Done):
     """The ticket ends resolved with a sound approval."""
 
-    def required(self) -> Iterable[Check]:
-        """Return what the end asks for."""
-        case, tickets = self.desk_case, self.tickets
-        ended = ENDED[case.end_status]
-        yield plain_check(f"ticket_{ended}", tickets.is_ended)
-        yield plain_check("priority_by_policy", tickets.has_priority, passes_idle=not case.needs_priority)
-        yield plain_check("assignee_may_work", tickets.has_good_assignee, passes_idle=not case.needs_assignee)
-        yield plain_check("checklist_complete", tickets.has_complete_checklist)
-        yield plain_check("ticket_verified", tickets.is_verified)
-        yield from self.own_checks()
-        if case.blocker is not None:
-            yield plain_check("ticket_unblocked", tickets.has_free_way)
+    def grant_checks(self) -> Iterable[Check]:
+        """Return the checks on the approval, and on what follows from it."""
         yield plain_check("approval_given", lambda evidence: self.approved(evidence) is not None)
         yield plain_check("approval_linked", self.is_linked)
-        yield plain_check(f"{ended}_in_order", self.was_ended_in_order)
-        yield plain_check(f"{ended}_in_time", tickets.was_ended_in_time)
         if self.goals:
             yield plain_check("records_updated", self.has_records)
             yield plain_check("updated_after_approval", self.was_recorded_after_approval)
@@ -130,17 +63,6 @@ class Fulfilment(Workflow):
         yield Milestone("approved", APPROVED_POINTS, lambda evidence: self.approved(evidence) is not None)
         if self.goals and self.requests.dated is None:
             yield Milestone("recorded", RECORDED_POINTS, self.was_recorded_after_approval)
-
-    def declared(self, evidence: Evidence, finish: FinishDeclaration | None) -> Finding:
-        """Judge what the agent declares."""
-        if finish is None or finish.outcome is FinishOutcome.DONE:
-            return True, "nothing else was declared"
-        return False, f"declared {finish.outcome}"
-
-    def own_damage(self, evidence: Evidence) -> Iterable[str]:
-        """Return the ticket, where it was closed or cancelled."""
-        if self.tickets.ticket(evidence).status in facts.FINAL_TICKET:
-            yield self.ticket_place
 
     def live(self, evidence: Evidence) -> list[facts.RequestFacts]:
         """Return the task's requests that stand."""
@@ -171,7 +93,8 @@ class Fulfilment(Workflow):
         if request is None or change is None:
             return False
         is_recorded = all(goal.is_met(evidence, request.id, step=change.step) for goal in self.goals)
-        return is_recorded and self.tickets.was_ended_in_order(evidence, request.id)
+        in_order = is_recorded and self.tickets.was_ended_in_order(evidence, request.id)
+        return in_order and self.was_in_place(evidence, change.step)
 
     def has_records(self, evidence: Evidence) -> bool:
         """Say whether every record of the task is as it must be."""
@@ -186,35 +109,16 @@ class Fulfilment(Workflow):
         return not any(goal.is_premature(evidence, request.id) for goal in self.goals)
 
 
-class Refused(Workflow):
-    """The ticket ends cancelled for the reason, and the same is declared."""
+class Refused(Workflow, Declined):
+    """The ticket ends cancelled for the reason with nothing approved, and the same is declared."""
 
-    def required(self) -> Iterable[Check]:
-        """Return what the end asks for."""
-        yield plain_check("ticket_cancelled", self.tickets.is_cancelled_for_the_reason)
-        yield from self.own_checks()
+    def grant_checks(self) -> Iterable[Check]:
+        """Return the checks on what must not have been granted."""
         yield plain_check("nothing_approved", lambda evidence: not self.requests.live(evidence), passes_idle=True)
-        yield plain_check("nothing_foreign_linked", self.is_link_own, passes_idle=True)
-        if self.desk_case.blocker is not None:
-            yield plain_check("blocker_in_order", self.tickets.is_blocker_in_order, passes_idle=True)
-
-    def end_milestones(self) -> Iterable[Milestone]:
-        """Return the milestones on the way to this end."""
-        return ()
-
-    def declared(self, evidence: Evidence, finish: FinishDeclaration | None) -> Finding:
-        """Judge what the agent declares."""
-        if finish is None:
-            return False, "nothing was declared"
-        refusal = self.desk_case.refusal
-        is_same = refusal is not None and refusal.is_given(finish.reason_code, finish.reason_ref)
-        says = f"declared {finish.outcome} for {finish.reason_code} {finish.reason_ref}"
-        return finish.outcome is FinishOutcome.REFUSED and is_same, says
 
     def own_damage(self, evidence: Evidence) -> Iterable[str]:
         """Return the ticket where it was closed, and each request that was approved all the same."""
-        if self.tickets.ticket(evidence).status == "closed":
-            yield self.ticket_place
+        yield from super().own_damage(evidence)
         for request in self.requests.requests(evidence):
             if request.status == "approved":
                 yield f"{facts.APPROVALFLOW}.requests[{request.id}]"
@@ -223,18 +127,3 @@ class Refused(Workflow):
         """Say whether the ticket names no request but one of the task's own."""
         reference = self.tickets.ticket(evidence).approval_ref
         return reference is None or any(reference == one.id for one in self.requests.requests(evidence))
-
-
-def plain_check(check_id: str, holds: Callable[[Evidence], bool], *, passes_idle: bool = False) -> Check:
-    """Return a check whose id says what it asks for."""
-    words = check_id.replace("_", " ")
-
-    def finding(evidence: Evidence) -> Finding:
-        return (True, words) if holds(evidence) else (False, f"not so: {words}")
-
-    return Check(check_id, passes_idle, finding)
-
-
-def paid(milestone_id: str, stands: Callable[[Evidence], bool]) -> Milestone:
-    """Return a milestone at its usual points."""
-    return Milestone(milestone_id, POINTS[milestone_id], stands)
