@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from typing import Any
 
 from hypothesis import HealthCheck, given, settings
@@ -112,9 +113,11 @@ def test_evidence_comes_back_from_storage_as_it_was() -> None:
     tale.put("desk", "notes", "1", done=True)
     tale.happen("desk", "notes", "2", done=True)
     tale.evidence.record("desk", Report(audit=audit(7)))
+    tale.evidence.declared_at = datetime(2026, 3, 2, 9, 15, tzinfo=UTC)
     stored = json.loads(json.dumps(tale.evidence.as_json()))
     back = Evidence.from_json(stored)
     assert back.as_json() == tale.evidence.as_json()
+    assert back.declared_at == tale.evidence.declared_at
     assert _net(back) == _net(tale.evidence)
     assert back.fold_digest("desk") == tale.evidence.fold_digest("desk")
 

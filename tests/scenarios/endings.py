@@ -23,6 +23,7 @@ class Ending:
         self.initial: dict[str, dict[str, dict[str, Row]]] = stored["initial"]
         self.changes: dict[str, list[Row]] = json.loads(json.dumps(stored["changes"]))
         self.audits = stored["audits"]
+        self.declared_at: str | None = stored["declared_at"]
 
     def judge(self) -> Verdict:
         """Judge the ending as it stands."""
@@ -33,7 +34,8 @@ class Ending:
         for changes in self.changes.values():
             for seq, change in enumerate(changes, start=1):
                 change["seq"] = seq
-        return Evidence.from_json({"initial": self.initial, "changes": self.changes, "audits": self.audits})
+        recorded = {"initial": self.initial, "changes": self.changes, "audits": self.audits}
+        return Evidence.from_json({**recorded, "declared_at": self.declared_at})
 
     def row(self, service: str, table: str, key: str) -> Row | None:
         """Return a row as it is at the end."""

@@ -207,7 +207,8 @@ class Stage:
 
     def _finish(self, episode: Episode, draft: Draft) -> None:
         finish = FinishDeclaration.model_validate(draft.arguments)
-        episode.progress.finish = draft.finish = finish
+        draft.finish = finish
+        episode.progress.declare(finish)
         draft.judge(episode)
         draft.result = {"outcome": finish.outcome.value}
 

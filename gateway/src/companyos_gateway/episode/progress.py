@@ -101,6 +101,11 @@ class Progress:
         if report.changes:
             self.last_seq[service] = max(self.last_seq[service], report.changes[-1].seq)
 
+    def declare(self, finish: FinishDeclaration) -> None:
+        """Take in what the agent declares, and when."""
+        self.finish = finish
+        self.evidence.declared_at = self.now
+
     def judge(self, task: Task) -> None:
         """Judge what the evidence says now."""
         self.verdict = task.instance.rubric.judge(self.evidence, self.finish)
@@ -140,6 +145,6 @@ def _repeat(progress: Progress, task: Task, taken: Taken) -> None:
     for service, report in taken.reports:
         progress.record(service, report)
     if taken.finish is not None:
-        progress.finish = taken.finish
+        progress.declare(taken.finish)
     progress.ledger.carry(taken.balance)
     progress.take(taken, task.instance.max_steps)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, TypeVar
 
 from companyos_gateway.rubrics import facts
@@ -62,6 +63,8 @@ class Evidence:
         self._touched: dict[Place, _Touched] = {}
         self._tables: dict[tuple[str, str], dict[str, None]] = {}
         self._recalled: dict[Hashable, Any] = {}
+        self.declared_at: datetime | None = None
+        """When the agent declared the outcome; None while it has not."""
 
     @classmethod
     def start(cls, initial: Mapping[str, Rows]) -> Evidence:
@@ -179,6 +182,7 @@ class Evidence:
                 name: [change.model_dump(mode="json") for change in rows] for name, rows in self._changes.items()
             },
             "audits": {name: [line.model_dump(mode="json") for line in rows] for name, rows in self._audits.items()},
+            "declared_at": None if self.declared_at is None else self.declared_at.isoformat(),
         }
 
     @classmethod
@@ -189,6 +193,8 @@ class Evidence:
             evidence.record(service, Report(changes=[Change.model_validate(change) for change in changes]))
         for service, lines in stored["audits"].items():
             evidence._audits[service] = [AuditLine.model_validate(line) for line in lines]
+        declared_at = stored.get("declared_at")
+        evidence.declared_at = None if declared_at is None else facts.moment(declared_at)
         return evidence
 
     def _initial_row(self, service: str, table: str, key: str) -> Row | None:

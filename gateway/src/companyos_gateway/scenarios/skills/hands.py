@@ -79,9 +79,9 @@ class Hands:
         """Let simulated minutes pass."""
         await self._step("wait", {"minutes": minutes})
 
-    async def finish(self, outcome: str, summary: str, **reason: str) -> None:
-        """Declare the outcome, which ends the episode."""
-        await self._step("finish", {"outcome": outcome, "summary": summary, **reason})
+    async def finish(self, outcome: str, summary: str, **more: Any) -> None:
+        """Declare the outcome, which ends the episode; `more` are the reason and the answers."""
+        await self._step("finish", {"outcome": outcome, "summary": summary, **more})
 
     async def _step(self, tool: str, arguments: dict[str, Any]) -> StepView:
         self._last = view = await self._call(tool, arguments)
