@@ -15,7 +15,7 @@ from companyos.cli.main import app
 from companyos.contract import MAX_SEED
 
 RUNNER = CliRunner()
-COMMANDS = ["up", "demo", "tasks", "tools", "eval", "episodes", "snapshot", "restore", "fork", "diff", "db"]
+COMMANDS = ["up", "demo", "tasks", "tools", "eval", "rescore", "episodes", "snapshot", "restore", "fork", "diff", "db"]
 LAST_SEED = str(session.LAST_SEED)
 
 

@@ -15,8 +15,13 @@ from typer.testing import CliRunner
 
 from companyos.cli.main import app
 from companyos.client import CompanyOSEnv
+from companyos.contract import EpisodeRecord
 from companyos.enterprise import Enterprise
+from companyos.judging import UnfitEvidence
 from companyos.policies.arguments import Surroundings, draw_arguments
+from companyos.runner import read_records
+from companyos.runner.files import read_evidence
+from companyos_gateway.scenarios.judging import judge_stored
 from companyos_shared.streams import Stream
 from tests.architecture.sources import ROOT
 from tests.client.steps import NOW
@@ -85,11 +90,26 @@ def test_every_step_and_all_evidence_of_a_run_is_kept(url: str, tmp_path: Path) 
     assert [step["step"] for step in steps] == list(range(1, record["steps"] + 1))
     assert sum(step["reward"] for step in steps) == pytest.approx(record["return"])
     assert [step["done"] for step in steps] == [False] * (len(steps) - 1) + [True]
-    evidence = json.loads((tmp_path / "run" / "evidence" / f"{name}.json").read_text())
+    evidence = read_evidence(tmp_path / "run", EpisodeRecord.model_validate(record))
     assert evidence["state"]["return"] == record["return"]
     assert set(evidence["initial"]) == {"ticketdesk", "datahub", "approvalflow"}
     called = sum(len(calls) for calls in evidence["audits"].values())
     assert called == sum(step["tool"] not in ("wait", "finish") for step in steps)
+
+
+def test_stored_evidence_is_judged_again_without_a_service(url: str, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    policies = ("--policy", "oracle", "--policy", "random")
+    run("eval", *policies, "-n", "2", "--seed", "5", "--url", url, "--out", str(folder))
+    assert "4 of 4 episodes judged again: 0 verdicts differ" in run("rescore", str(folder))
+    [record, *_] = read_records(folder)
+    assert record.verdict is not None
+    assert (record.verdict.success, record.verdict.failed) == (True, ())
+    stored = read_evidence(folder, record)
+    assert "verdict" not in stored
+    stored["task"]["sources"]["datahub"] = "other"
+    with pytest.raises(UnfitEvidence, match="another one now"):
+        judge_stored(stored)
 
 
 def test_the_tasks_are_listed_and_their_briefs_name_the_ticket(url: str) -> None:

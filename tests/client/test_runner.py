@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -143,7 +144,7 @@ async def test_a_run_writes_episodes_in_the_order_of_the_seeds_with_trajectory_a
         name = episode.plan.name
         lines = (tmp_path / "run" / "trajectories" / f"{name}.jsonl").read_text().splitlines()
         assert [json.loads(line) for line in lines] == [step.as_json() for step in episode.steps]
-        evidence = json.loads((tmp_path / "run" / "evidence" / f"{name}.json").read_text())
+        evidence = json.loads(gzip.decompress((tmp_path / "run" / "evidence" / f"{name}.json.gz").read_bytes()))
         assert evidence == {"episode": episode.episode_id}
 
 

@@ -24,6 +24,15 @@ async def test_the_evidence_of_an_episode_is_what_it_was_judged_by(door: Door) -
     assert stored["state"] == kept.state().model_dump(mode="json", exclude={"token"})
     assert (stored["state"]["seed"], stored["state"]["outcome"]) == (3, "failed")
     assert stored["finish"]["outcome"] == "impossible"
+    assert stored["task"] == {
+        "scenario": "note_keeping",
+        "seed": 3,
+        "chaos": 1,
+        "overrides": {},
+        "sources": dict(kept.task.instance.source_ids),
+    }
+    assert not stored["verdict"]["success"]
+    assert all(set(check) == {"id", "passed", "evidence"} for check in stored["verdict"]["checks"])
     again = Evidence.from_json(stored)
     assert again.fold_digest("notes") == kept.evidence.fold_digest("notes")
     assert again.as_json() == kept.evidence.as_json()

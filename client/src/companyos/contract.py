@@ -13,12 +13,14 @@ from pydantic_core import PydanticCustomError
 
 __all__ = [
     "CallToolAction",
+    "CheckVerdict",
     "CompanyOSObservation",
     "CompanyOSResetObservation",
     "CompanyOSState",
     "Completion",
     "EpisodeDiff",
     "EpisodeRecord",
+    "EpisodeVerdict",
     "FinishOutcome",
     "InjectedState",
     "ListToolsAction",
@@ -31,6 +33,7 @@ __all__ = [
     "ScenarioInfo",
     "Shaping",
     "SnapshotInfo",
+    "Split",
     "ToolSpec",
     "Toolset",
 ]
@@ -69,6 +72,14 @@ class Toolset(StrEnum):
 
     ALL = "all"
     TASK = "task"
+
+
+class Split(StrEnum):
+    """What tasks are for: to learn from, to choose by, and to measure with."""
+
+    TRAIN = "train"
+    VALIDATION = "validation"
+    TEST = "test"
 
 
 class Outcome(StrEnum):
@@ -181,6 +192,41 @@ class CompanyOSState(State):
     kind: Literal["companyos"] = "companyos"
 
 
+class CheckVerdict(BaseModel):
+    """Whether one check passed, and what of the evidence says so. No agent is shown it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    id: str
+    passed: bool
+    evidence: str
+
+
+class EpisodeVerdict(BaseModel):
+    """What a rubric says of an episode: every check, the points of the milestones that stand, what was damaged."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    success: bool
+    potential: float
+    damage: tuple[str, ...]
+    rejections: int
+    checks: tuple[CheckVerdict, ...]
+
+    @property
+    def failed(self) -> tuple[str, ...]:
+        """The ids of the checks that did not pass."""
+        return tuple(check.id for check in self.checks if not check.passed)
+
+    def agrees_with(self, other: EpisodeVerdict) -> bool:
+        """Say whether two verdicts come to the same, whatever their words."""
+        return self._sum() == other._sum()
+
+    def _sum(self) -> tuple[object, ...]:
+        passed = {check.id: check.passed for check in self.checks}
+        return self.success, round(self.potential, 9), frozenset(self.damage), self.rejections, passed
+
+
 class EpisodeRecord(BaseModel):
     """One line of `episodes.jsonl`: how one episode went."""
 
@@ -195,6 +241,7 @@ class EpisodeRecord(BaseModel):
     steps: int
     outcome: Outcome
     digest: str = Field(description="sha256 over every (observation, reward, done) of the episode.")
+    verdict: EpisodeVerdict | None = Field(None, description="What the rubric said, where evidence was kept.")
 
 
 class SnapshotInfo(BaseModel):

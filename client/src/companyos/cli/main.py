@@ -12,6 +12,7 @@ from companyos.cli.diff import diff
 from companyos.cli.episodes import episodes
 from companyos.cli.evaluate import evaluate
 from companyos.cli.fork import fork
+from companyos.cli.rescore import rescore
 from companyos.cli.restore import restore
 from companyos.cli.snapshot import snapshot
 from companyos.cli.tasks import tasks
@@ -49,6 +50,7 @@ app.command("demo", rich_help_panel=START)(demo)
 app.command("tasks", rich_help_panel=START)(tasks)
 app.command("tools", rich_help_panel=START)(tools)
 app.command("eval", rich_help_panel=START)(evaluate)
+app.command("rescore", rich_help_panel=START)(rescore)
 app.command("episodes", rich_help_panel=LIVE)(episodes)
 app.command("snapshot", rich_help_panel=LIVE)(snapshot)
 app.command("restore", rich_help_panel=LIVE)(restore)

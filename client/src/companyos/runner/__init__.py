@@ -3,17 +3,20 @@
 from companyos.runner.batch import play_all
 from companyos.runner.episode import EpisodePlan, PlayedEpisode, StepLine, play_episode, step_view
 from companyos.runner.files import RunFolder, read_records
+from companyos.runner.rescoring import Rescored, rescore
 from companyos.runner.statistics import Summary, summarise, wilson_interval
 
 __all__ = [
     "EpisodePlan",
     "PlayedEpisode",
+    "Rescored",
     "RunFolder",
     "StepLine",
     "Summary",
     "play_all",
     "play_episode",
     "read_records",
+    "rescore",
     "step_view",
     "summarise",
     "wilson_interval",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from companyos.client import CompanyOSEnv, ServerRefusal
-from companyos.contract import Outcome
+from companyos.contract import EpisodeVerdict, Outcome
 from companyos.policies import load_policy
 from companyos.runner.episode import EpisodePlan, PlayedEpisode, play_episode
 from companyos.runner.files import RunFolder
@@ -91,9 +92,14 @@ class _Batch:
                     plan = None if played.episode_id is None else next(self._left, None)
 
     async def _keep(self, played: PlayedEpisode) -> None:
-        self.played[played.plan] = played
         if self._folder is not None:
-            self._folder.add(played, await _evidence(self._trainer, played))
+            evidence = await _evidence(self._trainer, played)
+            verdict = None if evidence is None else evidence.pop("verdict", None)
+            if verdict is not None:
+                judged = played.record.model_copy(update={"verdict": EpisodeVerdict.model_validate(verdict)})
+                played = replace(played, record=judged)
+            self._folder.add(played, evidence)
+        self.played[played.plan] = played
         if self._on_played is not None:
             self._on_played(played)
 

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from pydantic import ValidationError
 
 from companyos.contract import EpisodeRecord
 from companyos.runner.episode import EpisodePlan, PlayedEpisode
@@ -12,6 +18,20 @@ from companyos.runner.episode import EpisodePlan, PlayedEpisode
 EPISODES = "episodes.jsonl"
 TRAJECTORIES = "trajectories"
 EVIDENCE = "evidence"
+PACKED = ".json.gz"
+
+
+class RunUnreadable(ValueError):
+    """Raised for a file of a run that is damaged, or is none; the text names the file and says why."""
+
+
+@dataclass(frozen=True)
+class RecordLine:
+    """A line of `episodes.jsonl`: the record, or why it is none."""
+
+    number: int
+    record: EpisodeRecord | None
+    fault: str | None = None
 
 
 class RunFolder:
@@ -37,7 +57,8 @@ class RunFolder:
         lines = "".join(_line(step.as_json()) for step in played.steps)
         (self._folder / TRAJECTORIES / f"{name}.jsonl").write_text(lines, encoding="utf-8")
         if evidence is not None:
-            (self._folder / EVIDENCE / f"{name}.json").write_text(_line(evidence), encoding="utf-8")
+            packed = gzip.compress(_line(evidence).encode(), mtime=0)
+            (self._folder / EVIDENCE / f"{name}{PACKED}").write_bytes(packed)
         self._waiting[self._order[played.plan]] = played
         with (self._folder / EPISODES).open("a", encoding="utf-8") as episodes:
             while (ready := self._waiting.pop(self._written, None)) is not None:
@@ -65,6 +86,33 @@ def read_records(folder: Path) -> list[EpisodeRecord]:
     """Return the lines of a run's `episodes.jsonl`."""
     lines = (folder / EPISODES).read_text(encoding="utf-8").splitlines()
     return [EpisodeRecord.model_validate_json(line) for line in lines]
+
+
+def read_lines(folder: Path) -> Iterator[RecordLine]:
+    """Yield every line of a run's `episodes.jsonl`, those that are no record with the reason."""
+    with (folder / EPISODES).open("rb") as lines:
+        for number, line in enumerate(lines, start=1):
+            try:
+                yield RecordLine(number, EpisodeRecord.model_validate_json(line))
+            except ValidationError as misfit:
+                first = misfit.errors(include_input=False, include_url=False)[0]
+                place = ".".join(map(str, first["loc"]))
+                yield RecordLine(number, None, f"{place}: {first['msg']}" if place else first["msg"])
+
+
+def read_evidence(folder: Path, record: EpisodeRecord) -> dict[str, Any]:
+    """Return the evidence of an episode of the run. Raises RunUnreadable."""
+    plan = EpisodePlan(scenario=record.scenario, seed=record.seed, chaos=record.chaos, policy=record.policy)
+    file = folder / EVIDENCE / f"{plan.name}{PACKED}"
+    try:
+        found = json.loads(gzip.decompress(file.read_bytes()))
+    except FileNotFoundError:
+        raise RunUnreadable(f"{EVIDENCE}/{file.name}: missing") from None
+    except (OSError, EOFError, ValueError, zlib.error) as error:
+        raise RunUnreadable(f"{EVIDENCE}/{file.name}: {error}") from error
+    if not isinstance(found, dict):
+        raise RunUnreadable(f"{EVIDENCE}/{file.name}: holds no object")
+    return found
 
 
 def _line(value: Any) -> str:

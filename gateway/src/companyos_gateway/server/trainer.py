@@ -10,9 +10,10 @@ from fastapi import APIRouter, Path
 from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
-from companyos.contract import CompanyOSState, ScenarioInfo
+from companyos.contract import CompanyOSState, EpisodeVerdict, ScenarioInfo
 from companyos_gateway.rubrics import FinishDeclaration
 from companyos_gateway.scenarios import Scenario
+from companyos_gateway.scenarios.judging import PlannedTask, told
 from companyos_gateway.server.documented import DOCUMENTED_PROBLEMS
 from companyos_gateway.server.house import House
 
@@ -23,6 +24,8 @@ class StoredEvidence(BaseModel):
     """Everything that an episode was judged by, for storing and for judging again."""
 
     state: CompanyOSState
+    task: PlannedTask
+    verdict: EpisodeVerdict
     folder: str = Field(description="The episode's folder below `episodes/` in the data folder of each service.")
     finish: FinishDeclaration | None
     initial: dict[str, Any]
@@ -41,10 +44,22 @@ def trainer_router(house: House) -> APIRouter:
 
     @router.get("/episodes/{episode_id}/evidence", response_model=StoredEvidence, responses=DOCUMENTED_PROBLEMS)
     async def evidence(episode_id: EpisodeId) -> Response:
-        """Read what an episode is judged by: rows at the start, every change, every call, and what was declared."""
+        """Read what an episode is judged by: rows at the start, every change, every call, what was declared.
+
+        With it stand the task that it was planned for, and the verdict with every check.
+        """
         episode = house.stage().store.get(episode_id)
-        finish = episode.progress.finish
+        finish, key = episode.progress.finish, episode.task.key
+        task = PlannedTask(
+            scenario=key.scenario,
+            seed=key.seed,
+            chaos=key.chaos,
+            overrides=dict(key.overrides),
+            sources=dict(episode.task.instance.source_ids),
+        )
         stored = {
+            "task": task.model_dump(mode="json"),
+            "verdict": told(episode.progress.verdict).model_dump(mode="json"),
             "state": episode.state().model_dump(mode="json", exclude={"token"}),
             "folder": episode.internal_id,
             "finish": None if finish is None else finish.model_dump(mode="json"),

@@ -1,0 +1,53 @@
+"""Judging the stored evidence of a run again: the old verdict beside the new one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from companyos.contract import EpisodeRecord, EpisodeVerdict, Outcome
+from companyos.judging import Judge, UnfitEvidence
+from companyos.runner.files import EPISODES, RunUnreadable, read_evidence, read_lines
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rescored:
+    """One line of a run, judged again. `fault` says why it could not be; `place` names the line."""
+
+    place: str
+    record: EpisodeRecord | None = None
+    new: EpisodeVerdict | None = None
+    fault: str | None = None
+
+    @property
+    def differs(self) -> bool:
+        """Whether the new verdict is another than the stored one."""
+        old = self.record.verdict if self.record is not None else None
+        return old is not None and self.new is not None and not old.agrees_with(self.new)
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether there is nothing to judge because the house broke the episode."""
+        return self.record is not None and self.record.outcome is Outcome.INFRA_ERROR
+
+
+def rescore(folder: Path, judge: Judge) -> Iterator[Rescored]:
+    """Yield every line of a run with its new verdict. Raises OSError for a folder that holds no run."""
+    for line in read_lines(folder):
+        place = f"{folder / EPISODES}, line {line.number}"
+        if line.record is None:
+            yield Rescored(place=place, fault=line.fault)
+        else:
+            yield _judged(folder, line.record, judge, place)
+
+
+def _judged(folder: Path, record: EpisodeRecord, judge: Judge, place: str) -> Rescored:
+    if record.outcome is Outcome.INFRA_ERROR:
+        return Rescored(place=place, record=record)
+    if record.verdict is None:
+        return Rescored(place=place, record=record, fault="holds no verdict")
+    try:
+        return Rescored(place=place, record=record, new=judge(read_evidence(folder, record)))
+    except (RunUnreadable, UnfitEvidence) as error:
+        return Rescored(place=place, record=record, fault=str(error))
