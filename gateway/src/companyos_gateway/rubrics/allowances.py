@@ -27,7 +27,7 @@ def entry_allowances(case: DeskCase) -> Iterable[Allowance]:
     yield Allowance(DESK, "checklist_items", changed_with("ticket_key", [case.ticket_key]))
     yield Allowance(DESK, "transitions", added_with("ticket_key", [case.ticket_key]))
     yield Allowance(DESK, "comments", added_with("ticket_key", own))
-    yield Allowance(DESK, "removed_links", _was_linked_by_mistake(own))
+    yield Allowance(DESK, "removed_links", linked_by_mistake(own))
     yield from _ways_past(case)
 
 
@@ -66,6 +66,18 @@ def record_allowance(record_id: str, columns: Collection[str]) -> Allowance:
     return Allowance(HUB, "records", changed_keys([record_id]), frozenset(columns))
 
 
+def linked_by_mistake(own: Collection[str]) -> Covers:
+    """Return what accepts a link that was made in the episode, by one of the task's tickets, and taken off again."""
+
+    def covers(evidence: Evidence, change: NetChange) -> bool:
+        row = change.after
+        if not change.added or row is None or not {row["from_key"], row["to_key"]} & set(own):
+            return False
+        return evidence.was_made(DESK, "links", change.key)
+
+    return covers
+
+
 def _ways_past(case: DeskCase) -> Iterable[Allowance]:
     """Return what the right way past the blocker changes."""
     blocker = case.blocker
@@ -77,18 +89,6 @@ def _ways_past(case: DeskCase) -> Iterable[Allowance]:
     if blocker.way is Unblocking.UNLINK:
         yield Allowance(DESK, "links", lambda _, change: change.deleted and change.key == blocker.link_id)
         yield Allowance(DESK, "removed_links", lambda _, change: change.added and change.key == blocker.link_id)
-
-
-def _was_linked_by_mistake(own: Collection[str]) -> Covers:
-    """Return what accepts a link that was made in the episode, by one of the task's tickets, and taken off again."""
-
-    def covers(evidence: Evidence, change: NetChange) -> bool:
-        row = change.after
-        if not change.added or row is None or not {row["from_key"], row["to_key"]} & set(own):
-            return False
-        return evidence.was_made(DESK, "links", change.key)
-
-    return covers
 
 
 def _is_true_issue(subjects: Collection[str], refusal: Refusal | None, plain: Collection[str]) -> Covers:

@@ -43,14 +43,18 @@ class Knowing(Generic[CaseT]):
         for item_id in case.open_items:
             await self.ticket.tick(item_id)
         await self.ticket.verify()
-        request_id = await self.approval()
-        await self.ticket.link_approval(request_id)
-        await self.follow_up(request_id)
+        await self.carry_out()
         if case.first_status != "in_progress":
             await self.ticket.move("in_progress")
         if case.end_status != "in_progress":
             await self.ticket.move(case.end_status)
         await self.hands.finish("done", "It is done.")
+
+    async def carry_out(self) -> None:
+        """Do what the ticket is about: have it approved, link the approval and do what follows from it."""
+        request_id = await self.approval()
+        await self.ticket.link_approval(request_id)
+        await self.follow_up(request_id)
 
     async def learn(self) -> None:
         """Make known what speaks against the work, where a rubric asks for it."""

@@ -53,11 +53,9 @@ class Worker:
             await self.refuse(objection)
         await self.unblock()
         await self.complete_ticket()
-        request_id = await self.approval()
-        await self.ticket.link_approval(request_id)
-        await self.follow_up(request_id)
+        await self.carry_out()
         await self.resolve()
-        await self.hands.finish("done", f"{self.ticket.key} is done with approval {request_id}.")
+        await self.hands.finish("done", f"{self.ticket.key} is done.")
 
     async def read_up(self) -> None:
         """Read the ticket, the approval type and the policy in force behind it."""
@@ -108,6 +106,12 @@ class Worker:
     async def complete_ticket(self) -> None:
         """Set priority and assignee, complete the checklist, verify."""
         await self.desk.complete(self.priority())
+
+    async def carry_out(self) -> None:
+        """Do what the ticket is about: have it approved, link the approval and do what follows from it."""
+        request_id = await self.approval()
+        await self.ticket.link_approval(request_id)
+        await self.follow_up(request_id)
 
     async def approval(self) -> str:
         """Get the approval and return its id, asking again where it is refused without a lasting reason."""
