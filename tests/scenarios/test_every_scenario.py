@@ -19,6 +19,8 @@ from companyos_gateway.rubrics import Evidence, FinishDeclaration, facts
 from companyos_gateway.scenarios import Instance, Scenario, catalogue
 from companyos_gateway.scenarios.parts.staging import StagedScenario
 from companyos_gateway.scenarios.solutions import solutions_of
+from companyos_gateway.world.splits import HELD_OUT
+from companyos_gateway.world.splits import SEEDS as SEEDS_OF_SPLITS
 from companyos_shared.streams import digest
 from companyos_shared.wire.company import Company
 from tests.scenarios.plans import LEVELS, SEEDS, fingerprint, planned
@@ -120,8 +122,15 @@ def test_milestones_pay_at_most_nine(scenario: Scenario) -> None:
 
 
 def test_briefs_are_paraphrased(scenario: Scenario) -> None:
-    shapes = {re.sub(r"[A-Z]+-[0-9]+", "KEY", planned(scenario.name, seed, 1).brief) for seed in range(24)}
-    assert len(shapes) >= 5
+    starts = {split: SEEDS_OF_SPLITS[split].start for split in HELD_OUT}
+    seeds = {None: range(24)} | {split: range(start, start + 12) for split, start in starts.items()}
+    shapes = {
+        split: {re.sub(r"[A-Z]+-[0-9]+", "KEY", planned(scenario.name, seed, 1).brief) for seed in own}
+        for split, own in seeds.items()
+    }
+    assert len(set().union(*shapes.values())) == sum(map(len, shapes.values())) >= 6
+    assert len(shapes[None]) >= 3
+    assert [len(shapes[split]) for split in HELD_OUT] == [1, 2]
 
 
 def test_the_scenarios_tools_exist_in_the_services(scenario: Scenario) -> None:

@@ -36,6 +36,11 @@ class Stream:
         self._key = hashlib.blake2b(_SEPARATOR.join(self._name).encode(), digest_size=32).digest()
         self._drawn = 0
 
+    @property
+    def name(self) -> tuple[str, ...]:
+        """The parts of the stream's name, outermost first."""
+        return self._name
+
     def child(self, *name: str | int) -> Stream:
         """Return the stream below this one; it does not depend on what was drawn from this one."""
         return Stream(*self._name, *name)

@@ -12,6 +12,7 @@ from companyos_gateway.world.people import VENDOR_OPERATIONS, Staff, draw_absenc
 from companyos_gateway.world.policies import draw_policies
 from companyos_gateway.world.pools import pool
 from companyos_gateway.world.records import draw_records
+from companyos_gateway.world.splits import words_for
 from companyos_gateway.world.vendors import draw_vendors
 from companyos_shared.streams import Stream
 
@@ -41,7 +42,8 @@ def finish_world(world: World) -> None:
 def _found(stream: Stream) -> World:
     own = stream.child("company")
     names = pool("people")["company"]
-    company_name = f"{own.choice(names['first'])} {own.choice(names['second'])}"
+    first, second = (words_for(stream, f"company_{part}", names[part]) for part in ("first", "second"))
+    company_name = f"{own.choice(first)} {own.choice(second)}"
     domain = f"{company_name.lower().replace(' ', '-')}.example"
     started_at = draw_start(own)
     ids = Ids(stream.child("ids"))
@@ -55,7 +57,7 @@ def _found(stream: Stream) -> World:
         staff=staff,
         absences=draw_absences(stream.child("absences"), ids, staff),
         holidays=holidays_around(started_at.date()),
-        vendor_words=own.shuffled(pool("vendors")["word"]),
+        vendor_words=own.shuffled(words_for(stream, "vendor_word", pool("vendors")["word"])),
     )
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 
 from companyos_gateway.world.calendar import working_days_from
 from companyos_gateway.world.ids import Ids
 from companyos_gateway.world.pools import pool
+from companyos_gateway.world.splits import words_for
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Absence, AbsenceKind, Person, Role, RoleHeld, Team
 
@@ -130,8 +130,8 @@ class _Names:
     def __init__(self, stream: Stream) -> None:
         names = pool("people")
         self._stream = stream
-        self._family = iter(stream.shuffled(names["family"]))
-        self._given: Sequence[str] = names["given"]
+        self._family = iter(stream.shuffled(words_for(stream, "family", names["family"])))
+        self._given = words_for(stream, "given", names["given"])
 
     def take(self) -> str:
         return f"{self._stream.choice(self._given)} {next(self._family)}"

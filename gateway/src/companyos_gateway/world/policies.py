@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from types import MappingProxyType
 from typing import Any
 
+from companyos.contract import Split
 from companyos_gateway.world.documents.datahub import PolicyRow
 from companyos_gateway.world.draft import World
 from companyos_gateway.world.pools import pool
+from companyos_gateway.world.splits import HELD_OUT, split_of
 from companyos_shared.streams import Stream
 
 MOST_VERSIONS = 3
+EARLIER_VERSIONS: Mapping[Split | None, int] = MappingProxyType({Split.VALIDATION: MOST_VERSIONS, Split.TEST: 6})
+"""Versions that are no longer on file: so the held-out splits have numbers of versions that no other seed has."""
+
 _VERSION_DAYS = (120, 500)
 _STEP = {"cents": 500, "days": 1}
+_NEXT_SENTENCE = re.compile(r"(?<=[a-z)])\. (?=[A-Z])")
 
 
 @dataclass(frozen=True)
@@ -48,6 +56,8 @@ def draw_policies(world: World, stream: Stream) -> None:
 
 def add_policy(world: World, stream: Stream, head: PolicyHead, texts: Sequence[PolicyText]) -> list[PolicyRow]:
     """Add a policy with a version for each text; the last is in force. Returns the versions, oldest first."""
+    split = split_of(stream)
+    earlier = EARLIER_VERSIONS.get(split, 0)
     first_day = world.today - timedelta(days=stream.integer(15, 300))
     last_day: date | None = None
     versions: list[PolicyRow] = []
@@ -55,12 +65,12 @@ def add_policy(world: World, stream: Stream, head: PolicyHead, texts: Sequence[P
         text = texts[version - 1]
         versions.append(
             PolicyRow(
-                id=f"{head.policy_id}-v{version}",
+                id=f"{head.policy_id}-v{version + earlier}",
                 policy_id=head.policy_id,
-                version=version,
+                version=version + earlier,
                 title=head.title,
                 topic=head.topic,
-                body=text.body.format_map(text.parameters),
+                body=laid_out(text.body.format_map(text.parameters), split),
                 parameters=dict(text.parameters),
                 effective_from=first_day,
                 effective_to=last_day,
@@ -71,6 +81,16 @@ def add_policy(world: World, stream: Stream, head: PolicyHead, texts: Sequence[P
     versions.reverse()
     world.hub.policies.extend(versions)
     return versions
+
+
+def laid_out(body: str, split: Split | None) -> str:
+    """Return the words of a policy as its company lays them out: running text, a list, or numbered clauses."""
+    if split not in HELD_OUT:
+        return body
+    sentences = _NEXT_SENTENCE.sub(".\n", body).splitlines()
+    if split is Split.VALIDATION:
+        return "\n".join(f"- {sentence}" for sentence in sentences)
+    return "\n".join(f"({number}) {sentence}" for number, sentence in enumerate(sentences, start=1))
 
 
 def policy_in_force(world: World, topic: str) -> PolicyRow:

@@ -17,6 +17,7 @@ from companyos_gateway.world.documents.datahub import (
 )
 from companyos_gateway.world.draft import World
 from companyos_gateway.world.pools import pool
+from companyos_gateway.world.splits import words_for
 from companyos_shared.streams import Stream
 
 VENDORS = (15, 18)
@@ -55,7 +56,7 @@ def draw_vendor(world: World, stream: Stream, *, status: VendorStatus | None = N
         risk_tier=stream.weighted(_TIERS),
         contact_name=contact,
         contact_email=f"{contact.lower().replace(' ', '.')}@{_slug(name)}.example",
-        bank_iban=_iban(stream, code),
+        bank_iban=draw_iban(stream, code),
         notes=stream.choice(names["wording"]["notes"]),
     )
     world.hub.vendors.append(vendor)
@@ -95,7 +96,7 @@ def draw_bank_change(world: World, stream: Stream, vendor: VendorRow) -> None:
             id=world.ids.take("BC"),
             vendor_id=vendor.id,
             changed_at=office_moment(stream, working_days_from(world.today, -stream.integer(20, 300))),
-            old_iban=_iban(stream, vendor.country),
+            old_iban=draw_iban(stream, vendor.country),
             new_iban=vendor.bank_iban,
             requested_by=stream.choice(wording["bank_requesters"]),
             channel=stream.choice(wording["channels"]),
@@ -103,17 +104,19 @@ def draw_bank_change(world: World, stream: Stream, vendor: VendorRow) -> None:
     )
 
 
+def draw_iban(stream: Stream, country: str) -> str:
+    """Draw a bank account of that country."""
+    return f"{country}{stream.integer(10, 98)}{_digits(stream, _IBAN_DIGITS)}"
+
+
 def _person_name(stream: Stream) -> str:
     names = pool("people")
-    return f"{stream.choice(names['given'])} {stream.choice(names['family'])}"
+    given, family = (words_for(stream, part, names[part]) for part in ("given", "family"))
+    return f"{stream.choice(given)} {stream.choice(family)}"
 
 
 def _digits(stream: Stream, count: int) -> str:
     return str(stream.integer(10 ** (count - 1), 10**count - 1))
-
-
-def _iban(stream: Stream, country: str) -> str:
-    return f"{country}{stream.integer(10, 98)}{_digits(stream, _IBAN_DIGITS)}"
 
 
 def _slug(name: str) -> str:

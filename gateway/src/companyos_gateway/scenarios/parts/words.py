@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from companyos_gateway.world.splits import share_for
 from companyos_shared.streams import Stream
 
 
@@ -17,6 +18,6 @@ def words_beside(module_file: str) -> dict[str, Any]:
 
 
 def draw_brief(words: dict[str, Any], stream: Stream, key: str) -> str:
-    """Draw the words for the task of a ticket; all of them name the ticket."""
-    brief: str = stream.choice(words["briefs"])
+    """Draw the words for the task of a ticket; all of them name the ticket, and some are held out for a split."""
+    brief: str = stream.choice(share_for(stream, words["briefs"]))
     return brief.format(key=key)

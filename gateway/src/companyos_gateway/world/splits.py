@@ -1,0 +1,58 @@
+"""Which split a stream draws for: each has seeds of its own, and what it holds out is drawn for nobody else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+from companyos.contract import Split
+from companyos_gateway.world.pools import pool
+from companyos_shared.streams import Stream
+
+T = TypeVar("T")
+
+SEEDS: Mapping[Split, range] = MappingProxyType(
+    {
+        Split.TRAIN: range(3_000_000_000, 4_000_000_000),
+        Split.VALIDATION: range(4_000_000_000, 5_000_000_000),
+        Split.TEST: range(5_000_000_000, 6_000_000_000),
+    }
+)
+"""The seeds of each split; every other seed, those that a house draws among them, is in none."""
+
+HELD_OUT = (Split.VALIDATION, Split.TEST)
+"""Splits with words of their own. Training uses the words of seeds that are in no split."""
+
+_SEED_PLACE = 1
+_HELD_BACK = {Split.VALIDATION: slice(-3, -2), Split.TEST: slice(-2, None)}
+_USUAL = slice(0, -3)
+
+
+def split_of_seed(seed: int) -> Split | None:
+    """Return the split that a seed belongs to."""
+    return next((split for split, seeds in SEEDS.items() if seed in seeds), None)
+
+
+def split_of(stream: Stream) -> Split | None:
+    """Return the split of the seed in a stream's name, (scenario, seed, purpose, ...)."""
+    seed = stream.name[_SEED_PLACE] if len(stream.name) > _SEED_PLACE else ""
+    return split_of_seed(int(seed)) if seed.isdecimal() else None
+
+
+def words_for(stream: Stream, kind: str, usual: Sequence[str]) -> Sequence[str]:
+    """Return the words that a stream may draw: its split's own of that kind, where it holds some out, or the usual."""
+    split = split_of(stream)
+    if split not in HELD_OUT:
+        return usual
+    own: Mapping[str, Any] = pool("held_out")[split]
+    words: Sequence[str] = own[kind]
+    return words
+
+
+def share_for(stream: Stream, texts: Sequence[T]) -> Sequence[T]:
+    """Return the texts that a stream may draw: the last two are the test split's, the one before is validation's.
+
+    At least four are needed, so that something is left.
+    """
+    return texts[_HELD_BACK.get(split_of(stream) or Split.TRAIN, _USUAL)]
