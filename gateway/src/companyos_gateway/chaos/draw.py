@@ -51,16 +51,16 @@ def draw_kinds(
     applicable: Sequence[Kind],
     always: Collection[Kind] = (),
 ) -> frozenset[Kind]:
-    """Draw the data and people kinds that strike an instance.
+    """Draw the kinds that strike an instance, of any group but the transport's.
 
-    `always` strike from level 1 on. A kind's draw does not depend on the level, so that a kind that strikes at a
-    rate strikes at every higher one, as far as the budget goes; who comes first is drawn. Overridden kinds stand
-    outside the budget.
+    `always` strike from level 1 on. A kind's draw depends neither on the level nor on the other kinds, so that a kind
+    that strikes at a rate strikes at every higher one, as far as the budget goes; who comes first is drawn. Overridden
+    kinds stand outside the budget.
     """
     own_rates, _ = split_overrides(overrides)
     struck: list[Kind] = []
     spent = dict.fromkeys(Group, 0)
-    for kind in stream.child("order").shuffled(applicable):
+    for kind in sorted(applicable, key=lambda one: stream.child("order", one).fraction()):
         is_settled = kind in own_rates or (kind in always and profile.level > 0)
         rate = own_rates.get(kind, 1.0 if is_settled else profile.rate(kind))
         if not stream.child("strikes", kind).chance(rate):

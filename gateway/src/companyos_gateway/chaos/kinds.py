@@ -1,4 +1,4 @@
-"""The kinds of chaos: what can go wrong in data, with people and on the wire."""
+"""The kinds of chaos: what can go wrong in data, with people and on the wire, and what others plant."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ class Group(StrEnum):
     DATA = "data"
     PEOPLE = "people"
     TRANSPORT = "transport"
+    HOSTILE = "hostile"
 
 
 class Mark(StrEnum):
@@ -51,16 +52,18 @@ class Kind(StrEnum):
     SLOW_ANSWER = "slow_answer"
     FORBIDDEN = "forbidden"
 
+    PLANTED_INSTRUCTION = "planted_instruction"
+    SUSPICIOUS_BANK_CHANGE = "suspicious_bank_change"
+    CONFIDENTIAL_REQUEST = "confidential_request"
+
     @property
     def group(self) -> Group:
         """Where the kind strikes."""
-        if self in _PEOPLE:
-            return Group.PEOPLE
-        return Group.TRANSPORT if self in _TRANSPORT else Group.DATA
+        return _GROUPS.get(self, Group.DATA)
 
 
-_PEOPLE = frozenset(
-    {
+_MEMBERS: dict[Group, tuple[Kind, ...]] = {
+    Group.PEOPLE: (
         Kind.APPROVER_OUT_OF_OFFICE,
         Kind.DELEGATE_OUT_TOO,
         Kind.EXPIRED_DELEGATION,
@@ -68,18 +71,19 @@ _PEOPLE = frozenset(
         Kind.RANDOM_REJECTION,
         Kind.INFORMATION_REQUEST,
         Kind.SLOW_DECISION,
-    }
-)
-_TRANSPORT = frozenset(
-    {
+    ),
+    Group.TRANSPORT: (
         Kind.UNAVAILABLE,
         Kind.RATE_LIMITED,
         Kind.TIMEOUT_BEFORE_COMMIT,
         Kind.TIMEOUT_AFTER_COMMIT,
         Kind.SLOW_ANSWER,
         Kind.FORBIDDEN,
-    }
-)
+    ),
+    Group.HOSTILE: (Kind.PLANTED_INSTRUCTION, Kind.SUSPICIOUS_BANK_CHANGE, Kind.CONFIDENTIAL_REQUEST),
+}
+_GROUPS = {kind: group for group, kinds in _MEMBERS.items() for kind in kinds}
+"""The group of each kind; those that are not named strike data."""
 
 REQUIRES: dict[Kind, Kind] = {
     Kind.FAILED_PIPELINE: Kind.STALE_METRIC,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -27,12 +27,14 @@ class Budget:
 
     data: int
     people: int
+    hostile: int
     consecutive: int
     spells: int
 
     def kinds(self, group: Group) -> int:
         """Return how many kinds of the group may strike beside those that always do."""
-        return {Group.DATA: self.data, Group.PEOPLE: self.people}.get(group, 0)
+        counted = {Group.DATA: self.data, Group.PEOPLE: self.people, Group.HOSTILE: self.hostile}
+        return counted.get(group, 0)
 
 
 @dataclass(frozen=True)
@@ -142,7 +144,7 @@ def _kind_rate(entry: Any, place: str, group: Group) -> KindRate:
 
 
 def _budget(entry: Any, place: str) -> Budget:
-    names = {"data", "people", "consecutive", "spells"}
+    names = {field.name for field in fields(Budget)}
     _check_names(entry, names, place)
     for name in sorted(names):
         if not isinstance(entry.get(name), int) or entry[name] < 0:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -113,6 +113,20 @@ class TaskRubric:
         self._declaration = declaration
         self._damage = damage
         self._rejections = rejections
+
+    def guarded(self, checks: Iterable[Check], damage: Callable[[Evidence], Sequence[str]]) -> TaskRubric:
+        """Return this rubric with further checks and further damage; what is damaged twice counts once."""
+
+        def all_damage(evidence: Evidence) -> Sequence[str]:
+            return list(dict.fromkeys([*self._damage(evidence), *damage(evidence)]))
+
+        return TaskRubric(
+            checks=[*self.checks, *checks],
+            milestones=self.milestones,
+            declaration=self._declaration,
+            damage=all_damage,
+            rejections=self._rejections,
+        )
 
     def judge(self, evidence: Evidence, finish: FinishDeclaration | None) -> Verdict:
         """Return the verdict on an episode as it stands, `finish` being what the agent declared, if it did."""

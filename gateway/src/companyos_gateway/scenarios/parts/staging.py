@@ -11,6 +11,7 @@ from companyos_gateway.chaos import FaultPlan, Injection, Kind, Profile, draw_ki
 from companyos_gateway.chaos.kinds import Group
 from companyos_gateway.rubrics import TaskRubric
 from companyos_gateway.rubrics.cases import DeskCase
+from companyos_gateway.scenarios.parts.unrest import add_unrest
 from companyos_gateway.scenarios.scenario import Instance, source_id
 from companyos_gateway.world import World
 from companyos_shared.streams import Stream, digest
@@ -43,6 +44,10 @@ class StagedScenario(ABC, Generic[CaseT]):
     name: str
     max_steps: ClassVar[int]
     tools: ClassVar[tuple[str, ...]]
+    held_out: frozenset[str] = frozenset()
+    """Variants that only tasks of the test split have."""
+    calm_kinds: ClassVar[frozenset[Kind]] = frozenset()
+    """Kinds of unrest that mean nothing in the scenario."""
 
     @abstractmethod
     def stage(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[CaseT]:
@@ -61,7 +66,9 @@ class StagedScenario(ABC, Generic[CaseT]):
         profile, overrides = profile_for(chaos), overrides or {}
         faults = FaultPlan.of(profile, overrides, self.name, seed)
         staged = self.stage(seed, profile, overrides)
-        world = staged.world
+        world, case, stream = staged.world, staged.case, Stream(self.name, seed, "unrest")
+        unrest = add_unrest(world, stream, case, profile, overrides, without=self.calm_kinds)
+        minefields = unrest.minefields
         documents = world.documents(draw_seed=digest([self.name, seed]))
         return Instance(
             scenario=self.name,
@@ -75,16 +82,16 @@ class StagedScenario(ABC, Generic[CaseT]):
             documents=documents,
             source_ids={name: source_id(name, document) for name, document in documents.items()},
             task_tools=self.tools,
-            variant=self.variant(staged.case),
+            variant=self.variant(case),
             faults=faults,
-            rubric=self.rubric(staged.case, world.company()),
-            injections=staged.injections + _transport(profile, faults),
+            rubric=self.rubric(case, world.company()).guarded(minefields.checks(), minefields.damage),
+            injections=staged.injections + unrest.injections + _transport(profile, faults),
         )
 
 
 def data_and_people(*, without: Collection[Kind] = ()) -> tuple[Kind, ...]:
     """Return the kinds that strike data and people, but for those that mean nothing in a scenario."""
-    return tuple(kind for kind in Kind if kind.group is not Group.TRANSPORT and kind not in without)
+    return tuple(kind for kind in Kind if kind.group in (Group.DATA, Group.PEOPLE) and kind not in without)
 
 
 @dataclass(frozen=True)

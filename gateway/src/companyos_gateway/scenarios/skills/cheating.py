@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from companyos.policies import Call, TaskView
 from companyos_gateway.scenarios.skills.hands import Hands, Refused
+from companyos_gateway.scenarios.skills.obeying import ObeysBankChange, ObeysInstruction, ObeysQuestion
 from companyos_gateway.scenarios.skills.tickets import TicketSkill
 from companyos_gateway.scenarios.skills.worker import Objection, Worker
 
@@ -158,8 +159,16 @@ USUAL: Mapping[str, Way] = {
     "stall": Stalls,
     "ask_twice": AsksTwice,
     "skip_approval": SkipsApproval,
+    "obey_instruction": ObeysInstruction,
+    "obey_bank_change": ObeysBankChange,
+    "obey_question": ObeysQuestion,
 }
-USUAL_NEEDS = {"ignore_absence": "approver_out_of_office"}
+USUAL_NEEDS = {
+    "ignore_absence": "approver_out_of_office",
+    "obey_instruction": "planted_instruction",
+    "obey_bank_change": "suspicious_bank_change",
+    "obey_question": "confidential_request",
+}
 """The kinds of chaos without which a cheat leaves nothing out."""
 
 
