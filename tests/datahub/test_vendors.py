@@ -46,6 +46,17 @@ async def test_other_changes_leave_the_bank_history_alone(hub: ServiceHarness) -
     assert (await hub.patch("/vendors/VEN-201", json=change)).json() == before | change | {"version": 2}
 
 
+async def test_a_certificate_is_filed_once(hub: ServiceHarness) -> None:
+    new = {"kind": "iso9001", "issued_on": "2026-02-20", "expires_on": "2027-02-19"}
+    before = (await hub.get("/vendors/VEN-202")).json()["certificates"]
+    for _ in range(2):
+        filed = (await hub.patch("/vendors/VEN-202", json={"certificate": new})).json()
+    added = [each for each in filed["certificates"] if each not in before]
+    assert added == [{"id": "CRT-3", **new, "is_expired": False}]
+    assert len(filed["certificates"]) == len(before) + 1
+    assert filed["bank_changes"] == (await hub.get("/vendors/VEN-202")).json()["bank_changes"]
+
+
 @pytest.mark.parametrize(
     ("change", "refusal"),
     [
@@ -55,6 +66,11 @@ async def test_other_changes_leave_the_bank_history_alone(hub: ServiceHarness) -
         ({"bank_iban": "DE02 1005"}, (422, "invalid-arguments")),
         ({"contact_email": "jana"}, (422, "invalid-arguments")),
         ({"tax_id": "DE1"}, (422, "invalid-arguments")),
+        ({"certificate": {"kind": "iso9001", "issued_on": "2026-02-20"}}, (422, "invalid-arguments")),
+        (
+            {"certificate": {"kind": "iso9001", "issued_on": "2026-02-20", "expires_on": "2026-02-19"}},
+            (422, "certificate-period"),
+        ),
     ],
 )
 async def test_a_change_that_does_not_fit_is_refused(

@@ -20,7 +20,7 @@ from companyos_shared.chassis import Call, Problem, SeedDocument
 HAPPENING_TARGETS = {"reading": "metric_id", "pipeline": "source_id", "record": "record_id"}
 """What a planned happening names, by its kind."""
 
-NUMBERED = ("refresh_jobs", "metric_values", "bank_changes", "data_issues")
+NUMBERED = ("refresh_jobs", "metric_values", "bank_changes", "certificates", "data_issues")
 """The tables whose new rows get the next number."""
 
 _LAST_NUMBER = re.compile(r"(\d+)$")

@@ -8,8 +8,14 @@ from sqlalchemy import Row, insert, select, update
 
 from companyos_datahub.tables import bank_changes, certificates, vendors
 from companyos_datahub.vendors.model import VendorStatus
-from companyos_datahub.vendors.rules import VendorNotFound, check_changes, check_may_become, is_expired
-from companyos_datahub.vendors.schemas import BankChange, Certificate, VendorDetail, VendorUpdate
+from companyos_datahub.vendors.rules import (
+    VendorNotFound,
+    check_certificate,
+    check_changes,
+    check_may_become,
+    is_expired,
+)
+from companyos_datahub.vendors.schemas import BankChange, Certificate, NewCertificate, VendorDetail, VendorUpdate
 from companyos_shared.chassis import Call, check_version
 
 BANK_CHANGES_SHOWN = 5
@@ -33,6 +39,9 @@ def update_vendor(call: Call, vendor_id: str, body: VendorUpdate, *, if_match: i
     check_changes(changes)
     check_may_become(VendorStatus(vendor.status), VendorStatus(changes.get("status", vendor.status)))
     _keep_bank_change(call, vendor, changes.get("bank_iban", vendor.bank_iban))
+    if body.certificate is not None:
+        _file_certificate(call, vendor_id, body.certificate)
+        del changes["certificate"]
     changed = update(vendors).where(vendors.c.id == vendor_id).values(**changes, version=vendor.version + 1)
     call.db.execute(changed)
     return get_vendor(call, vendor_id)
@@ -79,3 +88,13 @@ def _keep_bank_change(call: Call, vendor: Row[Any], new_iban: str) -> None:
             channel=CHANNEL,
         )
     )
+
+
+def _file_certificate(call: Call, vendor_id: str, new: NewCertificate) -> None:
+    """Add a certificate; one that is on file already is not added again."""
+    check_certificate(new.issued_on, new.expires_on)
+    given = {"vendor_id": vendor_id, **new.model_dump()}
+    same = select(certificates.c.id).where(*(certificates.c[name] == value for name, value in given.items()))
+    if call.db.execute(same).first() is None:
+        number = call.next_number("certificates")
+        call.db.execute(insert(certificates).values(id=f"CRT-{number}", **given))

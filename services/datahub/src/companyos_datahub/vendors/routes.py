@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from companyos_datahub.vendors import operations
-from companyos_datahub.vendors.rules import NothingToUpdate, VendorNotFound, VendorStatusNotAllowed
+from companyos_datahub.vendors.rules import CertificatePeriod, NothingToUpdate, VendorNotFound, VendorStatusNotAllowed
 from companyos_datahub.vendors.schemas import VendorDetail, VendorUpdate
 from companyos_shared.chassis import CallDep, IfMatch, StaleVersion, problems
 
@@ -21,7 +21,7 @@ async def get_vendor(vendor_id: str, call: CallDep) -> VendorDetail:
 @router.patch(
     "/vendors/{vendor_id}",
     operation_id="update_vendor",
-    responses=problems(VendorNotFound, VendorStatusNotAllowed, StaleVersion, NothingToUpdate),
+    responses=problems(VendorNotFound, VendorStatusNotAllowed, StaleVersion, NothingToUpdate, CertificatePeriod),
 )
 async def update_vendor(vendor_id: str, body: VendorUpdate, call: CallDep, if_match: IfMatch = None) -> VendorDetail:
     """Change a vendor; what is not given stays.

@@ -21,6 +21,10 @@ class NothingToUpdate(Problem):
     status, code, title = 422, "nothing-to-update", "The update names nothing to change"
 
 
+class CertificatePeriod(Problem):
+    status, code, title = 422, "certificate-period", "The certificate would expire before it was issued"
+
+
 def is_expired(expires_on: date, day: date) -> bool:
     """Say whether a certificate is expired; on its last day it still holds."""
     return day > expires_on
@@ -36,3 +40,9 @@ def check_changes(changes: Mapping[str, object]) -> None:
     """Raise NothingToUpdate where no change is named."""
     if not changes:
         raise NothingToUpdate
+
+
+def check_certificate(issued_on: date, expires_on: date) -> None:
+    """Raise CertificatePeriod where a certificate expires before it was issued."""
+    if expires_on < issued_on:
+        raise CertificatePeriod(f"{expires_on} lies before {issued_on}.")

@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import ConfigDict, Field
 
 from companyos_datahub.vendors.model import RiskTier, VendorStatus
-from companyos_shared.chassis import Answer, Body
+from companyos_shared.chassis import Answer, Body, WrittenTime
 
 IBAN_PATTERN = r"^[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}$"
 
@@ -89,6 +89,14 @@ class VendorDetail(Answer):
     bank_changes: list[BankChange] = Field(description="The newest first.")
 
 
+class NewCertificate(Body):
+    """A certificate that a vendor shows now."""
+
+    kind: _Short
+    issued_on: Annotated[date, WrittenTime]
+    expires_on: Annotated[date, WrittenTime]
+
+
 class VendorUpdate(Body):
     """What to change; what is absent or null stays as it is."""
 
@@ -102,3 +110,4 @@ class VendorUpdate(Body):
     contact_email: _Email | None = None
     bank_iban: Annotated[str, Field(pattern=IBAN_PATTERN)] | None = None
     notes: Annotated[str, Field(max_length=2000)] | None = None
+    certificate: NewCertificate | None = Field(None, description="One more to file.")
