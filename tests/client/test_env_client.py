@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from companyos.client import CompanyOSEnv, ServerRefusal
@@ -48,6 +50,34 @@ async def test_two_sessions_of_one_client_are_two_episodes(tiny_url: str) -> Non
         await other.reset(scenario="tiny", seed=9, chaos=1)
         await env.call_tool("add", amount=2)
         assert (await other.call_tool("add", amount=1)).observation.result == {"total": 1}
+
+
+async def test_calls_that_overlap_are_made_one_after_another_and_each_gets_its_own_answer(tiny_url: str) -> None:
+    async with CompanyOSEnv(base_url=tiny_url) as env:
+        await env.reset(scenario="tiny", seed=9, chaos=1)
+        told = await asyncio.gather(*(env.call_tool("add", amount=1) for _ in range(5)))
+        assert [one.observation.result for one in told] == [{"total": total} for total in range(1, 6)]
+        assert (await env.state()).step_count == 5
+
+
+async def test_after_a_call_that_was_given_up_the_next_one_says_that_the_connection_is_lost(tiny_url: str) -> None:
+    async with CompanyOSEnv(base_url=tiny_url) as env:
+        await env.reset(scenario="tiny", seed=9, chaos=1)
+        given_up = asyncio.ensure_future(env.call_tool("add", amount=1))
+        await asyncio.sleep(0)
+        given_up.cancel()
+        await asyncio.gather(given_up, return_exceptions=True)
+        with pytest.raises(ConnectionError, match="resume"):
+            await env.call_tool("add", amount=1)
+        assert (await env.reset(scenario="tiny", seed=9, chaos=1)).done is False
+
+
+async def test_a_closed_client_says_that_it_is_not_connected(tiny_url: str) -> None:
+    env = CompanyOSEnv(base_url=tiny_url)
+    await env.reset(scenario="tiny", seed=9, chaos=1)
+    await env.close()
+    with pytest.raises(ConnectionError, match="lost"):
+        await env.call_tool("add", amount=1)
 
 
 def test_the_sync_client_plays_an_episode(tiny_url: str) -> None:

@@ -7,8 +7,6 @@ import sys
 
 CODE = """
 import sys
-from companyos.light_openenv import import_light_openenv
-import_light_openenv()
 import companyos.client
 print(any(name.partition(".")[0] == "gradio" for name in sys.modules))
 import importlib.util

@@ -8,13 +8,18 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack, cast
 
-from openenv.core.client_types import StepResult
-from openenv.core.env_client import EnvClient
-from openenv.core.env_server.mcp_types import ListToolsObservation
-from openenv.core.env_server.types import Observation
-from websockets.exceptions import ConnectionClosed, InvalidStatus
+from companyos.light_openenv import import_light_openenv
 
-from companyos.contract import (
+import_light_openenv()  # before anything of OpenEnv's: a client never shows its web page
+
+from openenv.core.client_types import StepResult  # noqa: E402
+from openenv.core.env_client import EnvClient  # noqa: E402
+from openenv.core.env_server.mcp_types import ListToolsObservation  # noqa: E402
+from openenv.core.env_server.types import Observation  # noqa: E402
+from websockets.exceptions import ConnectionClosed, InvalidStatus  # noqa: E402
+from websockets.protocol import State  # noqa: E402
+
+from companyos.contract import (  # noqa: E402
     CallToolAction,
     CompanyOSObservation,
     CompanyOSResetObservation,
@@ -26,8 +31,8 @@ from companyos.contract import (
     SnapshotInfo,
     ToolSpec,
 )
-from companyos.refusal import ServerRefusal
-from companyos.trainer import Trainer, bearer, refusal_of
+from companyos.refusal import ServerRefusal  # noqa: E402
+from companyos.trainer import Trainer, bearer, refusal_of  # noqa: E402
 
 if TYPE_CHECKING:
     from companyos.sync import CompanyOSSyncEnv
@@ -78,8 +83,9 @@ class CompanyOSEnv(EnvClient[Action, Observation, CompanyOSState]):
 
     `reset`, `step` and `state` are OpenEnv's and answer `StepResult`s whose observation is a
     CompanyOSResetObservation, a CompanyOSObservation or a ListToolsObservation, and a CompanyOSState. `token` is the
-    trainer's, where the server asks for one. Every method raises ServerRefusal when the server refuses, and
-    ConnectionError when it cannot be reached or the connection is lost: `resume` goes on from there.
+    trainer's, where the server asks for one. Calls that overlap are made one after another, in the order in which
+    they were begun. Every method raises ServerRefusal when the server refuses, and ConnectionError when it cannot be
+    reached or the connection is lost, be it to a call that was given up: `resume` goes on from there.
     """
 
     def __init__(
@@ -93,6 +99,8 @@ class CompanyOSEnv(EnvClient[Action, Observation, CompanyOSState]):
         self._trainer: Trainer | None = None
         self._episode_id: str | None = None
         self._episode_token: str | None = None
+        self._turn: asyncio.Lock | None = None
+        self._turn_loop: asyncio.AbstractEventLoop | None = None
         super().__init__(base_url, headers={**(headers or {}), **bearer(token)} or None, **options)
 
     def reset(self, **options: Unpack[ResetArguments]) -> Any:  # type: ignore[override]  # narrower on purpose
@@ -252,6 +260,19 @@ class CompanyOSEnv(EnvClient[Action, Observation, CompanyOSState]):
         return result
 
     async def _send_and_receive(self, message: dict[str, Any]) -> dict[str, Any]:
+        async with self._own_turn():
+            return await self._ask(message)
+
+    def _own_turn(self) -> asyncio.Lock:
+        """Return the lock that pairs each answer with its question; a loop has one of its own, as its socket."""
+        loop = asyncio.get_running_loop()
+        if self._turn is None or self._turn_loop is not loop:
+            self._turn, self._turn_loop = asyncio.Lock(), loop
+        return self._turn
+
+    async def _ask(self, message: dict[str, Any]) -> dict[str, Any]:
+        if self._episode_id is not None and message.get("type") != "reset" and not self._is_connected():
+            raise ConnectionError("The connection to the episode was lost; `resume` goes on with it.")
         try:
             answer: dict[str, Any] = await super()._send_and_receive(message)
         except ConnectionClosed as closed:
@@ -261,6 +282,11 @@ class CompanyOSEnv(EnvClient[Action, Observation, CompanyOSState]):
                 raise
             raise ServerRefusal(found["message"], found["code"]) from None
         return answer
+
+    def _is_connected(self) -> bool:
+        """Say whether there is a connection that this event loop can use."""
+        is_open = self._ws is not None and self._ws.state is State.OPEN
+        return is_open and self._ws_loop is asyncio.get_running_loop()
 
     def _step_payload(self, action: Action) -> dict[str, Any]:
         return action if isinstance(action, dict) else action.model_dump(mode="json", exclude={"metadata"})
