@@ -228,6 +228,7 @@ class NoteKeeping:
     """Both notes have to be done; writing another one is collateral."""
 
     name: str = "note_keeping"
+    held_out: frozenset[str] = frozenset()
     max_steps: int = 10
     later: datetime | None = None
     faults: Mapping[tuple[str, int], Fault] = field(default_factory=dict)

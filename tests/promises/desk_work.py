@@ -62,6 +62,7 @@ class DeskWork:
     """Nothing here is ever finished: whoever plays it writes and reads until the steps are used up."""
 
     name: str = NAME
+    held_out: frozenset[str] = frozenset()
 
     def plan(self, seed: int, chaos: int, overrides: Mapping[str, float] | None = None) -> Instance:
         documents = {name: _document(name, seed) for name in SERVICES}

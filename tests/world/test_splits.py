@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from companyos.contract import Split
-from companyos_gateway.episode.environment import LARGEST_DRAWN_SEED
+from companyos_gateway.episode.asked import LARGEST_DRAWN_SEED
 from companyos_gateway.world import World, finish_world, generate_world
 from companyos_gateway.world.policies import laid_out
 from companyos_gateway.world.pools import pool

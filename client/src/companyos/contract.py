@@ -11,6 +11,9 @@ from openenv.core.env_server.types import Observation, State
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from companyos.published import Split, SplitInfo, TaskInfo
+from companyos.verdicts import CheckVerdict, EpisodeVerdict
+
 __all__ = [
     "CallToolAction",
     "CheckVerdict",
@@ -34,6 +37,8 @@ __all__ = [
     "Shaping",
     "SnapshotInfo",
     "Split",
+    "SplitInfo",
+    "TaskInfo",
     "ToolSpec",
     "Toolset",
 ]
@@ -72,14 +77,6 @@ class Toolset(StrEnum):
 
     ALL = "all"
     TASK = "task"
-
-
-class Split(StrEnum):
-    """What tasks are for: to learn from, to choose by, and to measure with."""
-
-    TRAIN = "train"
-    VALIDATION = "validation"
-    TEST = "test"
 
 
 class Outcome(StrEnum):
@@ -138,6 +135,9 @@ class ResetOptions(BaseModel):
     shaping: Shaping = Field(Shaping.MILESTONES, strict=False)
     reward_scale: RewardScale = Field(RewardScale.ORIGINAL, strict=False)
     toolset: Toolset = Field(Toolset.ALL, strict=False)
+    split: Split | None = Field(None, strict=False, description="With `index`: a task of the task set.")
+    index: int | None = Field(None, ge=0, le=MAX_SEED, description="The number of a task in its split, from 0.")
+    task_id: str | None = Field(None, max_length=128, description="A task of the task set by its id.")
     resume: str | None = Field(
         None,
         max_length=64,
@@ -152,6 +152,18 @@ class ResetOptions(BaseModel):
             raise PydanticCustomError("one-way-to-begin", "an episode that goes on brings its own options with it")
         if "resume" in given and "episode_id" in self.model_fields_set:
             raise PydanticCustomError("one-way-to-begin", "an episode that goes on keeps its id")
+        return self
+
+    @model_validator(mode="after")
+    def _one_way_to_name_a_task(self) -> Self:
+        if (self.split is None) != (self.index is None):
+            raise PydanticCustomError("one-task", "split and index belong together")
+        if self.split is not None and self.task_id is not None:
+            raise PydanticCustomError("one-task", "a task is named by split and index or by task_id")
+        if self.split is not None or self.task_id is not None:
+            given = sorted(self.model_fields_set & {"scenario", "seed", "chaos", "chaos_overrides"})
+            if given:
+                raise PydanticCustomError("one-task", "a task brings its own {given}", {"given": ", ".join(given)})
         return self
 
 
@@ -188,43 +200,10 @@ class CompanyOSState(State):
     max_steps: int | None = None
     epoch: int | None = None
     version: str | None = None
+    task_id: str | None = Field(None, description="The id of the task, where the episode is one of the task set's.")
+    task_set: str | None = Field(None, description="The version of the task set that the task is of.")
     token: str | None = Field(None, repr=False, description="The episode's token: for its agent, and for `resume`.")
     kind: Literal["companyos"] = "companyos"
-
-
-class CheckVerdict(BaseModel):
-    """Whether one check passed, and what of the evidence says so. No agent is shown it."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    id: str
-    passed: bool
-    evidence: str
-
-
-class EpisodeVerdict(BaseModel):
-    """What a rubric says of an episode: every check, the points of the milestones that stand, what was damaged."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    success: bool
-    potential: float
-    damage: tuple[str, ...]
-    rejections: int
-    checks: tuple[CheckVerdict, ...]
-
-    @property
-    def failed(self) -> tuple[str, ...]:
-        """The ids of the checks that did not pass."""
-        return tuple(check.id for check in self.checks if not check.passed)
-
-    def agrees_with(self, other: EpisodeVerdict) -> bool:
-        """Say whether two verdicts come to the same, whatever their words."""
-        return self._sum() == other._sum()
-
-    def _sum(self) -> tuple[object, ...]:
-        passed = {check.id: check.passed for check in self.checks}
-        return self.success, round(self.potential, 9), frozenset(self.damage), self.rejections, passed
 
 
 class EpisodeRecord(BaseModel):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import secrets
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
@@ -13,6 +12,7 @@ import orjson
 from openenv.core.env_server.mcp_types import ToolErrorType
 
 from companyos.contract import Outcome, ResetOptions, Toolset
+from companyos_gateway.episode.asked import asked_for
 from companyos_gateway.episode.cluster import Cluster
 from companyos_gateway.episode.draft import Draft
 from companyos_gateway.episode.episode import Episode
@@ -30,15 +30,15 @@ from companyos_gateway.episode.observations import StepObservation
 from companyos_gateway.episode.operations import Operation
 from companyos_gateway.episode.outcome import StepKind, ending
 from companyos_gateway.episode.store import EpisodeStore, still_held
-from companyos_gateway.episode.task import TaskKey, TaskShelf
+from companyos_gateway.episode.task import TaskShelf
 from companyos_gateway.episode.toolbox import WAIT, ArgumentsMisfit, Tool, Toolbox
 from companyos_gateway.episode.watch import StepWatch, Watch
 from companyos_gateway.rubrics import FinishDeclaration
 from companyos_gateway.scenarios import Scenario
+from companyos_gateway.taskset import TaskSet
 from companyos_shared.failpoints import failpoint
 from companyos_shared.wire.context import Actor
 
-LARGEST_DRAWN_SEED = 2**31 - 1
 STEP_DEADLINE_S = 5.0
 
 _log = logging.getLogger(__name__)
@@ -54,6 +54,7 @@ class Stage:
         self.toolbox = toolbox
         self.store = store
         self.shelf = shelf
+        self.task_set = TaskSet(shelf.scenarios)
         self.watch = watch or Watch()
         self._running: set[asyncio.Task[StepObservation]] = set()
 
@@ -79,15 +80,14 @@ class Stage:
             return episode
 
     async def _reset(self, options: ResetOptions, previous: Episode | None) -> Episode:
-        seed = secrets.randbelow(LARGEST_DRAWN_SEED + 1) if options.seed is None else options.seed
-        overrides = tuple(sorted(options.chaos_overrides.items()))
         holder = previous and previous.holder
+        asked = await asked_for(options, self.task_set)
         try:
-            task = await self.shelf.task(TaskKey(options.scenario, seed, options.chaos, overrides))
+            task = await self.shelf.task(asked.key)
         except HouseFault as fault:
-            _log.error("%s, seed %d: %s", options.scenario, seed, fault)
+            _log.error("%s: %s", asked.key, fault)
             raise ServicesDown("A service did not take the task.") from fault
-        return self.store.open(options, task, still_held(previous, holder))
+        return self.store.open(asked, task, still_held(previous, holder))
 
     async def resume(self, token: str, holder: object | None) -> Episode:
         """Return the live episode of a token, held by a connection from here on, once its step in flight is taken.

@@ -21,6 +21,7 @@ from companyos_gateway.episode.manifest import Manifest
 from companyos_gateway.episode.progress import Progress
 from companyos_gateway.episode.task import Task
 from companyos_gateway.rubrics import Evidence
+from companyos_gateway.taskset import TaskRef
 from companyos_shared.wire.context import Actor, CallContext, Fault
 
 MOST_WAITING = 8
@@ -45,6 +46,7 @@ class Episode:
     progress: Progress
     journal: Journal
     token: str = field(repr=False)
+    published: TaskRef | None = None
     closed: bool = False
     began_at: float = field(default_factory=time.monotonic)
     used_at: float = field(default_factory=time.monotonic)
@@ -68,6 +70,7 @@ class Episode:
             progress=progress,
             journal=journal,
             token=token,
+            published=manifest.published,
         )
 
     @property
@@ -83,6 +86,7 @@ class Episode:
             options=self.options,
             planned=dict(self.task.sources),
             sources=dict(self.sources),
+            published=self.published,
         )
 
     @property
@@ -211,6 +215,8 @@ class Episode:
                     "max_steps": self.task.instance.max_steps,
                     "epoch": self.epoch,
                     "version": VERSION,
+                    "task_id": self.published and self.published.id,
+                    "task_set": self.published and self.published.version,
                     "token": self.token,
                 }
             )

@@ -4,6 +4,7 @@ GatewayProblem             a refusal with a status and a stable code
 |- InvalidReset      422   the reset options do not fit
 |- UnknownScenario   422   no scenario has that name
 |- InvalidAction     422   the action is none
+|- UnknownTask       400   the task set has no such task
 |- InvalidStep       422   the episode has not taken that step
 |- UnknownService    404   no service has that name
 |- UnknownEpisode    404   no live episode has that id
@@ -57,6 +58,10 @@ class GatewayProblem(Exception):
             detail=self.detail,
             errors=self.errors,
         )
+
+
+class UnknownTask(GatewayProblem):
+    status, code, title = 400, "unknown-task", "The task set has no such task"
 
 
 class InvalidReset(GatewayProblem):

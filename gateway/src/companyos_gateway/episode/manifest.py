@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from companyos.contract import ResetOptions
 from companyos_gateway.episode.task import TaskKey
+from companyos_gateway.taskset import TaskRef
 from companyos_shared.wire.context import EPISODE_PATTERN, SOURCE_PATTERN
 
 FORMAT = 1
@@ -30,6 +31,7 @@ class Manifest(BaseModel):
     options: ResetOptions
     planned: dict[str, _Source]
     sources: dict[str, _Source]
+    published: TaskRef | None = Field(None, description="The task of the task set that was asked for, if one was.")
     batch: str | None = Field(None, description="The fork that made the episode with others, all of them or none.")
     is_over: bool = Field(False, description="Only the databases are kept.")
 

@@ -11,7 +11,8 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from companyos.contract import Outcome, ResetOptions
+from companyos.contract import Outcome
+from companyos_gateway.episode.asked import Asked
 from companyos_gateway.episode.cluster import Cluster
 from companyos_gateway.episode.episode import VERSION, Episode
 from companyos_gateway.episode.errors import AtCapacity, EpisodeExists, UnknownEpisode
@@ -97,13 +98,13 @@ class EpisodeStore:
             raise UnknownEpisode("The token fits no live episode.")
         return self._by_internal_id[internal_id]
 
-    def open(self, options: ResetOptions, task: Task, previous: Episode | None = None) -> Episode:
+    def open(self, asked: Asked, task: Task, previous: Episode | None = None) -> Episode:
         """Start an episode; it takes the place of `previous` as that one's next epoch.
 
         Raises EpisodeExists (409) for an id that is live elsewhere, AtCapacity (503) or StorageFull (507).
         """
         previous = still_held(previous, previous and previous.holder)
-        label = self._label(options.episode_id, previous)
+        label = self._label(asked.options.episode_id, previous)
         if previous is None:
             self.make_room(1)
         internal_id = previous.internal_id if previous else self._new_internal_id()
@@ -116,12 +117,12 @@ class EpisodeStore:
             epoch=epoch,
             lineage=f"{internal_id}.{epoch}",
             task=task.key,
-            options=options,
+            options=asked.options,
             planned=dict(task.sources),
             sources=dict(task.sources),
-            is_over=False,
+            published=asked.published,
         )
-        progress = Progress.start(task, options)
+        progress = Progress.start(task, asked.options)
         if previous is not None:
             progress.touched |= previous.progress.touched
         return self._begin(manifest, task, progress, previous=previous)

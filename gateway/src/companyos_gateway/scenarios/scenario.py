@@ -42,6 +42,8 @@ class Scenario(Protocol):
     def plan(self, seed: int, chaos: int, overrides: Mapping[str, float] | None = None) -> Instance:
         """Plan the instance of a seed and chaos level. Raises ValueError for overrides that do not fit."""
         ...
+    held_out: frozenset[str]
+    """Variants that only tasks of the test split have."""
 
 
 def source_id(service: str, document: Mapping[str, Any]) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, TypeVar
 
@@ -16,9 +17,10 @@ from pydantic import ValidationError
 from companyos.contract import CompanyOSState, ResetOptions
 from companyos_gateway.episode.environment import Stage
 from companyos_gateway.episode.episode import VERSION, Episode
-from companyos_gateway.episode.errors import EpisodeTaken, InvalidAction, InvalidReset, NotReset
+from companyos_gateway.episode.errors import EpisodeTaken, InvalidAction, InvalidReset, NotReset, UnknownTask
 from companyos_gateway.episode.observations import tools_observation
 from companyos_gateway.server.house import House
+from companyos_gateway.taskset import TaskSet, UnknownPlace
 
 ENVIRONMENT_NAME = "companyos"
 DESCRIPTION = (
@@ -78,6 +80,32 @@ class CompanyOSEnvironment(Environment[Action, Observation, CompanyOSState]):
         """The trainer's view; empty before the first reset."""
         return CompanyOSState.model_validate({}) if self._episode is None else self._episode.state()
 
+    def list_splits(self) -> list[dict[str, Any]]:
+        """Return the splits of the task set with their sizes."""
+        return [split.model_dump(mode="json") for split in self._task_set().splits()]
+
+    def num_tasks(self, split: str) -> int:
+        """Return how many tasks a split has; raises UnknownTask (400)."""
+        with _known_tasks():
+            return self._task_set().size(split)
+
+    def list_tasks(self, split: str) -> list[dict[str, Any]]:
+        """Return the tasks of a split without their briefs; raises UnknownTask (400)."""
+        return self.get_task_range(split)
+
+    def get_task(self, split: str, index: int) -> dict[str, Any]:
+        """Return one task with its brief; raises UnknownTask (400)."""
+        with _known_tasks():
+            task_set = self._task_set()
+            return task_set.task(task_set.place(split, index)).model_dump(mode="json")
+
+    def get_task_range(self, split: str, start: int | None = None, stop: int | None = None) -> list[dict[str, Any]]:
+        """Return the tasks of a slice, as Python slices, without their briefs; raises UnknownTask (400)."""
+        with _known_tasks():
+            return [
+                task.model_dump(mode="json", exclude={"brief"}) for task in self._task_set().tasks(split, start, stop)
+            ]
+
     def get_metadata(self) -> EnvironmentMetadata:
         """Return what this environment is."""
         return EnvironmentMetadata(name=ENVIRONMENT_NAME, description=DESCRIPTION, version=VERSION, author="CompanyOS")
@@ -90,6 +118,9 @@ class CompanyOSEnvironment(Environment[Action, Observation, CompanyOSState]):
 
     def _stage(self) -> Stage:
         return self._house.stage()
+
+    def _task_set(self) -> TaskSet:
+        return self._stage().task_set
 
     def _wait_for(self, story: Callable[[], Coroutine[Any, Any, T]]) -> T:
         loop = self._house.loop()
@@ -105,6 +136,14 @@ def reset_options(asked: dict[str, Any]) -> ResetOptions:
         places = [{"place": _place(found["loc"]), "reason": found["msg"]} for found in error.errors()]
         named = "; ".join(f"{place['place']}: {place['reason']}" for place in places)
         raise InvalidReset(named, errors=places) from None
+
+
+@contextmanager
+def _known_tasks() -> Iterator[None]:
+    try:
+        yield
+    except UnknownPlace as unknown:
+        raise UnknownTask(str(unknown)) from None
 
 
 def _place(location: tuple[int | str, ...]) -> str:

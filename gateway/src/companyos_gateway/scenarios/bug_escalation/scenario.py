@@ -8,7 +8,7 @@ from companyos_gateway.chaos import Kind, Profile
 from companyos_gateway.chaos.kinds import Group
 from companyos_gateway.rubrics import TaskRubric
 from companyos_gateway.rubrics.cases import Refusal
-from companyos_gateway.scenarios.bug_escalation.case import METRIC_KEY, NAME, REASON_CODE, TYPE_KEY, Case
+from companyos_gateway.scenarios.bug_escalation.case import METRIC_KEY, NAME, REASON_CODE, TYPE_KEY, Case, Shape
 from companyos_gateway.scenarios.bug_escalation.faults import (
     add_other_rate,
     add_rate,
@@ -53,6 +53,7 @@ class BugEscalation(StagedScenario[Case]):
     """Escalate a bug by the policy: clear its way, an engineer on it, a fresh error rate, the CTO's yes, into work."""
 
     name = NAME
+    held_out = frozenset({Shape.CHAIN.value})
     max_steps = 120
     tools = DESK_TOOLS + METRIC_TOOLS + FILE_TOOLS + PEOPLE_TOOLS + POLICY_TOOLS + APPROVAL_TOOLS + DISTRACTORS
 

@@ -49,6 +49,7 @@ class ExpenseReport(StagedScenario[Case]):
     """Repay an expense by the policy: check record and receipts, get the approval its amount asks for, record it."""
 
     name = NAME
+    held_out = frozenset({Papers.SPLIT.value})
     max_steps = 100
     tools = DESK_TOOLS + RECORD_TOOLS + PEOPLE_TOOLS + POLICY_TOOLS + APPROVAL_TOOLS + DISTRACTORS
 

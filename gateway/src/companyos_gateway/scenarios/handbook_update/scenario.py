@@ -8,7 +8,7 @@ from companyos_gateway.chaos import Kind, Profile
 from companyos_gateway.chaos.kinds import Group
 from companyos_gateway.rubrics import TaskRubric
 from companyos_gateway.rubrics.cases import Refusal
-from companyos_gateway.scenarios.handbook_update.case import NAME, TYPE_KEY, Case, Ground
+from companyos_gateway.scenarios.handbook_update.case import NAME, TYPE_KEY, Case, Ground, Shape
 from companyos_gateway.scenarios.handbook_update.pages import Page, add_page, texts
 from companyos_gateway.scenarios.handbook_update.rubric import build_rubric
 from companyos_gateway.scenarios.handbook_update.rules import add_approval_type, add_hr_lead, add_rules
@@ -54,6 +54,7 @@ class HandbookUpdate(StagedScenario[Case]):
     """Publish a handbook page by the policy: it agrees with what it quotes, HR approves, the old page is archived."""
 
     name = NAME
+    held_out = frozenset({Shape.OUTDATED_SUCCESSOR.value})
     max_steps = 110
     tools = DESK_TOOLS + RECORD_TOOLS + PEOPLE_TOOLS + POLICY_TOOLS + APPROVAL_TOOLS + DISTRACTORS
 

@@ -8,7 +8,7 @@ from companyos_gateway.chaos import Kind, Profile
 from companyos_gateway.chaos.kinds import Group
 from companyos_gateway.rubrics import TaskRubric
 from companyos_gateway.rubrics.cases import Refusal
-from companyos_gateway.scenarios.license_renewal.case import METRIC_KEY, NAME, TYPE_KEY, Case, Ground
+from companyos_gateway.scenarios.license_renewal.case import METRIC_KEY, NAME, TYPE_KEY, Case, Ground, Shape
 from companyos_gateway.scenarios.license_renewal.licence import Licence, add_days_left, add_licence, texts
 from companyos_gateway.scenarios.license_renewal.rubric import build_rubric
 from companyos_gateway.scenarios.license_renewal.rules import add_approval_type, add_deciders, add_rules
@@ -51,6 +51,7 @@ class LicenseRenewal(StagedScenario[Case]):
     """Renew a licence by the policy: fresh days left, right size and term, approved, recorded, resolved."""
 
     name = NAME
+    held_out = frozenset({Shape.RESIZED_AND_CAPPED.value})
     max_steps = 130
     tools = (
         *DESK_TOOLS,

@@ -82,6 +82,7 @@ class VendorOnboarding(StagedScenario[Case]):
     """Onboard a vendor by the policy: triage and verify its ticket, read its score fresh, get the approval, resolve."""
 
     name = NAME
+    held_out = frozenset({Shape.TIERED_AND_RAISED.value})
     max_steps = 120
     tools = TASK_TOOLS + DISTRACTORS
 

@@ -1,0 +1,125 @@
+"""The Task API, and resets of its tasks, over plain HTTP and as the framework calls them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from companyos_gateway.episode.errors import UnknownTask
+from companyos_gateway.server.openenv_environment import CompanyOSEnvironment
+from companyos_gateway.taskset import CANARY
+from tests.gateway.conftest import Door, Open
+
+TEST_TASKS = 40
+
+
+async def _ask(door: Door, path: str, **body: Any) -> Any:
+    answer = await door.http.post(f"/companyos/{path}", json=body)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+async def _reset(door: Door, **options: Any) -> Any:
+    return await door.http.post("/reset", json=options)
+
+
+async def test_the_splits_are_listed_with_sizes_version_and_canary(door: Door) -> None:
+    listed = (await door.http.get("/companyos/splits")).json()
+    assert [(split["name"], split["type"]) for split in listed] == [
+        (name, name) for name in ("train", "validation", "test")
+    ]
+    assert [split["num_tasks"] for split in listed] == [200, 20, TEST_TASKS]
+    assert {split["canary"] for split in listed} == {CANARY}
+    assert (await _ask(door, "num_tasks", split="test")) == {"num_tasks": TEST_TASKS}
+
+
+async def test_tasks_are_listed_one_by_one_and_in_slices(door: Door) -> None:
+    tasks = (await _ask(door, "tasks", split="test"))["tasks"]
+    assert [task["index"] for task in tasks] == list(range(TEST_TASKS))
+    assert (await _ask(door, "task_range", split="test", start=38))["tasks"] == tasks[38:]
+    one = (await _ask(door, "task", split="test", index=7))["task"]
+    assert one == {**tasks[7], "brief": "Do notes 1 and 2."}
+    assert (one["difficulty"], one["group"], one["chaos"]) == ("moderate", "note_keeping", 2)
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "place"),
+    [
+        ("tasks", {"split": "dev"}, "split"),
+        ("num_tasks", {"split": ""}, "split"),
+        ("task", {"split": "test", "index": TEST_TASKS}, "index"),
+        ("task", {"split": "test", "index": -1}, "index"),
+        ("task_range", {"split": "dev", "start": 0, "stop": 1}, "split"),
+    ],
+)
+async def test_what_the_task_set_does_not_have_is_400(door: Door, path: str, body: dict[str, Any], place: str) -> None:
+    answer = await door.http.post(f"/companyos/{path}", json=body)
+    assert (answer.status_code, answer.json()["code"]) == (400, "unknown-task")
+    assert answer.json()["detail"].startswith(f"{place}: ")
+
+
+async def test_a_task_is_played_by_split_and_index_or_by_its_id(door: Door) -> None:
+    first = (await _reset(door, split="test", index=7)).json()
+    task = (await _ask(door, "task", split="test", index=7))["task"]
+    second = (await _reset(door, task_id=task["id"])).json()
+    assert first["observation"]["brief"] == task["brief"]
+    states = [await door.state(episode["episode_id"]) for episode in (first, second)]
+    assert len({(state["scenario"], state["seed"], state["chaos"]) for state in states}) == 1
+    assert {(state["task_id"], state["task_set"]) for state in states} == {(task["id"], task["version"])}
+    assert states[0]["seed"] >= 5_000_000_000
+
+
+async def test_an_episode_of_no_task_names_none(door: Door) -> None:
+    state = await door.state((await door.reset(seed=3))["episode_id"])
+    assert (state["task_id"], state["task_set"]) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"split": "test", "index": 0, "seed": 1}, "a task brings its own seed"),
+        ({"task_id": "test.note_keeping.0.00", "seed": 1, "chaos": 2}, "a task brings its own chaos, seed"),
+        ({"split": "test", "index": 0, "scenario": "note_keeping"}, "a task brings its own scenario"),
+        ({"split": "test"}, "split and index belong together"),
+        ({"index": 0}, "split and index belong together"),
+        ({"split": "test", "index": 0, "task_id": "test.note_keeping.0.00"}, "by split and index or by task_id"),
+        ({"split": "dev", "index": 0}, "split: "),
+        ({"split": "test", "index": TEST_TASKS}, "index: test has the tasks 0 to 39, not 40"),
+        ({"split": "test", "index": -1}, "index: "),
+        ({"task_id": "test.nothing.0.00"}, "no task is called"),
+    ],
+)
+async def test_a_task_is_named_in_one_way_and_brings_its_own_seed(
+    door: Door, options: dict[str, Any], told: str
+) -> None:
+    answer = await _reset(door, **options)
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid-reset")
+    assert told in answer.json()["detail"]
+
+
+async def test_other_options_go_together_with_a_task(door: Door) -> None:
+    answer = await _reset(door, split="train", index=1, completion="explicit", toolset="task", episode_id="mine")
+    assert (answer.status_code, answer.json()["episode_id"]) == (200, "mine")
+
+
+async def test_an_episode_of_a_task_is_found_again_after_a_restart_as_the_same_task(
+    open_door: Open, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    data_dir = tmp_path_factory.mktemp("data")
+    async with open_door(data_dir=data_dir) as door:
+        begun = (await _reset(door, split="test", index=3, episode_id="mine")).json()
+        before = await door.state(begun["episode_id"])
+    async with open_door(data_dir=data_dir) as door:
+        after = await door.state("mine")
+    assert after == before
+    assert after["task_id"] == "test.note_keeping.3.00"
+
+
+async def test_the_framework_finds_the_same_tasks_on_a_fresh_environment(door: Door) -> None:
+    environment = CompanyOSEnvironment(door.house)
+    assert [split["name"] for split in environment.list_splits()] == ["train", "validation", "test"]
+    assert environment.num_tasks("validation") == len(environment.list_tasks("validation")) == 20
+    assert environment.get_task_range("test", 1, 2)[0]["id"] == environment.get_task("test", 1)["id"]
+    with pytest.raises(UnknownTask):
+        environment.get_task("test", TEST_TASKS)
