@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -23,6 +24,12 @@ class Tale:
         """Let the agent add a row or change columns of one."""
         return self._write(service, table, key, columns, actor=Actor.AGENT, cause="e:1:1")
 
+    def put_together(self, service: str, rows: Mapping[tuple[str, str], Row]) -> None:
+        """Let the agent write several rows, by table and key, with one call."""
+        step = self._seq + 1
+        for (table, key), row in rows.items():
+            self._write(service, table, key, row, actor=Actor.AGENT, cause="e:1:1", step=step)
+
     def drop(self, service: str, table: str, key: str) -> Change:
         """Let the agent delete a row."""
         return self._write(service, table, key, None, actor=Actor.AGENT, cause="e:1:1")
@@ -32,13 +39,21 @@ class Tale:
         return self._write(service, table, key, columns, actor=Actor.CLOCK, cause=cause)
 
     def _write(
-        self, service: str, table: str, key: str, columns: Row | None, *, actor: Actor, cause: str | None
+        self,
+        service: str,
+        table: str,
+        key: str,
+        columns: Row | None,
+        *,
+        actor: Actor,
+        cause: str | None,
+        step: int | None = None,
     ) -> Change:
         self._seq += 1
         before = self.evidence.row(service, table, key)
         change = Change(
             seq=self._seq,
-            step=self._seq,
+            step=step or self._seq,
             at=NOW + timedelta(minutes=self._seq),
             actor=actor,
             cause=cause,

@@ -67,6 +67,8 @@ class RequestFacts:
     status: str
     fields: Mapping[str, Any]
     submitted_at: datetime
+    reason_code: str | None = None
+    reason_ref: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,7 @@ class DecisionFacts:
     request_id: str
     kind: str
     by: str
+    reason_ref: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,12 +142,16 @@ def request(row: Row) -> RequestFacts:
         status=row["status"],
         fields=row["fields"],
         submitted_at=moment(row["submitted_at"]),
+        reason_code=row.get("reason_code"),
+        reason_ref=row.get("reason_ref"),
     )
 
 
 def decision(row: Row) -> DecisionFacts:
     """Read a row of ApprovalFlow's `decisions`."""
-    return DecisionFacts(request_id=row["request_id"], kind=row["kind"], by=row["by"])
+    return DecisionFacts(
+        request_id=row["request_id"], kind=row["kind"], by=row["by"], reason_ref=row.get("reason_ref")
+    )
 
 
 def delegation(row: Row) -> DelegationFacts:
