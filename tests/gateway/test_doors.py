@@ -124,6 +124,29 @@ async def test_the_openapi_names_the_code_of_every_problem_that_plain_http_can_t
     assert {kind.code for kind in kinds if f"`{kind.code}`" not in described} == {"not-reset", "internal-error"}
 
 
+@pytest.mark.parametrize("path", ["/v1/tools?episode=x", "/v1/snapshots?episode_id=nope", "/v1/episodes?all=1"])
+async def test_an_unknown_query_is_refused_by_its_name(door: Door, path: str) -> None:
+    answer = await door.http.get(path)
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid-request")
+    assert answer.json()["errors"][0]["place"] == path.partition("?")[2].partition("=")[0]
+
+
+async def test_a_page_opens_whatever_its_address_says_besides(door: Door) -> None:
+    assert (await door.http.get("/?from=elsewhere")).status_code == 200
+
+
+async def test_a_body_that_does_not_say_that_it_is_json_is_told_so(door: Door) -> None:
+    told = await door.http.post("/v1/episodes/one/restore", content=b'{"snapshot": "x"}')
+    assert told.status_code == 422
+    assert "Content-Type" in told.json()["detail"]
+
+
+@pytest.mark.parametrize("body", [{"seed": "x"}, {"scenari": "bug_escalation"}, {"chaos": 9}])
+async def test_a_demonstration_of_what_there_is_not_is_refused(door: Door, body: dict[str, object]) -> None:
+    answer = await door.http.post("/v1/demonstrations", json=body)
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid-request")
+
+
 async def test_a_missing_query_argument_is_named(door: Door) -> None:
     answer = await door.http.get("/state")
     assert (answer.status_code, answer.json()["code"]) == (422, "invalid-request")

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any, cast
 
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 from openenv.core.env_server.mcp_types import CallToolAction
 from openenv.core.env_server.types import ServerMode
 from starlette.routing import BaseRoute, Route
@@ -29,6 +29,7 @@ from companyos_gateway.server.pages import pages_router, static_mounts
 from companyos_gateway.server.plain_http import plain_http_router, tools_router
 from companyos_gateway.server.planes import Planes
 from companyos_gateway.server.problems import install_problem_handlers
+from companyos_gateway.server.queries import refuse_unknown_queries
 from companyos_gateway.server.slots import SocketGate, SocketSlots
 from companyos_gateway.server.trainer import trainer_router
 from companyos_shared.serving import DRAIN_STATE
@@ -58,16 +59,19 @@ def create_app(house: House) -> FastAPI:
         lifespan=_lifespan(house, server, drain),
     )
     mode = house.settings.mode
-    routers = [pages_router(), health_router(house, drain), metrics_router(house, server, drain), tools_router(house)]
+    looked_at = [pages_router(), health_router(house, drain), metrics_router(house, server, drain)]
+    routers = [tools_router(house)]
     if mode is ServerMode.SIMULATION:
         routers += [plain_http_router(house), trainer_router(house), demonstration_router(house)]
         routers += [episodes_router(house), snapshots_router(house)]
-    for router in routers:
+    for router in looked_at:
         app.include_router(router)
+    for router in routers:
+        app.include_router(router, dependencies=[Depends(refuse_unknown_queries)])
     app.router.routes.extend(static_mounts())
     before = len(app.router.routes)
     server.register_routes(app, mode)
-    answered = {door for router in routers for route in router.routes for door in _doors(route)}
+    answered = {door for router in (*looked_at, *routers) for route in router.routes for door in _doors(route)}
     app.router.routes[before:] = [route for route in app.router.routes[before:] if not answered & _doors(route)]
     app.openapi = documented(app)  # type: ignore[method-assign]
     install_problem_handlers(app)

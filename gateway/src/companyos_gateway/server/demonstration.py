@@ -7,9 +7,9 @@ from contextlib import suppress
 from typing import Any
 
 from fastapi import APIRouter
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict, Field
 
-from companyos.contract import ResetOptions, ToolSpec
+from companyos.contract import DEFAULT_CHAOS, DEFAULT_SCENARIO, MAX_CHAOS, MAX_SEED, ResetOptions, ToolSpec
 from companyos.policies import EpisodeOver, StepView, TaskView
 from companyos_gateway.episode.environment import Stage
 from companyos_gateway.episode.episode import Episode
@@ -21,6 +21,16 @@ from companyos_shared.streams import Stream
 
 MOST_AT_ONCE = 4
 PAUSE_S = 0.7
+
+
+class DemonstrationOptions(BaseModel):
+    """What is to be seen; all may be left out."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    scenario: str = Field(DEFAULT_SCENARIO, max_length=64)
+    seed: int | None = Field(None, ge=0, le=MAX_SEED, description="Drawn when missing.")
+    chaos: int = Field(DEFAULT_CHAOS, ge=0, le=MAX_CHAOS)
 
 
 class Demonstration(BaseModel):
@@ -35,14 +45,15 @@ def demonstration_router(house: House, *, pause_s: float = PAUSE_S) -> APIRouter
     places = asyncio.Semaphore(MOST_AT_ONCE)
 
     @router.post("/demonstrations", status_code=202, responses=DOCUMENTED_PROBLEMS)
-    async def begin() -> Demonstration:
-        """Let the oracle solve a fresh episode of the default scenario, to be watched."""
+    async def begin(wanted: DemonstrationOptions | None = None) -> Demonstration:
+        """Let the oracle solve a fresh episode, to be watched; without a word about it, one of the default scenario."""
+        options = ResetOptions(**(wanted or DemonstrationOptions()).model_dump())
         if places.locked():
             raise AtCapacity(f"{MOST_AT_ONCE} demonstrations are running.")
         await places.acquire()
         try:
             stage = house.stage()
-            episode = await stage.reset(ResetOptions())
+            episode = await stage.reset(options)
             task = house.in_background(_demonstrate(stage, episode, pause_s))
         except BaseException:
             places.release()

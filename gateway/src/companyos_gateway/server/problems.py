@@ -58,17 +58,25 @@ async def _on_problem(_request: Request, error: Exception) -> Response:
     return problem_response(error)
 
 
-async def _on_invalid(_request: Request, error: Exception) -> Response:
+async def _on_invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     places = [
         {"place": ".".join(str(part) for part in found["loc"][1:]) or str(found["loc"][0]), "reason": found["msg"]}
         for found in error.errors()
     ]
-    named = "; ".join(f"{place['place']}: {place['reason']}" for place in places)
+    named = "; ".join([*(f"{place['place']}: {place['reason']}" for place in places), *_not_json(request, error)])
     title = "The request does not fit"
     return body_response(
         ProblemBody(type="about:blank", title=title, status=422, code="invalid-request", detail=named, errors=places)
     )
+
+
+def _not_json(request: Request, error: RequestValidationError) -> list[str]:
+    """Return what is wrong with a body that was read as no JSON because it does not say that it is."""
+    given = request.headers.get("content-type", "")
+    if any(found["loc"] == ("body",) for found in error.errors()) and "json" not in given:
+        return [f"the Content-Type is {given or 'missing'}, not application/json"]
+    return []
 
 
 async def _on_http(request: Request, error: Exception) -> Response:
