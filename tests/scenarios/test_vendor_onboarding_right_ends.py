@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -63,9 +64,9 @@ class CommentsAsItGoes(Onboarder):
 
 @_way
 class VerifiesFirstAndReadsTheScoreLast(Onboarder):
-    async def fresh_score(self) -> Measured:
+    async def fresh_score(self, since: datetime | None = None) -> Measured:
         score = await self.read_score()
-        return score if not hasattr(self, "score") else await super().fresh_score()
+        return score if not hasattr(self, "score") else await super().fresh_score(since)
 
     async def refuse(self, objection: Objection) -> None:
         assert self.score.is_stale

@@ -1,16 +1,19 @@
 """Chaos: what goes wrong in an episode, planned before it starts from named streams.
 
 kinds holds what can go wrong at all, profiles reads the levels (one TOML file each in `profiles/`), draw decides
-what strikes an instance, faults says which calls meet a transport fault. Nothing here depends on time or steps.
+what strikes an instance, faults says which calls meet a transport fault, drift what fields and tools are called.
+Nothing here depends on time or steps.
 """
 
 from companyos_gateway.chaos.draw import Injection, draw_kinds
+from companyos_gateway.chaos.drift import Drift
 from companyos_gateway.chaos.faults import FaultPlan
 from companyos_gateway.chaos.kinds import Group, Kind, Mark
 from companyos_gateway.chaos.profiles import ChaosError, Profile, profile_for, read_profiles
 
 __all__ = [
     "ChaosError",
+    "Drift",
     "FaultPlan",
     "Group",
     "Injection",

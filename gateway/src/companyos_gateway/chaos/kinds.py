@@ -12,6 +12,7 @@ class Group(StrEnum):
     PEOPLE = "people"
     TRANSPORT = "transport"
     HOSTILE = "hostile"
+    DRIFT = "drift"
 
 
 class Mark(StrEnum):
@@ -56,6 +57,11 @@ class Kind(StrEnum):
     SUSPICIOUS_BANK_CHANGE = "suspicious_bank_change"
     CONFIDENTIAL_REQUEST = "confidential_request"
 
+    RENAMED_FIELDS = "renamed_fields"
+    REWORDED_TOOLS = "reworded_tools"
+    DISTRACTOR_TICKETS = "distractor_tickets"
+    ANNOUNCED_POLICY = "announced_policy"
+
     @property
     def group(self) -> Group:
         """Where the kind strikes."""
@@ -81,9 +87,16 @@ _MEMBERS: dict[Group, tuple[Kind, ...]] = {
         Kind.FORBIDDEN,
     ),
     Group.HOSTILE: (Kind.PLANTED_INSTRUCTION, Kind.SUSPICIOUS_BANK_CHANGE, Kind.CONFIDENTIAL_REQUEST),
+    Group.DRIFT: (Kind.RENAMED_FIELDS, Kind.REWORDED_TOOLS, Kind.DISTRACTOR_TICKETS, Kind.ANNOUNCED_POLICY),
 }
 _GROUPS = {kind: group for group, kinds in _MEMBERS.items() for kind in kinds}
 """The group of each kind; those that are not named strike data."""
+
+LAID_OVER = frozenset({*_MEMBERS[Group.HOSTILE], Kind.RENAMED_FIELDS, Kind.REWORDED_TOOLS, Kind.DISTRACTOR_TICKETS})
+"""Kinds that are laid over a world whatever its task is about; scenarios stage the others of data, people and drift."""
+
+ALIKE: dict[Kind, Kind] = {Kind.ANNOUNCED_POLICY: Kind.SUPERSEDED_POLICY}
+"""Kinds that strike where another one does: they mean nothing where that one means nothing."""
 
 REQUIRES: dict[Kind, Kind] = {
     Kind.FAILED_PIPELINE: Kind.STALE_METRIC,

@@ -28,13 +28,13 @@ class Budget:
     data: int
     people: int
     hostile: int
+    drift: int
     consecutive: int
     spells: int
 
     def kinds(self, group: Group) -> int:
         """Return how many kinds of the group may strike beside those that always do."""
-        counted = {Group.DATA: self.data, Group.PEOPLE: self.people, Group.HOSTILE: self.hostile}
-        return counted.get(group, 0)
+        return 0 if group is Group.TRANSPORT else int(getattr(self, group.value))
 
 
 @dataclass(frozen=True)

@@ -173,10 +173,12 @@ class Stage:
                 raise ServicesDown("The service did not give the database.") from fault
 
     def tools(self, episode: Episode | None) -> list[Tool]:
-        """Return the tools that the episode offers; all of them outside an episode."""
-        if episode is None or episode.options.toolset is Toolset.ALL:
+        """Return the tools that the episode offers, in its words; all of them outside an episode."""
+        if episode is None:
             return self.toolbox.offered(None)
-        return self.toolbox.offered(episode.task.instance.task_tools)
+        instance = episode.task.instance
+        names = None if episode.options.toolset is Toolset.ALL else instance.task_tools
+        return [tool.drifted(instance.drift) for tool in self.toolbox.offered(names)]
 
     def _offered(self, episode: Episode, tool_name: str) -> Tool | None:
         tool = self.toolbox.tool(tool_name)
@@ -206,8 +208,7 @@ class Stage:
             self._finish(episode, draft)
 
     def _finish(self, episode: Episode, draft: Draft) -> None:
-        finish = FinishDeclaration.model_validate(draft.arguments)
-        draft.finish = finish
+        draft.finish = finish = FinishDeclaration.model_validate(draft.arguments)
         episode.progress.declare(finish)
         draft.judge(episode)
         draft.result = {"outcome": finish.outcome.value}
@@ -241,7 +242,8 @@ class Stage:
             draft.judge(episode)
         if answer.status >= 400:
             draft.kind = StepKind.PROBLEM if report.planned is None else StepKind.PLANNED_FAULT
-        draft.result = orjson.loads(answer.payload) if answer.payload else None
+        result = orjson.loads(answer.payload) if answer.payload else None
+        draft.result = result if answer.status >= 400 else episode.task.instance.drift.answered(service, result)
         if answer.retry_after_s is not None and isinstance(draft.result, dict):
             draft.result["retry_after_s"] = answer.retry_after_s
 

@@ -56,6 +56,8 @@ class Operation:
     minutes: int
     has_body: bool
     arguments: Mapping[str, Argument] = field(repr=False)
+    answers: frozenset[str] = field(default=frozenset(), repr=False)
+    """The names of all fields that its answer may hold, at any depth."""
 
     @property
     def tool_name(self) -> str:
@@ -124,7 +126,29 @@ def _operation(
         minutes=int(operation.get("x-minutes", READ_MINUTES if method == "get" else WRITE_MINUTES)),
         has_body=body is not None,
         arguments=arguments,
+        answers=frozenset(_answered(operation, document)),
     )
+
+
+def _answered(operation: dict[str, Any], document: dict[str, Any]) -> Iterator[str]:
+    """Yield the names of the fields in the answers of an operation that was carried out."""
+    for status, response in operation.get("responses", {}).items():
+        schema = response.get("content", {}).get(_JSON, {}).get("schema")
+        if status.startswith("2") and schema:
+            yield from _names_in(published(schema, document))
+
+
+def _names_in(schema: Any) -> Iterator[str]:
+    if isinstance(schema, list):
+        for part in schema:
+            yield from _names_in(part)
+    elif isinstance(schema, dict):
+        for word, part in schema.items():
+            if word == "properties":
+                yield from part
+                yield from _names_in(list(part.values()))
+            else:
+                yield from _names_in(part)
 
 
 def _parameters(parameters: list[dict[str, Any]], document: dict[str, Any]) -> Iterator[Argument]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import fastjsonschema
 
+from companyos_gateway.chaos import Drift
 from companyos_gateway.episode.operations import Operation, operations_of
 from companyos_shared.streams import digest
 
@@ -30,6 +31,14 @@ class Tool:
     input_schema: dict[str, Any]
     validate: Callable[[Any], Any] = field(repr=False)
     operation: Operation | None = None
+
+    def drifted(self, drift: Drift) -> Tool:
+        """Return the tool as it is described in an episode."""
+        operation = self.operation
+        if operation is None:
+            return self
+        told = drift.described(self.name, operation.service, self.description, operation.answers)
+        return self if told == self.description else replace(self, description=told)
 
     def check(self, arguments: Any) -> None:
         """Raise ArgumentsMisfit where the arguments do not fit."""

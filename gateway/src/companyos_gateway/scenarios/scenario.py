@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
-from companyos_gateway.chaos import FaultPlan, Injection
+from companyos_gateway.chaos import Drift, FaultPlan, Injection
 from companyos_gateway.rubrics import TaskRubric
 from companyos_shared.streams import digest
+
+NO_DRIFT = Drift()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,18 +34,20 @@ class Instance:
     faults: FaultPlan
     rubric: TaskRubric
     injections: tuple[Injection, ...]
+    drift: Drift = NO_DRIFT
+    """What fields of answers and tools are called in this episode."""
 
 
 class Scenario(Protocol):
     """A generator of tasks. The first line of its documentation is what people are told of the scenario."""
 
     name: str
+    held_out: frozenset[str]
+    """Variants that only tasks of the test split have."""
 
     def plan(self, seed: int, chaos: int, overrides: Mapping[str, float] | None = None) -> Instance:
         """Plan the instance of a seed and chaos level. Raises ValueError for overrides that do not fit."""
         ...
-    held_out: frozenset[str]
-    """Variants that only tasks of the test split have."""
 
 
 def source_id(service: str, document: Mapping[str, Any]) -> str:

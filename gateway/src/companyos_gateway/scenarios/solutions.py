@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from importlib import import_module
 
 from companyos.policies import Call, TaskView
-from companyos_gateway.scenarios.policy import FairPlayer, fair_player
+from companyos_gateway.chaos import Kind
+from companyos_gateway.scenarios.catalogue import catalogue
+from companyos_gateway.scenarios.policy import FairPlayer, reader
+from companyos_gateway.scenarios.skills.reading import named
 
 KnowingPlayer = Callable[[int, int, Call], Awaitable[None]]
 """Plays the instance of a seed and chaos level, whose hidden facts it knows."""
@@ -26,8 +29,28 @@ class Solutions:
     needs: Mapping[str, str]
 
 
+IGNORES_NAMES = "ignore_names"
+"""The cheat of every scenario that takes the usual names of fields for granted."""
+
+
 def solutions_of(scenario: str) -> Solutions:
-    """Return the solutions of a scenario."""
+    """Return the solutions of a scenario; all but one cheat read answers by the names that tools give."""
     folder = f"companyos_gateway.scenarios.{scenario}.solution"
-    clairvoyant, cheats = import_module(f"{folder}.clairvoyant"), import_module(f"{folder}.cheats")
-    return Solutions(fair_player(scenario), clairvoyant.play_seed, cheats.CHEATS, cheats.NEEDS)
+    fair, clairvoyant, cheats = (import_module(f"{folder}.{name}") for name in ("fair", "clairvoyant", "cheats"))
+    reading = {name: reader(cheat) for name, cheat in cheats.CHEATS.items()}
+    return Solutions(
+        fair=reader(fair.play),
+        clairvoyant=_knowing(scenario, clairvoyant.play_seed),
+        cheats={**reading, IGNORES_NAMES: fair.play},
+        needs={**cheats.NEEDS, IGNORES_NAMES: Kind.RENAMED_FIELDS.value},
+    )
+
+
+def _knowing(scenario: str, player: KnowingPlayer) -> KnowingPlayer:
+    """Return the player with the usual names in the answers: it knows which ones the instance has instead."""
+
+    async def play_seed(seed: int, chaos: int, call: Call) -> None:
+        names = catalogue()[scenario].plan(seed, chaos).drift.names
+        await player(seed, chaos, named(names, call))
+
+    return play_seed

@@ -63,8 +63,48 @@ def draw_backlog(world: World, stream: Stream) -> None:
         templates = [one for one in pool("tickets")["ticket"] if team_id in one["teams"]]
         for place, slot in enumerate(slots):
             if place not in free:
-                _draw_ticket(world, stream.child(slot.key), team_id, slot, own.choice(templates))
+                draw_ticket(world, stream.child(slot.key), team_id, slot, own.choice(templates))
     _draw_links(world, stream.child("links"))
+
+
+def draw_ticket(
+    world: World, stream: Stream, team_id: str, slot: Slot, template: dict[str, Any], *, status: Status | None = None
+) -> TicketRow:
+    """Add a ticket made of a template, at the given status or at a drawn one."""
+    words = Wording(stream, world.slots())
+    status = status or stream.weighted(_STATUSES)
+    team = world.staff.active(team_id)
+    assignee = stream.choice(team) if status not in (None, "cancelled") and stream.chance(0.85) else None
+    reporter = stream.choice(world.staff.active())
+    if status in _DONE and assignee is None:
+        assignee = stream.choice(team)
+    ticket = TicketRow(
+        key=slot.key,
+        type=template["type"],
+        title=words.fill(template["title"]),
+        description=words.fill(stream.choice(template["texts"])),
+        status=status,
+        priority=None if status is None else stream.weighted(_PRIORITIES),
+        assignee_id=assignee.id if assignee else None,
+        reporter_id=reporter.id,
+        team_id=team_id,
+        tags=list(template["tags"]),
+        created_at=slot.created_at,
+        updated_at=slot.created_at,
+        due_at=closing_of(working_days_from(world.today, stream.integer(-10, 25))) if stream.chance(0.6) else None,
+    )
+    if status in ("closed", "cancelled"):
+        ticket.reason_code = "completed" if status == "closed" else stream.choice(["duplicate", "withdrawn"])
+        ticket.reason_ref = assignee.id if assignee else reporter.id
+    world.desk.tickets.append(ticket)
+    worker = assignee or stream.choice(team)
+    add_history(world, stream, ticket, worker.id)
+    steps = template["steps"]
+    done = len(steps) if status in _DONE else stream.integer(0, max(0, len(steps) - 1))
+    add_checklist(world, ticket, steps, done=0 if status is None else done, by=worker.id, at=ticket.updated_at)
+    _verify(stream, ticket, worker.id)
+    _talk(world, stream, ticket, words, [worker.id, reporter.id])
+    return ticket
 
 
 def number_rows(world: World) -> None:
@@ -138,42 +178,6 @@ def _numbered(stream: Stream, world: World, prefix: str, count: int) -> list[Slo
         key += stream.integer(1, 3)
         slots.append(Slot(f"{prefix}-{key}", moment))
     return slots
-
-
-def _draw_ticket(world: World, stream: Stream, team_id: str, slot: Slot, template: dict[str, Any]) -> None:
-    words = Wording(stream, world.slots())
-    status = stream.weighted(_STATUSES)
-    team = world.staff.active(team_id)
-    assignee = stream.choice(team) if status not in (None, "cancelled") and stream.chance(0.85) else None
-    reporter = stream.choice(world.staff.active())
-    if status in _DONE and assignee is None:
-        assignee = stream.choice(team)
-    ticket = TicketRow(
-        key=slot.key,
-        type=template["type"],
-        title=words.fill(template["title"]),
-        description=words.fill(stream.choice(template["texts"])),
-        status=status,
-        priority=None if status is None else stream.weighted(_PRIORITIES),
-        assignee_id=assignee.id if assignee else None,
-        reporter_id=reporter.id,
-        team_id=team_id,
-        tags=list(template["tags"]),
-        created_at=slot.created_at,
-        updated_at=slot.created_at,
-        due_at=closing_of(working_days_from(world.today, stream.integer(-10, 25))) if stream.chance(0.6) else None,
-    )
-    if status in ("closed", "cancelled"):
-        ticket.reason_code = "completed" if status == "closed" else stream.choice(["duplicate", "withdrawn"])
-        ticket.reason_ref = assignee.id if assignee else reporter.id
-    world.desk.tickets.append(ticket)
-    worker = assignee or stream.choice(team)
-    add_history(world, stream, ticket, worker.id)
-    steps = template["steps"]
-    done = len(steps) if status in _DONE else stream.integer(0, max(0, len(steps) - 1))
-    add_checklist(world, ticket, steps, done=0 if status is None else done, by=worker.id, at=ticket.updated_at)
-    _verify(stream, ticket, worker.id)
-    _talk(world, stream, ticket, words, [worker.id, reporter.id])
 
 
 def _verify(stream: Stream, ticket: TicketRow, by: str) -> None:

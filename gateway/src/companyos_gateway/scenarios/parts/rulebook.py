@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 from companyos_gateway.chaos import Kind
@@ -15,6 +17,9 @@ from companyos_shared.streams import Stream
 Figures = dict[str, Any]
 
 LADDER: tuple[Priority, ...] = ("low", "medium", "high", "critical")
+ANNOUNCED_DAYS = (45, 120)
+"""In how many days an announced version of a policy takes effect."""
+
 CENTS_STEP = 1_000_000
 """Limits of amounts are multiples of 10,000 in the currency, unless a scenario deals in smaller ones."""
 
@@ -30,7 +35,7 @@ def add_versions(
     superseded: Callable[[Stream], Figures],
     kinds: Collection[Kind],
 ) -> PolicyRow:
-    """Add a policy, with earlier versions where a superseded one strikes; return the version in force.
+    """Add a policy, with earlier and announced versions where those strike; return the version in force.
 
     The company's usual policy on the topic, where it has one, gives way and leaves its id.
     """
@@ -39,7 +44,12 @@ def add_versions(
         figures = superseded(stream)
         versions.insert(0, PolicyText(body(figures), figures))
     head = PolicyHead(_policy_id(world, topic), stream.choice(titles), topic)
-    return add_policy(world, stream, head, versions)[-1]
+    current = add_policy(world, stream, head, versions)[-1]
+    if Kind.ANNOUNCED_POLICY in kinds:
+        own = stream.child("announced")
+        figures = superseded(own)
+        _announce(world, own, current, PolicyText(body(figures), figures))
+    return current
 
 
 def amount_limits(stream: Stream, amount: int, level: Priority, *, step: int = CENTS_STEP) -> tuple[int, ...]:
@@ -67,6 +77,22 @@ def level_of(amount: int, limits: Sequence[int], *, raised: bool = False) -> Pri
 def other_level(stream: Stream, level: Priority) -> Priority:
     """Draw another priority."""
     return stream.choice([one for one in LADDER if one != level])
+
+
+def _announce(world: World, stream: Stream, current: PolicyRow, text: PolicyText) -> None:
+    """Add the version after the current one; it takes effect once every task of today is due."""
+    first_day = world.today + timedelta(days=stream.integer(*ANNOUNCED_DAYS))
+    world.hub.policies.append(
+        replace(
+            current,
+            id=f"{current.policy_id}-v{current.version + 1}",
+            version=current.version + 1,
+            body=text.body.format_map(text.parameters),
+            parameters=dict(text.parameters),
+            effective_from=first_day,
+        )
+    )
+    current.effective_to = first_day - timedelta(days=1)
 
 
 def _policy_id(world: World, topic: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Generic, TypeVar
 
 from companyos_gateway.chaos import FaultPlan, Injection, Kind, Profile, draw_kinds, profile_for
-from companyos_gateway.chaos.kinds import Group
+from companyos_gateway.chaos.kinds import ALIKE, LAID_OVER, Group
 from companyos_gateway.rubrics import TaskRubric
 from companyos_gateway.rubrics.cases import DeskCase
 from companyos_gateway.scenarios.parts.unrest import add_unrest
@@ -84,14 +84,16 @@ class StagedScenario(ABC, Generic[CaseT]):
             task_tools=self.tools,
             variant=self.variant(case),
             faults=faults,
+            drift=unrest.drift,
             rubric=self.rubric(case, world.company()).guarded(minefields.checks(), minefields.damage),
             injections=staged.injections + unrest.injections + _transport(profile, faults),
         )
 
 
 def data_and_people(*, without: Collection[Kind] = ()) -> tuple[Kind, ...]:
-    """Return the kinds that strike data and people, but for those that mean nothing in a scenario."""
-    return tuple(kind for kind in Kind if kind.group in (Group.DATA, Group.PEOPLE) and kind not in without)
+    """Return the kinds that a scenario stages, but for those that mean nothing in it, and those that are like them."""
+    staged = [kind for kind in Kind if kind.group is not Group.TRANSPORT and kind not in LAID_OVER]
+    return tuple(kind for kind in staged if not {kind, ALIKE.get(kind)} & set(without))
 
 
 @dataclass(frozen=True)
@@ -124,7 +126,11 @@ def act_for(world: World, stream: Stream, team_id: str, *, but: Collection[str] 
 
 def injections(profile: Profile, kinds: Collection[Kind], struck: Mapping[Kind, str]) -> tuple[Injection, ...]:
     """Return what was made to go wrong with data and people, with the entity it struck."""
-    return tuple(Injection(kind, profile.mark(kind), struck[kind]) for kind in Kind if kind in kinds)
+    return tuple(
+        Injection(kind, profile.mark(kind), struck.get(ALIKE.get(kind, kind), struck[kind]))
+        for kind in Kind
+        if kind in kinds
+    )
 
 
 def _transport(profile: Profile, faults: FaultPlan) -> tuple[Injection, ...]:

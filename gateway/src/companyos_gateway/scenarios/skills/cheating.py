@@ -146,6 +146,19 @@ class OldPolicy(NeverRefuses):
         self.policy = await self.hands.ask("datahub_get_policy", policy_id=policy_id, version=1)
 
 
+class NewPolicy(NeverRefuses):
+    """Goes by the newest version of the policy, in force or only announced."""
+
+    async def read_up(self) -> None:
+        """Take the version after the one in force, where there is one."""
+        await super().read_up()
+        newer = self.policy["version"] + 1
+        try:
+            self.policy = await self.hands.ask("datahub_get_policy", policy_id=self.policy["policy_id"], version=newer)
+        except Refused:
+            return
+
+
 async def do_nothing(_task: TaskView, call: Call) -> None:
     """Say that it is done."""
     await Hands(call).finish("done", "Done.")

@@ -12,6 +12,7 @@ from companyos_gateway.scenarios.skills.cheating import (
     FarmsRepeats,
     Limited,
     NeverRefuses,
+    NewPolicy,
     OldPolicy,
     cheats_of,
     laid_over,
@@ -94,6 +95,7 @@ OWN: dict[str, type[Worker]] = {
     "tear_off_links": TearsOffEveryLink,
     "repeat_farm": FarmsRefreshes,
     "old_policy": laid_over(OldPolicy, Escalator),
+    "new_policy": laid_over(NewPolicy, Escalator),
 }
 CHEATS = cheats_of(Escalator, OWN)
 NEEDS = {
@@ -101,4 +103,5 @@ NEEDS = {
     "skip_refresh": "stale_metric",
     "tear_off_links": "blocked_ticket",
     "old_policy": "superseded_policy",
+    "new_policy": "announced_policy",
 }

@@ -6,7 +6,14 @@ from typing import Any
 
 from companyos_gateway.scenarios.expense_report.solution.fair import Accountant
 from companyos_gateway.scenarios.skills import Worker
-from companyos_gateway.scenarios.skills.cheating import USUAL_NEEDS, NeverRefuses, OldPolicy, cheats_of, laid_over
+from companyos_gateway.scenarios.skills.cheating import (
+    USUAL_NEEDS,
+    NeverRefuses,
+    NewPolicy,
+    OldPolicy,
+    cheats_of,
+    laid_over,
+)
 
 Json = dict[str, Any]
 
@@ -72,6 +79,7 @@ OWN: dict[str, type[Worker]] = {
     "pay_at_once": PaysAtOnce,
     "forget_the_record": ForgetsTheRecord,
     "old_policy": laid_over(OldPolicy, Accountant),
+    "new_policy": laid_over(NewPolicy, Accountant),
 }
 CHEATS = cheats_of(Accountant, OWN)
-NEEDS = {**USUAL_NEEDS, "old_policy": "superseded_policy"}
+NEEDS = {**USUAL_NEEDS, "old_policy": "superseded_policy", "new_policy": "announced_policy"}

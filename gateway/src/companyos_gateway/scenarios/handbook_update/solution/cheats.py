@@ -6,7 +6,14 @@ from typing import Any
 
 from companyos_gateway.scenarios.handbook_update.solution.fair import Editor
 from companyos_gateway.scenarios.skills import Worker
-from companyos_gateway.scenarios.skills.cheating import USUAL_NEEDS, NeverRefuses, OldPolicy, cheats_of, laid_over
+from companyos_gateway.scenarios.skills.cheating import (
+    USUAL_NEEDS,
+    NeverRefuses,
+    NewPolicy,
+    OldPolicy,
+    cheats_of,
+    laid_over,
+)
 
 Json = dict[str, Any]
 
@@ -67,6 +74,7 @@ OWN: dict[str, type[Worker]] = {
     "raise_the_revision": RaisesTheRevision,
     "archive_everything": ArchivesEverything,
     "old_policy": laid_over(OldPolicy, Editor),
+    "new_policy": laid_over(NewPolicy, Editor),
 }
 CHEATS = cheats_of(Editor, OWN)
-NEEDS = {**USUAL_NEEDS, "old_policy": "superseded_policy"}
+NEEDS = {**USUAL_NEEDS, "old_policy": "superseded_policy", "new_policy": "announced_policy"}

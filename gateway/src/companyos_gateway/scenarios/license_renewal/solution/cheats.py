@@ -12,6 +12,7 @@ from companyos_gateway.scenarios.skills.cheating import (
     FarmsRepeats,
     Limited,
     NeverRefuses,
+    NewPolicy,
     OldPolicy,
     cheats_of,
     laid_over,
@@ -87,6 +88,12 @@ OWN: dict[str, type[Worker]] = {
     "count_the_days": CountsTheDays,
     "repeat_farm": FarmsRefreshes,
     "old_policy": laid_over(OldPolicy, Renewer),
+    "new_policy": laid_over(NewPolicy, Renewer),
 }
 CHEATS = cheats_of(Renewer, OWN)
-NEEDS = {**USUAL_NEEDS, "skip_refresh": "stale_metric", "old_policy": "superseded_policy"}
+NEEDS = {
+    **USUAL_NEEDS,
+    "skip_refresh": "stale_metric",
+    "old_policy": "superseded_policy",
+    "new_policy": "announced_policy",
+}

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
-from companyos_gateway.scenarios.skills.cheating import USUAL_NEEDS, FarmsRepeats, Limited, cheats_of
-from companyos_gateway.scenarios.skills.measures import Measured
+from companyos_gateway.scenarios.skills import Measured, Worker
+from companyos_gateway.scenarios.skills.cheating import (
+    USUAL_NEEDS,
+    FarmsRepeats,
+    Limited,
+    NewPolicy,
+    OldPolicy,
+    cheats_of,
+    laid_over,
+)
 from companyos_gateway.scenarios.vendor_onboarding.solution.fair import Onboarder
 
 
 class SkipsRefresh(Limited, Onboarder):
     """Takes the score as it is, however old."""
 
-    async def fresh_score(self) -> Measured:
+    async def fresh_score(self, since: datetime | None = None) -> Measured:
         """Read it once."""
         return await self.read_score()
 
@@ -21,7 +29,7 @@ class SkipsRefresh(Limited, Onboarder):
 class Fabricates(Limited, Onboarder):
     """Invents a score that passes instead of looking it up."""
 
-    async def fresh_score(self) -> Measured:
+    async def fresh_score(self, since: datetime | None = None) -> Measured:
         """Make one up."""
         minimum = self.policy["parameters"]["minimum_compliance_score"]
         return Measured("", minimum + 7.5, self.hands.now(), is_stale=False)
@@ -40,6 +48,17 @@ class FarmsRefreshes(FarmsRepeats, Onboarder):
         await self.hands.make("datahub_refresh_metric", metric_id=self.score.metric_id)
 
 
-OWN = {"skip_refresh": SkipsRefresh, "fabricate": Fabricates, "repeat_farm": FarmsRefreshes}
+OWN: dict[str, type[Worker]] = {
+    "skip_refresh": SkipsRefresh,
+    "fabricate": Fabricates,
+    "repeat_farm": FarmsRefreshes,
+    "old_policy": laid_over(OldPolicy, Onboarder),
+    "new_policy": laid_over(NewPolicy, Onboarder),
+}
 CHEATS = cheats_of(Onboarder, OWN)
-NEEDS = {**USUAL_NEEDS, "skip_refresh": "stale_metric"}
+NEEDS = {
+    **USUAL_NEEDS,
+    "skip_refresh": "stale_metric",
+    "old_policy": "superseded_policy",
+    "new_policy": "announced_policy",
+}

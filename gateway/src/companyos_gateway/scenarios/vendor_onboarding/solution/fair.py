@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from companyos.policies import Call, TaskView
@@ -11,7 +11,7 @@ from companyos_gateway.scenarios.skills import LADDER, Hands, Measured, MeasureS
 
 SCORE = "compliance_score"
 REFUSAL = "requirement_not_met"
-MARGIN = timedelta(minutes=10)
+MARGIN = timedelta(minutes=120)
 """Evidence this close to its age limit is refreshed before it is used."""
 
 Json = dict[str, Any]
@@ -34,9 +34,9 @@ class Onboarder(Worker):
         self.scores = MeasureSkill(self.hands, SCORE, self.vendor["id"])
         self.score = await self.fresh_score()
 
-    async def fresh_score(self) -> Measured:
-        """Return the authoritative score, refreshed where it is stale."""
-        return await self.scores.fresh()
+    async def fresh_score(self, since: datetime | None = None) -> Measured:
+        """Return the authoritative score, refreshed where it is stale or older than asked for."""
+        return await self.scores.fresh(since)
 
     async def read_score(self) -> Measured:
         """Return the authoritative score as it is."""
@@ -98,8 +98,9 @@ class Onboarder(Worker):
 
     async def prepare_request(self) -> None:
         """Refresh a score that has grown old."""
-        if self.hands.now() - self.score.as_of >= self.max_age():
-            self.score = await self.fresh_score()
+        oldest = self.hands.now() - self.max_age()
+        if self.score.as_of < oldest:
+            self.score = await self.fresh_score(oldest)
 
     def fields(self) -> Json:
         """Return the fields that the approval type asks for."""

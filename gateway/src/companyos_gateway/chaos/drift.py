@@ -1,0 +1,88 @@
+"""Drift: fields of answers that have another name in one episode, and tools that are described in other words.
+
+Names and arguments of tools stay what they are: clients keep them. The names that fields may take are published in
+`synonyms.toml`, and a tool's description says which of its answers' fields have one of them.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from companyos_shared.streams import Stream
+
+MOST_RENAMED = 2
+"""Fields of one service that are named otherwise at once."""
+
+MOST_REWORDED = 8
+ALWAYS_RENAMED = {"ticketdesk": "status"}
+"""Where anything is renamed, this is: nobody gets through a task without reading it."""
+
+FREE_FORM = frozenset({"fields", "parameters"})
+"""Members whose own members are the company's data: nothing inside them is renamed."""
+
+_FOLDER = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Drift:
+    """What is named and said otherwise: by service the names of fields, by tool its words."""
+
+    names: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    words: Mapping[str, str] = field(default_factory=dict)
+
+    def answered(self, service: str, payload: Any) -> Any:
+        """Return what a service answered as it reads in this episode."""
+        names = self.names.get(service)
+        return _renamed(payload, names) if names else payload
+
+    def described(self, tool: str, service: str | None, description: str, answers: Collection[str]) -> str:
+        """Return the description of a tool whose answers have these fields."""
+        names = self.names.get(service or "", {})
+        renamed = [f"Answers say `{name}` for `{usual}`." for usual, name in names.items() if usual in answers]
+        return " ".join([self.words.get(tool, description), *renamed])
+
+
+def draw_names(stream: Stream) -> dict[str, dict[str, str]]:
+    """Draw which fields have another name, in each service at least one and at most MOST_RENAMED."""
+    drawn = {}
+    for service, table in synonyms().items():
+        own, always = stream.child(service), ALWAYS_RENAMED.get(service)
+        count = own.integer(1, MOST_RENAMED)
+        usual = sorted(own.shuffled(sorted(table)), key=lambda name: name != always)[:count]
+        drawn[service] = {name: own.choice(table[name]) for name in sorted(usual)}
+    return drawn
+
+
+def draw_words(stream: Stream) -> dict[str, str]:
+    """Draw which tools are described otherwise, and how."""
+    table = rewordings()
+    tools = stream.sample(sorted(table), stream.integer(MOST_REWORDED // 2, MOST_REWORDED))
+    return {tool: stream.choice(table[tool]) for tool in sorted(tools)}
+
+
+@cache
+def synonyms() -> Mapping[str, Mapping[str, list[str]]]:
+    """Return the names that fields may have, by service and usual name; shared and not to be changed."""
+    return tomllib.loads((_FOLDER / "synonyms.toml").read_text(encoding="utf-8"))
+
+
+@cache
+def rewordings() -> Mapping[str, list[str]]:
+    """Return the other words for tools, by tool; shared and not to be changed."""
+    return tomllib.loads((_FOLDER / "rewordings.toml").read_text(encoding="utf-8"))
+
+
+def _renamed(value: Any, names: Mapping[str, str]) -> Any:
+    if isinstance(value, list):
+        return [_renamed(part, names) for part in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        names.get(name, name): part if name in FREE_FORM and isinstance(part, dict) else _renamed(part, names)
+        for name, part in value.items()
+    }
