@@ -55,6 +55,24 @@ class MetricFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class RefreshJobFacts:
+    """A refresh of a metric."""
+
+    metric_id: str
+    status: str
+
+
+@dataclass(frozen=True, slots=True)
+class IssueFacts:
+    """Something that is wrong with the data, and the reason that was given with it."""
+
+    subject: str
+    kind: str
+    reason_code: str | None
+    reason_ref: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class RequestFacts:
     """A request for an approval."""
 
@@ -130,6 +148,18 @@ def metric(row: Row) -> MetricFacts:
     return MetricFacts(id=row["id"], value=row["value"], as_of=moment(row["as_of"]))
 
 
+def refresh_job(row: Row) -> RefreshJobFacts:
+    """Read a row of DataHub's `refresh_jobs`."""
+    return RefreshJobFacts(metric_id=row["metric_id"], status=row["status"])
+
+
+def issue(row: Row) -> IssueFacts:
+    """Read a row of DataHub's `data_issues`."""
+    return IssueFacts(
+        subject=row["subject"], kind=row["kind"], reason_code=row["reason_code"], reason_ref=row["reason_ref"]
+    )
+
+
 def request(row: Row) -> RequestFacts:
     """Read a row of ApprovalFlow's `requests`."""
     return RequestFacts(
@@ -149,9 +179,7 @@ def request(row: Row) -> RequestFacts:
 
 def decision(row: Row) -> DecisionFacts:
     """Read a row of ApprovalFlow's `decisions`."""
-    return DecisionFacts(
-        request_id=row["request_id"], kind=row["kind"], by=row["by"], reason_ref=row.get("reason_ref")
-    )
+    return DecisionFacts(request_id=row["request_id"], kind=row["kind"], by=row["by"], reason_ref=row.get("reason_ref"))
 
 
 def delegation(row: Row) -> DelegationFacts:
