@@ -96,7 +96,7 @@ def test_a_snapshot_is_taken_listed_restored_and_deleted_by_the_start_of_its_id(
     desk.step(LABEL, "wait", {"minutes": 30})
     assert json.loads(desk.run("episodes", "--json"))[0]["step_count"] == 2
     assert f"{taken[:12]}  {LABEL}" in desk.run("snapshot", "--list")
-    assert desk.run("snapshot", "--list", "somebody-else").strip() == "no snapshot is kept"
+    assert desk.run("snapshot", "--list", "somebody-else").strip() == "no snapshot of somebody-else is kept"
     assert desk.run("restore", taken[:8]).startswith(f"{LABEL} is at step 1 again")
     assert json.loads(desk.run("episodes", "--json"))[0]["step_count"] == 1
     desk.run("restore", LABEL, taken)

@@ -54,7 +54,7 @@ def snapshot(
             deleted = asyncio.run(_delete(url, token, delete))
             ERR.print(f"[dim]deleted[/] {deleted}", soft_wrap=True)
         elif is_listing:
-            _print_list(asyncio.run(_list(url, token, episode)), as_json=as_json)
+            _print_list(asyncio.run(_list(url, token, episode)), of=episode, as_json=as_json)
         else:
             _print_taken(asyncio.run(_take(url, token, episode)), as_json=as_json)
 
@@ -89,12 +89,12 @@ def _print_taken(taken: SnapshotInfo, *, as_json: bool) -> None:
     )
 
 
-def _print_list(listed: list[SnapshotInfo], *, as_json: bool) -> None:
+def _print_list(listed: list[SnapshotInfo], *, of: str | None, as_json: bool) -> None:
     if as_json:
         print_json([taken.model_dump(mode="json") for taken in listed])
         return
     if not listed:
-        OUT.print("[dim]no snapshot is kept[/]")
+        OUT.print(f"[dim]no snapshot {f'of {escape(of)} ' if of else ''}is kept[/]")
         return
     table = data_table()
     table.add_column("snapshot", style="bold cyan", no_wrap=True)

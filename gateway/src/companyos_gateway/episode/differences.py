@@ -14,7 +14,7 @@ def difference(episode: Episode, first: int, last: int | None) -> EpisodeDiff:
     """
     end = episode.step if last is None else last
     if not 0 <= first <= end <= episode.step:
-        raise InvalidStep(f"The episode has taken {episode.step} steps; from {first} to {end} is no part of them.")
+        raise InvalidStep(f"From step {first} to {end} is no part of the episode, which stands at step {episode.step}.")
     evidence = episode.evidence
     services: dict[str, dict[str, dict[str, RowDiff]]] = {}
     for service in evidence.services():
