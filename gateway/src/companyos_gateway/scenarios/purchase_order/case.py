@@ -1,0 +1,70 @@
+"""The facts of one invoice on an order: what the rubric judges by and the clairvoyant oracle knows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from companyos_gateway.chaos import Kind
+from companyos_gateway.rubrics.cases import DeskCase
+from companyos_shared.wire.company import Role
+
+NAME = "purchase_order"
+TYPE_KEY = "invoice_release"
+
+
+class Shape(StrEnum):
+    """How the goods came and were billed: at once, in parts, not inspected yet, billed in part before, or credited."""
+
+    WHOLE = "whole"
+    PARTS = "parts"
+    INSPECTED = "inspected"
+    INSTALMENT = "instalment"
+    CREDITED = "credited"
+
+
+class Ground(StrEnum):
+    """Why an invoice must not be released."""
+
+    PRICE = "price"
+    QUANTITY = "quantity"
+    VENDOR = "vendor"
+    DUPLICATE = "duplicate"
+
+    @property
+    def reason_code(self) -> str:
+        """The reason that the policy wants."""
+        return _REASON_CODES[self]
+
+
+_REASON_CODES = {
+    Ground.PRICE: "requirement_not_met",
+    Ground.QUANTITY: "requirement_not_met",
+    Ground.VENDOR: "policy_violation",
+    Ground.DUPLICATE: "duplicate",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case(DeskCase):
+    """One invoice on an order."""
+
+    shape: Shape
+    ground: Ground | None
+    invoice_id: str
+    order_id: str
+    receipt_ids: tuple[str, ...]
+    """The receipts that count: accepted ones, and those that will be."""
+    paid_twin_id: str | None
+    """The paid invoice with the same number, where there is one."""
+    invoiced_before: int
+    price_difference_cents: int
+    credited: Mapping[str, Any]
+    """What a credit note takes off, as the invoice has to hold it; empty where there is none."""
+    amount_cents: int
+    closes_order: bool
+    role: Role
+    policy_id: str
+    kinds: frozenset[Kind]

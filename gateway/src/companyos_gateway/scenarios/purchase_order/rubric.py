@@ -1,0 +1,105 @@
+"""The rubric of invoices on orders: paid where the papers agree and somebody entitled says so, stopped where not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from companyos_gateway.rubrics import Check, Evidence, Milestone, TaskRubric, facts
+from companyos_gateway.rubrics.allowances import entry_allowances, issue_allowances, request_allowances
+from companyos_gateway.rubrics.boundaries import Allowance
+from companyos_gateway.rubrics.readings import constant
+from companyos_gateway.rubrics.records import RecordGoal, once_held, was_looked_at
+from companyos_gateway.rubrics.requests import RequestRules, Standing
+from companyos_gateway.rubrics.totals import total_of
+from companyos_gateway.rubrics.workflow import Fulfilment, Refused, plain_check
+from companyos_gateway.scenarios.purchase_order.case import TYPE_KEY, Case, Ground
+from companyos_shared.wire.company import Company
+
+STOPPED_POINTS = 1.0
+
+
+def build_rubric(case: Case, company: Company) -> TaskRubric:
+    """Return the rubric of a case: that of a release, or of an invoice that is stopped."""
+    requests = _requests(case, company)
+    if case.must_refuse:
+        return _Stopped(case, company, requests).rubric()
+    goals = _goals(case)
+    return Fulfilment(case, company, requests=requests, allowances=_allowances(case, requests), goals=goals).rubric()
+
+
+class _Stopped(Refused):
+    """The papers do not agree: the invoice is stopped with its reason before the ticket is cancelled."""
+
+    def __init__(self, case: Case, company: Company, requests: RequestRules) -> None:
+        self.goal = _stop(case)
+        super().__init__(case, company, requests=requests, allowances=_allowances(case, requests), goals=[self.goal])
+        self.case = case
+
+    def own_checks(self) -> Iterable[Check]:
+        yield plain_check("invoice_stopped", lambda evidence: self.goal.is_met(evidence, None))
+        yield plain_check("stopped_before_cancelled", self.was_stopped_first)
+        yield plain_check("papers_read", self.were_papers_read)
+
+    def end_milestones(self) -> Iterable[Milestone]:
+        """Return the milestone on the way to this end."""
+        yield Milestone("stopped", STOPPED_POINTS, lambda evidence: self.goal.is_met(evidence, None))
+
+    def was_stopped_first(self, evidence: Evidence) -> bool:
+        """Say whether the invoice said what is wrong with it when the ticket was cancelled."""
+        change = self.tickets.end(evidence, "cancelled")
+        return change is not None and self.goal.is_met(evidence, None, step=change.step)
+
+    def were_papers_read(self, evidence: Evidence) -> bool:
+        """Say whether the agent had looked at every paper that speaks against the invoice before it was stopped."""
+        changes = evidence.row_changes(facts.DATAHUB, "records", self.case.invoice_id)
+        return bool(changes) and all(
+            was_looked_at(evidence, facts.DATAHUB, "get_record", before_step=changes[0].step, record_id=record_id)
+            for record_id in _against(self.case)
+        )
+
+
+def _against(case: Case) -> tuple[str, ...]:
+    """Return the papers that show why the invoice is stopped."""
+    if case.ground is Ground.DUPLICATE:
+        assert case.paid_twin_id is not None
+        return case.invoice_id, case.paid_twin_id
+    receipts = case.receipt_ids if case.ground is Ground.QUANTITY else ()
+    return case.invoice_id, case.order_id, *receipts
+
+
+def _stop(case: Case) -> RecordGoal:
+    if case.ground is Ground.DUPLICATE:
+        return RecordGoal(record_id=case.invoice_id, state="rejected")
+    assert case.ground is not None
+    return RecordGoal(record_id=case.invoice_id, state="on_hold", fields={"hold_reason": case.ground.value})
+
+
+def _goals(case: Case) -> list[RecordGoal]:
+    invoice = RecordGoal(record_id=case.invoice_id, state="approved", fields=case.credited)
+    return [invoice, *([RecordGoal(record_id=case.order_id, state="closed")] if case.closes_order else [])]
+
+
+def _requests(case: Case, company: Company) -> RequestRules:
+    amount = constant(case.amount_cents)
+    if case.credited:
+        amount = once_held(case.invoice_id, case.credited, given=case.amount_cents)
+    return RequestRules(
+        requester_id=case.agent_id,
+        subject=case.invoice_id,
+        ticket_key=case.ticket_key,
+        standing=Standing(company, TYPE_KEY, case.role, case.amount_cents),
+        records={
+            "invoice_id": constant(case.invoice_id),
+            "order_id": constant(case.order_id),
+            "amount_cents": amount,
+            "received_quantity": total_of(case.receipt_ids, "quantity", state="accepted"),
+            "invoiced_before": constant(case.invoiced_before),
+            "price_difference_cents": constant(case.price_difference_cents),
+        },
+    )
+
+
+def _allowances(case: Case, requests: RequestRules) -> Iterable[Allowance]:
+    yield from entry_allowances(case)
+    yield from issue_allowances([case.invoice_id, case.order_id], case.refusal, plain=())
+    yield from request_allowances(requests)
