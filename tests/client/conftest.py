@@ -18,6 +18,7 @@ from openenv.core.env_server.mcp_types import ListToolsObservation, Tool, ToolEr
 from openenv.core.env_server.types import ConcurrencyConfig
 
 from companyos.contract import (
+    ENVIRONMENT,
     CallToolAction,
     CompanyOSObservation,
     CompanyOSResetObservation,
@@ -25,11 +26,30 @@ from companyos.contract import (
     ListToolsAction,
     Outcome,
     ScenarioInfo,
+    Split,
+    SplitInfo,
+    TaskInfo,
 )
 from companyos.enterprise import Enterprise
 from tests.client.steps import NOW
 
 MAX_STEPS = 20
+TASK_SET, TASK_SEED = "1.1.tiny", 3
+TASKS = [
+    TaskInfo(
+        id=f"test.tiny.2.0{index}",
+        split=Split.TEST,
+        index=index,
+        difficulty="moderate",
+        group="tiny",
+        scenario="tiny",
+        chaos=2,
+        held_out=index % 2 == 1,
+        version=TASK_SET,
+        canary="c",
+    )
+    for index in range(3)
+]
 MAX_CONNECTIONS = 6
 TOOLS = [
     Tool(
@@ -56,12 +76,22 @@ class TinyEnvironment(Environment[Any, Any, Any]):
         self._total = 0
 
     async def reset_async(self, seed: int | None = None, episode_id: str | None = None, **options: Any) -> Any:
+        task_id = options.get("task_id")
+        if task_id is not None:
+            seed, options = TASK_SEED, {"scenario": "tiny", "chaos": 2}
         if options.get("scenario") != "tiny":
             raise ValueError("unknown-scenario: No scenario is called that.")
         self._total = 0
         chaos = options["chaos"]
         self._state = CompanyOSState(
-            episode_id=f"tiny-{seed}-{chaos}", scenario="tiny", seed=seed, chaos=chaos, now=NOW, max_steps=MAX_STEPS
+            episode_id=f"tiny-{seed}-{chaos}",
+            scenario="tiny",
+            seed=seed,
+            chaos=chaos,
+            now=NOW,
+            max_steps=MAX_STEPS,
+            task_id=task_id,
+            task_set=task_id and TASK_SET,
         )
         brief = "Add up to the number of T-1."
         return CompanyOSResetObservation(brief=brief, company="Tiny", acting_as="E-1", now=NOW, steps_left=MAX_STEPS)
@@ -97,6 +127,24 @@ class TinyEnvironment(Environment[Any, Any, Any]):
             steps_left=MAX_STEPS - state.step_count,
         )
 
+    def list_splits(self) -> list[SplitInfo]:
+        size = {Split.TRAIN: 0, Split.VALIDATION: 0, Split.TEST: len(TASKS)}
+        return [
+            SplitInfo(name=split, type=split, num_tasks=size[split], version=TASK_SET, canary="c") for split in Split
+        ]
+
+    def num_tasks(self, split: str) -> int:
+        return len(self.list_tasks(split))
+
+    def list_tasks(self, split: str) -> list[TaskInfo]:
+        return TASKS if split == "test" else []
+
+    def get_task(self, split: str, index: int) -> TaskInfo:
+        return self.list_tasks(split)[index].model_copy(update={"brief": "Add up to the number of T-1."})
+
+    def get_task_range(self, split: str, start: int | None = None, stop: int | None = None) -> list[TaskInfo]:
+        return self.list_tasks(split)[start:stop]
+
     def _end(self, outcome: Outcome) -> float:
         self._state.done, self._state.outcome = True, outcome
         self._state.success = outcome is Outcome.SUCCESS
@@ -119,6 +167,7 @@ def _tiny_app() -> FastAPI:
         TinyEnvironment,
         CallToolAction,
         CompanyOSObservation,
+        env_name=ENVIRONMENT,
         concurrency_config=ConcurrencyConfig(max_concurrent_envs=8),
         state_cls=CompanyOSState,
     )

@@ -146,6 +146,57 @@ def test_tasks_lists_scenarios_and_reads_briefs(tiny_url: str) -> None:
     assert "Monday 02 March 2026, 09:15, acting as E-1, 20 steps" in briefs
 
 
+def test_tasks_lists_the_splits_and_browses_one(tiny_url: str) -> None:
+    assert "task set 1.1.tiny" in RUNNER.invoke(app, ["tasks", "--url", tiny_url]).stdout
+    browsed = RUNNER.invoke(app, ["tasks", "--split", "test", "-n", "2", "--url", tiny_url]).stdout
+    assert ["test.tiny.2.00" in browsed, "test.tiny.2.01" in browsed, "test.tiny.2.02" in browsed] == [
+        True,
+        True,
+        False,
+    ]
+    assert "2 of 3 tasks; 1 more, -n shows them" in browsed
+    assert browsed.count("only here") == browsed.count("as in train") == 1
+    listed = json.loads(RUNNER.invoke(app, ["tasks", "--split", "test", "--json", "--url", tiny_url]).stdout)
+    assert [task["index"] for task in listed] == [0, 1, 2]
+
+
+def test_tasks_reads_one_task(tiny_url: str) -> None:
+    read = RUNNER.invoke(app, ["tasks", "test.tiny.2.01", "--url", tiny_url]).stdout
+    assert "Add up to the number of T-1." in read
+    assert 'env.reset(split="test", index=1)' in read
+    told = json.loads(RUNNER.invoke(app, ["tasks", "test.tiny.2.01", "--json", "--url", tiny_url]).stdout)
+    assert (told["id"], told["brief"]) == ("test.tiny.2.01", "Add up to the number of T-1.")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["tasks", "test.tiny.2.09"], "no task is called 'test.tiny.2.09'"),
+        (["tasks", "tiny", "--split", "test"], "not both"),
+        (["tasks", "--split", "test", "--scenario", "huge"], "no task is of the scenario 'huge'"),
+        (["eval", "--policy", "noop", "--split", "test", "--seed", "1"], "--split or --seed, not both"),
+    ],
+)
+def test_a_task_that_is_none_is_a_misuse(tiny_url: str, arguments: list[str], told: str) -> None:
+    answer = RUNNER.invoke(app, [*arguments, "--url", tiny_url])
+    assert (answer.exit_code, told in answer.stderr) == (2, True), answer.stderr
+
+
+def test_eval_plays_the_tasks_of_a_split(tiny_url: str, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    answer = RUNNER.invoke(
+        app, ["eval", "--policy", "noop", "--split", "test", "-n", "2", "--out", str(out), "--url", tiny_url]
+    )
+    assert "split test: 2 tasks of the set 1.1.tiny" in answer.stdout, answer.stderr
+    records = [json.loads(line) for line in (out / "episodes.jsonl").read_text().splitlines()]
+    assert [(record["task_id"], record["task_set"]) for record in records] == [
+        ("test.tiny.2.00", "1.1.tiny"),
+        ("test.tiny.2.01", "1.1.tiny"),
+    ]
+    assert {(record["seed"], record["chaos"]) for record in records} == {(3, 2)}
+    assert (out / "trajectories" / "test.tiny.2.00-noop.jsonl").is_file()
+
+
 def test_a_taken_port_is_told_before_anything_starts(tiny_url: str) -> None:
     port = tiny_url.rpartition(":")[2]
     answer = RUNNER.invoke(app, ["up", "--port", port])

@@ -80,6 +80,14 @@ async def test_a_closed_client_says_that_it_is_not_connected(tiny_url: str) -> N
         await env.call_tool("add", amount=1)
 
 
+async def test_what_is_no_action_is_refused_before_it_is_sent(tiny_url: str) -> None:
+    async with CompanyOSEnv(base_url=tiny_url) as env:
+        await env.reset(scenario="tiny", seed=9, chaos=1)
+        with pytest.raises(TypeError, match="not a str"):
+            await env.step("add")  # type: ignore[arg-type]  # what is refused
+        assert (await env.state()).step_count == 0
+
+
 def test_the_sync_client_plays_an_episode(tiny_url: str) -> None:
     with CompanyOSEnv(base_url=tiny_url).sync() as env:
         env.reset(scenario="tiny", seed=2, chaos=1)
@@ -92,3 +100,20 @@ async def test_an_unreachable_server_is_a_connection_error() -> None:
     with pytest.raises(ConnectionError):
         async with CompanyOSEnv(base_url="http://127.0.0.1:9", connect_timeout_s=1):
             pass
+
+
+async def test_tasks_are_found_and_played(tiny_url: str) -> None:
+    async with CompanyOSEnv(base_url=tiny_url) as env:
+        assert [split.num_tasks for split in await env.list_splits()] == [0, 0, 3]
+        assert await env.num_tasks("test") == len(await env.list_tasks("test")) == 3
+        assert [task.index for task in await env.get_task_range("test", 1)] == [1, 2]
+        task = await env.get_task("test", 1)
+        assert task.brief == (await env.reset(task_id=task.id)).observation.brief
+        assert (await env.state()).task_id == task.id
+
+
+def test_the_sync_client_finds_tasks(tiny_url: str) -> None:
+    with CompanyOSEnv(base_url=tiny_url).sync() as env:
+        assert [split.name for split in env.list_splits()] == ["train", "validation", "test"]
+        assert env.num_tasks("test") == len(env.list_tasks("test")) == 3
+        assert env.get_task_range("test", 0, 1)[0].id == env.get_task("test", 0).id

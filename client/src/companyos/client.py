@@ -6,7 +6,7 @@ import asyncio
 import re
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack, cast
+from typing import TYPE_CHECKING, Any, Self, Unpack, cast
 
 from companyos.light_openenv import import_light_openenv
 
@@ -31,6 +31,8 @@ from companyos.contract import (  # noqa: E402
     SnapshotInfo,
     ToolSpec,
 )
+from companyos.discovery import Discovery  # noqa: E402
+from companyos.options import ConnectionOptions, ResetArguments  # noqa: E402
 from companyos.refusal import ServerRefusal  # noqa: E402
 from companyos.trainer import Trainer, bearer, refusal_of  # noqa: E402
 
@@ -50,35 +52,7 @@ _COMES_BACK = ("services-unavailable", "shutting-down")
 _SERVER_ERROR = re.compile(r"Server error: (?P<message>.*) \(code: (?P<code>\w+)\)", re.DOTALL)
 
 
-class ResetArguments(TypedDict, total=False):
-    """The options of `reset`, as `companyos.contract.ResetOptions` describes them; all may be left out."""
-
-    scenario: str
-    seed: int
-    chaos: int
-    chaos_overrides: dict[str, float]
-    episode_id: str
-    completion: str
-    shaping: str
-    reward_scale: str
-    toolset: str
-    resume: str
-    injected_state: InjectedState | dict[str, str]
-
-
-class ConnectionOptions(TypedDict, total=False):
-    """What OpenEnv's EnvClient takes besides; all may be left out."""
-
-    connect_timeout_s: float
-    message_timeout_s: float
-    max_message_size_mb: float
-    websocket_ping_interval_s: float | None
-    websocket_ping_timeout_s: float | None
-    provider: Any
-    mode: str
-
-
-class CompanyOSEnv(EnvClient[Action, Observation, CompanyOSState]):
+class CompanyOSEnv(EnvClient[Action, Observation, CompanyOSState], Discovery):
     """One session with a CompanyOS over its WebSocket: `async with CompanyOSEnv(base_url=...)`, or `.sync()`.
 
     `reset`, `step` and `state` are OpenEnv's and answer `StepResult`s whose observation is a
@@ -104,7 +78,9 @@ class CompanyOSEnv(EnvClient[Action, Observation, CompanyOSState]):
         super().__init__(base_url, headers={**(headers or {}), **bearer(token)} or None, **options)
 
     def reset(self, **options: Unpack[ResetArguments]) -> Any:  # type: ignore[override]  # narrower on purpose
-        """Begin a new episode, or go on with one by `resume`, or begin one from a snapshot by `injected_state`.
+        """Begin an episode: of a scenario and seed, of a task by `split` and `index` or `task_id`, of a snapshot.
+
+        `resume` goes on with an episode, `injected_state` begins one where a snapshot stands.
 
         The result's observation is a CompanyOSResetObservation; of an episode that goes on it is the last one.
         """
@@ -289,6 +265,10 @@ class CompanyOSEnv(EnvClient[Action, Observation, CompanyOSState]):
         return is_open and self._ws_loop is asyncio.get_running_loop()
 
     def _step_payload(self, action: Action) -> dict[str, Any]:
+        if not isinstance(action, CallToolAction | ListToolsAction | dict):
+            raise TypeError(
+                f"an action is a CallToolAction, a ListToolsAction or a dict, not a {type(action).__name__}"
+            )
         return action if isinstance(action, dict) else action.model_dump(mode="json", exclude={"metadata"})
 
     def _parse_result(self, payload: dict[str, Any]) -> StepResult[Any]:

@@ -43,6 +43,9 @@ __all__ = [
     "Toolset",
 ]
 
+ENVIRONMENT = "companyos"
+"""What the environment is called in the paths of OpenEnv's Task API."""
+
 DEFAULT_SCENARIO = "vendor_onboarding"
 DEFAULT_CHAOS = 1
 MAX_CHAOS = 4
@@ -212,7 +215,7 @@ class EpisodeRecord(BaseModel):
     model_config = ConfigDict(extra="forbid", serialize_by_alias=True, validate_by_name=True, validate_by_alias=True)
 
     scenario: str
-    seed: int
+    seed: int | None = Field(description="Null only where a task's episode could not be begun.")
     chaos: int
     policy: str
     success: bool
@@ -221,6 +224,8 @@ class EpisodeRecord(BaseModel):
     outcome: Outcome
     digest: str = Field(description="sha256 over every (observation, reward, done) of the episode.")
     verdict: EpisodeVerdict | None = Field(None, description="What the rubric said, where evidence was kept.")
+    task_id: str | None = Field(None, description="The task, where it is one of the task set's.")
+    task_set: str | None = Field(None, description="The version of that task set.")
 
 
 class SnapshotInfo(BaseModel):

@@ -11,12 +11,13 @@ from openenv.core.sync_client import SyncEnvClient
 
 from companyos.client import RESUME_WITHIN_S, Action
 from companyos.contract import CompanyOSObservation, CompanyOSState, EpisodeDiff, SnapshotInfo, ToolSpec
+from companyos.discovery import SyncDiscovery
 
 if TYPE_CHECKING:
     from companyos.client import CompanyOSEnv
 
 
-class CompanyOSSyncEnv(SyncEnvClient[Action, Observation, CompanyOSState]):
+class CompanyOSSyncEnv(SyncEnvClient[Action, Observation, CompanyOSState], SyncDiscovery):
     """One session, for code that cannot wait: the methods of CompanyOSEnv, answers in place of awaitables."""
 
     _async: CompanyOSEnv

@@ -6,13 +6,22 @@ import asyncio
 import ipaddress
 import json
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 from urllib.parse import quote, urlsplit
 
 import httpx
 from pydantic import TypeAdapter, ValidationError
 
-from companyos.contract import CompanyOSState, EpisodeDiff, OpenedEpisode, ScenarioInfo, SnapshotInfo
+from companyos.contract import (
+    ENVIRONMENT,
+    CompanyOSState,
+    EpisodeDiff,
+    OpenedEpisode,
+    ScenarioInfo,
+    SnapshotInfo,
+    SplitInfo,
+    TaskInfo,
+)
 from companyos.refusal import ServerRefusal
 
 TIMEOUT_S = 30.0
@@ -30,6 +39,10 @@ _SNAPSHOTS = TypeAdapter(list[SnapshotInfo])
 _OPENED = TypeAdapter(list[OpenedEpisode])
 _DIFF = TypeAdapter(EpisodeDiff)
 _SCENARIOS = TypeAdapter(list[ScenarioInfo])
+_SPLITS = TypeAdapter(list[SplitInfo])
+_TASK = TypeAdapter(dict[Literal["task"], TaskInfo])
+_TASKS = TypeAdapter(dict[Literal["tasks"], list[TaskInfo]])
+_COUNT = TypeAdapter(dict[Literal["num_tasks"], int])
 _OBJECT: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
 
 
@@ -71,6 +84,25 @@ class Trainer:
     async def scenarios(self) -> list[ScenarioInfo]:
         """Return the scenarios, by name."""
         return await self._read(_SCENARIOS, "GET", "/v1/scenarios")
+
+    async def splits(self) -> list[SplitInfo]:
+        """Return the splits of the task set."""
+        return await self._read(_SPLITS, "GET", f"/{ENVIRONMENT}/splits")
+
+    async def num_tasks(self, split: str) -> int:
+        """Return how many tasks a split has."""
+        answer = await self._read(_COUNT, "POST", f"/{ENVIRONMENT}/num_tasks", {"split": split})
+        return answer["num_tasks"]
+
+    async def task(self, split: str, index: int) -> TaskInfo:
+        """Return one task with its brief."""
+        answer = await self._read(_TASK, "POST", f"/{ENVIRONMENT}/task", {"split": split, "index": index})
+        return answer["task"]
+
+    async def tasks(self, split: str, start: int | None = None, stop: int | None = None) -> list[TaskInfo]:
+        """Return the tasks from start to before stop, as Python slices, without their briefs."""
+        asked = {"split": split, "start": start, "stop": stop}
+        return (await self._read(_TASKS, "POST", f"/{ENVIRONMENT}/task_range", asked))["tasks"]
 
     async def services(self) -> list[str]:
         """Return the names of the services behind the server, in order, whether it is ready or not."""

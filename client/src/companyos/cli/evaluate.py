@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,22 +13,33 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from companyos.cli.results import results_table, troubles
 from companyos.cli.session import Server, TokenOption, UrlOption, check_seeds, some_server
+from companyos.cli.tasks import SplitOption, chosen
 from companyos.cli.terminal import ERR, FAILED, INTERRUPTED, MISUSED, OUT, clear_errors, fail
 
 if TYPE_CHECKING:
+    from companyos.contract import TaskInfo
     from companyos.runner import EpisodePlan, PlayedEpisode
+
+SEEDS = 10
+"""Seeds that are played where nobody says how many."""
 
 _TROUBLES_SHOWN = 10
 
 
 def evaluate(
     policy: Annotated[list[str] | None, typer.Option(help="Whom to measure; again for several side by side.")] = None,
-    scenario: Annotated[str, typer.Option(help="What is to be done; see `companyos tasks`.")] = "vendor_onboarding",
+    scenario: Annotated[
+        str | None, typer.Option(help="What is to be done: vendor_onboarding, or all scenarios of a split.")
+    ] = None,
     episodes: Annotated[
-        int, typer.Option("--episodes", "-n", min=1, help="How many seeds, S and those after it.")
-    ] = 10,
-    seed: Annotated[int, typer.Option(min=0, help="The first seed S.")] = 0,
-    chaos: Annotated[int, typer.Option(min=0, max=4, help="0 calm, 1 light, 2 moderate, 3 heavy, 4 storm.")] = 1,
+        int | None, typer.Option("--episodes", "-n", min=1, help="How many: 10 seeds, or all tasks of a split.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="The first seed S: 0.")] = None,
+    chaos: Annotated[
+        int | None,
+        typer.Option(min=0, max=4, help="0 calm, 1 light, 2 moderate, 3 heavy, 4 storm: 1, or all levels of a split."),
+    ] = None,
+    split: SplitOption = None,
     out: Annotated[
         Path | None, typer.Option(file_okay=False, help="Keep episodes.jsonl, trajectories and evidence there.")
     ] = None,
@@ -34,13 +47,16 @@ def evaluate(
     token: TokenOption = None,
     parallel: Annotated[int, typer.Option(min=1, help="Episodes at once.")] = 4,
 ) -> None:
-    """Play a policy over seeds S to S+N-1 and print mean return, success with its 95 % interval, and steps.
+    """Play a policy over seeds S to S+N-1, or over the tasks of a split, and print how it did.
+
+    The table shows mean return, success with its 95 % interval, and steps.
 
     Examples:
 
       [cyan]companyos eval --policy oracle[/]                      the solver, 10 seeds
       [cyan]companyos eval --policy random -n 300 --out runs/r[/]  kept on disk
       [cyan]companyos eval --policy oracle --policy noop[/]        side by side
+      [cyan]companyos eval --policy oracle --split test -n 40[/]   the first 40 tasks of a split
       [cyan]companyos eval --policy mine --url http://host:8000[/]
 
     A policy is an entry point of the group `companyos.policies`. The status is 1 when the house broke an episode.
@@ -52,22 +68,69 @@ def evaluate(
     for name in policy:
         if name not in policy_names():
             fail(f"no policy is called {name!r}; installed are {', '.join(policy_names())}", MISUSED)
-    check_seeds(seed, episodes)
+    if split is not None and seed is not None:
+        fail("a task of a split brings its own seed: --split or --seed, not both", MISUSED)
+    check_seeds(seed or 0, episodes or SEEDS)
     with clear_errors(), some_server(url, token) as server:
-        from companyos.runner import EpisodePlan
-
-        plans = [
-            EpisodePlan(scenario=scenario, seed=seed + n, chaos=chaos, policy=name)
-            for name in dict.fromkeys(policy)
-            for n in range(episodes)
-        ]
+        plans_of: Callable[[str], list[EpisodePlan]]
+        if split is None:
+            named = Seeds(scenario or "vendor_onboarding", 1 if chaos is None else chaos, seed or 0, episodes or SEEDS)
+            title, plans_of = named.title, named.plans
+        else:
+            title, plans_of = _tasks(server, split, scenario, chaos, episodes)
+        plans = [plan for name in dict.fromkeys(policy) for plan in plans_of(name)]
         played, is_stopped = play_with_bar(server, plans, parallel=parallel, out=out)
-    _print_results(played, f"{scenario}, chaos {chaos}, seeds {seed} to {seed + episodes - 1}", out)
+    _print_results(played, title, out)
     if is_stopped:
         ERR.print(f"stopped after {len(played)} of {len(plans)} episodes", style="yellow")
         raise typer.Exit(INTERRUPTED)
     if any(episode.record.outcome == "infra_error" for episode in played):
         raise typer.Exit(FAILED)
+
+
+@dataclass(frozen=True)
+class Seeds:
+    """Seeds of one scenario at one level."""
+
+    scenario: str
+    chaos: int
+    first: int
+    count: int
+
+    @property
+    def title(self) -> str:
+        """What is written above the results."""
+        return f"{self.scenario}, chaos {self.chaos}, seeds {self.first} to {self.first + self.count - 1}"
+
+    def plans(self, policy: str) -> list[EpisodePlan]:
+        """Return the episodes that a policy is to play."""
+        from companyos.runner import EpisodePlan
+
+        seeds = range(self.first, self.first + self.count)
+        return [EpisodePlan(scenario=self.scenario, seed=seed, chaos=self.chaos, policy=policy) for seed in seeds]
+
+
+def _tasks(
+    server: Server, split: str, scenario: str | None, chaos: int | None, count: int | None
+) -> tuple[str, Callable[[str], list[EpisodePlan]]]:
+    """Return what the tasks of a split are called together, and the episodes of them that a policy is to play."""
+    import asyncio
+
+    from companyos.runner import EpisodePlan
+
+    async def read() -> list[TaskInfo]:
+        async with server.trainer() as trainer:
+            return await trainer.tasks(split)
+
+    wanted = chosen(asyncio.run(read()), scenario, chaos)[:count]
+
+    def plans(policy: str) -> list[EpisodePlan]:
+        return [
+            EpisodePlan(scenario=task.scenario, chaos=task.chaos, policy=policy, task_id=task.id) for task in wanted
+        ]
+
+    of = "".join([f", {scenario}" if scenario else "", f", chaos {chaos}" if chaos is not None else ""])
+    return f"split {split}{of}: {len(wanted)} tasks of the set {wanted[0].version}", plans
 
 
 def play_with_bar(

@@ -7,41 +7,176 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.markup import escape
 from rich.padding import Padding
+from rich.table import Table
 
-from companyos.cli.session import Server, TokenOption, UrlOption, check_seeds, some_server
-from companyos.cli.terminal import MISUSED, OUT, clear_errors, fail, plain_table
+from companyos.cli.session import JsonOption, Server, TokenOption, UrlOption, check_seeds, some_server
+from companyos.cli.terminal import MISUSED, OUT, clear_errors, fail, plain_table, print_json
 
 if TYPE_CHECKING:
-    from companyos.contract import CompanyOSResetObservation, ScenarioInfo
+    from pydantic import BaseModel
+
+    from companyos.contract import CompanyOSResetObservation, ScenarioInfo, SplitInfo, TaskInfo
+
+LISTED = 20
+"""Tasks of a split that are shown where nobody says how many."""
+
+BRIEFS = 3
+_PURPOSES = {"train": "to learn from", "validation": "to choose by", "test": "to measure with"}
+
+SplitOption = Annotated[str | None, typer.Option(metavar="SPLIT", help="Tasks of train, validation or test.")]
 
 
 def tasks(
-    scenario: Annotated[str | None, typer.Argument(help="One scenario: read the briefs of some seeds.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="The first seed.")] = 0,
-    count: Annotated[int, typer.Option("--count", "-n", min=1, help="How many seeds.")] = 3,
-    chaos: Annotated[int, typer.Option(min=0, max=4, help="0 calm, 1 light, 2 moderate, 3 heavy, 4 storm.")] = 1,
+    what: Annotated[
+        str | None,
+        typer.Argument(metavar="[SCENARIO|TASK]", help="A scenario: read some briefs. A task's id: read it."),
+    ] = None,
+    split: SplitOption = None,
+    scenario: Annotated[str | None, typer.Option(help="Of a split: only the tasks of this scenario.")] = None,
+    chaos: Annotated[
+        int | None, typer.Option(min=0, max=4, help="0 calm, 1 light, 2 moderate, 3 heavy, 4 storm. Of a scenario: 1.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of a scenario: the first seed.")] = 0,
+    count: Annotated[
+        int | None, typer.Option("--count", "-n", min=1, help=f"How many: {BRIEFS} briefs, {LISTED} tasks, or so many.")
+    ] = None,
+    as_json: JsonOption = False,
     url: UrlOption = None,
     token: TokenOption = None,
 ) -> None:
-    """List the scenarios, or read what an agent is told in one of them.
+    """List what there is to do, browse the splits, or read what an agent is told.
 
-    A task is a scenario, a seed and a chaos level: the same three always give the same company and the same day.
+    A task of a split stands fast: its number is always the same company on the same day. Test has names, wordings and
+    structures that train has not. Any scenario can also be played from any seed.
 
     Examples:
 
-      [cyan]companyos tasks[/]
-      [cyan]companyos tasks vendor_onboarding[/]
-      [cyan]companyos tasks vendor_onboarding --seed 42 -n 1 --chaos 3[/]
+      [cyan]companyos tasks[/]                                      scenarios and splits
+      [cyan]companyos tasks --split test[/]                         the first tasks of a split
+      [cyan]companyos tasks --split test --scenario bug_escalation --chaos 3[/]
+      [cyan]companyos tasks test.bug_escalation.3.05[/]             one task, with its brief
+      [cyan]companyos tasks vendor_onboarding --seed 42 -n 1[/]     briefs by seed
+      [cyan]companyos tasks --split train --json > train.json[/]
     """
-    check_seeds(seed, count)
+    check_seeds(seed, count or BRIEFS)
     with clear_errors(), some_server(url, token) as server:
-        listed = _scenarios(server)
-        if scenario is None:
-            _print_scenarios(listed)
-            return
-        if scenario not in [known.name for known in listed]:
-            fail(f"no scenario is called {scenario!r}; `companyos tasks` lists them", MISUSED)
-        briefs = _briefs(server, scenario, range(seed, seed + count), chaos)
+        if split is not None:
+            if what is not None:
+                fail("a split is browsed, or one task or scenario is named; not both", MISUSED)
+            _browse(server, split, scenario, chaos, count, as_json=as_json)
+        elif what is not None and what.count(".") > 1:
+            _show_task(server, what, as_json=as_json)
+        elif what is not None:
+            _show_briefs(server, what, range(seed, seed + (count or BRIEFS)), 1 if chaos is None else chaos, as_json)
+        else:
+            _show_all(server, as_json=as_json)
+
+
+def _show_all(server: Server, *, as_json: bool) -> None:
+    import asyncio
+
+    async def read() -> tuple[list[ScenarioInfo], list[SplitInfo]]:
+        async with server.trainer() as trainer:
+            return await trainer.scenarios(), await trainer.splits()
+
+    scenarios, splits = asyncio.run(read())
+    if as_json:
+        print_json({"scenarios": _plain(scenarios), "splits": _plain(splits)})
+        return
+    table = plain_table()
+    table.add_column("scenario", style="bold cyan", no_wrap=True)
+    table.add_column("what there is to do")
+    for known in scenarios:
+        table.add_row(known.name, escape(known.summary))
+    OUT.print(table, "")
+    table = plain_table()
+    table.add_column("split", style="bold cyan", no_wrap=True)
+    table.add_column("tasks", justify="right")
+    table.add_column("")
+    for one in splits:
+        table.add_row(one.name, f"{one.num_tasks:,}", _PURPOSES[one.name])
+    OUT.print(table)
+    OUT.print(f"\n[dim]task set {splits[0].version}; companyos tasks --split test browses, --help shows more[/]")
+
+
+def _browse(
+    server: Server, split: str, scenario: str | None, chaos: int | None, count: int | None, *, as_json: bool
+) -> None:
+    import asyncio
+
+    async def read() -> list[TaskInfo]:
+        async with server.trainer() as trainer:
+            return await trainer.tasks(split)
+
+    wanted = chosen(asyncio.run(read()), scenario, chaos)
+    if as_json:
+        print_json([task.model_dump(mode="json", exclude={"brief"}) for task in wanted[:count]])
+        return
+    shown = wanted[: count or LISTED]
+    OUT.print(_table(shown))
+    left = f"; {len(wanted) - len(shown):,} more, -n shows them" if len(shown) < len(wanted) else ""
+    OUT.print(f"\n[dim]{len(shown)} of {len(wanted):,} tasks{left}; companyos tasks {shown[0].id} reads one[/]")
+
+
+def chosen(listed: list[TaskInfo], scenario: str | None, chaos: int | None) -> list[TaskInfo]:
+    """Return the tasks of a scenario and level, where these are given; none is a misuse."""
+    wanted = [task for task in listed if scenario in (None, task.scenario) and chaos in (None, task.chaos)]
+    if not wanted:
+        fail(f"no task is of the scenario {scenario!r}; `companyos tasks` lists the scenarios", MISUSED)
+    return wanted
+
+
+def _table(listed: list[TaskInfo]) -> Table:
+    table = plain_table()
+    table.add_column("index", justify="right", style="dim")
+    table.add_column("task", style="cyan", no_wrap=True)
+    table.add_column("scenario")
+    table.add_column("chaos")
+    table.add_column("structure")
+    for task in listed:
+        structure = "[magenta]only here[/]" if task.held_out else "[dim]as in train[/]"
+        table.add_row(str(task.index), task.id, task.scenario, f"{task.chaos} {task.difficulty}", structure)
+    return table
+
+
+def _show_task(server: Server, task_id: str, *, as_json: bool) -> None:
+    import asyncio
+
+    async def read() -> TaskInfo:
+        async with server.trainer() as trainer:
+            listed = await trainer.tasks(task_id.partition(".")[0])
+            found = next((task for task in listed if task.id == task_id), None)
+            if found is None:
+                fail(f"no task is called {task_id!r}; `companyos tasks --split test` lists some", MISUSED)
+            return await trainer.task(found.split, found.index)
+
+    task = asyncio.run(read())
+    if as_json:
+        print_json(task.model_dump(mode="json"))
+        return
+    structure = ", a structure that no other split has" if task.held_out else ""
+    OUT.print(f"[bold]{task.id}[/] [dim]{task.split} {task.index}: {task.scenario}, {task.difficulty}{structure}[/]\n")
+    OUT.print(Padding(escape(task.brief or ""), (0, 0, 0, 2)))
+    OUT.print(f'\n[dim]await env.reset(split="{task.split}", index={task.index})   task set {task.version}[/]')
+
+
+def _show_briefs(server: Server, scenario: str, seeds: range, chaos: int, as_json: bool) -> None:
+    import asyncio
+
+    async def read() -> dict[int, CompanyOSResetObservation] | None:
+        async with server.trainer() as trainer:
+            if scenario not in [known.name for known in await trainer.scenarios()]:
+                return None
+        async with server.env() as env:
+            return {seed: (await env.reset(scenario=scenario, seed=seed, chaos=chaos)).observation for seed in seeds}
+
+    briefs = asyncio.run(read())
+    if briefs is None:
+        fail(f"no scenario is called {scenario!r}; `companyos tasks` lists them", MISUSED)
+    if as_json:
+        named = {"scenario": scenario, "chaos": chaos}
+        print_json([{**named, "seed": seed, "brief": first.brief} for seed, first in briefs.items()])
+        return
     for number, first in briefs.items():
         OUT.print(f"[bold]{scenario}[/] [dim]seed[/] {number} [dim]chaos[/] {chaos}")
         OUT.print(
@@ -51,31 +186,6 @@ def tasks(
         OUT.print(Padding(escape(first.brief), (0, 0, 1, 2)))
 
 
-def _scenarios(server: Server) -> list[ScenarioInfo]:
-    import asyncio
-
-    async def read() -> list[ScenarioInfo]:
-        async with server.trainer() as trainer:
-            return await trainer.scenarios()
-
-    return asyncio.run(read())
-
-
-def _briefs(server: Server, scenario: str, seeds: range, chaos: int) -> dict[int, CompanyOSResetObservation]:
-    import asyncio
-
-    async def read() -> dict[int, CompanyOSResetObservation]:
-        async with server.env() as env:
-            return {seed: (await env.reset(scenario=scenario, seed=seed, chaos=chaos)).observation for seed in seeds}
-
-    return asyncio.run(read())
-
-
-def _print_scenarios(listed: list[ScenarioInfo]) -> None:
-    table = plain_table()
-    table.add_column("scenario", style="bold cyan", no_wrap=True)
-    table.add_column("what there is to do")
-    for known in listed:
-        table.add_row(known.name, escape(known.summary))
-    OUT.print(table)
-    OUT.print(f"\n[dim]companyos tasks {listed[0].name} reads what an agent is told.[/]" if listed else "no scenario")
+def _plain(models: list[ScenarioInfo] | list[SplitInfo]) -> list[dict[str, object]]:
+    listed: list[BaseModel] = list(models)
+    return [model.model_dump(mode="json") for model in listed]

@@ -35,17 +35,34 @@ class ResetRefused(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class EpisodePlan:
-    """Which episode is to be played, and by which policy."""
+    """Which episode is to be played, and by which policy; a task's seed is not known before."""
 
     scenario: str
-    seed: int
+    seed: int | None = None
     chaos: int
     policy: str
+    task_id: str | None = None
 
     @property
     def name(self) -> str:
         """The name that the episode's files carry."""
-        return f"{self.scenario}-{self.seed}-c{self.chaos}-{self.policy}"
+        task = f"{self.scenario}-{self.seed}-c{self.chaos}" if self.task_id is None else self.task_id
+        return f"{task}-{self.policy}"
+
+    @property
+    def reset_arguments(self) -> ResetArguments:
+        """What the episode is begun with."""
+        if self.task_id is not None:
+            return ResetArguments(task_id=self.task_id)
+        asked = ResetArguments(scenario=self.scenario, chaos=self.chaos)
+        return asked if self.seed is None else ResetArguments(**asked, seed=self.seed)
+
+    @property
+    def stream(self) -> Stream:
+        """Where the policy draws from."""
+        if self.task_id is not None:
+            return Stream("policy", self.policy, self.task_id)
+        return Stream("policy", self.policy, self.scenario, str(self.seed), self.chaos)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,9 +131,8 @@ async def play_episode(
 
 
 async def _begin(env: CompanyOSEnv, plan: EpisodePlan, log: _Log) -> TaskView:
-    options = ResetArguments(scenario=plan.scenario, seed=plan.seed, chaos=plan.chaos)
     try:
-        first: StepResult[CompanyOSResetObservation] = await env.reset(**options)
+        first: StepResult[CompanyOSResetObservation] = await env.reset(**plan.reset_arguments)
         tools = await env.list_tools()
     except ServerRefusal as refusal:
         raise ResetRefused(refusal.message) from None
@@ -142,7 +158,7 @@ def _task_view(plan: EpisodePlan, first: CompanyOSResetObservation, tools: list[
         now=first.now,
         steps_left=first.steps_left,
         tools=tuple(tools),
-        stream=Stream("policy", plan.policy, plan.scenario, plan.seed, plan.chaos),
+        stream=plan.stream,
     )
 
 
@@ -219,7 +235,7 @@ def _played(
     record = EpisodeRecord.model_validate(
         {
             "scenario": plan.scenario,
-            "seed": plan.seed,
+            "seed": state.seed if state is not None and plan.seed is None else plan.seed,
             "chaos": plan.chaos,
             "policy": plan.policy,
             "success": not is_broken and state is not None and bool(state.success),
@@ -227,6 +243,8 @@ def _played(
             "steps": len(log.steps),
             "outcome": Outcome.INFRA_ERROR if is_broken or state is None else state.outcome,
             "digest": digest(log.observed),
+            "task_id": plan.task_id,
+            "task_set": state.task_set if state is not None else None,
         }
     )
     return PlayedEpisode(

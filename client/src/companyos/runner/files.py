@@ -102,7 +102,8 @@ def read_lines(folder: Path) -> Iterator[RecordLine]:
 
 def read_evidence(folder: Path, record: EpisodeRecord) -> dict[str, Any]:
     """Return the evidence of an episode of the run. Raises RunUnreadable."""
-    plan = EpisodePlan(scenario=record.scenario, seed=record.seed, chaos=record.chaos, policy=record.policy)
+    named = record.model_dump(include={"scenario", "seed", "chaos", "policy", "task_id"})
+    plan = EpisodePlan(**named)
     file = folder / EVIDENCE / f"{plan.name}{PACKED}"
     try:
         found = json.loads(gzip.decompress(file.read_bytes()))

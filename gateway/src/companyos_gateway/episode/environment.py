@@ -20,7 +20,6 @@ from companyos_gateway.episode.errors import (
     EpisodeClosed,
     HouseFault,
     ServicesDown,
-    StepConflict,
     UnknownEpisode,
     UnknownService,
 )
@@ -118,7 +117,7 @@ class Stage:
         self, episode: Episode, tool_name: str, arguments: dict[str, Any], number: int | None
     ) -> StepObservation:
         async with episode.turn():
-            if (repeated := _repeated(episode, tool_name, arguments, number)) is not None:
+            if (repeated := episode.repeated(tool_name, arguments, number)) is not None:
                 return repeated
             async with self.cluster.place(self.toolbox.service_of(tool_name)):
                 episode.check_may_step()
@@ -282,19 +281,6 @@ class Stage:
         reply = await self.cluster.digest(service, context, episode.document(service))
         if episode.evidence.fold_digest(service) != reply.digest:
             raise HouseFault(f"The evidence of {service} does not fold to what it holds.")
-
-
-def _repeated(
-    episode: Episode, tool_name: str, arguments: dict[str, Any], number: int | None
-) -> StepObservation | None:
-    if number is None or number == episode.step + 1:
-        return None
-    last = episode.progress.last_step
-    if last is None or number != episode.step:
-        raise StepConflict(f"The next step is {episode.step + 1}.")
-    if not last.is_same(tool_name, arguments):
-        raise StepConflict(f"Step {number} was another action.")
-    return last.observation
 
 
 def _reason(fault: Exception) -> str:

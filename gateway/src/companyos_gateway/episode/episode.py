@@ -15,9 +15,10 @@ from typing import Any
 from openenv.core.env_server.types import Observation
 
 from companyos.contract import CompanyOSResetObservation, CompanyOSState, Outcome, ResetOptions
-from companyos_gateway.episode.errors import EpisodeClosed, EpisodeDone, TooManyWaiting
+from companyos_gateway.episode.errors import EpisodeClosed, EpisodeDone, StepConflict, TooManyWaiting
 from companyos_gateway.episode.journal import Journal
 from companyos_gateway.episode.manifest import Manifest
+from companyos_gateway.episode.observations import StepObservation
 from companyos_gateway.episode.progress import Progress
 from companyos_gateway.episode.task import Task
 from companyos_gateway.rubrics import Evidence
@@ -155,6 +156,17 @@ class Episode:
             raise EpisodeDone(f"The episode ended as {self.outcome}.")
         if self.closed:
             raise EpisodeClosed
+
+    def repeated(self, tool_name: str, arguments: dict[str, Any], number: int | None) -> StepObservation | None:
+        """Return what the last step answered where it is asked for again; raises StepConflict (409) for another one."""
+        if number is None or number == self.step + 1:
+            return None
+        last = self.progress.last_step
+        if last is None or number != self.step:
+            raise StepConflict(f"The next step is {self.step + 1}.")
+        if not last.is_same(tool_name, arguments):
+            raise StepConflict(f"Step {number} was another action.")
+        return last.observation
 
     def context(self, service: str, actor: Actor, fault: Fault | None = None) -> CallContext:
         """Return the context of a call of the current step."""

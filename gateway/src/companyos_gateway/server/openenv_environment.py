@@ -14,7 +14,7 @@ from openenv.core.env_server.mcp_types import CallToolAction, ListToolsAction
 from openenv.core.env_server.types import Action, EnvironmentMetadata, Observation
 from pydantic import ValidationError
 
-from companyos.contract import CompanyOSState, ResetOptions
+from companyos.contract import ENVIRONMENT, CompanyOSState, ResetOptions
 from companyos_gateway.episode.environment import Stage
 from companyos_gateway.episode.episode import VERSION, Episode
 from companyos_gateway.episode.errors import EpisodeTaken, InvalidAction, InvalidReset, NotReset, UnknownTask
@@ -22,7 +22,7 @@ from companyos_gateway.episode.observations import tools_observation
 from companyos_gateway.server.house import House
 from companyos_gateway.taskset import TaskSet, UnknownPlace
 
-ENVIRONMENT_NAME = "companyos"
+ENVIRONMENT_NAME = ENVIRONMENT
 DESCRIPTION = (
     "A simulated enterprise for AI agents: TicketDesk, DataHub and ApprovalFlow as real services, tasks of office work "
     "that are judged from what the databases hold in the end."

@@ -1,0 +1,66 @@
+"""OpenEnv's Task API as methods: which tasks there are. None of them begins an episode; `reset` does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from companyos.contract import SplitInfo, TaskInfo
+
+if TYPE_CHECKING:
+    from companyos.trainer import Trainer
+
+
+class Discovery:
+    """The methods of a client that find tasks; each raises ServerRefusal for a split or index that there is not."""
+
+    def _http(self) -> Trainer:
+        raise NotImplementedError
+
+    async def list_splits(self) -> list[SplitInfo]:
+        """Return the splits of the task set with their sizes."""
+        return await self._http().splits()
+
+    async def num_tasks(self, split: str) -> int:
+        """Return how many tasks a split has."""
+        return await self._http().num_tasks(split)
+
+    async def list_tasks(self, split: str) -> list[TaskInfo]:
+        """Return the tasks of a split, without their briefs."""
+        return await self._http().tasks(split)
+
+    async def get_task(self, split: str, index: int) -> TaskInfo:
+        """Return one task with its brief."""
+        return await self._http().task(split, index)
+
+    async def get_task_range(self, split: str, start: int | None = None, stop: int | None = None) -> list[TaskInfo]:
+        """Return the tasks from start to before stop, as Python slices, without their briefs."""
+        return await self._http().tasks(split, start, stop)
+
+
+class SyncDiscovery:
+    """The same methods without `await`."""
+
+    _async: Any
+
+    def _run(self, waiting: Any) -> Any:
+        raise NotImplementedError
+
+    def list_splits(self) -> list[SplitInfo]:
+        """Return the splits of the task set with their sizes."""
+        return cast("list[SplitInfo]", self._run(self._async.list_splits()))
+
+    def num_tasks(self, split: str) -> int:
+        """Return how many tasks a split has."""
+        return cast("int", self._run(self._async.num_tasks(split)))
+
+    def list_tasks(self, split: str) -> list[TaskInfo]:
+        """Return the tasks of a split, without their briefs."""
+        return cast("list[TaskInfo]", self._run(self._async.list_tasks(split)))
+
+    def get_task(self, split: str, index: int) -> TaskInfo:
+        """Return one task with its brief."""
+        return cast("TaskInfo", self._run(self._async.get_task(split, index)))
+
+    def get_task_range(self, split: str, start: int | None = None, stop: int | None = None) -> list[TaskInfo]:
+        """Return the tasks from start to before stop, as Python slices, without their briefs."""
+        return cast("list[TaskInfo]", self._run(self._async.get_task_range(split, start, stop)))
