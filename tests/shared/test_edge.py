@@ -130,7 +130,7 @@ async def test_two_episodes_of_one_source_never_meet(library: ServiceHarness) ->
     assert (await library.get("/books/B-2")).json()["lent"] is False
 
 
-@pytest.mark.parametrize("kind", [k for k in FaultKind if k is not FaultKind.TIMEOUT_AFTER_COMMIT])
+@pytest.mark.parametrize("kind", sorted(set(FaultKind) - {FaultKind.TIMEOUT_AFTER_COMMIT, FaultKind.STALE_READ}))
 async def test_a_fault_before_the_operation_leaves_no_effect(library: ServiceHarness, kind: FaultKind) -> None:
     before = await library.digest()
     answer = await library.post("/books", json={"title": "New"}, fault=Fault(kind=kind, retry_after_s=7))
@@ -155,6 +155,43 @@ async def test_a_timeout_after_the_commit_looks_like_one_before_it_but_the_write
     again = await library.post("/books", json={"title": "New"}, headers={"Idempotency-Key": "k"})
     assert again.json()["id"] == "B-24"
     assert (await library.get("/books")).json()["total"] == 24
+
+
+def _stale(step: int) -> Fault:
+    return Fault(kind=FaultKind.STALE_READ, hides_step=step)
+
+
+async def test_a_stale_read_answers_what_was_before_a_step_and_changes_nothing(library: ServiceHarness) -> None:
+    await library.post("/books/B-1/lend")
+    step, digest = library.step, await library.digest()
+    stale = await library.get("/books/B-1", fault=_stale(step))
+    assert (stale.status_code, stale.json()["lent"], stale.json()["version"]) == (200, False, 1)
+    assert library.last_report.planned is FaultKind.STALE_READ
+    assert (library.last_report.changes, await library.digest()) == ([], digest)
+    assert (await library.get("/books/B-1")).json()["lent"] is True
+
+
+async def test_a_stale_read_does_not_see_what_the_step_made(library: ServiceHarness) -> None:
+    made = (await library.post("/books", json={"title": "New"})).json()["id"]
+    step = library.step
+    assert (await library.get(f"/books/{made}", fault=_stale(step))).status_code == 404
+    assert (await library.get("/books", fault=_stale(step))).json()["total"] == 23
+    assert (await library.get(f"/books/{made}")).status_code == 200
+
+
+async def test_a_stale_read_hides_one_step_with_what_came_after_it_on_its_rows_alone(library: ServiceHarness) -> None:
+    await library.post("/books/B-1/lend")
+    first = library.step
+    await library.post("/books/B-2/lend")
+    second = library.step
+    assert (await library.get("/books/B-2", fault=_stale(first))).json()["lent"] is True
+    assert (await library.get("/books/B-2", fault=_stale(second))).json()["lent"] is False
+    await library.post("/books", json={"title": "New"})
+    assert (await library.get("/books/B-1", fault=_stale(first))).json()["lent"] is False
+
+
+async def test_a_stale_read_before_anything_is_written_is_an_ordinary_one(library: ServiceHarness) -> None:
+    assert (await library.get("/books/B-1", fault=_stale(1))).json()["lent"] is False
 
 
 async def test_an_idempotency_key_repeats_its_answer_and_refuses_another_body(library: ServiceHarness) -> None:

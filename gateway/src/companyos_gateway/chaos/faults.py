@@ -15,6 +15,9 @@ ROUND = MOST_CONSECUTIVE + 1
 """Calls with the same target come in rounds; a spell of faults starts a round and leaves its last call alone."""
 
 SLOW_MINUTES = (5, 30)
+STALE_MINUTES = (3, 9)
+"""For how long reads of an entity may answer what was before a write."""
+
 RETRY_AFTER_S = (1, 30)
 _FAULT_KINDS = {
     Kind.UNAVAILABLE: FaultKind.UNAVAILABLE,
@@ -74,6 +77,14 @@ class FaultPlan:
             return 0
         stream = Stream(*self.name, "slow", service, operation, target, nth)
         return stream.integer(*SLOW_MINUTES) if stream.chance(rate) else 0
+
+    def stale_minutes(self, service: str, operation: str, target: str, nth: int) -> int:
+        """Return for how many simulated minutes reads of the target do not see what the n-th such write changed."""
+        rate = self.rates.get(service, {}).get(Kind.STALE_READ, 0.0)
+        if not rate or not target:
+            return 0
+        stream = Stream(*self.name, "stale", service, operation, target, nth)
+        return stream.integer(*STALE_MINUTES) if stream.chance(rate) else 0
 
     @staticmethod
     def _drawn_kind(rates: Mapping[Kind, float], point: float) -> FaultKind | None:

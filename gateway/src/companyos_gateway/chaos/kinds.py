@@ -52,6 +52,7 @@ class Kind(StrEnum):
     TIMEOUT_AFTER_COMMIT = "timeout_after_commit"
     SLOW_ANSWER = "slow_answer"
     FORBIDDEN = "forbidden"
+    STALE_READ = "stale_read"
 
     PLANTED_INSTRUCTION = "planted_instruction"
     SUSPICIOUS_BANK_CHANGE = "suspicious_bank_change"
@@ -85,6 +86,7 @@ _MEMBERS: dict[Group, tuple[Kind, ...]] = {
         Kind.TIMEOUT_AFTER_COMMIT,
         Kind.SLOW_ANSWER,
         Kind.FORBIDDEN,
+        Kind.STALE_READ,
     ),
     Group.HOSTILE: (Kind.PLANTED_INSTRUCTION, Kind.SUSPICIOUS_BANK_CHANGE, Kind.CONFIDENTIAL_REQUEST),
     Group.DRIFT: (Kind.RENAMED_FIELDS, Kind.REWORDED_TOOLS, Kind.DISTRACTOR_TICKETS, Kind.ANNOUNCED_POLICY),

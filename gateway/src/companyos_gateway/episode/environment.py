@@ -229,7 +229,8 @@ class Stage:
         nth = progress.ask(asked)
         progress.now += timedelta(minutes=operation.minutes + faults.slow_minutes(*asked, nth))
         settled = await self._settle(episode, draft)
-        context = episode.context(service, Actor.AGENT, faults.fault_for(*asked, nth))
+        fault = faults.fault_for(*asked, nth) or (progress.lagging(asked) if operation.is_read else None)
+        context = episode.context(service, Actor.AGENT, fault)
         progress.touch(service, writes=not operation.is_read)
         answer = await self.cluster.call(service, call, context, episode.document(service))
         failpoint("gateway.sent.after")
@@ -237,6 +238,7 @@ class Stage:
         if report.planned is not None:
             self.watch.planned_faults[report.planned.value] += 1
         draft.record(episode, service, answer.reported)
+        progress.lag(asked, nth, report, faults)
         if settled or report.changes or not operation.is_read:
             draft.judge(episode)
         if answer.status >= 400:

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from companyos.contract import Outcome, ResetOptions
+from companyos_gateway.chaos import FaultPlan
 from companyos_gateway.episode.journal import Entry, Intent, Taken
 from companyos_gateway.episode.observations import StepObservation, observation_of
 from companyos_gateway.episode.outcome import Ledger
 from companyos_gateway.episode.task import Task
 from companyos_gateway.rubrics import Evidence, FinishDeclaration, Verdict
 from companyos_shared.streams import canonical_json
+from companyos_shared.wire.context import Actor, Fault, FaultKind
 from companyos_shared.wire.control import Report
 
 Asked = tuple[str, str, str]
@@ -44,6 +46,14 @@ class LastStep:
         return canonical_json([tool_name, arguments]) == canonical_json([self.tool_name, self.arguments])
 
 
+@dataclass(frozen=True, slots=True)
+class Lag:
+    """A write that reads of its entity do not see yet: its step, and until when."""
+
+    step: int
+    until: datetime
+
+
 @dataclass(slots=True)
 class Progress:
     """Everything about an episode that steps change.
@@ -62,6 +72,8 @@ class Progress:
     outcome: Outcome | None = None
     finish: FinishDeclaration | None = None
     calls: Counter[Asked] = field(default_factory=Counter)
+    lags: dict[tuple[str, str], Lag] = field(default_factory=dict)
+    """By service and entity, the last write that reads lag behind."""
     touched: set[str] = field(default_factory=set)
     at_rest: dict[str, str] = field(default_factory=dict)
     trail: list[TrailLine] = field(default_factory=list)
@@ -101,6 +113,24 @@ class Progress:
         if report.changes:
             self.last_seq[service] = max(self.last_seq[service], report.changes[-1].seq)
 
+    def lag(self, asked: Asked, nth: int, report: Report, faults: FaultPlan) -> None:
+        """Note how long reads lag behind a write, where one was carried out and seen to be."""
+        service, operation, target = asked
+        if report.planned is None and any(change.actor is Actor.AGENT for change in report.changes):
+            entity = entity_of(target)
+            minutes = faults.stale_minutes(service, operation, target, nth)
+            self.lags.pop((service, entity), None)
+            if minutes:
+                self.lags[service, entity] = Lag(self.step, self.now + timedelta(minutes=minutes))
+
+    def lagging(self, asked: Asked) -> Fault | None:
+        """Return the fault that a read meets which lags behind a write of its entity."""
+        service, _, target = asked
+        lag = self.lags.get((service, entity_of(target)))
+        if lag is None or self.now >= lag.until:
+            return None
+        return Fault(kind=FaultKind.STALE_READ, hides_step=lag.step)
+
     def declare(self, finish: FinishDeclaration) -> None:
         """Take in what the agent declares, and when."""
         self.finish = finish
@@ -117,6 +147,11 @@ class Progress:
         observation = observation_of(taken, max_steps)
         self.last_step = LastStep(taken.tool, taken.arguments, observation)
         return observation
+
+
+def entity_of(target: str) -> str:
+    """Return the entity of a call's target: a part of a thing belongs to the thing."""
+    return target.partition("/")[0]
 
 
 def fold(progress: Progress, task: Task, entries: Iterable[Entry]) -> Intent | None:
@@ -140,10 +175,11 @@ def fold(progress: Progress, task: Task, entries: Iterable[Entry]) -> Intent | N
 def _repeat(progress: Progress, task: Task, taken: Taken) -> None:
     progress.step = taken.step
     progress.now = taken.now
-    if taken.asked is not None:
-        progress.ask(taken.asked)
+    nth = 0 if taken.asked is None else progress.ask(taken.asked)
     for service, report in taken.reports:
         progress.record(service, report)
+        if taken.asked is not None and report.audit is not None:
+            progress.lag(taken.asked, nth, report, task.instance.faults)
     if taken.finish is not None:
         progress.declare(taken.finish)
     progress.ledger.carry(taken.balance)

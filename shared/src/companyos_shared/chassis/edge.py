@@ -17,7 +17,8 @@ from companyos_shared.chassis.changes import Stamp, stamp_changes
 from companyos_shared.chassis.driver import begin, commit, rollback
 from companyos_shared.chassis.episodes import Episodes
 from companyos_shared.chassis.errors import InternalError, MalformedBody, NotSigned, Problem, StepMovedOn
-from companyos_shared.chassis.faults import fault_response, strikes_before
+from companyos_shared.chassis.faults import fault_response, is_outage, strikes_before
+from companyos_shared.chassis.hindsight import before_step
 from companyos_shared.chassis.identity import check_signature
 from companyos_shared.chassis.sessions import Session
 from companyos_shared.chassis.standalone import Standalone
@@ -113,14 +114,20 @@ class Edge:
             return await self._write(scope, body, context, session)
 
     async def _read(self, scope: Scope, context: CallContext, session: Session) -> tuple[HeldAnswer, Report]:
-        if context.fault is not None:
-            answer = HeldAnswer.of(fault_response(context.fault))
-        else:
-            answer = await self._run(scope, b"", self._call(context, session))
+        answer = await self._read_answer(scope, context, session)
         line = audit.audit_line(scope, b"", context, answer)
         report = Report(audit=line, next_due_at=session.next_due_at, planned=line.planned)
         answer.attach(report)
         return answer, report
+
+    async def _read_answer(self, scope: Scope, context: CallContext, session: Session) -> HeldAnswer:
+        fault, call = context.fault, self._call(context, session)
+        if fault is not None and is_outage(fault):
+            return HeldAnswer.of(fault_response(fault))
+        if fault is None or fault.hides_step is None or session.reader is not None:
+            return await self._run(scope, b"", call)
+        with before_step(session.db, self._episodes.service.metadata, fault.hides_step):
+            return await self._run(scope, b"", call)
 
     async def _write(
         self, scope: Scope, body: bytes, context: CallContext, session: Session
@@ -154,7 +161,9 @@ class Edge:
             begin(session.db)
         else:
             applied.store_idempotent(call, answer)
-        return answer if context.fault is None else HeldAnswer.of(fault_response(context.fault))
+        if context.fault is not None and is_outage(context.fault):
+            return HeldAnswer.of(fault_response(context.fault))
+        return answer
 
     async def _run(self, scope: Scope, body: bytes, call: Call) -> HeldAnswer:
         scope[SCOPE_KEY] = call

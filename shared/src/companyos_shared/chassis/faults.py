@@ -22,9 +22,14 @@ _ANSWERS: dict[FaultKind, type[Problem]] = {
 }
 
 
+def is_outage(fault: Fault) -> bool:
+    """Say whether the caller sees a refusal; a stale read answers, though with what was."""
+    return fault.kind is not FaultKind.STALE_READ
+
+
 def strikes_before(fault: Fault) -> bool:
     """Say whether the fault keeps the operation from running at all."""
-    return fault.kind is not FaultKind.TIMEOUT_AFTER_COMMIT
+    return fault.kind is not FaultKind.TIMEOUT_AFTER_COMMIT and is_outage(fault)
 
 
 def fault_problem(fault: Fault) -> Problem:

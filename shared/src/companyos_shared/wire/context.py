@@ -35,15 +35,21 @@ class FaultKind(StrEnum):
     TIMEOUT_BEFORE_COMMIT = "timeout_before_commit"
     TIMEOUT_AFTER_COMMIT = "timeout_after_commit"
     FORBIDDEN = "forbidden"
+    STALE_READ = "stale_read"
 
 
 class Fault(BaseModel):
-    """One planned fault; `retry_after_s` goes into the Retry-After header of a 429 or 503."""
+    """One planned fault.
+
+    `retry_after_s` goes into the Retry-After header of a 429 or 503; `hides_step` is the step whose changes a stale
+    read does not see.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     kind: FaultKind
     retry_after_s: int | None = Field(None, ge=0)
+    hides_step: int | None = Field(None, ge=1)
 
 
 class CallContext(BaseModel):

@@ -15,6 +15,9 @@ TRANSIENT = frozenset({"too-many-requests", "service-unavailable", "timeout", "a
 MAYBE_DONE = "timeout"
 """The code of a refusal behind which the work may have been done."""
 
+LAG_MINUTES = 10
+"""How long to wait where a system does not show yet what it has confirmed."""
+
 
 class Refused(Exception):
     """Raised for a refusal that another try would not change; `code` says which."""
@@ -31,6 +34,7 @@ class Hands:
         self._call = call
         self._keys = 0
         self._last: StepView | None = None
+        self._versions: dict[tuple[str, str], int] = {}
 
     async def ask(self, tool: str, **arguments: Any) -> Any:
         """Read something, trying again where the connection fails. Raises Refused."""
@@ -84,7 +88,27 @@ class Hands:
         await self._step("finish", {"outcome": outcome, "summary": summary, **more})
 
     async def _step(self, tool: str, arguments: dict[str, Any]) -> StepView:
+        view = await self._take(tool, arguments)
+        for _ in range(MOST_TRIES):
+            if not self._is_outdated(tool, view):
+                break
+            await self._take("wait", {"minutes": LAG_MINUTES})
+            view = await self._take(tool, arguments)
+        return view
+
+    async def _take(self, tool: str, arguments: dict[str, Any]) -> StepView:
         self._last = view = await self._call(tool, arguments)
         if view.done:
             raise EpisodeOver
         return view
+
+    def _is_outdated(self, tool: str, view: StepView) -> bool:
+        """Say whether an answer shows an older version of something than one seen before: the system lags behind."""
+        shown = view.result if isinstance(view.result, dict) and not view.is_refused else {}
+        version, name = shown.get("version"), shown.get("key", shown.get("id"))
+        if not isinstance(version, int) or not isinstance(name, str):
+            return False
+        place = (tool.partition("_")[0], name)
+        newest = self._versions.get(place, version)
+        self._versions[place] = max(newest, version)
+        return version < newest
