@@ -139,6 +139,18 @@ def test_the_scenarios_tools_exist_in_the_services(scenario: Scenario) -> None:
     assert all(tool.split("_")[0] in instance.documents for tool in instance.task_tools)
 
 
+def test_a_task_offers_what_is_needed_and_distractors_that_the_seed_draws(scenario: Scenario) -> None:
+    assert isinstance(scenario, StagedScenario)
+    needed = set(scenario.tools) - set(scenario.distractors)
+    assert set(scenario.distractors) <= set(scenario.tools)
+    offered = [set(scenario.offered(seed)) for seed in range(24)]
+    assert all(needed <= tools <= set(scenario.tools) for tools in offered)
+    assert set().union(*offered) == set(scenario.tools)
+    if scenario.distractors:
+        assert all(2 * len(tools - needed) >= len(scenario.distractors) for tools in offered)
+        assert len({frozenset(tools) for tools in offered}) > 1
+
+
 def test_a_level_or_kind_that_does_not_exist_is_refused(scenario: Scenario) -> None:
     with pytest.raises(ChaosError, match="level 9"):
         scenario.plan(1, 9)

@@ -55,6 +55,7 @@ class BugEscalation(StagedScenario[Case]):
     name = NAME
     held_out = frozenset({Shape.CHAIN.value})
     max_steps = 120
+    distractors = DISTRACTORS
     tools = DESK_TOOLS + METRIC_TOOLS + FILE_TOOLS + PEOPLE_TOOLS + POLICY_TOOLS + APPROVAL_TOOLS + DISTRACTORS
 
     def stage(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:

@@ -51,6 +51,7 @@ class ExpenseReport(StagedScenario[Case]):
     name = NAME
     held_out = frozenset({Papers.SPLIT.value})
     max_steps = 100
+    distractors = DISTRACTORS
     tools = DESK_TOOLS + RECORD_TOOLS + PEOPLE_TOOLS + POLICY_TOOLS + APPROVAL_TOOLS + DISTRACTORS
 
     def stage(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:

@@ -56,6 +56,7 @@ class HandbookUpdate(StagedScenario[Case]):
     name = NAME
     held_out = frozenset({Shape.OUTDATED_SUCCESSOR.value})
     max_steps = 110
+    distractors = DISTRACTORS
     tools = DESK_TOOLS + RECORD_TOOLS + PEOPLE_TOOLS + POLICY_TOOLS + APPROVAL_TOOLS + DISTRACTORS
 
     def stage(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:

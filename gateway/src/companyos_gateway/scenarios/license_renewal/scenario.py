@@ -53,6 +53,7 @@ class LicenseRenewal(StagedScenario[Case]):
     name = NAME
     held_out = frozenset({Shape.RESIZED_AND_CAPPED.value})
     max_steps = 130
+    distractors = DISTRACTORS
     tools = (
         *DESK_TOOLS,
         *METRIC_TOOLS,

@@ -44,6 +44,8 @@ class StagedScenario(ABC, Generic[CaseT]):
     name: str
     max_steps: ClassVar[int]
     tools: ClassVar[tuple[str, ...]]
+    distractors: ClassVar[tuple[str, ...]] = ()
+    """Those of the tools that nobody needs; the seed draws which of them a task offers."""
     held_out: frozenset[str] = frozenset()
     """Variants that only tasks of the test split have."""
     calm_kinds: ClassVar[frozenset[Kind]] = frozenset()
@@ -81,13 +83,19 @@ class StagedScenario(ABC, Generic[CaseT]):
             max_steps=self.max_steps,
             documents=documents,
             source_ids={name: source_id(name, document) for name, document in documents.items()},
-            task_tools=self.tools,
+            task_tools=self.offered(seed),
             variant=self.variant(case),
             faults=faults,
             drift=unrest.drift,
             rubric=self.rubric(case, world.company()).guarded(minefields.checks(), minefields.damage),
             injections=staged.injections + unrest.injections + _transport(profile, faults),
         )
+
+    def offered(self, seed: int) -> tuple[str, ...]:
+        """Return the tools of a task: all that may be needed, and at least half of the distractors."""
+        stream, most = Stream(self.name, seed, "tools"), len(self.distractors)
+        drawn = stream.sample(self.distractors, stream.integer((most + 1) // 2, most))
+        return tuple(tool for tool in self.tools if tool not in self.distractors or tool in drawn)
 
 
 def data_and_people(*, without: Collection[Kind] = ()) -> tuple[Kind, ...]:

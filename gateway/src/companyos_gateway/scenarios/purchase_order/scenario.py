@@ -20,7 +20,7 @@ from companyos_gateway.scenarios.parts.staging import (
 )
 from companyos_gateway.scenarios.parts.tools import APPROVAL_TOOLS, DESK_TOOLS, PEOPLE_TOOLS, POLICY_TOOLS, RECORD_TOOLS
 from companyos_gateway.scenarios.parts.words import draw_brief
-from companyos_gateway.scenarios.purchase_order.case import NAME, TYPE_KEY, Case, Ground
+from companyos_gateway.scenarios.purchase_order.case import NAME, TYPE_KEY, Case, Ground, Shape
 from companyos_gateway.scenarios.purchase_order.papers import Papers, add_papers, plan_inspection, texts
 from companyos_gateway.scenarios.purchase_order.rubric import build_rubric
 from companyos_gateway.scenarios.purchase_order.rules import add_approval_type, add_deciders, add_rules
@@ -46,7 +46,9 @@ class PurchaseOrder(StagedScenario[Case]):
     """Pay an invoice by the policy: order, receipts and invoice agree, who is entitled says yes; else it is held."""
 
     name = NAME
+    held_out = frozenset({Shape.CREDITED.value})
     max_steps = 130
+    distractors = DISTRACTORS
     tools = (
         *DESK_TOOLS,
         *RECORD_TOOLS,

@@ -84,6 +84,7 @@ class VendorOnboarding(StagedScenario[Case]):
     name = NAME
     held_out = frozenset({Shape.TIERED_AND_RAISED.value})
     max_steps = 120
+    distractors = DISTRACTORS
     tools = TASK_TOOLS + DISTRACTORS
 
     def stage(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
