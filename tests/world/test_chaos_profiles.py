@@ -98,3 +98,12 @@ def test_a_budget_beyond_three_failures_in_a_row_is_refused(tmp_path: Path, budg
     file.write_text(file.read_text().replace("consecutive = 1", budget))
     with pytest.raises(ChaosError, match=r"windy\.toml: budget\.consecutive"):
         read_profiles(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "place"), [("level = 7\n", r"windy\.toml: name"), ('name = "windy"\nlevel = "7"\n', r"windy\.toml: level")]
+)
+def test_a_profile_without_name_or_level_is_refused(tmp_path: Path, text: str, place: str) -> None:
+    (tmp_path / "windy.toml").write_text(text)
+    with pytest.raises(ChaosError, match=place):
+        read_profiles(tmp_path)

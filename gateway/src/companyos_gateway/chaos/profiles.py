@@ -99,9 +99,13 @@ def read_profile(file: Path) -> Profile:
         for name, entry in document.get(group.value, {}).items():
             place = f"{file.name}: {group}.{name}"
             rates[known_kind(name, place, group)] = _kind_rate(entry, place, group)
+    if not isinstance(document.get("name"), str):
+        raise ChaosError(f"{file.name}: name: a word is missing")
+    if isinstance(document.get("level"), bool) or not isinstance(document.get("level"), int):
+        raise ChaosError(f"{file.name}: level: a whole number is missing")
     return Profile(
-        name=str(document["name"]),
-        level=int(document["level"]),
+        name=document["name"],
+        level=document["level"],
         budget=_budget(document.get("budget", {}), f"{file.name}: budget"),
         rates=rates,
     )

@@ -25,6 +25,7 @@ from companyos_gateway.episode.toolbox import build_toolbox
 from companyos_gateway.episode.watch import Watch
 from companyos_gateway.rubrics import FinishDeclaration
 from companyos_gateway.scenarios import Scenario, catalogue
+from companyos_gateway.scenarios.checks import check_catalogue
 from companyos_gateway.server.embedded import EmbeddedServices
 from companyos_gateway.server.folders import held_folder, private_folder
 from companyos_gateway.settings import Settings
@@ -166,7 +167,7 @@ class House:
         documents = await _discover(cluster)
         toolbox = build_toolbox(documents, _finish_schema())
         settings = self.settings
-        scenarios = catalogue() if self._scenarios is None else self._scenarios
+        scenarios = await asyncio.to_thread(_checked_scenarios) if self._scenarios is None else self._scenarios
         files = EpisodeFiles(folder)
         store = EpisodeStore(
             cluster,
@@ -204,6 +205,11 @@ class House:
         self._stage = self._snapshots = None
         if self.watch.traces.on:
             await asyncio.to_thread(self.watch.traces.close)
+
+
+def _checked_scenarios() -> Mapping[str, Scenario]:
+    check_catalogue()
+    return catalogue()
 
 
 def _tell_failure(opening: asyncio.Task[None]) -> None:

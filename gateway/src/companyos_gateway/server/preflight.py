@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from pydantic import ValidationError
 
+from companyos_gateway.chaos import ChaosError
 from companyos_gateway.episode.tokens import BrokenSecret, read_or_make_secret
+from companyos_gateway.scenarios.checks import check_catalogue
+from companyos_gateway.scenarios.folders import ScenarioError
 from companyos_gateway.server.folders import FolderTaken, held_folder
 from companyos_gateway.settings import Settings
 
 
 class CannotStart(Exception):
-    """The settings do not allow the gateway to start; the text says which, in one line, and never a secret."""
+    """The gateway cannot start as it is set, or with its scenarios; the text says why in one line, and no secret."""
 
 
 def checked_settings() -> Settings:
@@ -27,6 +30,7 @@ def checked_settings() -> Settings:
     except ValueError as misfit:
         raise CannotStart(str(misfit)) from None
     _check_folder(settings)
+    _check_scenarios()
     return settings
 
 
@@ -42,6 +46,13 @@ def _check_folder(settings: Settings) -> None:
         raise CannotStart(f"COMPANYOS_DATA_DIR {settings.data_dir} is used by another gateway") from None
     except OSError as error:
         raise CannotStart(f"COMPANYOS_DATA_DIR {settings.data_dir} cannot be used: {error.strerror}") from None
+
+
+def _check_scenarios() -> None:
+    try:
+        check_catalogue()
+    except (ScenarioError, ChaosError) as misfit:
+        raise CannotStart(str(misfit).replace("\n", " ")) from None
 
 
 def _told(location: tuple[int | str, ...], reason: str) -> str:

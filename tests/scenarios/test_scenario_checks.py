@@ -1,0 +1,133 @@
+"""A scenario or profile that could not be played is refused before anything starts, with the file and the place."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import companyos_gateway
+from companyos_gateway.chaos import Profile
+from companyos_gateway.rubrics import Check, TaskRubric
+from companyos_gateway.scenarios import catalogue
+from companyos_gateway.scenarios.checks import check_catalogue, check_scenarios
+from companyos_gateway.scenarios.folders import ScenarioError
+from companyos_gateway.scenarios.license_renewal.case import Case
+from companyos_gateway.scenarios.license_renewal.scenario import LicenseRenewal
+from companyos_gateway.scenarios.parts.staging import Staged
+from companyos_shared.wire.company import Company
+
+NAME = "license_renewal"
+PACKAGE = Path(companyos_gateway.__file__).parent
+
+
+class Reworded(LicenseRenewal):
+    """Licence renewals whose brief says more than it may."""
+
+    def __init__(self, more: Callable[[Staged[Case]], str]) -> None:
+        self._more = more
+
+    def stage(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+        """Stage a renewal, and let its brief say more."""
+        staged = super().stage(seed, profile, overrides)
+        return replace(staged, brief=f"{staged.brief} {self._more(staged)}")
+
+
+class Idle(LicenseRenewal):
+    """Licence renewals that are done when nothing is done."""
+
+    def rubric(self, case: Case, company: Company) -> TaskRubric:
+        """Return a rubric that cannot judge."""
+        return TaskRubric(
+            checks=[Check("still-there", True, lambda _evidence: (True, "it is"))],
+            milestones=[],
+            declaration=lambda _evidence, _finish: (True, "declared"),
+            damage=lambda _evidence: [],
+            rejections=lambda _evidence: 0,
+        )
+
+
+class Broken(LicenseRenewal):
+    """Licence renewals that nobody can stage."""
+
+    def stage(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+        """Stage nothing."""
+        raise KeyError("days")
+
+
+class Strange(LicenseRenewal):
+    """Licence renewals with a distractor that is no tool of theirs."""
+
+    distractors = ("payroll_pay", *LicenseRenewal.distractors[1:])
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        lambda staged: staged.case.licence_id,
+        lambda staged: staged.case.vendor_id,
+        lambda staged: staged.world.staff.people[3].name,
+        lambda staged: staged.world.hub.vendors[0].name,
+        lambda staged: staged.world.hub.records[0].title,
+        lambda staged: str(staged.case.amount_cents),
+        lambda _staged: "It costs 4,500.",
+    ],
+)
+def test_a_brief_that_names_a_fact_is_refused_as_it_is_told(more: Callable[[Staged[Case]], str]) -> None:
+    with pytest.raises(ScenarioError, match=rf"^{NAME}/texts\.toml: briefs: .* names "):
+        check_scenarios({NAME: Reworded(more)})
+
+
+@pytest.mark.parametrize(
+    ("scenario", "told"),
+    [
+        (Idle(), rf"^{NAME}/rubric\.py: no check fails when nothing is done"),
+        (Broken(), rf"^{NAME}/scenario\.py: seed 0 cannot be staged: KeyError: 'days'"),
+        (Strange(), rf"^{NAME}/scenario\.py: distractors: 'payroll_pay' is none of the tools"),
+    ],
+)
+def test_a_scenario_that_could_not_be_judged_or_staged_is_refused(scenario: LicenseRenewal, told: str) -> None:
+    with pytest.raises(ScenarioError, match=told):
+        check_scenarios({NAME: scenario})
+
+
+def test_every_scenario_of_the_house_is_whole() -> None:
+    check_catalogue()
+    check_scenarios(catalogue())
+
+
+def _damage_scenario(package: Path) -> None:
+    (package / "scenarios" / NAME / "rubric.py").unlink()
+
+
+def _damage_profile(package: Path) -> None:
+    file = package / "chaos" / "profiles" / "storm.toml"
+    file.write_text(file.read_text().replace("stale_metric", "stale_matric"))
+
+
+@pytest.mark.parametrize(
+    ("damage", "told"),
+    [
+        (_damage_scenario, f"error: {NAME}/rubric.py: missing"),
+        (_damage_profile, "error: storm.toml: data.stale_matric: unknown kind 'stale_matric'"),
+    ],
+)
+def test_the_gateway_does_not_start_and_says_why_in_one_line(
+    tmp_path: Path, damage: Callable[[Path], None], told: str
+) -> None:
+    ignored = shutil.ignore_patterns("__pycache__")
+    package = Path(shutil.copytree(PACKAGE, tmp_path / "companyos_gateway", ignore=ignored))
+    damage(package)
+    done = subprocess.run(
+        [sys.executable, "-m", "companyos_gateway", "--port", "1"],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(tmp_path), "PATH": "/usr/bin"},
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stderr.strip()) == (2, told)
