@@ -1,0 +1,39 @@
+"""`python -m companyos_gateway.taskset [--instances N]`: what the task set holds, and whether instances are the same."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Sequence
+
+from companyos_gateway.scenarios import catalogue
+from companyos_gateway.taskset.collisions import search
+from companyos_gateway.taskset.taskset import TaskSet
+
+INSTANCES = 2_000
+SHOWN = 10
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the splits and how many instances are the same; return 1 where two are."""
+    parser = argparse.ArgumentParser(prog="python -m companyos_gateway.taskset", description=__doc__)
+    parser.add_argument("--instances", type=int, default=INSTANCES, help="how many to compare (default: %(default)s)")
+    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1, help="at once (default: %(default)s)")
+    asked = parser.parse_args(arguments)
+    scenarios = catalogue()
+    task_set = TaskSet(scenarios)
+    sizes = ", ".join(f"{split.num_tasks:,} {split.name}" for split in task_set.splits())
+    sys.stdout.write(f"task set {task_set.version}: {len(scenarios)} scenarios, {sizes}\n")
+    began = time.monotonic()
+    found = search(asked.instances, processes=asked.processes)
+    took_s = time.monotonic() - began
+    sys.stdout.write(f"{len(found.collisions)} collisions in {found.instances:,} instances, {took_s:.0f} s\n")
+    for one, other in found.collisions[:SHOWN]:
+        sys.stdout.write(f"  {one} is {other}\n")
+    return 1 if found.collisions else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
