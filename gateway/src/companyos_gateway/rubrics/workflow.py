@@ -10,7 +10,7 @@ from companyos_gateway.rubrics.cases import DeskCase
 from companyos_gateway.rubrics.composition import Check, Milestone
 from companyos_gateway.rubrics.deskwork import POINTS, Declined, DeskWork, Done, paid, plain_check
 from companyos_gateway.rubrics.evidence import Evidence
-from companyos_gateway.rubrics.records import RecordGoal
+from companyos_gateway.rubrics.goals import Goal
 from companyos_gateway.rubrics.requests import RequestRules
 from companyos_shared.wire.company import Company
 
@@ -30,7 +30,7 @@ class Workflow(DeskWork):
         *,
         requests: RequestRules,
         allowances: Iterable[Allowance],
-        goals: Sequence[RecordGoal] = (),
+        goals: Sequence[Goal] = (),
     ) -> None:
         super().__init__(case, company, allowances=[*allowances, *(goal.allowance() for goal in goals)])
         self.requests = requests

@@ -22,6 +22,8 @@ class ApprovalSkill:
         self.own_id = own_id
         self.only_holder: str | None = None
         """The one holder who is meant, where the policy names one."""
+        self.barred: set[str] = set()
+        """Who must not decide, whatever they hold."""
 
     async def approver(self, amount_cents: int) -> str:
         """Return who may decide about the amount today: a holder of the role, or who stands in for one."""
@@ -39,7 +41,8 @@ class ApprovalSkill:
         """Return who holds the role that decides about the amount."""
         role = self.role(amount_cents)
         holders: list[Json] = (await self.hands.ask("datahub_get_approver", role=role))["holders"]
-        return [one for one in holders if self.only_holder in (None, one["person"]["id"])]
+        meant = [one for one in holders if self.only_holder in (None, one["person"]["id"])]
+        return [one for one in meant if one["person"]["id"] not in self.barred]
 
     def role(self, amount_cents: int) -> str:
         """Return the role that decides about the amount."""
@@ -94,4 +97,4 @@ class ApprovalSkill:
 
     async def _is_at_work(self, person_id: str) -> bool:
         person = await self.hands.ask("datahub_get_person", person_id=person_id)
-        return person_id != self.own_id and person["is_employed"] and not person["out_of_office"]
+        return person_id not in self.barred | {self.own_id} and person["is_employed"] and not person["out_of_office"]
