@@ -1,4 +1,4 @@
-"""`python -m companyos_gateway.taskset [--instances N]`: what the task set holds, and whether instances are the same."""
+"""`python -m companyos_gateway.taskset [--instances N]`: what the task set holds, and whether two instances are one."""
 
 from __future__ import annotations
 
