@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from companyos_shared.wire.context import Actor
-from tests.ticketdesk.builders import EVA, OPS, a_link_row, a_row
+from companyos_ticketdesk.seed import Seed
+from tests.ticketdesk.builders import EVA, OPS, a_link_row, a_row, a_seed
 from tests.ticketdesk.conftest import OpenDesk
 
 AT_TEN = "2026-03-02T10:00:00Z"
@@ -81,3 +84,29 @@ async def test_a_colleagues_reason_is_kept(open_desk: OpenDesk) -> None:
     await desk.advance(minutes=60)
     ticket = (await desk.get("/tickets/OPS-1")).json()
     assert (ticket["reason_code"], ticket["reason_ref"]) == ("withdrawn", EVA)
+
+
+def a_colleagues_change(**data: Any) -> dict[str, Any]:
+    return {"due_at": AT_TEN, "kind": "change", "data": {"ticket_key": "OPS-1", **data}}
+
+
+async def test_a_colleague_changes_priority_and_due_time(open_desk: OpenDesk) -> None:
+    change = a_colleagues_change(priority="critical", due_at="2026-03-03T12:00:00Z")
+    desk = await open_desk(a_row(status="open", priority="low"), happenings=[change])
+    report = await desk.advance(minutes=60)
+    ticket = (await desk.get("/tickets/OPS-1")).json()
+    assert (ticket["priority"], ticket["due_at"]) == ("critical", "2026-03-03T12:00:00Z")
+    assert [(one.actor, one.cause) for one in report.changes] == [(Actor.CLOCK, None)]
+
+
+@pytest.mark.parametrize("status", [None, "resolved", "closed", "cancelled"])
+async def test_a_colleague_does_not_change_what_is_untriaged_or_settled(
+    open_desk: OpenDesk, status: str | None
+) -> None:
+    desk = await open_desk(a_row(status=status), happenings=[a_colleagues_change(priority="critical")])
+    assert (await desk.advance(minutes=60)).changes == []
+
+
+def test_a_change_of_a_ticket_that_is_not_there_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"happenings\.0\.ticket_key"):
+        Seed.model_validate(a_seed(happenings=[a_colleagues_change(priority="low")]))

@@ -12,7 +12,7 @@ from companyos_ticketdesk.comments.routes import router as comments
 from companyos_ticketdesk.demo import demo_seed
 from companyos_ticketdesk.links.routes import router as links
 from companyos_ticketdesk.seed import Seed, plant
-from companyos_ticketdesk.tickets.operations import apply_ticket
+from companyos_ticketdesk.tickets.operations import apply_change, apply_ticket
 from companyos_ticketdesk.tickets.routes import router as tickets
 from companyos_ticketdesk.verification.routes import router as verification
 from companyos_ticketdesk.workflow.operations import apply_transition
@@ -31,7 +31,12 @@ SERVICE = Service(
     plant=plant,
     demo_seed=demo_seed,
     routers=[board, tickets, workflow, assignment, verification, checklist, comments, links],
-    happenings={"ticket": apply_ticket, "comment": apply_comment, "transition": apply_transition},
+    happenings={
+        "ticket": apply_ticket,
+        "comment": apply_comment,
+        "transition": apply_transition,
+        "change": apply_change,
+    },
 )
 
 app = create_app(SERVICE)

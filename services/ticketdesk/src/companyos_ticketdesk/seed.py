@@ -14,7 +14,7 @@ from companyos_ticketdesk import tables
 from companyos_ticketdesk.checklist.schemas import PlantedChecklistItem
 from companyos_ticketdesk.comments.schemas import PlannedComment, PlantedComment
 from companyos_ticketdesk.links.schemas import PlantedLink
-from companyos_ticketdesk.tickets.schemas import PlannedTicket, PlantedTicket, UtcTime
+from companyos_ticketdesk.tickets.schemas import PlannedChange, PlannedTicket, PlantedTicket, UtcTime
 from companyos_ticketdesk.workflow.schemas import PlannedTransition, PlantedTransition
 
 Prefix = Annotated[str, StringConstraints(pattern=r"^[A-Z][A-Z0-9]*$")]
@@ -54,7 +54,15 @@ class TicketMoves(Body):
     data: PlannedTransition
 
 
-Happening = Annotated[TicketAppears | CommentAppears | TicketMoves, Field(discriminator="kind")]
+class TicketChanges(Body):
+    """A colleague changes the priority or the due time of a ticket."""
+
+    due_at: UtcTime
+    kind: Literal["change"]
+    data: PlannedChange
+
+
+Happening = Annotated[TicketAppears | CommentAppears | TicketMoves | TicketChanges, Field(discriminator="kind")]
 
 
 class Seed(SeedDocument):

@@ -9,7 +9,7 @@ from sqlalchemy import insert, select, update
 
 from companyos_shared.chassis import Call, check_version
 from companyos_ticketdesk.tables import team_prefixes, tickets
-from companyos_ticketdesk.tickets.model import Ticket, find_ticket
+from companyos_ticketdesk.tickets.model import SETTLED, Ticket, find_ticket
 from companyos_ticketdesk.tickets.rules import (
     NothingToChange,
     TeamUnknown,
@@ -18,7 +18,7 @@ from companyos_ticketdesk.tickets.rules import (
     check_title,
     is_overdue,
 )
-from companyos_ticketdesk.tickets.schemas import NewTicket, PlannedTicket, TicketChanges, TicketView
+from companyos_ticketdesk.tickets.schemas import NewTicket, PlannedChange, PlannedTicket, TicketChanges, TicketView
 
 
 def load_ticket(call: Call, key: str) -> Ticket:
@@ -80,6 +80,14 @@ def apply_ticket(call: Call, payload: dict[str, Any]) -> None:
     planned = PlannedTicket.model_validate(payload)
     arrived = {"created_at": call.now, "updated_at": call.now}
     call.db.execute(insert(tickets), planned.model_dump() | arrived)
+
+
+def apply_change(call: Call, payload: dict[str, Any]) -> None:
+    """Let a colleague change a ticket; where it is untriaged or settled by then, nothing happens."""
+    planned = PlannedChange.model_validate(payload)
+    ticket = find_ticket(call.db, planned.ticket_key)
+    if ticket is not None and ticket.status is not None and ticket.status not in SETTLED:
+        change_ticket(call, ticket, **planned.model_dump(exclude={"ticket_key"}, exclude_none=True))
 
 
 def _prefix_of(call: Call, team_id: str) -> str:

@@ -140,6 +140,14 @@ class PlannedTicket(Body):
     version: int = Field(1, ge=1)
 
 
+class PlannedChange(Body):
+    """A colleague's change to come: made if the ticket is in work at that time; what is absent stays."""
+
+    ticket_key: str
+    priority: Priority | None = None
+    due_at: UtcTime | None = None
+
+
 class PlantedTicket(PlannedTicket):
     """A ticket as a seed writes it."""
 
