@@ -75,7 +75,7 @@ def draw_kinds(
 
 def _consistent(struck: Sequence[Kind], own_rates: Mapping[Kind, float]) -> frozenset[Kind]:
     kinds = set(struck)
-    for kind, other in EXCLUDES.items():
+    for kind, other in EXCLUDES:
         if {kind, other} <= kinds:
             kinds.remove(other if kind in own_rates and other not in own_rates else kind)
     for kind in struck:

@@ -29,11 +29,14 @@ class Kind(StrEnum):
     MISSING_STATUS = "missing_status"
     MISSING_ASSIGNEE = "missing_assignee"
     DEPARTED_ASSIGNEE = "departed_assignee"
+    UNKNOWN_ASSIGNEE = "unknown_assignee"
+    WRONG_STATUS = "wrong_status"
     BLOCKED_TICKET = "blocked_ticket"
     DUPLICATE_TICKET = "duplicate_ticket"
     STALE_METRIC = "stale_metric"
     CONFLICTING_SOURCES = "conflicting_sources"
     FAILED_PIPELINE = "failed_pipeline"
+    UNIT_MISMATCH = "unit_mismatch"
     EXPIRED_CERTIFICATE = "expired_certificate"
     SUPERSEDED_POLICY = "superseded_policy"
     SIMILAR_NAMES = "similar_names"
@@ -97,7 +100,12 @@ _GROUPS = {kind: group for group, kinds in _MEMBERS.items() for kind in kinds}
 LAID_OVER = frozenset({*_MEMBERS[Group.HOSTILE], Kind.RENAMED_FIELDS, Kind.REWORDED_TOOLS, Kind.DISTRACTOR_TICKETS})
 """Kinds that are laid over a world whatever its task is about; scenarios stage the others of data, people and drift."""
 
-ALIKE: dict[Kind, Kind] = {Kind.ANNOUNCED_POLICY: Kind.SUPERSEDED_POLICY}
+ALIKE: dict[Kind, Kind] = {
+    Kind.ANNOUNCED_POLICY: Kind.SUPERSEDED_POLICY,
+    Kind.UNIT_MISMATCH: Kind.STALE_METRIC,
+    Kind.UNKNOWN_ASSIGNEE: Kind.DEPARTED_ASSIGNEE,
+    Kind.WRONG_STATUS: Kind.MISSING_STATUS,
+}
 """Kinds that strike where another one does: they mean nothing where that one means nothing."""
 
 REQUIRES: dict[Kind, Kind] = {
@@ -108,6 +116,12 @@ REQUIRES: dict[Kind, Kind] = {
 }
 """Kinds that only mean something where another one has struck; they bring it along."""
 
-EXCLUDES: dict[Kind, Kind] = {Kind.DEPARTED_ASSIGNEE: Kind.MISSING_ASSIGNEE}
+EXCLUDES: tuple[tuple[Kind, Kind], ...] = (
+    (Kind.DEPARTED_ASSIGNEE, Kind.MISSING_ASSIGNEE),
+    (Kind.UNKNOWN_ASSIGNEE, Kind.MISSING_ASSIGNEE),
+    (Kind.UNKNOWN_ASSIGNEE, Kind.DEPARTED_ASSIGNEE),
+    (Kind.WRONG_STATUS, Kind.MISSING_STATUS),
+    (Kind.WRONG_STATUS, Kind.BLOCKED_TICKET),
+)
 """Kinds that cannot both strike one ticket; the first of a pair gives way,
 unless it alone was asked for."""

@@ -18,11 +18,11 @@ class ReadingRules:
     reading: Reading
 
     def value_record(self) -> FieldRecord:
-        """Return the metric's value as the system of record of a field."""
+        """Return the metric's value, in the unit that the task is about, as the system of record of a field."""
 
         def value(evidence: Evidence, step: int) -> float | None:
             metric = evidence.metric_at(self.reading.metric_id, step)
-            return None if metric is None else metric.value
+            return None if metric is None else metric.value / self.reading.per_unit
 
         return value
 
@@ -42,7 +42,7 @@ class ReadingRules:
         metric = None if change is None else evidence.metric_at(self.reading.metric_id, change.step)
         if change is None or metric is None or change.at - metric.as_of > self.reading.max_age:
             return None
-        return metric.value
+        return metric.value / self.reading.per_unit
 
 
 def constant(given: str | int | float | bool) -> FieldRecord:

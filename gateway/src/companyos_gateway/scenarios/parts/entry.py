@@ -19,6 +19,11 @@ DUE_IN_WORKING_DAYS = (12, 18)
 WAIT_MINUTES = (120, 960)
 """Office minutes until a colleague resolves what blocks the ticket."""
 
+WRONG_STATUSES: tuple[Status, ...] = ("blocked", "in_review")
+"""What a ticket may claim to be at though nothing blocks it and nothing was done."""
+
+NOBODY_ABLE = frozenset({Kind.MISSING_ASSIGNEE, Kind.DEPARTED_ASSIGNEE, Kind.UNKNOWN_ASSIGNEE})
+
 
 @dataclass(frozen=True, kw_only=True)
 class EntryPlan:
@@ -76,7 +81,7 @@ class Entry:
             "open_items": self.open_items(world),
             "first_status": ticket.status,
             "needs_priority": ticket.priority is None,
-            "needs_assignee": not {Kind.MISSING_ASSIGNEE, Kind.DEPARTED_ASSIGNEE}.isdisjoint(kinds),
+            "needs_assignee": not NOBODY_ABLE.isdisjoint(kinds),
             "assignee_ids": able_assignees(world, ticket.team_id, self.due_on),
             "priority": priority,
             "blocker": self.blocker,
@@ -141,6 +146,8 @@ def _first_status(stream: Stream, plan: EntryPlan, kinds: Collection[Kind]) -> S
     drawn = stream.choice(plan.statuses)
     if Kind.MISSING_STATUS in kinds:
         return None
+    if Kind.WRONG_STATUS in kinds:
+        return stream.child("wrong").choice(WRONG_STATUSES)
     return "blocked" if Kind.BLOCKED_TICKET in kinds else drawn
 
 
@@ -148,6 +155,8 @@ def _assignee(world: World, stream: Stream, ticket: TicketRow, due_on: date, kin
     usual = stream.choice(able_assignees(world, ticket.team_id, due_on))
     if Kind.MISSING_ASSIGNEE in kinds:
         return None
+    if Kind.UNKNOWN_ASSIGNEE in kinds:
+        return world.ids.take("E")
     if Kind.DEPARTED_ASSIGNEE not in kinds:
         return usual
     gone = [one for one in world.staff.people if not one.is_employed(world.today)]

@@ -74,6 +74,8 @@ class Knowing(Generic[CaseT]):
         """Take the right way past the blocker."""
         blocker = self.case.blocker
         if blocker is None:
+            if self.case.first_status == "blocked":
+                await self.ticket.move("open")
             return
         if blocker.way is Unblocking.RESOLVE:
             await TicketSkill(self.hands, blocker.key).move("resolved")
@@ -100,6 +102,6 @@ class Knowing(Generic[CaseT]):
             answer = await self.hands.ask("datahub_query_metric", key=key, subject=subject, source_id=reading.source_id)
             found: dict[str, Any] = answer["readings"][0]
             if not found["is_stale"]:
-                return found
+                return {**found, "value": found["value"] / reading.per_unit}
             await self.hands.make("datahub_refresh_metric", metric_id=reading.metric_id)
             await self.hands.wait(LONGEST_REFRESH_MINUTES)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from companyos_gateway.chaos import Kind
@@ -21,6 +21,12 @@ PIPELINE_ERRORS = (
 )
 USUAL_SHARE = 0.6
 """How often the usual source of a key is its authority."""
+
+
+FINER_UNITS = {"days": ("hours", 24), "percent": ("per mille", 10)}
+"""Units that a source may deliver in instead, and how many of them make one."""
+
+TENTHS = 10
 
 
 @dataclass(frozen=True)
@@ -74,6 +80,7 @@ def choose_sources(world: World, stream: Stream, *, key: str, rival_keys: tuple[
 
 def add_measure(world: World, stream: Stream, plan: MeasurePlan, kinds: Collection[Kind]) -> Reading:
     """Add the metric: stale or fresh, with what its refreshes will bring, and what others say."""
+    plan, per_unit = _in_source_units(plan, kinds)
     authority = plan.sources.authority
     is_stale = Kind.STALE_METRIC in kinds
     first = plan.draw_old(stream) if is_stale else plan.value
@@ -99,9 +106,10 @@ def add_measure(world: World, stream: Stream, plan: MeasurePlan, kinds: Collecti
         other_metric_ids=tuple(other.id for other in others),
         max_age=timedelta(minutes=authority.freshness_sla_minutes),
         is_stale=is_stale,
-        value=float(plan.value),
+        value=float(plan.value / per_unit),
         failing_refreshes=failing,
         refresh_minutes=minutes,
+        per_unit=per_unit,
     )
 
 
@@ -109,6 +117,27 @@ def another(stream: Stream, value: int, low: int, high: int) -> int:
     """Draw a value in [low, high] that is not the given one."""
     other = stream.integer(low, high - 1)
     return other if other < value else other + 1
+
+
+def _in_source_units(plan: MeasurePlan, kinds: Collection[Kind]) -> tuple[MeasurePlan, int]:
+    """Return the plan in the units of its sources, and how many of those make one of the plan's."""
+    if Kind.UNIT_MISMATCH not in kinds:
+        return plan, 1
+    unit, many = FINER_UNITS.get(plan.unit, (f"tenths of {plan.unit}", TENTHS))
+    twin = plan.twin and replace(plan.twin, draw_value=_times(plan.twin.draw_value, many))
+    finer = replace(
+        plan,
+        unit=unit,
+        value=plan.value * many,
+        draw_old=_times(plan.draw_old, many),
+        draw_rival=_times(plan.draw_rival, many),
+        twin=twin,
+    )
+    return finer, many
+
+
+def _times(draw: Callable[[Stream], int], many: int) -> Callable[[Stream], int]:
+    return lambda stream: draw(stream) * many
 
 
 def _age(world: World, stream: Stream, source: SourceRow, *, is_stale: bool) -> datetime:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from companyos_gateway.scenarios.skills.hands import Hands
+from companyos_gateway.scenarios.skills.hands import Hands, Refused
 from companyos_gateway.scenarios.skills.tickets import TicketSkill
 
 COLLEAGUE_WAIT_MINUTES = 1440
@@ -72,15 +72,21 @@ class DeskSkill:
     async def assign(self) -> None:
         """Assign somebody of the owning team who is there when the ticket is due, unless somebody is."""
         team_id, current = self.ticket.known["team_id"], self.ticket.known["assignee_id"]
-        if current is not None:
-            person = await self.hands.ask("datahub_get_person", person_id=current)
-            if person["is_employed"] and person["team_id"] == team_id:
-                return
+        if current is not None and await self.is_member(current, team_id):
+            return
         due_on = self.ticket.known["due_at"][:10]
         away = await self.hands.pages("datahub_get_calendar", **{"from": due_on, "to": due_on})
         absent = {row["person_id"] for row in away}
         team = await self.hands.pages("datahub_search_people", team_id=team_id)
         await self.ticket.assign(next(one["id"] for one in team if one["is_employed"] and one["id"] not in absent))
+
+    async def is_member(self, person_id: str, team_id: str) -> bool:
+        """Say whether a person works in the team today; one that nobody knows does not."""
+        try:
+            person = await self.hands.ask("datahub_get_person", person_id=person_id)
+        except Refused:
+            return False
+        return bool(person["is_employed"] and person["team_id"] == team_id)
 
     async def start(self) -> None:
         """Take the ticket into work."""

@@ -11,6 +11,8 @@ from companyos_gateway.scenarios.skills.hands import Hands
 Json = dict[str, Any]
 
 REFRESH_WAIT_MINUTES = 95
+FINER_UNITS = {"hours": 24, "per mille": 10}
+"""How many of a unit make one of the usual one; a tenth of anything says so."""
 
 
 @dataclass(frozen=True)
@@ -57,4 +59,13 @@ class MeasureSkill:
                 break
         self.authority = str(chosen["source_id"])
         as_of = datetime.fromisoformat(chosen["as_of"])
-        return Measured(chosen["metric_id"], chosen["value"], as_of, chosen["is_stale"])
+        return Measured(chosen["metric_id"], self.in_usual_unit(chosen), as_of, chosen["is_stale"])
+
+    def in_usual_unit(self, reading: Json) -> float:
+        """Return the value in the unit in which requests and policies speak: days, percent, whole points."""
+        return float(reading["value"]) / per_unit(str(reading["unit"]))
+
+
+def per_unit(unit: str) -> int:
+    """Return how many of a source's units make one of the usual unit."""
+    return 10 if unit.startswith("tenths of ") else FINER_UNITS.get(unit, 1)

@@ -35,7 +35,7 @@ def add_approval_type(world: World, stream: Stream, policy: PolicyRow, score: Re
         field_spec("vendor_id", "text", "Id of the vendor; also the subject."),
         field_spec("contract_id", "text", "Id of the contract record."),
         field_spec("amount_cents", "integer", "Amount of the contract in cents."),
-        field_spec(METRIC_KEY, "number", "Score by the authoritative source."),
+        field_spec(METRIC_KEY, "number", "Score in points, by the authoritative source."),
         FieldSpecRow(
             name="score_as_of",
             type="datetime",
