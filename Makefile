@@ -29,7 +29,7 @@ unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
 
 ARGS ?=
 
-.PHONY: help setup demo up test e2e check format bench faults load nightly proof tasks compose-up compose-down fresh-clone-check clean
+.PHONY: help setup demo up test e2e check format bench faults load nightly proof tasks docs compose-up compose-down fresh-clone-check clean
 
 help: ## List the targets
 	@echo "CompanyOS. Targets:"
@@ -76,6 +76,9 @@ proof: $(STAMP) ## Prove that oracles solve and cheats fail (ARGS="--seeds 200")
 
 tasks: $(STAMP) ## Say what the task set holds and look for equal instances (ARGS="--instances 100000" for a release)
 	@$(BIN)/python -m companyos_gateway.taskset $(ARGS)
+
+docs: $(STAMP) ## Write docs/scenarios.md and docs/tools.md anew, from the code
+	@$(BIN)/python -m companyos_gateway.reference docs
 
 compose-up: ## Build the images and start the enterprise in containers; needs a Docker Engine with Compose
 	docker compose up --build --wait
