@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -101,6 +102,11 @@ def test_a_figure_was_read_where_the_very_value_of_now_was(tale: Tale) -> None:
     assert not FIGURE.was_read(tale.evidence)
     _read(tale, 5)
     assert FIGURE.was_read(tale.evidence)
+
+
+def test_a_figure_is_told_in_the_unit_that_the_task_is_about(tale: Tale) -> None:
+    finer = Figure("error_rate", "checkout", replace(READING, per_unit=10))
+    assert (FIGURE.value(tale.evidence), finer.value(tale.evidence)) == (30.0, 3.0)
 
 
 @pytest.mark.parametrize("asked", [{"source_id": "SRC-2"}, {"subject": "search"}, {"key": "uptime"}])

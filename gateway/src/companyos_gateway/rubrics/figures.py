@@ -28,9 +28,9 @@ class Figure:
         return None if row is None else facts.metric(row)
 
     def value(self, evidence: Evidence) -> float | None:
-        """Return what the authority says now."""
+        """Return what the authority says now, in the unit that the task is about."""
         metric = self.metric(evidence)
-        return None if metric is None else metric.value
+        return None if metric is None else metric.value / self.reading.per_unit
 
     def is_fresh_at(self, evidence: Evidence, moment: datetime | None) -> bool:
         """Say whether what the authority says now was fresh at a moment."""

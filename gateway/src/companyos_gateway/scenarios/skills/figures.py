@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from companyos_gateway.scenarios.skills.hands import Hands, Refused
+from companyos_gateway.scenarios.skills.measures import per_unit
 
 Json = dict[str, Any]
 
@@ -52,13 +53,17 @@ class FigureSkill:
 
     @property
     def value(self) -> float:
-        """What the authority said last."""
-        return float(self.reading["value"])
+        """What the authority said last, in the usual unit."""
+        return self.usual(self.reading["value"], self.reading["unit"])
 
     @property
     def metric_id(self) -> str:
         """The authority's metric."""
         return str(self.reading["metric_id"])
+
+    def usual(self, value: float, unit: str) -> float:
+        """Return a value in the unit in which policies and records speak."""
+        return float(value) / per_unit(unit)
 
     async def look(self) -> None:
         """Read what the authority says. Raises Unavailable where there is none, or where refreshes keep failing."""
