@@ -12,7 +12,9 @@ from datetime import timedelta
 import pytest
 
 from companyos_gateway.world import World, finish_world, generate_world
+from companyos_gateway.world.backlog import number_rows
 from companyos_gateway.world.calendar import is_working_day, working_days_from
+from companyos_gateway.world.documents.ticketdesk import ChecklistRow
 from companyos_gateway.world.documents.writing import moment
 from companyos_gateway.world.pools import pool
 from companyos_shared.streams import Stream, digest
@@ -177,3 +179,17 @@ def test_the_pools_name_nobody_twice() -> None:
     people, vendors = pool("people"), pool("vendors")
     for names in (people["given"], people["family"], vendors["word"]):
         assert len(set(names)) == len(names)
+
+
+def test_steps_of_a_teams_later_tickets_are_numbered_behind_those_that_are_there() -> None:
+    world = generate_world(Stream("a test", 7))
+    prefix = world.desk.team_prefixes["platform"]
+    early, late = f"{prefix}-998", f"{prefix}-1001"
+    world.desk.checklist_items = [
+        ChecklistRow(id="", ticket_key=key, position=0, text="Look") for key in (late, early, f"{prefix}-87")
+    ]
+    number_rows(world)
+    assert [(item.ticket_key, item.id) for item in world.desk.checklist_items][1:] == [
+        (early, "item-2"),
+        (late, "item-3"),
+    ]

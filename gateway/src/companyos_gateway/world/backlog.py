@@ -114,12 +114,18 @@ def number_rows(world: World) -> None:
     desk.transitions.sort(key=lambda row: (row.at, row.ticket_key))
     desk.links.sort(key=lambda row: (row.created_at, row.from_key))
     desk.tickets.sort(key=lambda row: (row.created_at, row.key))
-    desk.checklist_items.sort(key=lambda row: (row.ticket_key, row.position))
+    desk.checklist_items.sort(key=lambda row: (*_in_sequence(row.ticket_key), row.position))
     for name, rows in (("comment", desk.comments), ("transition", desk.transitions), ("link", desk.links)):
         for count, row in enumerate(rows, start=1):
             row.id = f"{name}-{count}"  # type: ignore[attr-defined]
     for count, item in enumerate(desk.checklist_items, start=1):
         item.id = f"item-{count}"
+
+
+def _in_sequence(key: str) -> tuple[str, int]:
+    """Return what sorts the keys of a team by their numbers, so that what comes later stands behind."""
+    prefix, _, number = key.rpartition("-")
+    return prefix, int(number)
 
 
 def add_checklist(world: World, ticket: TicketRow, steps: Sequence[str], *, done: int, by: str, at: datetime) -> None:
