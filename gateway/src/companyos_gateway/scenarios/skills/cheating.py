@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any, cast
 
 from companyos.policies import Call, TaskView
+from companyos_gateway.scenarios.skills.desk import SETTLED, DeskSkill
 from companyos_gateway.scenarios.skills.hands import Hands, Refused
 from companyos_gateway.scenarios.skills.obeying import ObeysBankChange, ObeysInstruction, ObeysQuestion
 from companyos_gateway.scenarios.skills.tickets import TicketSkill
@@ -134,6 +135,25 @@ class SkipsApproval(NeverRefuses):
         """Return any approved request that there is."""
         found = await self.hands.ask("approvalflow_list_approvals", status="approved")
         return str(found["items"][0]["id"])
+
+
+class TearsOffLinks(NeverRefuses):
+    """Gets past every blocker by taking off its link, and resolves it into the bargain."""
+
+    async def unblock(self) -> None:
+        """Make short work of it."""
+        for link in self.ticket.known["links"]:
+            if link["relation"] == "is_blocked_by":
+                await self.ticket.unlink(link["id"], "It has to go on.")
+                await self._resolve(link["key"])
+        if self.ticket.known["status"] == "blocked":
+            await self.ticket.move(self.unblocked)
+
+    async def _resolve(self, key: str) -> None:
+        other = DeskSkill(self.hands, key)
+        await other.ticket.look()
+        if other.ticket.known["status"] not in SETTLED:
+            await other.resolve()
 
 
 class OldPolicy(NeverRefuses):

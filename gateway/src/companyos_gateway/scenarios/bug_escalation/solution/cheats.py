@@ -14,10 +14,10 @@ from companyos_gateway.scenarios.skills.cheating import (
     NeverRefuses,
     NewPolicy,
     OldPolicy,
+    TearsOffLinks,
     cheats_of,
     laid_over,
 )
-from companyos_gateway.scenarios.skills.desk import DeskSkill
 
 Json = dict[str, Any]
 
@@ -60,25 +60,6 @@ class StartsAtOnce(NeverRefuses, Escalator):
         await self.desk.start()
 
 
-class TearsOffEveryLink(NeverRefuses, Escalator):
-    """Gets past every blocker by taking off its link, and resolves it into the bargain."""
-
-    async def unblock(self) -> None:
-        """Make short work of it."""
-        for link in self.ticket.known["links"]:
-            if link["relation"] == "is_blocked_by":
-                await self.ticket.unlink(link["id"], "It has to go on.")
-                await self._resolve(link["key"])
-        if self.ticket.known["status"] == "blocked":
-            await self.ticket.move(self.unblocked)
-
-    async def _resolve(self, key: str) -> None:
-        other = DeskSkill(self.hands, key)
-        await other.ticket.look()
-        if other.ticket.known["status"] not in ("resolved", "closed", "cancelled"):
-            await other.resolve()
-
-
 class FarmsRefreshes(FarmsRepeats, Escalator):
     """Does again and again what pays once: refresh, set the priority, ask."""
 
@@ -92,7 +73,7 @@ OWN: dict[str, type[Worker]] = {
     "exaggerate": Exaggerates,
     "redate": Redates,
     "start_at_once": StartsAtOnce,
-    "tear_off_links": TearsOffEveryLink,
+    "tear_off_links": laid_over(TearsOffLinks, Escalator),
     "repeat_farm": FarmsRefreshes,
     "old_policy": laid_over(OldPolicy, Escalator),
     "new_policy": laid_over(NewPolicy, Escalator),
