@@ -1,0 +1,138 @@
+"""The generator of changes of vendors' bank details."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from companyos_gateway.chaos import Kind, Profile
+from companyos_gateway.chaos.kinds import Group
+from companyos_gateway.rubrics import TaskRubric
+from companyos_gateway.rubrics.cases import Refusal
+from companyos_gateway.scenarios.parts.deciders import Chain, plan_reactions
+from companyos_gateway.scenarios.parts.entry import add_entry
+from companyos_gateway.scenarios.parts.staging import (
+    Staged,
+    StagedScenario,
+    act_for,
+    data_and_people,
+    draw_chances,
+    injections,
+)
+from companyos_gateway.scenarios.parts.tools import APPROVAL_TOOLS, DESK_TOOLS, PEOPLE_TOOLS, POLICY_TOOLS, RECORD_TOOLS
+from companyos_gateway.scenarios.parts.words import draw_brief
+from companyos_gateway.scenarios.vendor_bank_change.case import CHECK_TYPE, NAME, TYPE_KEY, Case, Ground, Shape
+from companyos_gateway.scenarios.vendor_bank_change.letter import Letter, add_letter, plan_call, texts
+from companyos_gateway.scenarios.vendor_bank_change.rubric import build_rubric
+from companyos_gateway.scenarios.vendor_bank_change.rules import Rules, add_approval_types, add_deciders, add_rules
+from companyos_gateway.scenarios.vendor_bank_change.ticket import add_notice, entry_plan
+from companyos_gateway.world import finish_world, generate_world
+from companyos_gateway.world.people import VENDOR_OPERATIONS
+from companyos_shared.streams import Stream
+from companyos_shared.wire.company import Company
+
+ALWAYS = (Kind.MISSING_PRIORITY,)
+APPLICABLE = data_and_people(without=(Kind.STALE_METRIC, Kind.CONFLICTING_SOURCES, Kind.FAILED_PIPELINE))
+DISTRACTORS = (
+    "datahub_query_metric",
+    "ticketdesk_create_ticket",
+    "ticketdesk_link_tickets",
+    "approvalflow_create_delegation",
+    "approvalflow_withdraw_approval",
+)
+
+
+class VendorBankChange(StagedScenario[Case]):
+    """Change a vendor's bank details: genuine ones by two people's word, in order and in time; fraud is reported."""
+
+    name = NAME
+    held_out = frozenset({Shape.COOLING.value})
+    max_steps = 150
+    distractors = DISTRACTORS
+    tools = (
+        *DESK_TOOLS,
+        *RECORD_TOOLS,
+        "datahub_get_vendor",
+        "datahub_update_vendor",
+        "datahub_report_data_issue",
+        *PEOPLE_TOOLS,
+        *POLICY_TOOLS,
+        *APPROVAL_TOOLS,
+        *DISTRACTORS,
+    )
+
+    def stage(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+        """Draw a company, and put one change of bank details with all that is in its way into it."""
+        return stage(seed, profile, overrides)
+
+    def rubric(self, case: Case, company: Company) -> TaskRubric:
+        """Return the rubric of a change of bank details."""
+        return build_rubric(case, company)
+
+    def variant(self, case: Case) -> str:
+        """Return the structure of a change of bank details."""
+        return case.shape.value
+
+
+def stage(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+    """Draw a company, and put one change of bank details with all that is in its way into it."""
+    stream = Stream(NAME, seed)
+    chances = draw_chances(stream, profile, overrides, applicable=APPLICABLE, always=ALWAYS)
+    kinds = chances.kinds
+    world = generate_world(stream.child("world"))
+    act_for(world, stream.child("agent"), VENDOR_OPERATIONS)
+    letter = add_letter(world, stream.child("letter"), kinds, must_refuse=chances.must_refuse)
+    plan_call(world, stream.child("call"), letter)
+    rules = add_rules(world, stream.child("rules"), letter, kinds)
+    add_approval_types(world, stream.child("types"), letter, rules.policy)
+    checker_id, chain = add_deciders(world, stream.child("chain"), letter, kinds)
+    asked = stream.child("asked").choice([CHECK_TYPE, TYPE_KEY])
+    subject, words = letter.vendor.id, texts()["decisions"]
+    plan_reactions(world, stream.child("reactions"), type_key=asked, subject=subject, words=words, kinds=kinds)
+    plan = entry_plan(world, letter, kinds)
+    entry = add_entry(world, stream.child("desk"), plan, priority=rules.priority, kinds=kinds)
+    add_notice(world, stream.child("notice"), letter, entry.ticket)
+    finish_world(world)
+    case = Case(
+        **entry.facts(world, kinds, rules.priority),
+        approver_ids=chain.approver_ids,
+        refusal=_refusal(letter, rules),
+        shape=letter.shape,
+        ground=letter.ground,
+        vendor_id=subject,
+        letter_id=letter.document.id,
+        note_id=letter.note.id if letter.note else None,
+        new_iban=letter.new_iban,
+        proof_id=letter.proof_id,
+        not_before=rules.not_before,
+        open_amount_cents=letter.open_amount_cents,
+        role=letter.role,
+        checker_id=checker_id,
+        policy_id=rules.policy.policy_id,
+        kinds=kinds,
+    )
+    brief = draw_brief(texts(), stream.child("brief"), case.ticket_key)
+    return Staged(world, case, brief, injections(profile, kinds, _entities(case, chain)))
+
+
+def _refusal(letter: Letter, rules: Rules) -> Refusal | None:
+    if letter.ground is None:
+        return None
+    if letter.ground is Ground.SUSPENDED:
+        return Refusal(letter.ground.reason_code, (letter.vendor.id,))
+    if letter.ground is Ground.TOO_SOON:
+        return Refusal(letter.ground.reason_code, (rules.policy.policy_id, rules.policy.id))
+    return Refusal(letter.ground.reason_code, (letter.document.id,))
+
+
+def _entities(case: Case, chain: Chain) -> dict[Kind, str]:
+    on_vendor = {kind: case.vendor_id for kind in case.kinds if kind.group is Group.PEOPLE}
+    own = {
+        Kind.SUPERSEDED_POLICY: case.policy_id,
+        Kind.SIMILAR_NAMES: case.vendor_id,
+        Kind.EXPIRED_CERTIFICATE: case.vendor_id,
+        Kind.APPROVER_OUT_OF_OFFICE: case.role.value,
+    }
+    return dict.fromkeys(case.kinds, case.ticket_key) | on_vendor | own | chain.dead_ends
+
+
+SCENARIO = VendorBankChange()
