@@ -56,7 +56,7 @@ def test_the_version_is_that_of_the_package() -> None:
         (["eval", "--policy", "clever"], 2, "no policy is called 'clever'; installed are"),
         (["eval", "--policy", "noop", "--seed", "-1"], 2, "--seed"),
         (["eval", "--policy", "noop", "--seed", "abc"], 2, "--seed"),
-        (["eval", "--policy", "noop", "--chaos", "5"], 2, "--chaos"),
+        (["eval", "--policy", "noop", "--chaos", "9"], 2, "--chaos"),
         (["eval", "--policy", "noop", "--episodes", "0"], 2, "--episodes"),
         (["eval", "--policy", "noop", "--url", "http://127.0.0.1:9"], 1, "error: Failed to connect"),
         (["tools", "--url", "http://127.0.0.1:9"], 1, "error: Failed to connect"),

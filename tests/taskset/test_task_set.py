@@ -10,9 +10,10 @@ from functools import cache
 import pytest
 
 from companyos.contract import Split, TaskInfo
+from companyos_gateway.chaos import levels
 from companyos_gateway.rubrics import facts
 from companyos_gateway.scenarios import Instance, catalogue
-from companyos_gateway.taskset import CANARY, COPIES, LEVELS, Place, TaskSet, UnknownPlace, fingerprint
+from companyos_gateway.taskset import CANARY, COPIES, Place, TaskSet, UnknownPlace, fingerprint
 from companyos_gateway.world.splits import split_of_seed
 
 SCENARIOS = sorted(catalogue())
@@ -30,7 +31,7 @@ def _planned(place: Place) -> Instance:
 def _sample() -> Iterator[Place]:
     for number, scenario in enumerate(SCENARIOS):
         for split, copy in SAMPLE:
-            yield Place(split=split, scenario=scenario, chaos=number % len(LEVELS), copy=copy)
+            yield Place(split=split, scenario=scenario, chaos=levels()[number % len(levels())], copy=copy)
 
 
 def _all_places() -> Iterator[Place]:
@@ -49,14 +50,14 @@ def test_a_place_is_found_by_its_number_and_by_its_id() -> None:
 
 
 def test_every_beginning_of_a_split_is_balanced() -> None:
-    first = [TASKS.place("test", index) for index in range(len(SCENARIOS) * len(LEVELS))]
+    first = [TASKS.place("test", index) for index in range(len(SCENARIOS) * len(levels()))]
     assert [place.scenario for place in first[: len(SCENARIOS)]] == SCENARIOS
-    assert {(place.scenario, place.chaos) for place in first} == set(itertools.product(SCENARIOS, LEVELS))
+    assert {(place.scenario, place.chaos) for place in first} == set(itertools.product(SCENARIOS, levels()))
 
 
 @pytest.mark.parametrize("split", Split)
 def test_a_split_has_every_scenario_at_every_level_equally_often(split: Split) -> None:
-    assert TASKS.size(split) == COPIES[split] * len(LEVELS) * len(SCENARIOS)
+    assert TASKS.size(split) == COPIES[split] * len(levels()) * len(SCENARIOS)
     assert [info.num_tasks for info in TASKS.splits() if info.name is split] == [TASKS.size(split)]
 
 

@@ -101,7 +101,12 @@ def test_a_budget_beyond_three_failures_in_a_row_is_refused(tmp_path: Path, budg
 
 
 @pytest.mark.parametrize(
-    ("text", "place"), [("level = 7\n", r"windy\.toml: name"), ('name = "windy"\nlevel = "7"\n', r"windy\.toml: level")]
+    ("text", "place"),
+    [
+        ("level = 7\n", r"windy\.toml: name"),
+        ('name = "windy"\nlevel = "7"\n', r"windy\.toml: level"),
+        ('name = "windy"\nlevel = 9\n', r"windy\.toml: level: levels lie in \[0, 8\], not 9"),
+    ],
 )
 def test_a_profile_without_name_or_level_is_refused(tmp_path: Path, text: str, place: str) -> None:
     (tmp_path / "windy.toml").write_text(text)

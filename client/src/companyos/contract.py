@@ -26,6 +26,7 @@ __all__ = [
     "EpisodeVerdict",
     "FinishOutcome",
     "InjectedState",
+    "InjectionInfo",
     "ListToolsAction",
     "OpenedEpisode",
     "Outcome",
@@ -48,7 +49,9 @@ ENVIRONMENT = "companyos"
 
 DEFAULT_SCENARIO = "vendor_onboarding"
 DEFAULT_CHAOS = 1
-MAX_CHAOS = 4
+MAX_CHAOS = 8
+"""Levels that a house may have; 0 to 4 come with it, and it refuses one that it does not have."""
+
 MAX_SEED = 2**53 - 1
 SNAPSHOT_ID = r"^[0-9a-f]{32}$"
 
@@ -209,6 +212,17 @@ class CompanyOSState(State):
     kind: Literal["companyos"] = "companyos"
 
 
+class InjectionInfo(BaseModel):
+    """One thing that was made to go wrong in an episode. It is for people: no agent is shown it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    kind: str
+    mark: Literal["decisive", "friction"] = Field(description="Whether ignoring it fails, or costs.")
+    entity: str = Field(description="What it struck.")
+    detail: dict[str, Any] = Field(default_factory=dict)
+
+
 class EpisodeRecord(BaseModel):
     """One line of `episodes.jsonl`: how one episode went."""
 
@@ -224,6 +238,7 @@ class EpisodeRecord(BaseModel):
     outcome: Outcome
     digest: str = Field(description="sha256 over every (observation, reward, done) of the episode.")
     verdict: EpisodeVerdict | None = Field(None, description="What the rubric said, where evidence was kept.")
+    injections: list[InjectionInfo] | None = Field(None, description="What went wrong, where evidence was kept.")
     task_id: str | None = Field(None, description="The task, where it is one of the task set's.")
     task_set: str | None = Field(None, description="The version of that task set.")
 

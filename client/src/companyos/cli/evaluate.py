@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from companyos.cli.results import results_table, troubles
-from companyos.cli.session import Server, TokenOption, UrlOption, check_seeds, some_server
+from companyos.cli.session import LAST_CHAOS, Server, TokenOption, UrlOption, check_seeds, some_server
 from companyos.cli.tasks import SplitOption, chosen
 from companyos.cli.terminal import ERR, FAILED, INTERRUPTED, MISUSED, OUT, clear_errors, fail
 
@@ -37,7 +37,9 @@ def evaluate(
     seed: Annotated[int | None, typer.Option(min=0, help="The first seed S: 0.")] = None,
     chaos: Annotated[
         int | None,
-        typer.Option(min=0, max=4, help="0 calm, 1 light, 2 moderate, 3 heavy, 4 storm: 1, or all levels of a split."),
+        typer.Option(
+            min=0, max=LAST_CHAOS, help="0 calm, 1 light, 2 moderate, 3 heavy, 4 storm: 1, or all levels of a split."
+        ),
     ] = None,
     split: SplitOption = None,
     out: Annotated[

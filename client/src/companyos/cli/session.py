@@ -21,6 +21,9 @@ DEFAULT_URL = "http://127.0.0.1:8000"
 LAST_SEED = 2**53 - 1
 """The contract's largest seed, for commands that refuse a larger one before anything starts."""
 
+LAST_CHAOS = 8
+"""The contract's largest chaos level; a server refuses one that it does not have."""
+
 SNAPSHOT_CHARS = 32
 SNAPSHOT_CHARS_SHOWN = 12
 """How many characters of a snapshot's id a table shows: enough to name it by."""

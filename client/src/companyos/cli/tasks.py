@@ -9,7 +9,7 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 
-from companyos.cli.session import JsonOption, Server, TokenOption, UrlOption, check_seeds, some_server
+from companyos.cli.session import LAST_CHAOS, JsonOption, Server, TokenOption, UrlOption, check_seeds, some_server
 from companyos.cli.terminal import MISUSED, OUT, clear_errors, fail, plain_table, print_json
 
 if TYPE_CHECKING:
@@ -34,7 +34,8 @@ def tasks(
     split: SplitOption = None,
     scenario: Annotated[str | None, typer.Option(help="Of a split: only the tasks of this scenario.")] = None,
     chaos: Annotated[
-        int | None, typer.Option(min=0, max=4, help="0 calm, 1 light, 2 moderate, 3 heavy, 4 storm. Of a scenario: 1.")
+        int | None,
+        typer.Option(min=0, max=LAST_CHAOS, help="0 calm, 1 light, 2 moderate, 3 heavy, 4 storm. Of a scenario: 1."),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of a scenario: the first seed.")] = 0,
     count: Annotated[

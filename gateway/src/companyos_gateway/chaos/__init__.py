@@ -9,7 +9,7 @@ from companyos_gateway.chaos.draw import Injection, draw_kinds
 from companyos_gateway.chaos.drift import Drift
 from companyos_gateway.chaos.faults import FaultPlan
 from companyos_gateway.chaos.kinds import Group, Kind, Mark
-from companyos_gateway.chaos.profiles import ChaosError, Profile, profile_for, read_profiles
+from companyos_gateway.chaos.profiles import ChaosError, Profile, levels, profile_for, read_profiles
 
 __all__ = [
     "ChaosError",
@@ -21,6 +21,7 @@ __all__ = [
     "Mark",
     "Profile",
     "draw_kinds",
+    "levels",
     "profile_for",
     "read_profiles",
 ]

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from companyos.contract import MAX_CHAOS
 from companyos_gateway.chaos.kinds import Group, Kind, Mark
 
 PROFILE_FOLDER = Path(__file__).parent / "profiles"
@@ -76,6 +77,11 @@ def profile_for(level: int) -> Profile:
     return found
 
 
+def levels() -> tuple[int, ...]:
+    """Return the levels that there are: those of the profiles, lowest first."""
+    return tuple(sorted(_shipped_profiles()))
+
+
 def read_profiles(folder: Path) -> dict[int, Profile]:
     """Read every profile of a folder, by level. Raises ChaosError with file and place of what does not fit."""
     profiles: dict[int, Profile] = {}
@@ -103,6 +109,8 @@ def read_profile(file: Path) -> Profile:
         raise ChaosError(f"{file.name}: name: a word is missing")
     if isinstance(document.get("level"), bool) or not isinstance(document.get("level"), int):
         raise ChaosError(f"{file.name}: level: a whole number is missing")
+    if not 0 <= document["level"] <= MAX_CHAOS:
+        raise ChaosError(f"{file.name}: level: levels lie in [0, {MAX_CHAOS}], not {document['level']}")
     return Profile(
         name=document["name"],
         level=document["level"],

@@ -11,12 +11,12 @@ from pathlib import Path
 
 from companyos.contract import Split
 from companyos_gateway import scenarios as scenarios_package
-from companyos_gateway.chaos import Group, Kind, Mark, Profile, profile_for
+from companyos_gateway.chaos import Group, Kind, Mark, Profile, levels, profile_for
 from companyos_gateway.reference.markdown import bullet, document, listed, paragraph, table, words
 from companyos_gateway.reference.prose import PROSE, read_words
 from companyos_gateway.scenarios import Scenario
 from companyos_gateway.scenarios.parts.staging import REFUSALS_FROM, StagedScenario, data_and_people
-from companyos_gateway.taskset import COPIES, LEVELS, TaskSet
+from companyos_gateway.taskset import COPIES, TaskSet
 
 FOLDERS = Path(scenarios_package.__file__).parent
 _FOLDER_LINK = "../gateway/src/companyos_gateway/scenarios"
@@ -93,30 +93,31 @@ def _splits(scenarios: Mapping[str, Scenario]) -> Iterator[str]:
     task_set = TaskSet(scenarios)
     purposes = {Split.TRAIN: "to learn from", Split.VALIDATION: "to choose by", Split.TEST: "to measure with"}
     rows = [
-        (split.value, purposes[split], str(COPIES[split] * len(LEVELS)), f"{task_set.size(split):,}") for split in Split
+        (split.value, purposes[split], str(COPIES[split] * len(levels())), f"{task_set.size(split):,}")
+        for split in Split
     ]
     yield table(("split", "what for", "of each scenario:", "tasks:"), rows)
     yield paragraph(PROSE["scenarios"]["splits"])
 
 
 def _chaos() -> Iterator[str]:
-    levels = [profile_for(level) for level in LEVELS]
-    named = ", ".join(f"{profile.level} {profile.name}" for profile in levels)
-    yield paragraph(PROSE["scenarios"]["chaos"].format(levels=named))
+    profiles = [profile_for(level) for level in levels()]
+    named = ", ".join(f"{profile.level} {profile.name}" for profile in profiles)
+    yield paragraph(PROSE["scenarios"]["chaos"].format(levels=named, count=len(profiles)))
     told = read_words("kinds")
-    columns = [f"{profile.level}:" for profile in levels[1:]]
+    columns = [f"{profile.level}:" for profile in profiles[1:]]
     for group, title in _GROUPS.items():
         kinds = [kind for kind in Kind if kind.group is group]
-        rows = [(_marked(kind, levels), told.get(kind, ""), *_rates(kind, levels[1:])) for kind in kinds]
+        rows = [(_marked(kind, profiles), told.get(kind, ""), *_rates(kind, profiles[1:])) for kind in kinds]
         yield table((f"{title.lower()}", "what it is", *columns), rows)
 
 
-def _marked(kind: Kind, levels: list[Profile]) -> str:
-    return f"**{words(kind)}**" if levels[-1].mark(kind) is Mark.DECISIVE else f"*{words(kind)}*"
+def _marked(kind: Kind, profiles: list[Profile]) -> str:
+    return f"**{words(kind)}**" if profiles[-1].mark(kind) is Mark.DECISIVE else f"*{words(kind)}*"
 
 
-def _rates(kind: Kind, levels: list[Profile]) -> list[str]:
-    return [f"{100 * profile.rate(kind):g}" if profile.rate(kind) else "" for profile in levels]
+def _rates(kind: Kind, profiles: list[Profile]) -> list[str]:
+    return [f"{100 * profile.rate(kind):g}" if profile.rate(kind) else "" for profile in profiles]
 
 
 def _structures(scenario: Scenario) -> list[str]:

@@ -5,7 +5,7 @@ instances are the same, collisions looks for two that are.
 """
 
 from companyos_gateway.taskset.fingerprint import fingerprint
-from companyos_gateway.taskset.places import COPIES, LEVELS, Place, TaskRef
+from companyos_gateway.taskset.places import COPIES, Place, TaskRef
 from companyos_gateway.taskset.taskset import CANARY, TaskSet, UnknownPlace
 
-__all__ = ["CANARY", "COPIES", "LEVELS", "Place", "TaskRef", "TaskSet", "UnknownPlace", "fingerprint"]
+__all__ = ["CANARY", "COPIES", "Place", "TaskRef", "TaskSet", "UnknownPlace", "fingerprint"]

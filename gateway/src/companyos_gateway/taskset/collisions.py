@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 from companyos.contract import Split
+from companyos_gateway.chaos import levels
 from companyos_gateway.scenarios import Scenario, catalogue
 from companyos_gateway.taskset.fingerprint import fingerprint
-from companyos_gateway.taskset.places import LEVELS
 from companyos_gateway.world.splits import SEEDS
 
 _STARTS = (0, *(SEEDS[split].start for split in Split))
@@ -47,7 +47,7 @@ def sample(scenarios: Sequence[str], count: int) -> Iterator[Named]:
     for number in range(count):
         turn, scenario = divmod(number, len(scenarios))
         turn, start = divmod(turn, len(_STARTS))
-        yield Named(scenarios[scenario], _STARTS[start] + turn, turn % len(LEVELS))
+        yield Named(scenarios[scenario], _STARTS[start] + turn, levels()[turn % len(levels())])
 
 
 def search(count: int, *, processes: int = 1, scenarios: Mapping[str, Scenario] | None = None) -> Search:

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from companyos.contract import MAX_CHAOS, Split
+from companyos.contract import Split
+from companyos_gateway.chaos import levels
 from companyos_gateway.world.splits import SEEDS
 
-LEVELS = range(MAX_CHAOS + 1)
 COPIES: Mapping[Split, int] = MappingProxyType({Split.TRAIN: 40, Split.VALIDATION: 4, Split.TEST: 8})
 """Tasks of each scenario at each level."""
 
@@ -41,8 +41,8 @@ class Place:
     def at(cls, split: Split, index: int, scenarios: Sequence[str]) -> Place:
         """Return the place with that number of a split, which has one."""
         turn, number = divmod(index, len(scenarios))
-        copy, chaos = divmod(turn, len(LEVELS))
-        return cls(split=split, scenario=scenarios[number], chaos=chaos, copy=copy)
+        copy, level = divmod(turn, len(levels()))
+        return cls(split=split, scenario=scenarios[number], chaos=levels()[level], copy=copy)
 
     @classmethod
     def called(cls, task_id: str) -> Place | None:
@@ -61,7 +61,7 @@ class Place:
     @property
     def exists(self) -> bool:
         """Whether its split reaches that far."""
-        return self.chaos in LEVELS and self.copy < COPIES[self.split]
+        return self.chaos in levels() and self.copy < COPIES[self.split]
 
     @property
     def id(self) -> str:
@@ -81,4 +81,5 @@ class Place:
 
     def index(self, scenarios: Sequence[str]) -> int:
         """Return the number of the place in its split."""
-        return (self.copy * len(LEVELS) + self.chaos) * len(scenarios) + scenarios.index(self.scenario)
+        turn = self.copy * len(levels()) + levels().index(self.chaos)
+        return turn * len(scenarios) + scenarios.index(self.scenario)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from companyos.contract import Split, SplitInfo, TaskInfo
-from companyos_gateway.chaos import profile_for
+from companyos_gateway.chaos import levels, profile_for
 from companyos_gateway.scenarios import Instance, Scenario
-from companyos_gateway.taskset.places import COPIES, LEVELS, Place, TaskRef
+from companyos_gateway.taskset.places import COPIES, Place, TaskRef
 from companyos_shared.streams import digest
 
 NUMBER = 1
@@ -39,7 +39,7 @@ class TaskSet:
 
     def size(self, split: str) -> int:
         """Return how many tasks a split has; raises UnknownPlace."""
-        return COPIES[_known(split)] * len(LEVELS) * len(self._names)
+        return COPIES[_known(split)] * len(levels()) * len(self._names)
 
     def place(self, split: str, index: int) -> Place:
         """Return the place with that number; raises UnknownPlace."""
@@ -105,7 +105,7 @@ class TaskSet:
 
     def _version(self) -> str:
         held_out = {name: sorted(scenario.held_out) for name, scenario in self._scenarios.items()}
-        return f"{NUMBER}.{len(held_out)}.{digest([held_out, dict(COPIES)])[:8]}"
+        return f"{NUMBER}.{len(held_out)}.{digest([held_out, dict(COPIES), levels()])[:8]}"
 
 
 def _known(split: str) -> Split:

@@ -1,0 +1,98 @@
+"""A scenario is one new folder and a level of chaos one new file: Task API, proof and documents find both."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import companyos_gateway
+
+PACKAGE = Path(companyos_gateway.__file__).parent
+MODEL, NAME = "expense_report", "petty_cash"
+LEVEL = 5
+
+LOOK = f"""
+import asyncio, json
+from companyos_gateway.proof import play
+from companyos_gateway.reference.scenarios_page import scenarios_page
+from companyos_gateway.scenarios import catalogue
+from companyos_gateway.scenarios.solutions import solutions_of
+from companyos_gateway.server.house import House
+from companyos_gateway.server.openenv_environment import CompanyOSEnvironment
+from companyos_gateway.settings import Settings
+
+
+async def look():
+    house = House(Settings())
+    async with house.running():
+        environment, stage = CompanyOSEnvironment(house), house.stage()
+        tasks = environment.list_tasks("test")
+        task = next(task for task in tasks if (task["scenario"], task["chaos"]) == ("{NAME}", {LEVEL}))
+        seed = stage.task_set.seed(stage.task_set.find(task["id"]))
+        fair = solutions_of("{NAME}").fair
+        played = await play(stage, "{NAME}", "fair", fair, seed=seed, chaos={LEVEL})
+        told = environment.get_task("test", task["index"])
+        return {{"task": told, "success": played.success, "kinds": sorted(played.kinds)}}
+
+
+print(json.dumps(asyncio.run(look()) | {{"page": scenarios_page(catalogue())}}))
+"""
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the gateway with one more folder and one more file, and nothing else changed."""
+    root = tmp_path_factory.mktemp("gateway")
+    ignored = shutil.ignore_patterns("__pycache__")
+    package = Path(shutil.copytree(PACKAGE, root / PACKAGE.name, ignore=ignored))
+    folder = Path(shutil.copytree(package / "scenarios" / MODEL, package / "scenarios" / NAME))
+    for file in folder.rglob("*.py"):
+        renamed = file.read_text().replace(f"scenarios.{MODEL}", f"scenarios.{NAME}")
+        file.write_text(renamed.replace(f'\nNAME = "{MODEL}"', f'\nNAME = "{NAME}"'))
+    profiles = package / "chaos" / "profiles"
+    storm = (profiles / "storm.toml").read_text()
+    (profiles / "hurricane.toml").write_text(storm.replace('"storm"', '"hurricane"').replace("level = 4", "level = 5"))
+    return root
+
+
+def _run(copy: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(copy), os.environ.get("PYTHONPATH", "")])}
+    return subprocess.run([sys.executable, *arguments], cwd=copy, env=environment, capture_output=True, text=True)
+
+
+@pytest.fixture(scope="module")
+def seen(copy: Path) -> dict[str, Any]:
+    done = _run(copy, "-c", textwrap.dedent(LOOK))
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def test_the_task_api_lists_it_at_every_level(seen: dict[str, Any]) -> None:
+    task = seen["task"]
+    assert (task["group"], task["chaos"], task["difficulty"]) == (NAME, LEVEL, "hurricane")
+    assert task["brief"]
+
+
+def test_it_is_solved_under_the_new_profile(seen: dict[str, Any]) -> None:
+    assert seen["success"]
+    assert seen["kinds"]
+
+
+def test_the_documents_tell_of_it(seen: dict[str, Any]) -> None:
+    assert f"\n## {NAME}\n" in seen["page"]
+    assert "5 hurricane" in seen["page"]
+
+
+def test_the_proof_takes_it(copy: Path) -> None:
+    done = _run(copy, "-m", "companyos_gateway.proof", "--scenario", "nothing_like_it")
+    assert done.returncode == 2
+    assert f"'{NAME}'" in done.stderr
