@@ -71,8 +71,8 @@ load: $(STAMP) ## Play a thousand episodes at once, abandon ten thousand, ask th
 nightly: $(STAMP) ## Move three episodes about five hundred times and compare them with a model (ARGS="--defect NAME")
 	@$(BIN)/pytest -n0 tests/promises/test_state_machine.py -k model --hypothesis-profile=nightly $(ARGS)
 
-proof: $(STAMP) ## Prove that oracles solve and cheats fail (ARGS="--seeds 200")
-	@$(BIN)/python -m companyos_gateway.proof $(ARGS)
+proof: $(STAMP) ## Prove every promise, one line each, and write docs/proof.md (PROOF=full for a release, ARGS="--row A")
+	@$(BIN)/python -m companyos_gateway.proof $(if $(ARGS),$(ARGS),--out docs/proof.md)
 
 tasks: $(STAMP) ## Say what the task set holds and look for equal instances (ARGS="--instances 100000" for a release)
 	@$(BIN)/python -m companyos_gateway.taskset $(ARGS)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from companyos.policies import StepView
+from companyos.contract import ToolSpec
+from companyos.policies import StepView, TaskView
+from companyos_shared.streams import Stream
 
 NOW = datetime(2026, 3, 2, 9, 15, tzinfo=UTC)
 
@@ -15,3 +17,17 @@ def a_step(
 ) -> StepView:
     """Return a step as a policy sees it."""
     return StepView(result=result, error=error, reward=reward, done=done, now=now, steps_left=50)
+
+
+def a_task(*tools: ToolSpec, brief: str = "See OPS-1042 through.", steps_left: int = 50) -> TaskView:
+    """Return a task as a policy sees it."""
+    return TaskView(
+        scenario="tiny",
+        brief=brief,
+        company="Tiny",
+        acting_as="E-1",
+        now=NOW,
+        steps_left=steps_left,
+        tools=tools,
+        stream=Stream("policy", "tests"),
+    )

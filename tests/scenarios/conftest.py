@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from companyos_gateway.proof import Kept
 from companyos_gateway.scenarios.vendor_onboarding.solution import fair
-from tests.scenarios.stage import Kept, Wanted, play_all
+from tests.scenarios.stage import Wanted, play_all
 
 CALM = {"stale_metric": 1.0, "missing_priority": 1.0, "approver_out_of_office": 1.0}
 HARD = {

@@ -16,27 +16,14 @@ from pydantic import SecretStr
 
 from companyos_gateway.episode.cluster import Cluster
 from companyos_gateway.episode.environment import Stage
-from companyos_gateway.episode.episode import Episode
 from companyos_gateway.episode.link import ServiceLink
-from companyos_gateway.proof import Played, Player, play
-from companyos_gateway.rubrics import Evidence, FinishDeclaration
-from companyos_gateway.scenarios import Instance
+from companyos_gateway.proof import Kept, Player, keep
 from companyos_gateway.server.house import House
 from companyos_gateway.settings import Settings
 from companyos_shared.chassis import ServiceSettings, create_app
 
 KEY = "a key for tests"
 SCENARIO = "vendor_onboarding"
-
-
-@dataclass(frozen=True)
-class Kept:
-    """An episode with its evidence."""
-
-    played: Played
-    instance: Instance
-    evidence: Evidence
-    finish: FinishDeclaration | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,23 +61,13 @@ def play_all(folder: Path, wanted: Sequence[Wanted]) -> list[Kept]:
 
 
 async def _play_all(folder: Path, wanted: Sequence[Wanted]) -> list[Kept]:
-    kept: list[Kept] = []
     async with open_stage(folder) as stage:
-        for one in wanted:
-            ended: list[Episode] = []
-            played = await play(
-                stage,
-                one.scenario,
-                getattr(one.player, "__name__", "player"),
-                one.player,
-                seed=one.seed,
-                chaos=one.chaos,
-                overrides=one.overrides,
-                on_end=ended.append,
-            )
-            episode = ended[0]
-            kept.append(Kept(played, episode.task.instance, episode.evidence, episode.progress.finish))
-    return kept
+        return [await _kept(stage, one) for one in wanted]
+
+
+async def _kept(stage: Stage, one: Wanted) -> Kept:
+    name = getattr(one.player, "__name__", "player")
+    return await keep(stage, one.scenario, name, one.player, seed=one.seed, chaos=one.chaos, overrides=one.overrides)
 
 
 def initial_rows(documents: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, dict[str, Any]]]:

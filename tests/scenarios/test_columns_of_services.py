@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from companyos_gateway.proof import Kept
 from companyos_gateway.rubrics import facts
 from companyos_gateway.scenarios.vendor_onboarding.boundaries import allowances_of, requests_of
 from companyos_shared.wire.company import Company
 from companyos_shared.wire.control import Row
-from tests.scenarios.stage import Kept
 from tests.scenarios.test_vendor_onboarding_wrong_ends import CASES
 
 READERS: list[tuple[str, str, Callable[[Row], Any]]] = [

@@ -9,9 +9,10 @@ from companyos.policies import Call, EpisodeOver, TaskView
 from companyos_gateway.chaos import FaultPlan, Kind, profile_for
 from companyos_gateway.chaos.faults import STALE_MINUTES
 from companyos_gateway.episode.progress import entity_of
+from companyos_gateway.proof import Kept
 from companyos_gateway.scenarios.skills import Hands, ticket_of
 from companyos_shared.wire.context import FaultKind
-from tests.scenarios.stage import Kept, Wanted, play_all
+from tests.scenarios.stage import Wanted, play_all
 
 PLAYED = "license_renewal"
 FORCED = {Kind.STALE_READ.value: 1.0}

@@ -11,12 +11,12 @@ from companyos.contract import Outcome
 from companyos.policies import Call, StepView, TaskView, load_policy
 from companyos_gateway.chaos import Group, Kind
 from companyos_gateway.episode.outcome import STEP_COST
-from companyos_gateway.proof import LEAST_FAIR, LEAST_SUCCESS, MOST_FAILURE, STEP_SHARE, Line, Player, main, table
+from companyos_gateway.proof import LEAST_FAIR, LEAST_SUCCESS, MOST_FAILURE, STEP_SHARE, Kept, Player
 from companyos_gateway.rubrics import Evidence
 from companyos_gateway.scenarios import catalogue
 from companyos_gateway.scenarios.skills import Hands
 from companyos_gateway.scenarios.solutions import solutions_of
-from tests.scenarios.stage import SCENARIO, Kept, Wanted, play_all
+from tests.scenarios.stage import SCENARIO, Wanted, play_all
 
 SOLUTIONS = solutions_of(SCENARIO)
 LEVELS = (0, 1, 2)
@@ -135,15 +135,3 @@ def test_no_single_call_is_enough(tmp_path: Path) -> None:
 
     kept = play_all(tmp_path, [Wanted(player=resolve, seed=11, chaos=0)])[0]
     assert not kept.played.success
-
-
-def test_the_proof_prints_a_table(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    async def prove(scenario: str, **_asked: Any) -> list[Line]:
-        return [Line(f"{scenario} holds", 3, "3/3", True), Line("it snows", 1, "no", False)]
-
-    monkeypatch.setattr("companyos_gateway.proof.prove", prove)
-    assert main(["--seeds", "3"]) == 1
-    printed = capsys.readouterr().out
-    assert "yes vendor_onboarding holds" in printed
-    assert "NO  it snows" in printed
-    assert table([Line("a", 1, "b", True)]).startswith("    promise")

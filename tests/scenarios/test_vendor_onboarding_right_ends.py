@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from companyos.policies import Call, TaskView
-from companyos_gateway.proof import Player
+from companyos_gateway.proof import Kept, Player
+from companyos_gateway.proof.states.ending import Ending
 from companyos_gateway.scenarios.skills import Hands, Measured, Objection, Refused
 from companyos_gateway.scenarios.vendor_onboarding.solution.fair import Onboarder
 from tests.scenarios.conftest import CALM, HARD
-from tests.scenarios.endings import Ending
-from tests.scenarios.stage import Kept, Wanted, play_all
+from tests.scenarios.stage import Wanted, play_all
 
 WAYS: dict[str, type[Onboarder]] = {}
 REFUSALS: dict[str, type[Onboarder]] = {}

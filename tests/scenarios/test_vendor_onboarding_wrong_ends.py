@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from companyos_gateway.chaos import profile_for
+from companyos_gateway.proof import Kept
+from companyos_gateway.proof.states.ending import Ending
 from companyos_gateway.rubrics import FinishDeclaration
 from companyos_gateway.scenarios.vendor_onboarding.case import Case, Unblocking
 from companyos_gateway.scenarios.vendor_onboarding.scenario import stage
 from companyos_shared.wire.company import Company, Role
 from tests.scenarios.conftest import CALM, HARD
-from tests.scenarios.endings import Ending
-from tests.scenarios.stage import Kept
 
 CASES: dict[str, Case] = {
     "easy": stage(3, profile_for(0), CALM).case,

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from companyos.policies import Call, TaskView
-from companyos_gateway.proof import Player
+from companyos_gateway.proof import Kept, Player
 from companyos_gateway.rubrics import Verdict
 from companyos_gateway.scenarios.skills import Hands
 from companyos_gateway.scenarios.vendor_onboarding.solution import cheats
 from companyos_gateway.scenarios.vendor_onboarding.solution.fair import Onboarder
 from tests.scenarios.conftest import CALM
-from tests.scenarios.stage import Kept, Wanted, play_all
+from tests.scenarios.stage import Wanted, play_all
 
 WAYS: dict[str, type[Onboarder]] = {}
 

@@ -8,11 +8,12 @@ from typing import Any
 
 from companyos.policies import Call, StepView, TaskView
 from companyos_gateway.chaos import Group, Kind, profile_for
+from companyos_gateway.proof import Kept
 from companyos_gateway.scenarios.parts.staging import draw_chances
 from companyos_gateway.scenarios.solutions import solutions_of
 from companyos_shared.streams import Stream
 from tests.scenarios.plans import planned
-from tests.scenarios.stage import Kept, Wanted, play_all
+from tests.scenarios.stage import Wanted, play_all
 
 LEVEL = 2
 CALM_WIRE = {kind.value: 0.0 for kind in Kind if kind.group is Group.TRANSPORT}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -13,6 +13,7 @@ from companyos_shared.streams import Stream
 
 _OPTIONAL_CHANCE = 0.25
 _KNOWN_ID_CHANCE = 0.5
+_SEEN_CHANCE = 0.8
 _SPREAD = timedelta(days=30)
 _LARGEST = 1_000
 _MOST_ITEMS = 3
@@ -24,10 +25,11 @@ _NAMED_ID = re.compile(r"\b(?=[\w-]*\d)[A-Za-z]\w*(?:-\w+)+\b")
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What values may refer to: ids that the task names, and the simulated time."""
+    """What values may refer to: ids that the task names, the simulated time, and values seen under a name before."""
 
     ids: Sequence[str]
     now: datetime
+    seen: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
 
 def ids_in(text: str) -> list[str]:
@@ -112,6 +114,9 @@ class _Draw:
             case "date":
                 return f"{self._moment():%Y-%m-%d}"
         pattern = schema.get("pattern", "")
+        known: list[str] = [one for one in self._around.seen.get(name, ()) if _fits(one, schema)]
+        if known and self._stream.chance(_SEEN_CHANCE):
+            return self._stream.choice(known)
         fitting = [known for known in self._around.ids if re.search(pattern, known)]
         if fitting and _ID_NAME.search(name) and self._stream.chance(_KNOWN_ID_CHANCE):
             return self._stream.choice(fitting)
@@ -132,6 +137,13 @@ class _Draw:
         while len(text) < least:
             text += f" {self._stream.choice(_WORDS)}"
         return text[:most].rstrip().ljust(least, "x")
+
+
+def _fits(value: Any, schema: Mapping[str, Any]) -> bool:
+    """Say whether a value that was seen fits the schema of a string."""
+    if not isinstance(value, str) or not re.search(schema.get("pattern", ""), value):
+        return False
+    return bool(schema.get("minLength", 0) <= len(value) <= schema.get("maxLength", len(value)))
 
 
 def _bounds(schema: Mapping[str, Any]) -> tuple[int, int]:

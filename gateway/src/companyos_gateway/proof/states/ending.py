@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
+from companyos_gateway.proof.playing import Kept
 from companyos_gateway.rubrics import Evidence, FinishDeclaration, Verdict
+from companyos_gateway.rubrics.evidence import same_value
 from companyos_gateway.scenarios import Instance
-from tests.scenarios.stage import Kept
 
 Row = dict[str, Any]
 
@@ -19,11 +20,17 @@ class Ending:
     def __init__(self, kept: Kept) -> None:
         self.instance: Instance = kept.instance
         self.finish: FinishDeclaration | None = kept.finish
-        stored = kept.evidence.as_json()
+        stored = kept.stored
         self.initial: dict[str, dict[str, dict[str, Row]]] = stored["initial"]
         self.changes: dict[str, list[Row]] = json.loads(json.dumps(stored["changes"]))
-        self.audits = stored["audits"]
+        self.audits: dict[str, list[Row]] = json.loads(json.dumps(stored["audits"]))
         self.declared_at: str | None = stored["declared_at"]
+
+    def is_as(self, kept: Kept) -> bool:
+        """Say whether nothing was bent."""
+        same = self.changes == kept.stored["changes"] and self.audits == kept.stored["audits"]
+        planted = self.initial is kept.stored["initial"]
+        return same and planted and self.finish == kept.finish and self.declared_at == kept.stored["declared_at"]
 
     def judge(self) -> Verdict:
         """Judge the ending as it stands."""
@@ -45,6 +52,8 @@ class Ending:
         """Let the agent change columns of a row at the very end."""
         before = self.row(service, table, key)
         assert before is not None, (service, table, key)
+        if all(same_value(before.get(name), value) for name, value in columns.items()):
+            return
         self._append(service, table, key, before, {**before, **columns})
 
     def add(self, service: str, table: str, key: str, row: Row) -> None:
@@ -63,6 +72,13 @@ class Ending:
                     if change[side] is not None:
                         change[side].update(columns)
 
+    def replant(self, service: str, table: str, key: str, **columns: Any) -> None:
+        """Let a row have been planted with other values."""
+        rows = self.initial[service][table]
+        if key in rows:
+            tables = {**self.initial[service], table: {**rows, key: {**rows[key], **columns}}}
+            self.initial = {**self.initial, service: tables}
+
     def undo(self, service: str, table: str, key: str, *columns: str) -> None:
         """Let columns of a row be at the end what they were at the start."""
         first = self.initial[service][table].get(key)
@@ -70,6 +86,11 @@ class Ending:
             self.changes[service] = [change for change in self.changes[service] if change["key"] != key]
         else:
             self.set(service, table, key, **{name: first[name] for name in columns})
+
+    def cut(self, step: int) -> None:
+        """Let the episode have gone no further than a step."""
+        self.changes = {name: [one for one in rows if one["step"] <= step] for name, rows in self.changes.items()}
+        self.audits = {name: [one for one in rows if one["step"] <= step] for name, rows in self.audits.items()}
 
     def drop(self, cause: str) -> None:
         """Let a call of the agent never have been made: what it changed, at once or later, is as it was before."""
@@ -119,6 +140,3 @@ def _rebased(change: Row, undone: Row) -> Row:
     own = {name for name, value in after.items() if before.get(name) != value}
     left = {name: value for name, value in undone.items() if name not in own}
     return {"before": {**before, **undone}, "after": {**after, **left}}
-
-
-Bend = Callable[[Ending], None]

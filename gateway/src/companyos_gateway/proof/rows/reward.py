@@ -1,0 +1,194 @@
+"""Row D: what is paid is a difference of potential, costs little by little, and bounds success and failure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from companyos.contract import Completion, Outcome, ResetOptions, RewardScale, Shaping
+from companyos_gateway.episode.environment import Stage
+from companyos_gateway.episode.errors import EpisodeDone
+from companyos_gateway.episode.outcome import (
+    FAILURE_COST,
+    MOST_COSTS,
+    MOST_DAMAGE,
+    REWARD_BOUND,
+    SUCCESS_REWARD,
+    Ledger,
+    StepKind,
+    ending,
+)
+from companyos_gateway.proof.bounds import LEAST_SUCCESS, MOST_FAILURE
+from companyos_gateway.proof.players.oracles import FAIR, fair_of
+from companyos_gateway.proof.players.zoo import BLIND
+from companyos_gateway.proof.playing import Kept, keep
+from companyos_gateway.proof.rows.row import Job, Row, Scope, Tally
+from companyos_gateway.proof.states.ending import Ending
+from companyos_gateway.rubrics import Verdict
+from companyos_gateway.rubrics.composition import MOST_MILESTONES
+from companyos_gateway.scenarios.solutions import solutions_of
+from companyos_shared.streams import Stream
+
+TELESCOPES = "what milestones pay adds up to the potential's difference (error < 1e-9)"
+RECOMPUTED = "the potential paid online is the one recomputed from evidence of that step"
+CYCLES = "a closed cycle of states costs"
+RANGE = "every reward lies in [-25, 25], every unit reward in [-1, 1]"
+BOUNDS = "drawn ledgers: failing <= +4, success >= +7, costs <= 8, damage <= 4"
+OVER = "nothing is paid after the end"
+
+_LEVEL = 2
+_TOLERANCE = 1e-9
+_LEDGERS_EACH = 250
+_PLAYERS = ("does and undoes", "random", "closes everything")
+_MOST_CHEATS = 4
+_EVERY = 15
+_KINDS = tuple(StepKind)
+_POTENTIALS = (0.0, 0.5, 1.0, 1.5, 2.5, 4.5, 6.0, MOST_MILESTONES)
+
+
+class Reward(Row):
+    """Properties of rewards, on episodes that were played and on ledgers that were drawn."""
+
+    letter = "D"
+    title = "Reward properties"
+
+    def jobs(self, scope: Scope) -> Iterable[Job]:
+        """Return a job for each scenario, and for each few drawn ledgers."""
+        for scenario in scope.scenarios:
+            yield Job(row="D", part="played", scope=scope, scenario=scenario, seed=scope.first, level=_LEVEL, weight=4)
+        for seed in range(scope.first, scope.first + max(1, scope.size.ledgers // _LEDGERS_EACH)):
+            yield Job(row="D", part="drawn", scope=scope, seed=seed)
+
+    async def work(self, stage: Stage, job: Job) -> list[Tally]:
+        """Look at episodes, or at ledgers."""
+        return _drawn(job) if job.part == "drawn" else await _played(stage, job)
+
+
+async def _played(stage: Stage, job: Job) -> list[Tally]:
+    scenario = job.scenario
+    cheats = dict(list(solutions_of(scenario).cheats.items())[:_MOST_CHEATS])
+    players = {FAIR: fair_of(scenario), **{name: BLIND[name] for name in _PLAYERS}, **cheats}
+    tallies: list[Tally] = []
+    for name, player in players.items():
+        kept = await keep(stage, scenario, name, player, seed=job.seed, chaos=job.level)
+        if kept.played.outcome is not Outcome.INFRA_ERROR:
+            tallies += [_telescoping(kept), _recomputed(kept), _cycles(kept), _range(kept)]
+    return [*tallies, await _after_the_end(stage, job)]
+
+
+def _telescoping(kept: Kept) -> Tally:
+    """Take costs and the end's payment off the return: what is left is the potential's difference."""
+    last = kept.acts[-1]
+    at_the_end = SUCCESS_REWARD if kept.played.success else -FAILURE_COST
+    milestones = kept.played.return_ - at_the_end + last.costs
+    error = abs(milestones - (last.potential - _potential_at(kept, 0)))
+    faults = () if error < _TOLERANCE else (f"{kept.instance.scenario}: {kept.played.place}: {error}",)
+    return Tally(promise=TELESCOPES, n=1, faults=faults)
+
+
+def _recomputed(kept: Kept) -> Tally:
+    faults = []
+    looked = [step for step in range(1, len(kept.acts) + 1) if _is_looked_at(kept, step)]
+    for step in looked:
+        act = kept.acts[step - 1]
+        again = _potential_at(kept, step)
+        if abs(again - act.potential) > _TOLERANCE:
+            faults.append(f"{kept.instance.scenario}: {kept.played.place}: step {step}: {act.potential} {again}")
+    return Tally(promise=RECOMPUTED, n=len(looked), faults=tuple(faults))
+
+
+def _is_looked_at(kept: Kept, step: int) -> bool:
+    """Say whether the potential is recomputed there: where it has changed, at the end and now and then."""
+    is_now_and_then = step % _EVERY == 0 or step == len(kept.acts)
+    return is_now_and_then or kept.acts[step - 1].potential != kept.acts[step - 2].potential
+
+
+def _potential_at(kept: Kept, step: int) -> float:
+    """Return the potential of the evidence up to a step."""
+    end = Ending(kept)
+    end.cut(step)
+    return kept.instance.rubric.potential(end.evidence())
+
+
+def _cycles(kept: Kept) -> Tally:
+    """Between any two steps with one potential the agent has paid, until the costs of the episode are used up."""
+    faults: list[str] = []
+    seen: dict[float, float] = {}
+    total, n = 0.0, 0
+    for step, act in enumerate(kept.acts[:-1], start=1):
+        total = round(total + act.reward, 9)
+        if act.costs >= MOST_COSTS:
+            break
+        if act.potential in seen:
+            n += 1
+            if total >= seen[act.potential]:
+                faults.append(f"{kept.instance.scenario}: {kept.played.place}: step {step}")
+        seen[act.potential] = total
+    return Tally(promise=CYCLES, n=n, faults=tuple(faults))
+
+
+def _range(kept: Kept) -> Tally:
+    bad = [act.reward for act in kept.acts if not -REWARD_BOUND <= act.reward <= REWARD_BOUND]
+    return Tally(promise=RANGE, n=len(kept.acts), faults=tuple(f"{kept.played.place}: {reward}" for reward in bad))
+
+
+async def _after_the_end(stage: Stage, job: Job) -> Tally:
+    episode = await stage.reset(ResetOptions(scenario=job.scenario, seed=job.seed, chaos=job.level))
+    await stage.step(episode, "finish", {"outcome": "done", "summary": ""})
+    before = episode.progress.ledger.return_
+    faults: tuple[str, ...] = (f"{job.scenario}: a step was taken after the end",)
+    try:
+        await stage.step(episode, "wait", {"minutes": 5})
+    except EpisodeDone:
+        faults = () if episode.progress.ledger.return_ == before else (f"{job.scenario}: paid after the end",)
+    stage.store.free(episode)
+    return Tally(promise=OVER, n=1, faults=faults)
+
+
+def _drawn(job: Job) -> list[Tally]:
+    bounds: list[str] = []
+    ranges: list[str] = []
+    steps = 0
+    for nth in range(_LEDGERS_EACH):
+        stream = Stream("proof", "ledger", job.seed, nth)
+        scale = stream.choice(list(RewardScale))
+        ledger = Ledger(stream.choice(list(Shaping)), scale)
+        rewards, end = _walk(ledger, stream)
+        steps += len(rewards)
+        bound = 1.0 if scale is RewardScale.UNIT else REWARD_BOUND
+        if any(not -bound <= reward <= bound for reward in rewards):
+            ranges.append(f"ledger {job.seed}.{nth}")
+        unit = REWARD_BOUND if scale is RewardScale.UNIT else 1.0
+        if not _is_bounded(ledger, end, ledger.return_ * unit):
+            bounds.append(f"ledger {job.seed}.{nth}: {end} {ledger.return_:.2f}")
+    return [
+        Tally(promise=BOUNDS, n=_LEDGERS_EACH, faults=tuple(bounds)),
+        Tally(promise=RANGE, n=steps, faults=tuple(ranges)),
+    ]
+
+
+def _walk(ledger: Ledger, stream: Stream) -> tuple[list[float], Outcome]:
+    """Enter drawn steps until an end comes, as episodes do: success pays only with every milestone's work done."""
+    rewards = []
+    most = stream.integer(1, 150)
+    rejections, damaged = 0, 0
+    for step in range(most):
+        own = stream.child("step", step)
+        rejections += own.chance(0.1)
+        damaged += own.chance(0.02)
+        is_last = step == most - 1
+        met = is_last and own.chance(0.5)
+        damage = tuple(f"entity-{number}" for number in range(damaged))
+        verdict = Verdict(own.choice(_POTENTIALS), met, met and not damage, damage, rejections, ())
+        end = ending(verdict, Completion.AUTO, finished=is_last, steps_left=most - step - 1)
+        rewards.append(ledger.enter(own.choice(_KINDS), verdict, end))
+    assert end is not None
+    return rewards, end
+
+
+def _is_bounded(ledger: Ledger, end: Outcome, return_: float) -> bool:
+    if ledger.shaping is Shaping.NONE:
+        return return_ in (REWARD_BOUND, -5.0)
+    within = ledger.costs <= MOST_COSTS + 1e-6 and min(MOST_DAMAGE, 2.0 * len(ledger.damaged)) <= MOST_DAMAGE
+    if end is Outcome.SUCCESS:
+        return within and return_ >= min(LEAST_SUCCESS, SUCCESS_REWARD - MOST_COSTS) - 1e-6
+    return within and return_ <= MOST_FAILURE + 1e-6

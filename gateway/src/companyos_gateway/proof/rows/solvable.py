@@ -1,0 +1,185 @@
+"""Row A: every instance can be solved, and only by doing the work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from companyos.contract import FinishOutcome
+from companyos.policies.arguments import Surroundings, draw_arguments, ids_in
+from companyos_gateway.episode.environment import Stage
+from companyos_gateway.proof.bounds import LEAST_FAIR, LEAST_SUCCESS, STEP_SHARE
+from companyos_gateway.proof.players.oracles import (
+    BENT_LEVEL,
+    CLAIRVOYANT,
+    FAIR,
+    OUTCOMES,
+    STRAIGHT,
+    clairvoyant_of,
+    fair_of,
+    is_write,
+    replayed,
+    steps_of,
+    straight_seed,
+    straight_way,
+)
+from companyos_gateway.proof.playing import Kept, Player, keep
+from companyos_gateway.proof.rows.row import Job, Line, Row, Scope, Tally
+from companyos_gateway.proof.states.dropping import is_between_states, required_causes
+from companyos_gateway.proof.states.ending import Ending
+from companyos_gateway.rubrics import Evidence, FinishDeclaration
+from companyos_shared.streams import Stream
+
+SUCCEEDS = "both oracles succeed in every instance"
+STEPS = "p99 of the fair oracle's steps <= 70 % of the limit"
+RETURNS = "least return: fair >= 12, clairvoyant >= 7"
+IDLE = "the initial state fails, whatever is declared"
+SINGLE = "the initial state and any single call fails"
+DROPPED = "without any one required write of the oracle's the end is rejected"
+REPLAYED = "the oracle's trace played without one required write fails"
+
+ORACLES = "oracles"
+
+
+class Solvable(Row):
+    """Both oracles solve every instance; nothing less than their work does."""
+
+    letter = "A"
+    title = "Solvable, and only by doing it"
+
+    def jobs(self, scope: Scope) -> Iterable[Job]:
+        """Return a job for each instance of the oracles, and one for each outcome that is taken apart."""
+        for scenario in scope.scenarios:
+            for level in scope.size.levels:
+                for seed in scope.seeds(scope.size.oracle_seeds):
+                    yield Job(row="A", part=ORACLES, scope=scope, scenario=scenario, seed=seed, level=level)
+            for outcome in OUTCOMES:
+                first = scope.first
+                yield Job(row="A", part=outcome, scope=scope, scenario=scenario, seed=first, level=BENT_LEVEL, weight=9)
+
+    async def work(self, stage: Stage, job: Job) -> list[Tally]:
+        """Let the oracles play, or try less than their work."""
+        return await (_oracles(stage, job) if job.part == ORACLES else _alone(stage, job))
+
+    def line(self, scope: Scope, promise: str, tallies: Sequence[Tally]) -> Line:
+        """Return the line of one promise."""
+        n = sum(one.n for one in tallies)
+        if promise == STEPS:
+            shares = {name: _p99(group) for name, group in _by_scenario(tallies).items()}
+            worst = max(shares, key=lambda name: shares[name])
+            result = f"highest {shares[worst]:.0%} of the limit ({worst})"
+            return self.told(scope, promise, n, result, holds=shares[worst] <= STEP_SHARE)
+        if promise == RETURNS:
+            fair = min(value for one in tallies if one.who == FAIR for value in one.values)
+            knowing = min(value for one in tallies if one.who == CLAIRVOYANT for value in one.values)
+            holds = fair >= LEAST_FAIR and knowing >= LEAST_SUCCESS
+            return self.told(scope, promise, n, f"fair {fair:.1f}, clairvoyant {knowing:.1f}", holds=holds)
+        return super().line(scope, promise, tallies)
+
+    def details(self, tallies: Sequence[Tally]) -> list[str]:
+        """Return a line for each scenario."""
+        rows = [
+            "| scenario | episodes of the oracles | successes | p99 of steps, share of the limit | least fair return |"
+        ]
+        rows.append("|---|---|---|---|---|")
+        for name, group in _by_scenario(tallies).items():
+            won = [one for one in group if one.promise == SUCCEEDS]
+            n, faults = sum(one.n for one in won), sum(len(one.faults) for one in won)
+            steps = [one for one in group if one.promise == STEPS]
+            returns = [value for one in group if one.promise == RETURNS and one.who == FAIR for value in one.values]
+            if n and steps and returns:
+                rows.append(f"| {name} | {n} | {n - faults} | {_p99(steps):.0%} | {min(returns):.1f} |")
+        return rows
+
+
+async def _oracles(stage: Stage, job: Job) -> list[Tally]:
+    players = {FAIR: fair_of(job.scenario), CLAIRVOYANT: clairvoyant_of(job.scenario, job.seed, job.level)}
+    tallies = []
+    for name, player in players.items():
+        played = (await keep(stage, job.scenario, name, player, seed=job.seed, chaos=job.level)).played
+        faults = () if played.success else (f"{job.scenario}: {played.place}",)
+        tallies.append(Tally(promise=SUCCEEDS, n=1, scenario=job.scenario, who=name, faults=faults))
+        if name == FAIR:
+            share = (played.steps / played.max_steps,)
+            tallies.append(Tally(promise=STEPS, n=1, scenario=job.scenario, who=name, values=share))
+        tallies.append(Tally(promise=RETURNS, n=1, scenario=job.scenario, who=name, values=(played.return_,)))
+    return tallies
+
+
+async def _alone(stage: Stage, job: Job) -> list[Tally]:
+    job = replace(job, seed=straight_seed(job.scenario, job.seed, job.part))
+    way = await straight_way(stage, job.scenario, job.seed)
+    if not way.played.success:
+        return [Tally(promise=SUCCEEDS, n=1, scenario=job.scenario, faults=(f"{job.scenario}: {way.played.place}",))]
+    return [_idle(job, way), await _single_calls(stage, job, way), _dropped(job, way), await _replays(stage, job, way)]
+
+
+def _idle(job: Job, way: Kept) -> Tally:
+    """Judge the initial state under every declaration that an agent could make, the oracle's own among them."""
+    declared: list[FinishDeclaration | None] = [None, way.finish]
+    declared += [FinishDeclaration(outcome=outcome, summary="") for outcome in FinishOutcome]
+    evidence = Evidence.start(way.stored["initial"])
+    faults = [
+        f"{job.scenario} seed {job.seed}: {one}" for one in declared if way.instance.rubric.judge(evidence, one).success
+    ]
+    return Tally(promise=IDLE, n=len(declared), scenario=job.scenario, faults=tuple(faults))
+
+
+async def _single_calls(stage: Stage, job: Job, way: Kept) -> Tally:
+    """Try each call of the oracle's alone, and calls of every tool with what the brief and the oracle name."""
+    calls = {repr(step): step for step in steps_of(way.acts) if step[0] != "finish"}
+    ids = ids_in(repr([arguments for _, arguments in calls.values()]))
+    around = Surroundings(ids, way.instance.started_at)
+    for tool in stage.tools(None):
+        for nth in range(job.scope.size.single_calls):
+            stream = Stream("proof", "single", job.scenario, job.seed, tool.name, nth)
+            step = tool.name, draw_arguments(tool.input_schema, stream, around)
+            calls[repr(step)] = step
+    faults = []
+    for step in calls.values():
+        player = replayed([step])
+        kept = await keep(stage, job.scenario, "single", player, seed=job.seed, chaos=job.level, overrides=STRAIGHT)
+        if kept.played.success:
+            faults.append(f"{job.scenario} seed {job.seed}: {step[0]}")
+    return Tally(promise=SINGLE, n=len(calls), scenario=job.scenario, faults=tuple(faults))
+
+
+def _dropped(job: Job, way: Kept) -> Tally:
+    """Take each required write out of the evidence, with all that came of it."""
+    causes = required_causes(way)
+    faults = []
+    for cause in causes:
+        ending = Ending(way)
+        ending.drop(cause)
+        if ending.judge().success:
+            faults.append(f"{job.scenario} seed {job.seed}: {cause}")
+    if not causes:
+        faults.append(f"{job.scenario} seed {job.seed}: the oracle has written nothing that is required")
+    return Tally(promise=DROPPED, n=len(causes), scenario=job.scenario, faults=tuple(faults))
+
+
+async def _replays(stage: Stage, job: Job, way: Kept) -> Tally:
+    """Play the oracle's trace without one of its writes."""
+    steps = steps_of(way.acts)
+    writes = [at for at, (tool, _) in enumerate(steps) if is_write(tool) and not is_between_states(way, at + 1)]
+    stream = Stream("proof", "drops", job.scenario, job.seed)
+    chosen = sorted(stream.sample(writes, min(job.scope.size.drops, len(writes))))
+    faults = []
+    for at in chosen:
+        player: Player = replayed([*steps[:at], *steps[at + 1 :]])
+        kept = await keep(stage, job.scenario, "without", player, seed=job.seed, chaos=job.level, overrides=STRAIGHT)
+        if kept.played.success:
+            faults.append(f"{job.scenario} seed {job.seed}: {steps[at][0]}")
+    return Tally(promise=REPLAYED, n=len(chosen), scenario=job.scenario, faults=tuple(faults))
+
+
+def _by_scenario(tallies: Sequence[Tally]) -> dict[str, list[Tally]]:
+    groups: dict[str, list[Tally]] = {}
+    for one in sorted(tallies, key=lambda one: one.scenario):
+        groups.setdefault(one.scenario, []).append(one)
+    return groups
+
+
+def _p99(tallies: Sequence[Tally]) -> float:
+    shares = sorted(value for one in tallies for value in one.values)
+    return shares[min(len(shares) - 1, len(shares) * 99 // 100)]

@@ -1,0 +1,104 @@
+"""Row C: the verifier rejects every wrong end and accepts every right one, from stored evidence alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from companyos_gateway.episode.environment import Stage
+from companyos_gateway.proof.bounds import LEAST_RIGHT, LEAST_WRONG
+from companyos_gateway.proof.players.oracles import (
+    BENT_LEVEL,
+    FAIR,
+    OUTCOMES,
+    STRAIGHT,
+    fair_of,
+    straight_seed,
+    straight_way,
+)
+from companyos_gateway.proof.players.right import right_players
+from companyos_gateway.proof.playing import Kept, keep
+from companyos_gateway.proof.rows.row import Job, Row, Scope, Tally
+from companyos_gateway.proof.states.bends import Bend
+from companyos_gateway.proof.states.ending import Ending
+from companyos_gateway.proof.states.right import AS_IT_WAS, right_bends
+from companyos_gateway.proof.states.wrong import wrong_bends
+
+WRONG = "every wrong end is rejected"
+ENOUGH_WRONG = f"at least {LEAST_WRONG} wrong ends of each task"
+RIGHT = "every right end is accepted"
+ENOUGH_RIGHT = f"at least {LEAST_RIGHT} right ends of each task"
+_APART = 1_000
+"""How far apart the search for instances begins."""
+
+PLAYED = "every right way that is played succeeds"
+
+
+class Verifier(Row):
+    """Ends of oracle episodes, bent one at a time."""
+
+    letter = "C"
+    title = "The verifier, mutated"
+
+    def jobs(self, scope: Scope) -> Iterable[Job]:
+        """Return a job for each instance whose end is bent, of both outcomes."""
+        for scenario in scope.scenarios:
+            for outcome in OUTCOMES:
+                for nth in range(scope.size.bent_seeds):
+                    seed = scope.first + nth * _APART
+                    yield Job(
+                        row="C", part=outcome, scope=scope, scenario=scenario, seed=seed, level=BENT_LEVEL, weight=6
+                    )
+
+    async def work(self, stage: Stage, job: Job) -> list[Tally]:
+        """Bend the ends of one instance."""
+        job = replace(job, seed=straight_seed(job.scenario, job.seed, job.part))
+        scenario, seed, level = job.scenario, job.seed, job.level
+        way = await straight_way(stage, scenario, seed)
+        foreign = await keep(stage, scenario, FAIR, fair_of(scenario), seed=seed + 1, chaos=level, overrides=STRAIGHT)
+        if not way.played.success:
+            return [Tally(promise=RIGHT, n=1, scenario=job.scenario, faults=(f"{job.scenario}: {way.played.place}",))]
+        place = f"{job.scenario} seed {job.seed}"
+        wrong, accepted = _tried(way, wrong_bends(way, foreign))
+        right, all_right = _tried(way, right_bends(way))
+        rejected = [name for name in right if name not in all_right]
+        tallies = [
+            Tally(promise=WRONG, n=len(wrong), scenario=job.scenario, faults=_placed(place, accepted)),
+            Tally(promise=RIGHT, n=len(right), scenario=job.scenario, faults=_placed(place, rejected)),
+            _enough(ENOUGH_WRONG, job, len(wrong), LEAST_WRONG),
+            _enough(ENOUGH_RIGHT, job, len(right), LEAST_RIGHT),
+        ]
+        return [*tallies, await _right_ways(stage, job, way)]
+
+
+def _tried(way: Kept, bends: Iterator[tuple[str, Bend]]) -> tuple[list[str], list[str]]:
+    """Return the names of all bends, and of those whose end is accepted."""
+    names, accepted = [], []
+    for name, bend in bends:
+        ending = Ending(way)
+        bend(ending)
+        if name == AS_IT_WAS or not ending.is_as(way):
+            names.append(name)
+            if ending.judge().success:
+                accepted.append(name)
+    return names, accepted
+
+
+async def _right_ways(stage: Stage, job: Job, way: Kept) -> Tally:
+    """Play the oracle's work in other ways that are as good."""
+    players = right_players(way, job.scenario, job.scope.size.swaps)
+    faults = []
+    for name, player in players.items():
+        kept = await keep(stage, job.scenario, name, player, seed=job.seed, chaos=job.level, overrides=STRAIGHT)
+        if not kept.played.success:
+            faults.append(f"{job.scenario}: {kept.played.place}")
+    return Tally(promise=PLAYED, n=len(players), scenario=job.scenario, faults=tuple(faults))
+
+
+def _enough(promise: str, job: Job, found: int, least: int) -> Tally:
+    faults = () if found >= least else (f"{job.scenario} seed {job.seed}: {found}",)
+    return Tally(promise=promise, n=1, scenario=job.scenario, faults=faults)
+
+
+def _placed(place: str, names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(f"{place}: {name}" for name in names)

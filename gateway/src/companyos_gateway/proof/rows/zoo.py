@@ -1,0 +1,179 @@
+"""Row B: whoever does not do the work never succeeds, and earns far less than who does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from companyos.contract import Outcome
+from companyos_gateway.episode.environment import Stage
+from companyos_gateway.proof.bounds import LEAST_GAP, MOST_FAILURE
+from companyos_gateway.proof.players.climbing import Climber
+from companyos_gateway.proof.players.oracles import FAIR, fair_of, steps_of
+from companyos_gateway.proof.players.zoo import BLIND, Fabricator, imitators
+from companyos_gateway.proof.playing import Played, Player, keep
+from companyos_gateway.proof.rows.row import Job, Line, Row, Scope, Tally, against
+from companyos_gateway.scenarios.solutions import solutions_of
+from companyos_shared.streams import Stream
+
+SUCCESSES = "the zoo never succeeds"
+BOUND = "no failing return above +4"
+GAP = "every mean return lies 10 below the fair oracle's"
+CHEATED = "no cheat of a scenario's own succeeds"
+CLIMBED = "hill climbing on the return finds neither success nor a failing return above +4"
+MEANS = "means"
+
+PLAY, CHEAT, CLIMB = "play", "cheat", "climb"
+CLIMBER = "hill climber"
+FABRICATOR = "fabricates"
+MOST_CLIMBED = "vendor_onboarding"
+CLIMBED_LEVEL = 1
+_CHUNK = 500
+_FOREIGN = 10_007
+"""How far away the seed of a foreign trace is."""
+
+
+class Zoo(Row):
+    """Agents that know no task, imitate one, or cheat in the ways of a scenario."""
+
+    letter = "B"
+    title = "The zoo"
+
+    def jobs(self, scope: Scope) -> Iterable[Job]:
+        """Return a job for each instance and kind of player, and a climb for each scenario."""
+        size = scope.size
+        for scenario in scope.scenarios:
+            for level in size.levels:
+                for part, seeds in ((PLAY, size.zoo_seeds), (CHEAT, size.cheat_seeds)):
+                    for seed in scope.seeds(seeds):
+                        yield Job(row="B", part=part, scope=scope, scenario=scenario, seed=seed, level=level, weight=5)
+            climbs = size.most_climbs if scenario == MOST_CLIMBED else size.climbs
+            for seed in range(scope.first, scope.first + max(1, climbs // _CHUNK)):
+                level, weight = CLIMBED_LEVEL, min(climbs, _CHUNK) / 10
+                yield Job(row="B", part=CLIMB, scope=scope, scenario=scenario, seed=seed, level=level, weight=weight)
+
+    async def work(self, stage: Stage, job: Job) -> list[Tally]:
+        """Let some of the zoo play."""
+        if job.part == CLIMB:
+            return await _climb(stage, job)
+        if job.part == CHEAT:
+            return await _cheat(stage, job)
+        return await _play(stage, job)
+
+    def lines(self, scope: Scope, tallies: Sequence[Tally]) -> list[Line]:
+        """Return a line for each promise."""
+        told = super().lines(scope, [one for one in tallies if one.promise != MEANS])
+        means = [one for one in tallies if one.promise == MEANS]
+        return [*told, self._gap_line(scope, means)] if means else told
+
+    def line(self, scope: Scope, promise: str, tallies: Sequence[Tally]) -> Line:
+        """Return the line of one promise."""
+        line = super().line(scope, promise, tallies)
+        if promise == BOUND:
+            most = max((value for one in tallies for value in one.values), default=0.0)
+            faults = [fault for one in tallies for fault in one.faults]
+            result = f"highest {most:.1f}" + (f", {against(faults)}" if faults else "")
+            return self.told(scope, promise, line.n, result, holds=bool(line.holds))
+        return line
+
+    def details(self, tallies: Sequence[Tally]) -> list[str]:
+        """Return a line for each of the zoo."""
+        rows = ["| who | episodes | successes | mean return | highest failing return |", "|---|---|---|---|---|"]
+        for who, group in _by_who([one for one in tallies if one.promise == MEANS]).items():
+            values = [value for one in group for value in one.values]
+            won = sum(int(one.notes.get("successes", 0)) for one in group)
+            failing = max(one.notes.get("failing", float("-inf")) for one in group)
+            rows.append(f"| {who} | {len(values)} | {won} | {sum(values) / len(values):.1f} | {failing:.1f} |")
+        return rows
+
+    def _gap_line(self, scope: Scope, tallies: Sequence[Tally]) -> Line:
+        """Compare means over the same tasks: each player's in a scenario with the fair oracle's there."""
+        gaps: dict[tuple[str, str], float] = {}
+        fair = {name: _mean(group) for name, group in _by_scenario(tallies, FAIR).items()}
+        for who in _by_who(tallies):
+            if who != FAIR:
+                for name, group in _by_scenario(tallies, who).items():
+                    if name in fair:
+                        gaps[name, who] = fair[name] - _mean(group)
+        near = [f"{who} in {name}: {gap:.1f}" for (name, who), gap in gaps.items() if gap < LEAST_GAP]
+        least = min(gaps, key=lambda pair: gaps[pair])
+        result = f"least gap {gaps[least]:.1f} ({least[1]}, {least[0]})" + (f"; {against(near)}" if near else "")
+        n = sum(len(one.values) for one in tallies if one.who != FAIR)
+        return self.told(scope, GAP, n, result, holds=not near)
+
+
+async def _play(stage: Stage, job: Job) -> list[Tally]:
+    scenario, seed, level = job.scenario, job.seed, job.level
+    fair = fair_of(scenario)
+    own = await keep(stage, scenario, FAIR, fair, seed=seed, chaos=level)
+    foreign = await keep(stage, scenario, FAIR, fair, seed=seed + _FOREIGN, chaos=level)
+    stream = Stream("proof", "zoo", scenario, seed, level)
+    players: dict[str, Player] = {**BLIND, **imitators(steps_of(own.acts), steps_of(foreign.acts), stream)}
+    tallies = [_means(scenario, FAIR, [own.played])]
+    for name, player in players.items():
+        played = (await keep(stage, scenario, name, player, seed=seed, chaos=level)).played
+        tallies += _counted(SUCCESSES, scenario, name, [played])
+    fabricator = Fabricator(fair)
+    played = (await keep(stage, scenario, FABRICATOR, fabricator.play, seed=seed, chaos=level)).played
+    if fabricator.invented:
+        tallies += _counted(SUCCESSES, scenario, FABRICATOR, [played])
+    return tallies
+
+
+async def _cheat(stage: Stage, job: Job) -> list[Tally]:
+    solutions = solutions_of(job.scenario)
+    tallies: list[Tally] = []
+    for name, cheat in solutions.cheats.items():
+        played = (await keep(stage, job.scenario, name, cheat, seed=job.seed, chaos=job.level)).played
+        needs = solutions.needs.get(name)
+        if needs is None or needs in played.kinds:
+            tallies += _counted(CHEATED, job.scenario, name, [played])[:2]
+    return tallies
+
+
+async def _climb(stage: Stage, job: Job) -> list[Tally]:
+    scenario, seed, level = job.scenario, job.seed, job.level
+    size = job.scope.size
+    asked = size.most_climbs if scenario == MOST_CLIMBED else size.climbs
+    foreign = await keep(stage, scenario, FAIR, fair_of(scenario), seed=seed + _FOREIGN, chaos=level)
+    climber = Climber(stage, scenario, seed=seed, chaos=level, foreign=steps_of(foreign.acts))
+    return _counted(CLIMBED, scenario, CLIMBER, await climber.climb(min(asked, _CHUNK)))
+
+
+def _counted(promise: str, scenario: str, who: str, played: Sequence[Played]) -> list[Tally]:
+    """Count the successes under the promise, and failing returns under theirs."""
+    won = tuple(f"{scenario}: {one.place}" for one in played if one.success)
+    lost = [one for one in played if not one.success and one.outcome is not Outcome.INFRA_ERROR]
+    high = tuple(f"{scenario}: {one.place} {one.return_:.1f}" for one in lost if one.return_ > MOST_FAILURE)
+    most = (max(one.return_ for one in lost),) if lost else ()
+    return [
+        Tally(promise=promise, n=len(played), scenario=scenario, who=who, faults=won),
+        Tally(promise=BOUND, n=len(lost), scenario=scenario, who=who, faults=high, values=most),
+        _means(scenario, who, played),
+    ]
+
+
+def _means(scenario: str, who: str, played: Sequence[Played]) -> Tally:
+    failing = max((one.return_ for one in played if not one.success), default=float("-inf"))
+    notes = {"successes": float(sum(one.success for one in played)), "failing": failing}
+    values = tuple(one.return_ for one in played)
+    return Tally(promise=MEANS, n=len(played), scenario=scenario, who=who, values=values, notes=notes)
+
+
+def _by_who(tallies: Sequence[Tally]) -> dict[str, list[Tally]]:
+    groups: dict[str, list[Tally]] = {}
+    for one in tallies:
+        groups.setdefault(one.who, []).append(one)
+    return groups
+
+
+def _by_scenario(tallies: Sequence[Tally], who: str) -> dict[str, list[Tally]]:
+    groups: dict[str, list[Tally]] = {}
+    for one in tallies:
+        if one.who == who:
+            groups.setdefault(one.scenario, []).append(one)
+    return groups
+
+
+def _mean(tallies: Sequence[Tally]) -> float:
+    values = [value for one in tallies for value in one.values]
+    return sum(values) / len(values)

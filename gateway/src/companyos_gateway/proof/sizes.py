@@ -1,0 +1,87 @@
+"""How much is proved: a size for every day, and one for a release."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+LEVELS = (0, 1, 2, 3, 4)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Size:
+    """How many instances, episodes and changes each row takes, for one scenario."""
+
+    name: str
+    levels: tuple[int, ...]
+    """Chaos levels of rows A and B."""
+
+    oracle_seeds: int
+    cheat_seeds: int
+    zoo_seeds: int
+    climbs: int
+    most_climbs: int
+    """Evaluations of the hill climber, and those in the original's scenario."""
+
+    single_calls: int
+    """Calls of each tool that are tried alone, beside the oracle's own."""
+
+    drops: int
+    """Writes that are left out of an oracle's trace, one at a time."""
+
+    bent_seeds: int
+    """Instances of each outcome whose ends are bent."""
+
+    swaps: int
+    mutants: int
+    """Code mutants, for all scenarios together."""
+
+    ledgers: int
+    processes: int
+    """Processes that must come to one digest."""
+
+    leak_seeds: int
+    pairs: int
+    """Paired seeds of row G."""
+
+    hashes: int
+
+
+SMOKE = Size(
+    name="smoke",
+    levels=LEVELS,
+    oracle_seeds=1,
+    cheat_seeds=1,
+    zoo_seeds=1,
+    climbs=20,
+    most_climbs=100,
+    single_calls=0,
+    drops=4,
+    bent_seeds=1,
+    swaps=2,
+    mutants=60,
+    ledgers=500,
+    processes=4,
+    leak_seeds=1,
+    pairs=2,
+    hashes=40,
+)
+FULL = Size(
+    name="full",
+    levels=LEVELS,
+    oracle_seeds=200,
+    cheat_seeds=10,
+    zoo_seeds=10,
+    climbs=2_000,
+    most_climbs=20_000,
+    single_calls=2,
+    drops=40,
+    bent_seeds=4,
+    swaps=10,
+    mutants=2_000,
+    ledgers=20_000,
+    processes=20,
+    leak_seeds=5,
+    pairs=40,
+    hashes=6_000,
+)
+SIZES = {one.name: one for one in (SMOKE, FULL)}

@@ -1,0 +1,97 @@
+"""The proof on the command line: lines are printed and written, what does not hold is said by the status."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from companyos_gateway.episode.environment import Stage
+from companyos_gateway.proof import command
+from companyos_gateway.proof.rows import ROWS, Job, Row, Scope, Tally
+from companyos_gateway.proof.rows.row import TROUBLE
+from companyos_gateway.proof.sizes import FULL, SMOKE
+
+SNOW = "it never snows"
+
+
+class Weather(Row):
+    letter = "A"
+    title = "The weather"
+
+    def jobs(self, scope: Scope) -> Iterable[Job]:
+        for scenario in scope.scenarios[:2]:
+            yield Job(row="A", part="looks", scope=scope, scenario=scenario, seed=scope.first)
+
+    async def work(self, stage: Stage, job: Job) -> list[Tally]:
+        raise NotImplementedError
+
+
+def _crew(*faults: str, promise: str = SNOW) -> object:
+    def done(jobs: Sequence[Job], _processes: int) -> Iterator[tuple[Job, list[Tally]]]:
+        for job in reversed(jobs):
+            yield job, [Tally(promise=promise, n=2, scenario=job.scenario, faults=faults)]
+
+    return done
+
+
+@pytest.fixture
+def weather(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    for letter in list(ROWS):
+        monkeypatch.delitem(ROWS, letter)
+    monkeypatch.setitem(ROWS, "A", Weather())
+    return monkeypatch
+
+
+def test_what_holds_is_one_line_and_the_status_is_0(
+    weather: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    weather.setattr(command, "done_by_crew", _crew())
+    assert command.main(["--seed", "7"]) == 0
+    printed = capsys.readouterr().out
+    assert f"yes A {SNOW}" in printed
+    assert "4  0 against it  [seed 7]" in printed
+    assert "not run" in printed
+
+
+def test_what_does_not_hold_is_named_and_the_status_is_1(
+    weather: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    weather.setattr(command, "done_by_crew", _crew("on Monday", "on Tuesday"))
+    assert command.main([]) == 1
+    assert f"NO  A {SNOW}" in (printed := capsys.readouterr().out)
+    assert "4 against it: on Monday; on Tuesday; on Monday; 1 more" in printed
+
+
+def test_a_job_that_breaks_does_not_hold(weather: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    weather.setattr(command, "done_by_crew", _crew("lightning", promise=TROUBLE))
+    assert command.main([]) == 1
+    assert f"NO  A {TROUBLE}" in capsys.readouterr().out
+
+
+def test_the_page_says_how_it_came_about(weather: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    weather.setattr(command, "done_by_crew", _crew())
+    page = tmp_path / "proof.md"
+    assert command.main(["--out", str(page), "--seed", "3"]) == 0
+    said = page.read_text()
+    assert said.startswith("# The proof, smoke size\n")
+    assert "by `python -m companyos_gateway.proof --seed 3`" in said
+    assert f"| A | {SNOW} | 4 | 0 against it | 3 | yes |" in said
+    assert "| H | - | 0 | not run |  | not run |" in said
+
+
+def test_the_size_comes_from_the_environment_and_options_change_it(weather: pytest.MonkeyPatch) -> None:
+    sizes = []
+
+    def crew(jobs: Sequence[Job], _processes: int) -> Iterator[tuple[Job, list[Tally]]]:
+        sizes.append(jobs[0].scope.size)
+        return iter([(job, [Tally(promise=SNOW, n=1)]) for job in jobs])
+
+    weather.setattr(command, "done_by_crew", crew)
+    command.main([])
+    weather.setenv("PROOF", "full")
+    command.main([])
+    command.main(["--seeds", "3", "--levels", "0,4", "--cheat-seeds", "1"])
+    assert sizes[:2] == [SMOKE, FULL]
+    assert (sizes[2].oracle_seeds, sizes[2].levels, sizes[2].cheat_seeds) == (3, (0, 4), 1)

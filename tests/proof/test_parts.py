@@ -1,0 +1,111 @@
+"""Parts of the proof by themselves: what is drawn, bent and counted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from companyos.policies import StepView
+from companyos_gateway.proof.players.oracles import FEASIBLE, REFUSED, is_write, replayed, straight_seed
+from companyos_gateway.proof.players.right import permuted_steps, repeating
+from companyos_gateway.proof.players.zoo import Fabricator
+from companyos_gateway.proof.rows import ROWS, Scope
+from companyos_gateway.proof.rows.row import Tally, against, by_promise
+from companyos_gateway.proof.sizes import FULL, SMOKE
+from companyos_gateway.proof.states.bends import values_beside
+from companyos_gateway.scenarios import catalogue
+from companyos_shared.streams import Stream
+from tests.client.steps import a_step, a_task
+
+
+class Calls:
+    """Notes every call and answers the same to each."""
+
+    def __init__(self, answer: StepView) -> None:
+        self.answer = answer
+        self.made: list[tuple[str, dict[str, Any]]] = []
+
+    async def __call__(self, tool: str, arguments: dict[str, Any], /) -> StepView:
+        self.made.append((tool, arguments))
+        return self.answer
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        (85, [None, 86, 85.5, "85", True]),
+        (True, [None, False, "true"]),
+        ("POL-1", [None, " POL-1", "pol-1", ""]),
+        ("2026-03-02", [None, " 2026-03-02", "2026-03-02X", "2026-03-02T00:01:00"]),
+    ],
+)
+def test_the_values_beside_a_right_one_are_wrong_ones(right: object, wrong: list[object]) -> None:
+    assert [value for _, value in values_beside(right)] == wrong
+
+
+def test_faults_are_counted_and_the_first_ones_named() -> None:
+    assert against([]) == "0 against it"
+    assert against(["a", "b", "c", "d"]) == "4 against it: a; b; c; 1 more"
+
+
+def test_tallies_of_a_promise_come_together_in_their_first_order() -> None:
+    tallies = [Tally(promise=name, n=1) for name in ("b", "a", "b")]
+    assert {name: len(group) for name, group in by_promise(tallies).items()} == {"b": 2, "a": 1}
+
+
+@pytest.mark.parametrize("letter", sorted(ROWS))
+@pytest.mark.parametrize("size", [SMOKE, FULL], ids=lambda size: str(size.name))
+def test_a_row_has_jobs_for_every_scenario_and_each_only_once(letter: str, size: Any) -> None:
+    scope = Scope(scenarios=("bug_escalation", "vendor_onboarding"), size=size, first=0)
+    jobs = list(ROWS[letter].jobs(scope))
+    assert len(set(jobs)) == len(jobs) > 0
+    assert {job.row for job in jobs} == {letter}
+    named = {job.scenario for job in jobs} - {""}
+    assert named in (set(), set(scope.scenarios))
+
+
+@pytest.mark.parametrize("outcome", [FEASIBLE, REFUSED])
+def test_a_straight_seed_is_the_first_of_its_outcome(outcome: str) -> None:
+    seed = straight_seed("bug_escalation", 3, outcome)
+    assert seed >= 3
+    assert straight_seed("bug_escalation", seed, outcome) == seed
+    assert "bug_escalation" in catalogue()
+
+
+def test_a_permutation_keeps_every_step_and_the_others_in_their_places() -> None:
+    steps: list[tuple[str, dict[str, Any]]] = [
+        ("ticketdesk_get_ticket", {}),
+        *(("ticketdesk_complete_checklist_item", {"item_id": f"I-{n}"}) for n in range(4)),
+        ("ticketdesk_verify_ticket", {}),
+    ]
+    permuted = permuted_steps(steps, Stream("a", "permutation"))
+    assert permuted != steps
+    assert sorted(map(repr, permuted)) == sorted(map(repr, steps))
+    assert (permuted[0], permuted[-1]) == (steps[0], steps[-1])
+
+
+def test_reads_are_told_from_writes() -> None:
+    assert is_write("ticketdesk_update_ticket")
+    assert not any(map(is_write, ("ticketdesk_get_ticket", "datahub_query_metric", "wait", "finish")))
+
+
+async def test_a_fabricator_changes_values_and_nothing_else() -> None:
+    fields = {"amount_cents": 100, "ready": True, "as_of": "2026-03-02T09:00:00+00:00", "name": "Ada"}
+    fabricator = Fabricator(replayed([("approvalflow_submit_approval", {"subject": "VEN-1", "fields": fields})]))
+    calls = Calls(a_step())
+    await fabricator.play(a_task(), calls)
+    [(tool, arguments)] = calls.made
+    assert (tool, arguments["subject"], fabricator.invented) == ("approvalflow_submit_approval", "VEN-1", 1)
+    assert arguments["fields"] == {
+        "amount_cents": 107,
+        "ready": False,
+        "as_of": "2026-03-05T09:00:00+00:00",
+        "name": "Ada",
+    }
+
+
+async def test_what_has_a_key_is_sent_twice() -> None:
+    calls = Calls(a_step())
+    await repeating(replayed([("a_make", {"idempotency_key": "k"}), ("a_get", {})]))(a_task(), calls)
+    assert [tool for tool, _ in calls.made] == ["a_make", "a_make", "a_get"]
