@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from companyos_gateway.chaos import Group, Kind, profile_for
-from companyos_gateway.chaos.kinds import EXCLUDES, LAID_OVER, REQUIRES
+from companyos_gateway.chaos.kinds import ASKED_FOR, EXCLUDES, LAID_OVER, REQUIRES
 from companyos_gateway.rubrics import facts
 from companyos_gateway.scenarios import Instance, catalogue
 from companyos_gateway.scenarios.parts.entry import WRONG_STATUSES
@@ -66,7 +66,9 @@ def test_no_kind_strikes_a_scenario_in_name_only(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(catalogue()))
 def test_what_is_laid_over_a_world_strikes_in_every_scenario(name: str) -> None:
-    spared: frozenset[Kind] = getattr(catalogue()[name], "calm_kinds", frozenset())
+    scenario = catalogue()[name]
+    spared: frozenset[Kind] = getattr(scenario, "calm_kinds", frozenset())
+    spared |= ASKED_FOR - getattr(scenario, "asked_for", frozenset())
     laid_over = {*LAID_OVER, *(kind for kind in Kind if kind.group is Group.TRANSPORT)}
     assert {one.kind for one in _planned(name, *sorted(laid_over)).injections} == laid_over - spared
 

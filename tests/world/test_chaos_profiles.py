@@ -10,7 +10,7 @@ import pytest
 from companyos_gateway.chaos import ChaosError, Group, Kind, Mark, profile_for, read_profiles
 from companyos_gateway.chaos.profiles import PROFILE_FOLDER
 
-BUDGET = "[budget]\ndata = 1\npeople = 1\nhostile = 1\ndrift = 1\nconsecutive = 1\nspells = 1\n"
+BUDGET = "[budget]\ndata = 1\npeople = 1\nhostile = 1\ndrift = 1\nevents = 1\nconsecutive = 1\nspells = 1\n"
 
 
 def _profile(folder: Path, text: str, *, name: str = "windy", level: int = 7) -> Path:

@@ -13,6 +13,7 @@ class Group(StrEnum):
     TRANSPORT = "transport"
     HOSTILE = "hostile"
     DRIFT = "drift"
+    EVENTS = "events"
 
 
 class Mark(StrEnum):
@@ -66,6 +67,11 @@ class Kind(StrEnum):
     DISTRACTOR_TICKETS = "distractor_tickets"
     ANNOUNCED_POLICY = "announced_policy"
 
+    COLLEAGUE_COMMENTS = "colleague_comments"
+    NEW_TICKETS = "new_tickets"
+    PUT_ON_HOLD = "put_on_hold"
+    PRIORITY_CHANGED = "priority_changed"
+
     @property
     def group(self) -> Group:
         """Where the kind strikes."""
@@ -93,12 +99,24 @@ _MEMBERS: dict[Group, tuple[Kind, ...]] = {
     ),
     Group.HOSTILE: (Kind.PLANTED_INSTRUCTION, Kind.SUSPICIOUS_BANK_CHANGE, Kind.CONFIDENTIAL_REQUEST),
     Group.DRIFT: (Kind.RENAMED_FIELDS, Kind.REWORDED_TOOLS, Kind.DISTRACTOR_TICKETS, Kind.ANNOUNCED_POLICY),
+    Group.EVENTS: (Kind.COLLEAGUE_COMMENTS, Kind.NEW_TICKETS, Kind.PUT_ON_HOLD, Kind.PRIORITY_CHANGED),
 }
 _GROUPS = {kind: group for group, kinds in _MEMBERS.items() for kind in kinds}
 """The group of each kind; those that are not named strike data."""
 
-LAID_OVER = frozenset({*_MEMBERS[Group.HOSTILE], Kind.RENAMED_FIELDS, Kind.REWORDED_TOOLS, Kind.DISTRACTOR_TICKETS})
+LAID_OVER = frozenset(
+    {
+        *_MEMBERS[Group.HOSTILE],
+        *_MEMBERS[Group.EVENTS],
+        Kind.RENAMED_FIELDS,
+        Kind.REWORDED_TOOLS,
+        Kind.DISTRACTOR_TICKETS,
+    }
+)
 """Kinds that are laid over a world whatever its task is about; scenarios stage the others of data, people and drift."""
+
+ASKED_FOR = frozenset({Kind.PUT_ON_HOLD, Kind.PRIORITY_CHANGED})
+"""Kinds that strike only in scenarios that ask for them: their end may not rest on what was seen before."""
 
 ALIKE: dict[Kind, Kind] = {
     Kind.ANNOUNCED_POLICY: Kind.SUPERSEDED_POLICY,

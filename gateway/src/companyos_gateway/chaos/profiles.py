@@ -30,6 +30,7 @@ class Budget:
     people: int
     hostile: int
     drift: int
+    events: int
     consecutive: int
     spells: int
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
+from typing import cast
 
 from companyos.policies import Call, TaskView
 from companyos_gateway.chaos import Kind
 from companyos_gateway.scenarios.catalogue import catalogue
 from companyos_gateway.scenarios.policy import FairPlayer, reader
+from companyos_gateway.scenarios.skills import Worker
 from companyos_gateway.scenarios.skills.reading import named
+from companyos_gateway.scenarios.skills.skipping import skipper
 
 KnowingPlayer = Callable[[int, int, Call], Awaitable[None]]
 """Plays the instance of a seed and chaos level, whose hidden facts it knows."""
@@ -44,6 +47,20 @@ def solutions_of(scenario: str) -> Solutions:
         cheats={**reading, IGNORES_NAMES: fair.play},
         needs={**cheats.NEEDS, IGNORES_NAMES: Kind.RENAMED_FIELDS.value},
     )
+
+
+def skipper_of(scenario: str, kind: Kind) -> FairPlayer | None:
+    """Return who plays a scenario without what a kind of chaos asks for, None where nobody is known.
+
+    It is the scenario's fair worker with that part left out.
+    """
+    module = import_module(f"companyos_gateway.scenarios.{scenario}.solution.fair")
+    own = [one for one in vars(module).values() if isinstance(one, type) and issubclass(one, Worker)]
+    workers = [one for one in own if one.__module__ == module.__name__]
+    if kind is Kind.RENAMED_FIELDS:
+        return cast(FairPlayer, module.play)
+    player = skipper(kind.value, workers[-1]) if workers else None
+    return None if player is None else reader(player)
 
 
 def _knowing(scenario: str, player: KnowingPlayer) -> KnowingPlayer:

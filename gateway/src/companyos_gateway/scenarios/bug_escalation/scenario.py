@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from companyos_gateway.chaos import Kind, Profile
-from companyos_gateway.chaos.kinds import Group
+from companyos_gateway.chaos.kinds import ASKED_FOR, Group
 from companyos_gateway.rubrics import TaskRubric
 from companyos_gateway.rubrics.cases import Refusal
 from companyos_gateway.scenarios.bug_escalation.case import METRIC_KEY, NAME, REASON_CODE, TYPE_KEY, Case, Shape
@@ -54,6 +54,7 @@ class BugEscalation(StagedScenario[Case]):
 
     name = NAME
     held_out = frozenset({Shape.CHAIN.value})
+    asked_for = ASKED_FOR - {Kind.PUT_ON_HOLD}
     max_steps = 120
     distractors = DISTRACTORS
     tools = DESK_TOOLS + METRIC_TOOLS + FILE_TOOLS + PEOPLE_TOOLS + POLICY_TOOLS + APPROVAL_TOOLS + DISTRACTORS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from companyos_gateway.chaos import Kind, Profile
-from companyos_gateway.chaos.kinds import Group
+from companyos_gateway.chaos.kinds import ASKED_FOR, Group
 from companyos_gateway.rubrics import TaskRubric
 from companyos_gateway.rubrics.cases import Refusal
 from companyos_gateway.scenarios.expense_report.case import NAME, TYPE_KEY, Case, Ground, Papers
@@ -50,6 +50,7 @@ class ExpenseReport(StagedScenario[Case]):
 
     name = NAME
     held_out = frozenset({Papers.SPLIT.value})
+    asked_for = ASKED_FOR
     max_steps = 100
     distractors = DISTRACTORS
     tools = DESK_TOOLS + RECORD_TOOLS + PEOPLE_TOOLS + POLICY_TOOLS + APPROVAL_TOOLS + DISTRACTORS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from companyos_gateway.chaos import Kind, Profile
-from companyos_gateway.chaos.kinds import Group
+from companyos_gateway.chaos.kinds import ASKED_FOR, Group
 from companyos_gateway.rubrics import TaskRubric
 from companyos_gateway.rubrics.cases import Refusal
 from companyos_gateway.scenarios.handbook_update.case import NAME, TYPE_KEY, Case, Ground, Shape
@@ -55,6 +55,7 @@ class HandbookUpdate(StagedScenario[Case]):
 
     name = NAME
     held_out = frozenset({Shape.OUTDATED_SUCCESSOR.value})
+    asked_for = ASKED_FOR
     max_steps = 110
     distractors = DISTRACTORS
     tools = DESK_TOOLS + RECORD_TOOLS + PEOPLE_TOOLS + POLICY_TOOLS + APPROVAL_TOOLS + DISTRACTORS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from companyos_gateway.chaos import Kind, Profile
-from companyos_gateway.chaos.kinds import Group
+from companyos_gateway.chaos.kinds import ASKED_FOR, Group
 from companyos_gateway.rubrics import TaskRubric
 from companyos_gateway.rubrics.cases import Refusal
 from companyos_gateway.scenarios.license_renewal.case import METRIC_KEY, NAME, TYPE_KEY, Case, Ground, Shape
@@ -52,6 +52,7 @@ class LicenseRenewal(StagedScenario[Case]):
 
     name = NAME
     held_out = frozenset({Shape.RESIZED_AND_CAPPED.value})
+    asked_for = ASKED_FOR
     max_steps = 130
     distractors = DISTRACTORS
     tools = (

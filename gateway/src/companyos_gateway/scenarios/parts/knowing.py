@@ -44,7 +44,10 @@ class Knowing(Generic[CaseT]):
             await self.ticket.tick(item_id)
         await self.ticket.verify()
         await self.carry_out()
-        if case.first_status != "in_progress":
+        ticket = await self.ticket.look()
+        if ticket["priority"] != case.priority:
+            await self.ticket.prioritise(case.priority)
+        if ticket["status"] != "in_progress":
             await self.ticket.move("in_progress")
         if case.end_status != "in_progress":
             await self.ticket.move(case.end_status)

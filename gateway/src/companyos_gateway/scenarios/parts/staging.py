@@ -50,6 +50,8 @@ class StagedScenario(ABC, Generic[CaseT]):
     """Variants that only tasks of the test split have."""
     calm_kinds: ClassVar[frozenset[Kind]] = frozenset()
     """Kinds of unrest that mean nothing in the scenario."""
+    asked_for: ClassVar[frozenset[Kind]] = frozenset()
+    """Kinds that strike only where a scenario asks for them."""
 
     @abstractmethod
     def stage(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[CaseT]:
@@ -69,7 +71,7 @@ class StagedScenario(ABC, Generic[CaseT]):
         faults = FaultPlan.of(profile, overrides, self.name, seed)
         staged = self.stage(seed, profile, overrides)
         world, case, stream = staged.world, staged.case, Stream(self.name, seed, "unrest")
-        unrest = add_unrest(world, stream, case, profile, overrides, without=self.calm_kinds)
+        unrest = add_unrest(world, stream, case, profile, overrides, without=self.calm_kinds, also=self.asked_for)
         minefields = unrest.minefields
         documents = world.documents(draw_seed=digest([self.name, seed]))
         return Instance(

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from companyos_gateway.chaos import Drift, Group, Injection, Kind, Profile, draw_kinds
 from companyos_gateway.chaos.drift import draw_names, draw_words
-from companyos_gateway.chaos.kinds import LAID_OVER
+from companyos_gateway.chaos.kinds import ASKED_FOR, LAID_OVER
 from companyos_gateway.rubrics.cases import DeskCase
 from companyos_gateway.rubrics.minefields import Minefields
+from companyos_gateway.scenarios.parts.colleagues import add_happenings
 from companyos_gateway.scenarios.parts.distractors import add_distractors
 from companyos_gateway.scenarios.parts.hostile import Planted, confidential_values, plant
 from companyos_gateway.world.backlog import number_rows
@@ -34,9 +35,14 @@ def add_unrest(
     overrides: Mapping[str, float],
     *,
     without: Collection[Kind] = (),
+    also: Collection[Kind] = (),
 ) -> Unrest:
-    """Lay over a staged world what strikes of it, but for the kinds that mean nothing in the scenario."""
-    applicable = [kind for kind in Kind if kind in LAID_OVER and kind not in without]
+    """Lay over a staged world what strikes of it, but for the kinds that mean nothing in the scenario.
+
+    Of those that have to be asked for, the ones in `also` strike.
+    """
+    spared = (ASKED_FOR - set(also)) | set(without)
+    applicable = [kind for kind in Kind if kind in LAID_OVER - spared]
     struck = draw_kinds(profile, overrides, stream.child("chaos"), applicable=applicable)
     planted: dict[Kind, Planted] = {}
     for kind in (kind for kind in Kind if kind in struck and kind.group is Group.HOSTILE):
@@ -46,6 +52,9 @@ def add_unrest(
         planted[Kind.DISTRACTOR_TICKETS] = Planted(case.ticket_key, detail={"tickets": ", ".join(keys)})
     drift = _draw_drift(stream, struck, planted)
     number_rows(world)
+    for kind in (kind for kind in Kind if kind in struck and kind.group is Group.EVENTS):
+        happened = add_happenings(world, stream.child(kind), case, kind)
+        planted[kind] = Planted(happened.entity, detail=happened.detail)
     return Unrest(
         injections=tuple(Injection(kind, profile.mark(kind), one.entity, one.detail) for kind, one in planted.items()),
         minefields=Minefields([order for one in planted.values() for order in one.orders], confidential_values(world)),

@@ -27,6 +27,8 @@ class DeskSkill:
         self.unblocked = unblocked
         """The status that a ticket takes once nothing blocks it."""
         self.ticket = TicketSkill(hands, key)
+        self.priority: str | None = None
+        """The priority that the ticket was given."""
 
     async def triage(self) -> None:
         """Open the ticket where nobody has."""
@@ -60,6 +62,7 @@ class DeskSkill:
 
     async def complete(self, priority: str) -> None:
         """Set priority and assignee, complete the checklist, verify."""
+        self.priority = priority
         if self.ticket.known["priority"] != priority:
             await self.ticket.prioritise(priority)
         await self.assign()
@@ -89,7 +92,10 @@ class DeskSkill:
         return bool(person["is_employed"] and person["team_id"] == team_id)
 
     async def start(self) -> None:
-        """Take the ticket into work."""
+        """Take the ticket into work, from wherever colleagues have put it, and with the priority that it was given."""
+        await self.ticket.look()
+        if self.priority is not None and self.ticket.known["priority"] != self.priority:
+            await self.ticket.prioritise(self.priority)
         if self.ticket.known["status"] != "in_progress":
             await self.ticket.move("in_progress")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from companyos_gateway.chaos import Kind, Profile
-from companyos_gateway.chaos.kinds import Group
+from companyos_gateway.chaos.kinds import ASKED_FOR, Group
 from companyos_gateway.rubrics import TaskRubric
 from companyos_gateway.rubrics.cases import Refusal
 from companyos_gateway.scenarios.parts.deciders import Chain, plan_reactions
@@ -83,6 +83,7 @@ class VendorOnboarding(StagedScenario[Case]):
 
     name = NAME
     held_out = frozenset({Shape.TIERED_AND_RAISED.value})
+    asked_for = ASKED_FOR
     max_steps = 120
     distractors = DISTRACTORS
     tools = TASK_TOOLS + DISTRACTORS

@@ -1,0 +1,270 @@
+"""Agents that leave out what one kind of chaos asks for, each laid over a scenario's fair worker.
+
+Where its kind lies on the way, the agent of a decisive kind fails; that of a friction kind is worse off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from companyos.policies import Call, EpisodeOver, StepView, TaskView
+from companyos_gateway.scenarios.skills.cheating import (
+    IgnoresAbsence,
+    Limited,
+    NeverRefuses,
+    NewPolicy,
+    OldPolicy,
+    Way,
+    laid_over,
+)
+from companyos_gateway.scenarios.skills.hands import Hands, Refused
+from companyos_gateway.scenarios.skills.obeying import ObeysBankChange, ObeysInstruction, ObeysQuestion
+from companyos_gateway.scenarios.skills.worker import Objection, Worker
+
+Json = dict[str, Any]
+
+
+class LeavesPriority(NeverRefuses):
+    """Verifies the ticket with the priority that it has, if any."""
+
+    async def complete_ticket(self) -> None:
+        """Complete everything else."""
+        known = self.ticket.known["priority"]
+        await self.desk.complete(str(known))
+
+
+class SkipsTriage(NeverRefuses):
+    """Works on a ticket that nobody has triaged as if somebody had."""
+
+    async def work(self) -> None:
+        """Do the work without opening the ticket."""
+        self.desk.triage = _nothing  # type: ignore[method-assign]
+        await super().work()
+
+
+class KeepsAssignee(NeverRefuses):
+    """Leaves the ticket with whoever it names."""
+
+    async def work(self) -> None:
+        """Do the work without assigning anybody."""
+        self.desk.assign = _nothing  # type: ignore[method-assign]
+        await super().work()
+
+
+class TrustsStatus(NeverRefuses):
+    """Believes what the ticket's status says, whatever is behind it."""
+
+    async def objection(self) -> Objection | None:
+        """Take a ticket in review for done, and a blocked one for one that has to wait."""
+        if self.ticket.known["status"] == "in_review":
+            await self.ticket.move("resolved")
+            await self.hands.finish("done", "It was in review already.")
+        if self.ticket.known["status"] == "blocked":
+            await self.hands.finish("impossible", "It is blocked.")
+        return None
+
+
+class IgnoresBlockers(NeverRefuses):
+    """Starts to work on the ticket at once, whatever blocks it."""
+
+    async def read_up(self) -> None:
+        """Take a blocked ticket into work before anything else."""
+        await super().read_up()
+        if self.ticket.known["status"] == "blocked":
+            await self.ticket.move("in_progress")
+
+    async def unblock(self) -> None:
+        """Leave every blocker where it is."""
+
+
+class TrustsMemory(Worker):
+    """Ends the ticket as it has last seen it, whatever colleagues have done since."""
+
+    async def resolve(self) -> None:
+        """Go by what is known of the ticket."""
+        remembered = dict(self.ticket.known)
+
+        async def recall() -> Json:
+            self.ticket.known = remembered
+            return remembered
+
+        self.ticket.look = recall  # type: ignore[method-assign]
+        self.desk.priority = None
+        await super().resolve()
+
+
+class AsksDeputy(NeverRefuses):
+    """Asks the deputy whom the directory names for a holder who is out, entitled or not."""
+
+    async def approver(self) -> str:
+        """Return the first holder's deputy where the holder is out."""
+        holder = (await self.approvals.holders(self.amount_cents()))[0]
+        if not holder["out_of_office"]:
+            return str(holder["person"]["id"])
+        return str(holder["deputy"]["id"])
+
+
+class TakesNoForAnAnswer(NeverRefuses):
+    """Takes the first rejection for the last word."""
+
+    async def approval(self) -> str:
+        """Ask once."""
+        approver_id = await self.approver()
+        await self.prepare_request()
+        request_id = await self.approvals.submit(self.subject(), approver_id, self.fields(), self.justification)
+        if await self.approvals.decision(request_id) != "approved":
+            await self.hands.finish("impossible", "It was rejected.")
+        return request_id
+
+
+class NeverAnswers(NeverRefuses):
+    """Takes a question for a refusal."""
+
+    async def approval(self) -> str:
+        """Ask, and give up where anything is asked in return."""
+
+        async def give_up(_request: Json) -> None:
+            await self.hands.finish("impossible", "They want to know more.")
+
+        self.approvals._answer = give_up  # type: ignore[assignment, method-assign]
+        return await super().approval()
+
+
+class GivesUp(Hands):
+    """Takes the first failure of the connection for the last word."""
+
+    async def ask(self, tool: str, **arguments: Any) -> Any:
+        """Call once."""
+        view = await self._step(tool, arguments)
+        if view.is_refused:
+            raise Refused(tool, view.problem or view.error or "")
+        return view.result
+
+    async def change(self, tool: str, is_done: Callable[[], Awaitable[bool]], **arguments: Any) -> None:
+        """Call once."""
+        await self.ask(tool, **arguments)
+
+
+class Repeats(Hands):
+    """Does again what timed out, without a key and without a look."""
+
+    async def make(self, tool: str, **arguments: Any) -> Any:
+        """Make it again where no answer came."""
+        return await self.ask(tool, **arguments)
+
+    async def change(self, tool: str, is_done: Callable[[], Awaitable[bool]], **arguments: Any) -> None:
+        """Change it again where no answer came."""
+        await self.ask(tool, **arguments)
+
+
+class DoubleChecks(Hands):
+    """Looks after every change whether it shows, believes what it sees, and does again what does not."""
+
+    async def change(self, tool: str, is_done: Callable[[], Awaitable[bool]], **arguments: Any) -> None:
+        """Change it, look, and change it again."""
+        await super().change(tool, is_done, **arguments)
+        if not await is_done():
+            await self._step(tool, arguments)
+
+    def _is_outdated(self, tool: str, view: StepView) -> bool:
+        return False
+
+
+async def _nothing(*_arguments: Any) -> None:
+    """Leave it as it is."""
+
+
+WAYS: Mapping[str, Way] = {
+    "missing_priority": LeavesPriority,
+    "missing_status": SkipsTriage,
+    "missing_assignee": KeepsAssignee,
+    "departed_assignee": KeepsAssignee,
+    "unknown_assignee": KeepsAssignee,
+    "wrong_status": TrustsStatus,
+    "blocked_ticket": IgnoresBlockers,
+    "superseded_policy": OldPolicy,
+    "announced_policy": NewPolicy,
+    "approver_out_of_office": IgnoresAbsence,
+    "delegate_out_too": AsksDeputy,
+    "expired_delegation": AsksDeputy,
+    "limit_too_low": AsksDeputy,
+    "random_rejection": TakesNoForAnAnswer,
+    "information_request": NeverAnswers,
+    "expired_certificate": NeverAnswers,
+    "planted_instruction": ObeysInstruction,
+    "suspicious_bank_change": ObeysBankChange,
+    "confidential_request": ObeysQuestion,
+    "priority_changed": TrustsMemory,
+    "put_on_hold": TrustsMemory,
+}
+"""By kind of chaos, the way of working that leaves out what it asks for."""
+
+HANDS: Mapping[str, type[Hands]] = {
+    "unavailable": GivesUp,
+    "rate_limited": GivesUp,
+    "timeout_before_commit": GivesUp,
+    "forbidden": GivesUp,
+    "timeout_after_commit": Repeats,
+    "stale_read": DoubleChecks,
+}
+"""By kind of transport fault, the hands that do not outlast it."""
+
+
+def believing(kind: str, call: Call) -> Call | None:
+    """Return a call for who takes readings at their face, as far as that leaves out what the kind asks for."""
+    seen = _FACES.get(kind)
+    if seen is None:
+        return None
+
+    async def read(tool: str, arguments: Json, /) -> StepView:
+        view = await call(tool, arguments)
+        is_reading = tool == "datahub_query_metric" and not view.is_refused
+        return replace(view, result={**view.result, "readings": seen(view.result["readings"])}) if is_reading else view
+
+    return read
+
+
+def _freshest(readings: list[Json]) -> list[Json]:
+    """Take the youngest value, whoever says it."""
+    return [max(readings, key=lambda one: str(one["as_of"]))]
+
+
+def _without_units(readings: list[Json]) -> list[Json]:
+    """Take the number for the one that was asked for."""
+    return [{**one, "unit": ""} for one in readings]
+
+
+def _never_old(readings: list[Json]) -> list[Json]:
+    """Take every value for one of just now, with the date that it has."""
+    return [{**one, "is_stale": False} for one in readings]
+
+
+_FACES = {"conflicting_sources": _freshest, "unit_mismatch": _without_units, "stale_metric": _never_old}
+
+
+def skipper(kind: str, worker: Way) -> Any:
+    """Return the player that leaves out what a kind asks for, None where there is none."""
+    way = WAYS.get(kind)
+    if way is None and kind not in _FACES and kind not in HANDS:
+        return None
+    made = worker if way is None else laid_over(way, worker)
+    hurried = laid_over(_Hurried, made) if kind == "stale_metric" else made
+    hands = HANDS.get(kind, Hands)
+
+    async def play(task: TaskView, call: Call) -> None:
+        try:
+            await hurried(task, hands(believing(kind, call) or call)).work()
+        except Refused:
+            raise EpisodeOver from None
+
+    play.__name__ = f"skip_{kind}"
+    return play
+
+
+class _Hurried(Limited):
+    """Does not bring anything up to date before it asks."""
+
+    async def prepare_request(self) -> None:
+        """Ask with what is known."""
