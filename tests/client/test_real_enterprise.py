@@ -90,6 +90,10 @@ def test_every_step_and_all_evidence_of_a_run_is_kept(url: str, tmp_path: Path) 
     assert [step["step"] for step in steps] == list(range(1, record["steps"] + 1))
     assert sum(step["reward"] for step in steps) == pytest.approx(record["return"])
     assert [step["done"] for step in steps] == [False] * (len(steps) - 1) + [True]
+    kinds = {injection["kind"]: injection for injection in record["injections"]}
+    assert {"missing_priority", "stale_metric", "approver_out_of_office"} <= set(kinds)
+    assert kinds["stale_metric"]["mark"] == "decisive"
+    assert kinds["stale_metric"]["entity"].startswith("MET-")
     evidence = read_evidence(tmp_path / "run", EpisodeRecord.model_validate(record))
     assert evidence["state"]["return"] == record["return"]
     assert set(evidence["initial"]) == {"ticketdesk", "datahub", "approvalflow"}
@@ -126,7 +130,9 @@ async def test_random_arguments_fit_the_schema_of_every_tool(url: str) -> None:
             check(draw_arguments(tool.input_schema, Stream(tool.name, n), Surroundings(["OPS-1"], NOW)))
 
 
-@pytest.mark.parametrize("block", [block for block in BLOCKS if GATEWAY in block], ids=["play", "resume", "retry"])
+@pytest.mark.parametrize(
+    "block", [block for block in BLOCKS if GATEWAY in block], ids=["play", "resume", "retry", "splits"]
+)
 def test_a_block_of_the_clients_readme_runs(url: str, block: str) -> None:
     command = [sys.executable, "-W", "error", "-c", block.replace(GATEWAY, url)]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)

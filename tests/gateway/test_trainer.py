@@ -31,6 +31,7 @@ async def test_the_evidence_of_an_episode_is_what_it_was_judged_by(door: Door) -
         "overrides": {},
         "sources": dict(kept.task.instance.source_ids),
     }
+    assert stored["injections"] == []
     assert not stored["verdict"]["success"]
     assert all(set(check) == {"id", "passed", "evidence"} for check in stored["verdict"]["checks"])
     again = Evidence.from_json(stored)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from companyos.client import CompanyOSEnv, ServerRefusal
-from companyos.contract import EpisodeVerdict, Outcome
+from companyos.contract import EpisodeVerdict, InjectionInfo, Outcome
 from companyos.policies import load_policy
 from companyos.runner.episode import EpisodePlan, PlayedEpisode, play_episode
 from companyos.runner.files import RunFolder
@@ -95,9 +95,12 @@ class _Batch:
         if self._folder is not None:
             evidence = await _evidence(self._trainer, played)
             verdict = None if evidence is None else evidence.pop("verdict", None)
-            if verdict is not None:
-                judged = played.record.model_copy(update={"verdict": EpisodeVerdict.model_validate(verdict)})
-                played = replace(played, record=judged)
+            if evidence is not None and verdict is not None:
+                told = {
+                    "verdict": EpisodeVerdict.model_validate(verdict),
+                    "injections": [InjectionInfo.model_validate(one) for one in evidence.pop("injections", [])],
+                }
+                played = replace(played, record=played.record.model_copy(update=told))
             self._folder.add(played, evidence)
         self.played[played.plan] = played
         if self._on_played is not None:

@@ -10,7 +10,8 @@ from fastapi import APIRouter, Path
 from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
-from companyos.contract import CompanyOSState, EpisodeVerdict, ScenarioInfo
+from companyos.contract import CompanyOSState, EpisodeVerdict, InjectionInfo, ScenarioInfo
+from companyos_gateway.chaos import Injection
 from companyos_gateway.rubrics import FinishDeclaration
 from companyos_gateway.scenarios import Scenario
 from companyos_gateway.scenarios.judging import PlannedTask, told
@@ -26,6 +27,7 @@ class StoredEvidence(BaseModel):
     state: CompanyOSState
     task: PlannedTask
     verdict: EpisodeVerdict
+    injections: list[InjectionInfo]
     folder: str = Field(description="The episode's folder below `episodes/` in the data folder of each service.")
     finish: FinishDeclaration | None
     initial: dict[str, Any]
@@ -46,7 +48,7 @@ def trainer_router(house: House) -> APIRouter:
     async def evidence(episode_id: EpisodeId) -> Response:
         """Read what an episode is judged by: rows at the start, every change, every call, what was declared.
 
-        With it stand the task that it was planned for, and the verdict with every check.
+        With it stand the task that it was planned for, what was made to go wrong, and the verdict with every check.
         """
         episode = house.stage().store.get(episode_id)
         finish, key = episode.progress.finish, episode.task.key
@@ -60,6 +62,7 @@ def trainer_router(house: House) -> APIRouter:
         stored = {
             "task": task.model_dump(mode="json"),
             "verdict": told(episode.progress.verdict).model_dump(mode="json"),
+            "injections": [_injected(one) for one in episode.task.instance.injections],
             "state": episode.state().model_dump(mode="json", exclude={"token"}),
             "folder": episode.internal_id,
             "finish": None if finish is None else finish.model_dump(mode="json"),
@@ -68,6 +71,14 @@ def trainer_router(house: House) -> APIRouter:
         return Response(orjson.dumps(stored), media_type="application/json")
 
     return router
+
+
+def _injected(injection: Injection) -> dict[str, Any]:
+    """Return an injection as people are told of it."""
+    told = InjectionInfo(
+        kind=injection.kind.value, mark=injection.mark.value, entity=injection.entity, detail=dict(injection.detail)
+    )
+    return told.model_dump(mode="json")
 
 
 def _info(name: str, scenario: Scenario) -> ScenarioInfo:
