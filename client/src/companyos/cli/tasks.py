@@ -29,7 +29,7 @@ SplitOption = Annotated[str | None, typer.Option(metavar="SPLIT", help="Tasks of
 def tasks(
     what: Annotated[
         str | None,
-        typer.Argument(metavar="[SCENARIO|TASK]", help="A scenario: read some briefs. A task's id: read it."),
+        typer.Argument(metavar="SCENARIO|TASK", help="A scenario: read some briefs. A task's id: read it."),
     ] = None,
     split: SplitOption = None,
     scenario: Annotated[str | None, typer.Option(help="Of a split: only the tasks of this scenario.")] = None,

@@ -43,7 +43,10 @@ _WITH_A_BODY = {
     "408": "`body-too-slow`: The body took too long",
     "413": "`body-too-large`: The body is too large",
 }
-_OF_THE_FRAMEWORK = {"404": "`not-found`: Nothing has that name", "501": "`not-supported`: This house has none"}
+_OF_THE_FRAMEWORK = {
+    "400": f"{_ON_THE_WAY['400']}; `{errors.UnknownTask.code}`: {errors.UnknownTask.title}",
+    "404": "`not-found`: Nothing has that name",
+}
 
 
 def documented(app: FastAPI) -> Callable[[], dict[str, Any]]:
