@@ -156,3 +156,16 @@ def test_an_example_runs(url: str, example: str, last: str) -> None:
 
 def test_every_example_is_run() -> None:
     assert len(list((ROOT / "examples").glob("*.py"))) == 3
+
+
+def test_a_task_of_a_split_is_found_browsed_and_played(url: str) -> None:
+    with CompanyOSEnv(base_url=url).sync() as env:
+        everything = len(env.list_tools())
+        task = env.get_task("test", 12)
+        first = env.reset(split="test", index=12, toolset="task")
+        assert first.observation.brief == task.brief
+        assert len(env.list_tools()) < everything
+        state = env.state()
+    assert (state.task_id, state.task_set, state.scenario) == (task.id, task.version, task.scenario)
+    assert task.brief is not None
+    assert " ".join(task.brief.split())[:40] in " ".join(run("tasks", task.id, "--url", url).split())
