@@ -163,7 +163,7 @@ def test_a_task_of_a_split_is_found_browsed_and_played(url: str) -> None:
         everything = len(env.list_tools())
         task = env.get_task("test", 12)
         first = env.reset(split="test", index=12, toolset="task")
-        assert first.observation.brief == task.brief
+        assert first.observation.model_dump()["brief"] == task.brief
         assert len(env.list_tools()) < everything
         state = env.state()
     assert (state.task_id, state.task_set, state.scenario) == (task.id, task.version, task.scenario)
