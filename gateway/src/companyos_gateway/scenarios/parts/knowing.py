@@ -6,7 +6,8 @@ from math import ceil
 from typing import Any, Generic, TypeVar
 
 from companyos_gateway.rubrics.cases import DeskCase, Reading, Unblocking
-from companyos_gateway.scenarios.skills import ApprovalSkill, Hands, TicketSkill
+from companyos_gateway.scenarios.skills import ApprovalSkill, Hands, Refused, TicketSkill
+from companyos_gateway.scenarios.skills.desk import MOVED
 
 LONGEST_REFRESH_MINUTES = 95
 JUSTIFICATION = "Checked against the policy in force; everything that it asks for is in place."
@@ -44,14 +45,29 @@ class Knowing(Generic[CaseT]):
             await self.ticket.tick(item_id)
         await self.ticket.verify()
         await self.carry_out()
-        ticket = await self.ticket.look()
-        if ticket["priority"] != case.priority:
-            await self.ticket.prioritise(case.priority)
+        try:
+            await self.end()
+        except Refused as refusal:
+            if refusal.code != MOVED:
+                raise
+            await self.end()
+        await self.look_again()
+        await self.hands.finish("done", "It is done.")
+
+    async def end(self) -> None:
+        """Bring the ticket to its end from wherever colleagues have put it."""
+        ticket = await self.look_again()
         if ticket["status"] != "in_progress":
             await self.ticket.move("in_progress")
-        if case.end_status != "in_progress":
-            await self.ticket.move(case.end_status)
-        await self.hands.finish("done", "It is done.")
+        if self.case.end_status != "in_progress":
+            await self.ticket.move(self.case.end_status)
+
+    async def look_again(self) -> dict[str, Any]:
+        """See what colleagues have done to the ticket, and give it its priority back."""
+        ticket = await self.ticket.look()
+        if ticket["priority"] != self.case.priority:
+            await self.ticket.prioritise(self.case.priority)
+        return ticket
 
     async def carry_out(self) -> None:
         """Do what the ticket is about: have it approved, link the approval and do what follows from it."""

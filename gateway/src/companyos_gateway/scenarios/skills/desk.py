@@ -9,6 +9,9 @@ from companyos_gateway.scenarios.skills.hands import Hands, Refused
 from companyos_gateway.scenarios.skills.tickets import TicketSkill
 
 COLLEAGUE_WAIT_MINUTES = 1440
+MOVED = "transition-not-allowed"
+"""The code of a refusal of a ticket that does not stand where it was seen."""
+
 SETTLED = frozenset({"resolved", "closed", "cancelled"})
 
 
@@ -93,13 +96,24 @@ class DeskSkill:
 
     async def start(self) -> None:
         """Take the ticket into work, from wherever colleagues have put it, and with the priority that it was given."""
-        await self.ticket.look()
-        if self.priority is not None and self.ticket.known["priority"] != self.priority:
-            await self.ticket.prioritise(self.priority)
+        await self.look_again()
         if self.ticket.known["status"] != "in_progress":
             await self.ticket.move("in_progress")
 
+    async def look_again(self) -> None:
+        """See what colleagues have done to the ticket, and give it its priority back."""
+        await self.ticket.look()
+        if self.priority is not None and self.ticket.known["priority"] != self.priority:
+            await self.ticket.prioritise(self.priority)
+
     async def resolve(self) -> None:
-        """Bring the ticket to its end."""
+        """Bring the ticket to its end, once more where a colleague has put it on hold meanwhile."""
         await self.start()
-        await self.ticket.move("resolved")
+        try:
+            await self.ticket.move("resolved")
+        except Refused as refusal:
+            if refusal.code != MOVED:
+                raise
+            await self.start()
+            await self.ticket.move("resolved")
+        await self.look_again()
