@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from companyos.policies import StepView
+from companyos.policies import EpisodeOver, StepView, load_policy
 from companyos_gateway.proof.players.oracles import FEASIBLE, REFUSED, is_write, replayed, straight_seed
 from companyos_gateway.proof.players.right import permuted_steps, repeating
 from companyos_gateway.proof.players.zoo import Fabricator
-from companyos_gateway.proof.rows import ROWS, Scope
+from companyos_gateway.proof.rows import ROWS, Scope, difficulty
+from companyos_gateway.proof.rows.leaks import Canaries, Hiding
 from companyos_gateway.proof.rows.row import Tally, against, by_promise
+from companyos_gateway.proof.rows.splits import COLLISIONS
 from companyos_gateway.proof.sizes import FULL, SMOKE
 from companyos_gateway.proof.states.bends import values_beside
+from companyos_gateway.rubrics import Evidence
 from companyos_gateway.scenarios import catalogue
 from companyos_shared.streams import Stream
 from tests.client.steps import a_step, a_task
+from tests.scenarios.stage import initial_rows
 
 
 class Calls:
@@ -109,3 +114,86 @@ async def test_what_has_a_key_is_sent_twice() -> None:
     calls = Calls(a_step())
     await repeating(replayed([("a_make", {"idempotency_key": "k"}), ("a_get", {})]))(a_task(), calls)
     assert [tool for tool, _ in calls.made] == ["a_make", "a_make", "a_get"]
+
+
+def test_a_canary_that_sings_is_heard() -> None:
+    canaries = Canaries.of("tiny", 1)
+    assert canaries.seen_in("nothing") == []
+    assert canaries.seen_in(f"{canaries.seed} {canaries.words['finding']}") == ["finding", "seed"]
+    assert all(len(word) == 32 for word in canaries.words.values())
+    assert len({*canaries.words.values()}) == len(canaries.words)
+
+
+def test_a_scenario_with_canaries_judges_as_before_and_speaks_of_them() -> None:
+    scenario, canaries = catalogue()["bug_escalation"], Canaries.of("bug_escalation", 1)
+    usual, hiding = scenario.plan(1, 4), Hiding(scenario, canaries).plan(1, 4)
+    evidence = Evidence.start(initial_rows(usual.documents))
+    said, was = hiding.rubric.judge(evidence, None), usual.rubric.judge(evidence, None)
+    assert [one.passed for one in said.checks] == [one.passed for one in was.checks]
+    assert all(canaries.words["finding"] in one.evidence for one in said.checks)
+    assert hiding.source_ids == usual.source_ids
+
+
+LADDER_SCOPE = Scope(scenarios=("tiny",), size=SMOKE, first=0)
+
+
+def _worked(who: str, *won: float) -> Tally:
+    notes = {str(level): value for level, value in enumerate(won)}
+    return Tally(promise=difficulty.LADDER, n=5, scenario="tiny", who=who, notes=notes)
+
+
+@pytest.mark.parametrize(
+    ("weakest", "oracle", "holds"),
+    [
+        ((1, 1, 0, 0, 0), (1, 1, 1, 1, 1), True),
+        ((1, 1, 1, 1, 1), (1,) * 5, False),
+        ((1, 0, 0, 0, 0), (1, 1, 1, 1, 0), False),
+    ],
+)
+def test_the_weakest_worker_has_to_lose_and_the_oracle_not(
+    weakest: tuple[float, ...], oracle: tuple[float, ...], holds: bool
+) -> None:
+    tallies = [_worked(who, *weakest) for who in difficulty.WORKERS] + [_worked("oracle", *oracle)]
+    lines = {line.promise: line for line in ROWS["G"].lines(LADDER_SCOPE, tallies)}
+    assert lines[difficulty.LOSS].holds is holds
+    assert lines[difficulty.LADDER].holds
+
+
+def test_success_that_rises_with_the_level_is_named() -> None:
+    tallies = [_worked("worker2", 0, 1, 1, 1, 1), _worked("worker1", 1, 0, 0, 0, 0), _worked("oracle", *(1,) * 5)]
+    [ladder, _] = ROWS["G"].lines(LADDER_SCOPE, tallies)
+    assert (ladder.holds, ladder.result) == (False, "1 against it: worker2 from 0 to 1")
+
+
+@pytest.mark.parametrize(
+    ("costs", "holds"), [((0.5, 0.4, 0.6), True), ((0.0, 0.0, 0.0), False), ((0.5, -0.6, 0.4), False)]
+)
+def test_a_friction_kind_has_to_cost_beyond_chance(costs: tuple[float, ...], holds: bool) -> None:
+    tallies = [Tally(promise=difficulty.COSTS, n=1, who="slow_answer", values=(cost,)) for cost in costs]
+    [line] = ROWS["G"].lines(LADDER_SCOPE, tallies)
+    assert (line.n, line.holds) == (3, holds)
+
+
+@pytest.mark.parametrize(("digests", "holds"), [(("a", "a"), True), (("a", "b"), False)])
+def test_processes_have_to_come_to_one_digest(digests: tuple[str, str], holds: bool) -> None:
+    tallies = [Tally(promise="one", n=1, who=one) for one in digests]
+    [line] = ROWS["E"].lines(LADDER_SCOPE, tallies)
+    assert line.holds is holds
+
+
+def test_a_collision_is_counted_within_a_scenario() -> None:
+    tallies = [
+        Tally(promise=COLLISIONS, n=2, scenario=name, values=values)
+        for name, values in (("a", (1.0, 2.0)), ("a", (2.0, 3.0)), ("b", (1.0, 3.0)))
+    ]
+    lines = {line.promise: line for line in ROWS["H"].lines(LADDER_SCOPE, tallies)}
+    assert (lines[COLLISIONS].result, lines[COLLISIONS].holds) == ("1 collisions", False)
+
+
+@pytest.mark.parametrize("skill", [1, 2, 3])
+async def test_a_naive_worker_gives_up_a_task_that_it_cannot_read(skill: int) -> None:
+    calls = Calls(a_step(result={"title": "No", "status": 404, "code": "not-found"}))
+    task = replace(a_task(), scenario="bug_escalation")
+    with pytest.raises(EpisodeOver):
+        await load_policy(f"worker{skill}").play(task, calls)
+    assert calls.made[0][0] == "ticketdesk_get_ticket"

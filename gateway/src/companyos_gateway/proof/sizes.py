@@ -41,7 +41,10 @@ class Size:
 
     leak_seeds: int
     pairs: int
-    """Paired seeds of row G."""
+    """Paired seeds of the workers of row G."""
+
+    kind_seeds: int
+    """Seeds for each kind of chaos in each scenario."""
 
     hashes: int
 
@@ -62,7 +65,8 @@ SMOKE = Size(
     ledgers=500,
     processes=4,
     leak_seeds=1,
-    pairs=2,
+    pairs=1,
+    kind_seeds=1,
     hashes=40,
 )
 FULL = Size(
@@ -82,6 +86,7 @@ FULL = Size(
     processes=20,
     leak_seeds=5,
     pairs=40,
+    kind_seeds=10,
     hashes=6_000,
 )
 SIZES = {one.name: one for one in (SMOKE, FULL)}

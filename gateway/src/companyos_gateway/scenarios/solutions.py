@@ -54,13 +54,20 @@ def skipper_of(scenario: str, kind: Kind) -> FairPlayer | None:
 
     It is the scenario's fair worker with that part left out.
     """
+    if kind is Kind.RENAMED_FIELDS:
+        module = import_module(f"companyos_gateway.scenarios.{scenario}.solution.fair")
+        return cast(FairPlayer, module.play)
+    worker = worker_of(scenario)
+    player = None if worker is None else skipper(kind.value, worker)
+    return None if player is None else reader(player)
+
+
+def worker_of(scenario: str) -> type[Worker] | None:
+    """Return the fair worker of a scenario, None where its fair solution is none."""
     module = import_module(f"companyos_gateway.scenarios.{scenario}.solution.fair")
     own = [one for one in vars(module).values() if isinstance(one, type) and issubclass(one, Worker)]
     workers = [one for one in own if one.__module__ == module.__name__]
-    if kind is Kind.RENAMED_FIELDS:
-        return cast(FairPlayer, module.play)
-    player = skipper(kind.value, workers[-1]) if workers else None
-    return None if player is None else reader(player)
+    return workers[-1] if workers else None
 
 
 def _knowing(scenario: str, player: KnowingPlayer) -> KnowingPlayer:
