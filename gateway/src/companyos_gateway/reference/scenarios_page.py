@@ -12,6 +12,7 @@ from pathlib import Path
 from companyos.contract import Split
 from companyos_gateway import scenarios as scenarios_package
 from companyos_gateway.chaos import Group, Kind, Mark, Profile, levels, profile_for
+from companyos_gateway.chaos.kinds import ASKED_FOR
 from companyos_gateway.reference.markdown import bullet, document, listed, paragraph, table, words
 from companyos_gateway.reference.prose import PROSE, read_words
 from companyos_gateway.scenarios import Scenario
@@ -27,6 +28,7 @@ _GROUPS = {
     Group.TRANSPORT: "On the wire",
     Group.HOSTILE: "Hostile content",
     Group.DRIFT: "Drift",
+    Group.EVENTS: "While the agent works",
 }
 
 
@@ -78,11 +80,11 @@ def _points(name: str, scenario: Scenario) -> Iterator[str]:
         module = vars(import_module(type(scenario).__module__))
         staged = data_and_people()
         always: Collection[Kind] = module.get("ALWAYS", ())
-        never = [kind for kind in staged if kind not in module.get("APPLICABLE", staged)]
-        without = [kind for kind in Kind if kind in scenario.calm_kinds or kind in never]
+        never = {kind for kind in staged if kind not in module.get("APPLICABLE", staged)} | scenario.calm_kinds
+        without = [kind for kind in Kind if kind in never | (ASKED_FOR - scenario.asked_for)]
         yield f"Always in the way from level 1 on: {listed(words(kind) for kind in always)}."
         if without:
-            yield f"Means nothing here, and never strikes: {', '.join(words(kind) for kind in without)}."
+            yield f"Never strikes here: {', '.join(words(kind) for kind in without)}."
         count, most = len(scenario.tools) - len(scenario.distractors), scenario.max_steps
         beside = f", {len(scenario.distractors)} more distract" if scenario.distractors else ""
         yield f"{count} tools may be needed{beside}; {most} steps at most."
