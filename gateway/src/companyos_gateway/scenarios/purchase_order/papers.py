@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
-from datetime import date
 from typing import Any
 
 from companyos_gateway.chaos import Kind
+from companyos_gateway.scenarios.parts.filing import file_record
 from companyos_gateway.scenarios.parts.words import words_beside
 from companyos_gateway.scenarios.purchase_order.amounts import Amounts, draw_amounts
 from companyos_gateway.scenarios.purchase_order.case import Ground, Shape
 from companyos_gateway.world.calendar import office_moment, working_days_from
 from companyos_gateway.world.documents.datahub import HubHappening, RecordRow, VendorRow
 from companyos_gateway.world.draft import World
-from companyos_gateway.world.records import CURRENCY, PREFIXES
+from companyos_gateway.world.records import PREFIXES
 from companyos_gateway.world.vendors import draw_certificates, draw_namesake, draw_vendor
 from companyos_shared.streams import Stream
 
@@ -81,7 +81,6 @@ def add_papers(world: World, stream: Stream, kinds: Collection[Kind], *, must_re
         order=order,
         invoice=invoice,
     )
-    world.hub.records += [order, invoice]
     _add_receipts(world, stream.child("receipts"), papers)
     _add_other_invoices(world, stream.child("invoices"), papers)
     if shape is Shape.CREDITED:
@@ -110,7 +109,18 @@ def _order(world: World, stream: Stream, vendor: VendorRow, amounts: Amounts, it
     }
     amount_cents = amounts.ordered * amounts.order_price
     day = working_days_from(world.today, -stream.integer(40, 60))
-    return _record(world, stream, "purchase_order", f"Order: {item}", "received", day, vendor, fields, amount_cents)
+    return file_record(
+        world,
+        stream,
+        "purchase_order",
+        title=f"Order: {item}",
+        state="received",
+        day=day,
+        vendor_id=vendor.id,
+        fields=fields,
+        amount_cents=amount_cents,
+        starts_on=day,
+    )
 
 
 def _invoice(
@@ -126,7 +136,18 @@ def _invoice(
         "credited_cents": 0,
         "due_on": working_days_from(world.today, stream.integer(20, 30)).isoformat(),
     }
-    return _record(world, stream, "invoice", f"Invoice: {item}", "received", day, sender, fields, quantity * price)
+    return file_record(
+        world,
+        stream,
+        "invoice",
+        title=f"Invoice: {item}",
+        state="received",
+        day=day,
+        vendor_id=sender.id,
+        fields=fields,
+        amount_cents=quantity * price,
+        starts_on=day,
+    )
 
 
 def _add_receipts(world: World, stream: Stream, papers: Papers) -> None:
@@ -150,11 +171,10 @@ def _add_receipts(world: World, stream: Stream, papers: Papers) -> None:
 def _receipt(world: World, stream: Stream, papers: Papers, quantity: int, state: str) -> RecordRow:
     day = working_days_from(world.today, -stream.integer(9, 30))
     fields = {"purchase_order_id": papers.order.id, "quantity": quantity, "received_on": day.isoformat()}
-    receipt = _record(
-        world, stream, "goods_receipt", f"Receipt: {papers.item}", state, day, papers.vendor, fields, None
+    title, vendor_id = f"Receipt: {papers.item}", papers.vendor.id
+    return file_record(
+        world, stream, "goods_receipt", title=title, state=state, day=day, vendor_id=vendor_id, fields=fields
     )
-    world.hub.records.append(receipt)
-    return receipt
 
 
 def _add_other_invoices(world: World, stream: Stream, papers: Papers) -> None:
@@ -204,7 +224,8 @@ def _file_credit(world: World, stream: Stream, papers: Papers) -> None:
         "quantity": amounts.credited,
         "total_cents": amounts.credited_cents,
     }
-    world.hub.records.append(_record(world, stream, "document", title, "published", day, papers.sender, fields, None))
+    vendor_id = papers.sender.id
+    file_record(world, stream, "document", title=title, state="published", day=day, vendor_id=vendor_id, fields=fields)
 
 
 def _add_namesake(world: World, stream: Stream, papers: Papers) -> None:
@@ -222,32 +243,3 @@ def _add_namesake(world: World, stream: Stream, papers: Papers) -> None:
         fields=fields,
     )
     world.hub.records.append(twin)
-
-
-def _record(
-    world: World,
-    stream: Stream,
-    kind: str,
-    title: str,
-    state: str,
-    day: date,
-    vendor: VendorRow,
-    fields: dict[str, Any],
-    amount_cents: int | None,
-) -> RecordRow:
-    filed_at = office_moment(stream, day)
-    return RecordRow(
-        id=world.ids.take(PREFIXES[kind]),
-        kind=kind,
-        title=title,
-        state=state,
-        owner_id=stream.choice(world.staff.active()).id,
-        vendor_id=vendor.id,
-        amount_cents=amount_cents,
-        currency=None if amount_cents is None else CURRENCY,
-        starts_on=day,
-        ends_on=None,
-        fields=fields,
-        created_at=filed_at,
-        updated_at=filed_at,
-    )

@@ -6,6 +6,7 @@ They see only what an agent sees.
 from companyos_gateway.scenarios.skills.approvals import ApprovalSkill
 from companyos_gateway.scenarios.skills.desk import DeskSkill, ticket_of
 from companyos_gateway.scenarios.skills.hands import Hands, Refused
+from companyos_gateway.scenarios.skills.in_order import InOrder
 from companyos_gateway.scenarios.skills.measures import Measured, MeasureSkill
 from companyos_gateway.scenarios.skills.records import RecordSkill
 from companyos_gateway.scenarios.skills.tickets import TicketSkill
@@ -16,6 +17,7 @@ __all__ = [
     "ApprovalSkill",
     "DeskSkill",
     "Hands",
+    "InOrder",
     "MeasureSkill",
     "Measured",
     "Objection",

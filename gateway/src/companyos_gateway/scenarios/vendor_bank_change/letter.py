@@ -1,20 +1,22 @@
-"""The letter that asks for other bank details: the vendor's history, the call about it, open invoices, a double."""
+"""The letter that asks for other bank details: the call about it, the vendor's open invoices, and a double."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from typing import Any
 
 from companyos_gateway.chaos import Kind
+from companyos_gateway.scenarios.parts.filing import file_record
 from companyos_gateway.scenarios.parts.words import words_beside
 from companyos_gateway.scenarios.vendor_bank_change.case import Ground, Shape
-from companyos_gateway.world.calendar import office_moment, working_days_from
+from companyos_gateway.scenarios.vendor_bank_change.history import add_history
+from companyos_gateway.world.calendar import working_days_from
 from companyos_gateway.world.documents.datahub import BankChangeRow, HubHappening, RecordRow, VendorRow
 from companyos_gateway.world.draft import World
 from companyos_gateway.world.pools import pool
-from companyos_gateway.world.records import CURRENCY, PREFIXES, rounded_amount
+from companyos_gateway.world.records import rounded_amount
 from companyos_gateway.world.vendors import draw_certificates, draw_iban, draw_namesake, draw_vendor
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Role
@@ -25,10 +27,6 @@ AMOUNTS = {Role.FINANCE_CONTROLLER: (60_000, 300_000), Role.CFO: (2_000_000, 9_0
 CALL_MINUTES = (120, 960)
 """Office minutes until a call that is still to come is noted."""
 
-OLD_DAYS = (90, 300)
-"""How many days ago usual changes of bank details were."""
-
-SOON_DAYS = (4, 16)
 WAITED_DAYS = (12, 20)
 """Days since the letter came where nobody has to be patient any more."""
 
@@ -86,7 +84,7 @@ def add_letter(world: World, stream: Stream, kinds: Collection[Kind], *, must_re
     role = stream.choice(list(AMOUNTS))
     vendor = draw_vendor(world, stream, status="suspended" if ground is Ground.SUSPENDED else "active")
     draw_certificates(world, stream, vendor, expired=Kind.EXPIRED_CERTIFICATE in kinds)
-    last_days, former = _add_history(world, stream.child("history"), vendor, shape, ground)
+    last_days, former = add_history(world, stream.child("history"), vendor, shape, ground)
     new_iban = former.old_iban if former is not None else None
     document = _add_document(world, stream.child("letter"), vendor, shape, ground, new_iban=new_iban)
     letter = Letter(
@@ -117,42 +115,6 @@ def plan_call(world: World, stream: Stream, letter: Letter) -> None:
     world.hub.happenings.append(HubHappening(due_at=due_at, kind="record", data=data))
 
 
-def _add_history(
-    world: World, stream: Stream, vendor: VendorRow, shape: Shape, ground: Ground | None
-) -> tuple[int | None, BankChangeRow | None]:
-    """Add earlier changes; return how many days ago the last was, and the one that gave up the account asked for."""
-    old, soon = stream.integer(*OLD_DAYS), stream.integer(*SOON_DAYS)
-    has_one, has_two = stream.chance(0.6), stream.chance(0.4)
-    last_days = soon if ground is Ground.TOO_SOON else old
-    if not (has_one or shape is Shape.FORMER or ground is Ground.TOO_SOON):
-        return None, None
-    before = draw_iban(stream, vendor.country)
-    changes = [(before, vendor.bank_iban, last_days)]
-    if has_two:
-        changes.insert(0, (draw_iban(stream, vendor.country), before, last_days + stream.integer(*OLD_DAYS)))
-    rows = [_bank_change(world, stream, vendor, *change) for change in changes]
-    former = stream.choice(rows)
-    return last_days, former if shape is Shape.FORMER else None
-
-
-def _bank_change(
-    world: World, stream: Stream, vendor: VendorRow, old_iban: str, new_iban: str, days_ago: int
-) -> BankChangeRow:
-    wording: dict[str, Any] = pool("vendors")["wording"]
-    changed_at = office_moment(stream, world.today - timedelta(days=days_ago))
-    row = BankChangeRow(
-        id=world.ids.take("BC"),
-        vendor_id=vendor.id,
-        changed_at=changed_at,
-        old_iban=old_iban,
-        new_iban=new_iban,
-        requested_by=stream.choice(wording["bank_requesters"]),
-        channel=stream.choice(wording["channels"]),
-    )
-    world.hub.bank_changes.append(row)
-    return row
-
-
 def _add_document(
     world: World, stream: Stream, vendor: VendorRow, shape: Shape, ground: Ground | None, *, new_iban: str | None
 ) -> RecordRow:
@@ -174,9 +136,16 @@ def _add_document(
     if ground is Ground.HOLDER:
         fields["account_holder"] = stream.choice(texts()["strangers"])
     title = stream.choice(texts()["letters"]).format(vendor=vendor.name)
-    document = _document(world, stream, vendor, title, "in_review", received_on, fields)
-    world.hub.records.append(document)
-    return document
+    return file_record(
+        world,
+        stream,
+        "document",
+        title=title,
+        state="in_review",
+        day=received_on,
+        vendor_id=vendor.id,
+        fields=fields,
+    )
 
 
 def _lookalike(stream: Stream, address: str) -> str:
@@ -203,9 +172,8 @@ def _add_note(world: World, stream: Stream, letter: Letter) -> RecordRow:
         fields["number_from"] = "the letter"
     title = stream.choice(texts()["notes"]).format(vendor=letter.vendor.name)
     state = "draft" if is_open else "published"
-    note = _document(world, stream, letter.vendor, title, state, day, fields)
-    world.hub.records.append(note)
-    return note
+    vendor_id = letter.vendor.id
+    return file_record(world, stream, "document", title=title, state=state, day=day, vendor_id=vendor_id, fields=fields)
 
 
 def _answered(letter: Letter, day: date) -> dict[str, Any]:
@@ -218,28 +186,24 @@ def _add_invoices(world: World, stream: Stream, letter: Letter) -> None:
     open_states = [stream.choice(["received", "approved"]) for _ in range(stream.integer(2, 4))]
     for state in [*open_states, *stream.sample(["paid", "rejected", "on_hold", "paid"], stream.integer(1, 3))]:
         invoice = _invoice(world, stream, letter.vendor, state, rounded_amount(stream, low, high))
-        world.hub.records.append(invoice)
         if state in open_states:
             letter.invoices.append(invoice)
 
 
 def _invoice(world: World, stream: Stream, vendor: VendorRow, state: str, amount_cents: int) -> RecordRow:
-    filed_at = office_moment(stream, working_days_from(world.today, -stream.integer(2, 25)))
+    day = working_days_from(world.today, -stream.integer(2, 25))
     due_on = working_days_from(world.today, stream.integer(5, 30))
-    return RecordRow(
-        id=world.ids.take(PREFIXES["invoice"]),
-        kind="invoice",
+    return file_record(
+        world,
+        stream,
+        "invoice",
         title=stream.choice(texts()["invoices"]),
         state=state,
-        owner_id=stream.choice(world.staff.active()).id,
+        day=day,
         vendor_id=vendor.id,
-        amount_cents=amount_cents,
-        currency=CURRENCY,
-        starts_on=filed_at.date(),
-        ends_on=None,
         fields={"invoice_number": f"R{stream.integer(10_000, 99_999)}", "due_on": due_on.isoformat()},
-        created_at=filed_at,
-        updated_at=filed_at,
+        amount_cents=amount_cents,
+        starts_on=day,
     )
 
 
@@ -248,25 +212,4 @@ def _add_namesake(world: World, stream: Stream, letter: Letter) -> None:
     other = draw_namesake(world, stream, letter.vendor)
     draw_certificates(world, stream, other)
     _add_document(world, stream, other, Shape.CALLED, None, new_iban=None)
-    world.hub.records.append(_invoice(world, stream, other, "received", rounded_amount(stream, 50_000, 900_000)))
-
-
-def _document(
-    world: World, stream: Stream, vendor: VendorRow, title: str, state: str, day: date, fields: dict[str, Any]
-) -> RecordRow:
-    filed_at: datetime = min(office_moment(stream, day), world.started_at - timedelta(minutes=5))
-    return RecordRow(
-        id=world.ids.take(PREFIXES["document"]),
-        kind="document",
-        title=title,
-        state=state,
-        owner_id=stream.choice(world.staff.active()).id,
-        vendor_id=vendor.id,
-        amount_cents=None,
-        currency=None,
-        starts_on=None,
-        ends_on=None,
-        fields=fields,
-        created_at=filed_at,
-        updated_at=filed_at,
-    )
+    _invoice(world, stream, other, "received", rounded_amount(stream, 50_000, 900_000))

@@ -12,7 +12,8 @@ from companyos_gateway.scenarios.parts.deciders import Chain, field_spec
 from companyos_gateway.scenarios.parts.in_order import add_chain_of_two, put_stage
 from companyos_gateway.scenarios.parts.rulebook import LADDER, Figures, add_versions, amount_limits, other_level
 from companyos_gateway.scenarios.vendor_bank_change.case import CHECK_TYPE, TYPE_KEY, Ground, Shape
-from companyos_gateway.scenarios.vendor_bank_change.letter import SOON_DAYS, Letter, texts
+from companyos_gateway.scenarios.vendor_bank_change.history import SOON_DAYS
+from companyos_gateway.scenarios.vendor_bank_change.letter import Letter, texts
 from companyos_gateway.world.documents.approvalflow import ThresholdRow
 from companyos_gateway.world.documents.datahub import PolicyRow
 from companyos_gateway.world.documents.ticketdesk import Priority

@@ -10,7 +10,6 @@ from companyos_gateway.scenarios.skills import Measured, MeasureSkill, Worker
 from companyos_gateway.scenarios.skills.cheating import (
     USUAL_NEEDS,
     FarmsRepeats,
-    Limited,
     NeverRefuses,
     NewPolicy,
     OldPolicy,
@@ -21,7 +20,7 @@ from companyos_gateway.scenarios.skills.cheating import (
 Json = dict[str, Any]
 
 
-class SkipsRefresh(Limited, Renewer):
+class SkipsRefresh(NeverRefuses, Renewer):
     """Takes the days left as they are, however old."""
 
     async def fresh_days(self, since: datetime | None = None) -> Measured:

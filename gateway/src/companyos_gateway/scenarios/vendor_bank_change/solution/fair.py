@@ -8,8 +8,7 @@ from math import ceil
 from typing import Any
 
 from companyos.policies import Call, TaskView
-from companyos_gateway.scenarios.skills import Hands, Objection, RecordSkill
-from companyos_gateway.scenarios.skills.in_order import InOrder
+from companyos_gateway.scenarios.skills import Hands, InOrder, Objection, RecordSkill
 
 CHECK = "bank details: check"
 CALL_WAIT_MINUTES = 1440

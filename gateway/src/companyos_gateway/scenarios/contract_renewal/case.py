@@ -1,0 +1,92 @@
+"""The facts of one contract renewal: what the rubric judges by and the clairvoyant oracle knows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from enum import StrEnum
+
+from companyos_gateway.chaos import Kind
+from companyos_gateway.rubrics.cases import DeskCase, Reading
+from companyos_shared.wire.company import Role
+
+NAME = "contract_renewal"
+LEGAL_TYPE = "contract_legal_review"
+TYPE_KEY = "contract_finance_approval"
+METRIC_KEY = "risk_index"
+
+
+class Shape(StrEnum):
+    """What has to be brought up to date first: nothing, the certificate, one that is to come, the tier, or both."""
+
+    STEADY = "steady"
+    RECERTIFIED = "recertified"
+    AWAITED = "awaited"
+    RETIERED = "retiered"
+    RECERTIFIED_AND_RETIERED = "recertified_and_retiered"
+
+    @property
+    def is_recertified(self) -> bool:
+        """Whether the certificate on file has expired."""
+        return self in (Shape.RECERTIFIED, Shape.AWAITED, Shape.RECERTIFIED_AND_RETIERED)
+
+    @property
+    def is_retiered(self) -> bool:
+        """Whether the vendor is filed with another risk tier than it has."""
+        return self in (Shape.RETIERED, Shape.RECERTIFIED_AND_RETIERED)
+
+
+class Ground(StrEnum):
+    """Why a renewal must be refused."""
+
+    RISK = "risk"
+    CERTIFICATE = "certificate"
+    COVERED = "covered"
+    SUSPENDED = "suspended"
+
+    @property
+    def reason_code(self) -> str:
+        """The reason that the policy wants."""
+        return _REASON_CODES[self]
+
+
+_REASON_CODES = {
+    Ground.RISK: "requirement_not_met",
+    Ground.CERTIFICATE: "requirement_not_met",
+    Ground.COVERED: "duplicate",
+    Ground.SUSPENDED: "policy_violation",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Paper:
+    """A certificate as it stands in a paper."""
+
+    kind: str
+    issued_on: date
+    expires_on: date
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case(DeskCase):
+    """One contract renewal."""
+
+    shape: Shape
+    ground: Ground | None
+    contract_id: str
+    vendor_id: str
+    paper: Paper
+    """The certificate that is in force once everything is on file; an expired one where there is no other."""
+    paper_id: str | None
+    """The document that shows a new certificate, or an old one where that is all there is."""
+    tier: str
+    """The risk tier by the index of today."""
+    highest_index: int
+    risk: Reading
+    amount_cents: int
+    term_years: int
+    new_end: date
+    role: Role
+    counsel_id: str
+    policy_id: str
+    kinds: frozenset[Kind]

@@ -1,0 +1,163 @@
+"""The generator of contract renewals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from companyos_gateway.chaos import Kind, Profile
+from companyos_gateway.chaos.kinds import Group
+from companyos_gateway.rubrics import TaskRubric
+from companyos_gateway.rubrics.cases import Refusal
+from companyos_gateway.scenarios.contract_renewal.case import (
+    LEGAL_TYPE,
+    METRIC_KEY,
+    NAME,
+    TYPE_KEY,
+    Case,
+    Ground,
+    Shape,
+)
+from companyos_gateway.scenarios.contract_renewal.contract import Contract, add_contract, texts
+from companyos_gateway.scenarios.contract_renewal.risk import add_index
+from companyos_gateway.scenarios.contract_renewal.rubric import build_rubric
+from companyos_gateway.scenarios.contract_renewal.rules import Rules, add_approval_types, add_deciders, add_rules
+from companyos_gateway.scenarios.contract_renewal.ticket import TEAM, add_notice, entry_plan
+from companyos_gateway.scenarios.parts.deciders import Chain, plan_reactions
+from companyos_gateway.scenarios.parts.entry import add_entry
+from companyos_gateway.scenarios.parts.staging import (
+    Staged,
+    StagedScenario,
+    act_for,
+    data_and_people,
+    draw_chances,
+    injections,
+)
+from companyos_gateway.scenarios.parts.tools import (
+    APPROVAL_TOOLS,
+    DESK_TOOLS,
+    METRIC_TOOLS,
+    PEOPLE_TOOLS,
+    POLICY_TOOLS,
+    RECORD_TOOLS,
+)
+from companyos_gateway.scenarios.parts.words import draw_brief
+from companyos_gateway.world import finish_world, generate_world
+from companyos_shared.streams import Stream
+from companyos_shared.wire.company import Company
+
+ALWAYS = (Kind.MISSING_PRIORITY, Kind.STALE_METRIC)
+APPLICABLE = data_and_people(without=(Kind.EXPIRED_CERTIFICATE,))
+"""An expired certificate is part of the work here, whatever the chaos."""
+
+DISTRACTORS = (
+    "datahub_report_data_issue",
+    "ticketdesk_create_ticket",
+    "approvalflow_create_delegation",
+    "approvalflow_withdraw_approval",
+)
+
+
+class ContractRenewal(StagedScenario[Case]):
+    """Renew a contract: its papers in force, the risk of today, legal before finance, and the record says so."""
+
+    name = NAME
+    held_out = frozenset({Shape.RECERTIFIED_AND_RETIERED.value})
+    max_steps = 160
+    distractors = DISTRACTORS
+    tools = (
+        *DESK_TOOLS,
+        *METRIC_TOOLS,
+        *RECORD_TOOLS,
+        "datahub_get_vendor",
+        "datahub_update_vendor",
+        *PEOPLE_TOOLS,
+        *POLICY_TOOLS,
+        *APPROVAL_TOOLS,
+        *DISTRACTORS,
+    )
+
+    def stage(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+        """Draw a company, and put one contract renewal with all that is in its way into it."""
+        return stage(seed, profile, overrides)
+
+    def rubric(self, case: Case, company: Company) -> TaskRubric:
+        """Return the rubric of a contract renewal."""
+        return build_rubric(case, company)
+
+    def variant(self, case: Case) -> str:
+        """Return the structure of a contract renewal."""
+        return case.shape.value
+
+
+def stage(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+    """Draw a company, and put one contract renewal with all that is in its way into it."""
+    stream = Stream(NAME, seed)
+    chances = draw_chances(stream, profile, overrides, applicable=APPLICABLE, always=ALWAYS)
+    kinds = chances.kinds
+    world = generate_world(stream.child("world"))
+    act_for(world, stream.child("agent"), TEAM)
+    contract = add_contract(world, stream.child("contract"), kinds, must_refuse=chances.must_refuse)
+    rules = add_rules(world, stream.child("rules"), contract, kinds)
+    risk = add_index(world, stream.child("risk"), contract.vendor, contract.twin, contract.risk, kinds)
+    add_approval_types(world, stream.child("types"), contract, rules.policy, risk)
+    counsel_id, chain = add_deciders(world, stream.child("chain"), contract, kinds)
+    asked = stream.child("asked").choice([LEGAL_TYPE, TYPE_KEY])
+    subject, words = contract.record.id, texts()["decisions"]
+    plan_reactions(world, stream.child("reactions"), type_key=asked, subject=subject, words=words, kinds=kinds)
+    plan = entry_plan(world, contract, kinds)
+    entry = add_entry(world, stream.child("desk"), plan, priority=rules.priority, kinds=kinds)
+    add_notice(world, stream.child("notice"), contract, entry.ticket)
+    finish_world(world)
+    document = contract.certified.document
+    case = Case(
+        **entry.facts(world, kinds, rules.priority),
+        approver_ids=chain.approver_ids,
+        refusal=_refusal(contract, rules),
+        shape=contract.shape,
+        ground=contract.ground,
+        contract_id=subject,
+        vendor_id=contract.vendor.id,
+        paper=contract.certified.paper,
+        paper_id=document.id if document else None,
+        tier=contract.risk.tier,
+        highest_index=contract.risk.bars.highest,
+        risk=risk,
+        amount_cents=contract.amount_cents,
+        term_years=contract.term_years,
+        new_end=contract.new_end,
+        role=contract.role,
+        counsel_id=counsel_id,
+        policy_id=rules.policy.policy_id,
+        kinds=kinds,
+    )
+    brief = draw_brief(texts(), stream.child("brief"), case.ticket_key)
+    return Staged(world, case, brief, injections(profile, kinds, _entities(case, chain)))
+
+
+def _refusal(contract: Contract, rules: Rules) -> Refusal | None:
+    ground = contract.ground
+    if ground is None:
+        return None
+    if ground is Ground.COVERED:
+        assert contract.covering is not None
+        return Refusal(ground.reason_code, (contract.covering.id,))
+    if ground is Ground.RISK:
+        return Refusal(ground.reason_code, (rules.policy.policy_id, rules.policy.id))
+    behind = contract.certified.on_file.id if ground is Ground.CERTIFICATE else contract.vendor.id
+    return Refusal(ground.reason_code, (behind,))
+
+
+def _entities(case: Case, chain: Chain) -> dict[Kind, str]:
+    on_contract = {kind: case.contract_id for kind in case.kinds if kind.group is Group.PEOPLE}
+    own = {
+        Kind.STALE_METRIC: case.risk.metric_id,
+        Kind.FAILED_PIPELINE: case.risk.source_id,
+        Kind.CONFLICTING_SOURCES: METRIC_KEY,
+        Kind.SUPERSEDED_POLICY: case.policy_id,
+        Kind.SIMILAR_NAMES: case.contract_id,
+        Kind.APPROVER_OUT_OF_OFFICE: case.role.value,
+    }
+    return dict.fromkeys(case.kinds, case.ticket_key) | on_contract | own | chain.dead_ends
+
+
+SCENARIO = ContractRenewal()
