@@ -121,10 +121,10 @@ class RequestEscalated:
 
     def _is_reason_given(self, evidence: Evidence, step: int) -> bool:
         for key in evidence.changed_keys(FLOW, "decisions"):
-            made = evidence.row_changes(FLOW, "decisions", key)[0]
-            if made.step != step or made.after is None or evidence.row(FLOW, "decisions", key) is None:
+            row, made = evidence.row(FLOW, "decisions", key), evidence.row_changes(FLOW, "decisions", key)[0]
+            if row is None or made.step != step:
                 continue
-            decision = facts.decision(made.after)
+            decision = facts.decision(row)
             if decision.request_id == self.request_id and decision.reason_ref in self.references:
                 return True
         return False

@@ -9,6 +9,7 @@ from companyos_gateway.scenarios.skills.hands import Hands, Refused
 from companyos_gateway.scenarios.skills.in_order import InOrder
 from companyos_gateway.scenarios.skills.measures import Measured, MeasureSkill
 from companyos_gateway.scenarios.skills.records import RecordSkill
+from companyos_gateway.scenarios.skills.requests import RequestSkill
 from companyos_gateway.scenarios.skills.tickets import TicketSkill
 from companyos_gateway.scenarios.skills.worker import LADDER, Objection, Worker
 
@@ -23,6 +24,7 @@ __all__ = [
     "Objection",
     "RecordSkill",
     "Refused",
+    "RequestSkill",
     "TicketSkill",
     "Worker",
     "ticket_of",

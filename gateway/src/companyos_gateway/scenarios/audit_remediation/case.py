@@ -1,0 +1,91 @@
+"""The facts of one audit: what the rubric judges by and the clairvoyant oracle knows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from companyos_gateway.chaos import Kind
+from companyos_gateway.rubrics.cases import DeskCase
+from companyos_shared.wire.company import Role
+
+NAME = "audit_remediation"
+
+
+class Breach(StrEnum):
+    """How a request breaks the policy."""
+
+    OVER_CEILING = "over_ceiling"
+    GONE = "gone"
+    NO_TICKET = "no_ticket"
+    WRONG_HANDS = "wrong_hands"
+
+    @property
+    def code(self) -> str | None:
+        """The reason for which such a request is cancelled; none where it is escalated instead."""
+        return CODES.get(self)
+
+
+CODES = {
+    Breach.OVER_CEILING: "policy_violation",
+    Breach.GONE: "not_entitled",
+    Breach.NO_TICKET: "requirement_not_met",
+}
+
+
+class Shape(StrEnum):
+    """What is wrong with the requests that wait."""
+
+    LIMITS = "limits"
+    LEAVERS = "leavers"
+    PAPERS = "papers"
+    EVERYTHING = "everything"
+
+    @property
+    def breaches(self) -> tuple[Breach, ...]:
+        """Which breaches there are; some are always in the wrong hands."""
+        return _BREACHES[self]
+
+
+_BREACHES = {
+    Shape.LIMITS: (Breach.OVER_CEILING, Breach.WRONG_HANDS),
+    Shape.LEAVERS: (Breach.GONE, Breach.WRONG_HANDS),
+    Shape.PAPERS: (Breach.NO_TICKET, Breach.WRONG_HANDS),
+    Shape.EVERYTHING: tuple(Breach),
+}
+
+
+class Ground(StrEnum):
+    """Why an audit must be refused, by the reason code that the policy wants."""
+
+    HELD = "requirement_not_met"
+    NOT_ORDERED = "not_entitled"
+    DONE_BEFORE = "duplicate"
+
+
+@dataclass(frozen=True)
+class Remedied:
+    """A request that breaks the policy."""
+
+    request_id: str
+    breach: Breach
+    amount_cents: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case(DeskCase):
+    """One audit."""
+
+    shape: Shape
+    ground: Ground | None
+    type_key: str
+    remedied: tuple[Remedied, ...]
+    """What breaks the policy; nothing else may change."""
+    role: Role
+    """Who decides about what is escalated."""
+    policy_refs: tuple[str, ...]
+    """The ids by which the policy in force may be named."""
+    reporter_id: str
+    ground_id: str | None
+    """The document that stands against the audit, where one does."""
+    kinds: frozenset[Kind]

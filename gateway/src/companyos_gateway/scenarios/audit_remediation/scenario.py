@@ -1,0 +1,142 @@
+"""The generator of audits."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from companyos_gateway.chaos import Kind, Profile
+from companyos_gateway.chaos.kinds import Group
+from companyos_gateway.rubrics import TaskRubric
+from companyos_gateway.rubrics.cases import Refusal
+from companyos_gateway.scenarios.audit_remediation.case import NAME, Case, Ground, Remedied, Shape
+from companyos_gateway.scenarios.audit_remediation.rubric import build_rubric
+from companyos_gateway.scenarios.audit_remediation.rules import (
+    add_approval_types,
+    add_deciders,
+    add_papers,
+    add_rules,
+    reporter,
+)
+from companyos_gateway.scenarios.audit_remediation.stack import Stack, add_stack, texts
+from companyos_gateway.scenarios.audit_remediation.ticket import TEAM, entry_plan
+from companyos_gateway.scenarios.parts.deciders import Chain
+from companyos_gateway.scenarios.parts.entry import add_entry
+from companyos_gateway.scenarios.parts.staging import (
+    Staged,
+    StagedScenario,
+    act_for,
+    data_and_people,
+    draw_chances,
+    injections,
+)
+from companyos_gateway.scenarios.parts.subjects import TYPES
+from companyos_gateway.scenarios.parts.tools import DESK_TOOLS, PEOPLE_TOOLS, POLICY_TOOLS, RECORD_TOOLS
+from companyos_gateway.scenarios.parts.words import draw_brief
+from companyos_gateway.world import finish_world, generate_world
+from companyos_shared.streams import Stream
+from companyos_shared.wire.company import Company
+
+ALWAYS = (Kind.MISSING_PRIORITY, Kind.APPROVER_OUT_OF_OFFICE)
+APPLICABLE = data_and_people(
+    without=(
+        Kind.STALE_METRIC,
+        Kind.CONFLICTING_SOURCES,
+        Kind.FAILED_PIPELINE,
+        Kind.EXPIRED_CERTIFICATE,
+        Kind.RANDOM_REJECTION,
+        Kind.INFORMATION_REQUEST,
+        Kind.SLOW_DECISION,
+    )
+)
+AUDIT_TOOLS = (
+    "approvalflow_list_approval_types",
+    "approvalflow_get_approval_type",
+    "approvalflow_list_delegations",
+    "approvalflow_get_approval",
+    "approvalflow_list_approvals",
+    "approvalflow_cancel_approval",
+    "approvalflow_escalate_approval",
+    "approvalflow_add_approval_note",
+)
+DISTRACTORS = (
+    "ticketdesk_create_ticket",
+    "datahub_report_data_issue",
+    "approvalflow_submit_approval",
+    "approvalflow_withdraw_approval",
+    "approvalflow_revoke_delegation",
+)
+
+
+class AuditRemediation(StagedScenario[Case]):
+    """Remedy approvals that break the policy: cancel or escalate each for its reason, leave every other alone."""
+
+    name = NAME
+    held_out = frozenset({Shape.EVERYTHING.value})
+    max_steps = 150
+    distractors = DISTRACTORS
+    tools = DESK_TOOLS + RECORD_TOOLS + PEOPLE_TOOLS + POLICY_TOOLS + AUDIT_TOOLS + DISTRACTORS
+
+    def stage(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+        """Draw a company, and put one audit with all that is in its way into it."""
+        return stage(seed, profile, overrides)
+
+    def rubric(self, case: Case, company: Company) -> TaskRubric:
+        """Return the rubric of an audit."""
+        return build_rubric(case, company)
+
+    def variant(self, case: Case) -> str:
+        """Return the structure of an audit."""
+        return case.shape.value
+
+
+def stage(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+    """Draw a company, and put one audit with all that is in its way into it."""
+    stream = Stream(NAME, seed)
+    chances = draw_chances(stream, profile, overrides, applicable=APPLICABLE, always=ALWAYS)
+    kinds = chances.kinds
+    world = generate_world(stream.child("world"))
+    act_for(world, stream.child("agent"), TEAM)
+    own = stream.child("stack")
+    stack = add_stack(world, own, own.choice(TYPES), kinds, must_refuse=chances.must_refuse)
+    rules = add_rules(world, stream.child("rules"), stack, kinds)
+    add_approval_types(world, stack, rules.policy, kinds)
+    chain = add_deciders(world, stream.child("chain"), stack, kinds)
+    ground_id = add_papers(world, stream.child("papers"), stack)
+    plan = entry_plan(world, stack)
+    entry = add_entry(world, stream.child("desk"), plan, priority=rules.priority, kinds=kinds)
+    entry.ticket.reporter_id = reporter(world, stream.child("reporter"), rules, stack.ground, but=world.agent_id)
+    finish_world(world)
+    case = Case(
+        **entry.facts(world, kinds, rules.priority),
+        approver_ids=chain.approver_ids,
+        refusal=_refusal(stack, entry.ticket.reporter_id, ground_id),
+        shape=stack.shape,
+        ground=stack.ground,
+        type_key=stack.audited.type_key,
+        remedied=tuple(Remedied(row.id, breach, int(row.fields["amount_cents"])) for row, breach in stack.broken),
+        role=stack.role,
+        policy_refs=(rules.policy.policy_id, rules.policy.id),
+        reporter_id=entry.ticket.reporter_id,
+        ground_id=ground_id,
+        kinds=kinds,
+    )
+    brief = draw_brief(texts(), stream.child("brief"), case.ticket_key)
+    return Staged(world, case, brief, injections(profile, kinds, _entities(case, chain, kinds)))
+
+
+def _refusal(stack: Stack, reporter_id: str, ground_id: str | None) -> Refusal | None:
+    if stack.ground is None:
+        return None
+    if stack.ground is Ground.NOT_ORDERED:
+        return Refusal(stack.ground.value, (reporter_id,))
+    assert ground_id is not None
+    return Refusal(stack.ground.value, (ground_id,))
+
+
+def _entities(case: Case, chain: Chain, kinds: Collection[Kind]) -> dict[Kind, str]:
+    on_role = {kind: case.role.value for kind in kinds if kind.group is Group.PEOPLE}
+    own = {Kind.SIMILAR_NAMES: case.type_key, Kind.SUPERSEDED_POLICY: case.policy_refs[0]}
+    return dict.fromkeys(kinds, case.ticket_key) | on_role | own | chain.dead_ends
+
+
+SCENARIO = AuditRemediation()
