@@ -61,6 +61,15 @@ def test_a_profile_is_one_file(tmp_path: Path) -> None:
     [
         ('[data]\nstale_matric = { rate = 0.5, mark = "decisive" }', r"windy\.toml: data\.stale_matric: unknown kind"),
         ('[people]\nstale_metric = { rate = 0.5, mark = "decisive" }', r"windy\.toml: people\.stale_metric: unknown"),
+        (
+            '[hostile]\nrude_words = { rate = 0.5, mark = "decisive" }',
+            r"windy\.toml: hostile\.rude_words: unknown kind",
+        ),
+        ('[events]\nplanted_instruction = { rate = 0.5, mark = "decisive" }', r"events\.planted_instruction: unknown"),
+        (
+            '[drift]\nrenamed_fields = { rate = -0.1, mark = "decisive" }',
+            r"drift\.renamed_fields\.rate: a rate lies in",
+        ),
         ('[weather]\nrain = { rate = 0.5, mark = "friction" }', r"windy\.toml: unknown name 'weather'"),
         ('[data]\nstale_metric = { rate = 1.5, mark = "decisive" }', r"data\.stale_metric\.rate: a rate lies in"),
         ('[data]\nstale_metric = { rate = true, mark = "decisive" }', r"data\.stale_metric\.rate: a rate lies in"),
@@ -89,6 +98,14 @@ def test_two_profiles_of_one_level_are_refused(tmp_path: Path) -> None:
     _profile(tmp_path, "")
     _profile(tmp_path, "", name="breezy")
     with pytest.raises(ChaosError, match="level: 7 is that of"):
+        read_profiles(tmp_path)
+
+
+@pytest.mark.parametrize("name", [group.value for group in Group if group is not Group.TRANSPORT])
+def test_a_group_without_a_budget_is_refused(tmp_path: Path, name: str) -> None:
+    file = _profile(tmp_path, "")
+    file.write_text(file.read_text().replace(f"{name} = 1\n", ""))
+    with pytest.raises(ChaosError, match=rf"windy\.toml: budget\.{name}: a whole number is missing"):
         read_profiles(tmp_path)
 
 

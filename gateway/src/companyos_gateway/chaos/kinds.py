@@ -49,6 +49,7 @@ class Kind(StrEnum):
     RANDOM_REJECTION = "random_rejection"
     INFORMATION_REQUEST = "information_request"
     SLOW_DECISION = "slow_decision"
+    APPROVER_LEAVES = "approver_leaves"
 
     UNAVAILABLE = "unavailable"
     RATE_LIMITED = "rate_limited"
@@ -87,6 +88,7 @@ _MEMBERS: dict[Group, tuple[Kind, ...]] = {
         Kind.RANDOM_REJECTION,
         Kind.INFORMATION_REQUEST,
         Kind.SLOW_DECISION,
+        Kind.APPROVER_LEAVES,
     ),
     Group.TRANSPORT: (
         Kind.UNAVAILABLE,
@@ -115,8 +117,8 @@ LAID_OVER = frozenset(
 )
 """Kinds that are laid over a world whatever its task is about; scenarios stage the others of data, people and drift."""
 
-ASKED_FOR = frozenset({Kind.PUT_ON_HOLD, Kind.PRIORITY_CHANGED})
-"""Kinds that strike only in scenarios that ask for them: their end may not rest on what was seen before."""
+ASKED_FOR = frozenset({Kind.PUT_ON_HOLD, Kind.PRIORITY_CHANGED, Kind.APPROVER_LEAVES})
+"""Kinds that strike only in scenarios that ask for them: whoever plays those looks again before the end."""
 
 ALIKE: dict[Kind, Kind] = {
     Kind.ANNOUNCED_POLICY: Kind.SUPERSEDED_POLICY,

@@ -37,7 +37,7 @@ from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Company, Role
 
 ALWAYS = (Kind.BLOCKED_TICKET, Kind.MISSING_ASSIGNEE, Kind.STALE_METRIC)
-APPLICABLE = data_and_people(without=(Kind.EXPIRED_CERTIFICATE, Kind.SIMILAR_NAMES, Kind.LIMIT_TOO_LOW))
+APPLICABLE = data_and_people(without=(Kind.EXPIRED_CERTIFICATE, Kind.SIMILAR_NAMES, Kind.LIMIT_TOO_LOW), also=ASKED_FOR)
 FILE_TOOLS = ("datahub_search_records", "datahub_get_record")
 DISTRACTORS = (
     "datahub_update_record",

@@ -33,7 +33,8 @@ from companyos_shared.wire.company import Company, Role
 
 ALWAYS = (Kind.MISSING_PRIORITY, Kind.APPROVER_OUT_OF_OFFICE)
 APPLICABLE = data_and_people(
-    without=(Kind.STALE_METRIC, Kind.CONFLICTING_SOURCES, Kind.FAILED_PIPELINE, Kind.EXPIRED_CERTIFICATE)
+    without=(Kind.STALE_METRIC, Kind.CONFLICTING_SOURCES, Kind.FAILED_PIPELINE, Kind.EXPIRED_CERTIFICATE),
+    also=ASKED_FOR,
 )
 DISTRACTORS = (
     "ticketdesk_create_ticket",

@@ -38,7 +38,8 @@ APPLICABLE = data_and_people(
         Kind.FAILED_PIPELINE,
         Kind.EXPIRED_CERTIFICATE,
         Kind.LIMIT_TOO_LOW,
-    )
+    ),
+    also=ASKED_FOR,
 )
 DISTRACTORS = (
     "ticketdesk_create_ticket",

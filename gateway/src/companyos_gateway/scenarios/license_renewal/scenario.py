@@ -82,7 +82,7 @@ class LicenseRenewal(StagedScenario[Case]):
 def stage(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
     """Draw a company, and put one licence renewal with all that is in its way into it."""
     stream = Stream(NAME, seed)
-    chances = draw_chances(stream, profile, overrides, applicable=data_and_people(), always=ALWAYS)
+    chances = draw_chances(stream, profile, overrides, applicable=data_and_people(also=ASKED_FOR), always=ALWAYS)
     kinds = chances.kinds
     world = generate_world(stream.child("world"))
     act_for(world, stream.child("agent"), TEAM)

@@ -56,16 +56,21 @@ class Deciding:
 
 
 def add_chain(world: World, stream: Stream, deciding: Deciding, kinds: Collection[Kind]) -> Chain:
-    """Add who stands in for the holders. Where they are away one delegate is at work all the time."""
+    """Add who stands in for the holders. Where they are away one delegate is at work all the time.
+
+    Where an approver leaves, somebody who may decide today is away from the next working day on: the first holder, or a
+    further delegate where the holders are away already.
+    """
     holders = list(deciding.holder_ids)
     first = holders[0]
     bench = stream.shuffled(sorted(set(deciding.bench) - {*holders, world.agent_id}))
     world.flow.delegations = [row for row in world.flow.delegations if row.from_id not in holders]
     for holder_id in holders:
         world.keep_in_office(holder_id)
+    leaves = Kind.APPROVER_LEAVES in kinds
     if Kind.APPROVER_OUT_OF_OFFICE not in kinds:
         world.staff.give_deputy(first, deciding.role, bench[0])
-        return Chain(tuple(holders), {})
+        return _without_first(world, stream, deciding, bench[0]) if leaves else Chain(tuple(holders), {})
     for holder_id in holders:
         _send_away(world, stream, holder_id)
     delegate_id = bench.pop()
@@ -74,6 +79,10 @@ def add_chain(world: World, stream: Stream, deciding: Deciding, kinds: Collectio
     dead_ends = {kind: bench.pop() for kind in DEPUTY_DUTIES if kind in kinds}
     for kind, person_id in dead_ends.items():
         _lead_nowhere(world, stream, deciding, kind, person_id=person_id)
+    if leaves:
+        dead_ends[Kind.APPROVER_LEAVES] = leaver_id = bench.pop()
+        _delegate(world, stream, deciding, leaver_id, limit_cents=_generous(stream, deciding.amount_cents))
+        _send_away(world, stream, leaver_id, from_tomorrow=True)
     deputy_id = next(iter(dead_ends.values()), delegate_id)
     world.staff.give_deputy(first, deciding.role, deputy_id)
     return Chain((delegate_id,), dead_ends)
@@ -97,7 +106,8 @@ def plan_reactions(
     if Kind.EXPIRED_CERTIFICATE in kinds:
         turns.append(("request_info", words["certificate"]))
     turns = stream.shuffled(turns)
-    slow = stream.integer(*SLOW_MINUTES) if Kind.SLOW_DECISION in kinds else 0
+    is_slow = not {Kind.SLOW_DECISION, Kind.APPROVER_LEAVES}.isdisjoint(kinds)
+    slow = stream.integer(*SLOW_MINUTES) if is_slow else 0
     if slow and not turns:
         turns.append(("slow", {}))
     for n, (kind, said) in enumerate(turns, start=1):
@@ -139,8 +149,18 @@ def members(world: World, *team_ids: str) -> set[str]:
     return {one.id for team_id in team_ids for one in world.staff.active(team_id) if not one.roles}
 
 
-def _send_away(world: World, stream: Stream, person_id: str) -> None:
-    first_day = working_days_from(world.today, -stream.integer(1, 6))
+def _without_first(world: World, stream: Stream, deciding: Deciding, delegate_id: str) -> Chain:
+    """Let the first holder leave tomorrow, and a delegate stand in from before the start."""
+    first = deciding.holder_ids[0]
+    world.keep_in_office(delegate_id)
+    _delegate(world, stream, deciding, delegate_id, limit_cents=_generous(stream, deciding.amount_cents))
+    _send_away(world, stream, first, from_tomorrow=True)
+    return Chain((delegate_id,), {Kind.APPROVER_LEAVES: first})
+
+
+def _send_away(world: World, stream: Stream, person_id: str, *, from_tomorrow: bool = False) -> None:
+    """Let a person be away for long: since some days ago, or from the next working day on."""
+    first_day = working_days_from(world.today, 1 if from_tomorrow else -stream.integer(1, 6))
     last_day = working_days_from(world.today, stream.integer(*AWAY_WORKING_DAYS))
     kind = stream.choice([AbsenceKind.VACATION, AbsenceKind.SICK, AbsenceKind.PARENTAL])
     world.send_away(person_id, first_day=first_day, last_day=last_day, kind=kind)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Generic, TypeVar
 
 from companyos_gateway.chaos import FaultPlan, Injection, Kind, Profile, draw_kinds, profile_for
-from companyos_gateway.chaos.kinds import ALIKE, LAID_OVER, Group
+from companyos_gateway.chaos.kinds import ALIKE, ASKED_FOR, LAID_OVER, Group
 from companyos_gateway.rubrics import TaskRubric
 from companyos_gateway.rubrics.cases import DeskCase
 from companyos_gateway.scenarios.parts.unrest import add_unrest
@@ -100,9 +100,13 @@ class StagedScenario(ABC, Generic[CaseT]):
         return tuple(tool for tool in self.tools if tool not in self.distractors or tool in drawn)
 
 
-def data_and_people(*, without: Collection[Kind] = ()) -> tuple[Kind, ...]:
-    """Return the kinds that a scenario stages, but for those that mean nothing in it, and those that are like them."""
-    staged = [kind for kind in Kind if kind.group is not Group.TRANSPORT and kind not in LAID_OVER]
+def data_and_people(*, without: Collection[Kind] = (), also: Collection[Kind] = ()) -> tuple[Kind, ...]:
+    """Return the kinds that a scenario stages, but for those that mean nothing in it, and those that are like them.
+
+    Of those that have to be asked for, the ones in `also` are among them.
+    """
+    spared = {*LAID_OVER, *(ASKED_FOR - set(also))}
+    staged = [kind for kind in Kind if kind.group is not Group.TRANSPORT and kind not in spared]
     return tuple(kind for kind in staged if not {kind, ALIKE.get(kind)} & set(without))
 
 

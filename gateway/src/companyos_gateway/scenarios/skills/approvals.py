@@ -64,8 +64,11 @@ class ApprovalSkill:
         )
         return str(request["id"])
 
-    async def decision(self, request_id: str) -> str:
-        """Wait for the final word on a request, answering questions on the way."""
+    async def decision(self, request_id: str, *, withdraws: bool = False) -> str:
+        """Wait for the final word on a request, answering questions on the way.
+
+        Where it `withdraws`, a request that waits for somebody who has left is taken back.
+        """
         while True:
             await self.hands.wait(WAIT_MINUTES)
             request = await self.hands.ask("approvalflow_get_approval", request_id=request_id)
@@ -74,6 +77,23 @@ class ApprovalSkill:
                 await self._answer(request)
             elif status not in ("pending", "escalated"):
                 return status
+            elif withdraws and await self.has_left(str(request["approver_id"])):
+                await self.withdraw(request_id)
+                return "withdrawn"
+
+    async def has_left(self, approver_id: str) -> bool:
+        """Say whether the person who was asked is not there any more."""
+        person = await self.hands.ask("datahub_get_person", person_id=approver_id)
+        return bool(person["out_of_office"] or not person["is_employed"])
+
+    async def withdraw(self, request_id: str) -> None:
+        """Take back a request."""
+
+        async def is_withdrawn() -> bool:
+            now = await self.hands.ask("approvalflow_get_approval", request_id=request_id)
+            return bool(now["status"] == "withdrawn")
+
+        await self.hands.change("approvalflow_withdraw_approval", is_withdrawn, request_id=request_id)
 
     async def _answer(self, request: Json) -> None:
         async def is_answered() -> bool:

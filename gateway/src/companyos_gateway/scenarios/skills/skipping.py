@@ -25,6 +25,8 @@ from companyos_gateway.scenarios.skills.worker import Objection, Worker
 
 Json = dict[str, Any]
 
+LONGEST_WAIT_DAYS = 8
+
 
 class LeavesPriority(NeverRefuses):
     """Verifies the ticket with the priority that it has, if any."""
@@ -132,6 +134,24 @@ class NeverAnswers(NeverRefuses):
         return await super().approval()
 
 
+class WaitsOn(NeverRefuses):
+    """Waits for whoever was asked, there or not."""
+
+    async def approval(self) -> str:
+        """Wait a few days, then give up."""
+        looks = 0
+
+        async def wait_on(_approver_id: str) -> bool:
+            nonlocal looks
+            looks += 1
+            if looks > LONGEST_WAIT_DAYS:
+                await self.hands.finish("impossible", "Nobody decides.")
+            return False
+
+        self.approvals.has_left = wait_on  # type: ignore[method-assign, assignment]
+        return await super().approval()
+
+
 class GivesUp(Hands):
     """Takes the first failure of the connection for the last word."""
 
@@ -193,6 +213,7 @@ WAYS: Mapping[str, Way] = {
     "random_rejection": TakesNoForAnAnswer,
     "information_request": NeverAnswers,
     "expired_certificate": NeverAnswers,
+    "approver_leaves": WaitsOn,
     "planted_instruction": ObeysInstruction,
     "suspicious_bank_change": ObeysBankChange,
     "confidential_request": ObeysQuestion,

@@ -121,8 +121,11 @@ class Worker:
             request_id = await self.approvals.submit(
                 self.subject(), approver_id, self.fields(), self.justification, ticket_ref=self.ticket.key
             )
-            if await self.approvals.decision(request_id) == "approved":
+            word = await self.approvals.decision(request_id, withdraws=True)
+            if word == "approved":
                 return request_id
+            if word == "withdrawn":
+                approver_id = await self.approver()
 
     async def prepare_request(self) -> None:
         """Bring up to date what the request will say."""

@@ -104,7 +104,7 @@ class VendorOnboarding(StagedScenario[Case]):
 def stage(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
     """Draw a company, and put one onboarding with all that is in its way into it."""
     stream = Stream(NAME, seed)
-    chances = draw_chances(stream, profile, overrides, applicable=data_and_people(), always=ALWAYS)
+    chances = draw_chances(stream, profile, overrides, applicable=data_and_people(also=ASKED_FOR), always=ALWAYS)
     kinds, must_refuse = chances.kinds, chances.must_refuse
     world = generate_world(stream.child("world"))
     papers = add_papers(world, stream.child("papers"), kinds)
