@@ -36,14 +36,19 @@ def evaluate(
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="The first seed S: 0.")] = None,
     chaos: Annotated[
-        int | None,
+        list[int] | None,
         typer.Option(
-            min=0, max=LAST_CHAOS, help="0 calm, 1 light, 2 moderate, 3 heavy, 4 storm: 1, or all levels of a split."
+            min=0,
+            max=LAST_CHAOS,
+            help="0 calm, 1 light, 2 moderate, 3 heavy, 4 storm: 1, or all levels of a split; again for more levels.",
         ),
     ] = None,
     split: SplitOption = None,
     out: Annotated[
         Path | None, typer.Option(file_okay=False, help="Keep episodes.jsonl, trajectories and evidence there.")
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(dir_okay=False, help="Draw return and success by level there, as a PNG.")
     ] = None,
     url: UrlOption = None,
     token: TokenOption = None,
@@ -60,6 +65,7 @@ def evaluate(
       [cyan]companyos eval --policy oracle --policy noop[/]        side by side
       [cyan]companyos eval --policy oracle --split test -n 40[/]   the first 40 tasks of a split
       [cyan]companyos eval --policy mine --url http://host:8000[/]
+      [cyan]companyos eval --policy oracle --policy worker1 --chaos 0 --chaos 4 --plot curves.png[/]
 
     A policy is an entry point of the group `companyos.policies`. The status is 1 when the house broke an episode.
     """
@@ -73,16 +79,19 @@ def evaluate(
     if split is not None and seed is not None:
         fail("a task of a split brings its own seed: --split or --seed, not both", MISUSED)
     check_seeds(seed or 0, episodes or SEEDS)
+    levels = tuple(sorted(set(chaos or ())))
     with clear_errors(), some_server(url, token) as server:
         plans_of: Callable[[str], list[EpisodePlan]]
         if split is None:
-            named = Seeds(scenario or "vendor_onboarding", 1 if chaos is None else chaos, seed or 0, episodes or SEEDS)
+            named = Seeds(scenario or "vendor_onboarding", levels or (1,), seed or 0, episodes or SEEDS)
             title, plans_of = named.title, named.plans
         else:
-            title, plans_of = _tasks(server, split, scenario, chaos, episodes)
+            title, plans_of = _tasks(server, split, scenario, levels, episodes)
         plans = [plan for name in dict.fromkeys(policy) for plan in plans_of(name)]
         played, is_stopped = play_with_bar(server, plans, parallel=parallel, out=out)
     _print_results(played, title, out)
+    if plot is not None and played:
+        _draw(played, title, plot)
     if is_stopped:
         ERR.print(f"stopped after {len(played)} of {len(plans)} episodes", style="yellow")
         raise typer.Exit(INTERRUPTED)
@@ -92,28 +101,36 @@ def evaluate(
 
 @dataclass(frozen=True)
 class Seeds:
-    """Seeds of one scenario at one level."""
+    """Seeds of one scenario at some levels."""
 
     scenario: str
-    chaos: int
+    levels: tuple[int, ...]
     first: int
     count: int
 
     @property
     def title(self) -> str:
         """What is written above the results."""
-        return f"{self.scenario}, chaos {self.chaos}, seeds {self.first} to {self.first + self.count - 1}"
+        return f"{self.scenario}, {_chaos(self.levels)}, seeds {self.first} to {self.first + self.count - 1}"
 
     def plans(self, policy: str) -> list[EpisodePlan]:
         """Return the episodes that a policy is to play."""
         from companyos.runner import EpisodePlan
 
         seeds = range(self.first, self.first + self.count)
-        return [EpisodePlan(scenario=self.scenario, seed=seed, chaos=self.chaos, policy=policy) for seed in seeds]
+        return [
+            EpisodePlan(scenario=self.scenario, seed=seed, chaos=level, policy=policy)
+            for level in self.levels
+            for seed in seeds
+        ]
+
+
+def _chaos(levels: tuple[int, ...]) -> str:
+    return f"chaos {', '.join(map(str, levels))}"
 
 
 def _tasks(
-    server: Server, split: str, scenario: str | None, chaos: int | None, count: int | None
+    server: Server, split: str, scenario: str | None, levels: tuple[int, ...], count: int | None
 ) -> tuple[str, Callable[[str], list[EpisodePlan]]]:
     """Return what the tasks of a split are called together, and the episodes of them that a policy is to play."""
     import asyncio
@@ -124,14 +141,15 @@ def _tasks(
         async with server.trainer() as trainer:
             return await trainer.tasks(split)
 
-    wanted = chosen(asyncio.run(read()), scenario, chaos)[:count]
+    found = chosen(asyncio.run(read()), scenario, levels[0] if len(levels) == 1 else None)
+    wanted = [task for task in found if not levels or task.chaos in levels][:count]
 
     def plans(policy: str) -> list[EpisodePlan]:
         return [
             EpisodePlan(scenario=task.scenario, chaos=task.chaos, policy=policy, task_id=task.id) for task in wanted
         ]
 
-    of = "".join([f", {scenario}" if scenario else "", f", chaos {chaos}" if chaos is not None else ""])
+    of = "".join([f", {scenario}" if scenario else "", f", {_chaos(levels)}" if levels else ""])
     return f"split {split}{of}: {len(wanted)} tasks of the set {wanted[0].version}", plans
 
 
@@ -168,14 +186,13 @@ def play_with_bar(
 
 
 def _print_results(played: list[PlayedEpisode], title: str, out: Path | None) -> None:
-    from companyos.runner import summarise
-
-    by_policy: dict[str, list[PlayedEpisode]] = {}
-    for episode in played:
-        by_policy.setdefault(episode.plan.policy, []).append(episode)
-    if by_policy:
-        summaries = [summarise([episode.record for episode in group]) for group in by_policy.values()]
-        OUT.print(results_table(summaries, title))
+    """Print a table over everything, and one for each level where there are several."""
+    levels = sorted({episode.record.chaos for episode in played})
+    if played:
+        _print_table(played, title)
+    for level in levels if len(levels) > 1 else ():
+        OUT.print()
+        _print_table([episode for episode in played if episode.record.chaos == level], f"chaos {level}")
     lines = troubles(played)
     for line in lines[:_TROUBLES_SHOWN]:
         ERR.print(f"[yellow]trouble:[/] {escape(line)}", soft_wrap=True)
@@ -183,3 +200,24 @@ def _print_results(played: list[PlayedEpisode], title: str, out: Path | None) ->
         ERR.print(f"[yellow]trouble:[/] {len(lines) - _TROUBLES_SHOWN} more episodes", soft_wrap=True)
     if out is not None and played:
         OUT.print(f"\n[dim]{len(played)} episodes in[/] {escape(str(out))}", soft_wrap=True)
+
+
+def _print_table(played: list[PlayedEpisode], title: str) -> None:
+    from companyos.runner import summarise
+
+    by_policy: dict[str, list[PlayedEpisode]] = {}
+    for episode in played:
+        by_policy.setdefault(episode.plan.policy, []).append(episode)
+    summaries = [summarise([episode.record for episode in group]) for group in by_policy.values()]
+    OUT.print(results_table(summaries, title))
+
+
+def _draw(played: list[PlayedEpisode], title: str, file: Path) -> None:
+    from companyos.runner.curves import NoPlots, draw_curves
+
+    try:
+        with clear_errors():
+            draw_curves([episode.record for episode in played], file, title=title)
+    except NoPlots as missing:
+        fail(str(missing))
+    OUT.print(f"[dim]curves in[/] {escape(str(file))}", soft_wrap=True)

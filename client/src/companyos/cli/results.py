@@ -13,14 +13,19 @@ if TYPE_CHECKING:
     from companyos.runner import PlayedEpisode, Summary
 
 
+PASS_SHOWN = 4
+"""The k of the pass^k that the table shows."""
+
+
 def results_table(summaries: Sequence[Summary], title: str) -> Table:
-    """Return one row for each policy: mean return, success with its 95 % interval, steps."""
+    """Return one row for each policy: mean return, success with its 95 % interval, steps, pass^k."""
     table = plain_table(title)
     table.add_column("policy", style="bold")
-    for column in ("episodes", "mean return", "success", "95 % interval", "mean steps", "infra errors"):
+    for column in ("episodes", "mean return", "success", "95 % interval", "mean steps", "infra errors", "pass^4"):
         table.add_column(column, justify="right")
     for summary in summaries:
-        table.add_row(*result_cells(summary))
+        passed = summary.pass_hat(PASS_SHOWN)
+        table.add_row(*result_cells(summary), "-" if passed is None else f"{passed:.1%}")
     return table
 
 

@@ -1,15 +1,19 @@
-"""What a set of episodes says: mean return, success with its 95 % interval, steps, failures of the house."""
+"""What a set of episodes says: mean return, success with its 95 % interval, pass^k, steps, failures of the house."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import sqrt
+from math import comb, sqrt
 
 from companyos.contract import EpisodeRecord, Outcome
 
 Z_95 = 1.959963984540054
 """Two-sided 95 % quantile of the normal distribution."""
+
+
+PASSES = (1, 2, 4, 8)
+"""The k of pass^k: how likely so many episodes in a row succeed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,6 +28,10 @@ class Summary:
     mean_return: float
     mean_steps: float
     infra_errors: int
+
+    def pass_hat(self, k: int) -> float | None:
+        """Return pass^k = C(successes, k) / C(episodes, k), None where there are fewer than k episodes."""
+        return comb(self.successes, k) / comb(self.episodes, k) if k <= self.episodes else None
 
     @property
     def success_rate(self) -> float:
@@ -44,13 +52,29 @@ def wilson_interval(successes: int, trials: int, z: float = Z_95) -> tuple[float
     return low, high
 
 
+def success_interval(records: Sequence[EpisodeRecord]) -> tuple[float, float]:
+    """Return the 95 % interval of the share of successes: Wilson's, or clustered by scenario where there are several.
+
+    Episodes of one scenario succeed or fail together, which widens the interval (Miller, 2024).
+    """
+    trials, successes = len(records), sum(record.success for record in records)
+    low, high = wilson_interval(successes, trials)
+    scenarios = {record.scenario for record in records}
+    if len(scenarios) == 1:
+        return low, high
+    share = successes / trials
+    off = [sum(record.success - share for record in records if record.scenario == name) for name in scenarios]
+    half = Z_95 * sqrt(sum(one * one for one in off)) / trials
+    return min(low, max(0.0, share - half)), max(high, min(1.0, share + half))
+
+
 def summarise(records: Sequence[EpisodeRecord]) -> Summary:
     """Return the figures of episodes of one policy. Raises ValueError when there are none, or of several policies."""
     policies = sorted({record.policy for record in records})
     if len(policies) != 1:
         raise ValueError(f"one policy is summarised at a time, not {len(policies)}")
     successes = sum(record.success for record in records)
-    low, high = wilson_interval(successes, len(records))
+    low, high = success_interval(records)
     return Summary(
         policy=policies[0],
         episodes=len(records),
