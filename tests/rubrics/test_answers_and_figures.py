@@ -1,4 +1,4 @@
-"""Answers by value, figures as the agent has read them, issues with their reason, corrections that were known."""
+"""Answers by value, figures as the agent has read them, corrections that were known."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ import pytest
 
 from companyos_gateway.rubrics import Evidence
 from companyos_gateway.rubrics.answers import Question, is_same_answer, judge_answers
-from companyos_gateway.rubrics.cases import Reading, Refusal
+from companyos_gateway.rubrics.cases import Reading
 from companyos_gateway.rubrics.corrections import MetricReported, RecordCorrected
 from companyos_gateway.rubrics.figures import Figure
-from companyos_gateway.rubrics.issues import IssueGoal
 from companyos_gateway.rubrics.records import RecordGoal
 from companyos_shared.wire.context import Actor
 from companyos_shared.wire.control import AuditLine, Report
@@ -31,7 +30,6 @@ READING = Reading(
     refresh_minutes=5,
 )
 FIGURE = Figure("error_rate", "checkout", READING)
-REASON = Refusal("data_unavailable", ("SRC-1",))
 
 
 @pytest.fixture
@@ -137,21 +135,6 @@ def test_maintenance_is_found_by_looking_or_by_being_refused(tale: Tale) -> None
     _read(tale, 2, "refresh_metric", code="maintenance-window", metric_id="MET-1")
     assert FIGURE.was_found_in_maintenance(tale.evidence, before_step=9)
     assert not FIGURE.was_found_in_maintenance(tale.evidence, before_step=2)
-
-
-def test_the_reason_is_recorded_once_and_on_the_right_thing(tale: Tale) -> None:
-    goal = IssueGoal(frozenset({"MET-1"}), REASON)
-    assert not goal.is_recorded(tale.evidence)
-    _issue(tale)
-    assert goal.is_recorded(tale.evidence)
-    _issue(tale, "DI-2")
-    assert not goal.is_recorded(tale.evidence)
-
-
-@pytest.mark.parametrize("columns", [{"subject": "MET-2"}, {"reason_ref": "SRC-2"}, {"reason_code": None}])
-def test_another_reason_records_nothing(tale: Tale, columns: dict[str, Any]) -> None:
-    _issue(tale, **columns)
-    assert not IssueGoal(frozenset({"MET-1"}), REASON).is_recorded(tale.evidence)
 
 
 def _correction() -> RecordCorrected:

@@ -22,6 +22,11 @@ DETOURS = {Kind.RANDOM_REJECTION, Kind.INFORMATION_REQUEST, Kind.FAILED_PIPELINE
 
 READS = ("get", "list", "search", "query")
 MOST_SEEDS = 120
+CLUTTER = {Kind.MISSING_PRIORITY, Kind.BLOCKED_TICKET}
+"""Kinds that give the oracle's way more to do, where a scenario knows them."""
+
+MOST_PLAIN = 6
+"""Seeds without clutter that are looked at before a scenario is taken to know none."""
 
 
 @dataclass(frozen=True)
@@ -46,13 +51,19 @@ def both_ways(folder: Path, scenario: str) -> list[Way]:
 
 def _seed(scenario: str, *, is_refusal: bool) -> int:
     """Return the first seed of that outcome without detours; only those are planned that may have the outcome."""
+    plain: list[int] = []
     for seed in range(MOST_SEEDS):
         chances = draw_chances(Stream(scenario, seed), profile_for(LEVEL), {}, applicable=(), always=())
         if chances.must_refuse is not is_refusal:
             continue
         kinds = {injection.kind for injection in planned(scenario, seed, LEVEL).injections}
-        if not kinds & DETOURS and (is_refusal or kinds & {Kind.MISSING_PRIORITY, Kind.BLOCKED_TICKET}):
+        if kinds & DETOURS:
+            continue
+        if is_refusal or kinds & CLUTTER:
             return seed
+        plain.append(seed)
+        if len(plain) == MOST_PLAIN:
+            return plain[0]
     raise LookupError(f"{scenario}: no such seed below {MOST_SEEDS}")
 
 

@@ -9,6 +9,7 @@ from companyos_gateway.rubrics.boundaries import Allowance, Covers, added_with, 
 from companyos_gateway.rubrics.cases import DeskCase, Refusal, Unblocking
 from companyos_gateway.rubrics.evidence import Evidence, NetChange
 from companyos_gateway.rubrics.requests import RequestRules
+from companyos_shared.wire.context import Actor
 from companyos_shared.wire.control import Row
 
 DESK, HUB, FLOW = facts.TICKETDESK, facts.DATAHUB, facts.APPROVALFLOW
@@ -33,7 +34,7 @@ def entry_allowances(case: DeskCase) -> Iterable[Allowance]:
 
 def metric_allowances(metric_ids: Collection[str]) -> Iterable[Allowance]:
     """Return what refreshing the metrics changes."""
-    yield Allowance(HUB, "metrics", changed_keys(metric_ids), frozenset({"value", "as_of"}))
+    yield Allowance(HUB, "metrics", _was_refreshed(metric_ids), frozenset({"value", "as_of"}))
     yield Allowance(HUB, "metric_values", added_with("metric_id", metric_ids))
     yield Allowance(HUB, "refresh_jobs", added_with("metric_id", metric_ids))
 
@@ -89,6 +90,17 @@ def _ways_past(case: DeskCase) -> Iterable[Allowance]:
     if blocker.way is Unblocking.UNLINK:
         yield Allowance(DESK, "links", lambda _, change: change.deleted and change.key == blocker.link_id)
         yield Allowance(DESK, "removed_links", lambda _, change: change.added and change.key == blocker.link_id)
+
+
+def _was_refreshed(metric_ids: Collection[str]) -> Covers:
+    """Return what accepts metrics that refreshes have changed, and nobody by hand."""
+    changed = changed_keys(metric_ids)
+
+    def covers(evidence: Evidence, change: NetChange) -> bool:
+        made = evidence.row_changes(HUB, "metrics", change.key)
+        return changed(evidence, change) and all(one.actor is Actor.CLOCK for one in made)
+
+    return covers
 
 
 def _is_true_issue(subjects: Collection[str], refusal: Refusal | None, plain: Collection[str]) -> Covers:

@@ -115,9 +115,15 @@ class FigureSkill:
 
 
 async def freshen(hands: Hands, figures: Sequence[FigureSkill]) -> None:
-    """Bring it about that all figures are fresh at the same time. Raises Unavailable."""
+    """Bring it about that all figures are fresh at the same time; who is the authority on a key is asked once.
+
+    Raises Unavailable.
+    """
+    authorities: dict[str, Json] = {}
     for figure in figures:
+        figure.source = figure.source or authorities.get(figure.key, {})
         await figure.look()
+        authorities[figure.key] = figure.source
     while old := [figure for figure in figures if figure.is_old()]:
         for figure in old:
             await figure.refresh()

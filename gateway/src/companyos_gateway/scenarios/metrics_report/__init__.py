@@ -1,0 +1,1 @@
+"""Metrics reports: figures by their authority, fresh, in the unit that the policy asks for, declared as answers."""

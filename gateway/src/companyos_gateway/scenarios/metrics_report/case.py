@@ -1,0 +1,76 @@
+"""The facts of one metrics report: what the rubric judges by and the clairvoyant oracle knows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from fractions import Fraction
+
+from companyos_gateway.chaos import Kind
+from companyos_gateway.rubrics.cases import DeskCase
+from companyos_gateway.rubrics.figures import Figure
+
+NAME = "metrics_report"
+
+
+class Shape(StrEnum):
+    """What is asked: one figure, two compared, all in one sum, how many above a limit, or how one has moved."""
+
+    SINGLE = "single"
+    COMPARISON = "comparison"
+    TOTAL = "total"
+    COUNT = "count"
+    MOVEMENT = "movement"
+
+
+class Asked(StrEnum):
+    """What one answer says."""
+
+    VALUE = "value"
+    LEADER = "leader"
+    TOTAL = "total"
+    ABOVE = "above"
+    HIGHEST = "highest"
+    BEFORE = "before"
+    CHANGE = "change"
+
+
+class Ground(StrEnum):
+    """Why a report cannot be made."""
+
+    MAINTENANCE = "maintenance"
+    FAILING = "failing"
+    NO_AUTHORITY = "no_authority"
+
+
+@dataclass(frozen=True)
+class AskedFor:
+    """One answer: its name, what it says, and of which figure where it is about one."""
+
+    name: str
+    asked: Asked
+    of: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case(DeskCase):
+    """One metrics report."""
+
+    shape: Shape
+    ground: Ground | None
+    figures: tuple[Figure, ...]
+    answers: tuple[AskedFor, ...]
+    factor: Fraction
+    """What a value in the metric's own unit is multiplied by."""
+    limit: int
+    """The limit, in the metric's own unit, that a count is about."""
+    before: float
+    """What the figure was on the day that a movement is about, in the metric's own unit."""
+    measuring_ids: tuple[str, ...]
+    """The sources that measure the first figure."""
+    available_at: datetime
+    """When the maintenance of the source is over; the start where there is none."""
+    most_failures: int
+    policy_id: str
+    kinds: frozenset[Kind]

@@ -1,0 +1,169 @@
+"""The rubric of metrics reports: right answers, fresh when they are declared, and nothing changed but by refreshing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from companyos.contract import FinishOutcome
+from companyos_gateway.rubrics import Check, Evidence, FinishDeclaration, Milestone, TaskRubric, facts
+from companyos_gateway.rubrics.allowances import issue_allowances, metric_allowances
+from companyos_gateway.rubrics.answers import Answer, Question, judge_answers
+from companyos_gateway.rubrics.boundaries import Allowance, Boundaries, added_with
+from companyos_gateway.rubrics.composition import Finding
+from companyos_gateway.rubrics.readings import ReadingRules
+from companyos_gateway.rubrics.records import was_looked_at
+from companyos_gateway.rubrics.reports import ReportGoal
+from companyos_gateway.rubrics.requests import rejections_of
+from companyos_gateway.rubrics.workflow import plain_check
+from companyos_gateway.scenarios.metrics_report.case import Asked, AskedFor, Case, Ground, Shape
+from companyos_shared.wire.company import Company
+
+REFRESHED_POINTS = 1.5
+RECORDED_POINTS = 2.0
+ISSUE_KIND = "missing"
+
+
+def build_rubric(case: Case, company: Company) -> TaskRubric:
+    """Return the rubric of a case: that of a report, or of one that cannot be made."""
+    end = _Impossible(case) if case.must_refuse else _Report(case, company)
+    return TaskRubric(
+        checks=[*end.required(), end.boundaries.check()],
+        milestones=list(end.milestones()),
+        declaration=end.declared,
+        damage=end.boundaries.damage,
+        rejections=rejections_of(case.agent_id),
+    )
+
+
+class _Work:
+    """What both ends have in common: old figures are refreshed, nothing else changes."""
+
+    def __init__(self, case: Case) -> None:
+        self.case = case
+        self.metric_ids = [
+            metric_id
+            for figure in case.figures
+            for metric_id in (figure.reading.metric_id, *figure.reading.other_metric_ids)
+        ]
+        self.boundaries = Boundaries(self.allowances())
+
+    def allowances(self) -> Iterable[Allowance]:
+        yield from metric_allowances(self.metric_ids)
+        yield Allowance(facts.TICKETDESK, "comments", added_with("ticket_key", [self.case.ticket_key]))
+
+    def milestones(self) -> Iterable[Milestone]:
+        for place, figure in enumerate(self.case.figures, start=1):
+            if figure.reading.is_stale:
+                yield Milestone(f"refreshed_{place}", REFRESHED_POINTS, ReadingRules(figure.reading).is_refreshed)
+
+
+class _Report(_Work):
+    """The answers can be given."""
+
+    def __init__(self, case: Case, company: Company) -> None:
+        super().__init__(case)
+        self.due_at = case.due_at(company)
+        self.questions = [Question(one.name, self._answer(one)) for one in case.answers]
+
+    def required(self) -> Iterable[Check]:
+        yield plain_check("figures_read", lambda one: all(figure.was_read(one) for figure in self.case.figures))
+        if self.case.shape is Shape.MOVEMENT:
+            yield plain_check("past_read", self.was_past_read)
+
+    def declared(self, evidence: Evidence, finish: FinishDeclaration | None) -> Finding:
+        if finish is None or finish.outcome is not FinishOutcome.DONE:
+            return False, "no report was declared"
+        at = evidence.declared_at
+        if at is None or at > self.due_at:
+            return False, "declared too late"
+        if not all(figure.is_fresh_at(evidence, at) for figure in self.case.figures):
+            return False, "a figure was stale when it was declared"
+        return judge_answers(self.questions, evidence, finish.answers)
+
+    def was_past_read(self, evidence: Evidence) -> bool:
+        """Say whether the agent has looked at the earlier values of the figure."""
+        wanted = self.case.figures[0].reading.metric_id
+        return any(
+            line.operation == "get_metric_history"
+            and line.status < facts.FIRST_REFUSAL
+            and line.arguments.get("metric_id") == wanted
+            for line in evidence.audits(facts.DATAHUB)
+        )
+
+    def _answer(self, one: AskedFor) -> Callable[[Evidence], Answer | None]:
+        def answer(evidence: Evidence) -> Answer | None:
+            values = [figure.value(evidence) for figure in self.case.figures]
+            known = [value for value in values if value is not None]
+            return self._computed(one, known) if len(known) == len(values) else None
+
+        return answer
+
+    def _computed(self, one: AskedFor, values: list[float]) -> Answer:
+        case = self.case
+        if one.asked is Asked.LEADER:
+            return case.figures[values.index(max(values))].subject
+        if one.asked is Asked.ABOVE:
+            return float(sum(1 for value in values if value > case.limit))
+        found = {
+            Asked.VALUE: values[one.of],
+            Asked.TOTAL: sum(values),
+            Asked.HIGHEST: max(values),
+            Asked.BEFORE: case.before,
+            Asked.CHANGE: values[one.of] - case.before,
+        }
+        return float(found[one.asked]) * case.factor.numerator / case.factor.denominator
+
+
+class _Impossible(_Work):
+    """A figure cannot be had: that is recorded once it is known, and declared."""
+
+    def __init__(self, case: Case) -> None:
+        assert case.refusal is not None
+        self.issue = ReportGoal(kind=ISSUE_KIND, subjects=self._subjects(case), refusal=case.refusal)
+        super().__init__(case)
+
+    def allowances(self) -> Iterable[Allowance]:
+        yield from super().allowances()
+        yield from issue_allowances(self.issue.subjects, self.issue.refusal, plain=())
+
+    def milestones(self) -> Iterable[Milestone]:
+        yield from super().milestones()
+        yield Milestone("recorded", RECORDED_POINTS, self.was_recorded_knowingly)
+
+    def required(self) -> Iterable[Check]:
+        yield plain_check("reason_recorded", self.issue.is_met)
+        yield plain_check("ground_known", self.was_recorded_knowingly)
+
+    def declared(self, evidence: Evidence, finish: FinishDeclaration | None) -> Finding:
+        if finish is None or finish.outcome is not FinishOutcome.IMPOSSIBLE:
+            return False, "it was not declared impossible"
+        if finish.answers:
+            return False, "answers were given all the same"
+        says = f"declared for {finish.reason_code} {finish.reason_ref}"
+        return self.issue.refusal.is_given(finish.reason_code, finish.reason_ref), says
+
+    def was_recorded_knowingly(self, evidence: Evidence) -> bool:
+        """Say whether the agent had seen that the figure cannot be had when it recorded so."""
+        change = self.issue.change(evidence)
+        return change is not None and self._is_ground_known(evidence, change.step)
+
+    def _is_ground_known(self, evidence: Evidence, step: int) -> bool:
+        case, figure = self.case, self.case.figures[0]
+        if case.ground is Ground.FAILING:
+            return figure.failures(evidence, before_step=step) >= case.most_failures
+        if case.ground is Ground.MAINTENANCE:
+            return figure.was_found_in_maintenance(evidence, before_step=step)
+        return all(
+            was_looked_at(evidence, facts.DATAHUB, "get_source", before_step=step, source_id=source_id)
+            for source_id in case.measuring_ids
+        )
+
+    @staticmethod
+    def _subjects(case: Case) -> frozenset[str]:
+        """Return what the issue may be on: the metric that fails; any, where the source or the authority is missing."""
+        readings = [figure.reading for figure in case.figures]
+        if case.ground is Ground.FAILING:
+            return frozenset({readings[0].metric_id})
+        if case.ground is Ground.MAINTENANCE:
+            return frozenset(reading.metric_id for reading in readings if reading.is_stale)
+        return frozenset(one for reading in readings for one in (reading.metric_id, *reading.other_metric_ids))
