@@ -1,7 +1,8 @@
 """Naive workers of three skills: they follow the visible workflow of any scenario with rising care.
 
 The first takes everything at its face and gives up at the first failure; the second tries again, refreshes and gets
-past what blocks a ticket; the third also finds who may decide today. None of them sees a reason to refuse.
+past what blocks a ticket; the third also finds who may decide today. None of them sees a reason to refuse, or which
+source is the authority.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ WAYS: tuple[tuple[type[Worker], ...], ...] = (
 )
 """By skill, the ways of working that are laid over the fair worker."""
 
-FACES = ("stale_metric", "conflicting_sources", None)
+FACES = ("stale_metric", "conflicting_sources", "conflicting_sources")
 """By skill, what it takes at its face when it reads a figure."""
 
 
@@ -52,9 +53,8 @@ class NaivePolicy:
         hands = GivesUp if self._skill == 0 else Hands
 
         async def work(task: TaskView, call: Call) -> None:
-            seen = believing(face, call) if face is not None else None
             try:
-                await made(task, hands(seen or call)).work()
+                await made(task, hands(believing(face, call) or call)).work()
             except Refused:
                 raise EpisodeOver from None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from companyos.contract import Completion, Outcome, ResetOptions, RewardScale, Shaping
+from companyos.contract import Outcome, ResetOptions, RewardScale, Shaping
 from companyos_gateway.episode.environment import Stage
 from companyos_gateway.episode.errors import EpisodeDone
 from companyos_gateway.episode.outcome import (
@@ -14,17 +14,14 @@ from companyos_gateway.episode.outcome import (
     REWARD_BOUND,
     SUCCESS_REWARD,
     Ledger,
-    StepKind,
-    ending,
 )
 from companyos_gateway.proof.bounds import LEAST_SUCCESS, MOST_FAILURE
+from companyos_gateway.proof.ledgers import walk
 from companyos_gateway.proof.players.oracles import FAIR, fair_of
 from companyos_gateway.proof.players.zoo import BLIND
 from companyos_gateway.proof.playing import Kept, keep
 from companyos_gateway.proof.rows.row import Job, Row, Scope, Tally
 from companyos_gateway.proof.states.ending import Ending
-from companyos_gateway.rubrics import Verdict
-from companyos_gateway.rubrics.composition import MOST_MILESTONES
 from companyos_gateway.scenarios.solutions import solutions_of
 from companyos_shared.streams import Stream
 
@@ -41,8 +38,6 @@ _LEDGERS_EACH = 250
 _PLAYERS = ("does and undoes", "random", "closes everything")
 _MOST_CHEATS = 4
 _EVERY = 15
-_KINDS = tuple(StepKind)
-_POTENTIALS = (0.0, 0.5, 1.0, 1.5, 2.5, 4.5, 6.0, MOST_MILESTONES)
 
 
 class Reward(Row):
@@ -152,7 +147,7 @@ def _drawn(job: Job) -> list[Tally]:
         stream = Stream("proof", "ledger", job.seed, nth)
         scale = stream.choice(list(RewardScale))
         ledger = Ledger(stream.choice(list(Shaping)), scale)
-        rewards, end = _walk(ledger, stream)
+        rewards, end = walk(ledger, stream)
         steps += len(rewards)
         bound = 1.0 if scale is RewardScale.UNIT else REWARD_BOUND
         if any(not -bound <= reward <= bound for reward in rewards):
@@ -164,25 +159,6 @@ def _drawn(job: Job) -> list[Tally]:
         Tally(promise=BOUNDS, n=_LEDGERS_EACH, faults=tuple(bounds)),
         Tally(promise=RANGE, n=steps, faults=tuple(ranges)),
     ]
-
-
-def _walk(ledger: Ledger, stream: Stream) -> tuple[list[float], Outcome]:
-    """Enter drawn steps until an end comes, as episodes do: success pays only with every milestone's work done."""
-    rewards = []
-    most = stream.integer(1, 150)
-    rejections, damaged = 0, 0
-    for step in range(most):
-        own = stream.child("step", step)
-        rejections += own.chance(0.1)
-        damaged += own.chance(0.02)
-        is_last = step == most - 1
-        met = is_last and own.chance(0.5)
-        damage = tuple(f"entity-{number}" for number in range(damaged))
-        verdict = Verdict(own.choice(_POTENTIALS), met, met and not damage, damage, rejections, ())
-        end = ending(verdict, Completion.AUTO, finished=is_last, steps_left=most - step - 1)
-        rewards.append(ledger.enter(own.choice(_KINDS), verdict, end))
-    assert end is not None
-    return rewards, end
 
 
 def _is_bounded(ledger: Ledger, end: Outcome, return_: float) -> bool:

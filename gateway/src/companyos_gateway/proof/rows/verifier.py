@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from companyos_gateway.episode.environment import Stage
-from companyos_gateway.proof.bounds import LEAST_RIGHT, LEAST_WRONG
+from companyos_gateway.proof.bounds import LEAST_KILLED, LEAST_RIGHT, LEAST_WRONG
+from companyos_gateway.proof.code.corpus import ledgers, tasks_of
+from companyos_gateway.proof.code.trial import drawn_mutants, tried
 from companyos_gateway.proof.players.oracles import (
     BENT_LEVEL,
     FAIR,
@@ -18,7 +20,7 @@ from companyos_gateway.proof.players.oracles import (
 )
 from companyos_gateway.proof.players.right import right_players
 from companyos_gateway.proof.playing import Kept, keep
-from companyos_gateway.proof.rows.row import Job, Row, Scope, Tally
+from companyos_gateway.proof.rows.row import Job, Line, Row, Scope, Tally
 from companyos_gateway.proof.states.bends import Bend
 from companyos_gateway.proof.states.ending import Ending
 from companyos_gateway.proof.states.right import AS_IT_WAS, right_bends
@@ -30,6 +32,10 @@ RIGHT = "every right end is accepted"
 ENOUGH_RIGHT = f"at least {LEAST_RIGHT} right ends of each task"
 _APART = 1_000
 """How far apart the search for instances begins."""
+
+KILLED = "code mutants of rubrics and rewards: >= 95 % are told from the original by stored ends"
+CODE = "code"
+_MUTANTS_EACH = 30
 
 PLAYED = "every right way that is played succeeds"
 
@@ -50,8 +56,13 @@ class Verifier(Row):
                         row="C", part=outcome, scope=scope, scenario=scenario, seed=seed, level=BENT_LEVEL, weight=6
                     )
 
+        for chunk in range(max(1, scope.size.mutants // _MUTANTS_EACH)):
+            yield Job(row="C", part=CODE, scope=scope, seed=chunk, weight=60)
+
     async def work(self, stage: Stage, job: Job) -> list[Tally]:
-        """Bend the ends of one instance."""
+        """Bend the ends of one instance, or change code."""
+        if job.part == CODE:
+            return await _mutate(stage, job)
         job = replace(job, seed=straight_seed(job.scenario, job.seed, job.part))
         scenario, seed, level = job.scenario, job.seed, job.level
         way = await straight_way(stage, scenario, seed)
@@ -70,6 +81,19 @@ class Verifier(Row):
         ]
         return [*tallies, await _right_ways(stage, job, way)]
 
+    def line(self, scope: Scope, promise: str, tallies: Sequence[Tally]) -> Line:
+        """Return the line of one promise."""
+        if promise != KILLED:
+            return super().line(scope, promise, tallies)
+        n, survivors = sum(one.n for one in tallies), sum(len(one.faults) for one in tallies)
+        share = (n - survivors) / n if n else 0.0
+        return self.told(scope, promise, n, f"{share:.1%}, {survivors} survive", holds=share >= LEAST_KILLED)
+
+    def details(self, tallies: Sequence[Tally]) -> list[str]:
+        """Return the code mutants that survive."""
+        survivors = sorted(fault for one in tallies if one.promise == KILLED for fault in one.faults)
+        return ["Code mutants that survive:", "", *(f"- {one}" for one in survivors)] if survivors else []
+
 
 def _tried(way: Kept, bends: Iterator[tuple[str, Bend]]) -> tuple[list[str], list[str]]:
     """Return the names of all bends, and of those whose end is accepted."""
@@ -82,6 +106,18 @@ def _tried(way: Kept, bends: Iterator[tuple[str, Bend]]) -> tuple[list[str], lis
             if ending.judge().success:
                 accepted.append(name)
     return names, accepted
+
+
+async def _mutate(stage: Stage, job: Job) -> list[Tally]:
+    """Hold some of the drawn mutants against the ends of every scenario."""
+    scope = job.scope
+    chosen = drawn_mutants(scope.scenarios, scope.size.mutants, seed=scope.first)
+    own = chosen[job.seed :: max(1, scope.size.mutants // _MUTANTS_EACH)]
+    tasks = [task for name in scope.scenarios for task in await tasks_of(stage, name, scope.first)]
+    paid = ledgers()
+    trials = [tried(mutant, tasks, paid) for mutant in own]
+    survivors = tuple(one.mutant.place for one in trials if not one.killed)
+    return [Tally(promise=KILLED, n=len(trials), faults=survivors)]
 
 
 async def _right_ways(stage: Stage, job: Job, way: Kept) -> Tally:

@@ -36,13 +36,17 @@ class Ending:
         """Judge the ending as it stands."""
         return self.instance.rubric.judge(self.evidence(), self.finish)
 
-    def evidence(self) -> Evidence:
-        """Return the evidence as it stands."""
+    def stored(self) -> dict[str, Any]:
+        """Return the evidence as it stands, as it is stored."""
         for changes in self.changes.values():
             for seq, change in enumerate(changes, start=1):
                 change["seq"] = seq
         recorded = {"initial": self.initial, "changes": self.changes, "audits": self.audits}
-        return Evidence.from_json({**recorded, "declared_at": self.declared_at})
+        return {**recorded, "declared_at": self.declared_at}
+
+    def evidence(self) -> Evidence:
+        """Return the evidence as it stands."""
+        return Evidence.from_json(self.stored())
 
     def row(self, service: str, table: str, key: str) -> Row | None:
         """Return a row as it is at the end."""

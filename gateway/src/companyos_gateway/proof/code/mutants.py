@@ -1,0 +1,150 @@
+"""Mutants of a module: its source with one comparison, condition, connective, sign, number or quantifier changed."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from copy import deepcopy
+from dataclasses import dataclass
+
+_COMPARED: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+}
+_REVERSED: dict[type[ast.operator], type[ast.operator]] = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.BitAnd: ast.BitOr,
+    ast.BitOr: ast.BitAnd,
+    ast.Mult: ast.Add,
+}
+_QUANTIFIERS = {"any": "all", "all": "any", "min": "max", "max": "min"}
+
+
+_WORDS = frozenset({"MOST_NAMED", "MOST_SUMMARY"})
+"""Constants that bound texts: no verdict shows them."""
+
+
+@dataclass(frozen=True, order=True)
+class Mutant:
+    """One change to a module: the how manieth that can be made, the line, and what was there and is there now."""
+
+    module: str
+    number: int
+    line: int
+    change: str
+
+    @property
+    def place(self) -> str:
+        """Where it is and what it does."""
+        return f"{self.module.removeprefix('companyos_gateway.')}:{self.line} {self.change}"
+
+
+def mutants_of(module: str, source: str) -> list[Mutant]:
+    """Return every mutant of a module."""
+    tree = ast.parse(source)
+    return [
+        Mutant(module, number, node.lineno, f"`{before}` -> `{after}`")
+        for number, (node, before, after) in enumerate(_changes(tree))
+    ]
+
+
+def mutated(source: str, mutant: Mutant) -> ast.Module:
+    """Return the module with the mutant's change made."""
+    tree = ast.parse(source)
+    for number, _ in enumerate(_changes(tree, make=mutant.number)):
+        if number == mutant.number:
+            break
+    return ast.fix_missing_locations(tree)
+
+
+def _changes(tree: ast.Module, make: int | None = None) -> Iterator[tuple[ast.expr | ast.stmt, str, str]]:
+    """Yield every change that can be made, and make the one with that number."""
+    number = 0
+    for node in _judging_nodes(tree):
+        for before, after in _variants(node):
+            text = ast.unparse(before), ast.unparse(after)
+            if number == make:
+                _become(node, after)
+            yield node, text[0], text[1]
+            if number == make:
+                return
+            number += 1
+
+
+def _judging_nodes(tree: ast.Module) -> Iterator[ast.expr]:
+    """Yield the expressions that do something when the module runs: no annotation, no text, no decorator."""
+    for statement in ast.walk(tree):
+        if isinstance(statement, ast.FunctionDef):
+            for part in statement.body:
+                yield from _expressions(part)
+        elif isinstance(statement, ast.Assign) and statement in tree.body and not _names_words(statement):
+            yield from _expressions(statement)
+
+
+def _names_words(statement: ast.Assign) -> bool:
+    """Say whether a constant only bounds what findings say."""
+    return any(isinstance(one, ast.Name) and one.id in _WORDS for one in statement.targets)
+
+
+def _expressions(part: ast.AST) -> Iterator[ast.expr]:
+    nested = ast.FunctionDef | ast.ClassDef
+    queue: list[ast.AST] = [part] if not isinstance(part, nested) else []
+    while queue:
+        node = queue.pop(0)
+        if isinstance(node, ast.expr) and not isinstance(node, ast.JoinedStr):
+            yield node
+        if not isinstance(node, ast.JoinedStr):
+            queue += [child for name, child in _children(node) if name not in ("annotation", "returns")]
+
+
+def _children(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
+    nested = ast.FunctionDef | ast.ClassDef
+    for name, value in ast.iter_fields(node):
+        for child in value if isinstance(value, list) else [value]:
+            if isinstance(child, ast.AST) and not isinstance(child, nested):
+                yield name, child
+
+
+def _variants(node: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Yield what else could stand in a node's place."""
+    before = deepcopy(node)
+    if isinstance(node, ast.Compare) and type(node.ops[0]) in _COMPARED:
+        yield before, ast.Compare(node.left, [_COMPARED[type(node.ops[0])](), *node.ops[1:]], node.comparators)
+    elif isinstance(node, ast.BoolOp):
+        other: ast.boolop = ast.Or() if isinstance(node.op, ast.And) else ast.And()
+        yield before, ast.BoolOp(other, node.values)
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        yield before, node.operand
+    elif isinstance(node, ast.BinOp) and type(node.op) in _REVERSED:
+        yield before, ast.BinOp(node.left, _REVERSED[type(node.op)](), node.right)
+    elif isinstance(node, ast.IfExp) and not (_is_text(node.body) or _is_text(node.orelse)):
+        yield before, ast.IfExp(ast.UnaryOp(ast.Not(), node.test), node.body, node.orelse)
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _QUANTIFIERS:
+        yield before, ast.Call(ast.Name(_QUANTIFIERS[node.func.id], ast.Load()), node.args, node.keywords)
+    elif isinstance(node, ast.Constant) and isinstance(node.value, bool):
+        yield before, ast.Constant(not node.value)
+    elif isinstance(node, ast.Constant) and isinstance(node.value, int | float):
+        yield before, ast.Constant(node.value + 1)
+
+
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
+
+
+def _become(node: ast.expr, other: ast.expr) -> None:
+    """Turn a node into another one where it stands."""
+    location = node.lineno, node.col_offset
+    copied = deepcopy(other)
+    node.__class__ = copied.__class__
+    node.__dict__.clear()
+    node.__dict__.update(copied.__dict__)
+    node.lineno, node.col_offset = location
