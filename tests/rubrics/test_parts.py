@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, date, timedelta
 from typing import Any
 
@@ -236,6 +237,15 @@ def test_who_may_decide_makes_a_request_sound(approver: str, delegation: dict[st
     tale = _tale(**delegation)
     _submit(tale, approver_id=approver)
     assert _is_sound(tale)
+
+
+@pytest.mark.parametrize("approver", ["ann", "cfo"])
+def test_who_is_barred_may_not_decide_whatever_they_hold(approver: str) -> None:
+    tale = _tale()
+    standing, now = _rules().standing, NOW + timedelta(minutes=1)
+    barred = replace(standing, barred_ids=frozenset({approver}))
+    assert standing.is_entitled(tale.evidence, approver, "agent", 0, now)
+    assert not barred.is_entitled(tale.evidence, approver, "agent", 0, now)
 
 
 def test_an_escalation_is_judged_by_whom_it_went_to() -> None:

@@ -21,7 +21,8 @@ MOST_NAMED = 3
 class Standing:
     """Who may decide: the company's roles and absences, and the role that the amount of a type asks for.
 
-    Where `holder_ids` are named, only these holders of the role count, and who stands in for them.
+    Where `holder_ids` are named, only these holders of the role count, and who stands in for them. `barred_ids` never
+    decide, whatever they hold: duties are kept apart.
     """
 
     company: Company
@@ -29,12 +30,13 @@ class Standing:
     role: Role
     amount_cents: int
     holder_ids: frozenset[str] | None = None
+    barred_ids: frozenset[str] = frozenset()
 
     def is_entitled(self, evidence: Evidence, person_id: str, requester_id: str, step: int, now: datetime) -> bool:
         """Say whether the person may decide at `now`: at work, not the requester, in the role or standing in."""
         day = now.date()
         at_work = self.company.is_active(person_id, day) and not self.company.is_out_of_office(person_id, day)
-        if person_id == requester_id or not at_work:
+        if person_id in self.barred_ids | {requester_id} or not at_work:
             return False
         if self._holds(person_id, day):
             return True

@@ -84,16 +84,18 @@ class Staff:
         """Return the lead of a team."""
         return self.person(next(team.lead_id for team in self.teams if team.id == team_id))
 
+    def replace(self, person: Person) -> None:
+        """Put a person in the place of the one with that id."""
+        self._active.clear()
+        self.people = [person if one.id == person.id else one for one in self.people]
+
     def give_deputy(self, person_id: str, role: Role, deputy_id: str) -> None:
         """Name the deputy of a person in a role."""
-        self._active.clear()
-        for place, one in enumerate(self.people):
-            if one.id == person_id:
-                roles = tuple(
-                    held.model_copy(update={"deputy_id": deputy_id}) if held.role == role else held
-                    for held in one.roles
-                )
-                self.people[place] = one.model_copy(update={"roles": roles})
+        one = self.person(person_id)
+        roles = tuple(
+            held.model_copy(update={"deputy_id": deputy_id}) if held.role == role else held for held in one.roles
+        )
+        self.replace(one.model_copy(update={"roles": roles}))
 
 
 def draw_staff(stream: Stream, ids: Ids, *, today: date, domain: str) -> Staff:

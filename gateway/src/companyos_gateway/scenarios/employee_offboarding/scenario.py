@@ -1,0 +1,170 @@
+"""The generator of offboardings."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from companyos_gateway.chaos import Kind, Profile
+from companyos_gateway.chaos.kinds import Group
+from companyos_gateway.rubrics import TaskRubric
+from companyos_gateway.rubrics.cases import Refusal
+from companyos_gateway.scenarios.employee_offboarding.case import NAME, Case, Escalated, Ground, HandedOver, Shape
+from companyos_gateway.scenarios.employee_offboarding.duties import EACH, Duties, add_duties, amount_range
+from companyos_gateway.scenarios.employee_offboarding.leaver import Leaver, add_leaver, texts
+from companyos_gateway.scenarios.employee_offboarding.rubric import build_rubric
+from companyos_gateway.scenarios.employee_offboarding.rules import Rules, add_deciders, add_papers, add_rules
+from companyos_gateway.scenarios.employee_offboarding.ticket import TEAM, entry_plan
+from companyos_gateway.scenarios.parts.deciders import Chain
+from companyos_gateway.scenarios.parts.entry import add_entry
+from companyos_gateway.scenarios.parts.staging import (
+    Staged,
+    StagedScenario,
+    act_for,
+    data_and_people,
+    draw_chances,
+    injections,
+)
+from companyos_gateway.scenarios.parts.tools import DESK_TOOLS, PEOPLE_TOOLS, POLICY_TOOLS, RECORD_TOOLS
+from companyos_gateway.scenarios.parts.words import draw_brief
+from companyos_gateway.world import World, finish_world, generate_world
+from companyos_gateway.world.documents.ticketdesk import TicketRow
+from companyos_gateway.world.records import rounded_amount
+from companyos_shared.streams import Stream
+from companyos_shared.wire.company import Company, Role
+
+ALWAYS = (Kind.MISSING_PRIORITY, Kind.APPROVER_OUT_OF_OFFICE)
+APPLICABLE = data_and_people(
+    without=(
+        Kind.STALE_METRIC,
+        Kind.CONFLICTING_SOURCES,
+        Kind.FAILED_PIPELINE,
+        Kind.EXPIRED_CERTIFICATE,
+        Kind.RANDOM_REJECTION,
+        Kind.INFORMATION_REQUEST,
+        Kind.SLOW_DECISION,
+    )
+)
+FLOW_TOOLS = (
+    "approvalflow_get_approval_type",
+    "approvalflow_list_delegations",
+    "approvalflow_get_approval",
+    "approvalflow_list_approvals",
+    "approvalflow_cancel_approval",
+    "approvalflow_escalate_approval",
+    "approvalflow_revoke_delegation",
+)
+DISTRACTORS = (
+    "ticketdesk_create_ticket",
+    "datahub_report_data_issue",
+    "approvalflow_submit_approval",
+    "approvalflow_create_delegation",
+    "approvalflow_withdraw_approval",
+)
+
+
+class EmployeeOffboarding(StagedScenario[Case]):
+    """Offboard a leaver by the policy: hand over tickets and decisions, take back requests, authority and access."""
+
+    name = NAME
+    held_out = frozenset({Shape.EVERYTHING.value})
+    max_steps = 160
+    distractors = DISTRACTORS
+    tools = DESK_TOOLS + RECORD_TOOLS + PEOPLE_TOOLS + POLICY_TOOLS + FLOW_TOOLS + DISTRACTORS
+
+    def stage(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+        """Draw a company, and put one offboarding with all that is in its way into it."""
+        return stage(seed, profile, overrides)
+
+    def rubric(self, case: Case, company: Company) -> TaskRubric:
+        """Return the rubric of an offboarding."""
+        return build_rubric(case, company)
+
+    def variant(self, case: Case) -> str:
+        """Return the structure of an offboarding."""
+        return case.shape.value
+
+
+def stage(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+    """Draw a company, and put one offboarding with all that is in its way into it."""
+    stream = Stream(NAME, seed)
+    chances = draw_chances(stream, profile, overrides, applicable=APPLICABLE, always=ALWAYS)
+    kinds = chances.kinds
+    world = generate_world(stream.child("world"))
+    act_for(world, stream.child("agent"), TEAM)
+    own = stream.child("leaver")
+    is_write_revoked = own.chance(0.5)
+    leaver = add_leaver(world, own, kinds, must_refuse=chances.must_refuse, is_write_revoked=is_write_revoked)
+    rules = add_rules(world, stream.child("rules"), leaver, kinds, is_write_revoked=is_write_revoked)
+    role, amounts = _lying(world, stream.child("lying"), leaver)
+    chain = add_deciders(world, stream.child("chain"), leaver, role, amounts, kinds)
+    duties = add_duties(world, stream.child("duties"), leaver, role, amounts)
+    keep_colleagues(world, leaver)
+    ground_id = add_papers(world, stream.child("papers"), leaver)
+    plan = entry_plan(world, leaver, kinds)
+    entry = add_entry(world, stream.child("desk"), plan, priority=rules.priority, kinds=kinds)
+    finish_world(world)
+    case = Case(
+        **entry.facts(world, kinds, rules.priority),
+        approver_ids=chain.approver_ids,
+        refusal=_refusal(leaver, ground_id),
+        shape=leaver.shape,
+        ground=leaver.ground,
+        person_id=leaver.person.id,
+        last_day=leaver.person.employed_to,
+        tickets=tuple(_handed_over(world, leaver, rules, ticket) for ticket in duties.tickets),
+        cancelled_ids=tuple(row.id for row in duties.own),
+        escalated=_escalated(duties),
+        role=role,
+        delegation_ids=tuple(row.id for row in duties.delegations),
+        revoked_ids=tuple(record.id for record in leaver.revoked),
+        ended_ids=tuple(record.id for record in leaver.ended),
+        policy_id=rules.policy.policy_id,
+        ground_id=ground_id,
+        kinds=kinds,
+    )
+    brief = draw_brief(texts(), stream.child("brief"), case.ticket_key)
+    return Staged(world, case, brief, injections(profile, kinds, _entities(case, chain, kinds)))
+
+
+def keep_colleagues(world: World, leaver: Leaver) -> None:
+    """Let the team's lead and one of the others be there whenever a ticket is handed over."""
+    team_id = leaver.person.team_id
+    usual = [one.id for one in world.staff.active(team_id) if not one.roles and one.id != leaver.person.id]
+    for person_id in (world.staff.lead(team_id).id, usual[0]):
+        world.keep_in_office(person_id)
+
+
+def _lying(world: World, stream: Stream, leaver: Leaver) -> tuple[Role, list[int]]:
+    """Draw who decides about what lies with the leaver, and the amounts of it."""
+    role = Role.CFO if leaver.person.team_id == "procurement" else stream.choice((Role.PROCUREMENT_LEAD, Role.CFO))
+    amounts = amount_range(world, role)
+    return role, [rounded_amount(stream, *amounts) for _ in range(stream.integer(*EACH))]
+
+
+def _handed_over(world: World, leaver: Leaver, rules: Rules, ticket: TicketRow) -> HandedOver:
+    lead_id = world.staff.lead(ticket.team_id).id
+    others = [one.id for one in world.staff.active(ticket.team_id) if one.id not in (leaver.person.id, lead_id)]
+    takers = (lead_id,) if rules.goes_to_lead(ticket.priority) else tuple(others)
+    return HandedOver(ticket.key, str(ticket.status), takers)
+
+
+def _escalated(duties: Duties) -> tuple[Escalated, ...]:
+    return tuple(Escalated(row.id, int(row.fields["amount_cents"])) for row in duties.lying)
+
+
+def _refusal(leaver: Leaver, ground_id: str | None) -> Refusal | None:
+    if leaver.ground is None:
+        return None
+    if leaver.ground is Ground.STAYS:
+        return Refusal(leaver.ground.value, (leaver.person.id,))
+    assert ground_id is not None
+    return Refusal(leaver.ground.value, (ground_id,))
+
+
+def _entities(case: Case, chain: Chain, kinds: Collection[Kind]) -> dict[Kind, str]:
+    on_role = {kind: case.role.value for kind in kinds if kind.group is Group.PEOPLE}
+    own = {Kind.SIMILAR_NAMES: case.person_id, Kind.SUPERSEDED_POLICY: case.policy_id}
+    return dict.fromkeys(kinds, case.ticket_key) | on_role | own | chain.dead_ends
+
+
+SCENARIO = EmployeeOffboarding()
