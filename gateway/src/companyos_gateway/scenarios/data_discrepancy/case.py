@@ -1,0 +1,63 @@
+"""The facts of one discrepancy: what the rubric judges by and the clairvoyant oracle knows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from companyos_gateway.chaos import Kind
+from companyos_gateway.rubrics.cases import DeskCase
+from companyos_gateway.rubrics.figures import Figure
+
+NAME = "data_discrepancy"
+
+
+class Shape(StrEnum):
+    """What has to be corrected: a figure or what follows from it as well, in one record or in several."""
+
+    SINGLE = "single"
+    DERIVED = "derived"
+    SEVERAL = "several"
+    SEVERAL_DERIVED = "several_derived"
+
+    @property
+    def is_derived(self) -> bool:
+        """Whether the records hold something that follows from the figure."""
+        return self in (Shape.DERIVED, Shape.SEVERAL_DERIVED)
+
+    @property
+    def is_several(self) -> bool:
+        """Whether several records used the wrong value."""
+        return self in (Shape.SEVERAL, Shape.SEVERAL_DERIVED)
+
+
+class Ground(StrEnum):
+    """Why nothing is corrected, by the reason code that the policy wants."""
+
+    AGREED = "completed"
+    ENDED = "policy_violation"
+    NO_AUTHORITY = "requirement_not_met"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case(DeskCase):
+    """One discrepancy."""
+
+    shape: Shape
+    ground: Ground | None
+    vendor_id: str
+    figure: Figure
+    wrong_metric_id: str
+    """The metric of the source that is wrong."""
+    metric_ids: tuple[str, ...]
+    """Every metric of the figure; refreshing one changes nothing but what it says."""
+    measuring_ids: tuple[str, ...]
+    """The sources behind them."""
+    corrections: Mapping[str, Mapping[str, Any]]
+    """The fields that have to be set, by the id of the record."""
+    record_ids: tuple[str, ...]
+    """Every record that holds the figure."""
+    policy_id: str
+    kinds: frozenset[Kind]
