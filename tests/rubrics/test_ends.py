@@ -15,6 +15,7 @@ from companyos_gateway.rubrics.ends import (
     RecordEnded,
     RequestCancelled,
     RequestEscalated,
+    RequestWithdrawn,
     TicketEnded,
 )
 from companyos_gateway.rubrics.records import RecordGoal
@@ -60,7 +61,7 @@ def _request(key: str) -> dict[str, Any]:
     }
 
 
-DELEGATION = {
+DELEGATION: dict[str, Any] = {
     "from_id": "E-2",
     "to_id": "E-3",
     "type_keys": [],
@@ -201,3 +202,30 @@ def test_each_end_pays_the_points_once(tale: Tale) -> None:
     assert not any(milestone.stands(tale.evidence) for milestone in milestones)
     _do(tale)
     assert all(milestone.stands(tale.evidence) for milestone in milestones)
+
+
+def test_a_request_that_was_taken_back_is_withdrawn_and_one_that_was_cancelled_is_not() -> None:
+    withdrawn = RequestWithdrawn("APR-1")
+    tale = Tale(approvalflow={"requests": {"APR-1": _request("APR-1")}})
+    assert not withdrawn.is_met(tale.evidence)
+    tale.put(FLOW, "requests", "APR-1", status="withdrawn")
+    assert withdrawn.is_met(tale.evidence)
+    assert not withdrawn.is_met(tale.evidence, step=0)
+    assert Boundaries(withdrawn.allowances()).trespasses(tale.evidence) == []
+    assert not withdrawn.is_spoilt(tale.evidence)
+    tale.put(FLOW, "requests", "APR-1", status="cancelled", reason_code="policy_violation", reason_ref="POL-7")
+    assert withdrawn.is_spoilt(tale.evidence)
+
+
+def test_fields_that_wait_for_an_approval_are_premature_before_it() -> None:
+    goal = RecordGoal(record_id="BUD-1", fields={"budget_cents": 7}, do_fields_wait=True)
+    tale = Tale(
+        approvalflow={"requests": {"APR-1": _request("APR-1")}},
+        datahub={
+            "records": {"BUD-1": {"id": "BUD-1", "state": "active", "ends_on": None, "fields": {"budget_cents": 9}}}
+        },
+    )
+    tale.put(HUB, "records", "BUD-1", fields={"budget_cents": 7})
+    assert goal.is_met(tale.evidence, "APR-1")
+    assert goal.is_premature(tale.evidence, "APR-1")
+    assert not RecordGoal(record_id="BUD-1", fields={"budget_cents": 7}).is_premature(tale.evidence, "APR-1")

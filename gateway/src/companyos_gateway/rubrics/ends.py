@@ -74,6 +74,32 @@ class RequestCancelled:
 
 
 @dataclass(frozen=True)
+class RequestWithdrawn:
+    """The agent's own open request, made before the episode, is taken back."""
+
+    request_id: str
+
+    @property
+    def place(self) -> str:
+        """The request."""
+        return f"{FLOW}.requests[{self.request_id}]"
+
+    def is_met(self, evidence: Evidence, *, step: int | None = None) -> bool:
+        """Say whether the request is withdrawn."""
+        request = _request(evidence, self.request_id, step)
+        return request is not None and request.status == "withdrawn"
+
+    def allowances(self) -> Iterable[Allowance]:
+        """Return the end itself, and notes."""
+        yield Allowance(FLOW, "requests", changed_keys([self.request_id]), frozenset({"status"}))
+        yield Allowance(FLOW, "notes", added_with("request_id", [self.request_id]))
+
+    def is_spoilt(self, evidence: Evidence) -> bool:
+        """Say whether the request was cancelled instead."""
+        return _is_ended(evidence, self.request_id) and not self.is_met(evidence)
+
+
+@dataclass(frozen=True)
 class RequestEscalated:
     """Somebody's open request is put to a person who may decide it, for the fact behind it."""
 

@@ -24,6 +24,8 @@ class RecordGoal:
     ends_on: str | None = None
     fields: Mapping[str, Any] = field(default_factory=dict)
     reference_field: str | None = None
+    do_fields_wait: bool = False
+    """Whether the fields, too, are set only once the request is approved."""
 
     def is_met(self, evidence: Evidence, request_id: str | None, *, step: int | None = None) -> bool:
         """Say whether the record is so, now or once a step had been taken."""
@@ -61,8 +63,10 @@ class RecordGoal:
         return Allowance(facts.DATAHUB, "records", changed_keys([self.record_id]), frozenset(columns))
 
     def _is_moved(self, before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> bool:
-        """Say whether a change touched what only an approval allows: state, end and reference."""
+        """Say whether a change touched what only an approval allows: state, end and reference, and fields that wait."""
         if before is None or after is None:
+            return True
+        if self.do_fields_wait and any(before["fields"].get(name) != after["fields"].get(name) for name in self.fields):
             return True
         names = [name for name in ("state", "ends_on") if getattr(self, name) is not None]
         moved = any(before[name] != after[name] for name in names)

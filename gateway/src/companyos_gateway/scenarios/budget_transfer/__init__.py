@@ -1,0 +1,1 @@
+"""Budget transfers: money goes from one line to another under policy, in one piece, whatever was asked for in parts."""
