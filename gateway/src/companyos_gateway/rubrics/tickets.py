@@ -49,15 +49,8 @@ class TicketRules:
         return all(row is not None and facts.is_done(row) for row in rows)
 
     def has_good_assignee(self, evidence: Evidence) -> bool:
-        """Say whether the assignee is employed, in the owning team and at work on the day the ticket is due."""
-        person_id, company = self.ticket(evidence).assignee_id, self.company
-        person = company.person(person_id) if person_id else None
-        return (
-            person is not None
-            and person.team_id == self.case.team_id
-            and person.is_employed(self.case.due_on)
-            and not company.is_out_of_office(person.id, self.case.due_on)
-        )
+        """Say whether the assignee is somebody who may work the ticket."""
+        return self.ticket(evidence).assignee_id in self.case.assignee_ids
 
     def is_unblocked(self, evidence: Evidence) -> bool:
         """Say whether the way is free and the ticket is on it."""

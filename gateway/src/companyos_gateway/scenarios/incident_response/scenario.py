@@ -1,0 +1,147 @@
+"""The generator of incidents."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from companyos_gateway.chaos import Kind, Profile
+from companyos_gateway.chaos.kinds import ASKED_FOR, Group
+from companyos_gateway.rubrics import TaskRubric
+from companyos_gateway.rubrics.cases import Refusal
+from companyos_gateway.scenarios.incident_response.case import METRIC_KEY, NAME, TYPE_KEY, Case, Ground, Shape
+from companyos_gateway.scenarios.incident_response.filed import (
+    add_notice,
+    add_rota,
+    add_runbooks,
+    keep_on_call,
+    on_call,
+)
+from companyos_gateway.scenarios.incident_response.outage import add_rate, add_rules, draw_outage, texts
+from companyos_gateway.scenarios.incident_response.reports import TEAM, Reports, add_reports
+from companyos_gateway.scenarios.incident_response.rubric import build_rubric
+from companyos_gateway.scenarios.incident_response.ticket import add_approval_type, add_cto, entry_plan
+from companyos_gateway.scenarios.parts.deciders import Chain, plan_reactions
+from companyos_gateway.scenarios.parts.entry import add_entry
+from companyos_gateway.scenarios.parts.staging import (
+    Staged,
+    StagedScenario,
+    act_for,
+    data_and_people,
+    draw_chances,
+    injections,
+)
+from companyos_gateway.scenarios.parts.tools import APPROVAL_TOOLS, DESK_TOOLS, METRIC_TOOLS, PEOPLE_TOOLS, POLICY_TOOLS
+from companyos_gateway.scenarios.parts.words import draw_brief
+from companyos_gateway.world import finish_world, generate_world
+from companyos_shared.streams import Stream
+from companyos_shared.wire.company import Company, Role
+
+ALWAYS = (Kind.MISSING_ASSIGNEE, Kind.STALE_METRIC)
+APPLICABLE = data_and_people(without=(Kind.EXPIRED_CERTIFICATE, Kind.LIMIT_TOO_LOW))
+FILE_TOOLS = ("datahub_search_records", "datahub_get_record")
+DISTRACTORS = (
+    "datahub_update_record",
+    "datahub_report_data_issue",
+    "ticketdesk_create_ticket",
+    "approvalflow_create_delegation",
+    "approvalflow_withdraw_approval",
+)
+
+
+class IncidentResponse(StagedScenario[Case]):
+    """End an incident: merge its reports, link the cause, on call, fresh error rate, emergency approval, in time."""
+
+    name = NAME
+    max_steps = 180
+    held_out = frozenset({Shape.UPSTREAM.value})
+    asked_for = ASKED_FOR
+    tools = (
+        *DESK_TOOLS,
+        "ticketdesk_link_tickets",
+        *METRIC_TOOLS,
+        *FILE_TOOLS,
+        *PEOPLE_TOOLS,
+        *POLICY_TOOLS,
+        *APPROVAL_TOOLS,
+        *DISTRACTORS,
+    )
+    distractors = DISTRACTORS
+
+    def stage(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+        """Draw a company, and put one incident with all that is in its way into it."""
+        return stage(seed, profile, overrides)
+
+    def rubric(self, case: Case, company: Company) -> TaskRubric:
+        """Return the rubric of an incident."""
+        return build_rubric(case, company)
+
+    def variant(self, case: Case) -> str:
+        """Return what the cause is."""
+        return case.shape.value
+
+
+def stage(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+    """Draw a company, and put one incident with all that is in its way into it."""
+    stream = Stream(NAME, seed)
+    chances = draw_chances(stream, profile, overrides, applicable=APPLICABLE, always=ALWAYS)
+    kinds = chances.kinds
+    world = generate_world(stream.child("world"))
+    act_for(world, stream.child("agent"), TEAM)
+    outage = draw_outage(world, stream.child("outage"), must_refuse=chances.must_refuse)
+    rules = add_rules(world, stream.child("rules"), outage, kinds)
+    rate = add_rate(world, stream.child("rate"), outage, kinds)
+    add_approval_type(world, rules.policy, rate)
+    chain = add_cto(world, stream.child("chain"), kinds)
+    add_runbooks(world, stream.child("runbooks"), outage)
+    rota = add_rota(world, stream.child("rota"))
+    keep_on_call(world, rota)
+    notice_id = add_notice(world, stream.child("notice"), outage)
+    reports = add_reports(world, stream.child("reports"), outage, kinds)
+    entry = add_entry(world, stream.child("desk"), entry_plan(world, outage), priority=rules.priority, kinds=kinds)
+    ticket, words = entry.ticket, texts()["decisions"]
+    on_call_id = on_call(world, rota, ticket.created_at.date(), entry.due_on)
+    plan_reactions(world, stream.child("reactions"), type_key=TYPE_KEY, subject=ticket.key, words=words, kinds=kinds)
+    finish_world(world)
+    references = {
+        Ground.BELOW: (rules.policy.policy_id, rules.policy.id),
+        Ground.KNOWN: (reports.known.key,),
+        Ground.MAINTENANCE: (notice_id,),
+    }
+    who = {"assignee_ids": (on_call_id,), "needs_assignee": ticket.assignee_id != on_call_id}
+    case = Case(
+        **entry.facts(world, kinds, rules.priority) | who,
+        approver_ids=chain.approver_ids,
+        refusal=Refusal(outage.ground.value, references[outage.ground]) if outage.ground else None,
+        shape=outage.shape,
+        ground=outage.ground,
+        service=outage.service,
+        rate=rate,
+        lowest_rate=outage.bar,
+        duplicates=reports.goals(outage, ticket.key),
+        cause_key=reports.cause.key,
+        cause_free_at=reports.cause_free_at,
+        known_key=reports.known.key,
+        notice_id=notice_id,
+        on_call_id=on_call_id,
+        policy_id=rules.policy.policy_id,
+        kinds=kinds,
+    )
+    brief = draw_brief(texts(), stream.child("brief"), case.ticket_key)
+    return Staged(world, case, brief, injections(profile, kinds, _entities(case, chain, reports, kinds)))
+
+
+def _entities(case: Case, chain: Chain, reports: Reports, kinds: Collection[Kind]) -> dict[Kind, str]:
+    people = {kind: case.ticket_key for kind in kinds if kind.group is Group.PEOPLE}
+    own = {
+        Kind.STALE_METRIC: case.rate.metric_id,
+        Kind.FAILED_PIPELINE: case.rate.source_id,
+        Kind.CONFLICTING_SOURCES: METRIC_KEY,
+        Kind.SUPERSEDED_POLICY: case.policy_id,
+        Kind.APPROVER_OUT_OF_OFFICE: Role.CTO.value,
+    }
+    if reports.look_alike is not None:
+        own[Kind.SIMILAR_NAMES] = reports.look_alike.key
+    return dict.fromkeys(kinds, case.ticket_key) | people | own | chain.dead_ends
+
+
+SCENARIO = IncidentResponse()
