@@ -11,6 +11,7 @@ from openenv.core.env_server.types import Observation, State
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from companyos.differences import EpisodeDiff, RowDiff
 from companyos.published import Split, SplitInfo, TaskInfo
 from companyos.verdicts import CheckVerdict, EpisodeVerdict
 
@@ -266,23 +267,6 @@ class OpenedEpisode(BaseModel):
 
     episode_id: str
     token: str = Field(repr=False)
-
-
-class RowDiff(BaseModel):
-    """One row at both ends: null where there was none."""
-
-    before: dict[str, Any] | None
-    after: dict[str, Any] | None
-
-
-class EpisodeDiff(BaseModel):
-    """What differs between two steps of an episode: service, table and key to the row at both ends."""
-
-    model_config = ConfigDict(extra="forbid", serialize_by_alias=True, validate_by_name=True, validate_by_alias=True)
-
-    from_: int = Field(alias="from")
-    to: int
-    services: dict[str, dict[str, dict[str, RowDiff]]]
 
 
 class ScenarioInfo(BaseModel):
