@@ -1,4 +1,4 @@
-"""The corpus that mutants are held against: right and wrong ends of every scenario with their verdicts, and ledgers."""
+"""The corpus that mutants are held against: ends of every scenario with their verdicts, and drawn ledgers."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from companyos_gateway.episode.environment import Stage
+from companyos_gateway.proof.code.variants import variants
 from companyos_gateway.proof.ledgers import walked
 from companyos_gateway.proof.players.oracles import (
     BENT_LEVEL,
@@ -78,7 +79,8 @@ async def tasks_of(stage: Stage, scenario: str, first: int) -> list[Task]:
         foreign = await keep(
             stage, scenario, FAIR, fair_of(scenario), seed=seed + 1, chaos=BENT_LEVEL, overrides=STRAIGHT
         )
-        ends = tuple(_ends(way, [*right_bends(way), *wrong_bends(way, foreign)]))
+        bends = [bend for _, bend in (*right_bends(way), *wrong_bends(way, foreign))]
+        ends = tuple(_ends(way, [*bends, *variants(way)]))
         rubric = catalogue()[scenario].plan(seed, BENT_LEVEL, STRAIGHT).rubric
         said = tuple(_summed(rubric.judge(end.evidence, end.finish)) for end in ends)
         tasks.append(Task(scenario, seed, ends, said, _shape(rubric)))
@@ -90,12 +92,12 @@ def ledgers() -> tuple[Any, ...]:
     return tuple(walked(Stream("proof", "mutants", number)) for number in range(LEDGERS))
 
 
-def _ends(way: Kept, bends: Sequence[tuple[str, Bend]]) -> Iterator[End]:
+def _ends(way: Kept, bends: Sequence[Bend]) -> Iterator[End]:
     for cut in range(_CUTS):
         ending = Ending(way)
         ending.cut(len(way.acts) * cut // _CUTS)
         yield _end(ending)
-    for _, bend in bends:
+    for bend in bends:
         ending = Ending(way)
         bend(ending)
         yield _end(ending)

@@ -29,8 +29,11 @@ _REVERSED: dict[type[ast.operator], type[ast.operator]] = {
 _QUANTIFIERS = {"any": "all", "all": "any", "min": "max", "max": "min"}
 
 
-_WORDS = frozenset({"MOST_NAMED", "MOST_SUMMARY"})
-"""Constants that bound texts: no verdict shows them."""
+_WORDS = frozenset({"MOST_NAMED", "MOST_SUMMARY", "MOST_REFERENCE", "MOST_ANSWERS"})
+"""Constants that bound what is said or declared: no verdict shows them."""
+
+_RECORDING = frozenset({"record", "as_json", "fold_digest", "services"})
+"""Functions that record evidence and do not judge: the house compares digests at the end of every episode."""
 
 
 @dataclass(frozen=True, order=True)
@@ -83,7 +86,7 @@ def _changes(tree: ast.Module, make: int | None = None) -> Iterator[tuple[ast.ex
 def _judging_nodes(tree: ast.Module) -> Iterator[ast.expr]:
     """Yield the expressions that do something when the module runs: no annotation, no text, no decorator."""
     for statement in ast.walk(tree):
-        if isinstance(statement, ast.FunctionDef):
+        if isinstance(statement, ast.FunctionDef) and statement.name not in _RECORDING:
             for part in statement.body:
                 yield from _expressions(part)
         elif isinstance(statement, ast.Assign) and statement in tree.body and not _names_words(statement):
