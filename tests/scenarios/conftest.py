@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from companyos_gateway.proof import Kept
-from companyos_gateway.scenarios.vendor_onboarding.solution import fair
+from companyos_gateway.scenarios.policy import fair_player
 from tests.scenarios.stage import Wanted, play_all
 
 CALM = {"stale_metric": 1.0, "missing_priority": 1.0, "approver_out_of_office": 1.0}
@@ -26,11 +26,12 @@ HARD = {
 @pytest.fixture(scope="session")
 def solved(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Kept]:
     """An easy instance, a hard one and one that must be refused, each solved by the fair oracle."""
+    fair = fair_player("vendor_onboarding")
     wanted = {
-        "easy": Wanted(player=fair.play, seed=3, chaos=0, overrides=CALM),
-        "hard": Wanted(player=fair.play, seed=4, chaos=0, overrides=HARD),
-        "refused": Wanted(player=fair.play, seed=1, chaos=2, overrides={"unavailable": 0.0}),
-        "other": Wanted(player=fair.play, seed=5, chaos=0, overrides=CALM),
+        "easy": Wanted(player=fair, seed=3, chaos=0, overrides=CALM),
+        "hard": Wanted(player=fair, seed=4, chaos=0, overrides=HARD),
+        "refused": Wanted(player=fair, seed=1, chaos=2, overrides={"unavailable": 0.0}),
+        "other": Wanted(player=fair, seed=5, chaos=0, overrides=CALM),
     }
     kept = play_all(tmp_path_factory.mktemp("solved"), list(wanted.values()))
     return dict(zip(wanted, kept, strict=True))
