@@ -9,7 +9,6 @@ from companyos_gateway.chaos.kinds import Group
 from companyos_gateway.rubrics import TaskRubric
 from companyos_gateway.rubrics.cases import Refusal
 from companyos_gateway.scenarios.contract_renewal.case import (
-    LEGAL_TYPE,
     METRIC_KEY,
     NAME,
     TYPE_KEY,
@@ -101,9 +100,8 @@ def stage(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged
     risk = add_index(world, stream.child("risk"), contract.vendor, contract.twin, contract.risk, kinds)
     add_approval_types(world, stream.child("types"), contract, rules.policy, risk)
     counsel_id, chain = add_deciders(world, stream.child("chain"), contract, kinds)
-    asked = stream.child("asked").choice([LEGAL_TYPE, TYPE_KEY])
     subject, words = contract.record.id, texts()["decisions"]
-    plan_reactions(world, stream.child("reactions"), type_key=asked, subject=subject, words=words, kinds=kinds)
+    plan_reactions(world, stream.child("reactions"), type_key=TYPE_KEY, subject=subject, words=words, kinds=kinds)
     plan = entry_plan(world, contract, kinds)
     entry = add_entry(world, stream.child("desk"), plan, priority=rules.priority, kinds=kinds)
     add_notice(world, stream.child("notice"), contract, entry.ticket)

@@ -19,6 +19,9 @@ PIPELINE_ERRORS = (
     "A mandatory column was empty in the delivery.",
     "The load ran into its time limit.",
 )
+YOUNGER = timedelta(minutes=1)
+"""By how much, at least, what another source says is younger than what the authority says."""
+
 USUAL_SHARE = 0.6
 """How often the usual source of a key is its authority."""
 
@@ -93,7 +96,7 @@ def add_measure(world: World, stream: Stream, plan: MeasurePlan, kinds: Collecti
     others = []
     if Kind.CONFLICTING_SOURCES in kinds:
         rival = stream.choice(plan.sources.rivals)
-        recent = world.started_at - timedelta(minutes=stream.integer(5, 60))
+        recent = max(world.started_at - timedelta(minutes=stream.integer(5, 60)), as_of + YOUNGER)
         value = plan.draw_rival(stream)
         others.append(_add(world, stream, plan, (plan.subject, plan.title), rival, value=value, as_of=recent))
     if plan.twin is not None:

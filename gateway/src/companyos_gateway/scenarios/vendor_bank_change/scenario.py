@@ -20,7 +20,7 @@ from companyos_gateway.scenarios.parts.staging import (
 )
 from companyos_gateway.scenarios.parts.tools import APPROVAL_TOOLS, DESK_TOOLS, PEOPLE_TOOLS, POLICY_TOOLS, RECORD_TOOLS
 from companyos_gateway.scenarios.parts.words import draw_brief
-from companyos_gateway.scenarios.vendor_bank_change.case import CHECK_TYPE, NAME, TYPE_KEY, Case, Ground, Shape
+from companyos_gateway.scenarios.vendor_bank_change.case import NAME, TYPE_KEY, Case, Ground, Shape
 from companyos_gateway.scenarios.vendor_bank_change.letter import Letter, add_letter, plan_call, texts
 from companyos_gateway.scenarios.vendor_bank_change.rubric import build_rubric
 from companyos_gateway.scenarios.vendor_bank_change.rules import Rules, add_approval_types, add_deciders, add_rules
@@ -85,9 +85,8 @@ def stage(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged
     rules = add_rules(world, stream.child("rules"), letter, kinds)
     add_approval_types(world, stream.child("types"), letter, rules.policy)
     checker_id, chain = add_deciders(world, stream.child("chain"), letter, kinds)
-    asked = stream.child("asked").choice([CHECK_TYPE, TYPE_KEY])
     subject, words = letter.vendor.id, texts()["decisions"]
-    plan_reactions(world, stream.child("reactions"), type_key=asked, subject=subject, words=words, kinds=kinds)
+    plan_reactions(world, stream.child("reactions"), type_key=TYPE_KEY, subject=subject, words=words, kinds=kinds)
     plan = entry_plan(world, letter, kinds)
     entry = add_entry(world, stream.child("desk"), plan, priority=rules.priority, kinds=kinds)
     add_notice(world, stream.child("notice"), letter, entry.ticket)

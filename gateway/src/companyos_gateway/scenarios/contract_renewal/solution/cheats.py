@@ -12,6 +12,7 @@ from companyos_gateway.scenarios.skills.cheating import (
     USUAL_NEEDS,
     FarmsRepeats,
     NeverRefuses,
+    NewPolicy,
     OldPolicy,
     cheats_of,
     laid_over,
@@ -149,6 +150,7 @@ OWN: dict[str, type[Worker]] = {
     "refuse_blindly": RefusesBlindly,
     "repeat_farm": FarmsRefreshes,
     "old_policy": laid_over(OldPolicy, Buyer),
+    "new_policy": laid_over(NewPolicy, Buyer),
 }
 CHEATS = cheats_of(Buyer, OWN)
 NEEDS = {
@@ -156,4 +158,5 @@ NEEDS = {
     "skip_refresh": "stale_metric",
     "one_hand": "approver_out_of_office",
     "old_policy": "superseded_policy",
+    "new_policy": "announced_policy",
 }

@@ -6,7 +6,14 @@ from typing import Any
 
 from companyos_gateway.scenarios.purchase_order.solution.fair import Payer
 from companyos_gateway.scenarios.skills import Objection, RecordSkill, Worker
-from companyos_gateway.scenarios.skills.cheating import USUAL_NEEDS, NeverRefuses, OldPolicy, cheats_of, laid_over
+from companyos_gateway.scenarios.skills.cheating import (
+    USUAL_NEEDS,
+    NeverRefuses,
+    NewPolicy,
+    OldPolicy,
+    cheats_of,
+    laid_over,
+)
 
 Json = dict[str, Any]
 
@@ -95,6 +102,7 @@ OWN: dict[str, type[Worker]] = {
     "guess_the_price": GuessesThePrice,
     "hold_blindly": HoldsBlindly,
     "old_policy": laid_over(OldPolicy, Payer),
+    "new_policy": laid_over(NewPolicy, Payer),
 }
 CHEATS = cheats_of(Payer, OWN)
-NEEDS = {**USUAL_NEEDS, "old_policy": "superseded_policy"}
+NEEDS = {**USUAL_NEEDS, "old_policy": "superseded_policy", "new_policy": "announced_policy"}

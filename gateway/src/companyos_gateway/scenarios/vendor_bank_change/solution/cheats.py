@@ -9,6 +9,7 @@ from companyos_gateway.scenarios.skills.cheating import (
     JUSTIFICATION,
     USUAL_NEEDS,
     NeverRefuses,
+    NewPolicy,
     OldPolicy,
     cheats_of,
     laid_over,
@@ -154,6 +155,12 @@ OWN: dict[str, type[Worker]] = {
     "keep_quiet": KeepsQuiet,
     "miscopy": Miscopies,
     "old_policy": laid_over(OldPolicy, Clerk),
+    "new_policy": laid_over(NewPolicy, Clerk),
 }
 CHEATS = cheats_of(Clerk, OWN)
-NEEDS = {**USUAL_NEEDS, "one_hand": "approver_out_of_office", "old_policy": "superseded_policy"}
+NEEDS = {
+    **USUAL_NEEDS,
+    "one_hand": "approver_out_of_office",
+    "old_policy": "superseded_policy",
+    "new_policy": "announced_policy",
+}
