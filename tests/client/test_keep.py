@@ -70,13 +70,13 @@ def _stepped(said: str) -> dict[str, Any]:
 def test_the_kept_episode_is_found_again_where_it_was_left(tmp_path: Path) -> None:
     with kept_up(tmp_path) as said:
         assert f"{tmp_path}/companyos" in said
-        assert re.search(r"episode +main: vendor_onboarding, seed \d+, step 0 of 120", said)
+        assert re.search(r"episode +main: vendor_onboarding, seed \d+, step 0 of 150", said)
         seed = re.search(r"seed (\d+)", said)
         first = _stepped(said)
         assert first["observation"]["error"] is None
     with kept_up(tmp_path) as said:
         assert seed is not None
-        assert f"main: vendor_onboarding, {seed[0]}, step 1 of 120" in said
+        assert f"main: vendor_onboarding, {seed[0]}, step 1 of 150" in said
         again = _stepped(said)
         assert again["observation"]["result"] == first["observation"]["result"]
         assert again["observation"]["steps_left"] == first["observation"]["steps_left"] - 1

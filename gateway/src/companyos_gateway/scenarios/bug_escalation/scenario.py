@@ -55,7 +55,7 @@ class BugEscalation(StagedScenario[Case]):
     name = NAME
     held_out = frozenset({Shape.CHAIN.value})
     asked_for = ASKED_FOR - {Kind.PUT_ON_HOLD}
-    max_steps = 120
+    max_steps = 130
     distractors = DISTRACTORS
     tools = DESK_TOOLS + METRIC_TOOLS + FILE_TOOLS + PEOPLE_TOOLS + POLICY_TOOLS + APPROVAL_TOOLS + DISTRACTORS
 

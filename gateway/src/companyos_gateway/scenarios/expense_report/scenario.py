@@ -52,7 +52,7 @@ class ExpenseReport(StagedScenario[Case]):
     name = NAME
     held_out = frozenset({Papers.SPLIT.value})
     asked_for = ASKED_FOR
-    max_steps = 100
+    max_steps = 140
     distractors = DISTRACTORS
     tools = DESK_TOOLS + RECORD_TOOLS + PEOPLE_TOOLS + POLICY_TOOLS + APPROVAL_TOOLS + DISTRACTORS
 

@@ -57,7 +57,7 @@ class HandbookUpdate(StagedScenario[Case]):
     name = NAME
     held_out = frozenset({Shape.OUTDATED_SUCCESSOR.value})
     asked_for = ASKED_FOR
-    max_steps = 110
+    max_steps = 120
     distractors = DISTRACTORS
     tools = DESK_TOOLS + RECORD_TOOLS + PEOPLE_TOOLS + POLICY_TOOLS + APPROVAL_TOOLS + DISTRACTORS
 

@@ -53,7 +53,7 @@ class LicenseRenewal(StagedScenario[Case]):
     name = NAME
     held_out = frozenset({Shape.RESIZED_AND_CAPPED.value})
     asked_for = ASKED_FOR
-    max_steps = 130
+    max_steps = 140
     distractors = DISTRACTORS
     tools = (
         *DESK_TOOLS,

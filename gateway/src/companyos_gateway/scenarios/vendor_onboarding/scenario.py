@@ -84,7 +84,7 @@ class VendorOnboarding(StagedScenario[Case]):
     name = NAME
     held_out = frozenset({Shape.TIERED_AND_RAISED.value})
     asked_for = ASKED_FOR
-    max_steps = 120
+    max_steps = 150
     distractors = DISTRACTORS
     tools = TASK_TOOLS + DISTRACTORS
 
