@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from companyos_gateway.proof.playing import Kept
-from companyos_gateway.proof.states.bends import DESK, HUB, Bend, Bends, Way, values_beside
+from companyos_gateway.proof.states.bends import DESK, FLOW, HUB, Bend, Bends, Way, values_beside
 from companyos_gateway.proof.states.dropping import required_causes
 from companyos_gateway.proof.states.ending import Ending
 from companyos_gateway.rubrics import FinishDeclaration
@@ -17,7 +17,7 @@ def path_bends(way: Way, foreign: Kept) -> Bends:
         yield f"without {cause}", _without(cause)
     if way.approved():
         yield "ended before the approval", _first(DESK, "tickets", way.key, way.ticket["status"])
-        for net in way.changed(HUB, "records"):
+        for net in (net for net in way.changed(HUB, "records") if _followed_approval(way, net.key)):
             yield f"record {net.key} before the approval", _first(HUB, "records", net.key, None)
     yield "another seed's end", _of_another(foreign)
 
@@ -45,6 +45,17 @@ def declaration_bends(way: Way) -> Bends:
             yield f"answered: {name} {how}", _declared(right.model_copy(update={"answers": answers}))
         without = {one: held for one, held in (right.answers or {}).items() if one != name}
         yield f"answered: without {name}", _declared(right.model_copy(update={"answers": without}))
+
+
+def _followed_approval(way: Way, record_id: str) -> bool:
+    """Say whether a record was changed last once something was approved; others may be settled before."""
+    moments = [
+        change.step
+        for request_id, _ in way.approved()
+        for change in way.evidence.row_changes(FLOW, "requests", request_id)
+        if change.after is not None and change.after["status"] == "approved"
+    ]
+    return way.evidence.row_changes(HUB, "records", record_id)[-1].step >= min(moments)
 
 
 def _without(cause: str) -> Bend:

@@ -1,0 +1,80 @@
+"""The facts of one quarter close: what the rubric judges by and the clairvoyant oracle knows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from companyos_gateway.chaos import Kind
+from companyos_gateway.rubrics.cases import DeskCase
+from companyos_gateway.rubrics.figures import Figure
+from companyos_shared.wire.company import Role
+
+NAME = "quarter_close"
+TYPE_KEY = "quarter_close"
+METRIC_KEY = "budget_used"
+
+
+class Shape(StrEnum):
+    """What is settled beside the invoices: expenses, orders that are done with, or access of people who are."""
+
+    EXPENSES = "expenses"
+    ORDERS = "orders"
+    GRANTS = "grants"
+
+
+class Ground(StrEnum):
+    """Why a quarter must not be closed, by the reason code that the policy wants."""
+
+    OVERSPENT = "policy_violation"
+    CANCELLED_ORDER = "requirement_not_met"
+    CLOSED_BEFORE = "duplicate"
+
+
+@dataclass(frozen=True)
+class Settled:
+    """How a record is settled: its state, and the fields that say why."""
+
+    record_id: str
+    state: str
+    fields: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case(DeskCase):
+    """One quarter close."""
+
+    shape: Shape
+    ground: Ground | None
+    cost_center: str
+    line_id: str
+    budget_cents: int
+    figure: Figure
+    settled: tuple[Settled, ...]
+    """The invoices and the papers of the shape, each with its right end."""
+    step_keys: tuple[str, ...]
+    """The tickets that hold up the close until their part of it is done: the invoices first, then the others."""
+    invoice_ids: tuple[str, ...]
+    void_id: str | None
+    """The invoice on an order that was cancelled, where there is one."""
+    void_order_id: str | None
+    approved_cents: int
+    """What the approved invoices come to."""
+    held: int
+    other_key: str | None
+    """The ticket under which the quarter is being closed already, where there is one."""
+    role: Role
+    policy_id: str
+    kinds: frozenset[Kind]
+
+    @property
+    def papers(self) -> tuple[Settled, ...]:
+        """The papers that are no invoices."""
+        return tuple(one for one in self.settled if one.record_id not in self.invoice_ids)
+
+    @property
+    def invoices(self) -> tuple[Settled, ...]:
+        """The invoices."""
+        return tuple(one for one in self.settled if one.record_id in self.invoice_ids)
