@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from datetime import datetime
 from typing import Annotated, Any
 
 import orjson
@@ -33,6 +34,7 @@ class StoredEvidence(BaseModel):
     initial: dict[str, Any]
     changes: dict[str, Any]
     audits: dict[str, Any]
+    declared_at: datetime | None = Field(description="When `finish` was declared, in the episode's time.")
 
 
 def trainer_router(house: House) -> APIRouter:
