@@ -132,9 +132,11 @@ def put_type(world: World, row: ApprovalTypeRow) -> None:
     types[place : place + 1] = [row]
 
 
-def field_spec(name: str, kind: FieldType, description: str) -> FieldSpecRow:
+def field_spec(name: str, kind: FieldType, description: str, *, names_beneficiary: bool = False) -> FieldSpecRow:
     """Return a field that a request must have."""
-    return FieldSpecRow(name=name, type=kind, required=True, description=description)
+    return FieldSpecRow(
+        name=name, type=kind, required=True, description=description, names_beneficiary=names_beneficiary
+    )
 
 
 def leads_and_finance(world: World) -> set[str]:

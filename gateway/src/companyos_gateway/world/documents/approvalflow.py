@@ -24,6 +24,7 @@ class FieldSpecRow:
     required: bool
     description: str
     max_age_minutes: int | None = None
+    names_beneficiary: bool = False
 
 
 @dataclass(slots=True, kw_only=True)

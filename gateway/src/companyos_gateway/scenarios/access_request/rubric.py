@@ -1,0 +1,89 @@
+"""The rubric of access requests: least privilege with an end, decided by who must decide, recorded after the yes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from companyos_gateway.rubrics import Check, Evidence, TaskRubric, facts
+from companyos_gateway.rubrics.allowances import entry_allowances, issue_allowances, request_allowances
+from companyos_gateway.rubrics.boundaries import Allowance
+from companyos_gateway.rubrics.readings import constant
+from companyos_gateway.rubrics.records import RecordGoal, was_looked_at
+from companyos_gateway.rubrics.requests import RequestRules, Standing
+from companyos_gateway.rubrics.workflow import Fulfilment, Refused, plain_check
+from companyos_gateway.scenarios.access_request.case import Case
+from companyos_shared.wire.company import Company
+
+
+def build_rubric(case: Case, company: Company) -> TaskRubric:
+    """Return the rubric of a case: that of a grant, or of a refusal."""
+    if case.must_refuse:
+        return _Refusal(case, company).rubric()
+    requests = _requests(case, company)
+    goals = _goals(case)
+    return Fulfilment(case, company, requests=requests, allowances=_allowances(case, requests), goals=goals).rubric()
+
+
+class _Refusal(Refused):
+    """The policy does not let the access be granted."""
+
+    def __init__(self, case: Case, company: Company) -> None:
+        requests = _requests(case, company)
+        super().__init__(case, company, requests=requests, allowances=_allowances(case, requests))
+        self.case = case
+
+    def own_checks(self) -> Iterable[Check]:
+        yield plain_check("ground_read", self.was_ground_read)
+
+    def was_ground_read(self, evidence: Evidence) -> bool:
+        """Say whether the agent had looked at what is asked for, and at what speaks against it, before it refused."""
+        change, case = self.tickets.end(evidence, "cancelled"), self.case
+        if change is None:
+            return False
+        looks = [("get_record", {"record_id": case.grant_id})]
+        if case.in_the_way_id is not None:
+            looks.append(("get_record", {"record_id": case.in_the_way_id}))
+        else:
+            looks.append(("get_person", {"person_id": case.person_id}))
+        return all(
+            was_looked_at(evidence, facts.DATAHUB, operation, before_step=change.step, **wanted)
+            for operation, wanted in looks
+        )
+
+
+def _requests(case: Case, company: Company) -> RequestRules:
+    holder_ids = None if case.holder_id is None else frozenset({case.holder_id})
+    barred_ids = frozenset({case.person_id})
+    return RequestRules(
+        requester_id=case.agent_id,
+        subject=case.grant_id,
+        ticket_key=case.ticket_key,
+        standing=Standing(company, case.type_key, case.role, 0, holder_ids, barred_ids),
+        records={
+            "grant_id": constant(case.grant_id),
+            "person_id": constant(case.person_id),
+            "system": constant(case.system),
+            "access_level": constant(case.level.value),
+            "until": constant(case.until.isoformat()),
+        },
+    )
+
+
+def _goals(case: Case) -> list[RecordGoal]:
+    granted = RecordGoal(
+        record_id=case.grant_id,
+        state="active",
+        ends_on=case.until.isoformat(),
+        fields={"access_level": case.level.value},
+        reference_field="approval_ref",
+    )
+    if case.replaced_id is None:
+        return [granted]
+    return [granted, RecordGoal(record_id=case.replaced_id, state="revoked")]
+
+
+def _allowances(case: Case, requests: RequestRules) -> Iterable[Allowance]:
+    yield from entry_allowances(case)
+    subjects = [case.grant_id, *([case.in_the_way_id] if case.in_the_way_id else [])]
+    yield from issue_allowances(subjects, case.refusal, plain=())
+    yield from request_allowances(requests)
