@@ -144,6 +144,10 @@ class AtCapacity(GatewayProblem):
     status, code, title = 503, "at-capacity", "There is no room for another episode"
 
 
+class DemonstrationsFull(GatewayProblem):
+    status, code, title = 429, "demonstrations-full", "Enough demonstrations are running"
+
+
 class ServicesDown(GatewayProblem):
     status, code, title = 503, "services-unavailable", "A service does not answer"
 

@@ -13,7 +13,7 @@ from companyos.contract import DEFAULT_CHAOS, DEFAULT_SCENARIO, MAX_CHAOS, MAX_S
 from companyos.policies import EpisodeOver, StepView, TaskView
 from companyos_gateway.episode.environment import Stage
 from companyos_gateway.episode.episode import Episode
-from companyos_gateway.episode.errors import AtCapacity, EpisodeClosed, EpisodeDone
+from companyos_gateway.episode.errors import DemonstrationsFull, EpisodeClosed, EpisodeDone
 from companyos_gateway.scenarios.policy import OraclePolicy
 from companyos_gateway.server.documented import DOCUMENTED_PROBLEMS
 from companyos_gateway.server.house import House
@@ -49,7 +49,7 @@ def demonstration_router(house: House, *, pause_s: float = PAUSE_S) -> APIRouter
         """Let the oracle solve a fresh episode, to be watched; without a word about it, one of the default scenario."""
         options = ResetOptions(**(wanted or DemonstrationOptions()).model_dump())
         if places.locked():
-            raise AtCapacity(f"{MOST_AT_ONCE} demonstrations are running.")
+            raise DemonstrationsFull(f"{MOST_AT_ONCE} demonstrations are running.")
         await places.acquire()
         try:
             stage = house.stage()
