@@ -54,7 +54,8 @@ class Episode:
     detached_at: float | None = None
     holder: object | None = None
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    _waiting: int = 0
+    waiting: int = 0
+    """How many calls wait for their turn."""
     _state: CompanyOSState | None = None
 
     @classmethod
@@ -128,13 +129,13 @@ class Episode:
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
         """Wait for the episode's turn, one call at a time; raises TooManyWaiting (429)."""
-        if self._waiting >= MOST_WAITING:
+        if self.waiting >= MOST_WAITING:
             raise TooManyWaiting(f"{MOST_WAITING} calls wait for this episode.")
-        self._waiting += 1
+        self.waiting += 1
         try:
             await self.lock.acquire()
         finally:
-            self._waiting -= 1
+            self.waiting -= 1
         try:
             yield
         finally:
