@@ -29,6 +29,9 @@ unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
 
 ARGS ?=
 
+# Many tests wait for processes and sockets: one worker more than there are cores, four at most.
+WORKERS ?= $(shell $(PYTHON) -c 'import os; print(min(4, (os.cpu_count() or 1) + 1))')
+
 .PHONY: help setup demo up test e2e check format bench faults load nightly proof tasks docs compose-up compose-down fresh-clone-check clean
 
 help: ## List the targets
@@ -44,7 +47,7 @@ up: $(STAMP) ## Start the whole enterprise on this machine, no Docker; Ctrl-C st
 	@$(BIN)/companyos up $(ARGS)
 
 test: $(STAMP) ## Run every test that needs no Docker (ARGS="tests/gateway -k reset")
-	@$(BIN)/pytest -n auto --maxprocesses 4 --dist loadfile $(ARGS)
+	@$(BIN)/pytest -n $(WORKERS) --dist loadfile $(ARGS)
 
 e2e: $(STAMP) ## Run the tests over real containers; needs a Docker Engine with Compose
 	@TESTCONTAINERS_RYUK_DISABLED=true $(BIN)/pytest -m e2e tests/e2e $(ARGS)
