@@ -82,7 +82,7 @@ class Zoo(Row):
             values = [value for one in group for value in one.values]
             won = sum(int(one.notes.get("successes", 0)) for one in group)
             failing = max(one.notes.get("failing", float("-inf")) for one in group)
-            rows.append(f"| {who} | {len(values)} | {won} | {sum(values) / len(values):.1f} | {failing:.1f} |")
+            rows.append(f"| {who} | {len(values)} | {won} | {sum(values) / len(values):.1f} | {_told(failing)} |")
         return rows
 
     def _gap_line(self, scope: Scope, tallies: Sequence[Tally]) -> Line:
@@ -177,3 +177,7 @@ def _by_scenario(tallies: Sequence[Tally], who: str) -> dict[str, list[Tally]]:
 def _mean(tallies: Sequence[Tally]) -> float:
     values = [value for one in tallies for value in one.values]
     return sum(values) / len(values)
+
+
+def _told(failing: float) -> str:
+    return "none failed" if failing == float("-inf") else f"{failing:.1f}"
