@@ -97,7 +97,7 @@ clean: ## Remove what the targets above made
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(STAMP): uv.lock pyproject.toml $(addsuffix /pyproject.toml,$(MEMBERS)) | $(UV)
-	@$(UV) sync --frozen --quiet --python "$(PYTHON)"
+	@$(UV) sync --frozen --quiet --compile-bytecode --python "$(PYTHON)"
 	@touch $@
 
 $(UV):
