@@ -33,7 +33,7 @@ from companyos_shared import descriptors
 from companyos_shared.telemetry.traces import traces_of
 
 FIRST_RETRY_S = 0.05
-SLOWEST_RETRY_S = 1.0
+SLOWEST_RETRY_S = 0.25
 LETTING_GO_S = 1.5
 """So long the end waits for services to drop what they hold; whatever they keep is swept at the next start."""
 
