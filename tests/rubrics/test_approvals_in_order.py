@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
+from enum import StrEnum
 from typing import Any
 
 import pytest
@@ -39,7 +40,16 @@ COMPANY = Company(
         _person("both", Role.LEGAL_COUNSEL, Role.CFO),
     ),
 )
+
+
+class Shape(StrEnum):
+    """There is one structure here."""
+
+    ONLY = "only"
+
+
 CASE = DeskCase(
+    shape=Shape.ONLY,
     agent_id="agent",
     ticket_key="OPS-1",
     team_id="t",

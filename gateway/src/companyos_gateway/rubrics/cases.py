@@ -61,6 +61,8 @@ class Refusal:
 class DeskCase:
     """One task around an entry ticket."""
 
+    shape: StrEnum
+    """The structure: what has to be done, apart from figures and names."""
     agent_id: str
     ticket_key: str
     team_id: str

@@ -67,10 +67,6 @@ class AccessRequest(StagedScenario[Case]):
         """Return the rubric of an access request."""
         return build_rubric(case, company)
 
-    def variant(self, case: Case) -> str:
-        """Return the structure of an access request."""
-        return case.shape.value
-
 
 def stage(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
     """Draw a company, and put one access request with all that is in its way into it."""

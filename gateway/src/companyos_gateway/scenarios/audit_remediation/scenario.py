@@ -84,10 +84,6 @@ class AuditRemediation(StagedScenario[Case]):
         """Return the rubric of an audit."""
         return build_rubric(case, company)
 
-    def variant(self, case: Case) -> str:
-        """Return the structure of an audit."""
-        return case.shape.value
-
 
 def stage(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
     """Draw a company, and put one audit with all that is in its way into it."""

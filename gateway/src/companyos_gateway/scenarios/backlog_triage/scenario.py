@@ -73,10 +73,6 @@ class BacklogTriage(StagedScenario[Case]):
         """Return the rubric of a sweep."""
         return build_rubric(case, company)
 
-    def variant(self, case: Case) -> str:
-        """Return to whom the policy gives the tickets."""
-        return case.shape.value
-
 
 def stage(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
     """Draw a company, and put one sweep with all that is in its way into it."""

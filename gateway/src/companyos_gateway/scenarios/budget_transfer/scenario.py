@@ -77,10 +77,6 @@ class BudgetTransfer(StagedScenario[Case]):
         """Return the rubric of a transfer."""
         return build_rubric(case, company)
 
-    def variant(self, case: Case) -> str:
-        """Return who has asked for the same in parts before."""
-        return case.shape.value
-
 
 def stage(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
     """Draw a company, and put one transfer with all that is in its way into it."""

@@ -67,10 +67,6 @@ class BugEscalation(StagedScenario[Case]):
         """Return the rubric of a bug escalation."""
         return build_rubric(case, company)
 
-    def variant(self, case: Case) -> str:
-        """Return the structure of a bug escalation."""
-        return case.shape.value
-
 
 def stage(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
     """Draw a company, and put one bug escalation with all that is in its way into it."""

@@ -83,10 +83,6 @@ class ContractRenewal(StagedScenario[Case]):
         """Return the rubric of a contract renewal."""
         return build_rubric(case, company)
 
-    def variant(self, case: Case) -> str:
-        """Return the structure of a contract renewal."""
-        return case.shape.value
-
 
 def stage(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
     """Draw a company, and put one contract renewal with all that is in its way into it."""

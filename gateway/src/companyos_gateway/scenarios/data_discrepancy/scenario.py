@@ -74,10 +74,6 @@ class DataDiscrepancy(StagedScenario[Case]):
         """Return the rubric of a discrepancy."""
         return build_rubric(case, company)
 
-    def variant(self, case: Case) -> str:
-        """Return what has to be corrected."""
-        return case.shape.value
-
 
 def stage(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
     """Draw a company, and put one discrepancy with all that is in its way into it."""

@@ -79,10 +79,6 @@ class EmployeeOffboarding(StagedScenario[Case]):
         """Return the rubric of an offboarding."""
         return build_rubric(case, company)
 
-    def variant(self, case: Case) -> str:
-        """Return the structure of an offboarding."""
-        return case.shape.value
-
 
 def stage(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
     """Draw a company, and put one offboarding with all that is in its way into it."""

@@ -35,7 +35,7 @@ class Ground(StrEnum):
 class Case(DeskCase):
     """One expense report."""
 
-    papers: Papers
+    shape: Papers
     record_ids: tuple[str, ...]
     """The records of the report, the one that the ticket cites first."""
     owner_id: str
@@ -54,4 +54,4 @@ class Case(DeskCase):
     @property
     def receipt_is_missing(self) -> bool:
         """Whether the record has no receipt at the start and needs one."""
-        return self.papers in (Papers.FOUND, Papers.COMES)
+        return self.shape in (Papers.FOUND, Papers.COMES)

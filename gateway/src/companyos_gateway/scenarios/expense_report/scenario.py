@@ -64,10 +64,6 @@ class ExpenseReport(StagedScenario[Case]):
         """Return the rubric of an expense report."""
         return build_rubric(case, company)
 
-    def variant(self, case: Case) -> str:
-        """Return the structure of an expense report."""
-        return case.papers.value
-
 
 def stage(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
     """Draw a company, and put one expense report with all that is in its way into it."""
@@ -92,7 +88,7 @@ def stage(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged
         **entry.facts(world, kinds, rules.priority),
         approver_ids=chain.approver_ids,
         refusal=_refusal(report, rules.policy),
-        papers=report.papers,
+        shape=report.papers,
         record_ids=tuple(record.id for record in report.records),
         owner_id=report.owner.id,
         amount_cents=report.amount_cents,

@@ -69,10 +69,6 @@ class HandbookUpdate(StagedScenario[Case]):
         """Return the rubric of a handbook update."""
         return build_rubric(case, company)
 
-    def variant(self, case: Case) -> str:
-        """Return the structure of a handbook update."""
-        return case.shape.value
-
 
 def stage(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
     """Draw a company, and put one handbook update with all that is in its way into it."""

@@ -75,10 +75,6 @@ class IncidentResponse(StagedScenario[Case]):
         """Return the rubric of an incident."""
         return build_rubric(case, company)
 
-    def variant(self, case: Case) -> str:
-        """Return what the cause is."""
-        return case.shape.value
-
 
 def stage(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
     """Draw a company, and put one incident with all that is in its way into it."""

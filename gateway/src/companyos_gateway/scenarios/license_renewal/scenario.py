@@ -74,10 +74,6 @@ class LicenseRenewal(StagedScenario[Case]):
         """Return the rubric of a licence renewal."""
         return build_rubric(case, company)
 
-    def variant(self, case: Case) -> str:
-        """Return the structure of a licence renewal."""
-        return case.shape.value
-
 
 def stage(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
     """Draw a company, and put one licence renewal with all that is in its way into it."""

@@ -74,10 +74,6 @@ class MetricsReport(StagedScenario[Case]):
         """Return the rubric of a metrics report."""
         return build_rubric(case, company)
 
-    def variant(self, case: Case) -> str:
-        """Return what is asked."""
-        return case.shape.value
-
 
 def stage(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
     """Draw a company, and put one request for figures with all that is in its way into it."""

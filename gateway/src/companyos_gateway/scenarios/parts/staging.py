@@ -61,9 +61,9 @@ class StagedScenario(ABC, Generic[CaseT]):
     def rubric(self, case: CaseT, company: Company) -> TaskRubric:
         """Return the rubric of a case."""
 
-    @abstractmethod
     def variant(self, case: CaseT) -> str:
         """Return the structure of a case: what has to be done in it, apart from figures and names."""
+        return case.shape.value
 
     def plan(self, seed: int, chaos: int, overrides: Mapping[str, float] | None = None) -> Instance:
         """Plan the instance of a seed and level. Raises ChaosError for a level or overrides that do not fit."""

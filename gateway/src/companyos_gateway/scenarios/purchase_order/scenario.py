@@ -67,10 +67,6 @@ class PurchaseOrder(StagedScenario[Case]):
         """Return the rubric of an invoice."""
         return build_rubric(case, company)
 
-    def variant(self, case: Case) -> str:
-        """Return the structure of a purchase."""
-        return case.shape.value
-
 
 def stage(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
     """Draw a company, and put one invoice with all that is in its way into it."""

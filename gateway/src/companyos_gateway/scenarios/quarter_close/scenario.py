@@ -74,10 +74,6 @@ class QuarterClose(StagedScenario[Case]):
         """Return the rubric of a quarter close."""
         return build_rubric(case, company)
 
-    def variant(self, case: Case) -> str:
-        """Return what is settled beside the invoices."""
-        return case.shape.value
-
 
 def stage(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
     """Draw a company, and put one quarter close with all that is in its way into it."""

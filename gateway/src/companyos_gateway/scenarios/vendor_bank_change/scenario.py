@@ -68,10 +68,6 @@ class VendorBankChange(StagedScenario[Case]):
         """Return the rubric of a change of bank details."""
         return build_rubric(case, company)
 
-    def variant(self, case: Case) -> str:
-        """Return the structure of a change of bank details."""
-        return case.shape.value
-
 
 def stage(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
     """Draw a company, and put one change of bank details with all that is in its way into it."""

@@ -96,10 +96,6 @@ class VendorOnboarding(StagedScenario[Case]):
         """Return the rubric of an onboarding."""
         return build_rubric(case, company)
 
-    def variant(self, case: Case) -> str:
-        """Return the structure of an onboarding."""
-        return case.shape.value
-
 
 def stage(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
     """Draw a company, and put one onboarding with all that is in its way into it."""

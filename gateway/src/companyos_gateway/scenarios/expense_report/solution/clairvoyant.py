@@ -41,10 +41,10 @@ class Clairvoyant(Knowing[Case]):
     async def fields(self) -> dict[str, Any]:
         """Return the fields of the request, once the receipt is on the record."""
         case, first = self.case, self.subject()
-        if case.papers is Papers.FOUND:
+        if case.shape is Papers.FOUND:
             filed = {"receipt_attached": True, "receipt_total_cents": case.receipt_total_cents}
             await self.hub.change(first, fields=filed)
-        while case.papers is Papers.COMES and not (await self.hub.read(first))["fields"]["receipt_attached"]:
+        while case.shape is Papers.COMES and not (await self.hub.read(first))["fields"]["receipt_attached"]:
             await self.hands.wait(RECEIPT_WAIT_MINUTES)
         return {
             "expense_id": first,
