@@ -29,6 +29,9 @@ unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
 
 ARGS ?=
 
+# The full size takes hours: what is done of it is kept, and the next run goes on from there.
+PROOF_FILES = $(if $(filter full,$(PROOF)),--out docs/proof-full.md --worklog runs/proof-full.jsonl,--out docs/proof.md)
+
 # Many tests wait for processes and sockets: one worker more than there are cores, four at most.
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print(min(4, (os.cpu_count() or 1) + 1))')
 
@@ -75,7 +78,7 @@ nightly: $(STAMP) ## Move three episodes about five hundred times and compare th
 	@$(BIN)/pytest -n0 tests/promises/test_state_machine.py -k model --hypothesis-profile=nightly $(ARGS)
 
 proof: $(STAMP) ## Prove every promise, one line each, and write docs/proof.md (PROOF=full for a release, ARGS="--row A")
-	@$(BIN)/python -m companyos_gateway.proof $(if $(ARGS),$(ARGS),--out docs/proof.md)
+	@$(BIN)/python -m companyos_gateway.proof $(if $(ARGS),$(ARGS),$(PROOF_FILES))
 
 tasks: $(STAMP) ## Say what the task set holds and look for equal instances (ARGS="--instances 100000" for a release)
 	@$(BIN)/python -m companyos_gateway.taskset $(ARGS)

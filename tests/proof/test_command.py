@@ -95,3 +95,48 @@ def test_the_size_comes_from_the_environment_and_options_change_it(weather: pyte
     command.main(["--seeds", "3", "--levels", "0,4", "--cheat-seeds", "1"])
     assert sizes[:2] == [SMOKE, FULL]
     assert (sizes[2].oracle_seeds, sizes[2].levels, sizes[2].cheat_seeds) == (3, (0, 4), 1)
+
+
+def test_a_proof_that_was_stopped_goes_on_from_its_work_log(
+    weather: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "runs" / "log.jsonl"
+    done: list[Job] = []
+
+    def stopped(jobs: Sequence[Job], _processes: int) -> Iterator[tuple[Job, list[Tally]]]:
+        done.append(jobs[0])
+        yield (
+            jobs[0],
+            [Tally(promise=SNOW, n=5, scenario=jobs[0].scenario, values=(1.5,), notes={"low": float("-inf")})],
+        )
+        raise KeyboardInterrupt
+
+    def going_on(jobs: Sequence[Job], _processes: int) -> Iterator[tuple[Job, list[Tally]]]:
+        assert done[0] not in jobs
+        yield from ((job, [Tally(promise=SNOW, n=2, scenario=job.scenario)]) for job in jobs)
+
+    weather.setattr(command, "done_by_crew", stopped)
+    assert command.main(["--worklog", str(log)]) == command.INTERRUPTED
+    assert f"the next run goes on from {log}" in capsys.readouterr().err
+    with log.open("a") as file:
+        file.write('{"job": "half a li')
+    weather.setattr(command, "done_by_crew", going_on)
+    assert command.main(["--worklog", str(log)]) == 0
+    assert f"yes A {SNOW}        7  0 against it" in capsys.readouterr().out
+
+
+def test_a_work_log_of_other_code_is_refused(
+    weather: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "log.jsonl"
+    log.write_text('{"code":"of yesterday"}\n')
+    assert command.main(["--worklog", str(log)]) == command.MISUSED
+    assert "begun on other code" in capsys.readouterr().err
+    assert log.read_text() == '{"code":"of yesterday"}\n'
+
+
+def test_a_job_that_breaks_is_not_kept(weather: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    weather.setattr(command, "done_by_crew", _crew("lightning", promise=TROUBLE))
+    assert command.main(["--worklog", str(log)]) == 1
+    assert len(log.read_text().splitlines()) == 1

@@ -16,10 +16,15 @@ from companyos_gateway.proof.page import NOT_RUN, Run, commit_of, page, table
 from companyos_gateway.proof.rows import ROWS, Job, Line, Scope, Tally
 from companyos_gateway.proof.rows.row import TROUBLE
 from companyos_gateway.proof.sizes import SIZES, Size
+from companyos_gateway.proof.worklog import OtherCode, WorkLog, code_digest
 from companyos_gateway.scenarios import catalogue
 
 INTERRUPTED = 130
+MISUSED = 2
 ENVIRONMENT = "PROOF"
+FILES = ("--out", "--worklog")
+"""Options that name files: they say nothing of what is proved."""
+
 ALL_LETTERS = "ABCDEFGH"
 
 
@@ -29,15 +34,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     scope = Scope(scenarios=_scenarios(asked), size=_size(asked), first=asked.seed)
     letters = asked.row or list(ROWS)
     jobs = [job for letter in letters for job in ROWS[letter].jobs(scope)]
+    try:
+        log = WorkLog(asked.worklog, code=code_digest()) if asked.worklog is not None else None
+    except (OtherCode, OSError) as trouble:
+        sys.stderr.write(f"--worklog: {trouble}\n")
+        return MISUSED
     started = time.monotonic()
     try:
-        tallies = _done(jobs, asked.processes)
+        tallies = _done(jobs, asked.processes, log)
     except KeyboardInterrupt:
-        sys.stderr.write("\nstopped: nothing is proved\n")
+        kept = f"; the next run goes on from {asked.worklog}" if log is not None else ""
+        sys.stderr.write(f"\nstopped: nothing is proved{kept}\n")
         return INTERRUPTED
     except CrewLost as lost:
         sys.stderr.write(f"\n{lost}\n")
         return 1
+    finally:
+        if log is not None:
+            log.close()
     lines = _lines(scope, letters, tallies)
     sys.stdout.write(table(lines))
     sys.stdout.flush()
@@ -47,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             command=_command(asked, arguments),
             date=f"{datetime.now(UTC):%Y-%m-%d}",  # noqa: TID251  # the day of the page, which is none of the world's
             commit=commit_of(Path(__file__).parent),
-            seconds=time.monotonic() - started,
+            seconds=log.seconds if log is not None else time.monotonic() - started,
             processes=asked.processes,
             scenarios=scope.scenarios,
         )
@@ -68,6 +82,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--levels", help="chaos levels of rows A and B, by commas")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1, help="processes that share the work")
     parser.add_argument("--out", type=Path, help="write the page there as well")
+    parser.add_argument(
+        "--worklog", type=Path, help="keep what is done in this file, and go on from it when the same is asked again"
+    )
     return parser
 
 
@@ -86,13 +103,17 @@ def _size(asked: argparse.Namespace) -> Size:
     return size
 
 
-def _done(jobs: Sequence[Job], processes: int) -> dict[str, list[Tally]]:
-    """Return what every job has counted, by row, in the order of the jobs."""
-    found: dict[Job, list[Tally]] = {}
+def _done(jobs: Sequence[Job], processes: int, log: WorkLog | None) -> dict[str, list[Tally]]:
+    """Return what every job has counted, by row, in the order of the jobs; those in the log are not done again."""
+    found: dict[Job, list[Tally]] = log.found(jobs) if log is not None else {}
+    todo = [job for job in jobs if job not in found]
     is_watched = sys.stderr.isatty()
-    started = time.monotonic()
-    for done, (job, tallies) in enumerate(done_by_crew(jobs, processes), start=1):
+    last = started = time.monotonic()
+    for done, (job, tallies) in enumerate(done_by_crew(todo, processes), start=len(found) + 1):
         found[job] = tallies
+        if log is not None and all(one.promise != TROUBLE for one in tallies):
+            log.write(job, tallies, seconds=time.monotonic() - last)
+        last = time.monotonic()
         if is_watched:
             faults = sum(len(one.faults) for each in found.values() for one in each)
             minutes, seconds = divmod(int(time.monotonic() - started), 60)
@@ -127,7 +148,7 @@ def _lines(scope: Scope, letters: Sequence[str], tallies: dict[str, list[Tally]]
 
 def _command(asked: argparse.Namespace, arguments: Sequence[str] | None) -> str:
     given = list(sys.argv[1:] if arguments is None else arguments)
-    kept = [one for at, one in enumerate(given) if one != "--out" and (at == 0 or given[at - 1] != "--out")]
+    kept = [one for at, one in enumerate(given) if one not in FILES and (at == 0 or given[at - 1] not in FILES)]
     if "--size" not in kept and asked.size != "smoke":
         kept += ["--size", asked.size]
     return " ".join(["python -m companyos_gateway.proof", *kept])
