@@ -61,6 +61,16 @@ def test_a_shuffle_is_a_permutation(items: list[int], name: str) -> None:
     assert sorted(Stream(name).shuffled(items)) == sorted(items)
 
 
+@given(st.integers(-50, 50), st.integers(0, 30), st.data(), st.text())
+def test_distinct_integers_lie_in_their_range_and_none_comes_twice(
+    low: int, width: int, data: st.DataObject, name: str
+) -> None:
+    count = data.draw(st.integers(0, width + 1))
+    drawn = Stream(name).distinct(low, low + width, count)
+    assert len(set(drawn)) == len(drawn) == count
+    assert all(low <= one <= low + width for one in drawn)
+
+
 def test_weights_of_zero_are_never_drawn() -> None:
     stream = Stream("weights")
     assert {stream.weighted([("a", 0), ("b", 3), ("c", 0)]) for _ in range(100)} == {"b"}
@@ -68,7 +78,11 @@ def test_weights_of_zero_are_never_drawn() -> None:
 
 @pytest.mark.parametrize(
     ("draw", "message"),
-    [(lambda s: s.integer(2, 1), "no integer"), (lambda s: s.sample([1], 2), "cannot draw")],
+    [
+        (lambda s: s.integer(2, 1), "no integer"),
+        (lambda s: s.sample([1], 2), "cannot draw"),
+        (lambda s: s.distinct(1, 2, 3), "cannot draw"),
+    ],
 )
 def test_an_impossible_draw_is_an_error(draw: object, message: str) -> None:
     with pytest.raises(ValueError, match=message):

@@ -90,6 +90,15 @@ class Stream:
             raise ValueError(f"cannot draw {count} of {len(items)} items")
         return self.shuffled(items)[:count]
 
+    def distinct(self, low: int, high: int, count: int) -> list[int]:
+        """Draw `count` different integers in [low, high], both included, at the cost of those that are drawn."""
+        if count > high - low + 1:
+            raise ValueError(f"cannot draw {count} different integers in [{low}, {high}]")
+        drawn: dict[int, None] = {}
+        while len(drawn) < count:
+            drawn[self.integer(low, high)] = None
+        return list(drawn)
+
     def _next(self) -> int:
         block = hashlib.blake2b(self._drawn.to_bytes(8, "big"), key=self._key, digest_size=_DRAW_BYTES)
         self._drawn += 1

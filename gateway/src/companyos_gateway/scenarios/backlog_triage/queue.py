@@ -108,7 +108,7 @@ class _Draft:
         self._stream = stream
         self._bar: int = scale["raise_from_people"]
         self._pairs = iter(stream.shuffled(texts()["assets"]))
-        self._faults = iter(stream.sample(range(1100, 9900), 40))
+        self._faults = iter(stream.distinct(1100, 9899, 40))
         self.look_alike: Item | None = None
 
     def items(self, kinds: Collection[Kind], *, is_few: bool) -> list[Item]:

@@ -105,7 +105,7 @@ def add_figures(world: World, stream: Stream, kinds: Collection[Kind], *, must_r
     authority = sources.authority
     authority.freshness_sla_minutes = max(authority.freshness_sla_minutes, stream.choice(SLA_MINUTES))
     subjects = _subjects(world, stream, topic, COUNTS[shape], kinds)
-    values = stream.sample(range(topic.low, topic.high), len(subjects))
+    values = stream.distinct(topic.low, topic.high - 1, len(subjects))
     figures = []
     for place, (subject, value) in enumerate(zip(subjects, values, strict=True)):
         own = stream.child("figure", place)

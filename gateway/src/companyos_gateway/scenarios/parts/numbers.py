@@ -23,7 +23,7 @@ def late_slots(world: World, stream: Stream, team_id: str, count: int) -> list[S
     minutes = int((world.started_at - since).total_seconds()) // 60 - LATEST_MINUTES
     prefix, number = last_key.rpartition("-")[0], _number(last_key)
     slots = []
-    for offset in sorted(stream.sample(range(1, minutes), count)):
+    for offset in sorted(stream.distinct(1, minutes - 1, count)):
         number += stream.integer(1, 2)
         slots.append(Slot(f"{prefix}-{number}", since + timedelta(minutes=offset)))
     return slots
