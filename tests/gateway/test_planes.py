@@ -35,6 +35,7 @@ WRONG = (
     f"Bearer {'A' * TOKEN_LENGTH}",
     f"Bearer {'é' * TOKEN_LENGTH}",
 )
+AGENTS = {(method, path.format(episode_id="watched")) for method, path in AGENT_DOORS}
 STEP: dict[str, Any] = {"action": {"tool_name": "notes_write_note", "arguments": {"text": "a"}}}
 
 
@@ -102,7 +103,7 @@ async def test_every_door_but_those_that_are_listed_is_the_trainers(locked: Door
     assert {"/reset", "/step", "/state", "/mcp", "/schema", "/docs", "/openapi.json", "/v1/tools"} <= paths
     doors = [(method, path) for path in sorted(paths) for method in METHODS]
     assert set(doors) > OPEN_DOORS
-    assert set(doors) > AGENT_DOORS
+    assert set(doors) > AGENTS
     nobody, forger, agent = _stranger(locked), _stranger(locked, "Bearer wrong"), _agent(locked, first["token"])
     for method, path in doors:
         if (method, path) in OPEN_DOORS:
@@ -110,7 +111,7 @@ async def test_every_door_but_those_that_are_listed_is_the_trainers(locked: Door
             continue
         await _assert_refused(nobody, method, path, 401, "token-required")
         await _assert_refused(forger, method, path, 401, "unknown-token")
-        if (method, path) not in AGENT_DOORS:
+        if (method, path) not in AGENTS:
             await _assert_refused(agent, method, path, 403, "agent-plane")
     assert await _standing(locked, "watched") == before
     assert await locked.step("watched", "notes_write_note", text="after")
@@ -121,7 +122,7 @@ async def test_what_is_no_token_opens_nothing(locked: Door, wrong: str) -> None:
     await locked.reset(episode_id="watched")
     before = await _standing(locked, "watched")
     async with _stranger(locked, wrong) as forger:
-        for method, path in sorted(AGENT_DOORS | {("POST", "/reset"), ("GET", "/state"), ("POST", "/mcp")}):
+        for method, path in sorted(AGENTS | {("POST", "/reset"), ("GET", "/state"), ("POST", "/mcp")}):
             await _assert_refused(forger, method, path, 401, "unknown-token")
     assert await _standing(locked, "watched") == before
 

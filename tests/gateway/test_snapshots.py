@@ -128,12 +128,12 @@ async def test_a_snapshot_of_another_reset_is_foreign(door: Door) -> None:
 async def test_a_reset_begins_from_a_snapshot(door: Door) -> None:
     origin = (await door.reset())["episode_id"]
     await door.step(origin, "notes_write_note", text="before")
-    told = await door.http.get("/render", params={"episode_id": origin, "mode": "json"})
+    told = await door.http.get("/render", params={"episode_id": origin, "format": "json"})
     state = {"snapshot": await snapshot(door, origin)}
     body = (await door.http.post("/reset", json={"injected_state": state, "episode_id": "mine"})).json()
     assert body["episode_id"] == "mine"
     assert body["observation"]["result"]["text"] == "before"
-    rendered = await door.http.get("/render", params={"episode_id": "mine", "mode": "json"})
+    rendered = await door.http.get("/render", params={"episode_id": "mine", "format": "json"})
     assert rendered.json() == {**told.json(), "episode_id": "mine"}
 
 

@@ -33,7 +33,7 @@ class Settings(BaseSettings):
     mode: ServerMode = Field(
         ServerMode.SIMULATION,
         validation_alias=AliasChoices("COMPANYOS_MODE", "OPENENV_MODE"),
-        description="`production` leaves out /reset, /step, /state and /render.",
+        description="`production` leaves out /reset, /step, /state, /render and /v1/episodes.",
     )
     keep_episodes: bool = Field(False, description="Leave the databases of episodes that are over where they are.")
     trainer_token: SecretStr | None = Field(

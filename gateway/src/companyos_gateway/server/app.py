@@ -14,7 +14,7 @@ from starlette.routing import BaseRoute, Route
 
 from companyos.contract import CompanyOSObservation, CompanyOSResetObservation, CompanyOSState
 from companyos_gateway.episode.episode import VERSION
-from companyos_gateway.server.branching import episodes_router, snapshots_router
+from companyos_gateway.server.branching import held_episodes_router, snapshots_router
 from companyos_gateway.server.demonstration import demonstration_router
 from companyos_gateway.server.documented import documented
 from companyos_gateway.server.drain import Drain, DrainDoors
@@ -26,11 +26,12 @@ from companyos_gateway.server.metrics import metrics_router
 from companyos_gateway.server.openenv_environment import DESCRIPTION, ENVIRONMENT_NAME, CompanyOSEnvironment
 from companyos_gateway.server.openenv_server import SlottedServer
 from companyos_gateway.server.pages import pages_router, static_mounts
-from companyos_gateway.server.plain_http import plain_http_router, tools_router
+from companyos_gateway.server.plain_http import episodes_router, plain_http_router
 from companyos_gateway.server.planes import Planes
 from companyos_gateway.server.problems import install_problem_handlers
 from companyos_gateway.server.queries import refuse_unknown_queries
 from companyos_gateway.server.slots import SocketGate, SocketSlots
+from companyos_gateway.server.tools import episode_tools_router, tools_router
 from companyos_gateway.server.trainer import trainer_router
 from companyos_shared.serving import DRAIN_STATE
 
@@ -62,8 +63,9 @@ def create_app(house: House) -> FastAPI:
     looked_at = [pages_router(), health_router(house, drain), metrics_router(house, server, drain)]
     routers = [tools_router(house)]
     if mode is ServerMode.SIMULATION:
-        routers += [plain_http_router(house), trainer_router(house), demonstration_router(house)]
-        routers += [episodes_router(house), snapshots_router(house)]
+        routers += [episodes_router(house), episode_tools_router(house), plain_http_router(house)]
+        routers += [trainer_router(house), demonstration_router(house)]
+        routers += [held_episodes_router(house), snapshots_router(house)]
     for router in looked_at:
         app.include_router(router)
     for router in routers:

@@ -36,8 +36,8 @@ class ForkRequest(BaseModel):
     count: int = Field(1, ge=1, le=MOST_FORKS)
 
 
-def episodes_router(house: House) -> APIRouter:
-    """Return the routes of live episodes."""
+def held_episodes_router(house: House) -> APIRouter:
+    """Return the routes of live episodes that are the trainer's alone."""
     router = APIRouter(prefix="/v1/episodes", tags=["Trainer"], responses=DOCUMENTED_PROBLEMS)
 
     @router.get("")

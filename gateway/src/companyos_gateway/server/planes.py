@@ -12,6 +12,7 @@ from hashlib import sha256
 
 from starlette._utils import get_route_path
 from starlette.requests import HTTPConnection
+from starlette.routing import compile_path
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from companyos_gateway.episode.episode import Episode
@@ -21,12 +22,22 @@ from companyos_gateway.server.problems import refuse
 
 OPEN_DOORS = frozenset({("GET", "/livez"), ("GET", "/readyz"), ("GET", "/health")})
 """What probes ask, which carry no token."""
-AGENT_DOORS = frozenset({("POST", "/step"), ("GET", "/v1/tools")})
+AGENT_DOORS = frozenset(
+    {
+        ("POST", "/step"),
+        ("GET", "/v1/tools"),
+        ("POST", "/v1/episodes/{episode_id}/step"),
+        ("GET", "/v1/episodes/{episode_id}/tools"),
+        ("GET", "/v1/episodes/{episode_id}/render"),
+    }
+)
 """What an episode's token opens, for that episode."""
 
 AGENT_SCOPE_KEY = "companyos.agent"
 
 _Door = tuple[str, str]
+
+_AGENT_PATTERNS = tuple((method, compile_path(path)[0]) for method, path in sorted(AGENT_DOORS))
 
 
 class TokenRequired(GatewayProblem):
@@ -75,7 +86,7 @@ class Planes:
             episode = self._owner(token.decode("ascii"))
         except (UnknownEpisode, UnicodeDecodeError):
             raise UnknownToken from None
-        if door not in AGENT_DOORS:
+        if not _opens_to_agents(door):
             raise AgentPlane
         scope[AGENT_SCOPE_KEY] = episode
 
@@ -95,8 +106,17 @@ def episode_asked_for(request: HTTPConnection, store: EpisodeStore, episode_id: 
 
 def check_is_trainer(request: HTTPConnection) -> None:
     """Raise AgentPlane (403) where an agent asks for what only its trainer may see."""
-    if AGENT_SCOPE_KEY in request.scope:
+    if not is_trainer(request):
         raise AgentPlane
+
+
+def is_trainer(request: HTTPConnection) -> bool:
+    """Say whether it is the trainer who asks: everybody is, where no token is asked for."""
+    return AGENT_SCOPE_KEY not in request.scope
+
+
+def _opens_to_agents(door: _Door) -> bool:
+    return any(method == door[0] and pattern.match(door[1]) for method, pattern in _AGENT_PATTERNS)
 
 
 def _bearer(scope: Scope) -> bytes:
