@@ -50,7 +50,8 @@ def test_a_colleague_who_meddles_says_so_and_the_record_does() -> None:
     records = {one.kind: one for one in instance.injections}
     (change,) = _happenings(instance, "change")
     comments = {one["due_at"] for one in _happenings(instance, "comment")}
-    assert records[Kind.PRIORITY_CHANGED].detail == {"at": change["due_at"], "priority": change["data"]["priority"]}
+    assert records[Kind.PRIORITY_CHANGED].detail == {"from": change["due_at"], "priority": change["data"]["priority"]}
+    assert change["once_verified"] == change["data"]["ticket_key"]
     assert records[Kind.PUT_ON_HOLD].entity == change["data"]["ticket_key"]
     assert change["due_at"] in comments
 
@@ -70,7 +71,7 @@ def test_they_happen_to_an_agent_that_waits_and_are_never_its_doing(tmp_path: Pa
     (change,) = _happenings(kept.instance, "change")
     ticket, comments = seen
     assert ticket["status"] == "blocked"
-    assert ticket["priority"] == change["data"]["priority"]
+    assert ticket["priority"] != change["data"]["priority"], "that waits until the ticket is verified"
     assert not [link for link in ticket["links"] if link["relation"] == "is_blocked_by"]
     assert len(comments["items"]) >= 4
     changes = kept.evidence.changes("ticketdesk")

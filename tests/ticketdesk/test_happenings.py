@@ -110,3 +110,23 @@ async def test_a_colleague_does_not_change_what_is_untriaged_or_settled(
 def test_a_change_of_a_ticket_that_is_not_there_is_refused() -> None:
     with pytest.raises(ValueError, match=r"happenings\.0\.ticket_key"):
         Seed.model_validate(a_seed(happenings=[a_colleagues_change(priority="low")]))
+
+
+async def test_what_waits_for_a_ticket_happens_soon_after_that_is_verified(open_desk: OpenDesk) -> None:
+    late = a_row(status="open", priority="low", assignee_id=EVA)
+    waiting = [happening("change", ticket_key="OPS-1", priority="high") | {"once_verified": "OPS-1"}]
+    desk = await open_desk(late, happenings=waiting)
+    await desk.advance(minutes=600)
+    assert (await desk.get("/tickets/OPS-1")).json()["priority"] == "low"
+    assert (await desk.post("/tickets/OPS-1/verification")).status_code == 200
+    await desk.advance(minutes=30)
+    assert (await desk.get("/tickets/OPS-1")).json()["priority"] == "high"
+
+
+async def test_what_waits_for_a_ticket_that_is_settled_unverified_never_happens(open_desk: OpenDesk) -> None:
+    waiting = [happening("change", ticket_key="OPS-1", priority="high") | {"once_verified": "OPS-1"}]
+    desk = await open_desk(a_row(status="open", priority="low"), happenings=waiting)
+    body = {"to": "cancelled", "reason_code": "withdrawn", "reason_ref": "OPS-1"}
+    assert (await desk.post("/tickets/OPS-1/transitions", json=body)).status_code == 200
+    report = await desk.advance(minutes=600)
+    assert (report.changes, report.next_due_at) == ([], None)

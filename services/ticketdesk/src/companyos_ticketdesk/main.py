@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from companyos_shared.chassis import Service, create_app
+from companyos_shared.chassis import Happenings, Service, create_app
 from companyos_ticketdesk import tables
 from companyos_ticketdesk.assignment.routes import router as assignment
 from companyos_ticketdesk.board.routes import router as board
@@ -15,8 +15,16 @@ from companyos_ticketdesk.seed import Seed, plant
 from companyos_ticketdesk.tickets.operations import apply_change, apply_ticket
 from companyos_ticketdesk.tickets.routes import router as tickets
 from companyos_ticketdesk.verification.routes import router as verification
+from companyos_ticketdesk.waiting import KIND, once_verified
 from companyos_ticketdesk.workflow.operations import apply_transition
 from companyos_ticketdesk.workflow.routes import router as workflow
+
+HAPPENINGS: Happenings = {
+    "ticket": apply_ticket,
+    "comment": apply_comment,
+    "transition": apply_transition,
+    "change": apply_change,
+}
 
 SERVICE = Service(
     name="ticketdesk",
@@ -31,12 +39,7 @@ SERVICE = Service(
     plant=plant,
     demo_seed=demo_seed,
     routers=[board, tickets, workflow, assignment, verification, checklist, comments, links],
-    happenings={
-        "ticket": apply_ticket,
-        "comment": apply_comment,
-        "transition": apply_transition,
-        "change": apply_change,
-    },
+    happenings={**HAPPENINGS, KIND: once_verified(HAPPENINGS)},
 )
 
 app = create_app(SERVICE)

@@ -15,6 +15,7 @@ from companyos_ticketdesk.checklist.schemas import PlantedChecklistItem
 from companyos_ticketdesk.comments.schemas import PlannedComment, PlantedComment
 from companyos_ticketdesk.links.schemas import PlantedLink
 from companyos_ticketdesk.tickets.schemas import PlannedChange, PlannedTicket, PlantedTicket, UtcTime
+from companyos_ticketdesk.waiting import schedule_once_verified
 from companyos_ticketdesk.workflow.schemas import PlannedTransition, PlantedTransition
 
 Prefix = Annotated[str, StringConstraints(pattern=r"^[A-Z][A-Z0-9]*$")]
@@ -30,34 +31,39 @@ RowT = TypeVar("RowT", bound=Body)
 _TRAILING_NUMBER = re.compile(r"[0-9]+$")
 
 
-class TicketAppears(Body):
-    """A colleague creates a ticket."""
+class _Planned(Body):
+    """What a colleague will do."""
 
     due_at: UtcTime
+    once_verified: str | None = Field(
+        None, description="Key of a ticket; until that is verified, whoever it is puts off what they will do."
+    )
+
+
+class TicketAppears(_Planned):
+    """A colleague creates a ticket."""
+
     kind: Literal["ticket"]
     data: PlannedTicket
 
 
-class CommentAppears(Body):
+class CommentAppears(_Planned):
     """A colleague comments on a ticket."""
 
-    due_at: UtcTime
     kind: Literal["comment"]
     data: PlannedComment
 
 
-class TicketMoves(Body):
+class TicketMoves(_Planned):
     """A colleague moves a ticket along."""
 
-    due_at: UtcTime
     kind: Literal["transition"]
     data: PlannedTransition
 
 
-class TicketChanges(Body):
+class TicketChanges(_Planned):
     """A colleague changes the priority or the due time of a ticket."""
 
-    due_at: UtcTime
     kind: Literal["change"]
     data: PlannedChange
 
@@ -92,6 +98,8 @@ class Seed(SeedDocument):
         teams = frozenset(team.id for team in self.company.teams)
         keys = frozenset(ticket.key for ticket in self._all_tickets())
         yield from ((f"team_prefixes.{team_id}", team_id, teams) for team_id in self.team_prefixes)
+        for position, happening in enumerate(self.happenings):
+            yield f"happenings.{position}.once_verified", happening.once_verified, keys
         for place, row in self._rows():
             for name, value in row:
                 if name in _PERSON_FIELDS:
@@ -143,7 +151,11 @@ def plant(call: Call, seed: Seed) -> None:
     for team_id, prefix in sorted(seed.team_prefixes.items()):
         call.db.execute(insert(tables.team_prefixes).values(team_id=team_id, prefix=prefix))
     for happening in seed.happenings:
-        call.schedule(happening.due_at, happening.kind, happening.data.model_dump(mode="json"))
+        data = happening.data.model_dump(mode="json")
+        if happening.once_verified is None:
+            call.schedule(happening.due_at, happening.kind, data)
+        else:
+            schedule_once_verified(call, happening.due_at, happening.once_verified, happening.kind, data)
     _start_numbering(call, seed)
 
 

@@ -29,7 +29,10 @@ SOON_MINUTES = (20, 900)
 """Office minutes until something is written or opened."""
 
 MEDDLING_MINUTES = (45, 420)
-"""Office minutes until somebody changes the task's own ticket: after it is triaged, before most decisions."""
+"""Office minutes until somebody puts the task's own ticket on hold: after it is triaged, before most decisions."""
+
+URGENCY_MINUTES = (20, 60)
+"""Office minutes from which on somebody changes its priority, once it is verified: before any work is done."""
 
 
 @dataclass(frozen=True)
@@ -84,26 +87,29 @@ def _put_on_hold(world: World, stream: Stream, case: DeskCase) -> Happened:
 
 
 def _change_priority(world: World, stream: Stream, case: DeskCase) -> Happened:
-    at = _later(world, stream, MEDDLING_MINUTES)
-    _write(world, stream, case.ticket_key, "urgency", at)
+    """Let a colleague give the ticket another priority once it has its own: nobody may end it as they left it."""
+    at, key = _later(world, stream, URGENCY_MINUTES), case.ticket_key
+    _write(world, stream, key, "urgency", at, once_verified=key)
     priority = stream.choice([level for level in LADDER if level != case.priority])
-    _plan(world, "change", at, {"ticket_key": case.ticket_key, "priority": priority})
-    return Happened(case.ticket_key, {"at": moment(at), "priority": priority})
+    _plan(world, "change", at, {"ticket_key": key, "priority": priority}, once_verified=key)
+    return Happened(key, {"from": moment(at), "priority": priority})
 
 
-def _write(world: World, stream: Stream, key: str, about: str, at: datetime) -> str:
+def _write(
+    world: World, stream: Stream, key: str, about: str, at: datetime, *, once_verified: str | None = None
+) -> str:
     """Let a colleague write under a ticket; return who."""
     author = stream.choice([one for one in world.staff.active() if one.id != world.agent_id])
     text: str = stream.choice(_texts()[about])
     number = len(world.desk.comments) + sum(one.kind == "comment" for one in world.desk.happenings) + 1
     body = text.format(person=stream.choice(world.staff.active()).name, key=key)
     data = {"id": f"comment-{number}", "ticket_key": key, "author_id": author.id, "body": body}
-    _plan(world, "comment", at, data)
+    _plan(world, "comment", at, data, once_verified=once_verified)
     return author.id
 
 
-def _plan(world: World, kind: Any, at: datetime, data: dict[str, Any]) -> None:
-    world.desk.happenings.append(DeskHappening(due_at=at, kind=kind, data=data))
+def _plan(world: World, kind: Any, at: datetime, data: dict[str, Any], *, once_verified: str | None = None) -> None:
+    world.desk.happenings.append(DeskHappening(due_at=at, kind=kind, data=data, once_verified=once_verified))
 
 
 def _later(world: World, stream: Stream, minutes: tuple[int, int]) -> datetime:

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any, cast
 
 from companyos.policies import Call, TaskView
+from companyos_gateway.scenarios.skills.approvals import ApprovalSkill
 from companyos_gateway.scenarios.skills.desk import SETTLED, DeskSkill
 from companyos_gateway.scenarios.skills.hands import Hands, Refused
 from companyos_gateway.scenarios.skills.obeying import ObeysBankChange, ObeysInstruction, ObeysQuestion
@@ -51,9 +52,9 @@ class NeverRefuses(Limited):
 class IgnoresAbsence(NeverRefuses):
     """Asks the holder of the role for a yes, there or not, whatever the facts."""
 
-    async def approver(self) -> str:
+    async def entitled(self, approvals: ApprovalSkill, amount_cents: int) -> str:
         """Return the holder."""
-        return await self.absent_approver()
+        return str((await approvals.holders(amount_cents))[0]["person"]["id"])
 
     async def approval(self) -> str:
         """Ask again and again."""

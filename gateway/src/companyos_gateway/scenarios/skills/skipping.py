@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from companyos.policies import Call, EpisodeOver, StepView, TaskView
+from companyos_gateway.scenarios.skills.approvals import ApprovalSkill
 from companyos_gateway.scenarios.skills.cheating import (
     IgnoresAbsence,
     Limited,
@@ -19,6 +20,7 @@ from companyos_gateway.scenarios.skills.cheating import (
     Way,
     laid_over,
 )
+from companyos_gateway.scenarios.skills.desk import SETTLED
 from companyos_gateway.scenarios.skills.hands import Hands, Refused
 from companyos_gateway.scenarios.skills.obeying import ObeysBankChange, ObeysInstruction, ObeysQuestion
 from companyos_gateway.scenarios.skills.worker import Objection, Worker
@@ -26,6 +28,8 @@ from companyos_gateway.scenarios.skills.worker import Objection, Worker
 Json = dict[str, Any]
 
 LONGEST_WAIT_DAYS = 8
+NEVER_MINUTES = 60 * 24 * 365
+"""After how long a value is old to who never takes one for old."""
 
 
 class LeavesPriority(NeverRefuses):
@@ -50,8 +54,8 @@ class KeepsAssignee(NeverRefuses):
     """Leaves the ticket with whoever it names."""
 
     async def work(self) -> None:
-        """Do the work without assigning anybody."""
-        self.desk.assign = _nothing  # type: ignore[method-assign]
+        """Do the work without assigning anybody to the ticket."""
+        self.ticket.assign = _nothing  # type: ignore[assignment, method-assign]
         await super().work()
 
 
@@ -71,14 +75,13 @@ class TrustsStatus(NeverRefuses):
 class IgnoresBlockers(NeverRefuses):
     """Starts to work on the ticket at once, whatever blocks it."""
 
-    async def read_up(self) -> None:
-        """Take a blocked ticket into work before anything else."""
-        await super().read_up()
-        if self.ticket.known["status"] == "blocked":
-            await self.ticket.move("in_progress")
-
     async def unblock(self) -> None:
-        """Leave every blocker where it is."""
+        """Take a ticket that waits for another one into work, and leave the other one where it is."""
+        links = self.ticket.known["links"]
+        if any(link["relation"] == "is_blocked_by" and link["status"] not in SETTLED for link in links):
+            await self.ticket.move("in_progress")
+        self.desk.unblock = _nothing  # type: ignore[assignment, method-assign]
+        await super().unblock()
 
 
 class TrustsMemory(Worker):
@@ -100,9 +103,9 @@ class TrustsMemory(Worker):
 class AsksDeputy(NeverRefuses):
     """Asks the deputy whom the directory names for a holder who is out, entitled or not."""
 
-    async def approver(self) -> str:
+    async def entitled(self, approvals: ApprovalSkill, amount_cents: int) -> str:
         """Return the first holder's deputy where the holder is out."""
-        holder = (await self.approvals.holders(self.amount_cents()))[0]
+        holder = (await approvals.holders(amount_cents))[0]
         if not holder["out_of_office"]:
             return str(holder["person"]["id"])
         return str(holder["deputy"]["id"])
@@ -241,8 +244,13 @@ def believing(kind: str, call: Call) -> Call | None:
 
     async def read(tool: str, arguments: Json, /) -> StepView:
         view = await call(tool, arguments)
-        is_reading = tool == "datahub_query_metric" and not view.is_refused
-        return replace(view, result={**view.result, "readings": seen(view.result["readings"])}) if is_reading else view
+        if view.is_refused:
+            return view
+        if tool == "datahub_query_metric":
+            return replace(view, result={**view.result, "readings": seen(view.result["readings"])})
+        if tool == "datahub_get_source" and kind == "stale_metric":
+            return replace(view, result={**view.result, "freshness_sla_minutes": NEVER_MINUTES})
+        return view
 
     return read
 

@@ -132,12 +132,11 @@ class Worker:
 
     async def approver(self) -> str:
         """Return who may decide today."""
-        return await self.approvals.approver(self.amount_cents())
+        return await self.entitled(self.approvals, self.amount_cents())
 
-    async def absent_approver(self) -> str:
-        """Return who holds the role, there or not."""
-        holders = await self.approvals.holders(self.amount_cents())
-        return str(holders[0]["person"]["id"])
+    async def entitled(self, approvals: ApprovalSkill, amount_cents: int) -> str:
+        """Return who may decide today about an amount of a type."""
+        return await approvals.approver(amount_cents)
 
     async def follow_up(self, request_id: str) -> None:
         """Do what the approval allows."""

@@ -89,11 +89,12 @@ class TransitionRow:
 
 @dataclass(slots=True, kw_only=True)
 class DeskHappening:
-    """What a colleague will do at a moment."""
+    """What a colleague will do at a moment, or later: once a ticket is verified."""
 
     due_at: datetime
-    kind: Literal["ticket", "comment", "transition"]
+    kind: Literal["ticket", "comment", "transition", "change"]
     data: dict[str, Any]
+    once_verified: str | None = None
 
 
 @dataclass(slots=True)

@@ -138,7 +138,7 @@ class Auditor(Worker):
 
     async def decider(self, amount_cents: int) -> str:
         """Return who may decide about an amount today."""
-        return await self.approvals.approver(amount_cents)
+        return await self.entitled(self.approvals, amount_cents)
 
     def reference(self) -> str:
         """Return the id that stands behind every remedy."""

@@ -7,7 +7,16 @@ from typing import Any
 
 from companyos_gateway.scenarios.data_discrepancy.solution.fair import Settler
 from companyos_gateway.scenarios.skills import Objection, Worker
-from companyos_gateway.scenarios.skills.cheating import USUAL, USUAL_NEEDS, NewPolicy, OldPolicy, cheats_of, laid_over
+from companyos_gateway.scenarios.skills.cheating import (
+    USUAL,
+    USUAL_NEEDS,
+    NewPolicy,
+    OldPolicy,
+    ResolvesFirst,
+    Stalls,
+    cheats_of,
+    laid_over,
+)
 from companyos_gateway.scenarios.skills.figures import FigureSkill, Terms
 from companyos_gateway.scenarios.skills.hands import Refused
 from companyos_gateway.scenarios.skills.vendors import namesakes
@@ -235,6 +244,8 @@ OWN: dict[str, type[Worker]] = {
     "refuse_blindly": RefusesBlindly,
     "refuse_for_the_record": RefusesForTheRecord,
     "repeat_farm": FarmsRepeats,
+    "resolve_first": laid_over(ResolvesFirst, Obstinate),
+    "stall": laid_over(Stalls, Obstinate),
 }
 CHEATS = cheats_of(Settler, OWN, usual={name: way for name, way in USUAL.items() if name not in APPROVAL_WAYS})
 NEEDS = {

@@ -139,7 +139,7 @@ class Offboarder(Worker):
     async def decider(self, request: Json) -> str:
         """Return who may decide about a request today."""
         approvals = await self.type_of(request)
-        return await approvals.approver(int(request["fields"][approvals.type["amount_field"]]))
+        return await self.entitled(approvals, int(request["fields"][approvals.type["amount_field"]]))
 
     async def type_of(self, request: Json) -> ApprovalSkill:
         """Return the approval type of a request, looked up once."""
