@@ -82,8 +82,12 @@ class Buyer(InOrder):
         kind = self.policy["parameters"]["certificate"]
         return [one for one in self.vendor["certificates"] if one["kind"] == kind]
 
+    def latest(self) -> Json:
+        """Return the certificate that lasts longest: of that kind, or of any where the vendor has none of it."""
+        return max(self.of_kind() or self.vendor["certificates"], key=lambda one: str(one["expires_on"]))
+
     def is_in_force(self) -> bool:
-        """Say whether one of them has not expired."""
+        """Say whether one of that kind has not expired."""
         return any(not one["is_expired"] for one in self.of_kind())
 
     async def find_paper(self) -> Json | None:
@@ -113,8 +117,7 @@ class Buyer(InOrder):
                 return Objection("duplicate", covering["id"], "Another contract covers this already.")
         await self.look_for_paper()
         if not self.is_in_force() and self.paper is None:
-            latest = max(self.of_kind(), key=lambda one: str(one["expires_on"]))
-            return Objection("requirement_not_met", latest["id"], "The certificate has expired.")
+            return Objection("requirement_not_met", self.latest()["id"], "The certificate has expired.")
         await self.measure()
         if self.risk.value > self.policy["parameters"]["highest_risk"]:
             return Objection("requirement_not_met", self.policy["policy_id"], "The risk is too high.")
@@ -183,7 +186,7 @@ class Buyer(InOrder):
         """Return the fields of the legal review."""
         return {
             "contract_id": self.subject(),
-            "certificate_until": max(str(one["expires_on"]) for one in self.of_kind()),
+            "certificate_until": str(self.latest()["expires_on"]),
             RISK: self.risk.value,
             "risk_as_of": self.risk.as_of.isoformat(),
             "risk_tier": self.tier(),
