@@ -11,6 +11,7 @@ from companyos_ticketdesk.comments.operations import apply_comment
 from companyos_ticketdesk.comments.routes import router as comments
 from companyos_ticketdesk.demo import demo_seed
 from companyos_ticketdesk.links.routes import router as links
+from companyos_ticketdesk.pages import PAGES
 from companyos_ticketdesk.seed import Seed, plant
 from companyos_ticketdesk.tickets.operations import apply_change, apply_ticket
 from companyos_ticketdesk.tickets.routes import router as tickets
@@ -40,6 +41,7 @@ SERVICE = Service(
     demo_seed=demo_seed,
     routers=[board, tickets, workflow, assignment, verification, checklist, comments, links],
     happenings={**HAPPENINGS, KIND: once_verified(HAPPENINGS)},
+    pages=PAGES,
 )
 
 app = create_app(SERVICE)

@@ -12,6 +12,7 @@ from companyos_shared.chassis.errors import (
     StaleVersion,
     problems,
 )
+from companyos_shared.chassis.pages import Pages, Showing
 from companyos_shared.chassis.schemas import (
     Answer,
     Body,
@@ -44,10 +45,12 @@ __all__ = [
     "Page",
     "PageParams",
     "PageQuery",
+    "Pages",
     "Problem",
     "SeedDocument",
     "Service",
     "ServiceSettings",
+    "Showing",
     "SimDate",
     "SimTime",
     "StaleVersion",

@@ -27,12 +27,15 @@ from companyos_shared.chassis.errors import (
     install_problem_handlers,
     problems,
 )
+from companyos_shared.chassis.forms import FormDoor
 from companyos_shared.chassis.metrics import metrics_router
+from companyos_shared.chassis.pages import PAGES_PREFIX
 from companyos_shared.chassis.schemas import StoredAnswer
 from companyos_shared.chassis.service import Service
 from companyos_shared.chassis.settings import ServiceSettings
 from companyos_shared.chassis.standalone import Standalone
 from companyos_shared.chassis.storage import STORAGE_ERRORS, Storage, storage_problem
+from companyos_shared.pages import MOUNT, STATIC
 from companyos_shared.telemetry.traces import Traces, traces_of
 from companyos_shared.wire.problem import ProblemBody
 
@@ -69,6 +72,8 @@ def create_app(service: Service[Any], settings: ServiceSettings | None = None) -
     )
     for router in service.routers:
         app.include_router(router)
+    if service.pages is not None:
+        app.include_router(service.pages.router)
     if standalone is not None:
         app.include_router(clock_router(episodes, standalone))
     else:
@@ -82,6 +87,8 @@ def create_app(service: Service[Any], settings: ServiceSettings | None = None) -
     for kind in STORAGE_ERRORS:
         app.add_exception_handler(kind, _on_storage_error)
     app.add_middleware(Edge, episodes=episodes, key=key, standalone=standalone, traces=traces)
+    if standalone is not None:
+        app.add_middleware(FormDoor, openapi=app.openapi, title=service.title, name=service.name)
     app.state.episodes = episodes
     return app
 
@@ -127,6 +134,7 @@ def _most_episodes(limit: int) -> int:
 
 
 def _add_docs(app: FastAPI, service: Service[Any]) -> None:
+    app.mount(MOUNT, StaticFiles(directory=STATIC), name="pages")
     app.mount("/static", StaticFiles(directory=_STATIC), name="static")
 
     @app.get("/docs", include_in_schema=False)
@@ -142,7 +150,7 @@ def _add_docs(app: FastAPI, service: Service[Any]) -> None:
 
     @app.get("/", include_in_schema=False)
     async def index() -> RedirectResponse:
-        return RedirectResponse("/docs")
+        return RedirectResponse("/docs" if service.pages is None else f"{PAGES_PREFIX}/")
 
 
 def _openapi_of(app: FastAPI, service: Service[Any]) -> Callable[[], dict[str, Any]]:

@@ -44,7 +44,7 @@ def read_lines(db: Connection) -> list[AuditLine]:
 
 
 def _problem_code(answer: HeldAnswer) -> str | None:
-    if answer.status < 400:
+    if answer.status < 400 or "json" not in answer.media_type:
         return None
     code = json.loads(answer.body).get("code")
     return code if isinstance(code, str) else None

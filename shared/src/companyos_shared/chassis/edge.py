@@ -20,6 +20,7 @@ from companyos_shared.chassis.errors import InternalError, MalformedBody, NotSig
 from companyos_shared.chassis.faults import fault_response, is_outage, strikes_before
 from companyos_shared.chassis.hindsight import before_step
 from companyos_shared.chassis.identity import check_signature
+from companyos_shared.chassis.pages import PAGES_PREFIX
 from companyos_shared.chassis.sessions import Session
 from companyos_shared.chassis.standalone import Standalone
 from companyos_shared.chassis.storage import STORAGE_ERRORS, storage_problem
@@ -99,7 +100,7 @@ class Edge:
     def _identify(self, scope: Scope, body: bytes) -> CallContext:
         if self._standalone is not None:
             _check_strict(body)
-            return self._standalone.context(is_write=scope["method"] not in _READS)
+            return self._standalone.context(is_write=not _is_read(scope))
         headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]]
         if self._key is None:
             raise NotSigned("The service has no key to check a signature with.")
@@ -109,25 +110,27 @@ class Edge:
         async with self._episodes.turn(context) as session:
             if context.step < session.applied_step:
                 raise StepMovedOn(f"Step {session.applied_step} was applied.")
-            if scope["method"] in _READS:
-                return await self._read(scope, context, session)
+            if _is_read(scope):
+                return await self._read(scope, body, context, session)
             return await self._write(scope, body, context, session)
 
-    async def _read(self, scope: Scope, context: CallContext, session: Session) -> tuple[HeldAnswer, Report]:
-        answer = await self._read_answer(scope, context, session)
+    async def _read(
+        self, scope: Scope, body: bytes, context: CallContext, session: Session
+    ) -> tuple[HeldAnswer, Report]:
+        answer = await self._read_answer(scope, body, context, session)
         line = audit.audit_line(scope, b"", context, answer)
         report = Report(audit=line, next_due_at=session.next_due_at, planned=line.planned)
         answer.attach(report)
         return answer, report
 
-    async def _read_answer(self, scope: Scope, context: CallContext, session: Session) -> HeldAnswer:
+    async def _read_answer(self, scope: Scope, body: bytes, context: CallContext, session: Session) -> HeldAnswer:
         fault, call = context.fault, self._call(context, session)
         if fault is not None and is_outage(fault):
             return HeldAnswer.of(fault_response(fault))
         if fault is None or fault.hides_step is None or session.reader is not None:
-            return await self._run(scope, b"", call)
+            return await self._run(scope, body, call)
         with before_step(session.db, self._episodes.service.metadata, fault.hides_step):
-            return await self._run(scope, b"", call)
+            return await self._run(scope, body, call)
 
     async def _write(
         self, scope: Scope, body: bytes, context: CallContext, session: Session
@@ -185,6 +188,11 @@ class Edge:
             actor=context.actor,
             cause=op_id(context),
         )
+
+
+def _is_read(scope: Scope) -> bool:
+    """Say whether a request writes nothing; pages do not, however they are asked for."""
+    return scope["method"] in _READS or scope["path"].startswith(f"{PAGES_PREFIX}/")
 
 
 def _operation(scope: Scope) -> str:

@@ -11,6 +11,7 @@ from sqlalchemy import MetaData
 
 from companyos_shared.chassis.call import Call
 from companyos_shared.chassis.due import Happenings
+from companyos_shared.chassis.pages import Pages
 from companyos_shared.chassis.schemas import SeedDocument
 from companyos_shared.streams import digest
 
@@ -31,6 +32,7 @@ class Service(Generic[SeedT]):
     demo_seed: Callable[[], SeedT]
     routers: Sequence[APIRouter]
     happenings: Happenings = field(default_factory=dict)
+    pages: Pages | None = None
 
     def source_of(self, document: dict[str, object]) -> str:
         """Return the id of the source that a document makes."""

@@ -1,0 +1,8 @@
+"""The app that the pages belong to."""
+
+from companyos_shared.chassis import Pages
+
+PAGES = Pages("companyos_ticketdesk.pages", app="ticketdesk", title="TicketDesk")
+
+ROWS = 20
+"""Rows on a page."""

@@ -1,0 +1,67 @@
+"""Tickets in a list, by filters or by words, and on a board by their status."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Query
+from fastapi.responses import HTMLResponse
+
+from companyos_shared.chassis import PageParams, Showing
+from companyos_ticketdesk.board import operations
+from companyos_ticketdesk.board.model import NONE, Wanted
+from companyos_ticketdesk.pages.app import PAGES, ROWS
+from companyos_ticketdesk.tickets.model import Priority, Status, TicketType
+
+COLUMN_ROWS = 8
+"""Tickets in a column of the board."""
+
+_Text = Annotated[str, Query(max_length=200)]
+_Cursor = Annotated[str | None, Query(max_length=512)]
+
+
+@PAGES.page("/")
+def show_list(
+    showing: Showing,
+    q: _Text = "",
+    status: _Text = "",
+    priority: _Text = "",
+    type: _Text = "",
+    team_id: _Text = "",
+    assignee_id: _Text = "",
+    tag: _Text = "",
+    cursor: _Cursor = None,
+) -> HTMLResponse:
+    """Show the tickets that fit every filter, or those that hold any of the words."""
+    asked = {
+        "status": status,
+        "priority": priority,
+        "type": type,
+        "team_id": team_id,
+        "assignee_id": assignee_id,
+        "tag": tag,
+    }
+    params = PageParams(ROWS, cursor or None)
+    if q.strip():
+        found, asked = operations.search_tickets(showing.call, q, params), dict.fromkeys(asked, "")
+    else:
+        wanted = Wanted(**{name: value or None for name, value in asked.items()})
+        found = operations.list_tickets(showing.call, wanted, params)
+    return showing.page(
+        "list.html",
+        found=found,
+        q=q.strip(),
+        asked=asked,
+        cursor=cursor,
+        choices={"status": [NONE, *Status], "priority": [NONE, *Priority], "type": list(TicketType)},
+    )
+
+
+@PAGES.page("/board")
+def show_board(showing: Showing, team_id: _Text = "") -> HTMLResponse:
+    """Show the tickets of a team, or of all, in a column for each status."""
+    columns = {}
+    for status in (NONE, *Status):
+        wanted = Wanted(status=status, team_id=team_id or None)
+        columns[status] = operations.list_tickets(showing.call, wanted, PageParams(COLUMN_ROWS, None))
+    return showing.page("board.html", columns=columns, team_id=team_id, untriaged=NONE)

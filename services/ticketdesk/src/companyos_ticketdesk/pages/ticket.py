@@ -1,0 +1,48 @@
+"""A ticket with everything that can be done to it, and a new one."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Query
+from fastapi.responses import HTMLResponse
+
+from companyos_shared.chassis import PageParams, Showing
+from companyos_ticketdesk.board.operations import show_ticket as load_ticket
+from companyos_ticketdesk.comments.operations import list_comments
+from companyos_ticketdesk.links.model import LinkKind
+from companyos_ticketdesk.pages.app import PAGES, ROWS
+from companyos_ticketdesk.tickets.model import Priority, ReasonCode, TicketType
+from companyos_ticketdesk.workflow.model import NEEDS_REASON, TAKES_REASON
+from companyos_ticketdesk.workflow.operations import list_history
+
+_Cursor = Annotated[str | None, Query(max_length=512)]
+
+
+@PAGES.page("/tickets/{key}")
+def show_ticket(showing: Showing, key: str, comments: _Cursor = None, history: _Cursor = None) -> HTMLResponse:
+    """Show a ticket."""
+    call = showing.call
+    ticket = load_ticket(call, key)
+    day = call.now.date()
+    team = [one for one in call.company.people if one.team_id == ticket.team_id and one.is_employed(day)]
+    return showing.page(
+        "ticket.html",
+        ticket=ticket,
+        comments=list_comments(call, key, PageParams(ROWS, comments or None)),
+        history=list_history(call, key, PageParams(ROWS, history or None)),
+        team=sorted(team, key=lambda one: one.name),
+        priorities=list(Priority),
+        types=list(TicketType),
+        reasons=list(ReasonCode),
+        kinds=list(LinkKind),
+        takes_reason=TAKES_REASON,
+        needs_reason=NEEDS_REASON,
+    )
+
+
+@PAGES.page("/new")
+def show_new(showing: Showing) -> HTMLResponse:
+    """Show the form of a new ticket."""
+    teams = sorted(((team.id, team.name) for team in showing.call.company.teams), key=lambda one: one[1])
+    return showing.page("new.html", priorities=list(Priority), types=list(TicketType), teams=teams)

@@ -1,0 +1,126 @@
+"""Forms of a service on its own: a form that is posted becomes the call of a tool, and leads to a page again."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+from urllib.parse import quote
+
+from fastapi.responses import RedirectResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from companyos_shared.chassis.answers import HeldAnswer, read_body, run_held, send_held
+from companyos_shared.chassis.errors import AccessDenied, MalformedBody, Problem
+from companyos_shared.chassis.pages import FORMS_PREFIX, PAGES_PREFIX
+from companyos_shared.pages import MalformedForm, Said, Shell, SubmittedForm, read_form
+from companyos_shared.wire.problem import ProblemBody
+from companyos_shared.wire.strict_json import MAX_BODY_BYTES
+
+_WRITES = ("post", "put", "patch", "delete")
+_SEE_OTHER = 303
+_FOREIGN = frozenset({b"cross-site", b"same-site"})
+
+
+class FormDoor:
+    """ASGI middleware around a service on its own: forms in, tool calls on, pages back."""
+
+    def __init__(self, app: ASGIApp, *, openapi: Callable[[], dict[str, Any]], title: str, name: str) -> None:
+        self._app = app
+        self._openapi = openapi
+        self._title = title
+        self._name = name
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Take a form; anything else passes through."""
+        if scope["type"] != "http" or scope["method"] != "POST" or not scope["path"].startswith(FORMS_PREFIX):
+            await self._app(scope, receive, send)
+            return
+        try:
+            _check_is_own(scope)
+            form = _read(await read_body(receive, MAX_BODY_BYTES))
+            await send_held(send, await self._taken(scope, form), with_report=False)
+        except Problem as problem:
+            await problem.response()(scope, receive, send)
+
+    async def _taken(self, scope: Scope, form: SubmittedForm) -> HeldAnswer:
+        operation = scope["path"].removeprefix(FORMS_PREFIX)
+        answer = await self._called(scope, operation, form.arguments)
+        if answer.status < 400:
+            way = form.way_on(json.loads(answer.body) if answer.body else None)
+            response = RedirectResponse(f"{PAGES_PREFIX}/{way}", status_code=_SEE_OTHER)
+            return HeldAnswer.of(response)
+        problem = ProblemBody.model_validate_json(answer.body)
+        said = Said(operation=operation, form=form.form, problem=problem, typed=form.typed)
+        shell = Shell(app=self._name, title=self._title, prefix=PAGES_PREFIX, said=said)
+        path, _, query = form.page.partition("#")[0].partition("?")
+        shown = await self._run(
+            scope, "POST", f"{PAGES_PREFIX}/{path}", {}, shell.model_dump_json().encode(), query=query
+        )
+        shown.status = answer.status if shown.status < 400 else shown.status
+        return shown
+
+    async def _called(self, scope: Scope, operation: str, arguments: Mapping[str, Any]) -> HeldAnswer:
+        """Call the tool: arguments go where the OpenAPI document says that they travel."""
+        path, method, parameters, has_body = self._operation(operation)
+        body, headers = dict(arguments), {}
+        for parameter in parameters:
+            name = parameter["name"].lower().replace("-", "_")
+            if name not in body:
+                continue
+            value = str(body.pop(name))
+            if parameter["in"] == "path":
+                path = path.replace(f"{{{parameter['name']}}}", quote(value, safe=""))
+            elif parameter["in"] == "header":
+                headers[parameter["name"].lower()] = value
+        if re.search(r"[{}]", path):
+            raise MalformedBody("The form does not say what it is about.")
+        return await self._run(scope, method, path, headers, json.dumps(body).encode() if has_body else b"")
+
+    def _operation(self, operation: str) -> tuple[str, str, list[dict[str, Any]], bool]:
+        for path, item in self._openapi()["paths"].items():
+            for method in _WRITES:
+                found = item.get(method)
+                if found and found.get("operationId") == operation:
+                    return path, method.upper(), found.get("parameters", []), "requestBody" in found
+        raise MalformedBody("The form calls no tool of this service.")
+
+    async def _run(
+        self, scope: Scope, method: str, path: str, headers: Mapping[str, str], body: bytes, *, query: str = ""
+    ) -> HeldAnswer:
+        sent = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+        sent += [(name.encode(), value.encode("latin-1", "replace")) for name, value in headers.items()]
+        kept = {
+            key: scope[key]
+            for key in ("type", "asgi", "http_version", "scheme", "server", "client", "app")
+            if key in scope
+        }
+        return await run_held(
+            self._app,
+            {
+                **kept,
+                "method": method,
+                "path": path,
+                "raw_path": path.encode(),
+                "root_path": "",
+                "query_string": query.encode(),
+                "headers": sent,
+                "state": scope.get("state", {}),
+            },
+            body,
+        )
+
+
+def _read(body: bytes) -> SubmittedForm:
+    try:
+        return read_form(body)
+    except MalformedForm as malformed:
+        raise MalformedBody(str(malformed)) from malformed
+
+
+def _check_is_own(scope: Scope) -> None:
+    """Raise AccessDenied (403) for a form that stands on somebody else's page."""
+    sites = {value for name, value in scope["headers"] if name == b"sec-fetch-site"}
+    if sites & _FOREIGN:
+        raise AccessDenied("The form stands on a page of another site.")

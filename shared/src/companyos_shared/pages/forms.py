@@ -1,0 +1,138 @@
+"""Forms as they are posted, read as the arguments of a tool.
+
+A field is named after its argument; a dot leads into an object, and a suffix says what is typed there:
+
+    title            text          version:int       whole number        days:number       any number
+    fields.reason    text in an    urgent:flag       true where ticked   tags:list         words between commas
+                     object        price:cents       an amount, in cents
+
+Fields that are empty are left out: absent is what they mean. Names that begin with `_` are the page's own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import Any
+from urllib.parse import parse_qsl
+
+MOST_FIELDS = 200
+MOST_DEPTH = 3
+
+PAGE, NEXT, FORM = "_page", "_next", "_form"
+
+_NAME = re.compile(r"_?[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*(:[a-z]+)?", re.ASCII)
+_WHOLE = re.compile(r"-?\d{1,18}", re.ASCII)
+_WAY = re.compile(r"[A-Za-z0-9_\-./{}?=&%:]*(#[A-Za-z0-9_-]+)?", re.ASCII)
+
+
+class MalformedForm(ValueError):
+    """What was posted is no form of a page; the message names the place."""
+
+
+@dataclass(frozen=True, slots=True)
+class SubmittedForm:
+    """A form that was posted."""
+
+    arguments: Mapping[str, Any]
+    """What the tool is called with."""
+
+    page: str
+    """The page that the form stands on, within the app: it is shown again where the call is refused."""
+
+    next: str
+    """Where to go when the call was carried out; `{name}` stands for a member of the answer."""
+
+    form: str
+    """Which form of the page it is."""
+
+    typed: tuple[tuple[str, str], ...]
+    """Names and values as they were typed."""
+
+    def way_on(self, answer: Any) -> str:
+        """Return where to go after an answer."""
+        members = answer if isinstance(answer, dict) else {}
+        return re.sub(r"\{([a-z_]+)\}", lambda found: str(members.get(found[1], "")), self.next)
+
+
+def read_form(body: bytes) -> SubmittedForm:
+    """Return what was posted as `application/x-www-form-urlencoded`; raises MalformedForm."""
+    try:
+        pairs = parse_qsl(body.decode("utf-8"), keep_blank_values=True, max_num_fields=MOST_FIELDS)
+    except ValueError as error:
+        raise MalformedForm("The form cannot be read.") from error
+    own: dict[str, str] = {}
+    arguments: dict[str, Any] = {}
+    for name, text in pairs:
+        if not _NAME.fullmatch(name):
+            raise MalformedForm(f"The form has a field {name[:40]!r} that no page has.")
+        if name.startswith("_"):
+            own[name] = text
+        elif text.strip():
+            _put(arguments, name, text.replace("\r\n", "\n"))
+    return SubmittedForm(
+        arguments=arguments,
+        page=_way(own.get(PAGE, "")),
+        next=_way(own.get(NEXT) or own.get(PAGE, "")),
+        form=own.get(FORM, ""),
+        typed=tuple((name, text) for name, text in pairs if not name.startswith("_")),
+    )
+
+
+def _put(arguments: dict[str, Any], name: str, text: str) -> None:
+    path, _, kind = name.partition(":")
+    read = _KINDS.get(kind)
+    *outer, last = path.split(".")
+    if read is None or len(outer) >= MOST_DEPTH:
+        raise MalformedForm(f"The form has a field {name!r} that no page has.")
+    for part in outer:
+        arguments = arguments.setdefault(part, {})
+        if not isinstance(arguments, dict):
+            raise MalformedForm(f"The form has a field {name!r} inside of another.")
+    arguments[last] = read(text)
+
+
+def _way(text: str) -> str:
+    """Return a way within the app; one that leads out of it is none."""
+    if not _WAY.fullmatch(text) or text.startswith("/") or ".." in text or ":" in text.partition("?")[0]:
+        raise MalformedForm("The form leads to no page of this app.")
+    return text
+
+
+def _whole(text: str) -> Any:
+    return int(text) if _WHOLE.fullmatch(text.strip()) else text
+
+
+def _number(text: str) -> Any:
+    try:
+        number = Decimal(text.strip())
+    except InvalidOperation:
+        return text
+    if not number.is_finite():
+        return text
+    return int(number) if number == number.to_integral_value() and abs(number) < 1e15 else float(number)
+
+
+def _cents(text: str) -> Any:
+    number = _number(text.replace(",", ""))
+    if isinstance(number, str):
+        return text
+    cents = Decimal(str(number)) * 100
+    return int(cents) if cents == cents.to_integral_value() else text
+
+
+def _listed(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+_KINDS: Mapping[str, Callable[[str], Any]] = {
+    "": str,
+    "int": _whole,
+    "number": _number,
+    "flag": lambda text: text.strip().lower() in {"on", "true", "yes", "1"},
+    "list": _listed,
+    "cents": _cents,
+}
+"""What is typed there, by suffix. What does not fit stays as it was typed, so that the tool's own check refuses it."""

@@ -1,0 +1,78 @@
+"""Forms: what is posted becomes the arguments of a tool, and a form leads nowhere but into its own app."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from companyos_shared.pages import MalformedForm, read_form
+
+
+def _form(*pairs: tuple[str, str]) -> bytes:
+    return urlencode(pairs).encode()
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("title", " as typed ", {"title": " as typed "}),
+        ("version:int", "7", {"version": 7}),
+        ("version:int", "seven", {"version": "seven"}),
+        ("days:number", "2.50", {"days": 2.5}),
+        ("days:number", "nan", {"days": "nan"}),
+        ("price:cents", "1,250.07", {"price": 125007}),
+        ("price:cents", "0.001", {"price": "0.001"}),
+        ("urgent:flag", "on", {"urgent": True}),
+        ("tags:list", "a, b,,c ", {"tags": ["a", "b", "c"]}),
+        ("fields.reason", "why", {"fields": {"reason": "why"}}),
+        ("body", "one\r\ntwo", {"body": "one\ntwo"}),
+        ("due_at", "  ", {}),
+    ],
+)
+def test_a_field_becomes_an_argument(name: str, text: str, value: dict[str, Any]) -> None:
+    assert read_form(_form((name, text))).arguments == value
+
+
+def test_names_with_an_underscore_in_front_are_the_page_s_own() -> None:
+    form = read_form(_form(("_page", "tickets/OPS-1"), ("_form", "move"), ("key", "OPS-1")))
+    assert (form.page, form.next, form.form, form.arguments) == (
+        "tickets/OPS-1",
+        "tickets/OPS-1",
+        "move",
+        {"key": "OPS-1"},
+    )
+    assert form.typed == (("key", "OPS-1"),)
+
+
+def test_the_way_on_takes_members_of_the_answer() -> None:
+    form = read_form(_form(("_page", "new"), ("_next", "tickets/{key}")))
+    assert form.way_on({"key": "OPS-9"}) == "tickets/OPS-9"
+    assert form.way_on(None) == "tickets/"
+
+
+@pytest.mark.parametrize("way", ["/etc", "//evil.example", "https://evil.example", "../up", "a\nb", "javascript:x"])
+def test_a_form_leads_nowhere_but_into_its_app(way: str) -> None:
+    with pytest.raises(MalformedForm, match="no page"):
+        read_form(_form(("_page", way)))
+
+
+@pytest.mark.parametrize("name", ["Title", "a-b", "a:nothing", "a.b.c.d", "", "a..b"])
+def test_a_field_that_no_page_has_is_refused(name: str) -> None:
+    with pytest.raises(MalformedForm):
+        read_form(_form((name, "x")))
+
+
+def test_a_field_inside_of_another_is_refused() -> None:
+    with pytest.raises(MalformedForm, match="inside"):
+        read_form(_form(("a", "x"), ("a.b", "y")))
+
+
+@given(st.binary(max_size=200))
+def test_whatever_is_posted_is_a_form_or_refused(body: bytes) -> None:
+    with suppress(MalformedForm):
+        assert isinstance(read_form(body).arguments, dict)

@@ -1,0 +1,109 @@
+"""The pages of TicketDesk on its own: they show what the tools tell, and a form is a tool call."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from companyos_shared.chassis import ServiceSettings, create_app
+from companyos_ticketdesk.main import SERVICE
+
+TICKET = "OPS-301"
+HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>{{ 7 * 7 }}"
+
+
+@pytest.fixture
+async def browser(tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
+    app = create_app(SERVICE, ServiceSettings(service_key=None, service_key_file=None, data_dir=tmp_path))
+    async with httpx.AsyncClient(
+        transport=httpx.ASGITransport(app), base_url="http://desk", follow_redirects=True
+    ) as own:
+        yield own
+    app.state.episodes.close()
+
+
+async def _submit(browser: httpx.AsyncClient, operation: str, **fields: str) -> httpx.Response:
+    return await browser.post(f"/pages/-/{operation}", data={"_form": operation, **fields})
+
+
+@pytest.mark.parametrize(
+    "page", ["", "board", "board?team_id=operations", "new", f"tickets/{TICKET}", "?q=cold", "?status=none"]
+)
+async def test_a_page_is_shown_and_loads_nothing_from_elsewhere(browser: httpx.AsyncClient, page: str) -> None:
+    shown = await browser.get(f"/pages/{page}")
+    assert shown.status_code == 200
+    assert "default-src 'none'" in shown.headers["Content-Security-Policy"]
+    assert "http" not in shown.text.replace("http-equiv", "")
+    for asset in ("/static/pages/tabler/tabler.min.css", "/static/pages/pages.css", "/static/pages/pages.js"):
+        assert asset in shown.text
+        assert (await browser.get(asset)).status_code == 200
+
+
+async def test_the_list_is_filtered_and_goes_on_at_its_cursor(browser: httpx.AsyncClient) -> None:
+    first = await browser.get("/pages/")
+    assert first.text.count('data-testid="row-') == 20
+    onward = first.text.split('data-testid="next-page"')[0].rpartition('href="')[2].partition('"')[0]
+    second = await browser.get(onward.replace("&amp;", "&"))
+    assert second.status_code == 200
+    assert not set(_rows(first.text)) & set(_rows(second.text))
+    critical = await browser.get("/pages/", params={"priority": "critical"})
+    assert set(_rows(critical.text)) < set(_rows(first.text)) | set(_rows(second.text))
+
+
+async def test_a_form_is_the_tool_call_and_leads_to_the_page_of_what_was_made(browser: httpx.AsyncClient) -> None:
+    made = await _submit(
+        browser, "create_ticket", _page="new", _next="tickets/{key}", title="A door", type="task", team_id="operations"
+    )
+    assert made.status_code == 200
+    key = made.url.path.rpartition("/")[2]
+    assert (await browser.get(f"/tickets/{key}")).json()["title"] == "A door"
+
+
+async def test_a_refusal_stands_on_the_form_with_everything_that_was_typed(browser: httpx.AsyncClient) -> None:
+    refused = await _submit(browser, "create_ticket", _page="new", title=HOSTILE, type="task", team_id="t-nobody")
+    assert refused.status_code == 422
+    assert 'data-code="team-unknown"' in refused.text
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in refused.text
+
+
+async def test_a_page_that_has_gone_stale_writes_nothing(browser: httpx.AsyncClient) -> None:
+    version = (await browser.get(f"/tickets/{TICKET}")).json()["version"]
+    form = {"_page": f"tickets/{TICKET}", "key": TICKET, "if_match:int": str(version - 1), "priority": "low"}
+    refused = await _submit(browser, "update_ticket", **form)
+    assert refused.status_code == 412
+    assert 'data-code="stale-version"' in refused.text
+    assert (await browser.get(f"/tickets/{TICKET}")).json()["priority"] == "critical"
+
+
+async def test_hostile_text_is_shown_as_text(browser: httpx.AsyncClient) -> None:
+    ticket = (
+        await browser.post(
+            "/tickets", json={"title": HOSTILE, "type": "task", "team_id": "operations", "description": HOSTILE}
+        )
+    ).json()
+    await browser.post(f"/tickets/{ticket['key']}/comments", json={"body": HOSTILE})
+    for page in ("", "board", f"tickets/{ticket['key']}", "?q=alert"):
+        text = (await browser.get(f"/pages/{page}")).text
+        assert "<script>alert" not in text
+        assert "<img src=x" not in text
+        assert "{{ 7 * 7 }}" in text
+
+
+async def test_a_form_on_a_page_of_another_site_is_refused(browser: httpx.AsyncClient) -> None:
+    refused = await browser.post(
+        "/pages/-/add_comment", data={"key": TICKET, "body": "x"}, headers={"Sec-Fetch-Site": "cross-site"}
+    )
+    assert refused.status_code == 403
+
+
+async def test_a_ticket_that_is_not_there_has_a_page_that_says_so(browser: httpx.AsyncClient) -> None:
+    missing = await browser.get("/pages/tickets/OPS-1")
+    assert missing.status_code == 404
+    assert "No ticket has the key OPS-1." in missing.text
+
+
+def _rows(text: str) -> list[str]:
+    return [part.partition('"')[0] for part in text.split('data-testid="row-')[1:]]
