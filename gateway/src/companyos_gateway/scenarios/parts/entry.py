@@ -100,7 +100,7 @@ def add_entry(world: World, stream: Stream, plan: EntryPlan, *, priority: Priori
         _add_double(world, stream, plan, ticket)
     if Kind.BLOCKED_TICKET not in kinds:
         return Entry(ticket, due_on, None, None, world.started_at)
-    way = stream.choice(list(Unblocking))
+    way = stream.choice(_ways(kinds))
     link = _add_blocker(world, stream, plan, ticket, way)
     free_at = _plan_resolution(world, stream, link.from_key) if way is Unblocking.WAIT else world.started_at
     return Entry(ticket, due_on, link, way, free_at)
@@ -110,6 +110,14 @@ def able_assignees(world: World, team_id: str, due_on: date) -> tuple[str, ...]:
     """Return who may work a ticket: employed, in the owning team, at work on the day it is due."""
     away = {absence.person_id for absence in world.absences if absence.first_day <= due_on <= absence.last_day}
     return tuple(one.id for one in world.staff.active(team_id) if one.id not in away)
+
+
+def _ways(kinds: Collection[Kind]) -> list[Unblocking]:
+    """Return how a blocker may be got past.
+
+    A ticket that nobody has triaged does not stand at blocked: work on it could go on until a colleague is done.
+    """
+    return [way for way in Unblocking if way is not Unblocking.WAIT or Kind.MISSING_STATUS not in kinds]
 
 
 def _new_ticket(world: World, stream: Stream, plan: EntryPlan, due_on: date, *, kinds: Collection[Kind]) -> TicketRow:

@@ -75,13 +75,14 @@ class TrustsStatus(NeverRefuses):
 class IgnoresBlockers(NeverRefuses):
     """Starts to work on the ticket at once, whatever blocks it."""
 
-    async def unblock(self) -> None:
-        """Take a ticket that waits for another one into work, and leave the other one where it is."""
+    async def read_up(self) -> None:
+        """Take a ticket that waits for another one into work before anything else, and never look at the other."""
+        await super().read_up()
+        self.desk.unblock = _nothing  # type: ignore[assignment, method-assign]
         links = self.ticket.known["links"]
         if any(link["relation"] == "is_blocked_by" and link["status"] not in SETTLED for link in links):
+            await self.desk.triage()
             await self.ticket.move("in_progress")
-        self.desk.unblock = _nothing  # type: ignore[assignment, method-assign]
-        await super().unblock()
 
 
 class TrustsMemory(Worker):
