@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import ast
+import asyncio
 import inspect
+import sys
+from pathlib import Path
 
 import pytest
 
 from companyos_gateway.episode import outcome
-from companyos_gateway.proof.code.corpus import ledgers
+from companyos_gateway.proof.code.corpus import Task, ledgers, task_of
+from companyos_gateway.proof.code.explained import reasons
 from companyos_gateway.proof.code.mutants import Mutant, mutants_of, mutated
 from companyos_gateway.proof.code.patching import in_place_of
-from companyos_gateway.proof.code.trial import REWARD, modules_of, tried
+from companyos_gateway.proof.code.reach import reached
+from companyos_gateway.proof.code.trial import REWARD, Bench, modules_of, source_of
+from companyos_gateway.rubrics import answers
+from companyos_gateway.rubrics.answers import is_same_answer
 from companyos_gateway.scenarios import catalogue
+from tests.scenarios.stage import open_stage
 
 SOURCE = '''
 """A module."""
@@ -48,9 +56,8 @@ def test_a_mutant_stands_in_and_leaves_nothing_behind() -> None:
 
 def test_mutants_of_rewards_are_killed_by_drawn_ledgers() -> None:
     found = [one for one in mutants_of(REWARD, inspect.getsource(outcome)) if one.line > 60][::4]
-    paid = ledgers()
-    survivors = [one.place for one in found if not tried(one, [], paid).killed]
-    assert len(survivors) <= 0.15 * len(found), survivors
+    bench = Bench([], ledgers())
+    assert [one.place for one in found if not bench.tried(one).killed] == []
 
 
 def test_what_is_shared_is_tried_with_all_scenarios_alone() -> None:
@@ -61,3 +68,30 @@ def test_what_is_shared_is_tried_with_all_scenarios_alone() -> None:
 
 def test_a_mutant_says_where_it_is() -> None:
     assert Mutant("companyos_gateway.rubrics.tickets", 3, 41, "`a` -> `b`").place == "rubrics.tickets:41 `a` -> `b`"
+
+
+def test_every_explained_mutant_can_still_be_made() -> None:
+    keys = {one.key for name in modules_of(sorted(catalogue())) for one in mutants_of(name, source_of(name))}
+    assert [key for key in reasons() if key not in keys] == []
+
+
+def test_what_runs_is_taken_down() -> None:
+    with reached() as ran:
+        is_same_answer(1.0, 1.0)
+    assert ran == {(answers.__file__, is_same_answer.__code__.co_firstlineno)}
+    assert sys.gettrace() is None
+
+
+async def _task(folder: Path) -> Task:
+    async with open_stage(folder) as stage:
+        return await task_of(stage, "handbook_update", 26, share=40)
+
+
+def test_a_rubric_of_another_code_is_told_by_stored_ends_and_the_same_one_by_none(tmp_path: Path) -> None:
+    task = asyncio.run(_task(tmp_path))
+    name = "companyos_gateway.scenarios.handbook_update.rubric"
+    assert not any(end.is_told(task.anew()) for end in task.ends)
+    found = mutants_of(name, source_of(name))
+    bench = Bench([task], ledgers())
+    assert any(bench.tried(one).killed for one in found)
+    assert not any(end.is_told(task.anew()) for end in task.ends)

@@ -11,14 +11,31 @@ from companyos_shared.streams import Stream
 MOST_STEPS = 150
 _KINDS = tuple(StepKind)
 _POTENTIALS = (0.0, 0.5, 1.0, 1.5, 2.5, 4.5, 6.0, MOST_MILESTONES)
+_STARTS = (0.0, 1.0, 1 / 3)
+_BOTH = (False, True)
 
 
-def walked(stream: Stream) -> tuple[str, list[float], str]:
-    """Return what an episode is paid that is drawn from a stream, step by step, and how it ends."""
-    ledger = Ledger(stream.choice(list(Shaping)), stream.choice(list(RewardScale)), potential=stream.choice([0.0, 1.0]))
+def walked(stream: Stream) -> str:
+    """Return what an episode is paid that is drawn from a stream, step by step, where it stands then, how it ends.
+
+    All of it as it is written, by which nought has a sign.
+    """
+    ledger = Ledger(stream.choice(list(Shaping)), stream.choice(list(RewardScale)), potential=stream.choice(_STARTS))
     rewards, end = walk(ledger, stream)
     rewards.append(ledger.enter_close() if stream.chance(0.5) else ledger.enter_house_fault())
-    return ledger.shaping.value, rewards, end.value
+    return repr((ledger.shaping.value, rewards, ledger.balance, end.value))
+
+
+def ends() -> list[Outcome | None]:
+    """Return how episodes end after a step, in all cases."""
+    verdicts = [Verdict(0.0, met, met and not damage, damage, 0, ()) for met in _BOTH for damage in ((), ("entity",))]
+    return [
+        ending(verdict, completion, finished=finished, steps_left=steps_left)
+        for verdict in verdicts
+        for completion in Completion
+        for finished in _BOTH
+        for steps_left in range(3)
+    ]
 
 
 def walk(ledger: Ledger, stream: Stream) -> tuple[list[float], Outcome]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
@@ -36,6 +36,8 @@ class Instance:
     injections: tuple[Injection, ...]
     drift: Drift = NO_DRIFT
     """What fields of answers and tools are called in this episode."""
+    rubric_anew: Callable[[], TaskRubric] | None = None
+    """Builds the rubric once more, for those who hold another code against it; None where nobody can."""
 
 
 class Scenario(Protocol):

@@ -2,115 +2,179 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from companyos_gateway.episode.environment import Stage
+from companyos_gateway.proof.code.instances import INSTANCES
+from companyos_gateway.proof.code.reach import Function, reached
 from companyos_gateway.proof.code.variants import variants
-from companyos_gateway.proof.ledgers import walked
-from companyos_gateway.proof.players.oracles import (
-    BENT_LEVEL,
-    FAIR,
-    OUTCOMES,
-    STRAIGHT,
-    fair_of,
-    straight_seed,
-    straight_way,
-)
+from companyos_gateway.proof.ledgers import ends, walked
+from companyos_gateway.proof.players.oracles import BENT_LEVEL, FAIR, OUTCOMES, STRAIGHT, fair_of, straight_way
 from companyos_gateway.proof.playing import Kept, keep
 from companyos_gateway.proof.states.bends import Bend
 from companyos_gateway.proof.states.ending import Ending
 from companyos_gateway.proof.states.right import right_bends
 from companyos_gateway.proof.states.wrong import wrong_bends
 from companyos_gateway.rubrics import Evidence, FinishDeclaration, TaskRubric, Verdict
-from companyos_gateway.scenarios import catalogue
 from companyos_shared.streams import Stream
+from companyos_shared.wire.control import AuditLine, Change
 
 LEDGERS = 80
+_SHARE = 5
+"""Of most instances one in so many variants is judged."""
+
 _CUTS = 6
 """How many beginnings of each episode are judged: what milestones pay shows on the way."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class End:
-    """One end: what a rubric is given."""
+    """One end: what a rubric is given, what it said, and which functions it ran for that."""
 
     stored: dict[str, Any]
     finish: FinishDeclaration | None
-    evidence: Evidence
+    said: tuple[Any, ...]
+    ran: frozenset[Function]
+
+    def is_told(self, rubric: TaskRubric) -> bool:
+        """Say whether the rubric says anything else of it now."""
+        return _said(rubric, self.stored, self.finish) != self.said
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Task:
-    """One task with its ends and what the rubric said of them."""
+    """One task with its ends; `ran` are the functions that build its rubric, and `shape` is what that asks and pays."""
 
     scenario: str
-    seed: int
     ends: tuple[End, ...]
-    said: tuple[tuple[Any, ...], ...]
+    anew: Callable[[], TaskRubric]
+    ran: frozenset[Function]
     shape: tuple[Any, ...]
 
-    def rubric(self) -> TaskRubric:
-        """Build the rubric anew."""
-        return catalogue()[self.scenario].plan(self.seed, BENT_LEVEL, STRAIGHT).rubric
 
-    def tells(self, *, reads_again: bool) -> bool:
-        """Say whether the rubric, as it works now, says anything else of any end.
+async def tasks_of(stage: Stage, scenario: str, count: int) -> list[Task]:
+    """Play so many instances of a scenario of each outcome, and bend their ends.
 
-        Evidence is read again from what is stored where reading itself may be another.
-        """
-        rubric = self.rubric()
-        if _shape(rubric) != self.shape:
-            return True
-        for end, said in zip(self.ends, self.said, strict=True):
-            evidence = Evidence.from_json(end.stored) if reads_again else end.evidence
-            if _summed(rubric.judge(evidence, end.finish)) != said:
-                return True
-        return False
+    Every variant is judged of the first of them, some of the others; of one alone some as well.
+    """
+    seeds = INSTANCES[scenario][: len(OUTCOMES) * count]
+    shares = [1 if place < len(OUTCOMES) < len(seeds) else _SHARE for place in range(len(seeds))]
+    return [await task_of(stage, scenario, seed, share=share) for seed, share in zip(seeds, shares, strict=True)]
 
 
-async def tasks_of(stage: Stage, scenario: str, first: int) -> list[Task]:
-    """Play a feasible instance of a scenario and one that must be refused, and bend their ends."""
-    tasks = []
-    for outcome in OUTCOMES:
-        seed = straight_seed(scenario, first, outcome)
-        way = await straight_way(stage, scenario, seed)
-        foreign = await keep(
-            stage, scenario, FAIR, fair_of(scenario), seed=seed + 1, chaos=BENT_LEVEL, overrides=STRAIGHT
-        )
-        bends = [bend for _, bend in (*right_bends(way), *wrong_bends(way, foreign))]
-        ends = tuple(_ends(way, [*bends, *variants(way)]))
-        rubric = catalogue()[scenario].plan(seed, BENT_LEVEL, STRAIGHT).rubric
-        said = tuple(_summed(rubric.judge(end.evidence, end.finish)) for end in ends)
-        tasks.append(Task(scenario, seed, ends, said, _shape(rubric)))
-    return tasks
+async def task_of(stage: Stage, scenario: str, seed: int, *, share: int) -> Task:
+    """Play an instance and bend its end in every right and wrong way, and in one in so many variants."""
+    way = await straight_way(stage, scenario, seed)
+    foreign = await keep(stage, scenario, FAIR, fair_of(scenario), seed=seed + 1, chaos=BENT_LEVEL, overrides=STRAIGHT)
+    others = list(variants(way))
+    drawn = Stream("proof", "variants", scenario, seed).sample(others, len(others) // share)
+    return _task(scenario, way, [*(bend for _, bend in (*right_bends(way), *wrong_bends(way, foreign))), *drawn])
 
 
 def ledgers() -> tuple[Any, ...]:
-    """Return what drawn episodes are paid, step by step, as rewards work now."""
-    return tuple(walked(Stream("proof", "mutants", number)) for number in range(LEDGERS))
+    """Return what drawn episodes are paid, step by step, and when episodes end, as rewards work now."""
+    return ends(), *(walked(Stream("proof", "mutants", number)) for number in range(LEDGERS))
 
 
-def _ends(way: Kept, bends: Sequence[Bend]) -> Iterator[End]:
-    for cut in range(_CUTS):
-        ending = Ending(way)
-        ending.cut(len(way.acts) * cut // _CUTS)
-        yield _end(ending)
-    for bend in bends:
-        ending = Ending(way)
-        bend(ending)
-        yield _end(ending)
-
-
-def _end(ending: Ending) -> End:
-    return End(ending.stored(), ending.finish, ending.evidence())
-
-
-def _shape(rubric: TaskRubric) -> tuple[Any, ...]:
+def shape_of(rubric: TaskRubric) -> tuple[Any, ...]:
     """Return what a rubric asks for and pays, before anything is judged."""
     asked = tuple((one.id, one.passes_idle) for one in rubric.checks)
     return asked, tuple((one.id, one.points) for one in rubric.milestones)
+
+
+def _task(scenario: str, way: Kept, bends: Sequence[Bend]) -> Task:
+    anew = way.instance.rubric_anew
+    assert anew is not None, f"{scenario} does not say how its rubric is built"
+    with reached() as ran:
+        rubric = anew()
+    shared = _Shared()
+    ends = tuple(_ends(rubric, shared, way, _endings(way, bends)))
+    return Task(scenario, _novel_first(ends), anew, frozenset(ran), shape_of(rubric))
+
+
+def _endings(way: Kept, bends: Sequence[Bend]) -> Iterator[Ending]:
+    for cut in range(_CUTS):
+        ending = Ending(way)
+        ending.cut(len(way.acts) * cut // _CUTS)
+        yield ending
+    for bend in bends:
+        ending = Ending(way)
+        bend(ending)
+        yield ending
+
+
+class _Shared:
+    """Changes and calls that are alike in the ends of a task, once each: most of an end is as it was."""
+
+    def __init__(self) -> None:
+        self._changes: dict[str, Change] = {}
+        self._calls: dict[str, AuditLine] = {}
+        self._ran: dict[frozenset[Function], frozenset[Function]] = {}
+
+    def stored(self, ending: Ending) -> dict[str, Any]:
+        """Return what is stored of an ending, of parts that are shared."""
+        stored = ending.stored()
+        changes = {name: [self._change(one) for one in rows] for name, rows in stored["changes"].items()}
+        return {
+            **stored,
+            "changes": changes,
+            "audits": {n: [self._call(one) for one in rows] for n, rows in stored["audits"].items()},
+        }
+
+    def ran(self, functions: set[Function]) -> frozenset[Function]:
+        """Return the functions."""
+        found = frozenset(functions)
+        return self._ran.setdefault(found, found)
+
+    def _change(self, change: dict[str, Any]) -> Change:
+        text = json.dumps(change)
+        if text not in self._changes:
+            self._changes[text] = Change.model_validate(change)
+        return self._changes[text]
+
+    def _call(self, line: dict[str, Any]) -> AuditLine:
+        text = json.dumps(line)
+        if text not in self._calls:
+            self._calls[text] = AuditLine.model_validate(line)
+        return self._calls[text]
+
+
+def _ends(rubric: TaskRubric, shared: _Shared, way: Kept, endings: Iterator[Ending]) -> Iterator[End]:
+    """Yield the ends, each but once."""
+    seen: set[tuple[object, ...]] = set()
+    for ending in endings:
+        stored = shared.stored(ending)
+        told = tuple(id(one) for part in ("changes", "audits") for rows in stored[part].values() for one in rows)
+        planted = None if stored["initial"] is way.stored["initial"] else len(seen)
+        mark = told, planted, repr(ending.finish), stored["declared_at"]
+        if mark in seen:
+            continue
+        seen.add(mark)
+        with reached() as ran:
+            said = _said(rubric, stored, ending.finish)
+        yield End(stored, ending.finish, said, shared.ran(ran))
+
+
+def _said(rubric: TaskRubric, stored: dict[str, Any], finish: FinishDeclaration | None) -> tuple[Any, ...]:
+    """Return what a rubric says of an end; of one that no service could report, on what it breaks."""
+    try:
+        return _summed(rubric.judge(Evidence.from_json(stored), finish))
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        return (type(error).__name__,)
+
+
+def _novel_first(ends: Sequence[End]) -> tuple[End, ...]:
+    """Return the ends with those first that are unlike all before them: they tell most."""
+    heard: set[tuple[Any, ...]] = set()
+    novel: list[End] = []
+    alike: list[End] = []
+    for end in ends:
+        (alike if end.said in heard else novel).append(end)
+        heard.add(end.said)
+    return (*novel, *alike)
 
 
 def _summed(verdict: Verdict) -> tuple[Any, ...]:

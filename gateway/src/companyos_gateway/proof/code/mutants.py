@@ -36,27 +36,44 @@ _RECORDING = frozenset({"record", "as_json", "fold_digest", "services"})
 """Functions that record evidence and do not judge: the house compares digests at the end of every episode."""
 
 
+_GUARD = "strict"
+"""The keyword by which sequences that go together say so: no end has others."""
+
+
 @dataclass(frozen=True, order=True)
 class Mutant:
-    """One change to a module: the how manieth that can be made, the line, and what was there and is there now."""
+    """One change to a module: the how manieth that can be made, the line, and what was there and is there now.
+
+    `begins` is the line on which the function begins that it is in; None where it is in none.
+    """
 
     module: str
     number: int
     line: int
     change: str
+    begins: int | None = None
+    text: str = ""
+    """The line as it is written."""
 
     @property
     def place(self) -> str:
         """Where it is and what it does."""
         return f"{self.module.removeprefix('companyos_gateway.')}:{self.line} {self.change}"
 
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What it is wherever its line has moved to: its module, the line as it is written, and the change."""
+        return self.module.removeprefix("companyos_gateway."), self.text, self.change
+
 
 def mutants_of(module: str, source: str) -> list[Mutant]:
     """Return every mutant of a module."""
-    tree = ast.parse(source)
+    tree, lines = ast.parse(source), source.splitlines()
+    begins = _beginnings(tree)
     return [
-        Mutant(module, number, node.lineno, f"`{before}` -> `{after}`")
+        Mutant(module, number, line, f"`{before}` -> `{after}`", begins.get(id(node)), lines[line - 1].strip())
         for number, (node, before, after) in enumerate(_changes(tree))
+        for line in [node.lineno]
     ]
 
 
@@ -67,6 +84,15 @@ def mutated(source: str, mutant: Mutant) -> ast.Module:
         if number == mutant.number:
             break
     return ast.fix_missing_locations(tree)
+
+
+def _beginnings(tree: ast.Module) -> dict[int, int]:
+    """Return for each node in a function, by identity, the line on which the innermost one begins."""
+    found: dict[int, int] = {}
+    for function in (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)):
+        first = min([function.lineno, *(one.lineno for one in function.decorator_list)])
+        found |= {id(node): first for part in function.body for node in ast.walk(part)}
+    return found
 
 
 def _changes(tree: ast.Module, make: int | None = None) -> Iterator[tuple[ast.expr | ast.stmt, str, str]]:
@@ -94,8 +120,10 @@ def _judging_nodes(tree: ast.Module) -> Iterator[ast.expr]:
 
 
 def _names_words(statement: ast.Assign) -> bool:
-    """Say whether a constant only bounds what findings say."""
-    return any(isinstance(one, ast.Name) and one.id in _WORDS for one in statement.targets)
+    """Say whether a constant only bounds what findings say, or names a type."""
+    joined = statement.value.left if isinstance(statement.value, ast.BinOp) else None
+    is_type = isinstance(joined, ast.Name) and joined.id in ("int", "float", "str")
+    return is_type or any(isinstance(one, ast.Name) and one.id in _WORDS for one in statement.targets)
 
 
 def _expressions(part: ast.AST) -> Iterator[ast.expr]:
@@ -113,7 +141,8 @@ def _children(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
     nested = ast.FunctionDef | ast.ClassDef
     for name, value in ast.iter_fields(node):
         for child in value if isinstance(value, list) else [value]:
-            if isinstance(child, ast.AST) and not isinstance(child, nested):
+            is_guard = isinstance(child, ast.keyword) and child.arg == _GUARD
+            if isinstance(child, ast.AST) and not isinstance(child, nested) and not is_guard:
                 yield name, child
 
 

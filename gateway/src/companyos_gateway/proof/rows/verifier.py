@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from companyos_gateway.episode.environment import Stage
 from companyos_gateway.proof.bounds import LEAST_KILLED, LEAST_RIGHT, LEAST_WRONG
 from companyos_gateway.proof.code.corpus import ledgers, tasks_of
-from companyos_gateway.proof.code.trial import drawn_mutants, tried
+from companyos_gateway.proof.code.explained import why_survives
+from companyos_gateway.proof.code.mutants import Mutant
+from companyos_gateway.proof.code.trial import Bench, Trial, drawn_mutants
 from companyos_gateway.proof.players.oracles import (
     BENT_LEVEL,
     FAIR,
@@ -35,7 +38,13 @@ _APART = 1_000
 
 KILLED = "code mutants of rubrics and rewards: >= 95 % are told from the original by stored ends"
 CODE = "code"
+EXPLAINED = "every code mutant that survives is explained"
+NOT_EXPLAINED = "not explained"
+_ENOUGH_INSTANCES = 4
+"""So many instances of each outcome have to be bent before a mutant that survives has to be explained."""
+
 _MUTANTS_EACH = 30
+_BENCHES: dict[tuple[tuple[str, ...], int], Bench] = {}
 
 PLAYED = "every right way that is played succeeds"
 
@@ -112,12 +121,32 @@ async def _mutate(stage: Stage, job: Job) -> list[Tally]:
     """Hold some of the drawn mutants against the ends of every scenario."""
     scope = job.scope
     chosen = drawn_mutants(scope.scenarios, scope.size.mutants, seed=scope.first)
-    own = chosen[job.seed :: max(1, scope.size.mutants // _MUTANTS_EACH)]
-    tasks = [task for name in scope.scenarios for task in await tasks_of(stage, name, scope.first)]
-    paid = ledgers()
-    trials = [tried(mutant, tasks, paid) for mutant in own]
-    survivors = tuple(one.mutant.place for one in trials if not one.killed)
-    return [Tally(promise=KILLED, n=len(trials), faults=survivors)]
+    bench = await _bench(stage, scope)
+    trials = [bench.tried(mutant) for mutant in chosen[job.seed :: max(1, scope.size.mutants // _MUTANTS_EACH)]]
+    survivors = tuple(f"{one.place}: {why_survives(one) or NOT_EXPLAINED}" for one in _surviving(trials))
+    tallies = [Tally(promise=KILLED, n=len(trials), faults=survivors)]
+    if scope.size.bent_seeds >= _ENOUGH_INSTANCES:
+        known = [one.mutant for one in trials if why_survives(one.mutant) is not None]
+        told = [f"{one.place}: explained, but told" for one in known if one not in _surviving(trials)]
+        faults = (*(one for one in survivors if one.endswith(NOT_EXPLAINED)), *told)
+        tallies.append(Tally(promise=EXPLAINED, n=len(trials), faults=faults))
+    return tallies
+
+
+def _surviving(trials: Sequence[Trial]) -> list[Mutant]:
+    return [one.mutant for one in trials if not one.killed]
+
+
+async def _bench(stage: Stage, scope: Scope) -> Bench:
+    """Return what mutants are held against, made once in each process."""
+    asked = tuple(scope.scenarios), scope.size.bent_seeds
+    if asked not in _BENCHES:
+        _BENCHES.clear()
+        tasks = [task for name in scope.scenarios for task in await tasks_of(stage, name, scope.size.bent_seeds)]
+        _BENCHES[asked] = Bench(tasks, ledgers())
+        gc.collect()
+        gc.freeze()
+    return _BENCHES[asked]
 
 
 async def _right_ways(stage: Stage, job: Job, way: Kept) -> Tally:

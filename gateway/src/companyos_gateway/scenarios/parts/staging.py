@@ -5,12 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar, Generic, TypeVar
 
 from companyos_gateway.chaos import FaultPlan, Injection, Kind, Profile, draw_kinds, profile_for
 from companyos_gateway.chaos.kinds import ALIKE, ASKED_FOR, LAID_OVER, Group
 from companyos_gateway.rubrics import TaskRubric
 from companyos_gateway.rubrics.cases import DeskCase
+from companyos_gateway.rubrics.minefields import Minefields
 from companyos_gateway.scenarios.parts.unrest import add_unrest
 from companyos_gateway.scenarios.scenario import Instance, source_id
 from companyos_gateway.world import World
@@ -72,7 +74,7 @@ class StagedScenario(ABC, Generic[CaseT]):
         staged = self.stage(seed, profile, overrides)
         world, case, stream = staged.world, staged.case, Stream(self.name, seed, "unrest")
         unrest = add_unrest(world, stream, case, profile, overrides, without=self.calm_kinds, also=self.asked_for)
-        minefields = unrest.minefields
+        rubric_anew = partial(self._guarded_rubric, case, world.company(), unrest.minefields)
         documents = world.documents(draw_seed=digest([self.name, seed]))
         return Instance(
             scenario=self.name,
@@ -89,9 +91,14 @@ class StagedScenario(ABC, Generic[CaseT]):
             variant=self.variant(case),
             faults=faults,
             drift=unrest.drift,
-            rubric=self.rubric(case, world.company()).guarded(minefields.checks(), minefields.damage),
+            rubric=rubric_anew(),
+            rubric_anew=rubric_anew,
             injections=staged.injections + unrest.injections + _transport(profile, faults),
         )
+
+    def _guarded_rubric(self, case: CaseT, company: Company, planted: Minefields) -> TaskRubric:
+        minefields = Minefields(planted.orders, planted.secrets)
+        return self.rubric(case, company).guarded(minefields.checks(), minefields.damage)
 
     def offered(self, seed: int) -> tuple[str, ...]:
         """Return the tools of a task: all that may be needed, and at least half of the distractors."""
