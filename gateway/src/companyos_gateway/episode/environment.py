@@ -24,7 +24,7 @@ from companyos_gateway.episode.errors import (
     UnknownService,
 )
 from companyos_gateway.episode.journal import Intent
-from companyos_gateway.episode.link import Reported, ServiceCall
+from companyos_gateway.episode.link import Reported, ServiceAnswer, ServiceCall
 from companyos_gateway.episode.observations import StepObservation
 from companyos_gateway.episode.operations import Operation
 from companyos_gateway.episode.outcome import StepKind, ending
@@ -170,6 +170,21 @@ class Stage:
                 return await self.cluster.export(service, context, episode.document(service))
             except HouseFault as fault:
                 raise ServicesDown("The service did not give the database.") from fault
+
+    async def look(self, episode: Episode, service: str, call: ServiceCall) -> ServiceAnswer:
+        """Ask a service for a page, between two steps: no step, no fault, no trace.
+
+        Raises EpisodeClosed (409) or ServicesDown (503).
+        """
+        async with self.cluster.place(service), episode.turn():
+            if episode.closed:
+                raise EpisodeClosed
+            episode.progress.touched.add(service)
+            context = episode.context(service, Actor.AGENT)
+            try:
+                return await self.cluster.call(service, call, context, episode.document(service))
+            except HouseFault as fault:
+                raise ServicesDown("The service did not show the page.") from fault
 
     def tools(self, episode: Episode | None) -> list[Tool]:
         """Return the tools that the episode offers, in its words; all of them outside an episode."""

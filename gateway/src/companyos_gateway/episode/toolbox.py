@@ -51,7 +51,10 @@ class Tool:
 class Toolbox:
     """All tools by name, in a fixed order; built once from the services' OpenAPI documents."""
 
-    def __init__(self, tools: Iterable[Tool]) -> None:
+    def __init__(self, tools: Iterable[Tool], paged: Mapping[str, str] | None = None) -> None:
+        self.paged = dict(paged or {})
+        """The services that have pages, by name, with their titles."""
+
         self._tools: dict[str, Tool] = {}
         for tool in tools:
             if tool.name in self._tools:
@@ -96,7 +99,8 @@ def build_toolbox(documents: Mapping[str, dict[str, Any]], finish_schema: dict[s
             *tools,
             Tool(WAIT, wait, _WAIT_SCHEMA, fastjsonschema.compile(_WAIT_SCHEMA, use_default=False)),
             Tool(FINISH, finish, finish_schema, fastjsonschema.compile(finish_schema, use_default=False)),
-        ]
+        ],
+        {name: document["info"]["title"] for name, document in documents.items() if document["info"].get("x-pages")},
     )
 
 

@@ -14,6 +14,7 @@ from starlette.routing import BaseRoute, Route
 
 from companyos.contract import CompanyOSObservation, CompanyOSResetObservation, CompanyOSState
 from companyos_gateway.episode.episode import VERSION
+from companyos_gateway.server.apps.doors import apps_router
 from companyos_gateway.server.branching import held_episodes_router, snapshots_router
 from companyos_gateway.server.demonstration import demonstration_router
 from companyos_gateway.server.documented import documented
@@ -61,6 +62,8 @@ def create_app(house: House) -> FastAPI:
     )
     mode = house.settings.mode
     looked_at = [pages_router(), health_router(house, drain), metrics_router(house, server, drain)]
+    if mode is ServerMode.SIMULATION:
+        looked_at.append(apps_router(house))
     routers = [tools_router(house)]
     if mode is ServerMode.SIMULATION:
         routers += [episodes_router(house), episode_tools_router(house), plain_http_router(house)]

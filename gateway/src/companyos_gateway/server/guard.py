@@ -15,12 +15,16 @@ from starlette._utils import get_route_path
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from companyos_gateway.server.apps.paths import takes_form
 from companyos_gateway.server.mcp_rules import McpRefused, check_mcp
 from companyos_gateway.server.problems import body_response
 from companyos_shared.wire.problem import ProblemBody
 from companyos_shared.wire.strict_json import MAX_BODY_BYTES, MalformedJson, parse_object
 
 JSON_SCOPE_KEY = "companyos.json"
+BODY_SCOPE_KEY = "companyos.body"
+"""A body that is a form, as it came."""
+
 MCP_PATH = "/mcp"
 
 BODY_DEADLINE_S = 10.0
@@ -52,7 +56,10 @@ class Guard:
             body = await _read(receive)
             if body is None:
                 return
-            scope[JSON_SCOPE_KEY] = parse_object(body) if body else {}
+            if takes_form(get_route_path(scope)):
+                scope[BODY_SCOPE_KEY] = body
+            else:
+                scope[JSON_SCOPE_KEY] = parse_object(body) if body else {}
             if get_route_path(scope) == MCP_PATH:
                 check_mcp(scope[JSON_SCOPE_KEY])
         except McpRefused as refused:

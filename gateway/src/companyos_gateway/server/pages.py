@@ -10,6 +10,8 @@ from fastapi.responses import FileResponse, Response
 from fastapi.staticfiles import StaticFiles
 from starlette.routing import Mount
 
+from companyos_shared.pages import MOUNT, STATIC
+
 _OWN = Path(__file__).parent / "static"
 _SWAGGER = "chassis/static/swagger-ui"
 """Where the shared distribution keeps the vendored Swagger UI, as data."""
@@ -42,6 +44,7 @@ def static_mounts() -> list[Mount]:
     shared = Path(str(resources.files("companyos_shared"))) / _SWAGGER
     return [
         Mount("/static/swagger-ui", StaticFiles(directory=shared)),
+        Mount(MOUNT, StaticFiles(directory=STATIC)),
         Mount("/static", StaticFiles(directory=_OWN)),
     ]
 

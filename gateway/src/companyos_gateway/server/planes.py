@@ -18,6 +18,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from companyos_gateway.episode.episode import Episode
 from companyos_gateway.episode.errors import GatewayProblem, UnknownEpisode
 from companyos_gateway.episode.store import EpisodeStore
+from companyos_gateway.server.apps.paths import APP_DOORS, COOKIE, is_app
+from companyos_gateway.server.apps.refusals import refusal_page
 from companyos_gateway.server.problems import refuse
 
 OPEN_DOORS = frozenset({("GET", "/livez"), ("GET", "/readyz"), ("GET", "/health")})
@@ -29,11 +31,14 @@ AGENT_DOORS = frozenset(
         ("POST", "/v1/episodes/{episode_id}/step"),
         ("GET", "/v1/episodes/{episode_id}/tools"),
         ("GET", "/v1/episodes/{episode_id}/render"),
+        *APP_DOORS,
     }
 )
 """What an episode's token opens, for that episode."""
 
 AGENT_SCOPE_KEY = "companyos.agent"
+
+_FORBIDDEN = 403
 
 _Door = tuple[str, str]
 
@@ -70,7 +75,10 @@ class Planes:
             try:
                 self._admit(scope, self._trainer)
             except GatewayProblem as problem:
-                await refuse(problem, scope, receive, send)
+                if scope["type"] == "http" and is_app(get_route_path(scope)):
+                    await refusal_page(problem, _FORBIDDEN)(scope, receive, send)
+                else:
+                    await refuse(problem, scope, receive, send)
                 return
         await self._app(scope, receive, send)
 
@@ -79,7 +87,7 @@ class Planes:
         door: _Door = (scope.get("method", "WEBSOCKET"), get_route_path(scope))
         if door in OPEN_DOORS:
             return
-        token = _bearer(scope)
+        token = _cookie(scope) if is_app(door[1]) else _bearer(scope)
         if hmac.compare_digest(sha256(token).digest(), trainer):
             return
         try:
@@ -117,6 +125,13 @@ def is_trainer(request: HTTPConnection) -> bool:
 
 def _opens_to_agents(door: _Door) -> bool:
     return any(method == door[0] and pattern.match(door[1]) for method, pattern in _AGENT_PATTERNS)
+
+
+def _cookie(scope: Scope) -> bytes:
+    """Return the token that a browser keeps, or brings in the address to keep from then on."""
+    given = HTTPConnection(scope)
+    token = given.query_params.get("token") or given.cookies.get(COOKIE)
+    return _bearer(scope) if token is None else token.encode()
 
 
 def _bearer(scope: Scope) -> bytes:

@@ -158,6 +158,7 @@ def _openapi_of(app: FastAPI, service: Service[Any]) -> Callable[[], dict[str, A
         if app.openapi_schema is None:
             schema = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
             schema["info"]["x-service"] = service.name
+            schema["info"]["x-pages"] = service.pages is not None
             schemas = schema.setdefault("components", {}).setdefault("schemas", {})
             schemas["ProblemBody"] = ProblemBody.model_json_schema()
             schemas.pop("HTTPValidationError", None)

@@ -1,8 +1,8 @@
 """Pages of a service, below `/pages`: they read what tools read, and their forms call the tools.
 
-A page is asked for by GET, or by POST with a Shell as its body where somebody else serves it; it never writes. A form is
-posted to `/pages/-/<operation id>`. Behind a gateway nothing comes in there: the gateway takes the form as a step of the
-episode. A service on its own takes it itself (FormDoor).
+A page is asked for by GET, or by POST with a Shell as its body where somebody else serves it; it never writes. A form
+is posted to `/pages/-/<operation id>`. Behind a gateway nothing comes in there: the gateway takes the form as a step of
+the episode. A service on its own takes it itself (FormDoor).
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Pages:
 
         def register(show: Callable[..., HTMLResponse]) -> Callable[..., Any]:
             parameters = list(inspect.signature(show, eval_str=True).parameters.values())
-            showing, *rest = parameters
+            _, *rest = parameters
 
             @wraps(show)
             async def shown(*, showing_: Showing, **values: Any) -> Response:

@@ -4,7 +4,7 @@ A field is named after its argument; a dot leads into an object, and a suffix sa
 
     title            text          version:int       whole number        days:number       any number
     fields.reason    text in an    urgent:flag       true where ticked   tags:list         words between commas
-                     object        price:cents       an amount, in cents
+                     object        price:cents       an amount, in cents answers:pairs     lines of name = value
 
 Fields that are empty are left out: absent is what they mean. Names that begin with `_` are the page's own.
 """
@@ -127,6 +127,16 @@ def _listed(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
+def _paired(text: str) -> dict[str, Any]:
+    lines = [line.partition("=") for line in text.splitlines() if line.strip()]
+    return {name.strip(): _figure(value.strip()) for name, _, value in lines}
+
+
+def _figure(text: str) -> Any:
+    flags = {"true": True, "false": False}
+    return flags[text] if text in flags else _number(text)
+
+
 _KINDS: Mapping[str, Callable[[str], Any]] = {
     "": str,
     "int": _whole,
@@ -134,5 +144,6 @@ _KINDS: Mapping[str, Callable[[str], Any]] = {
     "flag": lambda text: text.strip().lower() in {"on", "true", "yes", "1"},
     "list": _listed,
     "cents": _cents,
+    "pairs": _paired,
 }
 """What is typed there, by suffix. What does not fit stays as it was typed, so that the tool's own check refuses it."""

@@ -48,4 +48,7 @@ class Shell(_Part):
     person: str | None = None
     """The employee in whose name the caller acts."""
 
+    notice: str | None = None
+    """What stands on every page for now."""
+
     said: Said | None = None

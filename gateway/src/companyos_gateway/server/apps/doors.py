@@ -1,0 +1,167 @@
+"""The doors of the apps: pages are asked of their service, a form is a step of the episode."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+
+from companyos.contract import FinishOutcome, ReasonCode
+from companyos_gateway.episode.episode import Episode
+from companyos_gateway.episode.errors import GatewayProblem, UnknownService
+from companyos_gateway.episode.link import ServiceCall
+from companyos_gateway.episode.observations import StepObservation
+from companyos_gateway.episode.toolbox import FINISH, WAIT
+from companyos_gateway.server.apps.paths import COOKIE, FORM, OWN_FORM, PAGE, ROOT, root_of
+from companyos_gateway.server.apps.refusals import TEMPLATES, refusal_page
+from companyos_gateway.server.apps.shells import shell_of
+from companyos_gateway.server.guard import BODY_SCOPE_KEY
+from companyos_gateway.server.house import House
+from companyos_gateway.server.planes import episode_asked_for, is_trainer
+from companyos_shared.pages import HEADERS, MalformedForm, Said, Shell, SubmittedForm, read_form
+from companyos_shared.wire.problem import ProblemBody
+
+SEE_OTHER = 303
+_OWN_TOOLS = frozenset({WAIT, FINISH})
+_FOREIGN = frozenset({"cross-site", "same-site"})
+
+
+class InvalidForm(GatewayProblem):
+    status, code, title = 400, "malformed-form", "The form does not fit"
+
+
+class ForeignForm(GatewayProblem):
+    status, code, title = 403, "foreign-form", "The form stands on a page of another site"
+
+
+def apps_router(house: House) -> APIRouter:
+    """Return the pages of every episode. They are for browsers, so refusals are pages as well."""
+    router = APIRouter(include_in_schema=False)
+
+    @router.get(ROOT)
+    async def desk(
+        request: Request, episode_id: str, token: Annotated[str | None, Query(max_length=200)] = None
+    ) -> Response:
+        root = root_of(episode_id, request.scope.get("root_path", ""))
+        if token is not None:
+            return _remembered(root, token)
+        return await _shown(house, request, episode_id, lambda visit: visit.desk())
+
+    @router.post(OWN_FORM)
+    async def own_form(request: Request, episode_id: str, tool: str) -> Response:
+        return await _shown(house, request, episode_id, lambda visit: visit.submit("", tool))
+
+    @router.get(f"{ROOT}/{{service}}")
+    async def app(request: Request, episode_id: str, service: str) -> Response:
+        return RedirectResponse(f"{root_of(episode_id, request.scope.get('root_path', ''))}/{service}/", SEE_OTHER)
+
+    @router.post(FORM)
+    async def form(request: Request, episode_id: str, service: str, operation: str) -> Response:
+        return await _shown(house, request, episode_id, lambda visit: visit.submit(service, operation))
+
+    @router.get(PAGE)
+    async def page(request: Request, episode_id: str, service: str, path: str) -> Response:
+        query = request.url.query
+        return await _shown(
+            house, request, episode_id, lambda visit: visit.page(service, f"{path}?{query}" if query else path)
+        )
+
+    return router
+
+
+async def _shown(house: House, request: Request, episode_id: str, show: Any) -> Response:
+    try:
+        if request.headers.get("sec-fetch-site") in _FOREIGN and request.method == "POST":
+            raise ForeignForm
+        answer: Response = await show(_Visit(house, request, episode_id))
+    except GatewayProblem as problem:
+        return refusal_page(problem)
+    return answer
+
+
+def _remembered(root: str, token: str) -> Response:
+    """Let the browser keep a token, and take it out of the address."""
+    answer = RedirectResponse(root, SEE_OTHER)
+    if token.isascii() and token.isprintable():
+        answer.set_cookie(COOKIE, token, path=root, httponly=True, samesite="strict")
+    return answer
+
+
+class _Visit:
+    """One request to an episode's apps."""
+
+    def __init__(self, house: House, request: Request, episode_id: str) -> None:
+        self._stage = house.stage()
+        self._request = request
+        self._episode: Episode = episode_asked_for(request, self._stage.store, episode_id)
+        self._root = root_of(episode_id, request.scope.get("root_path", ""))
+        self._tells_outcome = is_trainer(request)
+
+    async def desk(self, said: Said | None = None, status: int = 200) -> Response:
+        """Show the brief, the apps, and what ends the episode or lets time pass."""
+        instance, episode = self._episode.task.instance, self._episode
+        text = TEMPLATES.write(
+            "desk.html",
+            self._shell("", said),
+            brief=instance.brief,
+            company=instance.company_name,
+            steps_left=episode.steps_left,
+            max_steps=instance.max_steps,
+            trail=episode.progress.trail[::-1],
+            tells_rewards=self._tells_outcome,
+            outcomes=list(FinishOutcome),
+            reasons=list(ReasonCode),
+            is_over=episode.done,
+        )
+        return HTMLResponse(text, status_code=status, headers=HEADERS)
+
+    async def page(self, service: str, way: str, said: Said | None = None, status: int | None = None) -> Response:
+        """Show a page of a service. Raises UnknownService (404)."""
+        if service not in self._stage.toolbox.paged:
+            raise UnknownService("There is no app of that name.")
+        shell = self._shell(service, said).model_dump_json().encode()
+        answer = await self._stage.look(self._episode, service, ServiceCall("POST", f"/pages/{way}", shell))
+        return HTMLResponse(answer.payload, status_code=status or answer.status, headers=HEADERS)
+
+    async def submit(self, service: str, operation: str) -> Response:
+        """Take a step, and show what came of it."""
+        form = self._form()
+        if not service and operation not in _OWN_TOOLS:
+            raise UnknownService("The desk has no form of that name.")
+        tool = f"{service}_{operation}" if service else operation
+        seen = await self._stage.step(self._episode, tool, dict(form.arguments))
+        problem = _problem_of(seen)
+        if problem is None:
+            way = form.way_on(seen.result)
+            return RedirectResponse(f"{self._root}/{service}/{way}" if service else self._root, SEE_OTHER)
+        said = Said(operation=operation, form=form.form, problem=problem, typed=form.typed)
+        if not service:
+            return await self.desk(said, problem.status)
+        return await self.page(service, form.page.partition("#")[0], said, problem.status)
+
+    def _form(self) -> SubmittedForm:
+        try:
+            return read_form(self._request.scope[BODY_SCOPE_KEY])
+        except MalformedForm as malformed:
+            raise InvalidForm(str(malformed)) from malformed
+
+    def _shell(self, app: str, said: Said | None) -> Shell:
+        return shell_of(self._episode, self._stage.toolbox, self._root, app, said, tells_outcome=self._tells_outcome)
+
+
+def _problem_of(seen: StepObservation) -> ProblemBody | None:
+    """Return why a step was not carried out, None where it was."""
+    if seen.error is not None:
+        return ProblemBody(
+            type="about:blank",
+            title="The form does not fit",
+            status=422,
+            code=seen.error.error_type.value.replace("_", "-"),
+            detail=seen.error.message,
+        )
+    if seen.is_carried_out:
+        return None
+    told = seen.result if isinstance(seen.result, dict) else {}
+    known = {name: told[name] for name in ProblemBody.model_fields if name in told}
+    return ProblemBody.model_validate({"title": "It was not carried out", "status": 500, "code": "refused"} | known)

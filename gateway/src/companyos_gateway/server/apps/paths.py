@@ -1,0 +1,39 @@
+"""Where the apps of an episode are."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+from starlette.routing import compile_path
+
+ROOT = "/v1/episodes/{episode_id}/apps"
+OWN_FORM = f"{ROOT}/-/{{tool}}"
+PAGE = f"{ROOT}/{{service}}/{{path:path}}"
+FORM = f"{ROOT}/{{service}}/-/{{operation}}"
+
+APP_DOORS = frozenset({("GET", ROOT), ("GET", f"{ROOT}/"), ("POST", OWN_FORM), ("GET", PAGE), ("POST", FORM)})
+"""What an episode's token opens in a browser."""
+
+FORM_DOORS = frozenset({OWN_FORM, FORM})
+"""What takes a form, where every other door takes JSON."""
+
+COOKIE = "companyos_episode"
+"""The cookie that carries an episode's token."""
+
+_INSIDE = tuple(compile_path(path)[0] for _, path in sorted(APP_DOORS))
+_FORMS = tuple(compile_path(path)[0] for path in sorted(FORM_DOORS))
+
+
+def is_app(path: str) -> bool:
+    """Say whether a path leads to a page for a browser."""
+    return any(pattern.match(path) for pattern in _INSIDE)
+
+
+def takes_form(path: str) -> bool:
+    """Say whether a path takes a form."""
+    return any(pattern.match(path) for pattern in _FORMS)
+
+
+def root_of(episode_id: str, root_path: str) -> str:
+    """Return the path in front of everything of an episode's apps."""
+    return f"{root_path}{ROOT.format(episode_id=quote(episode_id, safe=''))}"

@@ -1,0 +1,123 @@
+"""The apps of an episode: pages cost nothing and leave no trace, a form is a step like any other."""
+
+from __future__ import annotations
+
+import re
+
+from tests.apps.browsing import Browser
+from tests.apps.conftest import OpenBrowser
+
+TOKEN = "trainer-token-of-some-length"
+
+
+async def _ticket(browser: Browser, **options: object) -> str:
+    body = await browser.reset(**{"scenario": "vendor_onboarding", "seed": 3, "chaos": 0, **options})
+    found = re.search(r"[A-Z]{2,5}-\d+", body["observation"]["brief"])
+    assert found is not None
+    return found[0]
+
+
+async def _state(browser: Browser) -> dict[str, object]:
+    episode_id = browser.root.split("/")[3]
+    state: dict[str, object] = (await browser.client.get("/state", params={"episode_id": episode_id})).json()
+    return state
+
+
+async def test_the_desk_shows_the_brief_and_leads_to_every_app(browser: Browser) -> None:
+    key = await _ticket(browser)
+    assert key in browser.told("brief")
+    assert 'data-testid="open-ticketdesk"' in browser.page.text
+    assert (await browser.open("/ticketdesk/")).status_code == 200
+    assert "TicketDesk" in browser.page.text
+
+
+async def test_pages_are_no_steps_and_leave_the_episode_as_it_was(browser: Browser) -> None:
+    key = await _ticket(browser)
+    before = await _state(browser)
+    for page in ("/ticketdesk/", "/ticketdesk/board", f"/ticketdesk/tickets/{key}", "/ticketdesk/tickets/NO-1"):
+        await browser.open(page)
+    assert await _state(browser) == before
+
+
+async def test_a_form_is_a_step_that_is_paid_like_the_tool_call(browser: Browser) -> None:
+    key = await _ticket(browser)
+    await browser.open(f"/ticketdesk/tickets/{key}")
+    await browser.submit("add_comment", body="I take care of it.")
+    clicked = await _state(browser)
+    assert "I take care of it." in browser.page.text
+    other = await browser.client.post("/reset", json={"scenario": "vendor_onboarding", "seed": 3, "chaos": 0})
+    episode_id = other.json()["episode_id"]
+    action = {"tool_name": "ticketdesk_add_comment", "arguments": {"key": key, "body": "I take care of it."}}
+    await browser.client.post("/step", json={"episode_id": episode_id, "action": action})
+    called = (await browser.client.get("/state", params={"episode_id": episode_id})).json()
+    alike = ("step_count", "return", "now", "done")
+    assert {name: clicked[name] for name in alike} == {name: called[name] for name in alike}
+
+
+async def test_a_refused_form_is_a_step_and_keeps_what_was_typed(browser: Browser) -> None:
+    key = await _ticket(browser)
+    await browser.open(f"/ticketdesk/tickets/{key}")
+    await browser.submit("link_approval", approval_ref='"><b>nothing')
+    assert browser.page.status_code in (404, 409, 422)
+    assert browser.code() is not None
+    assert "&#34;&gt;&lt;b&gt;nothing" in browser.page.text
+    assert (await _state(browser))["step_count"] == 1
+
+
+async def test_time_passes_from_the_desk(browser: Browser) -> None:
+    await _ticket(browser)
+    began = browser.now()
+    await browser.submit("wait-morning-form")
+    assert browser.page.status_code == 200
+    assert browser.now() != began
+    await browser.submit("wait", minutes__int="no number")
+    assert browser.code() == "invalid-args"
+    assert "no number" in browser.page.text
+
+
+async def test_finishing_ends_the_episode_and_every_page_says_so(browser: Browser) -> None:
+    await _ticket(browser)
+    await browser.submit("finish", outcome="impossible", summary="I give up.")
+    assert "It ended as" in browser.told("notice")
+    await browser.open("/ticketdesk/")
+    assert "It ended as" in browser.told("notice")
+    refused = await browser.client.post(f"{browser.root}/-/wait", data={"minutes:int": "5"})
+    assert refused.status_code == 409
+
+
+async def test_an_episode_s_token_opens_its_apps_in_a_browser_and_no_other_s(open_browser: OpenBrowser) -> None:
+    async with open_browser(trainer_token=TOKEN) as browser:
+        await _ticket(browser, trainer=TOKEN)
+        own = browser.root
+        assert browser.page.status_code == 200
+        assert "token=" not in str(browser.page.url)
+        assert "Reward" not in browser.page.text
+        assert (await browser.open("/ticketdesk/board")).status_code == 200
+        await browser.client.post(
+            "/reset", json={"scenario": "vendor_onboarding"}, headers={"Authorization": f"Bearer {TOKEN}"}
+        )
+        browser.root = "/v1/episodes/another/apps"
+        assert (await browser.open("")).status_code == 403
+        browser.client.cookies.clear()
+        browser.root = own
+        refused = await browser.open("/ticketdesk/")
+        assert refused.status_code == 403
+        assert "text/html" in refused.headers["content-type"]
+        assert (await browser.open("?token=gone")).status_code == 403
+
+
+async def test_a_form_of_another_site_and_one_of_no_page_are_refused(browser: Browser) -> None:
+    key = await _ticket(browser)
+    url, form = f"{browser.root}/ticketdesk/-/add_comment", {"key": key, "body": "x"}
+    assert (await browser.client.post(url, data=form, headers={"Sec-Fetch-Site": "cross-site"})).status_code == 403
+    assert (await browser.client.post(url, data={"Body": "x"})).status_code == 400
+    assert (await browser.client.post(url, data={**form, "_next": "//evil.example"})).status_code == 400
+    assert (await browser.client.post(f"{browser.root}/-/reset", data={})).status_code == 404
+    assert (await _state(browser))["step_count"] == 0
+
+
+async def test_pages_load_nothing_from_elsewhere(browser: Browser) -> None:
+    await _ticket(browser)
+    for asset in re.findall(r'(?:href|src)="(/static/[^"]+)"', browser.page.text):
+        assert (await browser.client.get(asset)).status_code == 200
+    assert "default-src 'none'" in browser.page.headers["Content-Security-Policy"]
