@@ -45,7 +45,13 @@ class Templates:
             lstrip_blocks=True,
         )
         self._environment.filters.update(
-            moment=moment, day=day, label=label, money=money, figure=figure, status_colour=status_colour
+            moment=moment,
+            day=day,
+            duration=duration,
+            label=label,
+            money=money,
+            figure=figure,
+            status_colour=status_colour,
         )
         self._environment.globals.update(static=MOUNT)
 
@@ -71,6 +77,14 @@ def moment(value: datetime | None) -> str:
 def day(value: date | datetime | None) -> str:
     """Return a day as people read it."""
     return "-" if value is None else f"{value:%a} {value.day} {value:%b %Y}"
+
+
+def duration(minutes: float) -> str:
+    """Return a length of time as people say it, in its two largest units: `2 d 4 h`."""
+    whole = int(minutes)
+    days, hours, left = whole // 1440, whole // 60 % 24, whole % 60
+    told = [f"{count} {unit}" for count, unit in ((days, "d"), (hours, "h"), (left, "min")) if count]
+    return " ".join(told[:2]) or "0 min"
 
 
 def label(value: object) -> str:
@@ -133,9 +147,50 @@ _COLOURS = {
         "valid",
         "closed",
         "published",
+        "in_force",
+        "in_office",
+        "accepted",
+        "renewed",
+        "paid",
     },
-    "blue": {"open", "in_progress", "running", "queued", "in_review", "pending", "escalated", "draft"},
-    "yellow": {"blocked", "info_requested", "degraded", "medium", "stale", "on_hold", "expiring"},
+    "blue": {
+        "open",
+        "in_progress",
+        "running",
+        "queued",
+        "in_review",
+        "pending",
+        "escalated",
+        "draft",
+        "prospect",
+        "submitted",
+        "requested",
+        "received",
+    },
+    "yellow": {
+        "blocked",
+        "info_requested",
+        "degraded",
+        "medium",
+        "stale",
+        "on_hold",
+        "expiring",
+        "frozen",
+        "away",
+        "superseded",
+    },
     "orange": {"high"},
-    "red": {"critical", "rejected", "failed", "cancelled", "expired", "overdue", "withdrawn", "revoked", "departed"},
+    "red": {
+        "critical",
+        "rejected",
+        "failed",
+        "cancelled",
+        "expired",
+        "overdue",
+        "withdrawn",
+        "revoked",
+        "departed",
+        "suspended",
+        "terminated",
+    },
 }
