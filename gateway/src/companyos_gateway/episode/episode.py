@@ -208,6 +208,7 @@ class Episode:
             acting_as=instance.acting_as,
             now=self.task.instance.started_at,
             steps_left=self.task.instance.max_steps,
+            reward=0.0,
         )
 
     def state(self) -> CompanyOSState:

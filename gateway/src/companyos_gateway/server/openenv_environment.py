@@ -20,6 +20,7 @@ from companyos_gateway.episode.episode import VERSION, Episode
 from companyos_gateway.episode.errors import EpisodeTaken, InvalidAction, InvalidReset, NotReset, UnknownTask
 from companyos_gateway.episode.observations import tools_observation
 from companyos_gateway.server.house import House
+from companyos_gateway.server.rubric_tree import EpisodeRubric
 from companyos_gateway.taskset import TaskSet, UnknownPlace
 
 ENVIRONMENT_NAME = ENVIRONMENT
@@ -50,8 +51,10 @@ class CompanyOSEnvironment(Environment[Action, Observation, CompanyOSState]):
         episode = await self._house.begin(options, before, self)
         if before is not None and before is not episode and not before.closed:
             self._house.detach(before, self)
-        self._episode = episode
-        return episode.told_last()
+        self._episode, self.rubric = episode, EpisodeRubric(episode)
+        told = episode.told_last()
+        self.rubric(None, told)
+        return told
 
     async def step_async(self, action: Action, timeout_s: float | None = None, **kwargs: Any) -> Observation:
         """Take a step, or list the tools; raises NotReset, EpisodeDone or EpisodeClosed."""
@@ -65,7 +68,9 @@ class CompanyOSEnvironment(Environment[Action, Observation, CompanyOSState]):
             raise NotReset
         if self._episode.holder is not self:
             raise EpisodeTaken
-        return await stage.step(self._episode, action.tool_name, action.arguments)
+        observation = await stage.step(self._episode, action.tool_name, action.arguments)
+        await self._apply_rubric_async(action, observation)
+        return observation
 
     def reset(self, /, seed: Any = None, episode_id: Any = None, **kwargs: Any) -> Observation:
         """Start an episode from another thread than the event loop's."""
