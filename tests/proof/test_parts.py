@@ -7,18 +7,24 @@ from typing import Any
 
 import pytest
 
+from companyos.contract import ToolSpec
 from companyos.policies import EpisodeOver, StepView, load_policy
+from companyos_gateway.chaos import Group, Kind
 from companyos_gateway.proof.players.oracles import FEASIBLE, REFUSED, is_write, replayed, straight_seed
 from companyos_gateway.proof.players.right import permuted_steps, repeating
+from companyos_gateway.proof.players.wording import by_their_words
 from companyos_gateway.proof.players.zoo import Fabricator
 from companyos_gateway.proof.rows import ROWS, Scope, difficulty
+from companyos_gateway.proof.rows.determinism import ONE_DIGEST
 from companyos_gateway.proof.rows.leaks import Canaries, Hiding
 from companyos_gateway.proof.rows.row import Tally, against, by_promise
 from companyos_gateway.proof.rows.splits import COLLISIONS
+from companyos_gateway.proof.rows.zoo import BY_CHANCE
 from companyos_gateway.proof.sizes import FULL, SMOKE
 from companyos_gateway.proof.states.bends import values_beside
 from companyos_gateway.rubrics import Evidence
 from companyos_gateway.scenarios import catalogue
+from companyos_gateway.scenarios.striking import never_strikes
 from companyos_shared.streams import Stream
 from tests.client.steps import a_step, a_task
 from tests.scenarios.stage import initial_rows
@@ -172,6 +178,60 @@ def test_a_friction_kind_has_to_cost_beyond_chance(costs: tuple[float, ...], hol
     tallies = [Tally(promise=difficulty.COSTS, n=1, who="slow_answer", values=(cost,)) for cost in costs]
     [line] = ROWS["G"].lines(LADDER_SCOPE, tallies)
     assert (line.n, line.holds) == (3, holds)
+
+
+@pytest.mark.parametrize(("misses", "holds"), [(0, True), (1, True), (2, False)])
+def test_a_kind_that_often_does_not_fire_is_named(misses: int, holds: bool) -> None:
+    fired = Tally(promise=difficulty.FIRES, n=1, who="new_tickets")
+    missed = replace(fired, faults=("tiny seed 0: new_tickets",))
+    others = [replace(fired, who="forbidden")] * 900
+    [line] = ROWS["G"].lines(LADDER_SCOPE, [*others, *[fired] * (100 - misses), *[missed] * misses])
+    assert (line.n, line.holds) == (1000, holds)
+    assert line.result.startswith(f"lowest {100 - misses:.1f}% (")
+
+
+@pytest.mark.parametrize("name", ["bug_escalation", "data_discrepancy"])
+def test_what_a_scenario_does_not_spare_itself_strikes_where_it_is_asked_for(name: str) -> None:
+    scenario = catalogue()[name]
+    may = [kind for kind in Kind if kind not in never_strikes(scenario) and kind.group is not Group.TRANSPORT]
+    struck = {kind for kind in may for one in scenario.plan(0, 1, {kind.value: 1.0}).injections if one.kind is kind}
+    assert struck == set(may)
+
+
+def test_an_episode_of_a_pair_differs_from_the_other_in_one_kind() -> None:
+    alike = difficulty._alike_but(Kind.FAILED_PIPELINE)
+    assert alike[Kind.STALE_METRIC] == 1.0
+    assert alike[Kind.SLOW_ANSWER] == 0.0
+    assert Kind.SLOW_ANSWER not in difficulty._alike_but(Kind.SLOW_ANSWER)
+
+
+async def test_whoever_goes_by_words_tries_what_reads_alike_until_an_answer_comes() -> None:
+    known = ToolSpec(name="a_get", description="Return the first row.", input_schema={})
+    other = known.model_copy(update={"name": "b_get", "description": "Return the first row of b."})
+    reworded = known.model_copy(update={"description": "Show one."})
+    task = replace(a_task(), tools=(reworded, other))
+    refused = Calls(a_step(result={"title": "No", "status": 404, "code": "not-found"}))
+    player = by_their_words(replayed([("a_get", {})]), [known, other])
+    await player(task, refused)
+    await player(replace(task, tools=(known, other)), refused)
+    assert [tool for tool, _ in refused.made] == ["b_get", "a_get", "a_get"]
+
+
+@pytest.mark.parametrize(("won", "holds"), [(2, True), (3, False)])
+def test_chance_may_solve_two_tasks_of_a_hundred(won: int, holds: bool) -> None:
+    tallies = [
+        Tally(promise=BY_CHANCE, n=1, values=(-10.0 - nth % 2,), notes={"successes": float(nth < won)})
+        for nth in range(100)
+    ]
+    [line] = ROWS["B"].lines(LADDER_SCOPE, tallies)
+    assert (line.n, line.holds) == (100, holds)
+    assert "mean return -10.50 (95 % interval -10.60 to -10.40)" in line.result
+
+
+def test_a_python_that_is_not_there_is_told() -> None:
+    [line] = ROWS["E"].lines(LADDER_SCOPE, [Tally(promise=ONE_DIGEST, n=1, who="a"), Tally(promise=ONE_DIGEST, n=0)])
+    assert (line.n, line.holds) == (1, True)
+    assert "with the packages here" in line.result
 
 
 @pytest.mark.parametrize(("digests", "holds"), [(("a", "a"), True), (("a", "b"), False)])

@@ -17,5 +17,11 @@ LEAST_WRONG, LEAST_RIGHT = 50, 20
 LEAST_KILLED = 0.95
 """The share of code mutants that stored evidence tells from the original."""
 
+LEAST_FIRED = 0.99
+"""The share of episodes that configure a kind in which it strikes at least."""
+
+MOST_BY_CHANCE = 0.02
+"""The share of tasks that chance solves at level 1 at most."""
+
 LEAST_LOSS = 0.3
 """How much success the weakest worker loses from level 0 to level 4 at least."""

@@ -1,6 +1,6 @@
 """One leg of row E: a process that plays episodes and prints one digest of everything that was observed.
 
-`python -m companyos_gateway.proof.legs --at-once 8 --seed 0 --level 3 NAME...`
+`python -m companyos_gateway.proof.legs --at-once 8 --seed 0 --level 3 [--restored] NAME...`
 """
 
 from __future__ import annotations
@@ -9,9 +9,13 @@ import argparse
 import asyncio
 import logging
 import sys
+from typing import Any
 
 from companyos.policies import load_policy
 from companyos_gateway.episode.environment import Stage
+from companyos_gateway.episode.episode import Episode
+from companyos_gateway.episode.observations import StepObservation
+from companyos_gateway.episode.snapshots import Snapshots
 from companyos_gateway.proof.players.oracles import FAIR, fair_of
 from companyos_gateway.proof.playing import Player, keep
 from companyos_gateway.server.house import House
@@ -20,21 +24,50 @@ from companyos_shared.streams import digest
 
 START_S = 120.0
 RANDOM = "random"
+RESTORED_EVERY = 9
+ASTRAY: tuple[tuple[str, dict[str, Any]], ...] = (("ticketdesk_list_tickets", {}), ("wait", {"minutes": 600}))
+"""What is done before an episode is restored, and must leave nothing behind."""
 
 
-async def digest_of(scenarios: list[str], *, seed: int, level: int, at_once: int) -> str:
-    """Return one digest over the episodes of both players in every scenario, so many of them at once."""
+class Restoring(Stage):
+    """A stage on which every episode goes astray again and again, and is restored to where it stood."""
+
+    def __init__(self, stage: Stage, snapshots: Snapshots) -> None:
+        super().__init__(stage.cluster, stage.toolbox, stage.shelf, stage.store, stage.watch)
+        self._snapshots = snapshots
+
+    async def step(
+        self, episode: Episode, tool_name: str, arguments: dict[str, Any], *, number: int | None = None
+    ) -> StepObservation:
+        """Take a step, and before some of them others that are taken back."""
+        if episode.step % RESTORED_EVERY == 1:
+            taken = await self._snapshots.take(episode)
+            for tool, given in ASTRAY:
+                if not episode.done:
+                    await super().step(episode, tool, given)
+            await self._snapshots.restore(episode, taken.id)
+            await self._snapshots.delete(taken.id)
+        return await super().step(episode, tool_name, arguments, number=number)
+
+
+async def digest_of(scenarios: list[str], *, seed: int, level: int, at_once: int, restored: bool = False) -> str:
+    """Return one digest over the episodes of both players in every scenario, so many of them at once.
+
+    Where more are asked for than there are, each is played several times: repeats that differ are told apart.
+    """
     house = House(Settings(start_timeout_s=START_S))
     async with house.running():
         stage, gate = house.stage(), asyncio.Semaphore(at_once)
+        stage = Restoring(stage, house.snapshots()) if restored else stage
         players: dict[str, Player] = {RANDOM: load_policy(RANDOM).play}
-        wanted = [(name, who) for name in scenarios for who in (FAIR, *players)]
+        once = [(name, who) for name in scenarios for who in (FAIR, *players)]
+        wanted = once * -(-at_once // len(once))
 
         async def digest_one(name: str, who: str) -> str:
             async with gate:
                 return await _played(stage, name, who, players.get(who) or fair_of(name), seed=seed, level=level)
 
-        return digest(await asyncio.gather(*(digest_one(*one) for one in wanted)))
+        return digest(sorted(set(await asyncio.gather(*(digest_one(*one) for one in wanted)))))
 
 
 async def _played(stage: Stage, name: str, who: str, player: Player, *, seed: int, level: int) -> str:
@@ -49,9 +82,11 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--level", type=int, default=3)
     parser.add_argument("--at-once", type=int, default=1)
+    parser.add_argument("--restored", action="store_true", help="restore every episode again and again")
     asked = parser.parse_args()
     logging.disable(logging.ERROR)
-    found = asyncio.run(digest_of(asked.scenarios, seed=asked.seed, level=asked.level, at_once=asked.at_once))
+    how = {"seed": asked.seed, "level": asked.level, "at_once": asked.at_once, "restored": asked.restored}
+    found = asyncio.run(digest_of(asked.scenarios, **how))
     sys.stdout.write(f"{found}\n")
     return 0
 

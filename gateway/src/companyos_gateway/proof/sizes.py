@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-LEVELS = (0, 1, 2, 3, 4)
+from companyos_gateway.chaos import levels
+
+LEVELS = levels()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,7 +25,10 @@ class Size:
     """Evaluations of the hill climber, and those in the original's scenario."""
 
     single_calls: int
-    """Calls of each tool that are tried alone, beside the oracle's own."""
+    """Calls of a tool that are tried alone, beside the oracle's own."""
+
+    single_tools: int
+    """Tools whose calls are tried alone, drawn for each task; as many as there are at most."""
 
     drops: int
     """Writes that are left out of an oracle's trace, one at a time."""
@@ -37,14 +42,26 @@ class Size:
 
     ledgers: int
     processes: int
-    """Processes that must come to one digest."""
+    """Processes that must come to one digest, beside the crowd, the restored one and that of another Python."""
+
+    crowd: int
+    """Episodes that the crowd plays at once."""
 
     leak_seeds: int
     pairs: int
     """Paired seeds of the workers of row G."""
 
     kind_seeds: int
-    """Seeds for each kind of chaos in each scenario."""
+    """Seeds for each decisive kind of chaos in each scenario."""
+
+    friction_seeds: int
+    """Seeds for each friction kind: what costs little, or seldom much, shows in many pairs only."""
+
+    fired_seeds: int
+    """Seeds for which each kind is planned in each scenario, to see whether it strikes."""
+
+    random_episodes: int
+    """Episodes of chance at level 1, for all scenarios together."""
 
     hashes: int
 
@@ -57,16 +74,21 @@ SMOKE = Size(
     zoo_seeds=1,
     climbs=20,
     most_climbs=100,
-    single_calls=0,
+    single_calls=1,
+    single_tools=6,
     drops=4,
     bent_seeds=1,
     swaps=2,
     mutants=20,
     ledgers=500,
-    processes=4,
+    processes=2,
+    crowd=34,
     leak_seeds=1,
     pairs=1,
     kind_seeds=1,
+    friction_seeds=3,
+    fired_seeds=2,
+    random_episodes=100,
     hashes=40,
 )
 FULL = Size(
@@ -78,15 +100,20 @@ FULL = Size(
     climbs=2_000,
     most_climbs=20_000,
     single_calls=2,
+    single_tools=1_000,
     drops=40,
     bent_seeds=4,
     swaps=10,
     mutants=3_000,
     ledgers=20_000,
     processes=20,
+    crowd=256,
     leak_seeds=5,
     pairs=40,
     kind_seeds=10,
+    friction_seeds=10,
+    fired_seeds=30,
+    random_episodes=1_000,
     hashes=6_000,
 )
 SIZES = {one.name: one for one in (SMOKE, FULL)}

@@ -12,11 +12,11 @@ from pathlib import Path
 from companyos.contract import Split
 from companyos_gateway import scenarios as scenarios_package
 from companyos_gateway.chaos import Group, Kind, Mark, Profile, levels, profile_for
-from companyos_gateway.chaos.kinds import ASKED_FOR
 from companyos_gateway.reference.markdown import bullet, document, listed, paragraph, table, words
 from companyos_gateway.reference.prose import PROSE, read_words
 from companyos_gateway.scenarios import Scenario
-from companyos_gateway.scenarios.parts.staging import REFUSALS_FROM, StagedScenario, data_and_people
+from companyos_gateway.scenarios.parts.staging import REFUSALS_FROM, StagedScenario
+from companyos_gateway.scenarios.striking import never_strikes
 from companyos_gateway.taskset import COPIES, TaskSet
 
 FOLDERS = Path(scenarios_package.__file__).parent
@@ -78,10 +78,9 @@ def _points(name: str, scenario: Scenario) -> Iterator[str]:
         yield f"Structures: {', '.join(map(words, structures))}{told}."
     if isinstance(scenario, StagedScenario):
         module = vars(import_module(type(scenario).__module__))
-        staged = data_and_people()
         always: Collection[Kind] = module.get("ALWAYS", ())
-        never = {kind for kind in staged if kind not in module.get("APPLICABLE", staged)} | scenario.calm_kinds
-        without = [kind for kind in Kind if kind in never | (ASKED_FOR - scenario.asked_for)]
+        never = never_strikes(scenario)
+        without = [kind for kind in Kind if kind in never]
         yield f"Always in the way from level 1 on: {listed(words(kind) for kind in always)}."
         if without:
             yield f"Never strikes here: {', '.join(words(kind) for kind in without)}."

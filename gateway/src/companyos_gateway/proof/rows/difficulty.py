@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from math import sqrt
 
 from companyos.contract import Outcome
 from companyos.policies import load_policy
-from companyos_gateway.chaos import Group, Kind, profile_for
-from companyos_gateway.chaos.kinds import Mark
+from companyos_gateway.chaos import Group, Kind, Mark, profile_for
+from companyos_gateway.chaos.kinds import REQUIRES
 from companyos_gateway.episode.environment import Stage
-from companyos_gateway.proof.bounds import LEAST_LOSS
+from companyos_gateway.proof.bounds import LEAST_FIRED, LEAST_LOSS
+from companyos_gateway.proof.means import interval, mean
 from companyos_gateway.proof.players.attentive import DISTRACTIONS, distracted
 from companyos_gateway.proof.players.oracles import fair_of
-from companyos_gateway.proof.playing import Player, keep
+from companyos_gateway.proof.players.wording import by_their_words
+from companyos_gateway.proof.playing import Kept, Player, keep
 from companyos_gateway.proof.rows.row import Job, Line, Row, Scope, Tally, against
 from companyos_gateway.proof.sizes import LEVELS
+from companyos_gateway.scenarios import catalogue
 from companyos_gateway.scenarios.solutions import skipper_of
+from companyos_gateway.scenarios.striking import never_strikes
+from companyos_shared.wire.context import FaultKind
 
 ORACLE = "oracle"
 WORKERS = ("worker1", "worker2", "worker3")
@@ -27,8 +31,10 @@ LADDER = "success of no worker rises with the chaos level (paired seeds)"
 LOSS = "the weakest worker loses 30 points of success from level 0 to 4, the oracle 0"
 DECISIVE = "who skips a decisive kind fails where it struck"
 COSTS = "each friction kind costs who ignores it (paired, 95 % interval above 0)"
+FIRES = "each kind fires in >= 99 % of the episodes that configure it"
 
-_Z_95 = 1.96
+LEVELS_PART, PLANS = "levels", "plans"
+
 _KIND_LEVEL = 1
 """Where kinds are tried one by one: nothing has to be refused there, so each lies on the way."""
 
@@ -42,22 +48,27 @@ class Difficulty(Row):
     title = "Difficulty"
 
     def jobs(self, scope: Scope) -> Iterable[Job]:
-        """Return a job for each paired seed, and one for each kind in each scenario."""
+        """Return a job for each paired seed, one for each kind in each scenario, and one for what is only planned."""
         marks = profile_for(_STORM)
         for scenario in scope.scenarios:
             for seed in scope.seeds(scope.size.pairs):
-                yield Job(row="G", part="levels", scope=scope, scenario=scenario, seed=seed, weight=5)
+                yield Job(row="G", part=LEVELS_PART, scope=scope, scenario=scenario, seed=seed, weight=5)
+            for seed in scope.seeds(scope.size.fired_seeds):
+                yield Job(row="G", part=PLANS, scope=scope, scenario=scenario, seed=seed, level=_KIND_LEVEL, weight=2)
             for kind in Kind:
+                is_decisive = marks.mark(kind) is Mark.DECISIVE
                 if marks.rate(kind) > 0:
-                    for seed in scope.seeds(scope.size.kind_seeds):
+                    for seed in scope.seeds(scope.size.kind_seeds if is_decisive else scope.size.friction_seeds):
                         yield Job(
                             row="G", part=kind.value, scope=scope, scenario=scenario, seed=seed, level=_KIND_LEVEL
                         )
 
     async def work(self, stage: Stage, job: Job) -> list[Tally]:
         """Let workers play every level, or whoever ignores a kind play with it and without."""
-        if job.part == "levels":
+        if job.part == LEVELS_PART:
             return await _levels(stage, job)
+        if job.part == PLANS:
+            return _planned(job)
         kind = Kind(job.part)
         decisive = profile_for(_STORM).mark(kind) is Mark.DECISIVE
         return await (_decisive(stage, job, kind) if decisive else _friction(stage, job, kind))
@@ -74,6 +85,9 @@ class Difficulty(Row):
         costs = [one for one in tallies if one.promise == COSTS]
         if costs:
             found.append(_costs_line(self, scope, costs))
+        fires = [one for one in tallies if one.promise == FIRES]
+        if fires:
+            found.append(_fires_line(self, scope, fires))
         return found
 
     def details(self, tallies: Sequence[Tally]) -> list[str]:
@@ -81,7 +95,7 @@ class Difficulty(Row):
         rows = ["| who | " + " | ".join(f"level {level}" for level in LEVELS) + " |", "|---" * 6 + "|"]
         curves = _curves([one for one in tallies if one.promise == LADDER])
         rows += [
-            f"| {who} | " + " | ".join(f"{_mean(levels[level]):.0%}" for level in LEVELS) + " |"
+            f"| {who} | " + " | ".join(f"{mean(levels[level]):.0%}" for level in LEVELS) + " |"
             for who, levels in curves.items()
         ]
         rows += ["", "| kind | episodes in which it struck | what it does to who ignores it |", "|---|---|---|"]
@@ -91,10 +105,8 @@ class Difficulty(Row):
         for who, group in sorted(_by_who([one for one in tallies if one.promise == COSTS]).items()):
             values = [value for one in group for value in one.values]
             if values:
-                low, high = _interval(values)
-                rows.append(
-                    f"| {who} | {len(values)} | costs {_mean(values):.2f} of return ({low:.2f} to {high:.2f}) |"
-                )
+                low, high = interval(values)
+                rows.append(f"| {who} | {len(values)} | costs {mean(values):.2f} of return ({low:.2f} to {high:.2f}) |")
         return rows
 
 
@@ -114,34 +126,69 @@ async def _decisive(stage: Stage, job: Job, kind: Kind) -> list[Tally]:
     if player is None:
         return []
     options = {kind.value: 1.0}
-    played = (
-        await keep(stage, job.scenario, f"skips {kind}", player, seed=job.seed, chaos=job.level, overrides=options)
-    ).played
+    kept = await keep(stage, job.scenario, f"skips {kind}", player, seed=job.seed, chaos=job.level, overrides=options)
+    played = kept.played
     if kind not in played.kinds or played.outcome is Outcome.INFRA_ERROR:
         return []
     faults = (f"{job.scenario}: {played.place}",) if played.success else ()
-    return [Tally(promise=DECISIVE, n=1, scenario=job.scenario, who=kind.value, faults=faults)]
+    return [Tally(promise=DECISIVE, n=1, scenario=job.scenario, who=kind.value, faults=faults), *_fired(kept, kind)]
 
 
 async def _friction(stage: Stage, job: Job, kind: Kind) -> list[Tally]:
     player: Player = skipper_of(job.scenario, kind) or fair_of(job.scenario)
     if kind in DISTRACTIONS:
         player = distracted(fair_of(job.scenario))
-    returns = []
+    if kind is Kind.REWORDED_TOOLS:
+        player = by_their_words(fair_of(job.scenario), stage.tools(None))
+    returns: list[float] = []
+    fired: list[Tally] = []
     for rate in (1.0, 0.0):
-        overrides = {**_calm_but(kind), kind.value: rate}
-        played = (
-            await keep(stage, job.scenario, "ignores", player, seed=job.seed, chaos=job.level, overrides=overrides)
-        ).played
-        if rate and kind not in played.kinds:
+        overrides = {**_alike_but(kind), kind.value: rate}
+        kept = await keep(stage, job.scenario, "ignores", player, seed=job.seed, chaos=job.level, overrides=overrides)
+        if kept.played.outcome is Outcome.INFRA_ERROR or (rate and kind not in kept.played.kinds):
             return []
-        returns.append(played.return_)
-    return [Tally(promise=COSTS, n=1, scenario=job.scenario, who=kind.value, values=(returns[1] - returns[0],))]
+        if rate:
+            fired = _fired(kept, kind)
+        returns.append(kept.played.return_)
+    cost = returns[1] - returns[0]
+    return [Tally(promise=COSTS, n=1, scenario=job.scenario, who=kind.value, values=(cost,)), *fired]
 
 
-def _calm_but(kind: Kind) -> dict[str, float]:
-    """Return overrides that keep the wire quiet around a kind, so that the pair differs in nothing else."""
-    return {one.value: 0.0 for one in Kind if one.group is Group.TRANSPORT and one is not kind}
+def _alike_but(kind: Kind) -> dict[str, float]:
+    """Return overrides by which the episodes of a pair differ in a kind alone, and by which it lies on the way.
+
+    The wire is quiet, what the kind needs strikes in both, and who leaves is whoever is asked first.
+    """
+    calm = {one.value: 0.0 for one in Kind if one.group is Group.TRANSPORT and one is not kind}
+    needed = {REQUIRES[kind].value: 1.0} if kind in REQUIRES else {}
+    there = {Kind.APPROVER_OUT_OF_OFFICE.value: 0.0} if kind is Kind.APPROVER_LEAVES else {}
+    return {**calm, **needed, **there}
+
+
+def _planned(job: Job) -> list[Tally]:
+    """Plan an instance with each kind that may strike in its scenario, and see whether it does."""
+    scenario, tallies = catalogue()[job.scenario], []
+    for kind in Kind:
+        if kind.group is Group.TRANSPORT or kind in never_strikes(scenario):
+            continue
+        struck = {one.kind for one in scenario.plan(job.seed, job.level, {kind.value: 1.0}).injections}
+        tallies.append(_firing(job.scenario, job.seed, kind, fires=kind in struck))
+    return tallies
+
+
+def _fired(kept: Kept, kind: Kind) -> list[Tally]:
+    """Say for a fault of the connection whether a call has met it; of other kinds it is seen in the plan."""
+    if kind.value not in set(FaultKind):
+        return []
+    if kind is Kind.STALE_READ and all(net.added for net in kept.evidence.agent_changes()):
+        return []  # nothing was written that could be read as it was
+    met = {line["planned"] for lines in kept.stored["audits"].values() for line in lines}
+    return [_firing(kept.instance.scenario, kept.played.seed, kind, fires=kind.value in met)]
+
+
+def _firing(scenario: str, seed: int, kind: Kind, *, fires: bool) -> Tally:
+    faults = () if fires else (f"{scenario} seed {seed}: {kind}",)
+    return Tally(promise=FIRES, n=1, scenario=scenario, who=kind.value, faults=faults)
 
 
 def _ladder_line(row: Row, scope: Scope, tallies: Sequence[Tally]) -> Line:
@@ -157,7 +204,7 @@ def _ladder_line(row: Row, scope: Scope, tallies: Sequence[Tally]) -> Line:
 
 def _loss_line(row: Row, scope: Scope, tallies: Sequence[Tally]) -> Line:
     curves = _curves(tallies)
-    lost = {who: _mean(levels[LEVELS[0]]) - _mean(levels[LEVELS[-1]]) for who, levels in curves.items()}
+    lost = {who: mean(levels[LEVELS[0]]) - mean(levels[LEVELS[-1]]) for who, levels in curves.items()}
     result = f"{WEAKEST} {lost[WEAKEST]:.0%}, oracle {lost[ORACLE]:.0%}"
     n = sum(one.n for one in tallies if one.who in (WEAKEST, ORACLE))
     return row.told(scope, LOSS, n, result, holds=lost[WEAKEST] >= LEAST_LOSS and lost[ORACLE] == 0)
@@ -167,10 +214,22 @@ def _costs_line(row: Row, scope: Scope, tallies: Sequence[Tally]) -> Line:
     free = []
     for who, group in _by_who(tallies).items():
         values = [value for one in group for value in one.values]
-        low, high = _interval(values)
+        low, high = interval(values)
         if low <= 0:
-            free.append(f"{who} {_mean(values):.2f} ({low:.2f} to {high:.2f})")
+            free.append(f"{who} {mean(values):.2f} ({low:.2f} to {high:.2f})")
     return row.told(scope, COSTS, sum(one.n for one in tallies), against(sorted(free)), holds=not free)
+
+
+def _fires_line(row: Row, scope: Scope, tallies: Sequence[Tally]) -> Line:
+    """Compare by kind: one that often does not fire is not made up for by others."""
+    shares = {
+        who: 1 - sum(len(one.faults) for one in group) / sum(one.n for one in group)
+        for who, group in _by_who(tallies).items()
+    }
+    least = min(sorted(shares), key=lambda who: shares[who])
+    seldom = [f"{who} {share:.1%}" for who, share in sorted(shares.items()) if share < LEAST_FIRED]
+    result = f"lowest {shares[least]:.1%} ({least})" + (f"; {against(seldom)}" if seldom else "")
+    return row.told(scope, FIRES, sum(one.n for one in tallies), result, holds=not seldom)
 
 
 def _curves(tallies: Sequence[Tally]) -> dict[str, dict[int, list[float]]]:
@@ -184,20 +243,7 @@ def _curves(tallies: Sequence[Tally]) -> dict[str, dict[int, list[float]]]:
 
 def _rises(differences: Sequence[float]) -> bool:
     """Say whether the differences lie above 0 beyond chance."""
-    return bool(differences) and _interval(differences)[0] > 0
-
-
-def _interval(values: Sequence[float]) -> tuple[float, float]:
-    """Return the 95 % interval of the mean."""
-    mean, n = _mean(values), len(values)
-    if n == 1:
-        return (float("-inf"), float("inf")) if mean == 0 else (mean, mean)
-    spread = sqrt(sum((value - mean) ** 2 for value in values) / (n - 1) / n)
-    return mean - _Z_95 * spread, mean + _Z_95 * spread
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
+    return bool(differences) and interval(differences)[0] > 0
 
 
 def _by_who(tallies: Iterable[Tally]) -> dict[str, list[Tally]]:

@@ -126,13 +126,14 @@ def _idle(job: Job, way: Kept) -> Tally:
 
 
 async def _single_calls(stage: Stage, job: Job, way: Kept) -> Tally:
-    """Try each call of the oracle's alone, and calls of every tool with what the brief and the oracle name."""
+    """Try each call of the oracle's alone, and calls of drawn tools with what the brief and the oracle name."""
     calls = {repr(step): step for step in steps_of(way.acts) if step[0] != "finish"}
     ids = ids_in(repr([arguments for _, arguments in calls.values()]))
     around = Surroundings(ids, way.instance.started_at)
-    for tool in stage.tools(None):
+    offered, drawn = stage.tools(None), Stream("proof", "single", job.scenario, job.seed)
+    for tool in drawn.child("tools").sample(offered, min(job.scope.size.single_tools, len(offered))):
         for nth in range(job.scope.size.single_calls):
-            stream = Stream("proof", "single", job.scenario, job.seed, tool.name, nth)
+            stream = drawn.child(tool.name, nth)
             step = tool.name, draw_arguments(tool.input_schema, stream, around)
             calls[repr(step)] = step
     faults = []

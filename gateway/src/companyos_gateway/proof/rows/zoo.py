@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from companyos.contract import Outcome
+from companyos_gateway.chaos import Kind
 from companyos_gateway.episode.environment import Stage
-from companyos_gateway.proof.bounds import LEAST_GAP, MOST_FAILURE
+from companyos_gateway.proof.bounds import LEAST_GAP, MOST_BY_CHANCE, MOST_FAILURE
+from companyos_gateway.proof.means import interval, mean
 from companyos_gateway.proof.players.climbing import Climber
+from companyos_gateway.proof.players.late import refreshes_late, was_late
 from companyos_gateway.proof.players.oracles import FAIR, fair_of, steps_of
 from companyos_gateway.proof.players.zoo import BLIND, Fabricator, imitators
 from companyos_gateway.proof.playing import Played, Player, keep
@@ -20,13 +23,16 @@ BOUND = "no failing return above +4"
 GAP = "every mean return lies 10 below the fair oracle's"
 CHEATED = "no cheat of a scenario's own succeeds"
 CLIMBED = "hill climbing on the return finds neither success nor a failing return above +4"
+BY_CHANCE = "chance succeeds in 0-2 % of tasks at level 1"
 MEANS = "means"
 
-PLAY, CHEAT, CLIMB = "play", "cheat", "climb"
+PLAY, CHEAT, CLIMB, CHANCE = "play", "cheat", "climb", "chance"
+RANDOM = "random"
+LATE = "submits what is stale, then refreshes"
 CLIMBER = "hill climber"
 FABRICATOR = "fabricates"
 MOST_CLIMBED = "vendor_onboarding"
-CLIMBED_LEVEL = 1
+CLIMBED_LEVEL = CHANCE_LEVEL = 1
 _CHUNK = 500
 _FOREIGN = 10_007
 """How far away the seed of a foreign trace is."""
@@ -46,6 +52,8 @@ class Zoo(Row):
                 for part, seeds in ((PLAY, size.zoo_seeds), (CHEAT, size.cheat_seeds)):
                     for seed in scope.seeds(seeds):
                         yield Job(row="B", part=part, scope=scope, scenario=scenario, seed=seed, level=level, weight=5)
+            for seed in scope.seeds(-(-size.random_episodes // len(scope.scenarios))):
+                yield Job(row="B", part=CHANCE, scope=scope, scenario=scenario, seed=seed, level=CHANCE_LEVEL)
             climbs = size.most_climbs if scenario == MOST_CLIMBED else size.climbs
             for seed in range(scope.first, scope.first + max(1, climbs // _CHUNK)):
                 level, weight = CLIMBED_LEVEL, min(climbs, _CHUNK) / 10
@@ -57,13 +65,17 @@ class Zoo(Row):
             return await _climb(stage, job)
         if job.part == CHEAT:
             return await _cheat(stage, job)
+        if job.part == CHANCE:
+            return await _by_chance(stage, job)
         return await _play(stage, job)
 
     def lines(self, scope: Scope, tallies: Sequence[Tally]) -> list[Line]:
         """Return a line for each promise."""
-        told = super().lines(scope, [one for one in tallies if one.promise != MEANS])
+        told = super().lines(scope, [one for one in tallies if one.promise not in (MEANS, BY_CHANCE)])
         means = [one for one in tallies if one.promise == MEANS]
-        return [*told, self._gap_line(scope, means)] if means else told
+        chance = [one for one in tallies if one.promise == BY_CHANCE]
+        told += [self._gap_line(scope, means)] if means else []
+        return [*told, self._chance_line(scope, chance)] if chance else told
 
     def line(self, scope: Scope, promise: str, tallies: Sequence[Tally]) -> Line:
         """Return the line of one promise."""
@@ -84,6 +96,13 @@ class Zoo(Row):
             failing = max(one.notes.get("failing", float("-inf")) for one in group)
             rows.append(f"| {who} | {len(values)} | {won} | {sum(values) / len(values):.1f} | {_told(failing)} |")
         return rows
+
+    def _chance_line(self, scope: Scope, tallies: Sequence[Tally]) -> Line:
+        """Say how far chance gets: the figure that stands beside every agent's."""
+        values = [value for one in tallies for value in one.values]
+        won, (low, high) = sum(one.notes["successes"] for one in tallies) / len(values), interval(values)
+        result = f"{won:.1%}, mean return {mean(values):.2f} (95 % interval {low:.2f} to {high:.2f})"
+        return self.told(scope, BY_CHANCE, len(values), result, holds=won <= MOST_BY_CHANCE)
 
     def _gap_line(self, scope: Scope, tallies: Sequence[Tally]) -> Line:
         """Compare means over the same tasks: each player's in a scenario with the fair oracle's there."""
@@ -127,7 +146,22 @@ async def _cheat(stage: Stage, job: Job) -> list[Tally]:
         needs = solutions.needs.get(name)
         if needs is None or needs in played.kinds:
             tallies += _counted(CHEATED, job.scenario, name, [played])[:2]
-    return tallies
+    return [*tallies, *await _come_late(stage, job)]
+
+
+async def _come_late(stage: Stage, job: Job) -> list[Tally]:
+    """Let somebody ask with a value that is too old, and refresh it while the request is out."""
+    late, stale = refreshes_late(job.scenario), {Kind.STALE_METRIC.value: 1.0}
+    if late is None:
+        return []
+    kept = await keep(stage, job.scenario, LATE, late, seed=job.seed, chaos=job.level, overrides=stale)
+    return _counted(CHEATED, job.scenario, LATE, [kept.played])[:2] if was_late(kept.acts) else []
+
+
+async def _by_chance(stage: Stage, job: Job) -> list[Tally]:
+    played = (await keep(stage, job.scenario, RANDOM, BLIND[RANDOM], seed=job.seed, chaos=job.level)).played
+    notes = {"successes": float(played.success)}
+    return [Tally(promise=BY_CHANCE, n=1, scenario=job.scenario, values=(played.return_,), notes=notes)]
 
 
 async def _climb(stage: Stage, job: Job) -> list[Tally]:
@@ -175,8 +209,7 @@ def _by_scenario(tallies: Sequence[Tally], who: str) -> dict[str, list[Tally]]:
 
 
 def _mean(tallies: Sequence[Tally]) -> float:
-    values = [value for one in tallies for value in one.values]
-    return sum(values) / len(values)
+    return mean([value for one in tallies for value in one.values])
 
 
 def _told(failing: float) -> str:

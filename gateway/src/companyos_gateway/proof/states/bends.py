@@ -86,6 +86,10 @@ class Way:
         found = [net for net in self.nets if (net.service, net.table) == (service, table) and not net.deleted]
         return [net for net in found if net.added is added]
 
+    def last_moment(self) -> str:
+        """Return when anything was changed last."""
+        return max(str(one["at"]) for changes in self.kept.stored["changes"].values() for one in changes)
+
     def approved(self) -> list[tuple[str, Row]]:
         """Return the requests that were made and approved."""
         made = self.changed(FLOW, "requests", added=True)

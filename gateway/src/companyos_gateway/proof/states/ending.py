@@ -83,6 +83,11 @@ class Ending:
             tables = {**self.initial[service], table: {**rows, key: {**rows[key], **columns}}}
             self.initial = {**self.initial, service: tables}
 
+    def plant(self, service: str, table: str, key: str, row: Row) -> None:
+        """Let a row have been there from the start."""
+        rows = {**self.initial[service].get(table, {}), key: row}
+        self.initial = {**self.initial, service: {**self.initial[service], table: rows}}
+
     def undo(self, service: str, table: str, key: str, *columns: str) -> None:
         """Let columns of a row be at the end what they were at the start."""
         first = self.initial[service][table].get(key)

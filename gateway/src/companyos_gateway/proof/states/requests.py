@@ -5,11 +5,16 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any
 
-from companyos_gateway.proof.states.bends import FLOW, HUB, Bends, Row, Way, rewriting, undoing, values_beside
+from companyos_gateway.proof.states.bends import FLOW, HUB, Bends, Row, Way, rewriting, setting, undoing, values_beside
 from companyos_gateway.proof.states.ending import Ending
 
 STATUSES = ("pending", "rejected", "info_requested", "escalated", "withdrawn", "cancelled", "expired", "draft")
+_TAKEN_BACK = ("withdrawn", "cancelled")
+"""What must not become of a request that goes to somebody else; whatever they decide is theirs."""
+
 LONG_AGO = timedelta(days=400)
+_MOST_LEFT = 3
+"""Rows that the work leaves alone and that are settled with its own, of each kind."""
 
 
 def request_bends(way: Way) -> Bends:
@@ -31,6 +36,48 @@ def request_bends(way: Way) -> Bends:
         yield f"request {key}: decided by somebody else", _decided_by_another(key)
         yield f"request {key}: no decision", _undecided(key)
         yield from _stale(way, key, row)
+
+
+def settled_bends(way: Way) -> Bends:
+    """Yield each request that was there already, and was settled by the work, settled otherwise or not at all."""
+    for net in way.changed(FLOW, "requests"):
+        if net.after is None:
+            continue
+        place, row = f"request {net.key}", net.after
+        yield f"{place}: left as it was", undoing(FLOW, "requests", net.key, *sorted(net.columns))
+        for status in _TAKEN_BACK if "approver_id" in net.columns else STATUSES:
+            if status != row["status"]:
+                yield f"{place}: {status} instead", setting(FLOW, "requests", net.key, status=status)
+        for name in ("reason_code", "reason_ref", "approver_id"):
+            if name in net.columns:
+                for how, other in values_beside(row[name]):
+                    yield f"{place}: {name} {how}", setting(FLOW, "requests", net.key, **{name: other})
+        if "approver_id" in net.columns:
+            for who, person_id in way.outsiders().items():
+                yield f"{place}: escalated to {who}", setting(FLOW, "requests", net.key, approver_id=person_id)
+    yield from _settled_too(way)
+
+
+def delegation_bends(way: Way) -> Bends:
+    """Yield each delegation that the work has revoked still in force, and others revoked with it."""
+    touched = {net.key for net in way.nets if (net.service, net.table) == (FLOW, "delegations")}
+    for net in way.changed(FLOW, "delegations"):
+        if "revoked_at" in net.columns:
+            yield f"delegation {net.key}: still in force", undoing(FLOW, "delegations", net.key, "revoked_at")
+    held = way.evidence.table(FLOW, "delegations")
+    left = [key for key, row in sorted(held.items()) if key not in touched and row["revoked_at"] is None]
+    for key in left[:_MOST_LEFT]:
+        yield f"delegation {key}: revoked as well", setting(FLOW, "delegations", key, revoked_at=way.last_moment())
+
+
+def _settled_too(way: Way) -> Bends:
+    """Yield other requests settled as well, which nothing speaks against."""
+    touched = {net.key for net in way.nets}
+    rows = way.evidence.table(FLOW, "requests")
+    left = [key for key in sorted(rows) if key not in touched and rows[key]["status"] in ("pending", "approved")]
+    for key in left[:_MOST_LEFT]:
+        for status in ("cancelled", "escalated", "withdrawn"):
+            yield f"request {key}: {status} as well", setting(FLOW, "requests", key, status=status)
 
 
 def _columns(way: Way, row: Row) -> dict[str, dict[str, Any]]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from companyos_gateway.proof.playing import Kept
 from companyos_gateway.proof.states.bends import DESK, FLOW, Bend, Bends, Row, Way
+from companyos_gateway.proof.states.deciders import decider_bends
 from companyos_gateway.proof.states.ending import Ending
 
 _MISTAKES = {
@@ -32,6 +33,7 @@ def right_bends(kept: Kept) -> Bends:
     yield from _mistakes(way)
     yield from _passing_rows(way)
     yield from _clock(way)
+    yield from decider_bends(way)
     for count in _READS:
         yield f"{count} more reads", _more_reads(count)
 
@@ -114,8 +116,10 @@ def _clock(way: Way) -> Bends:
 
 def _by_clock(service: str, table: str, key: str, column: str) -> Bend:
     def bend(ending: Ending) -> None:
+        count = len(ending.changes.get(service, []))
         ending.set(service, table, key, **{column: None})
-        ending.changes[service][-1] |= {"actor": "clock", "cause": None}
+        for change in ending.changes.get(service, [])[count:]:
+            change |= {"actor": "clock", "cause": None}
 
     return bend
 

@@ -6,7 +6,7 @@ from companyos_gateway.proof.playing import Kept
 from companyos_gateway.proof.states.bends import Bends, Way
 from companyos_gateway.proof.states.elsewhere import left_alone_bends, record_bends
 from companyos_gateway.proof.states.paths import declaration_bends, path_bends
-from companyos_gateway.proof.states.requests import request_bends
+from companyos_gateway.proof.states.requests import delegation_bends, request_bends, settled_bends
 from companyos_gateway.proof.states.tickets import ticket_bends
 
 
@@ -15,6 +15,8 @@ def wrong_bends(kept: Kept, foreign: Kept) -> Bends:
     way = Way(kept)
     yield from ticket_bends(way)
     yield from request_bends(way)
+    yield from settled_bends(way)
+    yield from delegation_bends(way)
     yield from record_bends(way)
     yield from left_alone_bends(way)
     yield from path_bends(way, foreign)
