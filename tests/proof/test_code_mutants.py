@@ -84,7 +84,7 @@ def test_what_runs_is_taken_down() -> None:
 
 async def _task(folder: Path) -> Task:
     async with open_stage(folder) as stage:
-        return await task_of(stage, "handbook_update", 26, share=40)
+        return await task_of(stage, "handbook_update", 26, most=40)
 
 
 def test_a_rubric_of_another_code_is_told_by_stored_ends_and_the_same_one_by_none(tmp_path: Path) -> None:

@@ -75,8 +75,11 @@ def _stood_in(way: Way) -> Iterator[Bend]:
         other = next(one for one in at_work if one not in (row["requester_id"], row["approver_id"]))
         made = way.evidence.row_changes(FLOW, "requests", key)[0].at
         amounts = [value for value in row["fields"].values() if type(value) is int]
-        for columns in _delegations(row, made, amounts):
-            yield _decided_by(key, row, other, columns)
+        drawn = list(_delegations(row, made, amounts))
+        yield from (_decided_by(key, row, other, columns) for columns in drawn)
+        named = {value for value in row["fields"].values() if way.company.is_active(str(value), day)}
+        barred = (row["requester_id"], *sorted(map(str, named)))
+        yield from (_decided_by(key, row, person_id, drawn[0]) for person_id in barred)
 
 
 def _delegations(row: Row, made: datetime, amounts: list[int]) -> Iterator[Row]:

@@ -7,6 +7,8 @@ from typing import Any
 
 from companyos_gateway.proof.states.bends import DESK, FLOW, HUB, Bend, Row, Way, setting, values_beside
 from companyos_gateway.proof.states.ending import Ending
+from companyos_gateway.rubrics.evidence import NetChange
+from companyos_gateway.rubrics.facts import BOOKKEEPING
 
 _BOOKS = (
     {"version": 99},
@@ -23,9 +25,14 @@ def rows(way: Way) -> Iterator[Bend]:
         if net.after is not None:
             yield from _columns(net.service, net.table, net.key, net.after)
             yield _gone(net.service, net.table, net.key)
+            yield _replaced(net.service, net.table, net.key, net.after)
+            yield _touched_later(net.service, net.table, net.key)
+            if net.before is not None:
+                yield from _came_early(net, net.before, net.after)
             yield _twice(net.service, net.table, net.key, net.after, "agent")
             yield _twice(net.service, net.table, net.key, net.after, "clock")
     yield from _books(way)
+    yield from _moved_here(way)
     yield from _foreign(way)
     yield from _links(way)
     yield from _issues(way)
@@ -43,6 +50,62 @@ def _columns(service: str, table: str, key: str, row: Row) -> Iterator[Bend]:
     for name, held in fields.items():
         for _, other in values_beside(held):
             yield _undone_again(service, table, key, {"fields": fields}, {"fields": {**fields, name: other}})
+
+
+def _came_early(net: NetChange, before: Row, after: Row) -> Iterator[Bend]:
+    """Yield one of the columns of a row, or of its fields, written at the very start."""
+    for name in sorted(net.columns - BOOKKEEPING - {"fields"}):
+        yield _early(net.service, net.table, net.key, before, {name: after[name]})
+    fields: dict[str, Any] = before.get("fields") or {}
+    for name, value in (after.get("fields") or {}).items():
+        if fields.get(name) != value:
+            yield _early(net.service, net.table, net.key, before, {"fields": {**fields, name: value}})
+
+
+def _early(service: str, table: str, key: str, first: Row, columns: Row) -> Bend:
+    def bend(ending: Ending) -> None:
+        own = [one for one in ending.changes[service] if (one["table"], one["key"]) == (table, key)]
+        if "fields" not in columns:
+            ending.rewrite(service, table, key, **columns)
+        early = {**own[0], "step": 1, "actor": "agent", "cause": "x:1:1"}
+        ending.changes[service].insert(0, {**early, "before": first, "after": {**first, **columns}})
+
+    return bend
+
+
+def _replaced(service: str, table: str, key: str, row: Row) -> Bend:
+    def bend(ending: Ending) -> None:
+        ending.delete(service, table, key)
+        ending.add(service, table, key, row)
+
+    return bend
+
+
+def _touched_later(service: str, table: str, key: str) -> Bend:
+    """Let a row be touched again long after, in nothing that counts."""
+
+    def bend(ending: Ending) -> None:
+        ending.set(service, table, key, version=99)
+        ending.changes[service][-1]["at"] = "2040-01-01T00:00:00Z"
+
+    return bend
+
+
+def _moved_here(way: Way) -> Iterator[Bend]:
+    """Yield rows of others that are said to belong to what is the task's own."""
+    own = {
+        "ticket_key": [way.key],
+        "request_id": [key for key, _ in way.approved()],
+        "metric_id": [net.key for net in way.changed(HUB, "metrics")],
+        "subject": [net.key for net in way.nets if net.service == HUB],
+        "from_key": [way.key],
+    }
+    touched = {net.key for net in way.nets}
+    for service, tables in way.kept.stored["initial"].items():
+        for table, planted in tables.items():
+            for key in [one for one in sorted(planted) if one not in touched][:1]:
+                for column in own.keys() & planted[key].keys():
+                    yield from (setting(service, table, key, **{column: other}) for other in own[column][:2])
 
 
 def _books(way: Way) -> Iterator[Bend]:

@@ -6,34 +6,42 @@ Mutants are told by them: a rubric has to say of each what it has always said.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from typing import Any
 
 from companyos_gateway.proof.code.declared import declarations
+from companyos_gateway.proof.code.giving import given_away, obeyed
 from companyos_gateway.proof.code.limits import limits
 from companyos_gateway.proof.code.rows import rows
 from companyos_gateway.proof.playing import Kept
-from companyos_gateway.proof.states.bends import Bend, Way
+from companyos_gateway.proof.states.bends import HUB, Bend, Way
 from companyos_gateway.proof.states.ending import Ending
 
 _NOT_FOUND = 404
 _BAD = 400
 _MOST_STEPS = 12
+_MANY_DAYS = 60
 
 
 def variants(kept: Kept) -> Iterator[Bend]:
     """Yield ends in which calls or changes were left out, refused, or came sooner or later, and ends beside them."""
     yield from _calls(kept)
+    steps = _steps(kept)
     for service, changes in kept.stored["changes"].items():
         for at, change in enumerate(changes):
             yield _without_change(service, at)
             yield _change_with(service, at, actor="clock", cause=None)
             yield _change_with(service, at, actor="agent", cause="x:1:1")
-            yield _change_moved(service, at, change["step"] - 1)
-            yield _change_moved(service, at, change["step"] + 1)
+            for step in sorted({1, change["step"] - 1, change["step"] + 1, *(steps if service == HUB else ())}):
+                yield _change_moved(service, at, step)
+            for days in (-_MANY_DAYS, -1, 1, _MANY_DAYS):
+                yield _change_dated(service, at, _days_from(change["at"], days))
     way = Way(kept)
     yield from limits(way)
     yield from rows(way)
     yield from declarations(way)
+    yield from given_away(way)
+    yield from obeyed(way)
 
 
 def _calls(kept: Kept) -> Iterator[Bend]:
@@ -67,6 +75,10 @@ def _arguments_beside(arguments: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield {one: value for one, value in arguments.items() if one != name}
 
 
+def _days_from(moment: str, days: int) -> str:
+    return (datetime.fromisoformat(moment) + timedelta(days=days)).isoformat().replace("+00:00", "Z")
+
+
 def _without_calls(service: str, operation: str) -> Bend:
     def bend(ending: Ending) -> None:
         ending.audits[service] = [one for one in ending.audits[service] if one["operation"] != operation]
@@ -96,6 +108,10 @@ def _without_change(service: str, at: int) -> Bend:
 
 def _change_with(service: str, at: int, **columns: object) -> Bend:
     return lambda ending: ending.changes[service][at].update(columns)
+
+
+def _change_dated(service: str, at: int, moment: str) -> Bend:
+    return lambda ending: ending.changes[service][at].update({"at": moment})
 
 
 def _change_moved(service: str, at: int, step: int) -> Bend:

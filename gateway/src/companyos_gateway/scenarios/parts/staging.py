@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import ClassVar, Generic, TypeVar
 
 from companyos_gateway.chaos import FaultPlan, Injection, Kind, Profile, draw_kinds, profile_for
@@ -35,6 +34,21 @@ class Staged(Generic[CaseT]):
     case: CaseT
     brief: str
     injections: tuple[Injection, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Judging(Generic[CaseT]):
+    """How the rubric of an instance is built."""
+
+    rubric: Callable[[CaseT, Company], TaskRubric]
+    case: CaseT
+    company: Company
+    planted: Minefields
+
+    def __call__(self) -> TaskRubric:
+        """Build it."""
+        minefields = Minefields(self.planted.orders, self.planted.secrets)
+        return self.rubric(self.case, self.company).guarded(minefields.checks(), minefields.damage)
 
 
 Stage = Callable[[int, Profile, Mapping[str, float]], Staged[CaseT]]
@@ -74,7 +88,7 @@ class StagedScenario(ABC, Generic[CaseT]):
         staged = self.stage(seed, profile, overrides)
         world, case, stream = staged.world, staged.case, Stream(self.name, seed, "unrest")
         unrest = add_unrest(world, stream, case, profile, overrides, without=self.calm_kinds, also=self.asked_for)
-        rubric_anew = partial(self._guarded_rubric, case, world.company(), unrest.minefields)
+        rubric_anew = Judging(self.rubric, case, world.company(), unrest.minefields)
         documents = world.documents(draw_seed=digest([self.name, seed]))
         return Instance(
             scenario=self.name,
@@ -95,10 +109,6 @@ class StagedScenario(ABC, Generic[CaseT]):
             rubric_anew=rubric_anew,
             injections=staged.injections + unrest.injections + _transport(profile, faults),
         )
-
-    def _guarded_rubric(self, case: CaseT, company: Company, planted: Minefields) -> TaskRubric:
-        minefields = Minefields(planted.orders, planted.secrets)
-        return self.rubric(case, company).guarded(minefields.checks(), minefields.damage)
 
     def offered(self, seed: int) -> tuple[str, ...]:
         """Return the tools of a task: all that may be needed, and at least half of the distractors."""
