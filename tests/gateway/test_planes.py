@@ -16,6 +16,7 @@ from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
 from companyos_gateway.episode.cluster import Cluster
 from companyos_gateway.episode.tokens import TOKEN_LENGTH
 from companyos_gateway.server.app import create_app
+from companyos_gateway.server.apps.paths import is_app
 from companyos_gateway.server.house import House
 from companyos_gateway.server.planes import AGENT_DOORS, OPEN_DOORS
 from companyos_gateway.settings import Settings
@@ -35,7 +36,22 @@ WRONG = (
     f"Bearer {'A' * TOKEN_LENGTH}",
     f"Bearer {'é' * TOKEN_LENGTH}",
 )
-AGENTS = {(method, path.format(episode_id="watched")) for method, path in AGENT_DOORS}
+NAMES = {
+    "env_name": "companyos",
+    "service": "notes",
+    "snapshot_id": "0" * 32,
+    "tool": "wait",
+    "operation": "write_note",
+    "path": "notes",
+}
+
+
+def _named(path: str, episode_id: str) -> str:
+    """Return the path of a route with real names in it."""
+    return re.sub(r"\{(\w+)[^}]*\}", lambda found: {**NAMES, "episode_id": episode_id}[found[1]], path)
+
+
+AGENTS = {(method, _named(path, "watched")) for method, path in AGENT_DOORS if not is_app(path)}
 STEP: dict[str, Any] = {"action": {"tool_name": "notes_write_note", "arguments": {"text": "a"}}}
 
 
@@ -68,10 +84,9 @@ def _routes(routes: Iterable[BaseRoute]) -> Iterator[BaseRoute]:
 
 def _paths(door: Door, episode_id: str) -> Iterator[str]:
     """Yield every path that the app serves over HTTP, our own doors and the framework's, with real names in it."""
-    names = {"episode_id": episode_id, "env_name": "companyos", "service": "notes", "snapshot_id": "0" * 32}
     for route in _routes(door.app.routes):
         if isinstance(route, Route):
-            yield re.sub(r"\{(\w+)[^}]*\}", lambda found: names[found[1]], route.path)
+            yield _named(route.path, episode_id)
         elif isinstance(route, Mount):
             yield f"{route.path}/home.css"
     yield "/no/such/door"
@@ -108,6 +123,9 @@ async def test_every_door_but_those_that_are_listed_is_the_trainers(locked: Door
     for method, path in doors:
         if (method, path) in OPEN_DOORS:
             assert (await nobody.request(method, path)).status_code == 200
+            continue
+        if is_app(path):
+            assert [(await client.request(method, path)).status_code for client in (nobody, forger)] == [403, 403]
             continue
         await _assert_refused(nobody, method, path, 401, "token-required")
         await _assert_refused(forger, method, path, 401, "unknown-token")

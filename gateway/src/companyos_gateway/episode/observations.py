@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from openenv.core.env_server.mcp_types import ListToolsObservation, Tool
+from pydantic import Field
 
 from companyos.contract import CompanyOSObservation
 from companyos_gateway.episode.journal import Taken
+from companyos_gateway.episode.outcome import StepKind
 from companyos_gateway.episode.toolbox import Tool as OfferedTool
 
 
@@ -15,8 +17,11 @@ class StepObservation(CompanyOSObservation):
     """A step's observation that dumps itself without walking the payload.
 
     The framework takes it apart with `model_dump(exclude={"reward", "done"})`; `/mcp` reads a plain `model_dump()`,
-    where clients look for the payload under `data`.
+    where clients look for the payload under `data`. What is excluded is for the gateway's own doors.
     """
+
+    step: int = Field(exclude=True, description="The number of the step, from 1.")
+    is_carried_out: bool = Field(exclude=True, description="Whether the tool did what it was asked.")
 
     def model_dump(self, **options: Any) -> dict[str, Any]:
         """Return the fields as JSON values; `data` mirrors `result` where nothing is excluded."""
@@ -44,6 +49,8 @@ def observation_of(taken: Taken, max_steps: int) -> StepObservation:
         reward=taken.reward,
         now=taken.now,
         steps_left=max(0, max_steps - taken.step),
+        step=taken.step,
+        is_carried_out=taken.note == StepKind.CARRIED_OUT,
     )
 
 

@@ -23,6 +23,7 @@ from companyos_gateway.server.guard import Guard
 from companyos_gateway.server.health import health_router
 from companyos_gateway.server.hosts import Hosts
 from companyos_gateway.server.house import House
+from companyos_gateway.server.mcp_door import mcp_routes
 from companyos_gateway.server.metrics import metrics_router
 from companyos_gateway.server.openenv_environment import DESCRIPTION, ENVIRONMENT_NAME, CompanyOSEnvironment
 from companyos_gateway.server.openenv_server import SlottedServer
@@ -73,7 +74,7 @@ def create_app(house: House) -> FastAPI:
         app.include_router(router)
     for router in routers:
         app.include_router(router, dependencies=[Depends(refuse_unknown_queries)])
-    app.router.routes.extend(static_mounts())
+    app.router.routes.extend([*static_mounts(), *mcp_routes(house)])
     before = len(app.router.routes)
     server.register_routes(app, mode)
     answered = {door for router in (*looked_at, *routers) for route in router.routes for door in _doors(route)}

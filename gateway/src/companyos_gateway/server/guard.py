@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from companyos_gateway.server.apps.paths import takes_form
-from companyos_gateway.server.mcp_rules import McpRefused, check_mcp
+from companyos_gateway.server.mcp_rules import McpRefused, asked_in, check_mcp, speaks_mcp
 from companyos_gateway.server.problems import body_response
 from companyos_shared.wire.problem import ProblemBody
 from companyos_shared.wire.strict_json import MAX_BODY_BYTES, MalformedJson, parse_object
@@ -26,6 +26,7 @@ BODY_SCOPE_KEY = "companyos.body"
 """A body that is a form, as it came."""
 
 MCP_PATH = "/mcp"
+"""OpenEnv's own, which knows the calls of MCP for tools and not its handshake."""
 
 BODY_DEADLINE_S = 10.0
 
@@ -33,7 +34,7 @@ _BODY_METHODS = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 _STATUS = {"body-too-large": 413, "body-too-slow": 408, "malformed-json": 400}
 _UNREAD = frozenset({"body-too-large", "body-too-slow"})
 """Where the rest of the body is not waited for, the connection ends with the answer."""
-_UNPROCESSABLE = 422
+_OK, _UNPROCESSABLE = 200, 422
 
 
 class Guard:
@@ -52,21 +53,23 @@ class Guard:
             await self._app(scope, receive, send)
 
     async def _serve_body(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path, body = get_route_path(scope), b""
         try:
-            body = await _read(receive)
-            if body is None:
+            read = await _read(receive)
+            if read is None:
                 return
-            if takes_form(get_route_path(scope)):
+            body = read
+            if takes_form(path):
                 scope[BODY_SCOPE_KEY] = body
             else:
                 scope[JSON_SCOPE_KEY] = parse_object(body) if body else {}
-            if get_route_path(scope) == MCP_PATH:
+            if path == MCP_PATH or speaks_mcp(path):
                 check_mcp(scope[JSON_SCOPE_KEY])
         except McpRefused as refused:
             await JSONResponse(refused.answer)(scope, receive, send)
             return
         except MalformedJson as misfit:
-            await _refusal(get_route_path(scope), misfit)(scope, receive, send)
+            await _refusal(path, body, misfit)(scope, receive, send)
             return
         await self._app(scope, _replay(body, receive), send)
 
@@ -120,19 +123,23 @@ def _rpc_error(text: str) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": None, "error": {"code": JsonRpcErrorCode.PARSE_ERROR.value, "message": text}}
 
 
-def _refusal(path: str, misfit: MalformedJson) -> ASGIApp:
+def _refusal(path: str, body: bytes, misfit: MalformedJson) -> ASGIApp:
     headers = {"Connection": "close"} if misfit.code in _UNREAD else None
+    text, status = f"{misfit.code}: {misfit}", _STATUS.get(misfit.code, _UNPROCESSABLE)
     if path == MCP_PATH:
-        return JSONResponse(_rpc_error(f"{misfit.code}: {misfit}"), headers=headers)
-    body = ProblemBody(
+        return JSONResponse(_rpc_error(text), headers=headers)
+    if speaks_mcp(path):
+        answer = McpRefused(asked_in(body), JsonRpcErrorCode.PARSE_ERROR, text).answer
+        return JSONResponse(answer, status if answer["id"] is None else _OK, headers)
+    problem = ProblemBody(
         type="about:blank",
         title="The body does not fit",
-        status=_STATUS.get(misfit.code, _UNPROCESSABLE),
+        status=status,
         code=misfit.code,
         detail=str(misfit),
         errors=None,
     )
-    return body_response(body, headers)
+    return body_response(problem, headers)
 
 
 async def _read(receive: Receive) -> bytes | None:

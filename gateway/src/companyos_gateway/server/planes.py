@@ -20,6 +20,7 @@ from companyos_gateway.episode.errors import GatewayProblem, UnknownEpisode
 from companyos_gateway.episode.store import EpisodeStore
 from companyos_gateway.server.apps.paths import APP_DOORS, COOKIE, is_app
 from companyos_gateway.server.apps.refusals import refusal_page
+from companyos_gateway.server.mcp_rules import MCP_DOORS
 from companyos_gateway.server.problems import refuse
 
 OPEN_DOORS = frozenset({("GET", "/livez"), ("GET", "/readyz"), ("GET", "/health")})
@@ -32,6 +33,7 @@ AGENT_DOORS = frozenset(
         ("GET", "/v1/episodes/{episode_id}/tools"),
         ("GET", "/v1/episodes/{episode_id}/render"),
         *APP_DOORS,
+        *(("POST", path) for path in MCP_DOORS),
     }
 )
 """What an episode's token opens, for that episode."""

@@ -1,0 +1,228 @@
+"""MCP over streamable HTTP: an episode's own tools, each call a step, and clear errors that end no session."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from fastmcp.client.client import CallToolResult
+from mcp.shared.exceptions import McpError
+
+from tests.gateway.conftest import Door, Open
+from tests.gateway.mcp_clients import McpClient, mcp_client
+from tests.gateway.sockets import connected
+
+TRAINER = "the-trainer's-token"
+WRONG: list[tuple[str, dict[str, Any]]] = [
+    ("notes_get_note", {"note_id": 99}),
+    ("notes_get_note", {"note_id": "one"}),
+    ("notes_get_note", {}),
+    ("no_such_tool", {"note_id": 1}),
+]
+WRITE: dict[str, Any] = {"text": "a"}
+HEADERS = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
+
+
+async def _call(client: McpClient, name: str, **arguments: Any) -> CallToolResult:
+    return await client.call_tool(name, arguments, raise_on_error=False)
+
+
+def _text(result: CallToolResult) -> Any:
+    (content,) = result.content
+    return json.loads(content.text)  # type: ignore[union-attr]  # anything else fails
+
+
+@pytest.mark.parametrize("toolset", ["all", "task"])
+async def test_the_tools_are_openenv_s_word_for_word(door: Door, toolset: str) -> None:
+    await door.reset(episode_id="mine", toolset=toolset)
+    listed = (await door.http.get("/v1/tools", params={"episode_id": "mine"})).json()
+    async with mcp_client(door.app, episode="mine") as client:
+        answer = await client.list_tools_mcp()
+    assert [tool.model_dump(exclude_none=True) for tool in answer.tools] == [
+        {"name": tool["name"], "description": tool["description"], "inputSchema": tool["input_schema"]}
+        for tool in listed
+    ]
+
+
+async def test_a_call_is_a_step_of_the_episode_that_the_other_doors_play(door: Door) -> None:
+    async with connected(door.app) as socket:
+        await socket.reset(episode_id="mine")
+        await socket.step("notes_list_notes")
+        twin = (await socket.step("notes_get_note", note_id=1))["data"]
+        async with mcp_client(door.app, episode="mine") as client:
+            result = await _call(client, "notes_get_note", note_id=1)
+        assert not result.is_error
+        assert result.structured_content == _text(result)
+        observed = twin["observation"]
+        assert result.structured_content is not None
+        assert result.structured_content["result"] == observed["result"]
+        assert result.structured_content["steps_left"] == observed["steps_left"] - 1
+        assert result.structured_content["now"] > observed["now"]
+        assert result.structured_content["done"] is False
+        assert result.meta == {"step": 3, "reward": twin["reward"]}
+        await door.step("mine", "wait", minutes=1)
+        assert (await socket.state())["step_count"] == 4
+
+
+async def test_what_goes_wrong_is_a_step_and_costs_what_it_costs_elsewhere(door: Door) -> None:
+    for name in ("here", "there"):
+        await door.reset(episode_id=name)
+    async with mcp_client(door.app, episode="here") as client:
+        for number, (tool, arguments) in enumerate(WRONG, start=1):
+            observed = await door.step("there", tool, **arguments)
+            result = await _call(client, tool, **arguments)
+            assert result.is_error
+            assert result.meta == {"step": number, "reward": observed["reward"]}
+            assert _text(result)["result"] == observed["observation"]["result"]
+            assert _text(result).get("error") == observed["observation"]["error"]
+        assert not (await _call(client, "notes_list_notes")).is_error
+    assert (await door.state("here"))["step_count"] == len(WRONG) + 1
+
+
+async def test_after_the_end_a_call_says_so_and_takes_no_step(door: Door) -> None:
+    await door.reset(episode_id="mine")
+    async with mcp_client(door.app, episode="mine") as client:
+        ended = await _call(client, "finish", outcome="done", summary="Looked around.")
+        assert ended.structured_content is not None
+        assert ended.structured_content["done"] is True
+        late = await _call(client, "notes_list_notes")
+    assert (late.is_error, late.meta) == (True, None)
+    assert _text(late)["error"]["message"].startswith("episode-done: ")
+    assert (await door.state("mine"))["step_count"] == 1
+
+
+async def test_without_an_episode_every_tool_is_listed_and_none_can_be_called(door: Door) -> None:
+    async with mcp_client(door.app) as client:
+        for _ in range(2):
+            with pytest.raises(McpError, match="no-episode") as refused:
+                await _call(client, "notes_list_notes")
+            assert refused.value.error.data == {
+                "type": "about:blank",
+                "title": "The call names no episode",
+                "status": 422,
+                "code": "no-episode",
+            }
+            assert len(await client.list_tools()) == len(door.house.stage().toolbox)
+
+
+@pytest.mark.parametrize("path", ["/v1/mcp", "/v1/episodes/nobodys/mcp"])
+async def test_an_episode_that_is_not_there_is_told_at_the_handshake(door: Door, path: str) -> None:
+    with pytest.raises(McpError, match="unknown-episode: No live episode has the id 'nobodys'"):
+        async with mcp_client(door.app, path, episode="nobodys"):
+            pass
+
+
+async def test_an_episode_that_is_dropped_ends_no_session(door: Door) -> None:
+    await door.reset(episode_id="mine")
+    async with mcp_client(door.app, "/v1/episodes/mine/mcp") as client:
+        await _call(client, "notes_list_notes")
+        await door.http.delete("/v1/episodes/mine")
+        with pytest.raises(McpError, match="unknown-episode"):
+            await _call(client, "notes_list_notes")
+        await door.reset(episode_id="mine")
+        assert (await _call(client, "notes_list_notes")).meta == {"step": 1, "reward": -0.1}
+
+
+@pytest.mark.parametrize("base", ["/v1/mcp", "/v1/episodes/mine/mcp"])
+async def test_each_service_is_a_server_of_its_own(door: Door, base: str) -> None:
+    await door.reset(episode_id="mine")
+    served: list[str] = []
+    for server in ("notes", "gateway"):
+        async with mcp_client(door.app, f"{base}/{server}", episode="mine") as client:
+            served += [tool.name for tool in await client.list_tools()]
+            if server == "notes":
+                assert (await _call(client, "notes_list_notes")).meta == {"step": 1, "reward": -0.1}
+                elsewhere = await _call(client, "wait", minutes=1)
+    assert served == [tool.name for tool in door.house.stage().toolbox]
+    assert (elsewhere.is_error, elsewhere.meta) == (True, None)
+    assert _text(elsewhere)["error"]["message"] == "tool-elsewhere: The server notes has no wait."
+    assert (await door.state("mine"))["step_count"] == 1
+
+
+async def test_a_server_that_is_not_there_says_which_there_are(door: Door) -> None:
+    with pytest.raises(McpError, match="unknown-service: The servers are notes, gateway"):
+        async with mcp_client(door.app, "/v1/mcp/nobody"):
+            pass
+
+
+async def test_an_episode_s_token_names_the_episode_and_opens_no_other(open_door: Open) -> None:
+    async with open_door(trainer_token=TRAINER) as door:
+        door.http.headers["Authorization"] = f"Bearer {TRAINER}"
+        token = (await door.reset(episode_id="mine"))["token"]
+        await door.reset(episode_id="theirs")
+        for path in ("/v1/mcp", "/v1/mcp/notes", "/v1/episodes/mine/mcp", "/v1/episodes/mine/mcp/notes"):
+            async with mcp_client(door.app, path, token=token) as agent:
+                assert not (await _call(agent, "notes_list_notes")).is_error
+        for path, episode in (("/v1/mcp", "theirs"), ("/v1/episodes/theirs/mcp", None)):
+            with pytest.raises(McpError, match="unknown-episode: There is no such episode"):
+                async with mcp_client(door.app, path, episode=episode, token=token):
+                    pass
+        async with mcp_client(door.app, episode="theirs", token=TRAINER) as trainer:
+            assert (await _call(trainer, "notes_list_notes")).meta == {"step": 1, "reward": -0.1}
+        assert (await door.state("mine"))["step_count"] == 4
+
+
+async def test_openenv_s_own_mcp_is_closed_to_agents(open_door: Open) -> None:
+    async with open_door(trainer_token=TRAINER) as door:
+        door.http.headers["Authorization"] = f"Bearer {TRAINER}"
+        token = (await door.reset())["token"]
+        for method in ("openenv/session/create", "openenv/session/close", "tools/list", "initialize"):
+            asked = {"jsonrpc": "2.0", "id": 1, "method": method}
+            answer = await door.http.post("/mcp", json=asked, headers={"Authorization": f"Bearer {token}"})
+            assert (answer.status_code, answer.json()["code"]) == (403, "agent-plane")
+        assert door.app.state.slots.slots_used() == 0
+
+
+async def test_openenv_s_sessions_are_not_to_be_had_at_the_real_door(door: Door) -> None:
+    await door.reset(episode_id="mine")
+    asked = {"jsonrpc": "2.0", "id": 1, "method": "openenv/session/create"}
+    answer = await door.http.post("/v1/episodes/mine/mcp", json=asked, headers=HEADERS)
+    assert "error" in answer.json()
+    assert door.app.state.slots.slots_used() == 0
+
+
+async def test_a_request_that_does_not_fit_is_answered_under_its_id(door: Door) -> None:
+    for params, code in (
+        ('{"name":"wait","arguments":[]}', "invalid-params"),
+        ('{"name":7}', "invalid-params"),
+        ('{"a":1,"a":2}', "duplicate-key"),
+        ('{"a":NaN}', "not-finite"),
+        ('{"a":99999999999999999999}', "integer-too-large"),
+        ('{"a":' * 33 + "1" + "}" * 33, "json-too-deep"),
+    ):
+        sent = f'{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{params}}}'
+        answer = await door.http.post("/v1/mcp", content=sent, headers=HEADERS)
+        assert answer.status_code == 200
+        assert answer.json()["id"] == 7
+        assert answer.json()["error"]["message"].startswith(f"{code}: ")
+
+
+async def test_what_is_no_request_is_refused_without_an_id(door: Door) -> None:
+    for sent in (b"[]", b"null", b"{", b"[" * 60_000, b"\xff", b'{"a":"' + b"x" * 65_536 + b'"}'):
+        answer = await door.http.post("/v1/mcp", content=sent, headers=HEADERS)
+        assert answer.status_code in {400, 413, 422}
+        assert (answer.json()["id"], answer.json()["error"]["code"]) == (None, -32700)
+
+
+async def test_there_are_no_sessions_and_no_streams(door: Door) -> None:
+    for method in ("GET", "DELETE", "PUT"):
+        answer = await door.http.request(method, "/v1/mcp", headers=HEADERS)
+        assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
+
+
+async def test_a_bare_request_is_enough_for_a_step(door: Door) -> None:
+    await door.reset(episode_id="mine")
+    call = {"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "notes_write_note", "arguments": WRITE}}
+    for number in (1, 2):
+        answer = await door.http.post("/v1/episodes/mine/mcp", json={**call, "id": number}, headers=HEADERS)
+        assert answer.headers["content-type"].startswith("application/json")
+        assert "mcp-session-id" not in answer.headers
+        assert answer.json()["result"]["_meta"]["step"] == number
+
+
+async def test_production_has_the_same_tools(open_door: Open) -> None:
+    options: dict[str, Any] = {"mode": "production", "keep_episode": "main", "names": ("vendor_onboarding",)}
+    async with open_door(**options) as door, mcp_client(door.app, episode="main") as client:
+        assert len(await client.list_tools()) == len(door.house.stage().toolbox)
+        assert (await _call(client, "notes_list_notes")).meta == {"step": 1, "reward": -0.1}
