@@ -13,7 +13,7 @@ BIN := $(VENV)/bin
 UV_VERSION := 0.13.8
 UV := $(TOOLS)/bin/uv
 STAMP := $(VENV)/.synced
-MEMBERS := shared gateway client $(wildcard services/*)
+MEMBERS := shared gateway client integrations/openenv-companyos $(wildcard services/*)
 
 # Certificates and indexes are the machine's: what pip is told by its environment, uv is told too.
 export UV_SYSTEM_CERTS ?= true
@@ -35,7 +35,7 @@ PROOF_FILES = $(if $(filter full,$(PROOF)),--out docs/proof-full.md --worklog ru
 # Many tests wait for processes and sockets: one worker more than there are cores, four at most.
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print(min(4, (os.cpu_count() or 1) + 1))')
 
-.PHONY: help setup demo up test e2e check format bench faults load nightly proof tasks docs compose-up compose-down fresh-clone-check clean
+.PHONY: help setup demo up test e2e check format bench faults load nightly proof validate space tasks docs compose-up compose-down fresh-clone-check clean
 
 help: ## List the targets
 	@echo "CompanyOS. Targets:"
@@ -79,6 +79,12 @@ nightly: $(STAMP) ## Move three episodes about five hundred times and compare th
 
 proof: $(STAMP) ## Prove every promise, one line each, and write docs/proof.md (PROOF=full for a release, ARGS="--row A")
 	@$(BIN)/python -m companyos_gateway.proof $(if $(ARGS),$(ARGS),$(PROOF_FILES))
+
+validate: $(STAMP) ## Hold the environment against OpenEnv's validator and our own graders, a line each (ARGS="static url graders")
+	@$(BIN)/python -m validation $(ARGS)
+
+space: $(STAMP) ## Write build/space, the folder for `openenv validate`, `openenv build` and `openenv push`
+	@$(BIN)/python -m validation --package build/space
 
 tasks: $(STAMP) ## Say what the task set holds and look for equal instances (ARGS="--instances 100000" for a release)
 	@$(BIN)/python -m companyos_gateway.taskset $(ARGS)

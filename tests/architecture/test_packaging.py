@@ -24,7 +24,11 @@ from tests.architecture.sources import DOCUMENTS, ROOT, SERVICES, sources
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
 CONTAINERS: dict[str, dict[str, Any]] = COMPOSE["services"]
 SETTINGS = (Settings, ServiceSettings, TelemetrySettings)
-DOCKERFILES = [*sorted(ROOT.glob("services/*/Dockerfile")), ROOT / "gateway" / "Dockerfile"]
+DOCKERFILES = [
+    *sorted(ROOT.glob("services/*/Dockerfile")),
+    ROOT / "gateway" / "Dockerfile",
+    ROOT / "deploy" / "space" / "Dockerfile",
+]
 
 
 def test_every_service_has_an_image_that_differs_in_its_name_alone() -> None:
@@ -120,7 +124,11 @@ def test_only_the_gateway_is_published_and_only_to_this_machine() -> None:
 
 
 def test_members_share_one_version() -> None:
-    members = [*ROOT.glob("services/*"), *(ROOT / name for name in ("shared", "gateway", "client")), ROOT]
+    members = [
+        *ROOT.glob("services/*"),
+        *(ROOT / name for name in ("shared", "gateway", "client", "integrations/openenv-companyos")),
+        ROOT,
+    ]
     projects = [tomllib.loads((member / "pyproject.toml").read_text())["project"] for member in members]
     assert len({project["version"] for project in projects}) == 1
     assert {project["requires-python"] for project in projects} == {">=3.11"}
@@ -129,7 +137,7 @@ def test_members_share_one_version() -> None:
 def test_every_app_that_a_manifest_names_is_there() -> None:
     manifests = [
         *ROOT.glob("services/*/Dockerfile"),
-        ROOT / "gateway" / "openenv.yaml",
+        ROOT / "openenv.yaml",
         *ROOT.glob("services/*/pyproject.toml"),
     ]
     named = {path: re.findall(r"\bcompanyos_\w+\.main:app\b", path.read_text()) for path in manifests}

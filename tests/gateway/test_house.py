@@ -9,14 +9,10 @@ from typing import Any
 
 import httpx
 import pytest
-import yaml
 from openenv.core.env_server.mcp_types import CallToolAction
 from pydantic import SecretStr
-from starlette.routing import Router
 
-import companyos_gateway
 from companyos_gateway.episode.cluster import Cluster
-from companyos_gateway.episode.episode import VERSION
 from companyos_gateway.episode.errors import NotReset, ServicesDown
 from companyos_gateway.episode.link import ServiceLink
 from companyos_gateway.episode.tokens import SECRET_FILE, BrokenSecret
@@ -28,8 +24,6 @@ from companyos_shared.chassis import ServiceSettings
 from companyos_shared.chassis import create_app as create_service
 from tests.gateway.conftest import KEY, Door, Open
 from tests.gateway.notes import SERVICE, NoteKeeping
-
-MANIFEST = Path(companyos_gateway.__file__).parents[2] / "openenv.yaml"
 
 
 async def test_a_house_whose_services_are_late_says_so_and_goes_on_looking() -> None:
@@ -120,11 +114,3 @@ async def test_outside_its_life_a_house_refuses(open_door: Open) -> None:
     with pytest.raises(ServicesDown):
         await asyncio.to_thread(env.reset, 1)
     env.close()
-
-
-def test_the_manifest_names_this_app_and_this_version() -> None:
-    manifest = yaml.safe_load(MANIFEST.read_text())
-    module, _, name = manifest["app"].partition(":")
-    assert isinstance(getattr(__import__(module, fromlist=[name]), name).router, Router)
-    assert manifest["version"] == VERSION
-    assert manifest["port"] == 8000

@@ -39,7 +39,16 @@ from companyos.trainer import Trainer, bearer, refusal_of  # noqa: E402
 if TYPE_CHECKING:
     from companyos.sync import CompanyOSSyncEnv
 
-__all__ = ["Action", "CompanyOSEnv", "ConnectionOptions", "ResetArguments", "ServerRefusal"]
+__all__ = [
+    "Action",
+    "CompanyOSEnv",
+    "CompanyosAction",
+    "CompanyosEnv",
+    "CompanyosObservation",
+    "ConnectionOptions",
+    "ResetArguments",
+    "ServerRefusal",
+]
 
 Action = CallToolAction | ListToolsAction | dict[str, Any]
 
@@ -285,3 +294,7 @@ def _observation_class(observed: dict[str, Any]) -> type[Observation]:
     if "tools" in observed:
         return ListToolsObservation
     return CompanyOSObservation if "tool_name" in observed else CompanyOSResetObservation
+
+
+CompanyosEnv, CompanyosAction, CompanyosObservation = CompanyOSEnv, CallToolAction, CompanyOSObservation
+"""The names that OpenEnv's AutoEnv and AutoAction make of the environment's name."""

@@ -1,0 +1,1 @@
+"""The environment as `openenv push` wants a folder to look like."""

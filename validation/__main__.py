@@ -1,0 +1,82 @@
+"""`python -m validation [PART...]`: hold the house against OpenEnv's validator and our own graders, one line a check.
+
+`python -m validation --package FOLDER` only writes the package that `openenv validate`, `build` and `push` take.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import logging
+import tempfile
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+
+from companyos.enterprise import Enterprise
+from validation.graders import Graders
+from validation.lines import Ending, Line
+from validation.manifest import canaries, manifest, runtime_plan
+from validation.openenv_reports import runtime_lines, static_lines, url_lines
+from validation.package import assemble
+
+MODES = ("simulation", "production")
+
+
+def main() -> None:
+    """Run the parts that are asked for; the exit status is 1 where a check fails."""
+    parser = argparse.ArgumentParser(prog="python -m validation", description=__doc__)
+    parser.add_argument("parts", nargs="*", choices=[[], *PARTS], help=f"of {', '.join(PARTS)} (default: all)")
+    parser.add_argument("--package", type=Path, metavar="FOLDER", help="write the package there, and nothing else")
+    asked = parser.parse_args()
+    if asked.package is not None:
+        assemble(asked.package)
+        return
+    logging.disable(logging.WARNING)
+    endings = []
+    for part in asked.parts or PARTS:
+        for line in PARTS[part]():
+            print(line, flush=True)
+            endings.append(line.ending)
+    print(" ".join(f"{endings.count(ending)} {ending}" for ending in Ending))
+    raise SystemExit(int(Ending.FAIL in endings))
+
+
+def _static() -> Iterator[Line]:
+    with tempfile.TemporaryDirectory(prefix="companyos-package-") as folder:
+        assemble(Path(folder))
+        yield from static_lines(Path(folder))
+
+
+def _runtime() -> Iterator[Line]:
+    with tempfile.TemporaryDirectory(prefix="companyos-package-") as folder:
+        assemble(Path(folder))
+        yield from runtime_lines(Path(folder))
+
+
+def _url() -> Iterator[Line]:
+    for mode in MODES:
+        with Enterprise(alone=True, settings={"OPENENV_MODE": mode}) as enterprise:
+            yield from url_lines(enterprise.url, mode)
+
+
+def _graders() -> Iterator[Line]:
+    declared = manifest()
+    with Enterprise(alone=True) as enterprise, asyncio.Runner() as runner:
+        lines = Graders(enterprise.url, declared, runtime_plan(declared.execution), canaries()).lines()
+        while (line := runner.run(_next(lines))) is not None:
+            yield line
+
+
+async def _next(lines: AsyncIterator[Line]) -> Line | None:
+    return await anext(lines, None)
+
+
+PARTS: dict[str, Callable[[], Iterator[Line]]] = {
+    "static": _static,
+    "url": _url,
+    "graders": _graders,
+    "runtime": _runtime,
+}
+
+if __name__ == "__main__":
+    main()

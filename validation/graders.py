@@ -1,0 +1,156 @@
+"""What OpenEnv's severity policy names and its validator does not bring a grader for yet, measured on a running house.
+
+The names of the checks are those of the policy, so that theirs can take the place of ours.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+from openenv.core.generic_client import GenericEnvClient
+from openenv.validation.manifest import NormalizedManifestV2
+from openenv.validation.runtime.contracts import RuntimePlan
+
+from companyos.contract import ENVIRONMENT
+from companyos.runner import EpisodePlan, play_all
+from validation.lines import Line, judged
+from validation.manifest import Canary
+from validation.playing import Transcript, played
+
+PART = "our graders"
+FLOOR_POLICIES = ("noop", "random")
+FLOOR_SEEDS = (1, 2, 3)
+CROWD = 6
+_COMMENT = "Written by another episode."
+
+
+class Graders:
+    """Every grader on one running house; each answers with a line."""
+
+    def __init__(self, url: str, manifest: NormalizedManifestV2, plan: RuntimePlan, canaries: list[Canary]) -> None:
+        self._url = url
+        self._manifest = manifest
+        self._plan = plan
+        self._canaries = canaries
+        self._greatest = manifest.reward.range[1]
+
+    async def lines(self) -> AsyncIterator[Line]:
+        """Yield a line for each check, as it was measured."""
+        oracle = await self._oracle()
+        yield self._reward_well_formed(oracle)
+        yield await self._seed_control(oracle)
+        yield await self._episode_determinism(oracle)
+        yield await self._episode_isolation(oracle)
+        yield await self._tool_declaration_accuracy()
+        yield await self._task_declaration_accuracy()
+        yield self._oracle_max(oracle)
+        yield await self._floor_gap()
+        yield await self._canary_floor()
+
+    def _reset(self, **more: Any) -> dict[str, Any]:
+        return {**self._plan.reset.options, "seed": self._plan.reset.seed, **more}
+
+    async def _oracle(self, **more: Any) -> Transcript:
+        return await played(self._url, self._reset(**more), self._plan.actions)
+
+    def _reward_well_formed(self, oracle: Transcript) -> Line:
+        low, high = self._manifest.reward.range
+        wrong = [paid for paid in oracle.rewards if not _is_number(paid) or not low <= paid <= high]
+        says = f"{len(oracle.rewards)} rewards with the reset's, {len(wrong)} of them no number in [{low:g}, {high:g}]"
+        return judged(PART, "runtime.reward_well_formed", holds=not wrong, says=says)
+
+    async def _seed_control(self, oracle: Transcript) -> Line:
+        seeds = [self._plan.reset.seed + more for more in range(1, CROWD)]
+        others = [await played(self._url, self._reset(seed=seed), ()) for seed in seeds]
+        drawn = await played(self._url, {"seed": None}, ())
+        firsts = {str(one.answers[0]) for one in [oracle, *others]}
+        is_drawn = isinstance(drawn.state["seed"], int)
+        told = [one.state["seed"] for one in others] == seeds and is_drawn
+        says = f"{len(firsts)} first observations of {CROWD} seeds; a seed that is not given is drawn and told: {told}"
+        return judged(PART, "runtime.seed_control", holds=len(firsts) == CROWD and told, says=says)
+
+    async def _episode_determinism(self, oracle: Transcript) -> Line:
+        again = [await self._oracle(), *await asyncio.gather(*(self._oracle() for _ in range(CROWD)))]
+        same = sum(one.answers == oracle.answers for one in again)
+        says = f"{same} of {len(again)} repetitions, {CROWD} of them at once, answer byte by byte what the first did"
+        return judged(PART, "runtime.episode_determinism", holds=same == len(again), says=says)
+
+    async def _episode_isolation(self, oracle: Transcript) -> Line:
+        """Write to the same task in other sessions between the steps of one."""
+        between = Transcript()
+        key = next(action["arguments"]["key"] for action in self._plan.actions if "key" in action["arguments"])
+        comment = {"tool_name": "ticketdesk_add_comment", "arguments": {"key": key, "body": _COMMENT}}
+        async with GenericEnvClient(base_url=self._url) as one, GenericEnvClient(base_url=self._url) as other:
+            await other.reset(**self._reset())
+            between.add(await one.reset(**self._reset()))
+            for action in self._plan.actions:
+                await other.step({"type": "call_tool", **comment})
+                between.add(await one.step(action))
+            counted = (await other.state())["step_count"]
+        is_apart = between.answers == oracle.answers and counted == len(self._plan.actions)
+        says = f"{counted} writes to the same ticket by another session changed nothing: {is_apart}"
+        return judged(PART, "runtime.episode_isolation", holds=is_apart, says=says)
+
+    async def _tool_declaration_accuracy(self) -> Line:
+        declared = set(self._manifest.capabilities.declared_tools)
+        async with GenericEnvClient(base_url=self._url) as client, httpx.AsyncClient(trust_env=False) as http:
+            listed = (await client.step({"type": "list_tools"})).observation["tools"]
+            rpc = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+            by_mcp = (await http.post(f"{self._url}/mcp", json=rpc)).json()["result"]["tools"]
+        found = [{tool["name"] for tool in tools} for tools in (listed, by_mcp)]
+        differ = sorted((declared ^ found[0]) | (declared ^ found[1]))
+        says = f"{len(declared)} declared, {len(found[0])} listed, {len(found[1])} over /mcp; differing: {differ or 0}"
+        return judged(PART, "runtime.tool_declaration_accuracy", holds=not differ, says=says)
+
+    async def _task_declaration_accuracy(self) -> Line:
+        declared = self._manifest.capabilities.declared_task_count
+        pinned = self._manifest.task_distribution and self._manifest.task_distribution.dataset_version
+        async with httpx.AsyncClient(base_url=f"{self._url}/{ENVIRONMENT}/", trust_env=False) as http:
+            splits = (await http.get("splits")).json()
+            found = {one["name"]: (await http.post("num_tasks", json={"split": one["name"]})).json() for one in splits}
+        counted = {name: answer["num_tasks"] for name, answer in found.items()}
+        versions = {one["version"] for one in splits}
+        says = f"declared {declared}, found {counted}; task set {pinned} pinned, {', '.join(versions)} found"
+        return judged(
+            PART, "runtime.task_declaration_accuracy", holds=counted == declared and versions == {pinned}, says=says
+        )
+
+    def _oracle_max(self, oracle: Transcript) -> Line:
+        least = self._greatest - self._manifest.reward.oracle_tolerance
+        reached = oracle.done and bool(oracle.state["success"]) and oracle.last_reward >= least
+        says = f"the oracle's last step pays {oracle.last_reward:g} after {len(oracle.rewards) - 1} steps"
+        return judged(PART, "semantic.oracle_max", holds=reached, says=f"{says}; the greatest is {self._greatest:g}")
+
+    async def _floor_gap(self) -> Line:
+        plans = [
+            EpisodePlan(scenario=self._plan.reset.options["scenario"], seed=seed, chaos=1, policy=policy)
+            for policy in FLOOR_POLICIES
+            for seed in FLOOR_SEEDS
+        ]
+        successes = sum(one.record.success for one in await play_all(self._url, plans))
+        nothing = next(one for one in self._canaries if one.name == "nothing")
+        floors = [
+            (await played(self._url, {**nothing.reset, "seed": seed}, nothing.actions)).last_reward
+            for seed in FLOOR_SEEDS
+        ]
+        gap, margin = self._greatest - max(floors), self._manifest.reward.floor_margin
+        says = f"floor {max(floors):g}, gap {gap:g}, margin {margin:g}; {', '.join(FLOOR_POLICIES)} succeed"
+        says = f"{says} in {successes} of {len(plans)} episodes"
+        return judged(PART, "semantic.floor_gap", holds=gap >= margin and not successes, says=says)
+
+    async def _canary_floor(self) -> Line:
+        most = self._greatest - self._manifest.reward.floor_margin
+        paid: dict[str, float] = {}
+        for canary in self._canaries:
+            transcript = await played(self._url, canary.reset, canary.actions)
+            paid[canary.name] = transcript.last_reward if not transcript.state["success"] else self._greatest
+        says = ", ".join(f"{name} {reward:g}" for name, reward in paid.items())
+        return judged(PART, "semantic.canary_floor", holds=max(paid.values()) <= most, says=f"{says}; at most {most:g}")
+
+
+def _is_number(paid: object) -> bool:
+    return type(paid) in (int, float) and math.isfinite(float(str(paid)))
