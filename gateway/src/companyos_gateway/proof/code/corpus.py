@@ -10,7 +10,7 @@ from typing import Any
 from companyos_gateway.episode.environment import Stage
 from companyos_gateway.proof.code.instances import INSTANCES
 from companyos_gateway.proof.code.reach import Function, reached
-from companyos_gateway.proof.code.variants import variants
+from companyos_gateway.proof.code.variants import pointed_variants, variants
 from companyos_gateway.proof.ledgers import ends, walked
 from companyos_gateway.proof.players.oracles import BENT_LEVEL, FAIR, OUTCOMES, STRAIGHT, fair_of, straight_way
 from companyos_gateway.proof.playing import Kept, keep
@@ -63,12 +63,13 @@ async def tasks_of(stage: Stage, scenario: str, count: int) -> list[Task]:
 
 
 async def task_of(stage: Stage, scenario: str, seed: int, *, most: int) -> Task:
-    """Play an instance and bend its end in drawn ways: right and wrong ones, and as many variants."""
+    """Play an instance and bend its end in drawn ways: right and wrong ones, and as many variants of both kinds."""
     way = await straight_way(stage, scenario, seed)
     foreign = await keep(stage, scenario, FAIR, fair_of(scenario), seed=seed + 1, chaos=BENT_LEVEL, overrides=STRAIGHT)
     named = [bend for _, bend in (*right_bends(way), *wrong_bends(way, foreign))]
     stream = Stream("proof", "variants", scenario, seed)
-    drawn = [stream.sample(bends, min(most, len(bends))) for bends in (named, list(variants(way)))]
+    kinds = named, list(variants(way)), list(pointed_variants(way))
+    drawn = [stream.sample(bends, min(most, len(bends))) for bends in kinds]
     return _task(scenario, way, [bend for bends in drawn for bend in bends])
 
 

@@ -36,9 +36,13 @@ def variants(kept: Kept) -> Iterator[Bend]:
                 yield _change_moved(service, at, step)
             for days in (-_MANY_DAYS, -1, 1, _MANY_DAYS):
                 yield _change_dated(service, at, _days_from(change["at"], days))
+    yield from rows(Way(kept))
+
+
+def pointed_variants(kept: Kept) -> Iterator[Bend]:
+    """Yield ends at a limit, with another declaration, or with a call more that counts: few, and each for itself."""
     way = Way(kept)
     yield from limits(way)
-    yield from rows(way)
     yield from declarations(way)
     yield from given_away(way)
     yield from obeyed(way)
