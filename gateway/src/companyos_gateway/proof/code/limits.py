@@ -17,6 +17,7 @@ def limits(way: Way) -> Iterator[Bend]:
     """Yield ends at the limits of due days, of ages and of what delegations carry."""
     yield from _due(way)
     yield from _aged(way)
+    yield from _valued(way)
     yield from _stood_in(way)
 
 
@@ -46,6 +47,23 @@ def _aged(way: Way) -> Iterator[Bend]:
             for age in _ages(way):
                 for beside in _BESIDE[:2]:
                     yield _metric_of(metric_id, moment - age + beside)
+
+
+def _valued(way: Way) -> Iterator[Bend]:
+    """Yield each metric that the task has used at every number that a policy names."""
+    policies = way.evidence.table(HUB, "policies").values()
+    numbers = {value for row in policies for value in row["parameters"].values() if type(value) in (int, float)}
+    for metric_id in sorted(_used(way) & way.evidence.table(HUB, "metrics").keys()):
+        for number in sorted(numbers):
+            yield _metric_with(metric_id, float(number))
+
+
+def _metric_with(metric_id: str, value: float) -> Bend:
+    def bend(ending: Ending) -> None:
+        ending.rewrite(HUB, "metrics", metric_id, value=value)
+        ending.replant(HUB, "metrics", metric_id, value=value)
+
+    return bend
 
 
 def _ages(way: Way) -> list[timedelta]:
