@@ -59,6 +59,22 @@ async def test_what_the_task_set_does_not_have_is_400(door: Door, path: str, bod
     assert answer.json()["detail"].startswith(f"{place}: ")
 
 
+@pytest.mark.parametrize(
+    ("path", "body", "place"),
+    [
+        ("task", {"split": "train", "index": False}, "index"),
+        ("task", {"split": "train", "index": "0"}, "index"),
+        ("task_range", {"split": "train", "start": 0, "stop": True}, "stop"),
+    ],
+)
+async def test_a_number_is_neither_a_text_nor_a_truth_value(
+    door: Door, path: str, body: dict[str, Any], place: str
+) -> None:
+    answer = await door.http.post(f"/companyos/{path}", json=body)
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid-request")
+    assert [one["place"] for one in answer.json()["errors"]] == [place]
+
+
 async def test_a_task_is_played_by_split_and_index_or_by_its_id(door: Door) -> None:
     first = (await _reset(door, split="test", index=7)).json()
     task = (await _ask(door, "task", split="test", index=7))["task"]

@@ -33,6 +33,7 @@ from companyos_gateway.server.planes import Planes
 from companyos_gateway.server.problems import install_problem_handlers
 from companyos_gateway.server.queries import refuse_unknown_queries
 from companyos_gateway.server.slots import SocketGate, SocketSlots
+from companyos_gateway.server.task_rules import TaskRules
 from companyos_gateway.server.tools import episode_tools_router, tools_router
 from companyos_gateway.server.trainer import trainer_router
 from companyos_shared.serving import DRAIN_STATE
@@ -95,6 +96,7 @@ def _stand_guard(app: FastAPI, house: House, sockets: SocketSlots, drain: Drain)
     """Put what every connection meets around the app; the one that is added last is met first."""
     settings = house.settings
     token = settings.trainer()
+    app.add_middleware(TaskRules)
     app.add_middleware(Guard)
     app.add_middleware(DrainDoors, drain=drain)
     app.add_middleware(SocketGate, slots=sockets)

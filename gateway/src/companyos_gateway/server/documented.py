@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from fastapi import FastAPI
@@ -10,6 +10,7 @@ from fastapi.openapi.utils import get_openapi
 
 from companyos.contract import ResetOptions
 from companyos_gateway.episode import errors
+from companyos_gateway.server.examples import add_examples, problem_example, problem_examples
 from companyos_shared.wire.problem import PROBLEM_MEDIA_TYPE, ProblemBody
 
 _NOT_OVER_PLAIN_HTTP = (errors.NotReset, errors.InternalError)
@@ -17,61 +18,94 @@ _NOT_OVER_PLAIN_HTTP = (errors.NotReset, errors.InternalError)
 
 _KINDS = [kind for kind in errors.GatewayProblem.__subclasses__() if kind not in _NOT_OVER_PLAIN_HTTP]
 
+_REFERENCE = "#/components/schemas/{model}"
+_EXAMPLE = "#/components/examples/{code}"
 
-def _documented() -> dict[int | str, dict[str, Any]]:
-    found: dict[int | str, dict[str, Any]] = {}
+_Refusals = Mapping[int, Mapping[str, str]]
+"""By status and code, the title."""
+
+_ON_THE_WAY: _Refusals = {
+    400: {"malformed-json": "The body is no JSON", "unknown-host": "The gateway does not answer to this name"},
+    401: {"token-required": "A token is required", "unknown-token": "The token fits nothing here"},
+    403: {
+        "agent-plane": "An episode's token does not open this",
+        "foreign-origin": "The request comes from the page of another site",
+    },
+    422: {"invalid-request": "The request does not fit"},
+}
+_WITH_A_BODY: _Refusals = {
+    408: {"body-too-slow": "The body took too long"},
+    413: {"body-too-large": "The body is too large"},
+}
+_OF_THE_FRAMEWORK: _Refusals = {
+    400: {errors.UnknownTask.code: errors.UnknownTask.title},
+    404: {"not-found": "Nothing has that name"},
+}
+
+
+def _said(codes: Mapping[str, str]) -> dict[str, Any]:
+    """Return one response of a status that refuses."""
+    return {
+        "description": "; ".join(f"`{code}`: {title}" for code, title in codes.items()),
+        "content": {
+            PROBLEM_MEDIA_TYPE: {
+                "schema": {"$ref": _REFERENCE.format(model="ProblemBody")},
+                "examples": {code: {"$ref": _EXAMPLE.format(code=code)} for code in codes},
+            }
+        },
+    }
+
+
+def _of_the_house() -> _Refusals:
+    found: dict[int, dict[str, str]] = {}
     for kind in _KINDS:
-        entry = found.setdefault(
-            kind.status,
-            {"description": "", "content": {PROBLEM_MEDIA_TYPE: {"schema": ProblemBody.model_json_schema()}}},
-        )
-        separator = "; " if entry["description"] else ""
-        entry["description"] += f"{separator}`{kind.code}`: {kind.title}"
+        found.setdefault(kind.status, {})[kind.code] = kind.title
     return found
 
 
-DOCUMENTED_PROBLEMS = _documented()
-
-_REFERENCE = "#/components/schemas/{model}"
-_ON_THE_WAY = {
-    "400": "`malformed-json`: The body is no JSON; `unknown-host`: The gateway does not answer to this name",
-    "401": "`token-required`: A token is required; `unknown-token`: The token fits nothing here",
-    "403": "`agent-plane`: An episode's token does not open this; `foreign-origin`: The page is of another site",
-    "422": "`invalid-request`: The request does not fit",
-}
-_WITH_A_BODY = {
-    "408": "`body-too-slow`: The body took too long",
-    "413": "`body-too-large`: The body is too large",
-}
-_OF_THE_FRAMEWORK = {
-    "400": f"{_ON_THE_WAY['400']}; `{errors.UnknownTask.code}`: {errors.UnknownTask.title}",
-    "404": "`not-found`: Nothing has that name",
-}
+_OF_THE_HOUSE = _of_the_house()
+DOCUMENTED_PROBLEMS: dict[int | str, dict[str, Any]] = {status: _said(codes) for status, codes in _OF_THE_HOUSE.items()}
+"""What a route that asks the house can refuse."""
 
 
 def documented(app: FastAPI) -> Callable[[], dict[str, Any]]:
-    """Return the app's `openapi`: the routes' own document, and what the guard and the framework's routes refuse."""
+    """Return the app's `openapi`: the routes' own document, what is refused on the way to them, and examples."""
 
     def openapi() -> dict[str, Any]:
         if app.openapi_schema is None:
             found = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
-            schemas = found.setdefault("components", {}).setdefault("schemas", {})
+            components = found.setdefault("components", {})
+            schemas = components.setdefault("schemas", {})
             schemas |= ResetOptions.model_json_schema(ref_template=_REFERENCE)["$defs"]
             schemas["ProblemBody"] = ProblemBody.model_json_schema()
+            components["examples"] = _examples()
             for path, operations in found["paths"].items():
                 for operation in operations.values():
                     _add_refusals(operation, is_framework=path.startswith("/{env_name}/"))
+            add_examples(found)
             app.openapi_schema = found
         return app.openapi_schema
 
     return openapi
 
 
+def _examples() -> dict[str, Any]:
+    return problem_examples(_KINDS) | {
+        code: problem_example(status, code, title)
+        for refusals in (_ON_THE_WAY, _WITH_A_BODY, _OF_THE_FRAMEWORK)
+        for status, codes in refusals.items()
+        for code, title in codes.items()
+    }
+
+
 def _add_refusals(operation: dict[str, Any], *, is_framework: bool) -> None:
     said = operation["responses"]
     if is_framework:
         said.pop("422", None)  # the framework promises a body of another shape
-    refusals = _ON_THE_WAY | (_WITH_A_BODY if "requestBody" in operation else {})
-    for status, text in (refusals | (_OF_THE_FRAMEWORK if is_framework else {})).items():
-        content = {PROBLEM_MEDIA_TYPE: {"schema": {"$ref": _REFERENCE.format(model="ProblemBody")}}}
-        said.setdefault(status, {"description": text, "content": content})
+    refusals = [_ON_THE_WAY, *([_WITH_A_BODY] if "requestBody" in operation else [])]
+    refusals += [_OF_THE_FRAMEWORK] if is_framework else []
+    for status in sorted({status for one in refusals for status in one}):
+        is_of_the_house = PROBLEM_MEDIA_TYPE in said.get(str(status), {}).get("content", {})
+        house = _OF_THE_HOUSE.get(status, {}) if is_of_the_house else {}
+        codes = {code: title for one in refusals for code, title in one.get(status, {}).items()}
+        said[str(status)] = _said({**house, **codes})

@@ -1,0 +1,54 @@
+"""What the OpenAPI document shows of each door: a body that it takes, and what it then answered."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from companyos_gateway.episode.errors import GatewayProblem
+from companyos_shared.wire.problem import ProblemBody
+
+_FILE = Path(__file__).with_name("examples.json")
+_JSON, _TEXT, _HTML = "application/json", "text/plain", "text/html"
+_ANSWERS = {"answer": _JSON, "text": _TEXT, "html": _HTML}
+
+
+def add_examples(document: dict[str, Any]) -> None:
+    """Put an example beside every body, answer and parameter that has one."""
+    known = json.loads(_FILE.read_text(encoding="utf-8"))
+    shown = {door: example for example in known["operations"] for door in example["at"]}
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            _add_parameters(operation, known["parameters"])
+            _add_operation(operation, shown.get(f"{method.upper()} {path}", {}))
+
+
+def problem_examples(kinds: Iterable[type[GatewayProblem]]) -> dict[str, dict[str, Any]]:
+    """Return by code what each refusal looks like."""
+    return {kind.code: problem_example(kind.status, kind.code, kind.title) for kind in kinds}
+
+
+def problem_example(status: int, code: str, title: str) -> dict[str, Any]:
+    """Return what a refusal looks like."""
+    body = ProblemBody(type="about:blank", title=title, status=status, code=code, detail=None, errors=None)
+    return {"summary": title, "value": body.model_dump(mode="json", exclude_none=True)}
+
+
+def _add_parameters(operation: dict[str, Any], known: Mapping[str, Any]) -> None:
+    for parameter in operation.get("parameters", ()):
+        if parameter["name"] in known:
+            parameter["example"] = known[parameter["name"]]
+
+
+def _add_operation(operation: dict[str, Any], example: Mapping[str, Any]) -> None:
+    if "body" in example and "requestBody" in operation:
+        operation["requestBody"]["content"][_JSON]["example"] = example["body"]
+    answers = [said for status, said in operation["responses"].items() if status.startswith("2")]
+    content: dict[str, Any] = answers[0].get("content", {}) if answers else {}
+    for word, media_type in _ANSWERS.items():
+        if word in example and media_type in content:
+            content[media_type]["example"] = example[word]
+    if "answers" in example:
+        content[_JSON]["examples"] = {name: {"value": value} for name, value in example["answers"].items()}

@@ -1,0 +1,86 @@
+"""What the OpenAPI document shows beside each door is what its own schemas say, and what happens when it is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import jsonschema
+
+from tests.gateway.conftest import Door
+
+JSON = "application/json"
+PROBLEM = "application/problem+json"
+WITHOUT_EXAMPLE = {"GET /v1/episodes/{episode_id}/databases/{service}"}
+"""Its answer is a file."""
+
+
+async def _document(door: Door) -> dict[str, Any]:
+    document: dict[str, Any] = (await door.http.get("/openapi.json")).json()
+    return document
+
+
+def _operations(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            yield f"{method.upper()} {path}", operation
+
+
+def _bodies(operation: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the content of the body and of every answer that is no refusal, by media type."""
+    if "requestBody" in operation:
+        yield operation["requestBody"]["content"]
+    for status, answer in operation["responses"].items():
+        if status.startswith("2"):
+            yield answer.get("content", {})
+
+
+def _shown(content: dict[str, Any]) -> list[Any]:
+    one = [content["example"]] if "example" in content else []
+    return one + [example["value"] for example in content.get("examples", {}).values()]
+
+
+async def test_every_door_shows_what_it_takes_and_what_it_answers(door: Door) -> None:
+    document = await _document(door)
+    bare = {
+        name
+        for name, operation in _operations(document)
+        for bodies in _bodies(operation)
+        for content in bodies.values()
+        if not _shown(content)
+    }
+    assert bare == WITHOUT_EXAMPLE
+    parameters = [one for _, operation in _operations(document) for one in operation.get("parameters", ())]
+    assert not [one["name"] for one in parameters if one["in"] == "path" and "example" not in one]
+
+
+async def test_every_example_fits_its_schema(door: Door) -> None:
+    document = await _document(door)
+    checked = 0
+    for name, operation in _operations(document):
+        for bodies in _bodies(operation):
+            content = bodies.get(JSON, {})
+            schema = {**content.get("schema", {}), "components": document["components"]}
+            for example in _shown(content):
+                misfits = list(jsonschema.Draft202012Validator(schema).iter_errors(example))
+                assert not misfits, f"{name}: {misfits[0]}"
+                checked += 1
+    assert checked > 40
+
+
+async def test_every_refusal_is_shown_with_its_code(door: Door) -> None:
+    document = await _document(door)
+    examples = document["components"]["examples"]
+    assert all(example["value"]["code"] == code for code, example in examples.items())
+    for name, operation in _operations(document):
+        for status, answer in operation["responses"].items():
+            if PROBLEM in answer.get("content", {}):
+                named = {one["$ref"].rpartition("/")[2] for one in answer["content"][PROBLEM]["examples"].values()}
+                assert named, f"{name}: {status}"
+                assert {examples[code]["value"]["status"] for code in named} == {int(status)}
+
+
+async def test_a_shown_refusal_is_the_one_that_is_told(door: Door) -> None:
+    shown = (await _document(door))["components"]["examples"]["unknown-episode"]["value"]
+    told = (await door.http.get("/v1/episodes/nobodys/state")).json()
+    assert {name: told[name] for name in shown} == shown

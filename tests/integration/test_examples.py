@@ -1,0 +1,70 @@
+"""Every example runs as it stands, against one enterprise that is up, and so does what the page on plain HTTP says."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+import requests
+
+from tests.architecture.sources import ROOT
+
+EXAMPLES = sorted(path for path in (ROOT / "examples").rglob("*") if path.suffix in {".py", ".sh", ".mjs"})
+PAGE = (ROOT / "docs" / "http.md").read_text()
+GATEWAY = "http://127.0.0.1:8000"
+RUNNERS = {".py": (sys.executable, "-W", "error"), ".sh": ("sh",), ".mjs": ("node",)}
+NEEDED = {".sh": "curl", ".mjs": "node"}
+
+
+def _run(command: Sequence[str]) -> str:
+    outcome = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert outcome.returncode == 0, outcome.stderr
+    return outcome.stdout
+
+
+def _check_has(program: str | None) -> None:
+    if program is not None and shutil.which(program) is None:
+        pytest.skip(f"there is no {program} on this machine")
+
+
+@pytest.fixture
+def first(up: str, http: requests.Session) -> Iterator[None]:
+    """The episode that the page speaks of."""
+    assert http.post(f"{up}/v1/episodes", json={"episode_id": "first", "seed": 7}).status_code == 201
+    yield
+    http.delete(f"{up}/v1/episodes/first")
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_an_example_runs_as_it_stands(up: str, example: Path) -> None:
+    _check_has(NEEDED.get(example.suffix))
+    assert GATEWAY in example.read_text()
+    assert _run([*RUNNERS[example.suffix], str(example), up]).strip()
+
+
+@pytest.mark.parametrize("suffix", [".py", ".sh", ".mjs"])
+def test_the_three_languages_tell_the_same_story(up: str, suffix: str) -> None:
+    _check_has(NEEDED.get(suffix))
+    told = _run([*RUNNERS[suffix], str(ROOT / "examples" / "http" / f"episode{suffix}"), up])
+    for word in ("onboard", "approvalflow_list_approval_types", "-5.1", "episode-done", "failed", "Caldera Foods"):
+        assert word in told
+
+
+def test_the_page_shows_the_python_example_as_it_is() -> None:
+    shown = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    assert shown == [(ROOT / "examples" / "http" / "episode.py").read_text()]
+
+
+@pytest.mark.usefixtures("first")
+def test_the_lines_of_the_page_are_answered(up: str) -> None:
+    _check_has("curl")
+    blocks = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    assert len(blocks) == 2
+    for block in blocks:
+        answer = _run(["sh", "-c", block.replace(GATEWAY, up).replace("curl ", "curl --fail --noproxy '*' ")])
+        assert '"observation"' in answer
