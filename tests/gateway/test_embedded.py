@@ -17,7 +17,7 @@ import pytest
 from companyos_gateway.episode.cluster import Cluster
 from companyos_gateway.server import embedded
 from companyos_gateway.server.embedded import EmbeddedServices
-from companyos_gateway.server.folders import private_folder
+from companyos_gateway.server.folders import private_folder, roomy_parent
 
 DEADLINE_S = 60.0
 POLL_S = 0.05
@@ -118,6 +118,13 @@ async def test_without_an_installed_service_the_start_says_so(monkeypatch: pytes
     with pytest.raises(RuntimeError, match=r"companyos\.nothing"):
         async with alone(parent):
             pass
+
+
+def test_what_ends_with_the_process_lies_in_memory_unless_there_is_more_room_on_the_disk(parent: Path) -> None:
+    disk = Path(tempfile.gettempdir())
+    assert roomy_parent(parent) == parent
+    assert roomy_parent(Path("/proc")) == disk  # nothing fits there
+    assert roomy_parent(parent / "missing") == disk
 
 
 async def _answering(cluster: Cluster) -> None:

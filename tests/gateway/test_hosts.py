@@ -73,6 +73,19 @@ async def test_a_space_tells_its_own_name(open_door: Open, monkeypatch: pytest.M
     assert await _status(open_door, "you-companyos.hf.space") == 400
 
 
+async def test_the_pages_of_a_space_may_be_shown_where_hugging_face_shows_it_and_others_nowhere(
+    open_door: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for path in ("/", "/docs"):
+        async with open_door() as door:
+            policy = (await door.http.get(path)).headers["content-security-policy"]
+            assert policy.endswith("frame-ancestors 'none'")
+    monkeypatch.setenv("SPACE_HOST", "me-companyos.hf.space")
+    async with open_door() as door:
+        policy = (await door.http.get("/")).headers["content-security-policy"]
+        assert policy.endswith("frame-ancestors https://huggingface.co")
+
+
 @pytest.mark.parametrize(
     ("origin", "is_own"),
     [

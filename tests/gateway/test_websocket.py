@@ -23,6 +23,25 @@ BAD_MESSAGES = [
     ('{"type": ' + "[" * 10_000, "json-too-deep"),
     ('{"type": "' + "x" * 70_000 + '"}', "body-too-large"),
     (b'{"type": "state"}', "not-text"),
+    ('{"type": "step", "data": {"type": [], "tool_name": "wait"}}', "invalid-action"),
+]
+
+WRONG_SHAPES = [
+    ('{"type": "step"}', "VALIDATION_ERROR"),
+    ('{"type": "step", "data": null}', "VALIDATION_ERROR"),
+    ('{"type": "step", "data": {"type": "no_such_action"}}', "VALIDATION_ERROR"),
+    ('{"type": "step", "data": {"tool_name": 5, "arguments": {}}}', "VALIDATION_ERROR"),
+    ('{"type": "step", "data": {"tool_name": "wait", "arguments": []}}', "VALIDATION_ERROR"),
+    ('{"type": "step", "data": {"tool_name": "wait", "arguments": {}, "colour": "red"}}', "VALIDATION_ERROR"),
+    ('{"type": "reset", "data": []}', "VALIDATION_ERROR"),
+    ('{"type": "reset", "data": {"split": "train"}}', "EXECUTION_ERROR"),
+    ('{"type": "reset", "data": {"resume": "a", "injected_state": {"snapshot": "b"}}}', "EXECUTION_ERROR"),
+    ('{"type": "state", "data": {}}', "VALIDATION_ERROR"),
+    ('{"type": "close", "data": {}}', "VALIDATION_ERROR"),
+    ('{"type": "mcp", "data": []}', "VALIDATION_ERROR"),
+    ('{"type": "no_such_type"}', "UNKNOWN_TYPE"),
+    ('{"type": {}}', "UNKNOWN_TYPE"),
+    ("{}", "UNKNOWN_TYPE"),
 ]
 
 
@@ -55,6 +74,25 @@ async def test_a_bad_message_is_answered_and_the_session_lives_on(door: Door, me
         assert answer["type"] == "error"
         assert answer["data"]["message"].startswith(code)
         assert (await socket.step("notes_list_notes"))["data"]["observation"]["result"]
+
+
+@pytest.mark.parametrize(("message", "code"), WRONG_SHAPES, ids=[message for message, _ in WRONG_SHAPES])
+async def test_a_message_of_a_wrong_shape_is_no_step_and_the_session_lives_on(
+    door: Door, message: str, code: str
+) -> None:
+    async with connected(door.app) as socket:
+        await socket.reset()
+        answer = await socket.ask(message)
+        assert (answer["type"], answer["data"]["code"]) == ("error", code)
+        assert (await socket.state())["step_count"] == 0
+        assert (await socket.step("notes_list_notes"))["data"]["reward"] == -0.1
+
+
+async def test_after_the_close_nothing_is_answered_any_more(door: Door) -> None:
+    async with connected(door.app) as socket:
+        await socket.reset()
+        await socket.send({"type": "close"})
+        assert await socket.closed() == (1000, "")
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,8 @@ def create_app(house: House) -> FastAPI:
         lifespan=_lifespan(house, server, drain),
     )
     mode = house.settings.mode
-    looked_at = [pages_router(), health_router(house, drain), metrics_router(house, server, drain)]
+    pages = pages_router(in_a_space=settings.space_host is not None)
+    looked_at = [pages, health_router(house, drain), metrics_router(house, server, drain)]
     if mode is ServerMode.SIMULATION:
         looked_at.append(apps_router(house))
     routers = [tools_router(house)]

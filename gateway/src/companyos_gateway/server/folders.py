@@ -12,6 +12,9 @@ from pathlib import Path
 
 SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - the one tmpfs every Linux has
 
+ROOM_ENOUGH_BYTES = 512 * 1024 * 1024
+"""With less than this shared memory is left to others where the disk has more: containers are given 64 MiB of it."""
+
 _FOLDER_PREFIX = "companyos-embedded-"
 _LOCK = "lock"
 
@@ -23,17 +26,23 @@ class FolderTaken(Exception):
 @contextmanager
 def private_folder(parent: Path | None = None) -> Iterator[Path]:
     """Give a folder of this process alone, on tmpfs where there is one, after clearing those whose owner is dead."""
-    if parent is None:
-        parent = SHARED_MEMORY if os.access(SHARED_MEMORY, os.W_OK) else Path(tempfile.gettempdir())
-    for left in parent.glob(f"{_FOLDER_PREFIX}*"):
-        owner = left.name.removeprefix(_FOLDER_PREFIX).partition("-")[0]
-        if owner.isdecimal() and not _is_alive(int(owner)):
-            shutil.rmtree(left, ignore_errors=True)
+    for place in (SHARED_MEMORY, Path(tempfile.gettempdir())) if parent is None else (parent,):
+        _clear(place)
+    parent = roomy_parent() if parent is None else parent
     folder = Path(tempfile.mkdtemp(prefix=f"{_FOLDER_PREFIX}{os.getpid()}-", dir=parent))
     try:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def roomy_parent(memory: Path = SHARED_MEMORY) -> Path:
+    """Return where a private folder is made: in memory where there is room for episodes, else where there is more."""
+    disk = Path(tempfile.gettempdir())
+    if not os.access(memory, os.W_OK):
+        return disk
+    room = shutil.disk_usage(memory).free
+    return memory if room >= ROOM_ENOUGH_BYTES or room >= shutil.disk_usage(disk).free else disk
 
 
 @contextmanager
@@ -49,6 +58,14 @@ def held_folder(folder: Path) -> Iterator[Path]:
         yield folder
     finally:
         os.close(descriptor)
+
+
+def _clear(parent: Path) -> None:
+    """Remove the folders of owners that are dead."""
+    for left in parent.glob(f"{_FOLDER_PREFIX}*"):
+        owner = left.name.removeprefix(_FOLDER_PREFIX).partition("-")[0]
+        if owner.isdecimal() and not _is_alive(int(owner)):
+            shutil.rmtree(left, ignore_errors=True)
 
 
 def _is_alive(pid: int) -> bool:

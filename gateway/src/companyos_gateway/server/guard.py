@@ -93,6 +93,7 @@ class _GuardedSocket:
                 if text is None:
                     raise MalformedJson("not-text", "A binary frame is no message of this protocol.")
                 body = parse_object(text)
+                _check_kind_of_action(body)
                 check_mcp(body if self._path == MCP_PATH else _carried_rpc(body))
             except McpRefused as refused:
                 await self._send({"type": "websocket.send", "text": self._mcp_text(refused)})
@@ -104,6 +105,13 @@ class _GuardedSocket:
     def _mcp_text(self, refused: McpRefused) -> str:
         answer = refused.answer if self._path == MCP_PATH else {"type": "mcp", "data": refused.answer}
         return orjson.dumps(answer).decode()
+
+
+def _check_kind_of_action(body: dict[str, Any]) -> None:
+    """Raise MalformedJson for a step whose kind of action is no text: the framework looks it up unseen."""
+    data = body.get("data") if body.get("type") == "step" else None
+    if isinstance(data, dict) and not isinstance(data.get("type", ""), str):
+        raise MalformedJson("invalid-action", "The type of an action is text.")
 
 
 def _carried_rpc(body: dict[str, Any]) -> dict[str, Any]:

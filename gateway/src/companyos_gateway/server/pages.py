@@ -16,21 +16,24 @@ _OWN = Path(__file__).parent / "static"
 _SWAGGER = "chassis/static/swagger-ui"
 """Where the shared distribution keeps the vendored Swagger UI, as data."""
 
-_POLICY = "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'"
-_HEADERS = {"Content-Security-Policy": _POLICY, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer"}
+_POLICY = "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; frame-ancestors "
+_HEADERS = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer"}
+_NOBODY = "'none'"
+_SPACES = "https://huggingface.co"
 
 
-def pages_router() -> APIRouter:
-    """Return the pages and what they load."""
+def pages_router(*, in_a_space: bool = False) -> APIRouter:
+    """Return the pages and what they load; a Space's may be shown in the frame that Hugging Face puts around it."""
     router = APIRouter(include_in_schema=False)
+    headers = {**_HEADERS, "Content-Security-Policy": _POLICY + (_SPACES if in_a_space else _NOBODY)}
 
     @router.get("/")
     async def home() -> Response:
-        return _page("home.html")
+        return _page("home.html", headers)
 
     @router.get("/docs")
     async def docs() -> Response:
-        return _page("docs.html")
+        return _page("docs.html", headers)
 
     @router.get("/favicon.ico")
     async def favicon() -> Response:
@@ -49,5 +52,5 @@ def static_mounts() -> list[Mount]:
     ]
 
 
-def _page(name: str) -> FileResponse:
-    return FileResponse(_OWN / name, media_type="text/html; charset=utf-8", headers=_HEADERS)
+def _page(name: str, headers: dict[str, str]) -> FileResponse:
+    return FileResponse(_OWN / name, media_type="text/html; charset=utf-8", headers=headers)
