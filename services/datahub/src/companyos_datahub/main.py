@@ -10,6 +10,7 @@ from companyos_datahub.demo import demo_seed
 from companyos_datahub.issues.routes import router as issues
 from companyos_datahub.metrics.operations import apply_reading
 from companyos_datahub.metrics.routes import router as metrics
+from companyos_datahub.pages import PAGES
 from companyos_datahub.people.routes import router as people
 from companyos_datahub.policies.routes import router as policies
 from companyos_datahub.records.operations import apply_record
@@ -46,6 +47,7 @@ SERVICE = Service(
         "pipeline": apply_pipeline_state,
         "record": apply_record,
     },
+    pages=PAGES,
 )
 
 app = create_app(SERVICE)

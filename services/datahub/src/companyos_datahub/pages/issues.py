@@ -1,0 +1,26 @@
+"""Reporting that something is wrong in the data."""
+
+from __future__ import annotations
+
+from fastapi.responses import HTMLResponse
+
+from companyos_datahub.issues.model import IssueKind, ReasonCode
+from companyos_datahub.pages.app import PAGES, Cursor, Text, rows_from
+from companyos_datahub.pages.reading import own_issues, place_of
+from companyos_shared.chassis import Showing
+
+
+@PAGES.page("/report")
+def show_report(showing: Showing, subject: Text = "", cursor: Cursor = None) -> HTMLResponse:
+    """Show the form of a report, and what the caller has reported before."""
+    call = showing.call
+    found = own_issues(call, rows_from(cursor))
+    return showing.page(
+        "report.html",
+        subject=subject,
+        found=found,
+        places={issue.subject: place_of(call, issue.subject) for issue in found.items},
+        cursor=cursor,
+        kinds=list(IssueKind),
+        reasons=list(ReasonCode),
+    )

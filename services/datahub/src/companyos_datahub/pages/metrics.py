@@ -1,0 +1,65 @@
+"""Metrics in a catalogue with their freshness, and a metric with its history, its refreshes and what others say."""
+
+from __future__ import annotations
+
+from fastapi.responses import HTMLResponse
+
+from companyos_datahub.fulltext import Searchable, best_first
+from companyos_datahub.metrics import operations
+from companyos_datahub.metrics.schemas import EarlierValue, MetricRow
+from companyos_datahub.pages.app import EVERYTHING, PAGES, Cursor, Text, rows_from
+from companyos_datahub.pages.chart import chart_of
+from companyos_datahub.pages.reading import jobs_of, place_of, reading_of
+from companyos_datahub.sources.operations import get_source
+from companyos_shared.chassis import PageParams, Showing, paginate_sequence
+
+CHARTED = 60
+"""Earlier values in the chart, at most."""
+
+
+@PAGES.page("/")
+def show_catalogue(
+    showing: Showing, q: Text = "", key: Text = "", subject: Text = "", source_id: Text = "", cursor: Cursor = None
+) -> HTMLResponse:
+    """Show the metrics that fit every filter and hold any of the words."""
+    call = showing.call
+    asked = {"key": key, "subject": subject.strip(), "source_id": source_id}
+    filters = {name: value or None for name, value in asked.items()}
+    every = operations.list_metrics(call, EVERYTHING, key=None, subject=None, source_id=None).items
+    fitting = operations.list_metrics(call, EVERYTHING, **filters).items
+    found = paginate_sequence(best_first(fitting, q.strip(), _searchable), rows_from(cursor))
+    return showing.page(
+        "catalogue.html",
+        found=found,
+        readings={row.id: reading_of(call, row) for row in found.items},
+        q=q.strip(),
+        asked=asked,
+        cursor=cursor,
+        keys=sorted({row.key for row in every}),
+        sources=sorted({row.source_id for row in every}),
+    )
+
+
+@PAGES.page("/metrics/{metric_id}")
+def show_metric(showing: Showing, metric_id: str, cursor: Cursor = None) -> HTMLResponse:
+    """Show a metric."""
+    call = showing.call
+    metric = operations.load_metric(call, metric_id)
+    readings = operations.query_metric(call, key=metric.key, subject=metric.subject, source_id=None).readings
+    charted = operations.get_metric_history(call, metric_id, PageParams(CHARTED, None)).items
+    return showing.page(
+        "metric.html",
+        metric=metric,
+        readings=readings,
+        own=next(reading for reading in readings if reading.metric_id == metric_id),
+        source=get_source(call, metric.source_id),
+        subject_place=place_of(call, metric.subject),
+        chart=chart_of([*charted, EarlierValue(value=metric.value, as_of=metric.as_of)]),
+        history=operations.get_metric_history(call, metric_id, rows_from(cursor)),
+        jobs=jobs_of(call, rows_from(None), metric_id),
+        cursor=cursor,
+    )
+
+
+def _searchable(row: MetricRow) -> Searchable:
+    return Searchable(row.id, row.title, f"{row.key} {row.subject} {row.source_id}")

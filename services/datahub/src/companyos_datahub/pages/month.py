@@ -1,0 +1,54 @@
+"""A month of the calendar as weeks of days."""
+
+from __future__ import annotations
+
+import re
+from calendar import monthrange
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from companyos_datahub.calendar.model import Days
+from companyos_datahub.calendar.rules import EARLIEST, LATEST, PeriodNotAllowed
+from companyos_datahub.calendar.schemas import AbsenceRow, Calendar
+
+_MONTH = re.compile(r"(\d{4})-(0[1-9]|1[0-2])", re.ASCII)
+_WEEK = timedelta(days=7)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CalendarDay:
+    """A day of the month, or of the weeks that it shares with others."""
+
+    day: date
+    is_in_month: bool
+    is_working: bool
+    holidays: tuple[str, ...]
+    away: tuple[AbsenceRow, ...]
+
+
+def month_of(text: str, *, today: date) -> Days:
+    """Return the month that is written like `2026-03`, that of today for none; raises PeriodNotAllowed (422)."""
+    found = _MONTH.fullmatch(text or f"{today:%Y-%m}")
+    year = 0 if found is None else int(found[1])
+    if found is None or not EARLIEST.year <= year <= LATEST.year:
+        raise PeriodNotAllowed(f"{text!r} is no month of the calendar.")
+    month = int(found[2])
+    return Days(date(year, month, 1), date(year, month, monthrange(year, month)[1]))
+
+
+def weeks_of(month: Days, calendar: Calendar) -> list[list[CalendarDay]]:
+    """Return the weeks of a month, Monday first, each of seven days."""
+    monday = month.first - timedelta(days=month.first.weekday())
+    weeks = []
+    while monday <= month.last:
+        weeks.append([_day(monday + timedelta(days=ahead), month, calendar) for ahead in range(7)])
+        monday += _WEEK
+    return weeks
+
+
+def _day(day: date, month: Days, calendar: Calendar) -> CalendarDay:
+    is_in_month = month.overlaps(day, day)
+    holidays = tuple(holiday.name for holiday in calendar.holidays if holiday.day == day)
+    away = tuple(row for row in calendar.items if is_in_month and row.first_day <= day <= row.last_day)
+    is_working = day.weekday() in calendar.working_weekdays and not holidays
+    return CalendarDay(day=day, is_in_month=is_in_month, is_working=is_working, holidays=holidays, away=away)

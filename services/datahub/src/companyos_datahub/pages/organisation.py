@@ -1,0 +1,57 @@
+"""The company as trees: who reports to whom, and the teams of each department."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+
+from companyos_shared.wire.company import Company, Person, Team
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A person and those who report to them, by name."""
+
+    person: Person
+    is_away: bool
+    reports: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TeamOf:
+    """A team and who works in it, by name."""
+
+    team: Team
+    members: tuple[Person, ...]
+
+
+def reporting_lines(company: Company, day: date) -> list[Node]:
+    """Return the people of a day as trees; whoever's manager is not there stands at the top."""
+    people = _employed(company, day)
+    there = {person.id for person in people}
+    below: dict[str | None, list[Person]] = {}
+    for person in people:
+        below.setdefault(person.manager_id if person.manager_id in there else None, []).append(person)
+    placed: set[str] = set()
+
+    def placing(person: Person) -> Node:
+        placed.add(person.id)
+        reports = [placing(one) for one in below.get(person.id, ()) if one.id not in placed]
+        return Node(person, company.is_out_of_office(person.id, day), tuple(reports))
+
+    tops = [placing(person) for person in below.get(None, ())]
+    return tops + [placing(person) for person in people if person.id not in placed]
+
+
+def departments(company: Company, day: date) -> Mapping[str, list[TeamOf]]:
+    """Return the teams of each department, both by name, with who works in them on that day."""
+    found: dict[str, list[TeamOf]] = {}
+    for team in sorted(company.teams, key=lambda one: (one.department, one.name)):
+        members = [person for person in _employed(company, day) if person.team_id == team.id]
+        found.setdefault(team.department, []).append(TeamOf(team, tuple(members)))
+    return found
+
+
+def _employed(company: Company, day: date) -> list[Person]:
+    return sorted((one for one in company.people if one.is_employed(day)), key=lambda one: (one.name, one.id))

@@ -1,0 +1,64 @@
+"""The directory of people, a person, the company as a tree, and who holds which role today."""
+
+from __future__ import annotations
+
+from fastapi.responses import HTMLResponse
+
+from companyos_datahub.pages.app import PAGES, Cursor, Text, chosen, rows_from
+from companyos_datahub.pages.organisation import departments, reporting_lines
+from companyos_datahub.people import operations
+from companyos_shared.chassis import Showing
+from companyos_shared.pages.writing import label
+from companyos_shared.wire.company import Role
+
+_INITIALS = frozenset({"ceo", "cfo", "cto", "hr"})
+
+
+@PAGES.page("/people")
+def show_people(
+    showing: Showing, q: Text = "", role: Text = "", team_id: Text = "", cursor: Cursor = None
+) -> HTMLResponse:
+    """Show the people who fit every filter and whose entries hold any of the words."""
+    call = showing.call
+    found = operations.search_people(
+        call, rows_from(cursor), query=q.strip() or None, role=chosen(Role, role), team_id=team_id or None
+    )
+    return showing.page(
+        "people.html",
+        found=found,
+        details=[operations.get_person(call, row.id) for row in found.items],
+        q=q.strip(),
+        asked={"role": role, "team_id": team_id},
+        cursor=cursor,
+        roles=_roles(),
+        teams=sorted(((team.id, team.name) for team in call.company.teams), key=lambda one: one[1]),
+    )
+
+
+@PAGES.page("/people/{person_id}")
+def show_person(showing: Showing, person_id: str) -> HTMLResponse:
+    """Show a person."""
+    return showing.page("person.html", person=operations.get_person(showing.call, person_id), titles=dict(_roles()))
+
+
+@PAGES.page("/organisation")
+def show_organisation(showing: Showing) -> HTMLResponse:
+    """Show who reports to whom, and the teams."""
+    company, day = showing.call.company, showing.call.now.date()
+    return showing.page("organisation.html", lines=reporting_lines(company, day), departments=departments(company, day))
+
+
+@PAGES.page("/roles")
+def show_roles(showing: Showing) -> HTMLResponse:
+    """Show who holds each role today, their absence and deputy."""
+    held = [operations.get_approver(showing.call, role) for role in Role]
+    return showing.page("roles.html", held=held, titles=dict(_roles()))
+
+
+def _roles() -> list[tuple[Role, str]]:
+    return [(role, _title(role)) for role in Role]
+
+
+def _title(role: Role) -> str:
+    words = [word.upper() if word in _INITIALS else word for word in role.split("_")]
+    return label(" ".join(words))

@@ -1,0 +1,65 @@
+"""Policies in all their versions, and a version with its words and its figures."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Query
+from fastapi.responses import HTMLResponse
+
+from companyos_datahub.pages.app import EVERYTHING, PAGES, Cursor, Text, rows_from
+from companyos_datahub.pages.fields import shown, titled
+from companyos_datahub.policies import operations
+from companyos_datahub.policies.rules import PolicyNotInForce
+from companyos_datahub.policies.schemas import PolicyRow
+from companyos_shared.chassis import Call, Showing
+
+IN_FORCE, NOT_YET, NO_LONGER, SUPERSEDED = "in_force", "not_yet_in_force", "no_longer_in_force", "superseded"
+
+
+@PAGES.page("/policies")
+def show_policies(showing: Showing, q: Text = "", topic: Text = "", cursor: Cursor = None) -> HTMLResponse:
+    """Show the versions of policies that hold any of the words, superseded ones included."""
+    call = showing.call
+    found = operations.search_policies(call, rows_from(cursor), query=q.strip() or None, topic=topic or None)
+    every = operations.search_policies(call, EVERYTHING, query=None, topic=None).items
+    return showing.page(
+        "policies.html",
+        found=found,
+        states=[state_of(call, row) for row in found.items],
+        q=q.strip(),
+        topic=topic,
+        cursor=cursor,
+        topics=sorted({row.topic for row in every}),
+    )
+
+
+@PAGES.page("/policies/{policy_id}")
+def show_policy(
+    showing: Showing, policy_id: str, version: Annotated[int | None, Query(ge=1, le=9999)] = None
+) -> HTMLResponse:
+    """Show a version of a policy, by default the one in force, and which others there are."""
+    call = showing.call
+    policy = operations.get_policy(call, policy_id, version=version)
+    alike = operations.search_policies(call, EVERYTHING, query=None, topic=None).items
+    versions = sorted((row for row in alike if row.policy_id == policy_id), key=lambda row: -row.version)
+    return showing.page(
+        "policy.html",
+        policy=policy,
+        state=state_of(call, policy),
+        figures=[(name, titled(name), shown(name, value)) for name, value in policy.parameters.items()],
+        versions=[(row, state_of(call, row)) for row in versions],
+    )
+
+
+def state_of(call: Call, row: PolicyRow) -> str:
+    """Return whether a version is in force today, or why it is not."""
+    if row.effective_from > call.now.date():
+        return NOT_YET
+    try:
+        current = operations.get_policy(call, row.policy_id, version=None).version
+    except PolicyNotInForce:
+        return NO_LONGER
+    if row.version == current:
+        return IN_FORCE
+    return SUPERSEDED if row.version < current else NO_LONGER

@@ -1,0 +1,53 @@
+"""What pages read beside the tools: lists of what tools tell one by one, and where the page of an id is."""
+
+from __future__ import annotations
+
+from sqlalchemy import select
+
+from companyos_datahub.issues.schemas import DataIssue
+from companyos_datahub.metrics.operations import query_metric
+from companyos_datahub.metrics.schemas import MetricRow, Reading
+from companyos_datahub.refreshes.schemas import RefreshJobDetail
+from companyos_datahub.tables import data_issues, metrics, policies, records, refresh_jobs, sources, vendors
+from companyos_shared.chassis import Call, Page, PageParams, paginate
+
+_PLACES = (
+    ("metrics", metrics.c.id),
+    ("sources", sources.c.id),
+    ("records", records.c.id),
+    ("vendors", vendors.c.id),
+    ("policies", policies.c.policy_id),
+)
+
+
+def place_of(call: Call, thing_id: object) -> tuple[str, str] | None:
+    """Return the page of whatever has that id, as its parts; None where nothing has it."""
+    if not isinstance(thing_id, str):
+        return None
+    if call.company.person(thing_id) is not None:
+        return "people", thing_id
+    for place, column in _PLACES:
+        if call.db.execute(select(column).where(column == thing_id).limit(1)).first() is not None:
+            return place, thing_id
+    return None
+
+
+def reading_of(call: Call, metric: MetricRow) -> Reading:
+    """Return what a metric's own source says."""
+    return query_metric(call, key=metric.key, subject=metric.subject, source_id=metric.source_id).readings[0]
+
+
+def jobs_of(call: Call, page: PageParams, metric_id: str | None = None) -> Page[RefreshJobDetail]:
+    """Return refresh jobs, of one metric where it is named, the newest first."""
+    statement = select(refresh_jobs)
+    if metric_id is not None:
+        statement = statement.where(refresh_jobs.c.metric_id == metric_id)
+    newest = [refresh_jobs.c.requested_at, refresh_jobs.c.id]
+    return paginate(call, statement, page, order_by=newest, build=RefreshJobDetail.model_validate, descending=True)
+
+
+def own_issues(call: Call, page: PageParams) -> Page[DataIssue]:
+    """Return the data issues that the caller has reported, the newest first."""
+    statement = select(data_issues).where(data_issues.c.reported_by == call.person)
+    newest = [data_issues.c.reported_at, data_issues.c.id]
+    return paginate(call, statement, page, order_by=newest, build=DataIssue.model_validate, descending=True)

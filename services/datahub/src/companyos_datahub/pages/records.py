@@ -1,0 +1,56 @@
+"""Records found by words and filters, and a record with its typed fields and the form that changes them."""
+
+from __future__ import annotations
+
+from fastapi.responses import HTMLResponse
+
+from companyos_datahub.pages.app import PAGES, Cursor, Text, chosen, rows_from
+from companyos_datahub.pages.fields import fields_of
+from companyos_datahub.records import operations
+from companyos_datahub.records.model import STATES, FoundKind
+from companyos_datahub.records.schemas import RecordFilter
+from companyos_shared.chassis import Showing
+
+
+@PAGES.page("/records")
+def show_records(
+    showing: Showing,
+    q: Text = "",
+    kind: Text = "",
+    state: Text = "",
+    vendor_id: Text = "",
+    owner_id: Text = "",
+    cursor: Cursor = None,
+) -> HTMLResponse:
+    """Show the records and vendors that fit every filter and hold any of the words."""
+    wanted = RecordFilter(
+        query=q.strip() or None,
+        kind=chosen(FoundKind, kind),
+        state=state or None,
+        vendor_id=vendor_id.strip() or None,
+        owner_id=owner_id.strip() or None,
+    )
+    return showing.page(
+        "records.html",
+        found=operations.search_records(showing.call, rows_from(cursor), wanted),
+        q=q.strip(),
+        asked={"kind": kind, "state": state, "vendor_id": vendor_id.strip(), "owner_id": owner_id.strip()},
+        cursor=cursor,
+        kinds=list(FoundKind),
+        states=sorted({one for states in STATES.values() for one in states}),
+    )
+
+
+@PAGES.page("/records/{record_id}")
+def show_record(showing: Showing, record_id: str) -> HTMLResponse:
+    """Show a record."""
+    call = showing.call
+    record = operations.get_record(call, record_id)
+    employed = [one for one in call.company.people if one.is_employed(call.now.date())]
+    return showing.page(
+        "record.html",
+        record=record,
+        fields=fields_of(call, record),
+        states=STATES[record.kind],
+        owners=sorted(((one.id, f"{one.name}, {one.title}") for one in employed), key=lambda one: one[1]),
+    )

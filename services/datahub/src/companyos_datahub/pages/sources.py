@@ -1,0 +1,46 @@
+"""Sources with the state of their pipelines, and refresh jobs."""
+
+from __future__ import annotations
+
+from fastapi.responses import HTMLResponse
+
+from companyos_datahub.metrics.operations import list_metrics, load_metric
+from companyos_datahub.pages.app import PAGES, Cursor, rows_from
+from companyos_datahub.pages.reading import jobs_of, reading_of
+from companyos_datahub.refreshes.operations import get_refresh_job
+from companyos_datahub.sources import operations
+from companyos_shared.chassis import Showing
+
+
+@PAGES.page("/sources")
+def show_sources(showing: Showing, cursor: Cursor = None) -> HTMLResponse:
+    """Show the sources with what they promise."""
+    call = showing.call
+    found = operations.list_sources(call, rows_from(cursor))
+    details = [operations.get_source(call, row.id) for row in found.items]
+    return showing.page("sources.html", found=found, details=details, cursor=cursor)
+
+
+@PAGES.page("/sources/{source_id}")
+def show_source(showing: Showing, source_id: str, cursor: Cursor = None) -> HTMLResponse:
+    """Show a source and what it measures."""
+    call = showing.call
+    source = operations.get_source(call, source_id)
+    found = list_metrics(call, rows_from(cursor), key=None, subject=None, source_id=source_id)
+    readings = {row.id: reading_of(call, row) for row in found.items}
+    return showing.page("source.html", source=source, found=found, readings=readings, cursor=cursor)
+
+
+@PAGES.page("/refreshes")
+def show_refreshes(showing: Showing, cursor: Cursor = None) -> HTMLResponse:
+    """Show the refresh jobs, the newest first."""
+    found = jobs_of(showing.call, rows_from(cursor))
+    titles = {job.metric_id: load_metric(showing.call, job.metric_id).title for job in found.items}
+    return showing.page("refreshes.html", found=found, titles=titles, cursor=cursor)
+
+
+@PAGES.page("/refreshes/{job_id}")
+def show_refresh(showing: Showing, job_id: str) -> HTMLResponse:
+    """Show how far a refresh job is."""
+    job = get_refresh_job(showing.call, job_id)
+    return showing.page("refresh.html", job=job, metric=load_metric(showing.call, job.metric_id))

@@ -1,0 +1,49 @@
+"""Vendors, and a vendor with its bank details, their history and its certificates."""
+
+from __future__ import annotations
+
+from fastapi.responses import HTMLResponse
+
+from companyos_datahub.metrics.operations import list_metrics
+from companyos_datahub.pages.app import PAGES, Cursor, Text, rows_from
+from companyos_datahub.pages.reading import reading_of
+from companyos_datahub.records.model import FoundKind
+from companyos_datahub.records.operations import search_records
+from companyos_datahub.records.schemas import RecordFilter
+from companyos_datahub.vendors import operations
+from companyos_datahub.vendors.model import RiskTier, VendorStatus
+from companyos_shared.chassis import Showing
+
+
+@PAGES.page("/vendors")
+def show_vendors(showing: Showing, q: Text = "", status: Text = "", cursor: Cursor = None) -> HTMLResponse:
+    """Show the vendors that hold any of the words."""
+    call = showing.call
+    wanted = RecordFilter(query=q.strip() or None, kind=FoundKind.VENDOR, state=status or None)
+    found = search_records(call, rows_from(cursor), wanted)
+    return showing.page(
+        "vendors.html",
+        found=found,
+        details=[operations.get_vendor(call, row.id) for row in found.items],
+        q=q.strip(),
+        status=status,
+        cursor=cursor,
+        statuses=list(VendorStatus),
+    )
+
+
+@PAGES.page("/vendors/{vendor_id}")
+def show_vendor(showing: Showing, vendor_id: str, cursor: Cursor = None) -> HTMLResponse:
+    """Show a vendor and what is measured of it."""
+    call = showing.call
+    vendor = operations.get_vendor(call, vendor_id)
+    measured = list_metrics(call, rows_from(cursor), key=None, subject=vendor_id, source_id=None)
+    return showing.page(
+        "vendor.html",
+        vendor=vendor,
+        measured=measured,
+        readings={row.id: reading_of(call, row) for row in measured.items},
+        cursor=cursor,
+        statuses=list(VendorStatus),
+        tiers=list(RiskTier),
+    )

@@ -1,0 +1,63 @@
+"""What the pages draw from: the chart, the trees of the company, the weeks of a month."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+
+import pytest
+
+from companyos_datahub.calendar.rules import PeriodNotAllowed
+from companyos_datahub.demo import demo_company
+from companyos_datahub.metrics.schemas import EarlierValue
+from companyos_datahub.pages.chart import SIDE, WIDTH, chart_of
+from companyos_datahub.pages.month import month_of
+from companyos_datahub.pages.organisation import Node, reporting_lines
+from tests.datahub.builders import NOON
+
+TODAY = date(2026, 3, 2)
+
+
+def _values(*values: float) -> list[EarlierValue]:
+    return [EarlierValue(value=value, as_of=NOON + timedelta(days=number)) for number, value in enumerate(values)]
+
+
+def test_a_chart_goes_from_the_oldest_to_the_newest_and_up_with_the_value() -> None:
+    chart = chart_of(list(reversed(_values(3, 9, 5))))
+    assert chart is not None
+    assert [point.value for point in chart.points] == [3, 9, 5]
+    assert (chart.first.x, chart.last.x) == (SIDE, WIDTH - SIDE)
+    assert chart.highest.y < chart.last.y < chart.lowest.y
+
+
+def test_one_value_is_no_chart_and_equal_values_are_a_level_line() -> None:
+    assert chart_of(_values(4)) is None
+    level = chart_of(_values(4, 4))
+    assert level is not None
+    assert level.first.y == level.last.y
+
+
+def test_everybody_employed_stands_once_in_the_reporting_lines() -> None:
+    company = demo_company()
+    placed = _ids(reporting_lines(company, TODAY))
+    assert sorted(placed) == sorted(person.id for person in company.people if person.is_employed(TODAY))
+
+
+def test_people_who_report_to_each_other_are_placed_all_the_same() -> None:
+    company = demo_company()
+    circle = {"E-1001": "E-1002"}
+    people = [
+        person.model_copy(update={"manager_id": circle.get(person.id, person.manager_id)}) for person in company.people
+    ]
+    lines = reporting_lines(company.model_copy(update={"people": tuple(people)}), TODAY)
+    assert len(set(_ids(lines))) == len(_ids(lines)) == 9
+
+
+def test_a_month_has_its_first_and_last_day() -> None:
+    assert month_of("", today=TODAY).last == date(2026, 3, 31)
+    assert month_of("2028-02", today=TODAY).last == date(2028, 2, 29)
+    with pytest.raises(PeriodNotAllowed):
+        month_of("march", today=TODAY)
+
+
+def _ids(nodes: list[Node] | tuple[Node, ...]) -> list[str]:
+    return [one for node in nodes for one in (node.person.id, *_ids(node.reports))]

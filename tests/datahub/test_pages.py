@@ -1,0 +1,279 @@
+"""The pages of DataHub on its own: they show what the tools tell, and a form is a tool call."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from companyos_datahub.main import SERVICE
+from companyos_datahub.seed import Seed
+from companyos_shared.chassis import ServiceSettings, create_app
+from companyos_shared.chassis.testing import ServiceHarness
+from tests.datahub.builders import a_document, a_seed
+
+HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>{{ 7 * 7 }}"
+FREE = {
+    "sources": ("name",),
+    "metrics": ("key", "title", "unit"),
+    "vendors": ("name", "legal_name", "tax_id", "country", "category", "contact_name", "contact_email", "notes"),
+    "bank_changes": ("old_iban", "new_iban", "requested_by", "channel"),
+    "certificates": ("kind",),
+    "records": ("title", "currency"),
+    "policies": ("title", "topic", "body"),
+}
+FREE_OF_COMPANY = {"people": ("name", "title", "email"), "teams": ("name", "department"), "holidays": ("name",)}
+PAGES = (
+    "",
+    "?q=score&source_id=SRC-RISK",
+    "metrics/MET-1",
+    "metrics/MET-4",
+    "sources",
+    "sources/SRC-ERP",
+    "refreshes",
+    "records",
+    "records?kind=invoice&q=lenses",
+    "records/INV-6620",
+    "vendors",
+    "vendors?q=bluepeak",
+    "vendors/VEN-202",
+    "people",
+    "people?role=cfo",
+    "people/E-1002",
+    "organisation",
+    "roles",
+    "calendar",
+    "calendar?month=2026-04&person_id=E-1002",
+    "policies",
+    "policies?q=travel",
+    "policies/POL-007",
+    "policies/POL-007?version=1",
+    "report?subject=MET-1",
+)
+
+
+async def _browsing(folder: Path, seed: Seed) -> AsyncIterator[httpx.AsyncClient]:
+    service = replace(SERVICE, demo_seed=lambda: seed)
+    app = create_app(service, ServiceSettings(service_key=None, service_key_file=None, data_dir=folder))
+    async with httpx.AsyncClient(
+        transport=httpx.ASGITransport(app), base_url="http://hub", follow_redirects=True
+    ) as own:
+        yield own
+    app.state.episodes.close()
+
+
+@pytest.fixture
+async def browser(tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
+    """The demo company with more invoices than a page shows."""
+    document = a_document()
+    invoice = next(record for record in document["records"] if record["kind"] == "invoice")
+    more = [{**invoice, "id": f"INV-{7000 + number}"} for number in range(30)]
+    async for own in _browsing(tmp_path, a_seed(records=document["records"] + more)):
+        yield own
+
+
+async def _submit(browser: httpx.AsyncClient, operation: str, page: str, **fields: str) -> httpx.Response:
+    return await browser.post(f"/pages/-/{operation}", data={"_form": operation, "_page": page, **fields})
+
+
+async def test_a_page_is_shown_and_loads_nothing_from_elsewhere(browser: httpx.AsyncClient) -> None:
+    for page in PAGES:
+        shown = await browser.get(f"/pages/{page}")
+        assert shown.status_code == 200, page
+        assert "default-src 'none'" in shown.headers["Content-Security-Policy"]
+        assert "http" not in shown.text
+        assert not re.search(r"<[^>]+ (style|on\w+)=", shown.text), page
+        assert set(re.findall(r'(?:src|href)="(/static[^"]*)"', shown.text)) == {
+            "/static/pages/tabler/tabler.min.css",
+            "/static/pages/pages.css",
+            "/static/pages/pages.js",
+            "/static/pages/icon.svg",
+        }
+
+
+async def test_every_tool_that_writes_has_a_form(browser: httpx.AsyncClient) -> None:
+    paths = (await browser.get("/openapi.json")).json()["paths"].values()
+    writes = {told["operationId"] for item in paths for method, told in item.items() if method != "get"}
+    texts = [(await browser.get(f"/pages/{page}")).text for page in PAGES]
+    assert {operation for text in texts for operation in re.findall(r'action="/pages/-/(\w+)"', text)} == writes
+
+
+async def test_a_link_within_the_app_leads_to_a_page(browser: httpx.AsyncClient) -> None:
+    texts = [(await browser.get(f"/pages/{page}")).text for page in PAGES]
+    links = {link.replace("&amp;", "&") for text in texts for link in re.findall(r'href="(/pages[^"]*)"', text)}
+    assert len(links) > 80
+    assert dict.fromkeys(links, 200) == {link: (await browser.get(link)).status_code for link in links}
+
+
+async def test_a_list_is_filtered_and_goes_on_at_its_cursor(browser: httpx.AsyncClient) -> None:
+    first = await browser.get("/pages/records", params={"kind": "invoice", "q": "lenses"})
+    assert len(_rows(first.text)) == 20
+    onward = first.text.split('data-testid="next-page"')[0].rpartition('href="')[2].partition('"')[0]
+    second = await browser.get(onward.replace("&amp;", "&"))
+    assert len(_rows(second.text)) == 11
+    assert not set(_rows(first.text)) & set(_rows(second.text))
+
+
+async def test_a_catalogue_tells_stale_from_fresh(browser: httpx.AsyncClient) -> None:
+    shown = await browser.get("/pages/", params={"key": "compliance_score", "q": "Nordwind"})
+    assert _rows(shown.text) == ["MET-1", "MET-2"]
+    assert [word.strip() for word in re.findall(r'data-testid="freshness">([^<]*)', shown.text)] == ["Stale", "Fresh"]
+
+
+async def test_a_history_is_a_drawing_a_table_and_words(browser: httpx.AsyncClient) -> None:
+    text = (await browser.get("/pages/metrics/MET-1")).text
+    assert text.count("<circle") == 3
+    assert "3 values in points, from 88 on 22 Jan 2026, 06:00 to 82 on 22 Feb 2026, 06:00." in text
+    assert "2 of 2 earlier values shown" in text
+
+
+async def test_a_refresh_leads_to_its_job(browser: httpx.AsyncClient) -> None:
+    made = await _submit(browser, "refresh_metric", "metrics/MET-1", _next="refreshes/{id}", metric_id="MET-1")
+    assert made.url.path == "/pages/refreshes/RJ-1"
+    assert "Queued" in made.text
+    refused = await _submit(browser, "refresh_metric", "metrics/MET-1", metric_id="MET-1")
+    assert refused.status_code == 409
+    assert 'data-code="refresh-running"' in refused.text
+    assert _rows((await browser.get("/pages/refreshes")).text) == ["RJ-1"]
+
+
+async def test_the_form_of_a_record_types_its_fields(browser: httpx.AsyncClient) -> None:
+    text = (await browser.get("/pages/records/INV-6620")).text
+    names = set(re.findall(r'name="(fields\.[^"]+)"', text))
+    assert {"fields.quantity:number", "fields.unit_price_cents:cents", "fields.hold_reason"} < names
+    fields = {"fields.quantity:number": "38", "fields.unit_price_cents:cents": "1,300.50", "state": "on_hold"}
+    done = await _submit(
+        browser, "update_record", "records/INV-6620", record_id="INV-6620", **{"if_match:int": "1"}, **fields
+    )
+    assert done.status_code == 200
+    record = (await browser.get("/records/INV-6620")).json()
+    assert (record["state"], record["fields"]["quantity"], record["fields"]["unit_price_cents"]) == (
+        "on_hold",
+        38,
+        130_050,
+    )
+
+
+async def test_a_refusal_stands_on_the_form_with_everything_that_was_typed(browser: httpx.AsyncClient) -> None:
+    refused = await _submit(
+        browser,
+        "update_record",
+        "records/INV-6620",
+        record_id="INV-6620",
+        title=HOSTILE,
+        **{"fields.quantity:number": "many"},
+    )
+    assert refused.status_code == 422
+    assert 'data-code="wrong-field-type"' in refused.text
+    assert 'value="many"' in refused.text
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in refused.text
+    assert (await browser.get("/records/INV-6620")).json()["version"] == 1
+
+
+async def test_a_vendor_is_changed_and_shows_a_certificate(browser: httpx.AsyncClient) -> None:
+    filed = await _submit(
+        browser,
+        "update_vendor",
+        "vendors/VEN-202",
+        vendor_id="VEN-202",
+        bank_iban="DE44500105175407324931",
+        **{
+            "if_match:int": "1",
+            "certificate.kind": "iso9001",
+            "certificate.issued_on": "2026-02-01",
+            "certificate.expires_on": "2029-01-31",
+        },
+    )
+    assert filed.status_code == 200
+    assert re.findall(r'data-testid="certificate">(\w+)', filed.text) == ["Expired", "Valid"]
+    assert filed.text.count('data-testid="row-BC-') == 2
+    stale = await _submit(
+        browser, "update_vendor", "vendors/VEN-202", vendor_id="VEN-202", notes="kept", **{"if_match:int": "1"}
+    )
+    assert stale.status_code == 412
+    assert "kept</textarea>" in stale.text
+
+
+async def test_a_data_issue_is_reported_and_listed(browser: httpx.AsyncClient) -> None:
+    fields = {"subject": "MET-1", "kind": "stale", "description": HOSTILE}
+    refused = await _submit(browser, "report_data_issue", "report", **fields, reason_code="data_unavailable")
+    assert refused.status_code == 422
+    assert 'data-code="reason-incomplete"' in refused.text
+    assert 'value="data_unavailable" selected' in refused.text
+    done = await _submit(browser, "report_data_issue", "report", **fields)
+    assert _rows(done.text) == ["DI-1"]
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in done.text
+
+
+async def test_a_version_that_is_superseded_is_shown_as_such(browser: httpx.AsyncClient) -> None:
+    listed = (await browser.get("/pages/policies", params={"q": "onboarding"})).text
+    assert re.findall(r'data-testid="status">([^<]*)', listed) == ["Superseded", "In force"]
+    assert "This version is superseded." in (await browser.get("/pages/policies/POL-007?version=1")).text
+
+
+async def test_a_month_shows_who_is_away_and_when_nobody_works(browser: httpx.AsyncClient) -> None:
+    march = (await browser.get("/pages/calendar?month=2026-03")).text
+    tuesday = march.partition('data-testid="day-2026-03-10"')[2].partition("</td>")[0]
+    assert "Samuel Boateng" in tuesday
+    assert "Good Friday" in (await browser.get("/pages/calendar?month=2026-04")).text
+
+
+async def test_what_cannot_be_shown_has_a_page_that_says_why(browser: httpx.AsyncClient) -> None:
+    for page, status, code in (
+        ("metrics/MET-99", 404, "metric-not-found"),
+        ("vendors/VEN-99", 404, "vendor-not-found"),
+        ("policies/POL-99", 404, "policy-not-found"),
+        ("records?kind=nonsense", 422, "invalid-arguments"),
+        ("calendar?month=2026-13", 422, "period-not-allowed"),
+        ("calendar?month=9999-12", 422, "period-not-allowed"),
+        ("people?cursor=x", 422, "invalid-cursor"),
+    ):
+        shown = await browser.get(f"/pages/{page}")
+        assert shown.status_code == status, page
+        assert f"<code>{code}</code>" in shown.text
+
+
+async def test_hostile_text_is_shown_as_text(tmp_path: Path) -> None:
+    async for browser in _browsing(tmp_path, Seed.model_validate(_hostile(a_document()))):
+        for page in PAGES:
+            text = (await browser.get(f"/pages/{page.partition('?')[0]}")).text
+            assert "<script>alert" not in text, page
+            assert "<img src=x" not in text, page
+            assert "{{ 7 * 7 }}" in text, page
+
+
+async def test_pages_write_nothing(hub: ServiceHarness) -> None:
+    before = await hub.digest()
+    for page in PAGES:
+        assert (await hub.get(f"/pages/{page}")).status_code == 200
+    assert await hub.digest() == before
+    assert not (await hub.evidence()).changes
+
+
+def _rows(text: str) -> list[str]:
+    return [part.partition('"')[0] for part in text.split('data-testid="row-')[1:]]
+
+
+def _hostile(document: dict[str, Any]) -> dict[str, Any]:
+    """The document with hostile text wherever people write: names, titles, words, contacts, fields and figures."""
+    bent = {
+        name: [{**row, **dict.fromkeys(columns, HOSTILE)} for row in document[name]] for name, columns in FREE.items()
+    }
+    company = document["company"] | {"name": HOSTILE}
+    for name, columns in FREE_OF_COMPANY.items():
+        company[name] = [{**row, **dict.fromkeys(columns, HOSTILE)} for row in company[name]]
+    for row in bent["records"]:
+        row["fields"] = {**row["fields"], HOSTILE: HOSTILE}
+    for row in bent["policies"]:
+        row["parameters"] = {HOSTILE: [HOSTILE]}
+    noon = "2026-03-01T12:00:00Z"
+    job = {"id": "RJ-1", "metric_id": "MET-1", "n": 1, "status": "failed", "requested_at": noon, "finished_at": noon}
+    issue = {"id": "DI-1", "subject": "MET-1", "kind": "wrong", "reported_at": noon, "reported_by": company["agent_id"]}
+    bent["refresh_jobs"] = [{**job, "requested_by": company["agent_id"], "error": HOSTILE}]
+    bent["data_issues"] = [{**issue, "description": HOSTILE, "reason_code": "duplicate", "reason_ref": HOSTILE}]
+    return document | bent | {"company": company, "refresh_plans": []}
