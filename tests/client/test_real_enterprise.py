@@ -18,12 +18,17 @@ from companyos.client import CompanyOSEnv
 from companyos.contract import EpisodeRecord
 from companyos.enterprise import Enterprise
 from companyos.judging import UnfitEvidence
+from companyos.policies import load_policy
 from companyos.policies.arguments import Surroundings, draw_arguments
-from companyos.runner import read_records
+from companyos.policies.llm import LlmPolicy
+from companyos.policies.llm.stub import StubServer
+from companyos.policies.llm.understudy import Understudy
+from companyos.runner import EpisodePlan, play_all, read_records
 from companyos.runner.files import read_evidence
 from companyos_gateway.scenarios.judging import judge_stored
 from companyos_shared.streams import Stream
 from tests.architecture.sources import ROOT
+from tests.client.scripted import Listed, a_model, calling
 from tests.client.steps import NOW
 from tests.client.test_client_readme import BLOCKS
 
@@ -31,6 +36,7 @@ pytestmark = pytest.mark.integration
 
 RUNNER = CliRunner()
 GATEWAY = "http://127.0.0.1:8000"
+FINISH = ("finish", {"outcome": "impossible", "summary": "Nothing can be read."})
 STATIONS = [
     "missing priority",
     "unverified ticket",
@@ -114,6 +120,48 @@ def test_stored_evidence_is_judged_again_without_a_service(url: str, tmp_path: P
     stored["task"]["sources"]["datahub"] = "other"
     with pytest.raises(UnfitEvidence, match="another one now"):
         judge_stored(stored)
+
+
+async def test_an_episode_through_chat_completions_is_the_workers_own_to_the_digest(url: str) -> None:
+    plans = [EpisodePlan(scenario="bug_escalation", seed=seed, chaos=2, policy="llm") for seed in (1, 2)]
+    own = [EpisodePlan(scenario="bug_escalation", seed=seed, chaos=2, policy="oracle") for seed in (1, 2)]
+    with StubServer(Understudy(lambda: load_policy("oracle"))) as stub:
+        model = a_model(f"{stub.url}/bug_escalation")
+        asked = await play_all(url, plans, make_policy=lambda _name: LlmPolicy(model))
+    alone = await play_all(url, own)
+    assert [episode.record.success for episode in asked] == [True, True]
+    assert [episode.record.digest for episode in asked] == [episode.record.digest for episode in alone]
+    assert [episode.record.usage.requests for episode in asked if episode.record.usage] == [
+        len(episode.steps) for episode in alone
+    ]
+
+
+async def test_arguments_that_are_no_json_are_an_invalid_step_and_the_model_is_told(url: str) -> None:
+    script = Listed(calling(("ticketdesk_get_ticket", '{"key": "OPS-'), ("wait", "[]")), calling(FINISH))
+    plan = EpisodePlan(scenario="vendor_onboarding", seed=7, chaos=0, policy="llm")
+    with StubServer(script) as stub:
+        model = a_model(stub.url)
+        [episode] = await play_all(url, [plan], make_policy=lambda _name: LlmPolicy(model))
+    first, second = episode.steps[:2]
+    assert [first.reward, second.reward] == pytest.approx([-1.1, -1.1])
+    assert first.arguments == {"malformed_json": '{"key": "OPS-'}
+    assert first.error is not None
+    assert first.error["error_type"] == "invalid_args"
+    told = [json.loads(one["content"]) for one in stub.asked[1].body["messages"] if one["role"] == "tool"]
+    assert told[0]["message"].startswith("The arguments are no JSON object: Unterminated string")
+    assert "it is a JSON array" in told[1]["message"]
+
+
+def test_a_dry_run_asks_nobody_and_shows_what_would_be_sent(url: str, tmp_path: Path) -> None:
+    options = ["--policy", "llm", "--model", "m-1", "--dry-run", "-n", "1", "--seed", "1", "--url", url]
+    said = run("eval", *options, "--base-url", "https://models.invalid/v1", "--out", str(tmp_path / "run"))
+    assert "dry run: no model was asked. The policy oracle answered in its place" in said
+    assert "The first request to https://models.invalid/v1 would be:" in said
+    assert "say so with `finish`" in said
+    assert "49 tools, " in said
+    [record] = lines(tmp_path / "run")
+    assert (record["usage"]["model"], record["usage"]["requests"]) == ("m-1 (dry run)", record["steps"])
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["policies"]["llm"]["dry_run"] is True
 
 
 def test_the_tasks_are_listed_and_their_briefs_name_the_ticket(url: str) -> None:

@@ -13,9 +13,11 @@ from pydantic_core import PydanticCustomError
 
 from companyos.differences import EpisodeDiff, RowDiff
 from companyos.published import Split, SplitInfo, TaskInfo
+from companyos.usage import AgentUsage
 from companyos.verdicts import CheckVerdict, EpisodeVerdict
 
 __all__ = [
+    "AgentUsage",
     "CallToolAction",
     "CheckVerdict",
     "CompanyOSObservation",
@@ -242,6 +244,8 @@ class EpisodeRecord(BaseModel):
     injections: list[InjectionInfo] | None = Field(None, description="What went wrong, where evidence was kept.")
     task_id: str | None = Field(None, description="The task, where it is one of the task set's.")
     task_set: str | None = Field(None, description="The version of that task set.")
+    trouble: str | None = Field(None, description="What broke, where the house, the policy or its model did.")
+    usage: AgentUsage | None = Field(None, description="What the policy took, where it asks a model.")
 
 
 class SnapshotInfo(BaseModel):

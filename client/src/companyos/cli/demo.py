@@ -146,12 +146,12 @@ def _print_end(played: PlayedEpisode, story: Story) -> None:
 
 
 def _compare(server: Server, seed: int, episodes: int) -> list[Summary]:
-    from companyos.cli.evaluate import play_with_bar
+    from companyos.cli.playing import play_with_bar
     from companyos.runner import summarise
 
     plans = [_plan(policy, seed + n) for policy in POLICIES for n in range(episodes)]
-    played, is_stopped = play_with_bar(server, plans, parallel=4)
-    if is_stopped:
+    played, stop = play_with_bar(server, plans, parallel=4)
+    if stop is not None:
         raise KeyboardInterrupt
     return [summarise([episode.record for episode in played if episode.plan.policy == policy]) for policy in POLICIES]
 

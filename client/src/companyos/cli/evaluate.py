@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from companyos.cli.results import results_table, troubles
-from companyos.cli.session import LAST_CHAOS, Server, TokenOption, UrlOption, check_seeds, some_server
-from companyos.cli.tasks import SplitOption, chosen
-from companyos.cli.terminal import ERR, FAILED, INTERRUPTED, MISUSED, OUT, clear_errors, fail
+from companyos.cli import model, model_options
+from companyos.cli.planning import Seeds, tasks_of
+from companyos.cli.playing import Stop, play_with_bar
+from companyos.cli.results import expenses_table, results_table, troubles
+from companyos.cli.session import LAST_CHAOS, TokenOption, UrlOption, check_seeds, some_server
+from companyos.cli.tasks import SplitOption
+from companyos.cli.terminal import ERR, FAILED, MISUSED, OUT, clear_errors, fail
 
 if TYPE_CHECKING:
-    from companyos.contract import TaskInfo
     from companyos.runner import EpisodePlan, PlayedEpisode
 
 SEEDS = 10
@@ -45,18 +45,33 @@ def evaluate(
     ] = None,
     split: SplitOption = None,
     out: Annotated[
-        Path | None, typer.Option(file_okay=False, help="Keep episodes.jsonl, trajectories and evidence there.")
+        Path | None,
+        typer.Option(file_okay=False, help="Keep episodes.jsonl, trajectories, evidence and a model's messages there."),
     ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the run in --out: what it has played is not played again.")
+    ] = False,
     plot: Annotated[
         Path | None, typer.Option(dir_okay=False, help="Draw return and success by level there, as a PNG.")
     ] = None,
     url: UrlOption = None,
     token: TokenOption = None,
     parallel: Annotated[int, typer.Option(min=1, help="Episodes at once.")] = 4,
+    model_name: model_options.ModelOption = None,
+    base_url: model_options.BaseUrlOption = None,
+    temperature: model_options.TemperatureOption = None,
+    max_output_tokens: model_options.MaxOutputOption = None,
+    context_limit: model_options.ContextLimitOption = None,
+    price_in: model_options.PriceInOption = None,
+    price_out: model_options.PriceOutOption = None,
+    request_timeout: model_options.TimeoutOption = 300.0,
+    retries: model_options.RetriesOption = 6,
+    extra_body: model_options.ExtraBodyOption = None,
+    dry_run: model_options.DryRunOption = False,
 ) -> None:
     """Play a policy over seeds S to S+N-1, or over the tasks of a split, and print how it did.
 
-    The table shows mean return, success with its 95 % interval, and steps.
+    The table shows mean return, success with its 95 % interval, and steps; of a model also tokens, time and cost.
 
     Examples:
 
@@ -67,7 +82,15 @@ def evaluate(
       [cyan]companyos eval --policy mine --url http://host:8000[/]
       [cyan]companyos eval --policy oracle --policy worker1 --chaos 0 --chaos 4 --plot curves.png[/]
 
-    A policy is an entry point of the group `companyos.policies`. The status is 1 when the house broke an episode.
+    A model behind any endpoint of OpenAI's chat completions, at first without asking it:
+
+      [cyan]companyos eval --policy llm --model gpt-5-mini -n 2 --dry-run[/]
+      [cyan]companyos eval --policy llm --model gpt-5-mini --split test --out runs/mini[/]
+      [cyan]companyos eval --policy llm --model gpt-5-mini --split test --out runs/mini --resume[/]
+      [cyan]companyos eval --policy llm --model qwen3 --base-url http://127.0.0.1:8080/v1[/]
+
+    A policy is an entry point of the group `companyos.policies`. The status is 1
+    when the house or an endpoint broke an episode, or stopped the run.
     """
     from companyos.policies import policy_names
 
@@ -79,110 +102,50 @@ def evaluate(
     if split is not None and seed is not None:
         fail("a task of a split brings its own seed: --split or --seed, not both", MISUSED)
     check_seeds(seed or 0, episodes or SEEDS)
+    if resume and out is None:
+        fail("--resume needs --out DIR, the run that is to go on", MISUSED)
+    asking = model.Asking(
+        model=model_name,
+        base_url=base_url,
+        temperature=temperature,
+        max_output_tokens=max_output_tokens,
+        context_limit=context_limit,
+        price_in=price_in,
+        price_out=price_out,
+        timeout_s=request_timeout,
+        retries=retries,
+        extra_body=extra_body,
+        dry_run=dry_run,
+    )
+    asking.check_is_asked(policy)
     levels = tuple(sorted(set(chaos or ())))
-    with clear_errors(), some_server(url, token) as server:
+    with clear_errors(), model.cast_of(policy, asking) as cast, some_server(url, token) as server:
         plans_of: Callable[[str], list[EpisodePlan]]
         if split is None:
             named = Seeds(scenario or "vendor_onboarding", levels or (1,), seed or 0, episodes or SEEDS)
             title, plans_of = named.title, named.plans
         else:
-            title, plans_of = _tasks(server, split, scenario, levels, episodes)
+            title, plans_of = tasks_of(server, split, scenario, levels, episodes)
         plans = [plan for name in dict.fromkeys(policy) for plan in plans_of(name)]
-        played, is_stopped = play_with_bar(server, plans, parallel=parallel, out=out)
-    _print_results(played, title, out)
+        played, stop = play_with_bar(
+            server, plans, parallel=parallel, out=out, make_policy=cast.make_policy, resume=resume
+        )
+        _print_results(played, title, out)
+        cast.print_note()
     if plot is not None and played:
         _draw(played, title, plot)
-    if is_stopped:
-        ERR.print(f"stopped after {len(played)} of {len(plans)} episodes", style="yellow")
-        raise typer.Exit(INTERRUPTED)
+    if stop is not None:
+        _print_stop(stop, len(played), len(plans), out)
     if any(episode.record.outcome == "infra_error" for episode in played):
         raise typer.Exit(FAILED)
 
 
-@dataclass(frozen=True)
-class Seeds:
-    """Seeds of one scenario at some levels."""
-
-    scenario: str
-    levels: tuple[int, ...]
-    first: int
-    count: int
-
-    @property
-    def title(self) -> str:
-        """What is written above the results."""
-        return f"{self.scenario}, {_chaos(self.levels)}, seeds {self.first} to {self.first + self.count - 1}"
-
-    def plans(self, policy: str) -> list[EpisodePlan]:
-        """Return the episodes that a policy is to play."""
-        from companyos.runner import EpisodePlan
-
-        seeds = range(self.first, self.first + self.count)
-        return [
-            EpisodePlan(scenario=self.scenario, seed=seed, chaos=level, policy=policy)
-            for level in self.levels
-            for seed in seeds
-        ]
-
-
-def _chaos(levels: tuple[int, ...]) -> str:
-    return f"chaos {', '.join(map(str, levels))}"
-
-
-def _tasks(
-    server: Server, split: str, scenario: str | None, levels: tuple[int, ...], count: int | None
-) -> tuple[str, Callable[[str], list[EpisodePlan]]]:
-    """Return what the tasks of a split are called together, and the episodes of them that a policy is to play."""
-    import asyncio
-
-    from companyos.runner import EpisodePlan
-
-    async def read() -> list[TaskInfo]:
-        async with server.trainer() as trainer:
-            return await trainer.tasks(split)
-
-    found = chosen(asyncio.run(read()), scenario, levels[0] if len(levels) == 1 else None)
-    wanted = [task for task in found if not levels or task.chaos in levels][:count]
-
-    def plans(policy: str) -> list[EpisodePlan]:
-        return [
-            EpisodePlan(scenario=task.scenario, chaos=task.chaos, policy=policy, task_id=task.id) for task in wanted
-        ]
-
-    of = "".join([f", {scenario}" if scenario else "", f", {_chaos(levels)}" if levels else ""])
-    return f"split {split}{of}: {len(wanted)} tasks of the set {wanted[0].version}", plans
-
-
-def play_with_bar(
-    server: Server, plans: list[EpisodePlan], *, parallel: int, out: Path | None = None
-) -> tuple[list[PlayedEpisode], bool]:
-    """Play the plans under a progress bar; return what was played, and whether Ctrl-C ended it early."""
-    import asyncio
-
-    from companyos.runner import play_all
-
-    played: list[PlayedEpisode] = []
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("[green]{task.fields[successes]} succeeded[/]"),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=ERR, transient=True) as progress:
-        bar = progress.add_task("Playing", total=len(plans), successes=0)
-
-        def on_played(episode: PlayedEpisode) -> None:
-            played.append(episode)
-            successes = sum(each.record.success for each in played)
-            progress.update(bar, advance=1, successes=successes, description=f"Playing {episode.plan.policy}")
-
-        try:
-            playing = play_all(server.url, plans, parallel=parallel, out=out, on_played=on_played, token=server.token)
-            return asyncio.run(playing), False
-        except KeyboardInterrupt:
-            return played, True
+def _print_stop(stop: Stop, played: int, planned: int, out: Path | None) -> NoReturn:
+    goes_on = "; --resume goes on" if out is not None and played else ""
+    ERR.print(f"stopped after {played} of {planned} episodes{goes_on}", style="yellow")
+    if stop.reason is not None:
+        fail(stop.reason, stop.code)
+    raise typer.Exit(stop.code)
 
 
 def _print_results(played: list[PlayedEpisode], title: str, out: Path | None) -> None:
@@ -193,6 +156,7 @@ def _print_results(played: list[PlayedEpisode], title: str, out: Path | None) ->
     for level in levels if len(levels) > 1 else ():
         OUT.print()
         _print_table([episode for episode in played if episode.record.chaos == level], f"chaos {level}")
+    _print_expenses(played)
     lines = troubles(played)
     for line in lines[:_TROUBLES_SHOWN]:
         ERR.print(f"[yellow]trouble:[/] {escape(line)}", soft_wrap=True)
@@ -210,6 +174,24 @@ def _print_table(played: list[PlayedEpisode], title: str) -> None:
         by_policy.setdefault(episode.plan.policy, []).append(episode)
     summaries = [summarise([episode.record for episode in group]) for group in by_policy.values()]
     OUT.print(results_table(summaries, title))
+
+
+def _print_expenses(played: list[PlayedEpisode]) -> None:
+    """Print what models have taken, where some were asked."""
+    from companyos.runner.expenses import expenses
+
+    sums = expenses([episode.record for episode in played])
+    if not sums:
+        return
+    OUT.print()
+    OUT.print(expenses_table(sums))
+    for one in sums:
+        if one.unmetered:
+            told = f"{one.unmetered} answers of {one.model} told no tokens: the figures are too low by them"
+            ERR.print(f"[yellow]note:[/] {escape(told)}", soft_wrap=True)
+        if one.gave_up:
+            gave_up = f"{escape(one.model)} gave up {one.gave_up} of {one.episodes} episodes"
+            ERR.print(f"[yellow]note:[/] {gave_up}", soft_wrap=True)
 
 
 def _draw(played: list[PlayedEpisode], title: str, file: Path) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from rich.markup import escape
 from rich.table import Table
 
 from companyos.cli.terminal import plain_table
 
 if TYPE_CHECKING:
     from companyos.runner import PlayedEpisode, Summary
+    from companyos.runner.expenses import Expenses
 
 
 PASS_SHOWN = 4
@@ -41,6 +43,26 @@ def result_cells(summary: Summary) -> list[str]:
         f"{summary.mean_steps:.1f}",
         broken,
     ]
+
+
+def expenses_table(sums: Sequence[Expenses]) -> Table:
+    """Return two rows for each model: what all its episodes took, and what one took on average."""
+    table = plain_table()
+    table.add_column("model", style="bold", overflow="fold")
+    for column in ("", "requests", "sent again", "tokens in", "tokens out", "seconds waited", "cost"):
+        table.add_column(column, justify="right", no_wrap=True)
+    for one in sums:
+        table.add_row(escape(one.model), f"{one.episodes} episode{'s' * (one.episodes > 1)}", *_expense_cells(one, 1))
+        table.add_row("", "each", *_expense_cells(one, one.episodes), style="dim")
+    return table
+
+
+def _expense_cells(one: Expenses, parts: int) -> list[str]:
+    """Return the cells of one row: the sums, divided into so many parts."""
+    requests = [f"{count / parts:,.{0 if parts == 1 else 1}f}" for count in (one.requests, one.retries)]
+    tokens = [f"{count / parts:,.0f}" for count in (one.prompt_tokens, one.completion_tokens)]
+    cost = "-" if one.cost is None else f"{one.cost / parts:,.4f}"
+    return [*requests, *tokens, f"{one.latency_s / parts:,.1f}", cost]
 
 
 def signed(value: float, digits: int = 1) -> str:

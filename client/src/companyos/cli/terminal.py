@@ -100,7 +100,14 @@ def _exit_code(error: Exception) -> int | None:
     names = {kind.__name__ for kind in type(error).__mro__}
     if isinstance(error, OSError) and error.filename is not None:
         return MISUSED
-    if names & {"UnknownPolicy", "ResetRefused", "FileExistsError", "NotADirectoryError", "PermissionError"}:
+    if names & {
+        "UnknownPolicy",
+        "NotThisRun",
+        "ResetRefused",
+        "FileExistsError",
+        "NotADirectoryError",
+        "PermissionError",
+    }:
         return MISUSED
     if names & {"EnterpriseFailed", "ConnectionError", "ServerRefusal", "HTTPError", "TimeoutError"}:
         return FAILED

@@ -4,16 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from companyos_shared.streams import Stream
 
 if TYPE_CHECKING:
     from companyos.contract import ToolSpec
+    from companyos.usage import AgentUsage
 
 
 class EpisodeOver(Exception):
     """Raised by `call` once the episode has ended; a policy may let it pass."""
+
+
+class InfrastructureFailed(Exception):
+    """Raised by a policy where what it stands on failed, not it: the episode ends as `infra_error`."""
+
+
+class CannotPlay(Exception):
+    """Raised by a policy before its first call where it could play no episode at all: the run stops."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +55,8 @@ class StepView:
     done: bool
     now: datetime
     steps_left: int
+    message: str | None = None
+    """What the environment says of its own refusal."""
 
     @property
     def problem(self) -> str | None:
@@ -76,4 +87,18 @@ class Policy(Protocol):
 
     async def play(self, task: TaskView, call: Call) -> None:
         """Play until the episode is done, or return earlier, which gives it up."""
+        ...
+
+
+@runtime_checkable
+class Accountable(Protocol):
+    """A policy that costs something: it tells what its last episode took, and how its runs are told apart."""
+
+    usage: AgentUsage | None
+    transcript: list[dict[str, Any]]
+    """What went to and fro between the policy and whom it asks, a JSON object each."""
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Return what shapes its episodes, as JSON; nothing secret."""
         ...

@@ -10,7 +10,7 @@ from typing import Any
 
 from companyos.client import CompanyOSEnv, ServerRefusal
 from companyos.contract import EpisodeVerdict, InjectionInfo, Outcome
-from companyos.policies import load_policy
+from companyos.policies import Accountable, Policy, load_policy
 from companyos.runner.episode import EpisodePlan, PlayedEpisode, play_episode
 from companyos.runner.files import RunFolder
 from companyos.trainer import Trainer, bearer
@@ -18,6 +18,8 @@ from companyos.trainer import Trainer, bearer
 DEFAULT_PARALLEL = 4
 
 PlayedObserver = Callable[[PlayedEpisode], None]
+PolicyMaker = Callable[[str], Policy]
+"""Give a new policy by its name. Raises UnknownPolicy."""
 
 
 async def play_all(
@@ -28,19 +30,23 @@ async def play_all(
     out: Path | None = None,
     on_played: PlayedObserver | None = None,
     token: str | None = None,
+    make_policy: PolicyMaker = load_policy,
+    resume: bool = False,
 ) -> list[PlayedEpisode]:
     """Play every plan and return the episodes in the plans' order; with `out` also write them there.
 
-    `token` is the trainer's, where the server asks for one.
+    `token` is the trainer's, where the server asks for one. With `resume` what `out` holds is not played again.
 
-    Raises UnknownPolicy, ResetRefused and ConnectionError before or at the first episode that meets them. What breaks
-    in the middle of an episode becomes that episode's outcome `infra_error`.
+    Raises UnknownPolicy, CannotPlay, NotThisRun, ResetRefused and ConnectionError before or at the first episode that
+    meets them. What breaks in the middle of an episode becomes that episode's outcome `infra_error`.
     """
-    for policy in {plan.policy for plan in plans}:
-        load_policy(policy)
-    folder = RunFolder(out, list(plans)) if out is not None else None
+    made = {name: make_policy(name) for name in sorted({plan.policy for plan in plans})}
+    settings = {name: policy.settings for name, policy in made.items() if isinstance(policy, Accountable)}
+    folder = RunFolder(out, plans, settings=settings, resume=resume) if out is not None else None
     async with Trainer(base_url, headers=bearer(token)) as trainer:
-        batch = _Batch(base_url, plans, trainer, token=token, folder=folder, on_played=on_played)
+        batch = _Batch(
+            base_url, plans, trainer, token=token, folder=folder, on_played=on_played, make_policy=make_policy
+        )
         workers = (batch.work() for _ in range(min(parallel, len(plans))))
         try:
             ended = await asyncio.gather(*workers, return_exceptions=True)
@@ -63,14 +69,19 @@ class _Batch:
         token: str | None,
         folder: RunFolder | None,
         on_played: PlayedObserver | None,
+        make_policy: PolicyMaker,
     ) -> None:
         self.played: dict[EpisodePlan, PlayedEpisode] = {}
         self._base_url = base_url
-        self._left = iter(plans)
+        self._make_policy = make_policy
         self._trainer = trainer
         self._token = token
         self._folder = folder
         self._on_played = on_played
+        kept = folder.kept if folder is not None else {}
+        self._left = iter([plan for plan in plans if plan not in kept])
+        for plan, record in kept.items():
+            self._tell(PlayedEpisode(plan=plan, record=record))
 
     async def work(self) -> None:
         """Play plans, one after another, until none is left; a session that broke is replaced.
@@ -87,7 +98,7 @@ class _Batch:
         while (plan := next(self._left, None)) is not None:
             async with CompanyOSEnv(base_url=self._base_url, token=self._token) as env:
                 while plan is not None:
-                    played = await play_episode(env, plan, load_policy(plan.policy))
+                    played = await play_episode(env, plan, self._make_policy(plan.policy))
                     await self._keep(played)
                     plan = None if played.episode_id is None else next(self._left, None)
 
@@ -102,6 +113,9 @@ class _Batch:
                 }
                 played = replace(played, record=played.record.model_copy(update=told))
             self._folder.add(played, evidence)
+        self._tell(played)
+
+    def _tell(self, played: PlayedEpisode) -> None:
         self.played[played.plan] = played
         if self._on_played is not None:
             self._on_played(played)

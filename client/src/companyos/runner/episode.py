@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, cast
 
 from openenv.core.client_types import StepResult
@@ -18,7 +18,15 @@ from companyos.contract import (
     Outcome,
     ToolSpec,
 )
-from companyos.policies import EpisodeOver, Policy, StepView, TaskView
+from companyos.policies import (
+    Accountable,
+    CannotPlay,
+    EpisodeOver,
+    InfrastructureFailed,
+    Policy,
+    StepView,
+    TaskView,
+)
 from companyos_shared.streams import Stream, digest
 
 HOUSE_FAILURES = (OSError, TimeoutError, WebSocketException, ServerRefusal)
@@ -26,7 +34,7 @@ HOUSE_FAILURES = (OSError, TimeoutError, WebSocketException, ServerRefusal)
 
 
 class HouseFailed(Exception):
-    """A call broke on the server's side; no error of the policy's own is one."""
+    """A call broke on the server's side, or the policy's model did; no error of the policy's own is one."""
 
 
 class ResetRefused(Exception):
@@ -85,13 +93,19 @@ class StepLine:
 
 @dataclass(frozen=True, kw_only=True)
 class PlayedEpisode:
-    """How an episode went. `trouble` says what broke, where the house or the policy did."""
+    """How an episode went. One that was played by an earlier run has neither steps nor messages."""
 
     plan: EpisodePlan
     record: EpisodeRecord
-    steps: tuple[StepLine, ...]
-    episode_id: str | None
-    trouble: str | None = None
+    steps: tuple[StepLine, ...] = ()
+    episode_id: str | None = None
+    messages: tuple[dict[str, Any], ...] = ()
+    """What a policy that asks a model said and heard."""
+
+    @property
+    def trouble(self) -> str | None:
+        """What broke, where the house, the policy or its model did."""
+        return self.record.trouble
 
 
 StepObserver = Callable[[StepLine, StepView], None]
@@ -118,7 +132,7 @@ async def play_episode(
     on_start: StartObserver | None = None,
     on_step: StepObserver | None = None,
 ) -> PlayedEpisode:
-    """Play one episode on a connected session. Raises ResetRefused; later failures are told in the answer."""
+    """Play one episode on a connected session. Raises ResetRefused and CannotPlay; later failures are told."""
     log = _Log()
     task = await _begin(env, plan, log)
     if on_start is not None:
@@ -127,7 +141,13 @@ async def play_episode(
         trouble, is_broken = await _play(env, policy, task, log, on_step), False
     except HouseFailed as failure:
         trouble, is_broken = str(failure), True
-    return _played(plan, log, await _state(env), trouble=trouble, is_broken=is_broken)
+    played = _played(plan, log, await _state(env), trouble=trouble, is_broken=is_broken)
+    return _accounted(played, policy) if isinstance(policy, Accountable) else played
+
+
+def _accounted(played: PlayedEpisode, policy: Accountable) -> PlayedEpisode:
+    record = played.record.model_copy(update={"usage": policy.usage})
+    return replace(played, record=record, messages=tuple(policy.transcript))
 
 
 async def _begin(env: CompanyOSEnv, plan: EpisodePlan, log: _Log) -> TaskView:
@@ -186,8 +206,10 @@ async def _play(
         await policy.play(task, call)
     except EpisodeOver:
         pass
-    except HouseFailed:
+    except (HouseFailed, CannotPlay):
         raise
+    except InfrastructureFailed as failure:
+        raise HouseFailed(str(failure)) from failure
     except Exception as error:  # noqa: BLE001  # a policy is a guest: what it breaks on is told, and its episode counts
         trouble = f"the policy raised {type(error).__name__}: {error}"
     if not log.is_over:
@@ -201,6 +223,7 @@ def step_view(result: StepResult[CompanyOSObservation]) -> StepView:
     return StepView(
         result=seen.result,
         error=seen.error.error_type.value if seen.error is not None else None,
+        message=seen.error.message if seen.error is not None else None,
         reward=float(result.reward or 0.0),
         done=result.done,
         now=seen.now,
@@ -245,6 +268,7 @@ def _played(
             "digest": digest(log.observed),
             "task_id": plan.task_id,
             "task_set": state.task_set if state is not None else None,
+            "trouble": trouble,
         }
     )
     return PlayedEpisode(
@@ -252,5 +276,4 @@ def _played(
         record=record,
         steps=tuple(log.steps),
         episode_id=state.episode_id if state is not None else None,
-        trouble=trouble,
     )

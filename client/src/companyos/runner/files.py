@@ -1,12 +1,13 @@
-"""The folder of a run: `episodes.jsonl`, `trajectories/` and `evidence/`."""
+"""The folder of a run: `run.json`, `episodes.jsonl`, `trajectories/`, `evidence/` and `messages/`."""
 
 from __future__ import annotations
 
 import gzip
 import json
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,16 @@ from pydantic import ValidationError
 from companyos.contract import EpisodeRecord
 from companyos.runner.episode import EpisodePlan, PlayedEpisode
 
+RUN = "run.json"
 EPISODES = "episodes.jsonl"
+NEW_EPISODES = "episodes.jsonl.new"
 TRAJECTORIES = "trajectories"
 EVIDENCE = "evidence"
+MESSAGES = "messages"
 PACKED = ".json.gz"
+
+Settings = Mapping[str, Mapping[str, Any]]
+"""What shapes the episodes of each policy that has settings, as JSON."""
 
 
 class RunUnreadable(ValueError):
@@ -34,52 +41,92 @@ class RecordLine:
     fault: str | None = None
 
 
-class RunFolder:
-    """Writes a run. Lines of `episodes.jsonl` stand in the order of the plan, whatever finished first.
+class NotThisRun(Exception):
+    """Raised for a folder that holds another run than the one that is to go on."""
 
-    The first episode replaces the run that the folder held. Raises FileExistsError for a folder with anything else, and
-    OSError for one that cannot be made.
+
+class RunFolder:
+    """Writes a run. An episode's line is there as soon as it is over; in the end lines stand in the order of the plan.
+
+    The first episode replaces the run that the folder held, unless that one is to `resume`: then `kept` holds what it
+    has played. `settings` are those of each policy that has some. Raises FileExistsError for a folder with anything
+    else, NotThisRun where a run cannot go on as this one, and OSError for a folder that cannot be made.
     """
 
-    def __init__(self, folder: Path, plans: list[EpisodePlan]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        plans: Sequence[EpisodePlan],
+        *,
+        settings: Settings | None = None,
+        resume: bool = False,
+    ) -> None:
+        self.kept: dict[EpisodePlan, EpisodeRecord] = {}
         self._folder = folder
         self._order = {plan: place for place, plan in enumerate(plans)}
-        self._waiting: dict[int, PlayedEpisode] = {}
-        self._written = 0
+        self._settings = {name: dict(given) for name, given in (settings or {}).items()}
+        self._is_resumed = resume
+        self._written: dict[int, EpisodeRecord] = {}
         self._is_begun = False
         folder.mkdir(parents=True, exist_ok=True)
         _check_is_run(folder)
+        if resume and (folder / EPISODES).exists():
+            self._find_kept(plans)
 
     def add(self, played: PlayedEpisode, evidence: dict[str, Any] | None) -> None:
-        """Write an episode: its trajectory and evidence at once, its line as soon as those before it are there."""
+        """Write an episode: its trajectory, messages and evidence, and then its line."""
         self._begin()
         name = played.plan.name
-        lines = "".join(_line(step.as_json()) for step in played.steps)
-        (self._folder / TRAJECTORIES / f"{name}.jsonl").write_text(lines, encoding="utf-8")
+        _write_lines(self._folder / TRAJECTORIES / f"{name}.jsonl", (step.as_json() for step in played.steps))
+        if played.messages:
+            (self._folder / MESSAGES).mkdir(exist_ok=True)
+            _write_lines(self._folder / MESSAGES / f"{name}.jsonl", played.messages)
         if evidence is not None:
             packed = gzip.compress(_line(evidence).encode(), mtime=0)
             (self._folder / EVIDENCE / f"{name}{PACKED}").write_bytes(packed)
-        self._waiting[self._order[played.plan]] = played
+        self._written[self._order[played.plan]] = played.record
         with (self._folder / EPISODES).open("a", encoding="utf-8") as episodes:
-            while (ready := self._waiting.pop(self._written, None)) is not None:
-                episodes.write(_line(ready.record.model_dump(mode="json")))
-                self._written += 1
+            episodes.write(_record_line(played.record))
 
     def close(self) -> None:
-        """Write the lines of episodes that still wait for earlier ones, which a stopped run leaves out."""
-        if not self._waiting:
-            return
-        with (self._folder / EPISODES).open("a", encoding="utf-8") as episodes:
-            for place in sorted(self._waiting):
-                episodes.write(_line(self._waiting.pop(place).record.model_dump(mode="json")))
+        """Put the lines into the order of the plan, where episodes ended in another."""
+        if list(self._written) != sorted(self._written):
+            self._write_records()
+
+    def _find_kept(self, plans: Sequence[EpisodePlan]) -> None:
+        """Find what the folder has of the plans; a line that was cut off is no episode."""
+        by_key = {_key(plan): plan for plan in plans}
+        foreign = 0
+        for line in read_lines(self._folder):
+            if line.record is None:
+                continue
+            plan = by_key.get(_key(line.record))
+            if plan is None:
+                foreign += 1
+            else:
+                self.kept[plan] = line.record
+        if foreign:
+            raise NotThisRun(f"{self._folder} holds {foreign} episodes that are not of this run")
+        _check_settings(self._folder, self._settings)
+        self._written = {self._order[plan]: record for plan, record in self.kept.items()}
 
     def _begin(self) -> None:
         if self._is_begun:
             return
         self._is_begun = True
-        _clear(self._folder)
-        (self._folder / TRAJECTORIES).mkdir()
-        (self._folder / EVIDENCE).mkdir()
+        if not self._is_resumed:
+            _clear(self._folder)
+        (self._folder / TRAJECTORIES).mkdir(exist_ok=True)
+        (self._folder / EVIDENCE).mkdir(exist_ok=True)
+        described = {"companyos": version("companyos"), "policies": self._settings}
+        (self._folder / RUN).write_text(json.dumps(described, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        self._write_records()
+
+    def _write_records(self) -> None:
+        self._written = dict(sorted(self._written.items()))
+        new = self._folder / NEW_EPISODES
+        new.write_text("".join(map(_record_line, self._written.values())), encoding="utf-8")
+        new.replace(self._folder / EPISODES)
 
 
 def read_records(folder: Path) -> list[EpisodeRecord]:
@@ -120,16 +167,46 @@ def _line(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
+def _write_lines(file: Path, values: Iterable[Any]) -> None:
+    file.write_text("".join(map(_line, values)), encoding="utf-8")
+
+
+def _record_line(record: EpisodeRecord) -> str:
+    return _line(record.model_dump(mode="json"))
+
+
+def _key(one: EpisodePlan | EpisodeRecord) -> tuple[object, ...]:
+    """Return what an episode is known by; the seed of a task is not known before."""
+    return one.policy, one.task_id or (one.scenario, one.seed, one.chaos)
+
+
+def _check_settings(folder: Path, settings: Settings) -> None:
+    """Raise NotThisRun where the folder's policies were set otherwise."""
+    try:
+        before = json.loads((folder / RUN).read_text(encoding="utf-8"))["policies"]
+    except FileNotFoundError:
+        before = {}
+    except (ValueError, TypeError, KeyError):
+        raise NotThisRun(f"{folder / RUN} cannot be read: nobody can say whether this is the same run") from None
+    for policy in sorted({*before, *settings}):
+        old, now = before.get(policy, {}), settings.get(policy, {})
+        for name in sorted({*old, *now}):
+            if old.get(name) != now.get(name):
+                was, is_now = json.dumps(old.get(name)), json.dumps(now.get(name))
+                raise NotThisRun(f"{folder} is another run: {name} of {policy} was {was} there and is {is_now} now")
+
+
 def _check_is_run(folder: Path) -> None:
-    known = (EPISODES, TRAJECTORIES, EVIDENCE)
+    known = (RUN, EPISODES, NEW_EPISODES, TRAJECTORIES, EVIDENCE, MESSAGES)
     foreign = sorted(entry.name for entry in folder.iterdir() if entry.name not in known)
     if foreign:
         raise FileExistsError(f"{folder} is no folder of a run: it holds {foreign[0]}")
 
 
 def _clear(folder: Path) -> None:
-    (folder / EPISODES).unlink(missing_ok=True)
-    for part in (TRAJECTORIES, EVIDENCE):
+    for name in (RUN, EPISODES, NEW_EPISODES):
+        (folder / name).unlink(missing_ok=True)
+    for part in (TRAJECTORIES, EVIDENCE, MESSAGES):
         if (folder / part).is_dir():
             for file in (folder / part).iterdir():
                 file.unlink()

@@ -1,0 +1,91 @@
+"""The tool calls in a model's message: well-formed or not, each becomes one step."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+MALFORMED = "malformed_json"
+"""The one argument under which unreadable ones are sent on: it fits no schema, so that the step is an invalid one."""
+
+_KEPT_CHARS = 2_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolCall:
+    """One call. `fault` says why the arguments could not be read; then `arguments` hold them as they came."""
+
+    id: str
+    tool: str
+    arguments: dict[str, Any]
+    fault: str | None = None
+
+    def as_message_part(self) -> dict[str, Any]:
+        """Return the call as it is sent back: always with arguments that every endpoint can parse."""
+        arguments = json.dumps(self.arguments, ensure_ascii=False)
+        return {"id": self.id, "type": "function", "function": {"name": self.tool, "arguments": arguments}}
+
+
+def tool_calls(message: Mapping[str, Any], *, first: int = 0) -> list[ToolCall]:
+    """Return the calls of a message in their order; those that came without an id are numbered from `first`."""
+    listed = message.get("tool_calls")
+    if not isinstance(listed, list):
+        return []
+    return [_call(part if isinstance(part, dict) else {}, first + place) for place, part in enumerate(listed)]
+
+
+def _call(part: Mapping[str, Any], number: int) -> ToolCall:
+    function = part.get("function")
+    named: Mapping[str, Any] = function if isinstance(function, dict) else {}
+    arguments, fault = read_arguments(named.get("arguments"))
+    return ToolCall(
+        id=str(part.get("id") or f"call_{number}"), tool=str(named.get("name") or ""), arguments=arguments, fault=fault
+    )
+
+
+def read_arguments(raw: Any) -> tuple[dict[str, Any], str | None]:
+    """Return the arguments and what is wrong with them; no arguments at all are an empty object."""
+    if raw is None or (isinstance(raw, str) and not raw.strip()):
+        return {}, None
+    try:
+        found = json.loads(raw, parse_constant=_refuse_constant) if isinstance(raw, str) else raw
+        json.dumps(found, ensure_ascii=False, allow_nan=False).encode()
+    except RecursionError:
+        fault = "it is nested too deeply"
+    except (ValueError, TypeError) as error:
+        fault = str(error)
+    else:
+        if isinstance(found, dict):
+            return found, None
+        fault = f"it is a JSON {_kind(found)}"
+    text = raw if isinstance(raw, str) else repr(raw)
+    return {MALFORMED: text[:_KEPT_CHARS]}, f"The arguments are no JSON object: {fault}. The call was not made."
+
+
+def readable(value: Any) -> Any:
+    """Return a value without lone surrogates and without NaN and infinity, which nothing could send on."""
+    return json.loads(json.dumps(value, ensure_ascii=False).encode(errors="replace"), parse_constant=_nothing)
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _nothing(_name: str) -> None:
+    return None
+
+
+def _kind(value: Any) -> str:
+    match value:
+        case bool():
+            return "boolean"
+        case str():
+            return "string"
+        case int() | float():
+            return "number"
+        case list():
+            return "array"
+        case _:
+            return "null"

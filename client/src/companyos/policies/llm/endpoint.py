@@ -1,0 +1,174 @@
+"""One endpoint of chat completions: asked through OpenAI's own client, which waits and asks again."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import re
+import time
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import urlsplit
+
+import openai
+
+from companyos.policies.llm.calls import readable
+from companyos.policies.llm.settings import LlmSettings
+
+_TOO_LONG = re.compile(r"context.?(?:length|window|size)|maximum context|prompt is too long|too many tokens", re.I)
+_REFUSALS = range(400, 500)
+_PASSING = frozenset({408, 409, 429})
+"""Statuses below 500 that another attempt may not meet."""
+
+CONNECT_TIMEOUT_S = 10.0
+_TEXT_CHARS = 400
+_NO_KEY = "none"
+"""What the client is given where there is no key; the header is left out."""
+
+
+class EndpointFailed(Exception):
+    """The endpoint gave no usable answer, however often it was asked."""
+
+
+class EndpointUnreachable(EndpointFailed):
+    """Nothing answers at the address."""
+
+
+class EndpointRefused(EndpointFailed):
+    """The endpoint refuses the request as it is; asking again would not help."""
+
+
+class ContextFull(EndpointRefused):
+    """The conversation is longer than the model takes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """One answer: the model's message, and what it took. Tokens are None where the endpoint tells none."""
+
+    message: dict[str, Any]
+    finish_reason: str | None
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    latency_s: float
+
+
+class Endpoint:
+    """The endpoint while it is entered; it counts what is sent."""
+
+    def __init__(self, settings: LlmSettings, base_url: str) -> None:
+        self.requests = 0
+        self.latency_s = 0.0
+        self._asked = 0
+        self._settings = settings
+        self._base_url = base_url
+        self._stack = AsyncExitStack()
+        self._client: openai.AsyncOpenAI | None = None
+
+    @property
+    def retries(self) -> int:
+        """How many requests were sent again."""
+        return max(0, self.requests - self._asked)
+
+    async def complete(self, body: dict[str, Any]) -> Answer:
+        """Ask once more, as often as it takes. Raises EndpointFailed."""
+        assert self._client is not None
+        self._asked += 1
+        before = self.requests
+        begun = time.monotonic()
+        try:
+            raw = await self._client.chat.completions.with_raw_response.create(
+                **body, extra_headers=None if self._settings.api_key else {"Authorization": openai.Omit()}
+            )
+        except openai.APIError as error:
+            raise self._failure(error, self.requests - before) from None
+        finally:
+            latency_s = time.monotonic() - begun
+            self.latency_s += latency_s
+        return _answer(bytes(raw.content), latency_s)
+
+    def _failure(self, error: openai.APIError, attempts: int) -> EndpointFailed:
+        times = f" ({attempts} attempts)" if attempts > 1 else ""
+        match error:
+            case openai.APITimeoutError() if type(error.__cause__).__name__ != "ConnectTimeout":
+                return EndpointFailed(f"no answer within {self._settings.timeout_s:g} s{times}")
+            case openai.APIConnectionError():
+                cause = error.__cause__ or error
+                return EndpointUnreachable(f"Failed to connect to {self._base_url}: {_said(cause)}{times}")
+            case openai.APIStatusError():
+                text = self._without_key(f"the endpoint answered {error.status_code}: {_said(error)}{times}")
+                if error.status_code not in _REFUSALS or error.status_code in _PASSING:
+                    return EndpointFailed(text)
+                return ContextFull(text) if _is_too_long(error) else EndpointRefused(text)
+        return EndpointFailed(self._without_key(_said(error)))
+
+    def _without_key(self, text: str) -> str:
+        """Return a text of the endpoint's without the key, which some repeat in their errors."""
+        key = self._settings.api_key
+        return text.replace(key, "***") if key else text
+
+    async def _count(self, _request: object) -> None:
+        self.requests += 1
+
+    async def __aenter__(self) -> Self:
+        http = openai.DefaultAsyncHttpxClient(
+            trust_env=not _is_loopback(self._base_url), event_hooks={"request": [self._count]}
+        )
+        client = openai.AsyncOpenAI(
+            api_key=self._settings.api_key or _NO_KEY,
+            base_url=self._base_url,
+            timeout=openai.Timeout(self._settings.timeout_s, connect=min(CONNECT_TIMEOUT_S, self._settings.timeout_s)),
+            max_retries=self._settings.retries,
+            http_client=http,
+        )
+        self._client = await self._stack.enter_async_context(client)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._stack.aclose()
+
+
+def _answer(content: bytes, latency_s: float) -> Answer:
+    """Return what a body says. Raises EndpointFailed for one that is no completion."""
+    try:
+        body = readable(json.loads(content))
+        choice = body["choices"][0]
+        message = choice["message"]
+        usage = body.get("usage") or {}
+        if not isinstance(message, dict) or not isinstance(usage, dict):
+            raise TypeError(message)
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
+        start = content[:_TEXT_CHARS].decode(errors="replace")
+        raise EndpointFailed(f"the endpoint answered what is no chat completion: {start}") from None
+    return Answer(
+        message=message,
+        finish_reason=choice.get("finish_reason"),
+        prompt_tokens=_count(usage.get("prompt_tokens")),
+        completion_tokens=_count(usage.get("completion_tokens")),
+        latency_s=latency_s,
+    )
+
+
+def _count(told: Any) -> int | None:
+    return told if isinstance(told, int) and not isinstance(told, bool) and told >= 0 else None
+
+
+def _is_too_long(error: openai.APIStatusError) -> bool:
+    return error.code == "context_length_exceeded" or _TOO_LONG.search(str(error)) is not None
+
+
+def _said(error: BaseException) -> str:
+    return (" ".join(str(error).split()) or type(error).__name__)[:_TEXT_CHARS]
+
+
+def _is_loopback(url: str) -> bool:
+    """Say whether an endpoint is on this machine, which is never asked for through a proxy."""
+    host = urlsplit(url).hostname or ""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

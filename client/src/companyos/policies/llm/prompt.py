@@ -1,0 +1,113 @@
+"""The words between the policy and the model, each written and read in one place."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import datetime
+from typing import Any
+
+from companyos.contract import ToolSpec
+from companyos.policies.policy import StepView, TaskView
+from companyos_shared.streams import Stream
+
+_SYSTEM = """\
+You work for {company} as the employee {acting_as}. You act through tools and through nothing else.
+
+- Every tool call is one step, and the number of steps is limited.
+- Several calls in one message are taken one after another, in their order.
+- A message without a tool call moves nothing: nobody reads it, and nobody answers questions.
+- When the work is done, or when it must not or cannot be done, say so with `finish`."""
+
+_TASK = """\
+{brief}
+
+Company: {company}
+Your employee id: {acting_as}
+Now: {now}
+Steps left: {steps_left}"""
+
+_TASK_READ = re.compile(
+    r"(?P<brief>.*?)\n\nCompany: (?P<company>.*)\nYour employee id: (?P<acting_as>.*)\nNow: (?P<now>.*)\n"
+    r"Steps left: (?P<steps_left>\d+)",
+    re.DOTALL,
+)
+
+REMINDER = "That message holds no tool call, so nothing happened. Go on by calling a tool; `finish` ends the work."
+
+
+def system_text(task: TaskView) -> str:
+    """Return what the model is told of its place."""
+    return _SYSTEM.format(company=task.company, acting_as=task.acting_as)
+
+
+def task_text(task: TaskView) -> str:
+    """Return the task as the model is told it: the first observation."""
+    return _TASK.format(
+        brief=task.brief,
+        company=task.company,
+        acting_as=task.acting_as,
+        now=_moment(task.now),
+        steps_left=task.steps_left,
+    )
+
+
+def task_part(text: str) -> str:
+    """Return of a message the task alone, without what was added to it. Raises ValueError where it tells none."""
+    found = _TASK_READ.match(text)
+    if found is None:
+        raise ValueError("the message tells no task")
+    return found[0]
+
+
+def read_task_text(text: str, tools: tuple[ToolSpec, ...], scenario: str) -> TaskView:
+    """Return the task that a text tells. Raises ValueError for one that tells none."""
+    found = _TASK_READ.fullmatch(text)
+    if found is None:
+        raise ValueError("the message tells no task")
+    return TaskView(
+        scenario=scenario,
+        brief=found["brief"],
+        company=found["company"],
+        acting_as=found["acting_as"],
+        now=datetime.fromisoformat(found["now"]),
+        steps_left=int(found["steps_left"]),
+        tools=tools,
+        stream=Stream("read-back", scenario, text),
+    )
+
+
+def result_text(step: StepView, fault: str | None = None) -> str:
+    """Return what a step brought, without its reward; `fault` says why the arguments could not be read."""
+    told = {"result": step.result} if step.error is None else {"error": step.error, "message": fault or step.message}
+    told |= {"now": _moment(step.now), "steps_left": step.steps_left}
+    return json.dumps(told, ensure_ascii=False, separators=(",", ":"))
+
+
+def read_result_text(text: str) -> StepView:
+    """Return the step that a text tells of; its reward is unknown and reads as none."""
+    told = json.loads(text)
+    return StepView(
+        result=told.get("result"),
+        error=told.get("error"),
+        message=told.get("message"),
+        reward=0.0,
+        done=False,
+        now=datetime.fromisoformat(told["now"]),
+        steps_left=told["steps_left"],
+    )
+
+
+def tool_formats(tools: tuple[ToolSpec, ...]) -> list[dict[str, Any]]:
+    """Return the tools in the format of chat completions."""
+    return [
+        {
+            "type": "function",
+            "function": {"name": tool.name, "description": tool.description, "parameters": tool.input_schema},
+        }
+        for tool in tools
+    ]
+
+
+def _moment(moment: datetime) -> str:
+    return moment.isoformat().replace("+00:00", "Z")

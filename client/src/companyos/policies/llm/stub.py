@@ -1,0 +1,185 @@
+"""A server of chat completions on this machine that answers by a script: for dry runs and tests, never by a model."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+HOST = "127.0.0.1"
+COMPLETIONS = "/chat/completions"
+TOKEN_CHARS = 4
+"""Characters that the stub takes for one token; a tokenizer of the model's would say better."""
+
+_MADE = 1_700_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """One request as it arrived; the header names are in lower case."""
+
+    path: str
+    """What stands before `/chat/completions`, without slashes around it."""
+    headers: Mapping[str, str]
+    body: dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reply:
+    """One HTTP answer."""
+
+    body: Any
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+class Script(Protocol):
+    """Says what is answered."""
+
+    async def reply(self, asked: Asked) -> Reply:
+        """Return the answer to a request; what it raises is answered with status 500."""
+        ...
+
+
+class StubServer:
+    """The server while it is entered: `with StubServer(script) as stub: stub.url`. It keeps what it was asked."""
+
+    def __init__(self, script: Script) -> None:
+        self.asked: list[Asked] = []
+        self._script = script
+        self._loop = asyncio.new_event_loop()
+        self._server = _Server((HOST, 0), _Handler)
+        self._server.stub = self
+        self._threads = [
+            threading.Thread(target=target, daemon=True) for target in (self._loop.run_forever, self._server.serve)
+        ]
+
+    @property
+    def url(self) -> str:
+        """The address under which any path may be asked."""
+        return f"http://{HOST}:{self._server.server_address[1]}"
+
+    def reply(self, asked: Asked) -> Reply:
+        """Return what the script answers."""
+        self.asked.append(asked)
+        try:
+            return asyncio.run_coroutine_threadsafe(self._script.reply(asked), self._loop).result()
+        except Exception as error:  # noqa: BLE001  # a script is a guest: what it breaks on is what an endpoint would say
+            return refusal(HTTPStatus.INTERNAL_SERVER_ERROR, f"the script broke: {type(error).__name__}: {error}")
+
+    def __enter__(self) -> Self:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        asyncio.run_coroutine_threadsafe(_cancel_all(), self._loop).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        for thread in self._threads:
+            thread.join()
+        self._loop.close()
+
+
+def completion(message: Mapping[str, Any], asked: Asked) -> Reply:
+    """Return a chat completion with that message; its tokens are counted by characters."""
+    prompt_tokens = _tokens(asked.body.get("messages")) + _tokens(asked.body.get("tools"))
+    completion_tokens = _tokens(message)
+    usage = {
+        "prompt_tokens": prompt_tokens,
+        "completion_tokens": completion_tokens,
+        "total_tokens": prompt_tokens + completion_tokens,
+    }
+    choice = {
+        "index": 0,
+        "message": {"role": "assistant", "content": None, "refusal": None, **message},
+        "logprobs": None,
+        "finish_reason": "tool_calls" if message.get("tool_calls") else "stop",
+    }
+    return Reply(
+        body={
+            "id": "chatcmpl-stub",
+            "object": "chat.completion",
+            "created": _MADE,
+            "model": asked.body.get("model"),
+            "choices": [choice],
+            "usage": usage,
+        }
+    )
+
+
+def call_part(call_id: str, tool: str, arguments: Any) -> dict[str, Any]:
+    """Return a tool call as a message holds it; arguments that are a text stand as they are."""
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments)
+    return {"id": call_id, "type": "function", "function": {"name": tool, "arguments": text}}
+
+
+def refusal(status: int, message: str, *, code: str | None = None, headers: Mapping[str, str] | None = None) -> Reply:
+    """Return an error as OpenAI's own endpoint words it."""
+    error = {"message": message, "type": "stub", "param": None, "code": code}
+    return Reply(body={"error": error}, status=status, headers=headers or {})
+
+
+def _tokens(value: Any) -> int:
+    return -(-len(json.dumps(value, ensure_ascii=False)) // TOKEN_CHARS)
+
+
+async def _cancel_all() -> None:
+    left = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in left:
+        task.cancel()
+    await asyncio.gather(*left, return_exceptions=True)
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    stub: StubServer
+
+    def serve(self) -> None:
+        self.serve_forever(poll_interval=0.02)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: _Server
+
+    def do_POST(self) -> None:
+        """Answer a request."""
+        content = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        if not self.path.endswith(COMPLETIONS):
+            self._send(refusal(HTTPStatus.NOT_FOUND, f"nothing is at {self.path}"))
+            return
+        try:
+            body = json.loads(content)
+        except ValueError:
+            self._send(refusal(HTTPStatus.BAD_REQUEST, "the body is no JSON"))
+            return
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        path = self.path.removesuffix(COMPLETIONS).strip("/")
+        self._send(self.server.stub.reply(Asked(path=path, headers=headers, body=body)))
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Say nothing."""
+
+    def _send(self, reply: Reply) -> None:
+        content = reply.body if isinstance(reply.body, bytes) else json.dumps(reply.body).encode()
+        self.send_response(reply.status)
+        for name, value in {"Content-Type": "application/json", **reply.headers}.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)

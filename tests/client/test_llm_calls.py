@@ -1,0 +1,78 @@
+"""Tool calls of a model: every one becomes a step, and one that cannot be read becomes an invalid one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from companyos.policies.llm.calls import MALFORMED, read_arguments, readable, tool_calls
+
+
+def test_an_object_is_taken_as_it_is() -> None:
+    assert read_arguments('{"key": "OPS-1", "limit": 3}') == ({"key": "OPS-1", "limit": 3}, None)
+
+
+@pytest.mark.parametrize("raw", [None, "", "  ", "{}"])
+def test_no_arguments_are_an_empty_object(raw: str | None) -> None:
+    assert read_arguments(raw) == ({}, None)
+
+
+@pytest.mark.parametrize(
+    ("raw", "told"),
+    [
+        ('{"key": "OPS-', "Unterminated string"),
+        ("key=OPS-1", "Expecting value"),
+        ('{"a": 1} {"b": 2}', "Extra data"),
+        ("[1]", "it is a JSON array"),
+        ('"{}"', "it is a JSON string"),
+        ("null", "it is a JSON null"),
+        ("true", "it is a JSON boolean"),
+        ("7", "it is a JSON number"),
+        ('{"amount": NaN}', "NaN is no JSON"),
+        ('{"amount": 1e999}', "not JSON compliant"),
+        ('{"key": "\\ud800"}', "surrogates not allowed"),
+        ('{"n": ' + "9" * 5_000 + "}", "4300 digits"),
+        ('{"a": ' * 100_000, "nested too deeply"),
+    ],
+)
+def test_what_is_no_object_is_told_and_kept_as_it_came(raw: str, told: str) -> None:
+    arguments, fault = read_arguments(raw)
+    assert fault is not None
+    assert told in fault
+    assert fault.endswith("The call was not made.")
+    assert list(arguments) == [MALFORMED]
+    assert raw.startswith(arguments[MALFORMED])
+    assert len(arguments[MALFORMED]) <= 2_000
+
+
+def test_calls_come_in_their_order_and_get_an_id_where_they_lack_one() -> None:
+    message = {
+        "tool_calls": [
+            {"id": "x", "type": "function", "function": {"name": "look", "arguments": "{}"}},
+            {"function": {"name": "wait", "arguments": {"minutes": 5}}},
+            {"type": "custom"},
+            None,
+        ]
+    }
+    found = tool_calls(message, first=7)
+    assert [(call.id, call.tool, call.arguments) for call in found] == [
+        ("x", "look", {}),
+        ("call_8", "wait", {"minutes": 5}),
+        ("call_9", "", {}),
+        ("call_10", "", {}),
+    ]
+
+
+@pytest.mark.parametrize("message", [{}, {"tool_calls": None}, {"tool_calls": []}, {"tool_calls": "look"}])
+def test_a_message_without_calls_has_none(message: dict[str, Any]) -> None:
+    assert tool_calls(message) == []
+
+
+def test_an_unreadable_call_is_sent_back_as_json_that_every_endpoint_parses() -> None:
+    [call] = tool_calls({"tool_calls": [{"id": "x", "function": {"name": "look", "arguments": "{oops"}}]})
+    assert call.as_message_part()["function"] == {"name": "look", "arguments": '{"malformed_json": "{oops"}'}
+
+
+def test_texts_are_made_sendable() -> None:
+    assert readable({"a": ["x\ud800y", float("nan")]}) == {"a": ["x?y", None]}

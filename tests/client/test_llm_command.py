@@ -1,0 +1,103 @@
+"""`companyos eval --policy llm`: options that teach, sums below the table, and a run that stops and goes on."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from companyos.cli.main import app
+from companyos.policies.llm.stub import StubServer, refusal
+from tests.client.scripted import Listed, calling, saying
+
+RUNNER = CliRunner()
+ASKING = ["eval", "--policy", "llm", "--model", "m-1"]
+DONE = calling(("add", {"amount": 3}))
+
+
+@pytest.fixture(autouse=True)
+def no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no test depend on what this machine's environment says of endpoints."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["eval", "--policy", "llm"], "--policy llm needs --model NAME"),
+        (["eval", "--policy", "noop", "--model", "m-1"], "--model and --dry-run belong to --policy llm"),
+        (["eval", "--policy", "noop", "--dry-run"], "--model and --dry-run belong to --policy llm"),
+        (ASKING, "OPENAI_API_KEY is not set, and https://api.openai.com/v1 asks for a key"),
+        ([*ASKING, "--base-url", "localhost:8080"], "is no address of an endpoint"),
+        ([*ASKING, "--base-url", "https://me:pass@host/v1"], "an address carries no credentials"),
+        ([*ASKING, "--base-url", "https://host/v1?key=1"], "an address carries no credentials"),
+        ([*ASKING, "--base-url", "http://h/v1", "--price-in", "1"], "a cost needs both prices"),
+        ([*ASKING, "--base-url", "http://h/v1", "--extra-body", "{"], "--extra-body is no JSON:"),
+        ([*ASKING, "--base-url", "http://h/v1", "--extra-body", "[]"], "--extra-body is no JSON object"),
+        ([*ASKING, "--base-url", "http://h/v1", "--extra-body", '{"tools": []}'], "tools cannot be among"),
+        (["eval", "--policy", "noop", "--resume"], "--resume needs --out DIR"),
+    ],
+)
+def test_a_misuse_is_told_before_anything_starts(arguments: list[str], words: str) -> None:
+    answer = RUNNER.invoke(app, arguments)
+    assert (answer.exit_code, words in answer.stderr) == (2, True), answer.stderr
+
+
+def test_the_key_is_no_option_and_the_help_says_where_it_is_read() -> None:
+    said = RUNNER.invoke(app, ["eval", "--help"], terminal_width=200).stdout
+    assert "--api-key" not in said
+    assert "OPENAI_API_KEY" in said
+    assert "OPENAI_BASE_URL" in said
+
+
+def test_sums_and_means_stand_below_the_table(tiny_url: str) -> None:
+    with StubServer(Listed(DONE)) as stub:
+        options = ["--scenario", "tiny", "--seed", "3", "-n", "1", "--chaos", "0", "--chaos", "1", "--url", tiny_url]
+        prices = ["--price-in", "2.5", "--price-out", "10"]
+        answer = RUNNER.invoke(app, [*ASKING, "--base-url", stub.url, *options, *prices])
+    assert answer.exit_code == 0, answer.output
+    rows = [line.split() for line in answer.stdout.splitlines()]
+    [sums] = [row for row in rows if row[:3] == ["m-1", "2", "episodes"]]
+    [means] = [row for row in rows if row[:1] == ["each"]]
+    assert (sums[3], means[1]) == ("2", "1.0")
+    assert float(sums[-1]) == pytest.approx(2 * float(means[-1]), abs=2e-4)
+    assert float(sums[-1]) > 0
+
+
+def test_a_model_that_gives_up_is_told(tiny_url: str) -> None:
+    with StubServer(Listed(saying("Hello."))) as stub:
+        options = ["--scenario", "tiny", "-n", "1", "--url", tiny_url, "--base-url", stub.url]
+        answer = RUNNER.invoke(app, [*ASKING, *options])
+    assert answer.exit_code == 0, answer.output
+    assert "note: m-1 gave up 1 of 1 episodes" in answer.stderr
+
+
+def test_a_run_that_an_endpoint_stops_is_told_kept_and_goes_on(tiny_url: str, tmp_path: Path) -> None:
+    options = ["--scenario", "tiny", "--seed", "3", "-n", "3", "--parallel", "1", "--url", tiny_url]
+    kept = ["--out", str(tmp_path / "run")]
+    with StubServer(Listed(DONE, refusal(401, "Your key has expired."), DONE)) as stub:
+        asked = [*ASKING, "--base-url", stub.url, *options, *kept]
+        first = RUNNER.invoke(app, asked)
+        again = RUNNER.invoke(app, [*asked, "--resume"])
+    assert first.exit_code == 1, first.output
+    assert "stopped after 1 of 3 episodes; --resume goes on" in first.stderr
+    assert "error: the endpoint answered 401: " in first.stderr
+    assert "Your key has expired." in first.stderr
+    assert again.exit_code == 0, again.output
+    assert "3 episodes in" in again.stdout
+    records = [json.loads(line) for line in (tmp_path / "run" / "episodes.jsonl").read_text().splitlines()]
+    assert [record["seed"] for record in records] == [3, 4, 5]
+    assert len(stub.asked) > 3
+
+
+def test_going_on_as_another_model_is_a_misuse(tiny_url: str, tmp_path: Path) -> None:
+    options = ["--scenario", "tiny", "--seed", "3", "-n", "1", "--url", tiny_url, "--out", str(tmp_path / "run")]
+    with StubServer(Listed(DONE)) as stub:
+        asked = [*ASKING, "--base-url", stub.url, *options]
+        assert RUNNER.invoke(app, asked).exit_code == 0
+        answer = RUNNER.invoke(app, [*asked, "--resume", "--temperature", "0.7"])
+    assert answer.exit_code == 2
+    assert "temperature of llm was null there and is 0.7 now" in answer.stderr

@@ -1,0 +1,124 @@
+"""What a conversation drops when it outgrows its room, and that it stays one that endpoints take."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from companyos.contract import ToolSpec
+from companyos.policies.llm.calls import tool_calls
+from companyos.policies.llm.conversation import Conversation
+from companyos.policies.llm.prompt import read_result_text, read_task_text, result_text, task_part, task_text
+from tests.client.scripted import calling, saying
+from tests.client.steps import NOW, a_step, a_task
+
+LOOK = ToolSpec(name="look", description="Look.", input_schema={"type": "object", "properties": {}})
+
+
+def a_conversation(turns: int, size: int = 2_000) -> Conversation:
+    """Return a conversation in which every turn has two calls with long answers, and then a reminder."""
+    conversation = Conversation(a_task(LOOK))
+    for _ in range(turns):
+        message = calling(("look", {}), ("look", {}))
+        calls = tool_calls(message)
+        conversation.add_answer(message, calls)
+        for call in calls:
+            conversation.add_result(call, a_step(result="x" * size))
+    conversation.add_answer(saying("Hm."), [])
+    conversation.remind()
+    return conversation
+
+
+def check_is_well_formed(messages: list[dict[str, Any]]) -> None:
+    """Every answer of a tool follows the message that asked for it, and every call has its answer."""
+    open_calls: list[str] = []
+    for message in messages:
+        if message["role"] == "tool":
+            open_calls.remove(message["tool_call_id"])
+        else:
+            assert not open_calls
+            open_calls = [call["id"] for call in message.get("tool_calls", ())]
+
+
+def test_a_conversation_within_its_room_is_left_alone() -> None:
+    conversation = a_conversation(turns=3)
+    before = [dict(message) for message in conversation.messages]
+    assert conversation.fit(100_000, None) is None
+    assert conversation.messages == before
+
+
+def test_the_oldest_answers_of_tools_leave_first_and_are_told_by_their_size() -> None:
+    conversation = a_conversation(turns=6)
+    dropped = conversation.fit(6_000, 500)
+    assert dropped is not None
+    assert (dropped.turns, 0 < dropped.results < 12) == (0, True)
+    told = [message["content"] for message in conversation.messages if message["role"] == "tool"]
+    assert ["were dropped to make room" in text for text in told] == [True] * dropped.results + [False] * (
+        12 - dropped.results
+    )
+    assert re.fullmatch(r"\[2\d{3} characters were dropped to make room; .*\]", told[0])
+    assert conversation.estimated_tokens() <= 0.75 * 5_500
+    check_is_well_formed(conversation.messages)
+
+
+def test_then_whole_turns_leave_and_the_task_says_how_many() -> None:
+    conversation = a_conversation(turns=30, size=100)
+    dropped = conversation.shrink(1_200)
+    assert dropped is not None
+    assert dropped.turns > 0
+    assert conversation.shrink(800) is not None
+    assert conversation.messages[0]["role"] == "system"
+    assert task_part(conversation.messages[1]["content"]) == task_text(a_task(LOOK))
+    assert conversation.messages[1]["content"].count("were dropped to make room") == 1
+    assert conversation.messages[-2]["content"] == "Hm."
+    check_is_well_formed(conversation.messages)
+
+
+def test_the_last_turn_stays_whatever_it_holds() -> None:
+    conversation = Conversation(a_task(LOOK))
+    message = calling(("look", {}))
+    [call] = tool_calls(message)
+    conversation.add_answer(message, [call])
+    conversation.add_result(call, a_step(result="x" * 10_000))
+    assert conversation.shrink(10) is None
+    assert "x" * 10_000 in conversation.messages[-1]["content"]
+
+
+def test_how_many_tokens_a_character_has_is_learnt_from_the_endpoint() -> None:
+    conversation = a_conversation(turns=1)
+    conversation.learn(4_321)
+    assert conversation.estimated_tokens() == 4_321
+    conversation.learn(None)
+    assert conversation.estimated_tokens() == 4_321
+
+
+def test_a_message_is_sent_back_as_it_came_less_what_is_null() -> None:
+    conversation = Conversation(a_task(LOOK))
+    message = calling(("look", {})) | {"role": "assistant", "refusal": None, "reasoning_details": [{"text": "Hm."}]}
+    conversation.add_answer(message, tool_calls(message))
+    assert conversation.messages[-1] == {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": message["tool_calls"],
+        "reasoning_details": [{"text": "Hm."}],
+    }
+
+
+def test_a_model_is_told_neither_reward_nor_scenario_and_its_task_can_be_read_back() -> None:
+    task = a_task(LOOK, brief="Do this.\n\nThen that.")
+    read = read_task_text(task_text(task), (LOOK,), "tiny")
+    assert (read.brief, read.company, read.acting_as, read.now, read.steps_left) == (
+        "Do this.\n\nThen that.",
+        "Tiny",
+        "E-1",
+        NOW,
+        50,
+    )
+    assert "scenario" not in task_text(task)
+    assert result_text(a_step(result=[1])) == '{"result":[1],"now":"2026-03-02T09:15:00Z","steps_left":50}'
+
+
+def test_a_refusal_is_told_with_its_reason_and_can_be_read_back() -> None:
+    told = result_text(a_step(error="invalid_args"), "The arguments are no JSON object.")
+    read = read_result_text(told)
+    assert (read.error, read.message, read.result) == ("invalid_args", "The arguments are no JSON object.", None)

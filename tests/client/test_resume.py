@@ -1,0 +1,159 @@
+"""A run that was stopped goes on: what its folder holds is not played again, by whichever policy."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from companyos.contract import Outcome
+from companyos.policies import Call, TaskView
+from companyos.policies.llm import LlmPolicy
+from companyos.policies.llm.stub import StubServer, refusal
+from companyos.runner import EpisodePlan, PlayedEpisode, play_all, read_records
+from companyos.runner.files import NotThisRun
+from tests.client.scripted import Listed, a_model, calling
+
+
+def plans_of(*seeds: int, policy: str = "random") -> list[EpisodePlan]:
+    return [EpisodePlan(scenario="tiny", seed=seed, chaos=1, policy=policy) for seed in seeds]
+
+
+class Stopped(Exception):
+    pass
+
+
+def stop_after(count: int) -> Any:
+    """Return an observer that ends a run as Ctrl-C would."""
+    told: list[PlayedEpisode] = []
+
+    def observe(played: PlayedEpisode) -> None:
+        told.append(played)
+        if len(told) == count:
+            raise Stopped
+
+    return observe
+
+
+def seeds_of(folder: Path) -> list[int | None]:
+    return [record.seed for record in read_records(folder)]
+
+
+async def test_a_stopped_run_goes_on_and_is_as_if_it_had_never_stopped(tiny_url: str, tmp_path: Path) -> None:
+    whole, halved = tmp_path / "whole", tmp_path / "halved"
+    await play_all(tiny_url, plans_of(*range(6)), out=whole, parallel=1)
+    with pytest.raises(Stopped):
+        await play_all(tiny_url, plans_of(*range(6)), out=halved, parallel=1, on_played=stop_after(2))
+    assert seeds_of(halved) == [0, 1]
+    told: list[PlayedEpisode] = []
+    played = await play_all(tiny_url, plans_of(*range(6)), out=halved, resume=True, on_played=told.append)
+    assert [len(episode.steps) > 0 for episode in told[:2]] == [False, False]
+    assert len(told) == 6
+    assert [episode.record for episode in played] == read_records(whole)
+    for name in ("episodes.jsonl", "trajectories/tiny-0-c1-random.jsonl", "run.json"):
+        assert (halved / name).read_bytes() == (whole / name).read_bytes()
+
+
+async def test_a_run_that_is_whole_is_left_alone(tiny_url: str, tmp_path: Path) -> None:
+    await play_all(tiny_url, plans_of(1, 2), out=tmp_path / "run")
+    before = {file: file.stat().st_mtime_ns for file in (tmp_path / "run").rglob("*")}
+    await play_all(tiny_url, plans_of(1, 2), out=tmp_path / "run", resume=True)
+    assert {file: file.stat().st_mtime_ns for file in (tmp_path / "run").rglob("*")} == before
+
+
+async def test_a_run_may_become_larger_and_its_lines_stand_in_order(tiny_url: str, tmp_path: Path) -> None:
+    await play_all(tiny_url, plans_of(4, 2), out=tmp_path / "run")
+    await play_all(tiny_url, plans_of(1, 2, 3, 4), out=tmp_path / "run", resume=True)
+    assert seeds_of(tmp_path / "run") == [1, 2, 3, 4]
+
+
+async def test_an_episode_has_its_line_as_soon_as_it_is_over(tiny_url: str, tmp_path: Path) -> None:
+    lines: list[int] = []
+    file = tmp_path / "run" / "episodes.jsonl"
+    await play_all(
+        tiny_url,
+        plans_of(1, 2, 3),
+        out=tmp_path / "run",
+        parallel=3,
+        on_played=lambda _: lines.append(len(file.read_text().splitlines())),
+    )
+    assert lines == [1, 2, 3]
+
+
+async def test_a_line_that_was_cut_off_is_played_again(tiny_url: str, tmp_path: Path) -> None:
+    file = tmp_path / "run" / "episodes.jsonl"
+    await play_all(tiny_url, plans_of(1, 2), out=tmp_path / "run")
+    whole = file.read_text()
+    file.write_text(whole[:-40])
+    await play_all(tiny_url, plans_of(1, 2), out=tmp_path / "run", resume=True)
+    assert file.read_text() == whole
+
+
+async def test_a_folder_that_holds_nothing_yet_may_be_gone_on_with(tiny_url: str, tmp_path: Path) -> None:
+    await play_all(tiny_url, plans_of(1), out=tmp_path / "run", resume=True)
+    assert seeds_of(tmp_path / "run") == [1]
+
+
+async def test_another_run_is_not_gone_on_with(tiny_url: str, tmp_path: Path) -> None:
+    await play_all(tiny_url, plans_of(1, 2), out=tmp_path / "run")
+    with pytest.raises(NotThisRun, match="2 episodes that are not of this run"):
+        await play_all(tiny_url, plans_of(3), out=tmp_path / "run", resume=True)
+    assert seeds_of(tmp_path / "run") == [1, 2]
+
+
+async def test_a_run_of_another_model_is_not_gone_on_with(tiny_url: str, tmp_path: Path) -> None:
+    [plan] = plans_of(3, policy="llm")
+    with StubServer(Listed(calling(("finish", {})))) as stub:
+        first, second = a_model(stub.url), a_model(stub.url, model="m-2")
+        await play_all(tiny_url, [plan], out=tmp_path, make_policy=lambda _name: LlmPolicy(first))
+        with pytest.raises(NotThisRun, match='model of llm was "m-1" there and is "m-2" now'):
+            await play_all(tiny_url, [plan], out=tmp_path, make_policy=lambda _name: LlmPolicy(second), resume=True)
+    described = json.loads((tmp_path / "run.json").read_text())
+    assert described["policies"]["llm"]["model"] == "m-1"
+
+
+async def test_what_an_endpoint_broke_stays_in_the_run_and_is_not_played_again(tiny_url: str, tmp_path: Path) -> None:
+    plans = plans_of(5, 3, policy="llm")
+    with StubServer(
+        Listed(calling(("add", {"amount": 3})), refusal(400, "No."), calling(("add", {"amount": 3})))
+    ) as stub:
+        model = a_model(stub.url)
+        await play_all(tiny_url, plans[:1], out=tmp_path, make_policy=lambda _name: LlmPolicy(model))
+        episodes = await play_all(
+            tiny_url, plans, out=tmp_path, resume=True, make_policy=lambda _name: LlmPolicy(model)
+        )
+    assert len(stub.asked) == 3
+    assert [episode.record.outcome for episode in episodes] == [Outcome.INFRA_ERROR, Outcome.SUCCESS]
+    assert "the endpoint answered 400" in str(episodes[0].trouble)
+
+
+async def test_messages_of_a_model_lie_beside_the_trajectory(tiny_url: str, tmp_path: Path) -> None:
+    [plan] = plans_of(3, policy="llm")
+    with StubServer(Listed(calling(("add", {"amount": 3})))) as stub:
+        model = a_model(stub.url)
+        [episode] = await play_all(tiny_url, [plan], out=tmp_path, make_policy=lambda _name: LlmPolicy(model))
+    lines = (tmp_path / "messages" / "tiny-3-c1-llm.jsonl").read_text().splitlines()
+    assert [json.loads(line) for line in lines] == list(episode.messages)
+    assert {entry.name for entry in tmp_path.iterdir()} == {
+        "run.json",
+        "episodes.jsonl",
+        "trajectories",
+        "evidence",
+        "messages",
+    }
+
+
+class Unused:
+    name = "random"
+
+    async def play(self, task: TaskView, call: Call) -> None:
+        raise AssertionError("this was played before")
+
+
+async def test_no_policy_is_asked_for_what_was_played_before(tiny_url: str, tmp_path: Path) -> None:
+    await play_all(tiny_url, plans_of(1, 2), out=tmp_path)
+    before = read_records(tmp_path)
+    await play_all(tiny_url, plans_of(1, 2), out=tmp_path, resume=True, make_policy=lambda _name: Unused())
+    assert read_records(tmp_path) == before
