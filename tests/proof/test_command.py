@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from companyos_gateway.episode.environment import Stage
-from companyos_gateway.proof import command
+from companyos_gateway.proof import command, worklog
 from companyos_gateway.proof.rows import ROWS, Job, Row, Scope, Tally
 from companyos_gateway.proof.rows.row import TROUBLE
 from companyos_gateway.proof.sizes import FULL, SMOKE
@@ -125,18 +125,41 @@ def test_a_proof_that_was_stopped_goes_on_from_its_work_log(
     assert f"yes A {SNOW}        7  0 against it" in capsys.readouterr().out
 
 
-def test_a_work_log_of_other_code_is_refused(
+def test_what_was_done_on_other_code_is_done_again(weather: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    weather.setattr(command, "done_by_crew", _crew())
+    assert command.main(["--worklog", str(log)]) == 0
+    lines = len(log.read_text().splitlines())
+    assert command.main(["--worklog", str(log)]) == 0
+    assert len(log.read_text().splitlines()) == lines
+    weather.setattr(worklog, "code_digest", lambda *_: "of tomorrow")
+    assert command.main(["--worklog", str(log)]) == 0
+    assert len(log.read_text().splitlines()) == 2 * lines
+
+
+def test_a_file_that_is_no_work_log_is_named_and_left_alone(
     weather: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    log = tmp_path / "log.jsonl"
-    log.write_text('{"code":"of yesterday"}\n')
+    log = tmp_path / "notes.txt"
+    log.write_text("Dear diary\n")
     assert command.main(["--worklog", str(log)]) == command.MISUSED
-    assert "begun on other code" in capsys.readouterr().err
-    assert log.read_text() == '{"code":"of yesterday"}\n'
+    assert "notes.txt, line 1: no line of a work log" in capsys.readouterr().err
+    assert log.read_text() == "Dear diary\n"
+
+
+def test_a_row_runs_its_own_code_and_none_of_what_serves_or_shows() -> None:
+    judged, mutated = worklog._runs("A", "oracles"), worklog._runs("C", "code")
+    assert judged("companyos_gateway/proof/rows/solvable.py")
+    assert not judged("companyos_gateway/proof/rows/zoo.py")
+    assert not judged("companyos_gateway/proof/code/corpus.py")
+    assert mutated("companyos_gateway/proof/code/corpus.py")
+    names = {name for name, _ in worklog._sources()}
+    assert {"companyos_gateway/rubrics/parts.py", "companyos_ticketdesk/main.py", "companyos/contract.py"} & names
+    assert not any("/server/" in name or "/pages/" in name for name in names)
 
 
 def test_a_job_that_breaks_is_not_kept(weather: pytest.MonkeyPatch, tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
     weather.setattr(command, "done_by_crew", _crew("lightning", promise=TROUBLE))
     assert command.main(["--worklog", str(log)]) == 1
-    assert len(log.read_text().splitlines()) == 1
+    assert log.read_text() == ""

@@ -16,7 +16,7 @@ from companyos_gateway.proof.page import NOT_RUN, Run, commit_of, page, table
 from companyos_gateway.proof.rows import ROWS, Job, Line, Scope, Tally
 from companyos_gateway.proof.rows.row import TROUBLE
 from companyos_gateway.proof.sizes import SIZES, Size
-from companyos_gateway.proof.worklog import OtherCode, WorkLog, code_digest
+from companyos_gateway.proof.worklog import WorkLog
 from companyos_gateway.scenarios import catalogue
 
 INTERRUPTED = 130
@@ -35,8 +35,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     letters = asked.row or list(ROWS)
     jobs = [job for letter in letters for job in ROWS[letter].jobs(scope)]
     try:
-        log = WorkLog(asked.worklog, code=code_digest()) if asked.worklog is not None else None
-    except (OtherCode, OSError) as trouble:
+        log = WorkLog(asked.worklog) if asked.worklog is not None else None
+    except (ValueError, OSError) as trouble:
         sys.stderr.write(f"--worklog: {trouble}\n")
         return MISUSED
     started = time.monotonic()
@@ -60,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             size=scope.size.name,
             command=_command(asked, arguments),
             date=f"{datetime.now(UTC):%Y-%m-%d}",  # noqa: TID251  # the day of the page, which is none of the world's
-            commit=commit_of(Path(__file__).parent),
+            commits=sorted(log.commits) if log is not None else [commit_of(Path(__file__).parent)],
             seconds=log.seconds if log is not None else time.monotonic() - started,
             processes=asked.processes,
             scenarios=scope.scenarios,
@@ -107,12 +107,13 @@ def _done(jobs: Sequence[Job], processes: int, log: WorkLog | None) -> dict[str,
     """Return what every job has counted, by row, in the order of the jobs; those in the log are not done again."""
     found: dict[Job, list[Tally]] = log.found(jobs) if log is not None else {}
     todo = [job for job in jobs if job not in found]
+    commit = commit_of(Path(__file__).parent) if log is not None else ""
     is_watched = sys.stderr.isatty()
     last = started = time.monotonic()
     for done, (job, tallies) in enumerate(done_by_crew(todo, processes), start=len(found) + 1):
         found[job] = tallies
         if log is not None and all(one.promise != TROUBLE for one in tallies):
-            log.write(job, tallies, seconds=time.monotonic() - last)
+            log.write(job, tallies, seconds=time.monotonic() - last, commit=commit)
         last = time.monotonic()
         if is_watched:
             faults = sum(len(one.faults) for each in found.values() for one in each)

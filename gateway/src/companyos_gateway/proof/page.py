@@ -21,7 +21,9 @@ class Run:
     size: str
     command: str
     date: str
-    commit: str
+    commits: Sequence[str]
+    """Where it was done; more than one where the code that a row runs has not changed between them."""
+
     seconds: float
     processes: int
     scenarios: Sequence[str]
@@ -41,8 +43,9 @@ def table(lines: Sequence[Line]) -> str:
 
 def page(run: Run, titles: Mapping[str, str], lines: Sequence[Line], details: Mapping[str, Sequence[str]]) -> str:
     """Return the page: one line per promise, then what stands behind the rows."""
+    commits = ", ".join(f"`{one}`" for one in run.commits)
     made = (
-        f"Generated on {run.date} at commit `{run.commit}` by `{run.command}`, in {run.seconds / 60:.1f} minutes with "
+        f"Generated on {run.date} at commit {commits} by `{run.command}`, in {run.seconds / 60:.1f} minutes with "
         f"{run.processes} processes on {platform.machine()}, Python {platform.python_version()}; do not edit. "
         "What each row means is said in [proving.md](proving.md)."
     )

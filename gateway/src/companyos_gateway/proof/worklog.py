@@ -1,91 +1,141 @@
-"""The work log: what every finished job has counted, in a file, so that a proof that was stopped goes on from there."""
+"""The work log: what every finished job has counted, in a file, so that a proof that was stopped goes on from there.
+
+A job is known by all that it depends on: what it is, and the code that it runs. What was done on other code is not
+found.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
+from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 import companyos
 import companyos_gateway
 import companyos_shared
+from companyos_gateway.proof.rows import ROWS
 from companyos_gateway.proof.rows.row import Job, Tally
 from companyos_shared.streams import digest
 
-JUDGED = frozenset({".py", ".toml", ".json"})
-"""Files that what is proved depends on."""
-
 SERVICES = "companyos.services"
 
+_KINDS = frozenset({".py", ".toml", ".json"})
+_PROOF = "companyos_gateway/proof/"
+_BESIDE = (
+    "companyos_gateway/reference/",
+    "companyos_gateway/server/",
+    "companyos_shared/pages/",
+    *(f"{_PROOF}{name}.py" for name in ("__main__", "command", "crew", "page", "sizes", "worklog")),
+)
+"""What no proof depends on: who serves, who shows, who hands out the work. Sizes are part of a job."""
 
-class OtherCode(ValueError):
-    """Raised where a work log was begun on other code: what it holds proves nothing of this one."""
+_OF_CLIENT = ("companyos/contract.py", "companyos/policies/")
+"""What the gateway knows of the client."""
+
+_STATES, _CODE = f"{_PROOF}states/", f"{_PROOF}code/"
 
 
 class WorkLog:
-    """A file of finished jobs, one to a line below a head that says of which code they speak."""
+    """A file of finished jobs, one to a line."""
 
-    def __init__(self, path: Path, *, code: str) -> None:
-        """Open a file, or begin it. Raises OtherCode, and OSError where it cannot be written."""
-        self._path = path
-        self.done: dict[str, list[Tally]] = {}
+    def __init__(self, path: Path) -> None:
+        """Open a file, or begin it. Raises OSError, and ValueError for a file of another kind."""
+        self._done: dict[str, dict[str, Any]] = {}
         self.seconds = 0.0
-        """How long all runs together have worked."""
-        if path.exists() and path.stat().st_size > 0:
-            self._read(code)
-        else:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(_line({"code": code}), encoding="utf-8")
+        """How long all runs together have worked on what is found."""
+
+        self.commits: set[str] = set()
+        """The commits at which it was done."""
+
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.exists():
+            self._read(path)
         self._file: IO[str] = path.open("a", encoding="utf-8")
 
     def found(self, jobs: Sequence[Job]) -> dict[Job, list[Tally]]:
         """Return those of the jobs that were done, with what they counted."""
-        return {job: self.done[key] for job in jobs if (key := key_of(job)) in self.done}
+        lines = {job: line for job in jobs if (line := self._done.get(key_of(job))) is not None}
+        self.seconds = sum(line["seconds"] for line in lines.values())
+        self.commits = {line["commit"] for line in lines.values()}
+        return {job: [_tally(one) for one in line["tallies"]] for job, line in lines.items()}
 
-    def write(self, job: Job, tallies: Sequence[Tally], *, seconds: float) -> None:
-        """Write down what a job has counted, and the seconds since the one before it."""
-        counted = [asdict(one) for one in tallies]
-        self._file.write(_line({"job": key_of(job), "place": job.place, "seconds": seconds, "tallies": counted}))
+    def write(self, job: Job, tallies: Sequence[Tally], *, seconds: float, commit: str) -> None:
+        """Write down what a job has counted, the seconds since the one before it, and the commit."""
+        said = {"job": key_of(job), "place": job.place, "commit": commit, "seconds": round(seconds, 3)}
+        self._file.write(_line(said | {"tallies": [asdict(one) for one in tallies]}))
         self._file.flush()
         self.seconds += seconds
+        self.commits.add(commit)
 
     def close(self) -> None:
         """Close the file."""
         self._file.close()
 
-    def _read(self, code: str) -> None:
+    def _read(self, path: Path) -> None:
         """Read what is there; a last line that a killed process left half written is cut off."""
-        text = self._path.read_text(encoding="utf-8")
-        whole, _, rest = text.rpartition("\n")
+        whole, _, rest = path.read_text(encoding="utf-8").rpartition("\n")
         if rest:
-            self._path.write_text(f"{whole}\n", encoding="utf-8")
-        lines = [json.loads(line) for line in whole.splitlines()]
-        if not lines or lines[0].get("code") != code:
-            raise OtherCode(f"{self._path} was begun on other code; what it holds proves nothing of this one")
-        self.done = {line["job"]: [_tally(one) for one in line["tallies"]] for line in lines[1:]}
-        self.seconds = sum(line["seconds"] for line in lines[1:])
+            path.write_text(f"{whole}\n" if whole else "", encoding="utf-8")
+        for number, line in enumerate(whole.splitlines(), start=1):
+            try:
+                said = json.loads(line)
+                self._done[said["job"]] = said
+            except (ValueError, KeyError, TypeError) as misfit:
+                raise ValueError(f"{path}, line {number}: no line of a work log") from misfit
 
 
 def key_of(job: Job) -> str:
-    """Return what stands for a job: a digest of all that it depends on."""
-    return digest(asdict(job))
+    """Return what stands for a job: a digest of what it is and of the code that it runs."""
+    return digest([asdict(job), code_digest(job.row, job.part)])
 
 
-def code_digest() -> str:
-    """Return a digest of everything that is proved: the gateway, the client, the services and what they share."""
+@cache
+def code_digest(row: str, part: str) -> str:
+    """Return a digest of the code that the jobs of a part of a row run."""
+    is_run = _runs(row, part)
+    told = hashlib.sha256()
+    for name, content in _sources():
+        if is_run(name):
+            told.update(f"{name}\0{content}\n".encode())
+    return told.hexdigest()
+
+
+def _runs(row: str, part: str) -> Callable[[str], bool]:
+    """Return what says of a file whether that part of the row depends on it."""
+    own = f"{_PROOF}rows/{PurePosixPath(inspect.getfile(type(ROWS[row]))).name}"
+
+    def is_run(name: str) -> bool:
+        if name.startswith(f"{_PROOF}rows/"):
+            return name in (own, f"{_PROOF}rows/row.py")
+        if name.startswith(_CODE):
+            return (row, part) == ("C", "code")
+        return not name.startswith(_STATES) or row in {"A", "C", "D"}
+
+    return is_run
+
+
+@cache
+def _sources() -> tuple[tuple[str, str], ...]:
+    """Return the files that a proof may depend on, by name, with a digest of each."""
     services = (import_module(entry.value.partition(":")[0]) for entry in entry_points(group=SERVICES))
     roots = {_root(module) for module in (companyos_gateway, companyos, companyos_shared, *services)}
-    told = hashlib.sha256()
-    for root in sorted(roots, key=lambda one: one.name):
-        for path in _judged(root):
-            told.update(f"{root.name}/{path.relative_to(root).as_posix()}\0".encode())
-            told.update(hashlib.sha256(path.read_bytes()).digest())
-    return told.hexdigest()
+    found = ((f"{root.name}/{path.relative_to(root).as_posix()}", path) for root in roots for path in _files(root))
+    return tuple(
+        (name, hashlib.sha256(path.read_bytes()).hexdigest()) for name, path in sorted(found) if _is_proved(name)
+    )
+
+
+def _is_proved(name: str) -> bool:
+    if name.startswith("companyos/"):
+        return name.startswith(_OF_CLIENT)
+    return not name.startswith(_BESIDE) and PurePosixPath(name).parts[1] != "pages"
 
 
 def _root(module: Any) -> Path:
@@ -95,8 +145,8 @@ def _root(module: Any) -> Path:
     return Path(package.__file__).parent
 
 
-def _judged(root: Path) -> Iterable[Path]:
-    return sorted(path for path in root.rglob("*") if path.suffix in JUDGED and path.is_file())
+def _files(root: Path) -> Iterable[Path]:
+    return (path for path in root.rglob("*") if path.suffix in _KINDS and path.is_file())
 
 
 def _tally(said: dict[str, Any]) -> Tally:
