@@ -88,6 +88,9 @@ async def test_a_page_is_shown_and_loads_nothing_from_elsewhere(browser: httpx.A
         assert "default-src 'none'" in shown.headers["Content-Security-Policy"]
         assert "http" not in shown.text
         assert not re.search(r"<[^>]+ (style|on\w+)=", shown.text), page
+        ids = re.findall(r'\sid="([^"]*)"', shown.text)
+        assert len(ids) == len(set(ids)), page
+        assert set(re.findall(r'(?:for|aria-labelledby|aria-describedby)="([^" ]*)"', shown.text)) <= set(ids), page
         assert set(re.findall(r'(?:src|href)="(/static[^"]*)"', shown.text)) == {
             "/static/pages/tabler/tabler.min.css",
             "/static/pages/pages.css",

@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 
 from companyos_datahub.metrics.schemas import EarlierValue
 
-WIDTH, HEIGHT = 640, 220
-SIDE, TOP, BOTTOM = 12, 30, 36
+WIDTH, HEIGHT = 640, 250
+SIDE, TOP, BOTTOM = 12, 32, 66
 LEAST_POINTS = 2
 
 
