@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Annotated
 
 from openenv.core.env_server.types import ServerMode
-from pydantic import AliasChoices, Field, SecretStr
+from pydantic import AliasChoices, BeforeValidator, Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 _TOKEN = re.compile(r"[!-~]+")
@@ -34,6 +35,11 @@ class Settings(BaseSettings):
         ServerMode.SIMULATION,
         validation_alias=AliasChoices("COMPANYOS_MODE", "OPENENV_MODE"),
         description="`production` leaves out /reset, /step, /state, /render and /v1/episodes.",
+    )
+    web: Annotated[bool, BeforeValidator(lambda given: given or False)] = Field(
+        False,
+        validation_alias=AliasChoices("COMPANYOS_WEB", "ENABLE_WEB_INTERFACE"),
+        description="Whether /web is a page on which every visitor plays an episode.",
     )
     keep_episodes: bool = Field(False, description="Leave the databases of episodes that are over where they are.")
     trainer_token: SecretStr | None = Field(

@@ -36,6 +36,7 @@ from companyos_gateway.server.slots import SocketGate, SocketSlots
 from companyos_gateway.server.task_rules import TaskRules
 from companyos_gateway.server.tools import episode_tools_router, tools_router
 from companyos_gateway.server.trainer import trainer_router
+from companyos_gateway.server.web.door import web_routes
 from companyos_shared.serving import DRAIN_STATE
 
 
@@ -77,6 +78,8 @@ def create_app(house: House) -> FastAPI:
     for router in routers:
         app.include_router(router, dependencies=[Depends(refuse_unknown_queries)])
     app.router.routes.extend([*static_mounts(), *mcp_routes(house)])
+    if mode is ServerMode.SIMULATION and settings.web:
+        app.router.routes.extend(web_routes(house))
     before = len(app.router.routes)
     server.register_routes(app, mode)
     answered = {door for router in (*looked_at, *routers) for route in router.routes for door in _doors(route)}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from companyos_gateway.server.rendering.episode import RenderedCall, RenderedEpisode, RenderedStep
 
-_STYLE = Path(__file__).with_name("page.css")
+_PAGE_STYLE, _EPISODE_STYLE = (Path(__file__).with_name(name) for name in ("page.css", "episode.css"))
 _FINE = frozenset({"carried_out"})
 
 
@@ -20,15 +20,15 @@ def page(episode: RenderedEpisode) -> str:
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{title}</title>\n<style>\n{style()}</style>\n</head>\n<body>\n<main>\n{''.join(parts)}</main>\n"
+        f"<title>{title}</title>\n<style>\n{_page_style()}{style()}</style>\n</head>\n<body>\n<main>\n{''.join(parts)}</main>\n"
         "</body>\n</html>\n"
     )
 
 
 @cache
 def style() -> str:
-    """Return the style that the parts of the page are written for."""
-    return _STYLE.read_text(encoding="utf-8")
+    """Return the style of the parts; whoever shows them elsewhere gives it its colours."""
+    return _EPISODE_STYLE.read_text(encoding="utf-8")
 
 
 def task_card(episode: RenderedEpisode) -> str:
@@ -78,6 +78,11 @@ def steps_table(steps: list[RenderedStep]) -> str:
         f"<th>Time</th><th>Tool</th><th>What became of it</th>{reward}</tr></thead><tbody>{rows}</tbody></table></div>"
         "</section>\n"
     )
+
+
+@cache
+def _page_style() -> str:
+    return _PAGE_STYLE.read_text(encoding="utf-8")
 
 
 def _row(step: RenderedStep) -> str:

@@ -1,0 +1,145 @@
+"""The page at `/web`: off until it is asked for, an episode for each visitor, nothing from elsewhere."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import pytest
+
+from companyos_gateway.settings import Settings
+from tests.gateway.conftest import Door, Open
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+"""Gradio's own."""
+
+
+@pytest.fixture
+async def paged(open_door: Open) -> AsyncIterator[Door]:
+    """A gateway with the page."""
+    async with open_door(web=True) as door:
+        yield door
+
+
+async def _functions(door: Door) -> dict[str, int]:
+    """Return the numbers of the page's own functions by what calls them."""
+    config = (await door.http.get("/web/config")).json()
+    return {trigger: one["id"] for one in config["dependencies"] for _, trigger in one["targets"]}
+
+
+async def _call(door: Door, visitor: str, function: int, *data: Any) -> dict[str, Any]:
+    """Call a function of the page as a browser does, and return what it says in the end."""
+    asked = {"fn_index": function, "session_hash": visitor, "data": data}
+    joined = await door.http.post("/web/gradio_api/queue/join", json=asked)
+    assert joined.status_code == 200, joined.text
+    told = await door.http.get("/web/gradio_api/queue/data", params={"session_hash": visitor})
+    events = [json.loads(line.removeprefix("data: ")) for line in told.text.splitlines() if line]
+    return next(event for event in events if event["msg"] == "process_completed")
+
+
+async def _begin(door: Door, visitor: str, seed: str = "1") -> str:
+    """Open the page as a visitor, and return what it shows of the task."""
+    told = await _call(door, visitor, (await _functions(door))["load"], "note_keeping", 1, seed)
+    assert told["success"], told
+    return str(told["output"]["data"][2])
+
+
+async def _form(door: Door, visitor: str, tool: str) -> dict[str, Any]:
+    """Choose a tool, and return the form that is drawn for it."""
+    told = await _call(door, visitor, (await _functions(door))["change"], tool)
+    assert told["success"], told
+    form: dict[str, Any] = told["output"]["render_config"]
+    return form
+
+
+async def _take(door: Door, visitor: str, tool: str, *written: str) -> dict[str, Any]:
+    form = await _form(door, visitor, tool)
+    return await _call(door, visitor, form["dependencies"][0]["id"], *written)
+
+
+async def test_the_page_is_there_only_where_it_is_asked_for(open_door: Open) -> None:
+    for settings in ({}, {"web": True, "mode": "production"}):
+        async with open_door(**settings) as door:
+            assert (await door.http.get("/web/")).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"), [("true", True), ("1", True), ("yes", True), ("false", False), ("", False)]
+)
+def test_it_is_asked_for_as_the_framework_does(monkeypatch: pytest.MonkeyPatch, given: str, wanted: bool) -> None:
+    monkeypatch.setenv("ENABLE_WEB_INTERFACE", given)
+    assert Settings().web is wanted
+
+
+def test_a_start_imports_nothing_of_it() -> None:
+    code = (
+        "from companyos.light_openenv import import_light_openenv; import_light_openenv()\n"
+        "import sys; from companyos_gateway.server.app import create_app\n"
+        "from companyos_gateway.server.house import House; from companyos_gateway.settings import Settings\n"
+        "create_app(House(Settings(web=True))); print(any(name.startswith('gradio') for name in sys.modules))"
+    )
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert answer.stdout.strip() == "False"
+
+
+async def test_the_page_loads_nothing_from_elsewhere_and_opens_to_no_other_site(paged: Door) -> None:
+    assert (await paged.http.get("/web")).headers["location"] == "/web/"
+    page = await paged.http.get("/web/", headers={"Origin": "https://elsewhere.example"})
+    assert page.status_code == 200
+    assert not [name for name in page.headers if name.startswith("access-control-")]
+    assert not re.findall(r'<(?:script|link|img|iframe)\b[^>]*(?:src|href)="https?://', page.text)
+    assert '"analytics_enabled":false' in page.text.replace(" ", "")
+    foreign = await paged.http.post(
+        "/web/gradio_api/queue/join", json={}, headers={"Origin": "https://elsewhere.example"}
+    )
+    assert foreign.json()["code"] == "foreign-origin"
+
+
+async def test_each_visitor_plays_an_episode_of_its_own_with_forms(paged: Door) -> None:
+    for visitor in ("anna", "ben"):
+        assert "Do notes 1 and 2." in await _begin(paged, visitor)
+    form = await _form(paged, "anna", "notes_write_note")
+    labels = [one["props"].get("label") for one in form["components"]]
+    assert [label for label in labels if label] == ["text *", "idempotency_key", "stars (number)", "scores (JSON)"]
+    task, answer = (await _take(paged, "anna", "notes_write_note", "<b>mine</b>", "", "3", ""))["output"]["data"]
+    assert "1 taken, 9 left" in task
+    assert "&lt;b&gt;mine&lt;/b&gt;" in answer
+    assert "carried_out" in answer
+    await _take(paged, "anna", "notes_finish_note", "1")
+    assert sorted(episode.step for episode in paged.house.stage().store) == [0, 2]
+
+
+async def test_what_does_not_fit_is_no_step_and_leaves_the_page_as_it_is(paged: Door) -> None:
+    await _begin(paged, "anna")
+    refused = await _take(paged, "anna", "notes_finish_note", "one")
+    assert [one["__type__"] for one in refused["output"]["data"]] == ["update"] * 2
+    assert [episode.step for episode in paged.house.stage().store] == [0]
+    begun = await _call(paged, "anna", (await _functions(paged))["load"], "note_keeping", 1, "soon")
+    assert {one["__type__"] for one in begun["output"]["data"] if one} == {"update"}
+
+
+async def test_an_episode_that_begins_anew_takes_the_place_of_the_one_before(paged: Door) -> None:
+    await _begin(paged, "anna")
+    (before,) = paged.house.stage().store
+    await _begin(paged, "anna", seed="2")
+    (after,) = paged.house.stage().store
+    assert before.closed
+    assert after.task.key.seed == 2
+
+
+async def test_a_page_without_a_token_is_not_opened_where_one_is_asked_for(open_door: Open) -> None:
+    async with open_door(web=True, trainer_token="the-trainer's-token") as door:
+        token = (
+            await door.http.post(
+                "/reset", json={"scenario": "note_keeping"}, headers={"Authorization": "Bearer the-trainer's-token"}
+            )
+        ).json()["token"]
+        for headers, code in (({}, "token-required"), ({"Authorization": f"Bearer {token}"}, "agent-plane")):
+            for path in ("/web", "/web/", "/web/config", "/web/gradio_api/info"):
+                answer = await httpx.AsyncClient.get(door.http, path, headers=headers)
+                assert answer.json()["code"] == code

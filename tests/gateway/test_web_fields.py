@@ -1,0 +1,69 @@
+"""What a tool's schema makes of a form, and what a filled-in form makes of a call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from companyos_gateway.server.web.fields import FieldMisfit, Kind, arguments_of, fields_of
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "limit": {"type": "integer"},
+        "key": {"type": "string", "description": "Which one."},
+        "rate": {"type": "number"},
+        "status": {"type": "string", "enum": ["open", "closed"]},
+        "deep": {"type": "boolean"},
+        "tags": {"type": "array", "items": {"type": "string"}},
+        "answers": {"type": "object"},
+        "day": {"type": "string", "format": "date"},
+    },
+    "required": ["key"],
+}
+NAMES = ["key", "limit", "rate", "status", "deep", "tags", "answers", "day"]
+
+
+def test_what_a_tool_needs_comes_first_and_is_marked() -> None:
+    fields = fields_of(SCHEMA)
+    assert [field.name for field in fields] == NAMES
+    assert [field.label for field in fields][:2] == ["key *", "limit (number)"]
+    assert [field.hint for field in fields][:2] == ["Which one.", ""]
+    assert {field.name: field.kind for field in fields} == {
+        "key": Kind.TEXT,
+        "limit": Kind.NUMBER,
+        "rate": Kind.NUMBER,
+        "status": Kind.CHOICE,
+        "deep": Kind.YES_OR_NO,
+        "tags": Kind.LINES,
+        "answers": Kind.JSON,
+        "day": Kind.TEXT,
+    }
+
+
+def test_a_filled_in_form_is_the_arguments_of_a_call() -> None:
+    written = ("OPS-1", "2", "0.5", "open", "false", "one\n\n two ", '{"a": 1}', "2027-05-31")
+    assert arguments_of(fields_of(SCHEMA), written) == {
+        "key": "OPS-1",
+        "limit": 2,
+        "rate": 0.5,
+        "status": "open",
+        "deep": False,
+        "tags": ["one", "two"],
+        "answers": {"a": 1},
+        "day": "2027-05-31",
+    }
+
+
+def test_what_is_left_empty_is_left_out() -> None:
+    assert arguments_of(fields_of(SCHEMA), (None, "", " ", None, "", "", "", "")) == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("limit", "many"), ("limit", "1.5"), ("rate", "x"), ("deep", "yes"), ("answers", "{")]
+)
+def test_what_does_not_fit_is_named(name: str, text: str) -> None:
+    written = tuple(text if one == name else None for one in NAMES)
+    with pytest.raises(FieldMisfit, match=f"^{name}: "):
+        arguments_of(fields_of(SCHEMA), written)
