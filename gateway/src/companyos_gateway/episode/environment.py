@@ -21,10 +21,9 @@ from companyos_gateway.episode.errors import (
     HouseFault,
     ServicesDown,
     UnknownEpisode,
-    UnknownService,
 )
 from companyos_gateway.episode.journal import Intent
-from companyos_gateway.episode.link import Reported, ServiceAnswer, ServiceCall
+from companyos_gateway.episode.link import Reported, ServiceCall
 from companyos_gateway.episode.observations import StepObservation
 from companyos_gateway.episode.operations import Operation
 from companyos_gateway.episode.outcome import StepKind, ending
@@ -153,38 +152,6 @@ class Stage:
         taken = draft.taken(progress, reward, end)
         episode.journal.take(taken, draft.reports)
         return progress.take(taken, episode.task.instance.max_steps)
-
-    async def copy_database(self, episode: Episode, service: str) -> bytes:
-        """Return a copy of an episode's database in one service, as it stands between two steps.
-
-        Raises UnknownService (404), EpisodeClosed (409) or ServicesDown (503).
-        """
-        if service not in episode.sources:
-            raise UnknownService(f"The services are {', '.join(sorted(episode.sources))}.")
-        async with episode.turn():
-            if episode.closed:
-                raise EpisodeClosed
-            episode.progress.touched.add(service)
-            context = episode.context(service, Actor.TRAINER)
-            try:
-                return await self.cluster.export(service, context, episode.document(service))
-            except HouseFault as fault:
-                raise ServicesDown("The service did not give the database.") from fault
-
-    async def look(self, episode: Episode, service: str, call: ServiceCall) -> ServiceAnswer:
-        """Ask a service for a page, between two steps: no step, no fault, no trace.
-
-        Raises EpisodeClosed (409) or ServicesDown (503).
-        """
-        async with self.cluster.place(service), episode.turn():
-            if episode.closed:
-                raise EpisodeClosed
-            episode.progress.touched.add(service)
-            context = episode.context(service, Actor.AGENT)
-            try:
-                return await self.cluster.call(service, call, context, episode.document(service))
-            except HouseFault as fault:
-                raise ServicesDown("The service did not show the page.") from fault
 
     def tools(self, episode: Episode | None) -> list[Tool]:
         """Return the tools that the episode offers, in its words; all of them outside an episode."""

@@ -16,6 +16,7 @@ from companyos.contract import (
     OpenedEpisode,
     SnapshotInfo,
 )
+from companyos_gateway.episode import looking
 from companyos_gateway.episode.differences import difference
 from companyos_gateway.server.documented import DOCUMENTED_PROBLEMS
 from companyos_gateway.server.house import House
@@ -85,7 +86,7 @@ def held_episodes_router(house: House) -> APIRouter:
     async def copy_database(episode_id: EpisodeId, service: ServiceName) -> Response:
         """Copy the database of the episode in one service, as it stands between two steps."""
         stage = house.stage()
-        content = await stage.copy_database(stage.store.get(episode_id), service)
+        content = await looking.copy_database(stage.cluster, stage.store.get(episode_id), service)
         return Response(content, media_type=SQLITE_MEDIA_TYPE)
 
     return router

@@ -11,6 +11,7 @@ from companyos.contract import FinishOutcome, ReasonCode
 from companyos_gateway.episode.episode import Episode
 from companyos_gateway.episode.errors import GatewayProblem, UnknownService
 from companyos_gateway.episode.link import ServiceCall
+from companyos_gateway.episode.looking import ask_page
 from companyos_gateway.episode.observations import StepObservation
 from companyos_gateway.episode.toolbox import FINISH, WAIT
 from companyos_gateway.server.apps.paths import COOKIE, FORM, OWN_FORM, PAGE, ROOT, root_of
@@ -121,7 +122,9 @@ class _Visit:
         if service not in self._stage.toolbox.paged:
             raise UnknownService("There is no app of that name.")
         shell = self._shell(service, said).model_dump_json().encode()
-        answer = await self._stage.look(self._episode, service, ServiceCall("POST", f"/pages/{way}", shell))
+        answer = await ask_page(
+            self._stage.cluster, self._episode, service, ServiceCall("POST", f"/pages/{way}", shell)
+        )
         return HTMLResponse(answer.payload, status_code=status or answer.status, headers=HEADERS)
 
     async def submit(self, service: str, operation: str) -> Response:
