@@ -6,7 +6,8 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -21,10 +22,17 @@ RUNNERS = {".py": (sys.executable, "-W", "error"), ".sh": ("sh",), ".mjs": ("nod
 NEEDED = {".sh": "curl", ".mjs": "node"}
 
 
-def _run(command: Sequence[str]) -> str:
+def _run(*command: str) -> str:
     outcome = subprocess.run(command, capture_output=True, text=True, check=False)
     assert outcome.returncode == 0, outcome.stderr
     return outcome.stdout
+
+
+@cache
+def _told_by(example: Path, url: str) -> str:
+    """Run an example, once, and return what it prints."""
+    _check_has(NEEDED.get(example.suffix))
+    return _run(*RUNNERS[example.suffix], str(example), url)
 
 
 def _check_has(program: str | None) -> None:
@@ -42,15 +50,13 @@ def first(up: str, http: requests.Session) -> Iterator[None]:
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_an_example_runs_as_it_stands(up: str, example: Path) -> None:
-    _check_has(NEEDED.get(example.suffix))
     assert GATEWAY in example.read_text()
-    assert _run([*RUNNERS[example.suffix], str(example), up]).strip()
+    assert _told_by(example, up).strip()
 
 
 @pytest.mark.parametrize("suffix", [".py", ".sh", ".mjs"])
 def test_the_three_languages_tell_the_same_story(up: str, suffix: str) -> None:
-    _check_has(NEEDED.get(suffix))
-    told = _run([*RUNNERS[suffix], str(ROOT / "examples" / "http" / f"episode{suffix}"), up])
+    told = _told_by(ROOT / "examples" / "http" / f"episode{suffix}", up)
     for word in ("onboard", "approvalflow_list_approval_types", "-5.1", "episode-done", "failed", "Caldera Foods"):
         assert word in told
 
@@ -66,5 +72,5 @@ def test_the_lines_of_the_page_are_answered(up: str) -> None:
     blocks = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     assert len(blocks) == 2
     for block in blocks:
-        answer = _run(["sh", "-c", block.replace(GATEWAY, up).replace("curl ", "curl --fail --noproxy '*' ")])
+        answer = _run("sh", "-c", block.replace(GATEWAY, up).replace("curl ", "curl --fail --noproxy '*' "))
         assert '"observation"' in answer
