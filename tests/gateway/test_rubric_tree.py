@@ -49,6 +49,21 @@ async def test_listing_tools_pays_nothing_and_changes_no_score(door: Door) -> No
     assert environment.rubric.last_score == step.reward
 
 
+async def test_a_tree_that_is_looked_at_late_knows_the_last_step(door: Door) -> None:
+    environment = CompanyOSEnvironment(door.house)
+    await environment.reset_async(scenario="note_keeping", seed=1)
+    step = await environment.step_async(_finish_note(1))
+    rubric = environment.rubric
+    assert rubric is not None
+    assert rubric.last_score == step.reward
+    await environment.reset_async(scenario="note_keeping", seed=1)
+    assert environment.rubric is not rubric
+
+
+def test_before_the_first_reset_there_is_no_tree(door: Door) -> None:
+    assert CompanyOSEnvironment(door.house).rubric is None
+
+
 async def test_each_episode_has_a_tree_of_its_own(door: Door) -> None:
     one, other = CompanyOSEnvironment(door.house), CompanyOSEnvironment(door.house)
     for environment in (one, other):

@@ -76,14 +76,12 @@ async def test_a_bad_message_is_answered_and_the_session_lives_on(door: Door, me
         assert (await socket.step("notes_list_notes"))["data"]["observation"]["result"]
 
 
-@pytest.mark.parametrize(("message", "code"), WRONG_SHAPES, ids=[message for message, _ in WRONG_SHAPES])
-async def test_a_message_of_a_wrong_shape_is_no_step_and_the_session_lives_on(
-    door: Door, message: str, code: str
-) -> None:
+async def test_messages_of_a_wrong_shape_are_no_steps_and_the_session_lives_on(door: Door) -> None:
     async with connected(door.app) as socket:
         await socket.reset()
-        answer = await socket.ask(message)
-        assert (answer["type"], answer["data"]["code"]) == ("error", code)
+        for message, code in WRONG_SHAPES:
+            answer = await socket.ask(message)
+            assert (answer["type"], answer["data"].get("code")) == ("error", code), message
         assert (await socket.state())["step_count"] == 0
         assert (await socket.step("notes_list_notes"))["data"]["reward"] == -0.1
 

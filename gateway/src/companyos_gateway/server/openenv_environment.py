@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from openenv.core.env_server.interfaces import Environment
 from openenv.core.env_server.mcp_types import CallToolAction, ListToolsAction
 from openenv.core.env_server.types import Action, EnvironmentMetadata, Observation
+from openenv.core.rubrics import Rubric
 from pydantic import ValidationError
 
 from companyos.contract import ENVIRONMENT, CompanyOSState, ResetOptions
@@ -40,9 +41,22 @@ class CompanyOSEnvironment(Environment[Action, Observation, CompanyOSState]):
     REQUIRES_SINGLE_THREAD_EXECUTOR = True
 
     def __init__(self, house: House) -> None:
-        super().__init__()
         self._house = house
         self._episode: Episode | None = None
+        self._rubric: Rubric | None = None
+        super().__init__()
+
+    @property
+    def rubric(self) -> Rubric | None:
+        """What the verdict on the episode rests on; None before the first reset. It is made when somebody looks."""
+        if self._rubric is None and self._episode is not None:
+            self._rubric = EpisodeRubric(self._episode)
+            self._rubric(None, self._episode.told_last())
+        return self._rubric
+
+    @rubric.setter
+    def rubric(self, rubric: Rubric | None) -> None:
+        self._rubric = rubric
 
     async def reset_async(self, /, seed: Any = None, episode_id: Any = None, **kwargs: Any) -> Observation:
         """Start an episode, or go on with one; raises a GatewayProblem, and the episode so far then goes on."""
@@ -51,10 +65,8 @@ class CompanyOSEnvironment(Environment[Action, Observation, CompanyOSState]):
         episode = await self._house.begin(options, before, self)
         if before is not None and before is not episode and not before.closed:
             self._house.detach(before, self)
-        self._episode, self.rubric = episode, EpisodeRubric(episode)
-        told = episode.told_last()
-        self.rubric(None, told)
-        return told
+        self._episode, self.rubric = episode, None
+        return episode.told_last()
 
     async def step_async(self, action: Action, timeout_s: float | None = None, **kwargs: Any) -> Observation:
         """Take a step, or list the tools; raises NotReset, EpisodeDone or EpisodeClosed."""
@@ -69,7 +81,8 @@ class CompanyOSEnvironment(Environment[Action, Observation, CompanyOSState]):
         if self._episode.holder is not self:
             raise EpisodeTaken
         observation = await stage.step(self._episode, action.tool_name, action.arguments)
-        await self._apply_rubric_async(action, observation)
+        if self._rubric is not None:
+            self._rubric(action, observation)
         return observation
 
     def reset(self, /, seed: Any = None, episode_id: Any = None, **kwargs: Any) -> Observation:
