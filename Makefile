@@ -35,7 +35,7 @@ PROOF_FILES = $(if $(filter full,$(PROOF)),--out docs/proof-full.md --worklog ru
 # Many tests wait for processes and sockets: one worker more than there are cores, four at most.
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print(min(4, (os.cpu_count() or 1) + 1))')
 
-.PHONY: help setup demo up test e2e check format bench faults load nightly proof validate space tasks docs compose-up compose-down fresh-clone-check clean
+.PHONY: help setup demo up test e2e check format bench faults browser load nightly proof clients validate space tasks docs compose-up compose-down fresh-clone-check clean
 
 help: ## List the targets
 	@echo "CompanyOS. Targets:"
@@ -71,6 +71,10 @@ bench: $(STAMP) ## Measure steps, resets, memory and tokens, as ratios to a bare
 faults: $(STAMP) ## Kill, starve and cut off real processes, and see what was kept (FAULTS=full for a release)
 	@$(BIN)/python -m faults $(ARGS)
 
+browser: $(STAMP) ## Click through every page in a real Chromium, which has to be on the path (SCREENSHOTS=docs/screenshots)
+	@$(UV) sync --frozen --quiet --inexact --group browser --python "$(PYTHON)"
+	@$(BIN)/pytest -n0 -m browser tests/browser $(ARGS)
+
 load: $(STAMP) ## Play a thousand episodes at once, abandon ten thousand, ask the four OpenAPIs thousands of times
 	@$(BIN)/pytest -n0 -m load tests/promises $(ARGS)
 
@@ -79,6 +83,9 @@ nightly: $(STAMP) ## Move three episodes about five hundred times and compare th
 
 proof: $(STAMP) ## Prove every promise, one line each, and write docs/proof.md (PROOF=full for a release, ARGS="--row A")
 	@$(BIN)/python -m companyos_gateway.proof $(if $(ARGS),$(ARGS),$(PROOF_FILES))
+
+clients: $(STAMP) ## Let clients that others wrote play, each in an environment of its own (ARGS="--only fastmcp")
+	@$(BIN)/python -m interop $(ARGS)
 
 validate: $(STAMP) ## Hold the environment against OpenEnv's validator and our own graders, a line each (ARGS="static url graders")
 	@$(BIN)/python -m validation $(ARGS)
@@ -102,7 +109,7 @@ fresh-clone-check: ## Clone the last commit into an empty folder and time both c
 	@./.ci/fresh-clone-check
 
 clean: ## Remove what the targets above made
-	rm -rf $(VENV) $(TOOLS) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis runs .run
+	rm -rf $(VENV) $(TOOLS) .venv-clients .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis runs .run
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(STAMP): uv.lock pyproject.toml $(addsuffix /pyproject.toml,$(MEMBERS)) | $(UV)

@@ -1,0 +1,54 @@
+"""`make clients`: what it takes for a foreign client to be called ok, shown with one that is installed here anyway."""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from interop.clients import CLIENTS, REQUIREMENTS, WANTED, WORKSPACE
+from interop.trials import CALLS, play
+
+FASTMCP = next(client for client in CLIENTS if client.name == "fastmcp")
+LIAR = """
+import json, sys, urllib.request
+sys.path.insert(0, {players!r})
+import playing
+url, episode = playing.asked()
+step = {{"episode_id": episode, "action": {{"tool_name": "wait", "arguments": {{"minutes": 5}}}}}}
+request = urllib.request.Request(url + "/step", json.dumps(step).encode(), {{"Content-Type": "application/json"}})
+urllib.request.urlopen(request)
+print(json.dumps({{"version": "1", "tools": 49, "steps_left": None, "steps": 3}}))
+"""
+
+
+def test_a_client_that_saw_what_there_was_is_ok(up: str) -> None:
+    trial = play(FASTMCP, Path(sys.executable), up)
+    assert trial.is_ok, trial.reason
+    assert trial.steps == CALLS
+
+
+def test_a_client_that_counts_otherwise_than_the_house_is_not(up: str, tmp_path: Path) -> None:
+    (tmp_path / "liar.py").write_text(LIAR.format(players=str(FASTMCP.script.parent)))
+    liar = replace(FASTMCP, name="liar", player=str(tmp_path / "liar"))
+    assert play(liar, Path(sys.executable), up).reason == "steps: 1 in the house, 3 with the client"
+
+
+def test_a_client_that_breaks_says_how(up: str, tmp_path: Path) -> None:
+    (tmp_path / "broken.py").write_text("raise SystemExit('it cannot be imported')")
+    broken = replace(FASTMCP, name="broken", player=str(tmp_path / "broken"))
+    assert play(broken, Path(sys.executable), up).reason == "it cannot be imported"
+
+
+def test_every_environment_is_pinned_to_versions_and_to_no_place() -> None:
+    assert {client.environment for client in CLIENTS} == {*WANTED, WORKSPACE}
+    assert {path.stem for path in REQUIREMENTS.glob("*.txt")} == set(WANTED)
+    for path in REQUIREMENTS.glob("*.txt"):
+        pins = [line for line in path.read_text().splitlines() if not line.startswith("#")]
+        assert all(re.match(r"[a-z0-9.-]+(\[[a-z,-]+\])?==\S+", pin) for pin in pins), path
+        assert "://" not in path.read_text()
+
+
+def test_every_client_has_its_player() -> None:
+    assert {client.script.name for client in CLIENTS} == {path.name for path in CLIENTS[0].script.parent.glob("with_*")}
