@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from companyos_shared.pages.writing import duration, status_colour
+from companyos_shared.pages.fields import argument_of, shown, titled
+from companyos_shared.pages.writing import duration, label, status_colour
 
 
 @pytest.mark.parametrize(
@@ -25,3 +26,38 @@ def test_a_length_of_time_is_told_in_its_two_largest_units(minutes: float, told:
 
 def test_a_state_that_no_colour_is_known_for_is_grey() -> None:
     assert (status_colour("stale"), status_colour("of its own")) == ("yellow", "secondary")
+
+
+def test_a_name_of_the_code_is_told_in_words() -> None:
+    assert [label(name) for name in ("in_progress", "hr_lead", "cfo", "", None)] == [
+        "In progress",
+        "HR lead",
+        "CFO",
+        "-",
+        "-",
+    ]
+
+
+def test_a_field_is_worded_shown_and_called_by_its_name_and_type() -> None:
+    assert titled("annual_cost_cents") == "Annual cost"
+    assert [shown("cost_cents", 125_050), shown("count", 1250), shown("is_on", False), shown("text", "")] == [
+        "1,250.50",
+        "1250",
+        "No",
+        "-",
+    ]
+    calls = [
+        ("cost_cents", "integer"),
+        ("count", "integer"),
+        ("share", "number"),
+        ("is_on", "boolean"),
+        ("day", "date"),
+    ]
+    assert [argument_of(name, kind) for name, kind in calls] == [
+        "fields.cost_cents:cents",
+        "fields.count:int",
+        "fields.share:number",
+        "fields.is_on:flag",
+        "fields.day",
+    ]
+    assert argument_of("<b>", "text") is None

@@ -88,10 +88,10 @@ def duration(minutes: float) -> str:
 
 
 def label(value: object) -> str:
-    """Return a name of the code in words: `in_progress` is `In progress`."""
+    """Return a name of the code in words: `in_progress` is `In progress`, `hr_lead` is `HR lead`."""
     if value is None or value == "":
         return "-"
-    text = str(value).replace("_", " ")
+    text = " ".join(word.upper() if word in _INITIALS else word for word in str(value).split("_"))
     return text[:1].upper() + text[1:]
 
 
@@ -135,6 +135,7 @@ def _plain(value: object) -> str:
     return ", ".join(map(str, value)) if isinstance(value, Iterable) else str(value)
 
 
+_INITIALS = frozenset({"ceo", "cfo", "cto", "hr"})
 _COLOURS = {
     "green": {
         "approved",

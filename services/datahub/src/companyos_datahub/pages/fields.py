@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import re
 from dataclasses import dataclass
-
-from pydantic import JsonValue
 
 from companyos_datahub.pages.reading import place_of
 from companyos_datahub.records.model import FIELDS, FieldType
 from companyos_datahub.records.rules import field_type
 from companyos_datahub.records.schemas import RecordDetail
 from companyos_shared.chassis import Call
-from companyos_shared.pages.writing import label, money
-
-_CENTS = "_cents"
-_NAME = re.compile(r"[a-z][a-z0-9_]*", re.ASCII)
-_SUFFIX = {FieldType.INTEGER: ":int", FieldType.NUMBER: ":number", FieldType.BOOLEAN: ":flag"}
+from companyos_shared.pages.fields import argument_of, shown, titled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,22 +33,6 @@ def fields_of(call: Call, record: RecordDetail) -> list[Field]:
     return [_field(call, record, name) for name in names]
 
 
-def shown(name: str, value: JsonValue) -> str:
-    """Return a value as people read it; amounts in cents with their two decimals."""
-    if value is None or value == "":
-        return "-"
-    if isinstance(value, bool):
-        return "Yes" if value else "No"
-    if isinstance(value, int) and name.endswith(_CENTS):
-        return money(value)
-    return json.dumps(value) if isinstance(value, list | dict) else str(value)
-
-
-def titled(name: str) -> str:
-    """Return the name of a field in words; that an amount is kept in cents is left out."""
-    return label(name.removesuffix(_CENTS))
-
-
 def _field(call: Call, record: RecordDetail, name: str) -> Field:
     value = record.fields.get(name)
     kind = field_type(record.kind, name, record.fields) or FieldType.TEXT
@@ -66,10 +42,5 @@ def _field(call: Call, record: RecordDetail, name: str) -> Field:
         type=kind,
         value=shown(name, value),
         place=place_of(call, value),
-        argument=f"fields.{name}{_suffix(name, kind)}" if _NAME.fullmatch(name) else None,
+        argument=argument_of(name, kind),
     )
-
-
-def _suffix(name: str, kind: FieldType) -> str:
-    is_amount = name.endswith(_CENTS) and kind in (FieldType.INTEGER, FieldType.NUMBER)
-    return ":cents" if is_amount else _SUFFIX.get(kind, "")

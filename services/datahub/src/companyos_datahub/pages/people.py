@@ -11,8 +11,6 @@ from companyos_shared.chassis import Showing
 from companyos_shared.pages.writing import label
 from companyos_shared.wire.company import Role
 
-_INITIALS = frozenset({"ceo", "cfo", "cto", "hr"})
-
 
 @PAGES.page("/people")
 def show_people(
@@ -56,9 +54,4 @@ def show_roles(showing: Showing) -> HTMLResponse:
 
 
 def _roles() -> list[tuple[Role, str]]:
-    return [(role, _title(role)) for role in Role]
-
-
-def _title(role: Role) -> str:
-    words = [word.upper() if word in _INITIALS else word for word in role.split("_")]
-    return label(" ".join(words))
+    return [(role, label(role)) for role in Role]

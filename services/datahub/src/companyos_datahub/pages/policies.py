@@ -8,11 +8,11 @@ from fastapi import Query
 from fastapi.responses import HTMLResponse
 
 from companyos_datahub.pages.app import EVERYTHING, PAGES, Cursor, Text, rows_from
-from companyos_datahub.pages.fields import shown, titled
 from companyos_datahub.policies import operations
 from companyos_datahub.policies.rules import PolicyNotInForce
 from companyos_datahub.policies.schemas import PolicyRow
 from companyos_shared.chassis import Call, Showing
+from companyos_shared.pages.fields import shown, titled
 
 IN_FORCE, NOT_YET, NO_LONGER, SUPERSEDED = "in_force", "not_yet_in_force", "no_longer_in_force", "superseded"
 
