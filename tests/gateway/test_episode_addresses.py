@@ -101,6 +101,21 @@ async def test_what_does_not_fit_is_a_problem_with_a_code(
     assert answer.headers["content-type"] == "application/problem+json"
 
 
+async def test_a_body_that_is_no_object_is_a_problem_and_no_step(door: Door) -> None:
+    address = await _created(door, episode_id="one")
+    for body, code in (
+        (b"[]", "not-an-object"),
+        (b"null", "not-an-object"),
+        (b"{", "malformed-json"),
+        (b'{"action": ' + b"[" * 33 + b"]" * 33 + b"}", "json-too-deep"),
+    ):
+        for path in ("/v1/episodes", f"{address}/step"):
+            answer = await door.http.post(path, content=body)
+            assert (answer.headers["content-type"], answer.json()["code"]) == ("application/problem+json", code)
+    assert (await door.http.get(f"{address}/state")).json()["step_count"] == 0
+    assert len(door.house.stage().store) == 1
+
+
 async def test_production_mode_has_none_of_these_doors(open_door: Open) -> None:
     async with open_door(mode="production") as door:
         paths = (await door.http.get("/openapi.json")).json()["paths"]
@@ -131,6 +146,14 @@ async def test_an_episode_s_tools_are_those_of_its_toolset(door: Door) -> None:
     address = await _created(door, toolset="task")
     told = (await door.http.get(f"{address}/tools", params={"format": "openai"})).json()
     assert [_name(tool) for tool in told] == ["notes_list_notes", "notes_finish_note", "wait", "finish"]
+
+
+async def test_tools_are_told_to_mcp_as_mcp_tells_of_them(door: Door) -> None:
+    address = await _created(door)
+    asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+    accepted = {"Accept": "application/json, text/event-stream"}
+    served = (await door.http.post(f"{address}/mcp", json=asked, headers=accepted)).json()["result"]["tools"]
+    assert (await door.http.get(f"{address}/tools", params={"format": "mcp"})).json() == served
 
 
 async def test_a_page_of_an_episode_needs_nothing_but_itself(door: Door) -> None:
