@@ -14,7 +14,7 @@ from tests.client.scripted import Listed, calling, saying
 
 RUNNER = CliRunner()
 ASKING = ["eval", "--policy", "llm", "--model", "m-1"]
-DONE = calling(("add", {"amount": 3}))
+DONE = calling(("add", {"amount": 3}), ("finish", {}))
 
 
 @pytest.fixture(autouse=True)

@@ -65,7 +65,7 @@ class Asking:
                 timeout_s=self.timeout_s,
                 retries=self.retries,
                 extra_body=_object(self.extra_body),
-                api_key=key_from_environment(),
+                api_key=None if self.dry_run else key_from_environment(),
                 is_rehearsal=self.dry_run,
             )
         except UnfitSettings as unfit:

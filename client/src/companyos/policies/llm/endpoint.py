@@ -98,7 +98,7 @@ class Endpoint:
                 cause = error.__cause__ or error
                 return EndpointUnreachable(f"Failed to connect to {self._base_url}: {_said(cause)}{times}")
             case openai.APIStatusError():
-                text = self._without_key(f"the endpoint answered {error.status_code}: {_said(error)}{times}")
+                text = self._without_key(f"the endpoint answered {error.status_code}: {_told(error)}{times}")
                 if error.status_code not in _REFUSALS or error.status_code in _PASSING:
                     return EndpointFailed(text)
                 return ContextFull(text) if _is_too_long(error) else EndpointRefused(text)
@@ -114,7 +114,9 @@ class Endpoint:
 
     async def __aenter__(self) -> Self:
         http = openai.DefaultAsyncHttpxClient(
-            trust_env=not _is_loopback(self._base_url), event_hooks={"request": [self._count]}
+            trust_env=not _is_loopback(self._base_url),
+            verify=self._base_url.startswith("https"),
+            event_hooks={"request": [self._count]},
         )
         client = openai.AsyncOpenAI(
             api_key=self._settings.api_key or _NO_KEY,
@@ -159,6 +161,14 @@ def _count(told: Any) -> int | None:
 
 def _is_too_long(error: openai.APIStatusError) -> bool:
     return error.code == "context_length_exceeded" or _TOO_LONG.search(str(error)) is not None
+
+
+def _told(error: openai.APIStatusError) -> str:
+    """Return what the endpoint says of its refusal."""
+    match error.body:
+        case {"message": str(message)} if message.strip():
+            return " ".join(message.split())[:_TEXT_CHARS]
+    return _said(error)
 
 
 def _said(error: BaseException) -> str:
