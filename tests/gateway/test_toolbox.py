@@ -40,6 +40,7 @@ def document() -> dict[str, Any]:
     string = {"type": "string", "title": "S"}
     key = {"name": "key", "in": "path", "required": True, "schema": string}
     return {
+        "info": {"title": "Shop"},
         "paths": {
             "/things/{key}": {
                 "get": {
