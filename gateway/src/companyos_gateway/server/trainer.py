@@ -26,6 +26,10 @@ class StoredEvidence(BaseModel):
     """Everything that an episode was judged by, for storing and for judging again."""
 
     state: CompanyOSState
+    brief: str
+    company: str
+    acting_as: str
+    started_at: datetime
     task: PlannedTask
     verdict: EpisodeVerdict
     injections: list[InjectionInfo]
@@ -50,21 +54,26 @@ def trainer_router(house: House) -> APIRouter:
     async def evidence(episode_id: EpisodeId) -> Response:
         """Read what an episode is judged by: rows at the start, every change, every call, what was declared.
 
-        With it stand the task that it was planned for, what was made to go wrong, and the verdict with every check.
+        With it stand what the agent was told at first, the task that it was planned for, what was made to go wrong, and
+        the verdict with every check.
         """
         episode = house.stage().store.get(episode_id)
-        finish, key = episode.progress.finish, episode.task.key
+        finish, key, instance = episode.progress.finish, episode.task.key, episode.task.instance
         task = PlannedTask(
             scenario=key.scenario,
             seed=key.seed,
             chaos=key.chaos,
             overrides=dict(key.overrides),
-            sources=dict(episode.task.instance.source_ids),
+            sources=dict(instance.source_ids),
         )
         stored = {
             "task": task.model_dump(mode="json"),
             "verdict": told(episode.progress.verdict).model_dump(mode="json"),
-            "injections": [_injected(one) for one in episode.task.instance.injections],
+            "injections": [_injected(one) for one in instance.injections],
+            "brief": instance.brief,
+            "company": instance.company_name,
+            "acting_as": instance.acting_as,
+            "started_at": instance.started_at.isoformat(),
             "state": episode.state().model_dump(mode="json", exclude={"token"}),
             "folder": episode.internal_id,
             "finish": None if finish is None else finish.model_dump(mode="json"),
