@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
@@ -11,6 +12,7 @@ from mcp.shared.exceptions import McpError
 
 from tests.gateway.conftest import Door, Open
 from tests.gateway.mcp_clients import McpClient, mcp_client
+from tests.gateway.notes import NoteKeeping
 from tests.gateway.sockets import connected
 
 TRAINER = "the-trainer's-token"
@@ -90,6 +92,18 @@ async def test_after_the_end_a_call_says_so_and_takes_no_step(door: Door) -> Non
     assert (late.is_error, late.meta) == (True, None)
     assert _text(late)["error"]["message"].startswith("episode-done: ")
     assert (await door.state("mine"))["step_count"] == 1
+
+
+async def test_calls_at_once_take_turns_and_those_that_find_no_place_are_told(open_door: Open) -> None:
+    async with open_door(NoteKeeping(max_steps=100)) as door:
+        await door.reset(episode_id="mine")
+        async with mcp_client(door.app, episode="mine") as client:
+            results = await asyncio.gather(*(_call(client, "wait", minutes=1) for _ in range(20)))
+            last = await _call(client, "wait", minutes=1)
+    refused = [result for result in results if result.is_error]
+    assert all(_text(result)["error"]["message"].startswith("too-many-waiting: ") for result in refused)
+    steps = sorted(result.meta["step"] for result in (*results, last) if result.meta)
+    assert steps == list(range(1, 22 - len(refused)))
 
 
 async def test_without_an_episode_every_tool_is_listed_and_none_can_be_called(door: Door) -> None:
