@@ -148,6 +148,7 @@ def _print_addresses(url: str, data_dir: Path | None) -> None:
         "page": url + "/",
         "OpenEnv": url.replace("http", "ws", 1) + "/ws",
         "plain HTTP": f"{url}/reset, /step, /state",
+        "MCP": f"{url}/v1/mcp",
         "API docs": f"{url}/docs",
     }
     if data_dir is not None:
