@@ -12,6 +12,7 @@ from companyos_approvalflow.delegations.routes import router as delegations
 from companyos_approvalflow.demo import demo_seed
 from companyos_approvalflow.happenings import COLLEAGUE, apply_colleague
 from companyos_approvalflow.notes.routes import router as notes
+from companyos_approvalflow.pages import PAGES
 from companyos_approvalflow.requests.routes import router as requests
 from companyos_approvalflow.seed import Seed, plant
 from companyos_shared.chassis import Service, create_app
@@ -27,6 +28,7 @@ SERVICE = Service(
     demo_seed=demo_seed,
     routers=[approval_types, requests, decisions, delegations, notes],
     happenings={DECIDE: apply_decision, EXPIRE: apply_expiry, COLLEAGUE: apply_colleague},
+    pages=PAGES,
 )
 
 app = create_app(SERVICE)

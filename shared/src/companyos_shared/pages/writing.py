@@ -167,6 +167,9 @@ _COLOURS = {
         "submitted",
         "requested",
         "received",
+        "information_given",
+        "waits_for_a_decision",
+        "not_started",
     },
     "yellow": {
         "blocked",
@@ -179,6 +182,7 @@ _COLOURS = {
         "frozen",
         "away",
         "superseded",
+        "waits_for_information",
     },
     "orange": {"high"},
     "red": {

@@ -1,0 +1,6 @@
+"""The pages of ApprovalFlow: requests and how far they are, submitting one, what can be approved, delegations."""
+
+from companyos_approvalflow.pages import delegations, request, requests, submission, types
+from companyos_approvalflow.pages.app import PAGES
+
+__all__ = ["PAGES", "delegations", "request", "requests", "submission", "types"]

@@ -1,0 +1,41 @@
+"""Whose authority is in whose hands, handing over one's own, and taking authority away."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from fastapi.responses import HTMLResponse
+
+from companyos_approvalflow.delegations import operations
+from companyos_approvalflow.delegations.schemas import Delegation
+from companyos_approvalflow.pages.app import PAGES, Cursor, Text, colleagues, rows_from, titles_of_types
+from companyos_shared.chassis import Showing
+
+IN_FORCE, NOT_STARTED, ENDED, REVOKED = "in_force", "not_started", "ended", "revoked"
+
+
+@PAGES.page("/delegations")
+def show_delegations(showing: Showing, from_id: Text = "", to_id: Text = "", cursor: Cursor = None) -> HTMLResponse:
+    """Show the delegations, past and revoked ones included."""
+    call = showing.call
+    found = operations.list_delegations(call, rows_from(cursor), from_id=from_id or None, to_id=to_id or None)
+    return showing.page(
+        "delegations.html",
+        found=found,
+        states=[state_of(row, call.now) for row in found.items],
+        over=(ENDED, REVOKED),
+        asked={"from_id": from_id, "to_id": to_id},
+        cursor=cursor,
+        me=call.person,
+        titles=titles_of_types(call),
+        people=colleagues(call),
+    )
+
+
+def state_of(delegation: Delegation, now: datetime) -> str:
+    """Return whether a delegation is in force at `now`, or why it is not."""
+    if delegation.revoked_at is not None:
+        return REVOKED
+    if delegation.ends_at <= now:
+        return ENDED
+    return IN_FORCE if delegation.starts_at <= now else NOT_STARTED

@@ -1,0 +1,36 @@
+"""A request with its chain, its fields and everything that can be done to it."""
+
+from __future__ import annotations
+
+from fastapi.responses import HTMLResponse
+
+from companyos_approvalflow.approval_types.operations import show_type
+from companyos_approvalflow.pages.app import PAGES, colleagues
+from companyos_approvalflow.pages.chain import approvals_given, chain_of
+from companyos_approvalflow.pages.fields import fields_of
+from companyos_approvalflow.requests import operations
+from companyos_approvalflow.requests.model import MOVES, EndReason, RequestStatus
+from companyos_shared.chassis import Showing
+
+
+@PAGES.page("/requests/{request_id}")
+def show_request(showing: Showing, request_id: str) -> HTMLResponse:
+    """Show a request."""
+    call = showing.call
+    request = operations.show_request(call, request_id)
+    approval_type = show_type(call, request.type_key)
+    moves = MOVES[request.status]
+    return showing.page(
+        "request.html",
+        request=request,
+        type=approval_type,
+        chain=chain_of(request),
+        given=approvals_given(request),
+        fields=fields_of(approval_type, request.fields),
+        people=colleagues(call),
+        reasons=list(EndReason),
+        may_inform=request.status is RequestStatus.INFO_REQUESTED,
+        may_escalate=RequestStatus.ESCALATED in moves,
+        may_withdraw=RequestStatus.WITHDRAWN in moves and request.requester_id == call.person,
+        may_cancel=RequestStatus.CANCELLED in moves,
+    )

@@ -1,0 +1,31 @@
+"""Submitting a request: the type is chosen first, then the form is made from its fields."""
+
+from __future__ import annotations
+
+from fastapi.responses import HTMLResponse
+
+from companyos_approvalflow.approval_types.operations import list_types, show_type
+from companyos_approvalflow.pages.app import PAGES, Cursor, colleagues, rows_from
+from companyos_approvalflow.pages.fields import specs_of
+from companyos_shared.chassis import Showing
+
+
+@PAGES.page("/submit")
+def show_choice(showing: Showing, cursor: Cursor = None) -> HTMLResponse:
+    """Show what can be asked for."""
+    call = showing.call
+    found = list_types(call, rows_from(cursor))
+    details = [show_type(call, row.key) for row in found.items]
+    return showing.page("choice.html", found=found, details=details, cursor=cursor)
+
+
+@PAGES.page("/submit/{type_key}")
+def show_form(showing: Showing, type_key: str) -> HTMLResponse:
+    """Show the form of a request of that type."""
+    approval_type = show_type(showing.call, type_key)
+    return showing.page(
+        "submit.html",
+        type=approval_type,
+        fields=specs_of(approval_type),
+        people=colleagues(showing.call),
+    )

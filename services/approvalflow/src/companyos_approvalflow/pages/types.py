@@ -1,0 +1,26 @@
+"""What can be approved, and a type with its fields, its limits and who decides."""
+
+from __future__ import annotations
+
+from fastapi.responses import HTMLResponse
+
+from companyos_approvalflow.approval_types import operations
+from companyos_approvalflow.pages.app import PAGES, Cursor, rows_from
+from companyos_approvalflow.pages.fields import specs_of
+from companyos_shared.chassis import Showing
+
+
+@PAGES.page("/types")
+def show_types(showing: Showing, cursor: Cursor = None) -> HTMLResponse:
+    """Show the approval types."""
+    call = showing.call
+    found = operations.list_types(call, rows_from(cursor))
+    details = [operations.show_type(call, row.key) for row in found.items]
+    return showing.page("types.html", found=found, details=details, cursor=cursor)
+
+
+@PAGES.page("/types/{type_key}")
+def show_type(showing: Showing, type_key: str) -> HTMLResponse:
+    """Show an approval type."""
+    shown = operations.show_type(showing.call, type_key)
+    return showing.page("type.html", type=shown, specs=specs_of(shown))

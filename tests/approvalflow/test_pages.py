@@ -1,0 +1,278 @@
+"""The pages of ApprovalFlow on its own: they show what the tools tell, and a form is a tool call."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from companyos_approvalflow.decisions.model import DecisionKind
+from companyos_approvalflow.demo import demo_seed
+from companyos_approvalflow.main import SERVICE
+from companyos_approvalflow.pages.chain import chain_of
+from companyos_approvalflow.requests.model import RequestStatus
+from companyos_approvalflow.requests.schemas import Approval, Decision
+from companyos_approvalflow.seed import Seed
+from companyos_shared.chassis import ServiceSettings, create_app
+from companyos_shared.chassis.testing import ServiceHarness
+from tests.approvalflow.builders import CFO, CONTROLLER, NOW, a_request
+
+HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>{{ 7 * 7 }}"
+PAGES = (
+    "",
+    "?status=approved&type_key=vendor_onboarding",
+    "requests",
+    "requests?approver_id=E-104&ticket_ref=OPS-1019",
+    "requests/APR-1001",
+    "requests/APR-1002",
+    "requests/APR-1003",
+    "submit",
+    "submit/vendor_onboarding",
+    "types",
+    "types/vendor_onboarding",
+    "types/access_request",
+    "delegations",
+    "delegations?from_id=E-102&to_id=E-104",
+)
+ONBOARDING = {
+    "type_key": "vendor_onboarding",
+    "subject": "V-204",
+    "approver_id": "E-104",
+    "justification": "Replaces the supplier that stops in May.",
+    "fields.vendor_id": "V-204",
+    "fields.compliance_score:number": "88.5",
+    "fields.score_as_of": "2026-03-02T08:40:00Z",
+    "fields.annual_cost_cents:cents": "12,500.50",
+    "fields.has_contract:flag": "false",
+}
+
+
+def _document() -> dict[str, Any]:
+    """The demo seed, with more requests of the agent than a page shows."""
+    document = demo_seed().model_dump(mode="json")
+    ended = next(row for row in document["requests"] if row["id"] == "APR-1001")
+    more = [{**ended, "id": f"APR-{100 + number}", "subject": f"V-{number}"} for number in range(22)]
+    return document | {"requests": document["requests"] + more}
+
+
+async def _browsing(folder: Path, seed: Seed) -> AsyncIterator[httpx.AsyncClient]:
+    service = replace(SERVICE, demo_seed=lambda: seed)
+    app = create_app(service, ServiceSettings(service_key=None, service_key_file=None, data_dir=folder))
+    async with httpx.AsyncClient(
+        transport=httpx.ASGITransport(app), base_url="http://flow", follow_redirects=True
+    ) as own:
+        yield own
+    app.state.episodes.close()
+
+
+@pytest.fixture
+async def browser(tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
+    async for own in _browsing(tmp_path, Seed.model_validate(_document())):
+        yield own
+
+
+async def _submit(browser: httpx.AsyncClient, operation: str, page: str, **fields: str) -> httpx.Response:
+    return await browser.post(f"/pages/-/{operation}", data={"_form": operation, "_page": page, **fields})
+
+
+async def test_a_page_is_shown_and_loads_nothing_from_elsewhere(browser: httpx.AsyncClient) -> None:
+    for page in PAGES:
+        shown = await browser.get(f"/pages/{page}")
+        assert shown.status_code == 200, page
+        assert "default-src 'none'" in shown.headers["Content-Security-Policy"]
+        assert "http" not in shown.text
+        assert not re.search(r"<[^>]+ (style|on\w+)=", shown.text), page
+        ids = re.findall(r'\sid="([^"]*)"', shown.text)
+        assert len(ids) == len(set(ids)), page
+        assert set(re.findall(r'(?:for|aria-labelledby|aria-describedby)="([^" ]*)"', shown.text)) <= set(ids), page
+
+
+async def test_every_tool_that_writes_has_a_form(browser: httpx.AsyncClient) -> None:
+    paths = (await browser.get("/openapi.json")).json()["paths"].values()
+    writes = {told["operationId"] for item in paths for method, told in item.items() if method != "get"}
+    texts = [(await browser.get(f"/pages/{page}")).text for page in PAGES]
+    assert {operation for text in texts for operation in re.findall(r'action="/pages/-/(\w+)"', text)} == writes
+
+
+async def test_the_list_is_filtered_and_goes_on_at_its_cursor(browser: httpx.AsyncClient) -> None:
+    first = await browser.get("/pages/", params={"type_key": "vendor_onboarding"})
+    assert len(_rows(first.text)) == 20
+    onward = first.text.split('data-testid="next-page"')[0].rpartition('href="')[2].partition('"')[0]
+    second = await browser.get(onward.replace("&amp;", "&"))
+    assert len(_rows(second.text)) == 3
+    assert not set(_rows(first.text)) & set(_rows(second.text))
+    assert _rows((await browser.get("/pages/requests", params={"approver_id": "E-104"})).text) == ["APR-1002"]
+    assert _rows((await browser.get("/pages/requests", params={"ticket_ref": "OPS-1031"})).text) == ["APR-1003"]
+
+
+async def test_the_form_of_a_type_asks_for_its_fields(browser: httpx.AsyncClient) -> None:
+    text = (await browser.get("/pages/submit/vendor_onboarding")).text
+    assert set(re.findall(r'name="(fields\.[^"]+)"', text)) == {
+        name for name in ONBOARDING if name.startswith("fields")
+    }
+    assert "At most 1 d old." in text
+
+
+async def test_a_request_is_submitted_and_its_page_comes_next(browser: httpx.AsyncClient) -> None:
+    made = await _submit(browser, "submit_approval", "submit/vendor_onboarding", _next="requests/{id}", **ONBOARDING)
+    assert made.url.path == "/pages/requests/APR-1005"
+    assert _steps(made.text) == ["Submitted", "Waits for a decision"]
+    assert (await browser.get("/approvals/APR-1005")).json()["fields"] == {
+        "vendor_id": "V-204",
+        "compliance_score": 88.5,
+        "score_as_of": "2026-03-02T08:40:00Z",
+        "annual_cost_cents": 1_250_050,
+        "has_contract": False,
+    }
+
+
+async def test_a_refusal_stands_on_the_form_with_everything_that_was_typed(browser: httpx.AsyncClient) -> None:
+    typed = ONBOARDING | {"fields.compliance_score:number": "many", "justification": HOSTILE, "approver_id": "E-99"}
+    refused = await _submit(browser, "submit_approval", "submit/vendor_onboarding", **typed)
+    assert refused.status_code == 422
+    assert 'data-code="field-wrong-type"' in refused.text
+    assert 'value="many"' in refused.text
+    assert '<option value="E-99" selected>' in refused.text
+    assert '<option value="false" selected>' in refused.text
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in refused.text
+    assert (await browser.get("/approvals/APR-1005")).status_code == 404
+
+
+async def test_information_that_is_given_stands_in_the_chain(browser: httpx.AsyncClient) -> None:
+    asked = (await browser.get("/pages/requests/APR-1003")).text
+    assert _steps(asked) == ["Submitted", "Info requested", "Waits for information"]
+    given = await _submit(
+        browser,
+        "provide_information",
+        "requests/APR-1003",
+        request_id="APR-1003",
+        **{"if_match:int": "2", "fields.until": "2026-06-30"},
+    )
+    assert _steps(given.text) == ["Submitted", "Info requested", "Information given", "Waits for a decision"]
+    assert given.text.count('aria-current="step"') == 1
+    stale = await _submit(
+        browser, "withdraw_approval", "requests/APR-1003", request_id="APR-1003", **{"if_match:int": "2"}
+    )
+    assert stale.status_code == 412
+    assert 'data-code="stale-version"' in stale.text
+
+
+async def test_a_request_that_is_ended_says_why_and_takes_notes_only(browser: httpx.AsyncClient) -> None:
+    about = {"request_id": "APR-1002", "if_match:int": "1"}
+    why = {"reason_code": "duplicate", "reason_ref": "REC-310"}
+    ended = await _submit(browser, "cancel_approval", "requests/APR-1002", **about, **why)
+    assert _steps(ended.text) == ["Submitted", "Cancelled"]
+    assert "REC-310" in ended.text
+    noted = await _submit(
+        browser, "add_approval_note", "requests/APR-1002", **about | {"if_match:int": "2"}, body=HOSTILE
+    )
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in noted.text
+    assert set(re.findall(r'action="/pages/-/(\w+)"', noted.text)) == {"add_approval_note"}
+
+
+async def test_a_delegation_is_refused_for_its_period_and_another_is_revoked(browser: httpx.AsyncClient) -> None:
+    wanted = {
+        "from_id": "E-110",
+        "to_id": "E-104",
+        "ends_at": "soon",
+        "type_keys:list": "expense_report, access_request",
+    }
+    refused = await _submit(browser, "create_delegation", "delegations", **wanted)
+    assert refused.status_code == 422
+    assert 'value="expense_report, access_request"' in refused.text
+    revoked = await _submit(browser, "revoke_delegation", "delegations", delegation_id="DEL-2")
+    assert re.findall(r'data-testid="status">([^<]*)', revoked.text) == ["Ended", "Revoked"]
+
+
+async def test_what_cannot_be_shown_has_a_page_that_says_why(browser: httpx.AsyncClient) -> None:
+    for page, status, code in (
+        ("requests/APR-9", 404, "request-not-found"),
+        ("types/nonsense", 404, "approval-type-not-found"),
+        ("submit/nonsense", 404, "approval-type-not-found"),
+        ("?status=nonsense", 422, "invalid-arguments"),
+        ("delegations?cursor=x", 422, "invalid-cursor"),
+    ):
+        shown = await browser.get(f"/pages/{page}")
+        assert shown.status_code == status, page
+        assert f"<code>{code}</code>" in shown.text
+
+
+async def test_hostile_text_is_shown_as_text(tmp_path: Path) -> None:
+    async for browser in _browsing(tmp_path, Seed.model_validate(_hostile(demo_seed().model_dump(mode="json")))):
+        for page in PAGES:
+            text = (await browser.get(f"/pages/{page}")).text
+            assert "<script>alert" not in text, page
+            assert "<img src=x" not in text, page
+            assert "{{ 7 * 7 }}" in text, page
+
+
+async def test_pages_write_nothing() -> None:
+    async with ServiceHarness(SERVICE) as flow:
+        before = await flow.digest()
+        for page in PAGES:
+            assert (await flow.get(f"/pages/{page}")).status_code == 200
+        assert await flow.digest() == before
+        assert not (await flow.evidence()).changes
+
+
+@pytest.mark.parametrize(
+    ("status", "kinds", "steps"),
+    [
+        ("pending", [], ["submitted", "waits_for_a_decision"]),
+        ("escalated", ["approved"], ["submitted", "approved", "waits_for_a_decision"]),
+        ("escalated", ["escalated"], ["submitted", "escalated", "waits_for_a_decision"]),
+        ("rejected", ["info_requested", "rejected"], ["submitted", "info_requested", "information_given", "rejected"]),
+        ("approved", [], ["submitted", "approved"]),
+        ("approved", ["approved", "approved"], ["submitted", "approved", "approved"]),
+        ("expired", ["info_requested"], ["submitted", "info_requested", "expired"]),
+        ("withdrawn", [], ["submitted", "withdrawn"]),
+        ("draft", [], ["draft"]),
+    ],
+)
+def test_the_chain_ends_where_the_request_stands(status: str, kinds: list[str], steps: list[str]) -> None:
+    assert [step.kind for step in chain_of(_approval(status, kinds))] == steps
+
+
+def _approval(status: str, kinds: list[str]) -> Approval:
+    request = a_request(status=RequestStatus(status))
+    columns = {name: getattr(request, name) for name in type(request).__dataclass_fields__}
+    decisions = [
+        Decision(kind=DecisionKind(kind), by=by, at=NOW, reason_code=None, reason_ref=None, reason="")
+        for kind, by in zip(kinds, (CFO, CONTROLLER), strict=False)
+    ]
+    return Approval(**columns, approvals_needed=1, decisions=decisions, notes=[], notes_total=0)
+
+
+def _rows(text: str) -> list[str]:
+    return [part.partition('"')[0] for part in text.split('data-testid="row-')[1:]]
+
+
+def _steps(text: str) -> list[str]:
+    return [word.strip() for word in re.findall(r'data-testid="step">([^<]*)', text)]
+
+
+def _hostile(document: dict[str, Any]) -> dict[str, Any]:
+    """The document with hostile text wherever people write: names, titles, words, reasons and fields."""
+    bent = {
+        "approval_types": ("title", "description", "policy_ref"),
+        "requests": ("subject", "justification", "ticket_ref"),
+        "decisions": ("reason", "reason_code", "reason_ref"),
+        "notes": ("body",),
+    }
+    changed = {
+        name: [{**row, **dict.fromkeys(columns, HOSTILE)} for row in document[name]] for name, columns in bent.items()
+    }
+    for row in changed["requests"]:
+        row["fields"] = {**row["fields"], HOSTILE: HOSTILE}
+        if row["status"] == "rejected":
+            row |= {"status": "cancelled", "reason_code": "duplicate", "reason_ref": HOSTILE}
+    for row in changed["approval_types"]:
+        row["fields"] = [{**field, "description": HOSTILE} for field in row["fields"]]
+    company = document["company"]
+    people = [{**person, "name": HOSTILE, "title": HOSTILE} for person in company["people"]]
+    return document | changed | {"company": company | {"people": people}, "reactions": [], "happenings": []}
