@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import subprocess
@@ -12,6 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
+from companyos_gateway.server.drain import Drain
 from companyos_gateway.settings import Settings
 from tests.gateway.conftest import Door, Open
 
@@ -130,6 +132,18 @@ async def test_an_episode_that_begins_anew_takes_the_place_of_the_one_before(pag
     (after,) = paged.house.stage().store
     assert before.closed
     assert after.task.key.seed == 2
+
+
+async def test_an_open_page_holds_up_no_end_and_its_episode_is_let_go(paged: Door) -> None:
+    await _begin(paged, "anna")
+    listening = asyncio.create_task(paged.http.get("/web/gradio_api/heartbeat/anna"))
+    done, _ = await asyncio.wait([listening], timeout=0.2)
+    assert not done
+    (drain,) = (one.kwargs["drain"] for one in paged.app.user_middleware if "drain" in one.kwargs)
+    assert isinstance(drain, Drain)
+    await drain.drain()
+    assert (await asyncio.wait_for(listening, 5)).status_code == 200
+    assert len(paged.house.stage().store) == 0
 
 
 async def test_a_page_without_a_token_is_not_opened_where_one_is_asked_for(open_door: Open) -> None:

@@ -79,7 +79,7 @@ def create_app(house: House) -> FastAPI:
         app.include_router(router, dependencies=[Depends(refuse_unknown_queries)])
     app.router.routes.extend([*static_mounts(), *mcp_routes(house)])
     if mode is ServerMode.SIMULATION and settings.web:
-        app.router.routes.extend(web_routes(house))
+        app.router.routes.extend(web_routes(house, drain))
     before = len(app.router.routes)
     server.register_routes(app, mode)
     answered = {door for router in (*looked_at, *routers) for route in router.routes for door in _doors(route)}

@@ -31,6 +31,8 @@ class Drain:
 
     def __init__(self) -> None:
         self.closing = False
+        self.began = asyncio.Event()
+        """Set when the doors begin to close, for answers that would never end by themselves."""
         self.requests = 0
         self.sockets: set[DrainedSocket] = set()
 
@@ -46,6 +48,7 @@ class Drain:
         waits for any more is done too.
         """
         self.closing = True
+        self.began.set()
         clock = asyncio.get_running_loop().time
         began_at = clock()
         _log.info("draining: %d at work, %d sockets", self.at_work, len(self.sockets))

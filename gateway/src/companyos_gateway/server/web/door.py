@@ -10,24 +10,26 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from companyos_gateway.server.drain import Drain
 from companyos_gateway.server.house import House
 
 PATH = "/web"
 
 
-def web_routes(house: House) -> list[BaseRoute]:
+def web_routes(house: House, drain: Drain) -> list[BaseRoute]:
     """Return the routes of the page."""
     return [
         Route(PATH, _to_the_page, include_in_schema=False),
-        Mount(PATH, WebPage(house)),
+        Mount(PATH, WebPage(house, drain)),
     ]
 
 
 class WebPage:
     """ASGI app that builds the page at its first request; those that come meanwhile wait for it."""
 
-    def __init__(self, house: House) -> None:
+    def __init__(self, house: House, drain: Drain) -> None:
         self._house = house
+        self._drain = drain
         self._built: asyncio.Future[ASGIApp] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -44,6 +46,8 @@ class WebPage:
             page = await asyncio.to_thread(_page_of, self._house)
             async with page.router.lifespan_context(page):
                 built.set_result(page)
+                await self._drain.began.wait()
+                page.state.end_of_streams.set()
                 await asyncio.Event().wait()
         except Exception as bug:
             self._built = None

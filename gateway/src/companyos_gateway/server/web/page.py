@@ -10,6 +10,8 @@ from typing import Any
 import gradio as gr
 from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
+from gradio.routes import App
+from starlette.routing import Mount
 
 from companyos.contract import DEFAULT_CHAOS, DEFAULT_SCENARIO
 from companyos_gateway.episode.episode import Episode
@@ -33,13 +35,20 @@ Shown = tuple[str, str]
 
 
 def web_app(house: House) -> FastAPI:
-    """Return an app that serves the page below PATH and nothing else; nothing on it asks another host."""
+    """Return an app that serves the page below PATH and nothing else; nothing on it asks another host.
+
+    Its `state.end_of_streams` is an event that ends what open pages listen to.
+    """
     app = FastAPI(openapi_url=None)
     app.add_middleware(CORSMiddleware)  # without it Gradio opens its doors to the pages of other sites
     theme = gr.themes.Base(font=_SYSTEM_FONTS, font_mono=("ui-monospace", "monospace"))
     css = f"{_STYLE.read_text(encoding='utf-8')}\n.episode {{\n{style()}}}\n"
     page = build_page(house, Visitors(house))
     gr.mount_gradio_app(app, page, path=PATH, theme=theme, css=css, footer_links=[], run_history=False, ssr_mode=False)
+    mounted = app.routes[-1]
+    assert isinstance(mounted, Mount)
+    assert isinstance(mounted.app, App)
+    app.state.end_of_streams = mounted.app.stop_event
     return app
 
 
