@@ -41,7 +41,7 @@ class Graders:
     async def lines(self) -> AsyncIterator[Line]:
         """Yield a line for each check, as it was measured."""
         oracle = await self._oracle()
-        yield self._reward_well_formed(oracle)
+        yield await self._reward_well_formed(oracle)
         yield await self._seed_control(oracle)
         yield await self._episode_determinism(oracle)
         yield await self._episode_isolation(oracle)
@@ -54,13 +54,15 @@ class Graders:
     def _reset(self, **more: Any) -> dict[str, Any]:
         return {**self._plan.reset.options, "seed": self._plan.reset.seed, **more}
 
-    async def _oracle(self, **more: Any) -> Transcript:
-        return await played(self._url, self._reset(**more), self._plan.actions)
+    async def _oracle(self) -> Transcript:
+        return await played(self._url, self._reset(), self._plan.actions)
 
-    def _reward_well_formed(self, oracle: Transcript) -> Line:
+    async def _reward_well_formed(self, oracle: Transcript) -> Line:
         low, high = self._manifest.reward.range
-        wrong = [paid for paid in oracle.rewards if not _is_number(paid) or not low <= paid <= high]
-        says = f"{len(oracle.rewards)} rewards with the reset's, {len(wrong)} of them no number in [{low:g}, {high:g}]"
+        listing = await played(self._url, self._reset(), [{"type": "list_tools"}])
+        told = [*oracle.rewards, *listing.rewards]
+        wrong = [paid for paid in told if not _is_number(paid) or not low <= paid <= high]
+        says = f"{len(told)} rewards, of resets and a listing too; {len(wrong)} are no number in [{low:g}, {high:g}]"
         return judged(PART, "runtime.reward_well_formed", holds=not wrong, says=says)
 
     async def _seed_control(self, oracle: Transcript) -> Line:
@@ -153,4 +155,4 @@ class Graders:
 
 
 def _is_number(paid: object) -> bool:
-    return type(paid) in (int, float) and math.isfinite(float(str(paid)))
+    return isinstance(paid, int | float) and not isinstance(paid, bool) and math.isfinite(paid)

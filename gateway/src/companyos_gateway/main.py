@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from companyos_gateway.server.app import create_app
-from companyos_gateway.server.house import House
-from companyos_gateway.settings import Settings
+from companyos.light_openenv import import_light_openenv
+
+import_light_openenv()  # a host that starts this app by itself waits for it; /web brings its toolkit when it is opened
+
+from companyos_gateway.server.app import create_app  # noqa: E402
+from companyos_gateway.server.house import House  # noqa: E402
+from companyos_gateway.settings import Settings  # noqa: E402
 
 app = create_app(House(Settings()))
