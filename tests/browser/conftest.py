@@ -1,0 +1,53 @@
+"""A real Chromium over a real enterprise: `make browser`."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from companyos.enterprise import Enterprise
+from tests.browser.visiting import Visitor
+
+CHROMIUMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking", "--disable-sync"]
+WIDE, NARROW = 1280, 390
+
+
+@pytest.fixture(scope="session")
+def enterprise() -> Iterator[str]:
+    """The address of an enterprise of four processes."""
+    with Enterprise(alone=True) as opened:
+        yield opened.url
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    """A headless Chromium; without one these tests fail, for nobody asked for them by chance."""
+    from playwright.sync_api import sync_playwright
+
+    path = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, CHROMIUMS)), None)
+    if path is None:
+        pytest.fail(f"no Chromium is on the path ({', '.join(CHROMIUMS)}); CHROMIUM=/path/to/it names one")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def visit(chromium: Any, enterprise: str) -> Iterator[Any]:
+    """Return a function that opens the desk of a new episode in a window of its own."""
+    opened = []
+
+    def open_desk(*, javascript: bool = True, width: int = WIDE, **options: Any) -> Visitor:
+        context = chromium.new_context(java_script_enabled=javascript, viewport={"width": width, "height": 900})
+        opened.append(context)
+        return Visitor(context.new_page(), enterprise, **options)
+
+    yield open_desk
+    for context in opened:
+        context.close()

@@ -1,0 +1,97 @@
+"""Every page that links lead to: it is shown, can be used by everybody, and asks nobody else for anything."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.browser.conftest import NARROW, WIDE
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
+
+OPTIONS: dict[str, Any] = {"scenario": "vendor_onboarding", "seed": 3, "chaos": 2}
+PER_KIND = 2
+"""Pages of one kind, such as tickets, that are looked at."""
+
+SERIOUS = ("serious", "critical")
+
+
+def _kind(path: str) -> str:
+    """Return what kind of page a path leads to: one with an id in it is as good as another."""
+    parts = path.split("/apps", 1)[1].split("/")
+    return "/".join(part if re.fullmatch(r"[a-z_-]*", part) else "*" for part in parts)
+
+
+def _crawl(visitor: Any) -> list[str]:
+    """Return the paths of pages that links lead to, a few of each kind."""
+    seen: dict[str, list[str]] = {}
+    waiting = [urlsplit(visitor.page.url).path]
+    found: list[str] = []
+    while waiting:
+        path = waiting.pop(0)
+        own = seen.setdefault(_kind(path), [])
+        if path in own or len(own) >= PER_KIND:
+            continue
+        own.append(path)
+        found.append(path)
+        visitor.page.goto(f"{visitor.url}{path}")
+        links = visitor.page.eval_on_selector_all("a[href]", "links => links.map(link => link.href)")
+        waiting += [urlsplit(link).path for link in links if "/apps" in urlsplit(link).path]
+    return found
+
+
+@pytest.mark.parametrize("javascript", [True, False], ids=["with JavaScript", "without"])
+def test_links_lead_to_pages_and_nothing_leaves_the_machine(visit: Any, javascript: bool) -> None:
+    visitor = visit(javascript=javascript, **OPTIONS)
+    answers = []
+    visitor.page.on("response", lambda answer: answers.append((answer.status, answer.url)))
+    errors: list[str] = []
+    visitor.page.on("console", lambda line: errors.append(line.text) if line.type == "error" else None)
+    paths = _crawl(visitor)
+    assert len(paths) >= 12
+    assert [one for one in answers if one[0] >= 400] == []
+    assert errors == []
+    hosts = {urlsplit(url).netloc for url in visitor.asked}
+    assert hosts == {urlsplit(visitor.url).netloc}
+
+
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+def test_axe_finds_nothing_serious_and_no_page_is_wider_than_its_window(visit: Any, width: int) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    visitor = visit(width=width, **OPTIONS)
+    faults = []
+    for path in _crawl(visitor):
+        visitor.page.goto(f"{visitor.url}{path}")
+        found = Axe().run(visitor.page).response["violations"]
+        faults += [f"{path}: {one['id']} at {one['nodes'][0]['target']}" for one in found if one["impact"] in SERIOUS]
+        if visitor.page.evaluate("document.documentElement.scrollWidth") > width:
+            faults.append(f"{path}: wider than {width}")
+    assert not faults, "\n".join(faults)
+
+
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+def test_two_screenshots_of_one_state_are_the_same_bytes(visit: Any, width: int) -> None:
+    folder = os.environ.get("SCREENSHOTS")
+    first, second = visit(width=width, **OPTIONS), visit(width=width, **OPTIONS)
+    key = re.search(r"[A-Z]{2,5}-\d+", first.brief)
+    assert key is not None
+    for name, way in {
+        "desk": "",
+        "tickets": "/ticketdesk/",
+        "board": "/ticketdesk/board",
+        "ticket": f"/ticketdesk/tickets/{key[0]}",
+    }.items():
+        pictures = []
+        for visitor in (first, second):
+            visitor.open(way)
+            pictures.append(visitor.page.screenshot(full_page=True))
+        assert pictures[0] == pictures[1], name
+        if folder:
+            Path(folder).mkdir(parents=True, exist_ok=True)
+            (Path(folder) / f"{name}-{width}.png").write_bytes(pictures[0])
