@@ -155,6 +155,7 @@ async def test_arguments_that_are_no_json_are_an_invalid_step_and_the_model_is_t
 def test_a_dry_run_asks_nobody_and_shows_what_would_be_sent(url: str, tmp_path: Path) -> None:
     options = ["--policy", "llm", "--model", "m-1", "--dry-run", "-n", "1", "--seed", "1", "--url", url]
     said = run("eval", *options, "--base-url", "https://models.invalid/v1", "--out", str(tmp_path / "run"))
+    assert said.strip().startswith("dry run: vendor_onboarding, chaos 1")
     assert "dry run: no model was asked. The policy oracle answered in its place" in said
     assert "The first request to https://models.invalid/v1 would be:" in said
     assert "say so with `finish`" in said

@@ -130,6 +130,7 @@ def evaluate(
         played, stop = play_with_bar(
             server, plans, parallel=parallel, out=out, make_policy=cast.make_policy, resume=resume
         )
+        title = f"dry run: {title}" if dry_run else title
         _print_results(played, title, out)
         cast.print_note()
     if plot is not None and played:
