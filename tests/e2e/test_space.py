@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -128,6 +129,7 @@ def test_its_page_is_there(space: Space) -> None:
     assert httpx.get(f"{space.url}/web/", trust_env=False, timeout=30.0).status_code == 200
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 async def test_autoenv_starts_it_by_the_environments_name(
     image: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -135,6 +137,8 @@ async def test_autoenv_starts_it_by_the_environments_name(
     reset_discovery()
     async with AutoEnv.from_env("companyos") as env:
         assert (await env.reset(seed=7)).observation.brief
+    del env
+    gc.collect()  # AutoEnv itself leaves the connection behind that it looked with, on a loop of its own
 
 
 def _wait_until_healthy(url: str, container: Container) -> None:
