@@ -55,7 +55,7 @@ class Visitor:
                 continue
             kind = (field.get_attribute("name") or "").partition(":")[2]
             if field.evaluate("field => field.tagName") == "SELECT":
-                field.select_option(str(value))
+                field.select_option(("true" if value else "false") if isinstance(value, bool) else str(value))
             elif field.get_attribute("type") == "checkbox":
                 field.set_checked(bool(value))
             else:

@@ -1,0 +1,34 @@
+"""Whole workflows, done only by clicking: what it takes with tools, it takes on pages, and it is judged alike."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.browser.clicking import click_through, deeds_of
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
+
+
+@pytest.mark.parametrize(
+    ("scenario", "javascript"),
+    [("vendor_onboarding", True), ("vendor_onboarding", False), ("license_renewal", True), ("expense_report", True)],
+)
+def test_a_workflow_that_is_only_clicked_ends_in_success(
+    visit: Any, enterprise: str, scenario: str, javascript: bool
+) -> None:
+    options = {"scenario": scenario, "seed": 11, "chaos": 1, "chaos_overrides": QUIET}
+    deeds = deeds_of(enterprise, options)
+    visitor = visit(javascript=javascript, **options)
+    click_through(visitor, deeds)
+    visitor.open("")
+    assert "with success" in visitor.shown("notice")
+    assert visitor.state["success"] is True
+    assert {one.tool.partition("_")[0] for one in deeds} >= {"ticketdesk", "datahub", "approvalflow"}
+
+
+QUIET = dict.fromkeys(
+    ("unavailable", "rate_limited", "timeout_before_commit", "timeout_after_commit", "forbidden"), 0.0
+)
+"""Faults of the wire are drawn for each call; whoever clicks makes other calls than whoever has tools."""
