@@ -74,10 +74,22 @@ async def _take_jobs(todo: Any, done: Any) -> None:
     house = House(Settings(start_timeout_s=START_S))
     async with house.running():
         stage = house.stage()
-        while (job := todo.get()) is not None:
+        while (job := _next_job(todo)) is not None:
             try:
                 tallies = await ROWS[job.row].work(stage, job)
             except Exception:  # noqa: BLE001  # a job that breaks is told, and is no reason to lose the others
                 said = traceback.format_exc().strip().replace("\n", " | ")[-600:]
                 tallies = [Tally(promise=TROUBLE, n=1, scenario=job.scenario, faults=(f"{job.place}: {said}",))]
             done.put((job, tallies))
+
+
+def _next_job(todo: Any) -> Job | None:
+    """Return the next job; None where there is none any more, or nobody who waits for it."""
+    parent = multiprocessing.parent_process()
+    while parent is None or parent.is_alive():
+        try:
+            job: Job | None = todo.get(timeout=POLL_S)
+        except queue.Empty:
+            continue
+        return job
+    return None
