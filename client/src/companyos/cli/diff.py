@@ -73,7 +73,7 @@ def _print(found: EpisodeDiff) -> None:
             OUT.print(f"[bold]{escape(service)}[/] [dim]{escape(table)}[/]")
             for key, row in rows.items():
                 counted[_kind(row)] += 1
-                _print_row(key, row)
+                print_row(key, row)
             OUT.print()
     told = ", ".join(f"{counted[kind]} {kind}" for kind in _MARKS if counted[kind]) or "no row differs"
     OUT.print(f"[dim]steps {found.from_} to {found.to}:[/] {told}")
@@ -85,7 +85,8 @@ def _kind(row: RowDiff) -> str:
     return "gone" if row.after is None else "changed"
 
 
-def _print_row(key: str, row: RowDiff) -> None:
+def print_row(key: str, row: RowDiff) -> None:
+    """Print a row with the columns that say something."""
     mark, colour = _MARKS[_kind(row)]
     OUT.print(Padding(f"[{colour}]{mark} {shown(key)}[/]", (0, 0, 0, 2), expand=False))
     columns = Table.grid(padding=(0, 2, 0, 0), pad_edge=False)

@@ -18,6 +18,7 @@ from companyos.cli.snapshot import snapshot
 from companyos.cli.tasks import tasks
 from companyos.cli.tools import tools
 from companyos.cli.up import up
+from companyos.cli.view import view
 
 HELP = """
 A simulated enterprise for AI agents: three systems, people with calendars, one task that runs through all of them.
@@ -29,6 +30,7 @@ Start here:
   [cyan]companyos tasks[/]                 see what there is to do
   [cyan]companyos tools[/]                 see what an agent can do about it
   [cyan]companyos eval --policy random[/]  measure a policy
+  [cyan]companyos view RUN[/]              see why its episodes went as they did
   [cyan]companyos snapshot[/]              keep an episode in the middle, to fork it
 
 Nothing but Python is needed: no Docker, no network.
@@ -51,6 +53,7 @@ app.command("tasks", rich_help_panel=START)(tasks)
 app.command("tools", rich_help_panel=START)(tools)
 app.command("eval", rich_help_panel=START)(evaluate)
 app.command("rescore", rich_help_panel=START)(rescore)
+app.command("view", rich_help_panel=START)(view)
 app.command("episodes", rich_help_panel=LIVE)(episodes)
 app.command("snapshot", rich_help_panel=LIVE)(snapshot)
 app.command("restore", rich_help_panel=LIVE)(restore)

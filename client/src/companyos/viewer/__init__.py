@@ -1,0 +1,30 @@
+"""The viewer: a stored run, or an episode that is going on, as one document; and the page that shows it.
+
+What reads the files of a run is `companyos.viewer.stored`: a server that makes documents of its own needs none of it.
+"""
+
+from companyos.viewer.document import EpisodeDocument, EpisodeFacts, Judged, RunDocument, Step, StepKind
+from companyos.viewer.page import SCRIPTS, SERVER_POLICY, STYLE, export_page, server_page, static_file
+from companyos.viewer.retracing import retrace, with_judged
+from companyos.viewer.telling import episode_document
+from companyos.viewer.trajectories import Trajectory, TrajectoryLine
+
+__all__ = [
+    "SCRIPTS",
+    "SERVER_POLICY",
+    "STYLE",
+    "EpisodeDocument",
+    "EpisodeFacts",
+    "Judged",
+    "RunDocument",
+    "Step",
+    "StepKind",
+    "Trajectory",
+    "TrajectoryLine",
+    "episode_document",
+    "export_page",
+    "retrace",
+    "server_page",
+    "static_file",
+    "with_judged",
+]

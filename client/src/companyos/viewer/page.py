@@ -1,0 +1,89 @@
+"""The viewer's page: as a server gives it, with scripts and style beside it, and as one file that needs nothing."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from functools import cache
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from companyos.viewer.document import EpisodeDocument, RunDocument
+
+SCRIPTS = (
+    "elements.js",
+    "source.js",
+    "texts.js",
+    "changes.js",
+    "step.js",
+    "overview.js",
+    "runs.js",
+    "compare.js",
+    "viewer.js",
+)
+"""In the order in which they are loaded."""
+
+STYLE = "viewer.css"
+SERVER_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
+)
+"""The Content-Security-Policy that a server sends with its page."""
+
+_STATIC = Path(__file__).with_name("static")
+_ICON = '<link rel="icon" href="data:,">'
+
+
+@cache
+def static_file(name: str) -> str:
+    """Return a script or the style. Raises KeyError for another name."""
+    if name not in (*SCRIPTS, STYLE):
+        raise KeyError(name)
+    return (_STATIC / name).read_text(encoding="utf-8")
+
+
+def server_page(title: str, *, static: str, source: Mapping[str, Any]) -> str:
+    """Return the page that loads the files below `static` and what `source` says: `run`, or `episode` and `events`."""
+    head = f'<link rel="stylesheet" href="{escape(static)}/{STYLE}">'
+    scripts = "".join(f'<script src="{escape(static)}/{name}" defer></script>\n' for name in SCRIPTS)
+    return _page(title, head, _block("viewer-source", source), scripts)
+
+
+def export_page(run: RunDocument, episodes: Iterable[EpisodeDocument]) -> str:
+    """Return the page as one file: it asks nobody for anything, and no script runs in it but its own."""
+    scripts, style = [static_file(name) for name in SCRIPTS], static_file(STYLE)
+    policy = (
+        f"default-src 'none'; script-src {' '.join(map(_hash, scripts))}; style-src {_hash(style)}; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    head = f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n<style>{style}</style>'
+    blocks = [_block("viewer-run", run.model_dump(mode="json"))]
+    blocks += [_block("viewer-episode", one.model_dump(mode="json"), name=one.facts.name) for one in episodes]
+    return _page(run.title, head, "".join(blocks), "".join(f"<script>{script}</script>\n" for script in scripts))
+
+
+def _page(title: str, head: str, data: str, scripts: str) -> str:
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(title)}</title>\n{_ICON}\n{head}\n</head>\n<body>\n"
+        '<main id="viewer" tabindex="-1"><p class="quiet">Loading ...</p><noscript>This page needs JavaScript; '
+        "<code>companyos view RUN --terminal</code> shows the same without.</noscript></main>\n"
+        f"{data}{scripts}</body>\n</html>\n"
+    )
+
+
+def _block(kind: str, value: Any, *, name: str | None = None) -> str:
+    """Return a block of data: JSON in which nothing can end the block or begin another."""
+    text = json.dumps(value, allow_nan=False, separators=(",", ":"))
+    for sign, told in (("<", "\\u003c"), (">", "\\u003e"), ("&", "\\u0026")):
+        text = text.replace(sign, told)
+    named = "" if name is None else f' data-name="{escape(name)}"'
+    return f'<script type="application/json" class="{kind}"{named}>{text}</script>\n'
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

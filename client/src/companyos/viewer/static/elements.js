@@ -1,0 +1,78 @@
+"use strict";
+// Elements and words. Whatever comes from an episode becomes text nodes: nothing in this viewer parses data as markup.
+const Viewer = {};
+
+(() => {
+  const SVG = "http://www.w3.org/2000/svg";
+
+  // el("a", { class: "x", href: "#y", onclick: f }, "text", otherElement, null)
+  Viewer.el = (tag, attributes = {}, ...children) => {
+    const made = ["svg", "polyline", "line"].includes(tag) ? document.createElementNS(SVG, tag) : document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) {
+      if (value === null || value === undefined || value === false) continue;
+      if (typeof value === "function") made.addEventListener(name.slice(2), value);
+      else made.setAttribute(name, value === true ? "" : String(value));
+    }
+    Viewer.fill(made, ...children);
+    return made;
+  };
+
+  Viewer.fill = (parent, ...children) => {
+    const kept = children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false);
+    parent.replaceChildren(...kept.map((child) => (child instanceof Node ? child : document.createTextNode(String(child)))));
+    return parent;
+  };
+
+  Viewer.table = (caption, heads, rows, attributes = {}) =>
+    Viewer.el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
+      Viewer.el("table", attributes,
+        Viewer.el("caption", { class: "unseen" }, caption),
+        Viewer.el("thead", {}, Viewer.el("tr", {}, heads.map((head) => Viewer.el("th", { scope: "col" }, head)))),
+        Viewer.el("tbody", {}, rows)));
+
+  Viewer.row = (...cells) =>
+    Viewer.el("tr", {}, cells.map((cell) => (cell instanceof HTMLTableCellElement ? cell : Viewer.el("td", {}, cell))));
+
+  // Scroll a box, and nothing else, until the line in it can be seen.
+  Viewer.reveal = (box, line) => {
+    const [outer, inner] = [box.getBoundingClientRect(), line.getBoundingClientRect()];
+    const bottom = outer.top < innerHeight ? Math.min(outer.bottom, innerHeight) : outer.bottom;
+    if (inner.top >= outer.top && inner.bottom <= bottom) return;
+    box.scrollTop += (inner.top + inner.bottom) / 2 - (outer.top + bottom) / 2;
+  };
+
+  Viewer.badge = (text, tone) => Viewer.el("span", { class: `badge ${tone}` }, text);
+
+  Viewer.signed = (value) => {
+    const rounded = Math.round(value * 1000) / 1000 + 0;
+    return (rounded > 0 ? "+" : rounded < 0 ? "\u2212" : "") + Math.abs(rounded).toFixed(Number.isInteger(rounded * 10) ? 1 : 2);
+  };
+
+  Viewer.tone = (value) => (value > 0 ? "good" : value < -1 ? "bad" : "plain");
+
+  Viewer.count = (number, word) => `${number.toLocaleString("en")} ${word}${number === 1 ? "" : "s"}`;
+
+  const CLOCK = new Intl.DateTimeFormat("en-GB", {
+    weekday: "short", day: "2-digit", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", timeZone: "UTC",
+  });
+
+  Viewer.clock = (moment) => (moment ? CLOCK.format(new Date(moment)) : "");
+
+  // Minutes of simulated time between two moments, in words; empty where one is missing.
+  Viewer.passed = (from, to) => {
+    if (!from || !to) return "";
+    const minutes = Math.round((new Date(to) - new Date(from)) / 60000);
+    const parts = [[Math.floor(minutes / 1440), "d"], [Math.floor((minutes % 1440) / 60), "h"], [minutes % 60, "min"]];
+    return parts.filter(([count]) => count).map(([count, unit]) => `${count} ${unit}`).join(" ") || "0 min";
+  };
+
+  Viewer.words = (name) => String(name).replaceAll("_", " ");
+
+  Viewer.title = (facts) =>
+    facts.scenario === null ? facts.name : `${facts.scenario}, seed ${facts.seed ?? "?"}, chaos ${facts.chaos}`;
+
+  Viewer.outcome = (facts) => {
+    if (facts.outcome === null) return Viewer.badge(facts.events ? "going on" : "not known", "plain");
+    return Viewer.badge(Viewer.words(facts.outcome), facts.success ? "good" : facts.outcome === "infra_error" ? "odd" : "bad");
+  };
+})();

@@ -1,0 +1,113 @@
+"use strict";
+// What is to be said of an episode as a whole: the task, the verdict check by check, the reward by part, what struck.
+(() => {
+  const { el } = Viewer;
+
+  const verdictWord = (passed) =>
+    passed === undefined ? el("span", { class: "quiet" }, "not asked") : Viewer.badge(passed ? "passed" : "failed", passed ? "good" : "bad");
+
+  const lastTurn = (episode, id) => {
+    const found = episode.steps.filter((step) => step.turned.some((one) => one.id === id));
+    return found.map((step) => step.number);
+  };
+
+  const stepLinks = (numbers, link) => numbers.flatMap((number, at) => [at ? ", " : "", el("a", { href: link(number) }, `step ${number}`)]);
+
+  const checks = (episode, link) => {
+    const then = new Map((episode.verdict?.checks ?? []).map((check) => [check.id, check]));
+    const now = new Map((episode.judged?.verdict?.checks ?? []).map((check) => [check.id, check]));
+    const isJudged = now.size > 0;
+    const ids = [...new Set([...then.keys(), ...now.keys()])];
+    const isBad = (id) => then.get(id)?.passed === false || now.get(id)?.passed === false || then.get(id)?.passed !== (isJudged ? now.get(id)?.passed : then.get(id)?.passed);
+    ids.sort((one, other) => Number(isBad(other)) - Number(isBad(one)));
+    const rows = ids.map((id) => {
+      const differs = isJudged && then.get(id)?.passed !== now.get(id)?.passed;
+      return el("tr", { class: differs ? "differs" : null },
+        el("th", { scope: "row" }, el("bdi", {}, Viewer.words(id))),
+        el("td", {}, verdictWord(then.get(id)?.passed)),
+        isJudged ? el("td", {}, verdictWord(now.get(id)?.passed), differs ? " differs" : "") : null,
+        el("td", {}, el("bdi", {}, (now.get(id) ?? then.get(id)).evidence)),
+        isJudged ? el("td", {}, stepLinks(lastTurn(episode, id), link)) : null);
+    });
+    return Viewer.table("Checks of the verdict", ["Check", "When played", ...(isJudged ? ["Judged again"] : []), "Evidence", ...(isJudged ? ["Turned by"] : [])], rows, { "data-testid": "checks" });
+  };
+
+  const verdictSum = (name, verdict) => {
+    const failed = verdict.checks.filter((check) => !check.passed).length;
+    return el("p", {}, `${name}: `, Viewer.badge(verdict.success ? "success" : "failure", verdict.success ? "good" : "bad"),
+      ` ${failed ? `${failed} of ${Viewer.count(verdict.checks.length, "check")} failed` : `all ${Viewer.count(verdict.checks.length, "check")} passed`}, milestones worth ${Viewer.signed(verdict.potential)}`,
+      verdict.damage.length ? `, damage: ${verdict.damage.map(Viewer.words).join(", ")}` : "",
+      verdict.rejections ? `, ${Viewer.count(verdict.rejections, "rejection")}` : "");
+  };
+
+  const judgedAgain = (episode) => {
+    if (episode.judging) return el("p", { class: "quiet" }, "Judging the stored evidence again ...");
+    if (episode.judged === null) return null;
+    if (episode.judged.verdict === null) return el("p", { class: "bad" }, `Not judged again: ${episode.judged.fault}`);
+    return verdictSum("Judged again", episode.judged.verdict);
+  };
+
+  const verdict = (episode, link) =>
+    el("section", { "aria-label": "Verdict", "data-testid": "verdict" }, el("h2", {}, "Verdict"),
+      episode.verdict === null ? el("p", { class: "quiet" }, "No verdict was kept.") : verdictSum("When played", episode.verdict),
+      judgedAgain(episode),
+      episode.verdict === null && !episode.judged?.verdict ? null : checks(episode, link));
+
+  const rewards = (episode) => {
+    const sums = new Map();
+    for (const step of episode.steps) {
+      for (const part of step.parts ?? [{ part: step.reward < 0 ? "steps that cost" : "steps that paid", paid: step.reward }]) {
+        sums.set(part.part, (sums.get(part.part) ?? 0) + part.paid);
+      }
+    }
+    const most = Math.max(...[...sums.values()].map(Math.abs), 0);
+    const rows = [...sums].map(([part, sum]) =>
+      Viewer.row(el("th", { scope: "row" }, part), el("td", { class: `figure ${Viewer.tone(sum)}` }, Viewer.signed(sum)), el("td", { class: "wide" }, Viewer.rewardBar(sum, most))));
+    rows.push(el("tr", { class: "sum" }, el("th", { scope: "row" }, "return"), el("td", { class: "figure" }, Viewer.signed(episode.facts.return)), el("td", {})));
+    return el("section", { "aria-label": "Reward by part" }, el("h2", {}, "Reward by part"), Viewer.table("Reward by part", ["Part", "Paid", ""], rows, { class: "rewards", "data-testid": "rewards" }));
+  };
+
+  const curve = (episode) => {
+    if (episode.steps.length < 2) return null;
+    let sum = 0;
+    const sums = [0, ...episode.steps.map((step) => (sum += step.reward))];
+    const [low, high] = [Math.min(...sums), Math.max(...sums)];
+    const y = (value) => 58 - (56 * (value - low)) / (high - low || 1);
+    const points = sums.map((value, at) => `${((600 * at) / (sums.length - 1)).toFixed(1)},${y(value).toFixed(1)}`).join(" ");
+    return el("svg", { class: "curve", viewBox: "0 0 600 60", preserveAspectRatio: "none", role: "img", "aria-label": `Return by step, from ${Viewer.signed(low)} to ${Viewer.signed(high)}, ends at ${Viewer.signed(sum)}` },
+      el("line", { class: "zero", x1: 0, x2: 600, y1: y(0), y2: y(0) }), el("polyline", { points }));
+  };
+
+  const injectionTable = (some) =>
+    Viewer.table("Injections", ["Kind", "Ignoring it", "What it struck", "Detail"], some.map((one) => Viewer.row(
+      el("th", { scope: "row" }, Viewer.words(one.kind)), Viewer.badge(one.mark, one.mark === "decisive" ? "bad" : "plain"), el("bdi", {}, one.entity),
+      Object.keys(one.detail).length ? Viewer.cell(one.detail) : "")), { "data-testid": "injections" });
+
+  const injections = (episode) => {
+    const struck = episode.steps.filter((step) => step.fault !== null);
+    const isRate = (one) => typeof one.detail.rate === "number" && Object.keys(one.detail).length === 1;
+    const rates = episode.injections.filter(isRate);
+    const [table, rateTable] = [episode.injections.filter((one) => !isRate(one)), rates].map((some) => injectionTable(some));
+    return el("section", { "aria-label": "What was made to go wrong" }, el("h2", {}, "What was made to go wrong"),
+      el("p", { class: "quiet" }, struck.length ? `A planned fault struck ${Viewer.count(struck.length, "step")}.` : "No planned fault struck a step."),
+      episode.injections.length > rates.length ? table : el("p", { class: "quiet" }, "Nothing else is told."),
+      rates.length ? Viewer.folded(`How often calls fail: ${Viewer.count(rates.length, "rate")}`, () => rateTable) : null);
+  };
+
+  const finish = (episode) => episode.finish === null ? null : el("section", { "aria-label": "Declared at the end" }, el("h2", {}, "Declared with finish"), Viewer.json(episode.finish, "Declared with finish"));
+
+  const usage = (episode) => episode.usage === null ? null : el("section", { "aria-label": "What the model took" }, el("h2", {}, "What the model took"), Viewer.json(episode.usage, "What the model took"));
+
+  Viewer.faults = (faults) => faults.length
+    ? el("section", { class: "faults", "aria-label": "Could not be read", "data-testid": "faults" }, el("h2", {}, "Could not be read"), el("ul", {}, faults.map((fault) => el("li", {}, el("bdi", {}, fault)))))
+    : null;
+
+  Viewer.overview = (episode, link) =>
+    el("div", { "data-testid": "overview" },
+      Viewer.faults(episode.faults),
+      episode.facts.trouble === null ? null : el("p", { class: "bad" }, `Trouble: ${episode.facts.trouble}`),
+      el("section", { "aria-label": "Task" }, el("h2", {}, "Task"),
+        episode.company === null ? null : el("p", { class: "quiet" }, `${episode.company}, as ${episode.acting_as}, from ${Viewer.clock(episode.started_at)}`),
+        episode.brief === null ? el("p", { class: "quiet" }, "The run did not keep the brief.") : el("blockquote", { "data-testid": "brief" }, episode.brief)),
+      verdict(episode, link), rewards(episode), curve(episode), injections(episode), finish(episode), usage(episode));
+})();

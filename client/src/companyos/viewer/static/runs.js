@@ -1,0 +1,101 @@
+"use strict";
+// The list of a run's episodes: filters, order, and the choice of two to compare.
+(() => {
+  const { el, fill } = Viewer;
+  const SHOWN = 200;
+  const COLUMNS = [
+    ["episode", (facts) => facts.name],
+    ["outcome", (facts) => facts.outcome ?? ""],
+    ["return", (facts) => facts.return],
+    ["steps", (facts) => facts.steps],
+    ["failed checks", (facts) => facts.failed.length],
+    ["policy", (facts) => facts.policy ?? ""],
+    ["chaos", (facts) => facts.chaos ?? -1],
+  ];
+  const state = { scenario: "", policy: "", outcome: "", text: "", column: -1, down: false, shown: SHOWN, chosen: [] };
+
+  const values = (episodes, name) => [...new Set(episodes.map((facts) => facts[name]).filter((value) => value !== null))].sort();
+
+  const choice = (label, name, options, redraw) =>
+    el("label", {}, label,
+      el("select", { name, onchange: (event) => { state[name] = event.target.value; redraw(); } },
+        el("option", { value: "" }, "all"),
+        options.map((option) => el("option", { value: option, selected: state[name] === option }, Viewer.words(option)))));
+
+  const matching = (episodes) => {
+    const asked = state.text.trim().toLowerCase();
+    const found = episodes.filter((facts) =>
+      ["scenario", "policy", "outcome"].every((name) => state[name] === "" || facts[name] === state[name]) &&
+      (asked === "" || [facts.name, facts.trouble ?? "", ...facts.failed].some((text) => text.toLowerCase().includes(asked))));
+    if (state.column < 0) return found;
+    const key = COLUMNS[state.column][1];
+    const sign = state.down ? -1 : 1;
+    return found.sort((one, other) => sign * (key(one) < key(other) ? -1 : key(one) > key(other) ? 1 : 0));
+  };
+
+  const heading = (at, redraw) => {
+    const isOrder = state.column === at;
+    const order = () => {
+      state.down = isOrder && !state.down;
+      state.column = at;
+      redraw();
+    };
+    return el("th", { scope: "col", "aria-sort": isOrder ? (state.down ? "descending" : "ascending") : null },
+      el("button", { type: "button", class: "order", onclick: order }, COLUMNS[at][0], el("span", { "aria-hidden": "true" }, isOrder ? (state.down ? " \u25bc" : " \u25b2") : "")));
+  };
+
+  const line = (facts, redraw) => {
+    const choose = (event) => {
+      state.chosen = state.chosen.filter((name) => name !== facts.name);
+      if (event.target.checked) state.chosen = [...state.chosen, facts.name].slice(-2);
+      redraw();
+    };
+    return el("tr", { "data-testid": "episode" },
+      el("td", {}, el("input", { type: "checkbox", "aria-label": `Compare ${facts.name}`, checked: state.chosen.includes(facts.name), onchange: choose })),
+      el("th", { scope: "row" }, el("a", { href: Viewer.link({ episode: facts.name }) }, el("bdi", {}, facts.name))),
+      el("td", {}, Viewer.outcome(facts)),
+      el("td", { class: `figure ${Viewer.tone(facts.return)}` }, Viewer.signed(facts.return)),
+      el("td", { class: "figure" }, facts.steps),
+      el("td", { class: "failed" }, facts.failed.slice(0, 3).map(Viewer.words).join(", "), facts.failed.length > 3 ? ` and ${facts.failed.length - 3} more` : "",
+        facts.trouble === null ? null : el("span", { class: "bad" }, ` ${facts.trouble}`)),
+      el("td", {}, el("bdi", {}, facts.policy ?? "")),
+      el("td", { class: "figure" }, facts.chaos ?? ""));
+  };
+
+  const table = (episodes, redraw) => {
+    const rows = episodes.slice(0, state.shown).map((facts) => line(facts, redraw));
+    const heads = el("tr", {}, el("th", { scope: "col" }, el("span", { class: "unseen" }, "Compare")), COLUMNS.map((_, at) => heading(at, redraw)));
+    return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Episodes" },
+      el("table", { class: "episodes" }, el("caption", { class: "unseen" }, "Episodes"), el("thead", {}, heads), el("tbody", {}, rows)));
+  };
+
+  Viewer.runList = (root, run) => {
+    const list = el("div", {});
+    const told = el("p", { role: "status", class: "quiet" });
+    const buttons = el("p", {});
+    const redraw = () => {
+      const found = matching([...run.episodes]);
+      const successes = found.filter((facts) => facts.success).length;
+      fill(told, `${Viewer.count(found.length, "episode")} of ${run.episodes.length}, ${successes} with success`);
+      const [one, other] = state.chosen;
+      fill(buttons,
+        other === undefined
+          ? el("span", { class: "quiet" }, "Choose two episodes to compare them.")
+          : el("a", { class: "button", href: Viewer.link({ episode: one, with: other }), "data-testid": "compare" }, "Compare the two chosen"));
+      const more = () => { state.shown += 5 * SHOWN; redraw(); };
+      const focused = list.contains(document.activeElement) ? [...list.querySelectorAll("button, input, a")].indexOf(document.activeElement) : -1;
+      fill(list, table(found, redraw), found.length > state.shown ? el("button", { type: "button", onclick: more }, `Show more of ${found.length}`) : null);
+      if (focused >= 0) [...list.querySelectorAll("button, input, a")][focused]?.focus();
+    };
+    fill(root,
+      el("header", { class: "top" }, el("h1", {}, el("bdi", {}, run.title))),
+      Viewer.faults(run.faults),
+      el("form", { class: "filters", "aria-label": "Filter episodes", onsubmit: (event) => event.preventDefault() },
+        choice("Scenario", "scenario", values(run.episodes, "scenario"), redraw),
+        choice("Policy", "policy", values(run.episodes, "policy"), redraw),
+        choice("Outcome", "outcome", values(run.episodes, "outcome"), redraw),
+        el("label", {}, "Name or failed check", el("input", { type: "search", value: state.text, oninput: (event) => { state.text = event.target.value; redraw(); } }))),
+      told, buttons, list);
+    redraw();
+  };
+})();

@@ -1,0 +1,72 @@
+"use strict";
+// One step in full, and one line of it for the timeline.
+(() => {
+  const { el } = Viewer;
+  const KINDS = {
+    carried_out: ["carried out", "good"],
+    problem: ["refused", "bad"],
+    misfit: ["does not fit", "bad"],
+    planned_fault: ["planned fault", "odd"],
+  };
+
+  Viewer.stepStatus = (step) => {
+    const [words, tone] = KINDS[step.kind] ?? [step.kind, "plain"];
+    return Viewer.badge([step.status, words].filter((part) => part !== null).join(" "), tone);
+  };
+
+  Viewer.stepTelling = (step) =>
+    `Step ${step.number}, ${step.tool}, ${(KINDS[step.kind] ?? [step.kind])[0]}, reward ${Viewer.signed(step.reward)}`;
+
+  Viewer.rewardBar = (reward, most) => {
+    const width = most ? Math.sqrt(Math.abs(reward) / most) * 50 : 0;
+    const fill = el("span", { class: `fill ${reward < 0 ? "below" : "above"} ${Viewer.tone(reward)}` });
+    fill.style.width = `${width}%`;
+    return el("span", { class: "bar", "aria-hidden": "true" }, fill);
+  };
+
+  const turned = (step) => step.turned.map((one) =>
+    Viewer.badge(`${one.passed ? "\u2713" : "\u2717"} ${Viewer.words(one.id)}`, one.passed ? "good" : "bad"));
+
+  Viewer.timelineLine = (step, href, most) =>
+    el("li", {},
+      el("a", { href, id: `step-${step.number}`, "data-number": step.number, "data-testid": "timeline-step" },
+        el("span", { class: "number" }, step.number),
+        el("span", { class: "what" },
+          el("bdi", { class: "tool" }, step.tool),
+          el("span", { class: "marks" }, Viewer.stepStatus(step),
+            step.fault !== null && step.kind !== "planned_fault" ? Viewer.badge(`fault: ${Viewer.words(step.fault)}`, "odd") : null,
+            step.changes.length ? el("span", { class: "quiet" }, Viewer.count(step.changes.length, "row")) : null,
+            step.milliseconds === null ? null : el("span", { class: "quiet" }, `${Math.round(step.milliseconds)} ms`),
+            turned(step))),
+        el("span", { class: "paid" },
+          el("span", { class: `reward ${Viewer.tone(step.reward)}` }, el("span", { class: "unseen" }, "reward "), Viewer.signed(step.reward)),
+          Viewer.rewardBar(step.reward, most))));
+
+  const fact = (name, ...value) => el("div", {}, el("dt", {}, name), el("dd", {}, ...value));
+
+  const paid = (step) => [
+    el("span", { class: Viewer.tone(step.reward) }, Viewer.signed(step.reward)),
+    step.parts === null ? null : el("span", { class: "quiet" }, " = ", step.parts.map((part) => `${Viewer.signed(part.paid)} ${part.part}`).join(", ")),
+  ];
+
+  const facts = (step, since) => el("dl", { class: "facts" },
+    fact("Status", Viewer.stepStatus(step)),
+    fact("Service", step.service ?? "the episode itself"),
+    step.problem === null ? null : fact("Problem", el("code", {}, step.problem)),
+    step.error === null ? null : fact("Refused by the environment", el("code", {}, step.error.error_type ?? "error")),
+    step.fault === null ? null : fact("Planned fault", Viewer.badge(Viewer.words(step.fault), "odd")),
+    step.milliseconds === null ? null : fact("Took", `${step.milliseconds.toFixed(1)} ms`),
+    fact("Simulated clock", Viewer.clock(step.now), since ? el("span", { class: "quiet" }, `, ${Viewer.passed(since, step.now)} later`) : null),
+    fact("Reward", paid(step)),
+    step.turned.length ? fact("Checks turned", el("span", { class: "marks" }, turned(step))) : null);
+
+  // `since` is the simulated time before the step.
+  Viewer.stepDetail = (step, since, buttons = null) =>
+    el("section", { "aria-label": `Step ${step.number}`, "data-testid": "step" },
+      el("header", { class: "stephead" }, el("h2", {}, `Step ${step.number}: `, el("bdi", {}, el("code", {}, step.tool))), buttons),
+      facts(step, since),
+      Viewer.changes(step),
+      el("div", { class: "exchange" },
+        el("section", { "aria-label": "Request" }, el("h3", {}, "Request"), Viewer.json(step.arguments, "Request")),
+        el("section", { "aria-label": "Response" }, el("h3", {}, "Response"), Viewer.json(step.error ?? step.result, "Response"))));
+})();

@@ -1,0 +1,164 @@
+"use strict";
+// The page: what the address asks for is shown, and keys move through the steps.
+(() => {
+  const { el, fill } = Viewer;
+  const root = document.getElementById("viewer");
+  const source = Viewer.source();
+  const shown = { key: null, view: null, step: 0, stop: null };
+  let run = null;
+
+  Viewer.link = (route) =>
+    `#${Object.entries(route).filter(([, value]) => value !== undefined && value !== null).map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join("&")}`;
+
+  // `#episode=NAME&step=7`, `#episode=A&with=B`, or `#step-7` of the episode that is shown, else of the run's only one.
+  const route = () => {
+    const asked = location.hash.slice(1);
+    const lone = /^step-(\d+)$/.exec(asked);
+    if (lone) return { episode: shown.view?.name ?? (run.episodes.length === 1 ? run.episodes[0].name : undefined), with: shown.view?.other, step: Number(lone[1]) };
+    const found = Object.fromEntries(new URLSearchParams(asked.replaceAll("+", "%2B")));
+    const only = run.episodes.length === 1 && found.episode === undefined ? run.episodes[0].name : found.episode;
+    return { episode: only, with: found.with, step: Number.parseInt(found.step ?? "0", 10) || 0 };
+  };
+
+  const failure = (error) => {
+    fill(root, el("nav", { "aria-label": "Way back" }, el("a", { href: "#" }, "All episodes")),
+      el("section", { class: "faults", role: "alert" }, el("h1", {}, "This cannot be shown"), el("p", {}, error.message)));
+  };
+
+  const read = async (name) => {
+    const facts = run.episodes.find((one) => one.name === name);
+    if (!facts) throw new Error(`No episode of this run is called ${name}.`);
+    const episode = await source.episode(facts);
+    return { episode, facts };
+  };
+
+  const judge = async ({ episode, facts }, refresh) => {
+    if (episode.judged !== null || episode.judging || !facts.judged) return;
+    episode.judging = true;
+    try {
+      Viewer.mergeJudged(episode, await source.judged(facts));
+    } catch (error) {
+      episode.judged = { verdict: null, steps: [], fault: error.message };
+    }
+    episode.judging = false;
+    refresh();
+  };
+
+  const episodeView = ({ episode, facts }) => {
+    const name = facts.name;
+    const link = (number) => Viewer.link({ episode: name, step: number });
+    const list = el("ol", { class: "timeline", "data-testid": "timeline" });
+    const detail = el("div", { class: "detail", "data-testid": "detail" });
+    const head = el("header", { class: "top" });
+    const said = el("p", { role: "status", class: "unseen" });
+    const others = run.episodes.filter((one) => one.name !== name);
+    const sameTask = others.filter((one) => one.scenario === facts.scenario && one.seed === facts.seed);
+    const choose = el("select", { "aria-label": "Compare with", onchange: (event) => { if (event.target.value) location.hash = Viewer.link({ episode: name, with: event.target.value }); } },
+      el("option", { value: "" }, "Compare with ..."), [...sameTask, ...others.filter((one) => !sameTask.includes(one))].slice(0, 200).map((one) => el("option", { value: one.name }, one.name)));
+    fill(root, el("nav", { class: "way", "aria-label": "Way back" }, run.episodes.length > 1 ? [el("a", { href: "#" }, "All episodes"), choose] : null),
+      head, said, el("div", { class: "columns" }, el("nav", { class: "steps", "aria-label": "Steps", "data-testid": "steps" }, list), detail));
+    const drawHead = () => {
+      const now = episode.steps[shown.step - 1]?.now ?? (shown.step === 0 ? episode.started_at : null);
+      fill(head, el("h1", {}, el("bdi", {}, Viewer.title(episode.facts))),
+        el("p", { class: "chips" }, episode.facts.policy === null ? null : [el("span", {}, "policy ", el("b", {}, el("bdi", {}, episode.facts.policy)))],
+          Viewer.outcome(episode.facts), el("span", {}, "return ", el("b", {}, Viewer.signed(episode.facts.return))),
+          el("span", {}, Viewer.count(episode.steps.length, "step"), episode.max_steps === null ? "" : ` of at most ${episode.max_steps}`),
+          now ? el("span", { "data-testid": "clock" }, "clock ", el("time", { datetime: now }, Viewer.clock(now))) : null));
+    };
+    const draw = () => {
+      const most = Math.max(...episode.steps.map((step) => Math.abs(step.reward)), 0);
+      const start = el("li", {}, el("a", { href: link(0), "data-number": 0 }, el("span", { class: "number" }, ""), el("span", { class: "what" }, el("b", {}, "Overview"), el("span", { class: "quiet" }, "task, verdict, reward, what went wrong"))));
+      fill(list, start, episode.steps.map((step) => Viewer.timelineLine(step, link(step.number), most)));
+    };
+    const position = (number) => episode.steps.findIndex((step) => step.number === number);
+    const move = (by) => () => { location.hash = link(episode.steps[position(shown.step) + by]?.number ?? 0); };
+    const buttons = (at) => el("span", { class: "moves" },
+      el("button", { type: "button", onclick: move(-1) }, "Previous"), el("button", { type: "button", disabled: at + 1 >= episode.steps.length, onclick: move(1) }, "Next"));
+    const select = (number) => {
+      const at = position(number);
+      shown.step = at < 0 ? 0 : number;
+      for (const a of list.querySelectorAll("a[aria-current]")) a.removeAttribute("aria-current");
+      const current = list.children[at + 1].firstElementChild;
+      current.setAttribute("aria-current", "step");
+      Viewer.reveal(list.parentElement, current);
+      const step = episode.steps[at];
+      fill(detail, step === undefined ? Viewer.overview(episode, link) : Viewer.stepDetail(step, episode.steps[at - 1]?.now ?? episode.started_at, buttons(at)));
+      drawHead();
+      fill(said, step === undefined ? "Overview" : Viewer.stepTelling(step));
+    };
+    draw();
+    const refresh = () => { draw(); select(shown.step); };
+    judge({ episode, facts }, () => { if (shown.view?.name === name) refresh(); });
+    if (facts.events && episode.facts.outcome === null) {
+      shown.stop = Viewer.follow(facts.events, episode, (step) => {
+        Object.assign(facts, { ...episode.facts, document: facts.document, judged: facts.judged, events: facts.events });
+        const last = episode.steps[episode.steps.length - 1];
+        const follows = step !== null && step === last && shown.step === (episode.steps[episode.steps.length - 2]?.number ?? 0);
+        refresh();
+        if (follows) location.replace(link(step.number));
+      });
+    }
+    return { name, select, get last() { return episode.steps[episode.steps.length - 1]?.number ?? 0; }, link };
+  };
+
+  const comparisonView = (one, other) => {
+    const names = { name: one.facts.name, other: other.facts.name };
+    const link = (number) => Viewer.link({ episode: names.name, with: names.other, step: number });
+    for (const side of [one, other]) judge(side, () => { if (shown.view?.other === names.other && shown.view.name === names.name) shown.view.select(shown.step); });
+    return { ...Viewer.comparison(root, one.episode, other.episode), ...names, link };
+  };
+
+  const show = async () => {
+    const asked = route();
+    const key = JSON.stringify([asked.episode, asked.with]);
+    if (asked.episode === undefined) {
+      leave();
+      Viewer.runList(root, run);
+      document.title = run.title;
+      return;
+    }
+    if (key !== shown.key) {
+      const found = await Promise.all([asked.episode, asked.with].filter((name) => name !== undefined).map(read));
+      if (JSON.stringify([route().episode, route().with]) !== key) return;
+      leave();
+      shown.step = asked.step;
+      shown.view = found.length === 2 ? comparisonView(...found) : episodeView(found[0]);
+      shown.key = key;
+      document.title = `${found.map((one) => one.facts.name).join(" and ")} - ${run.title}`;
+    }
+    shown.step = asked.step;
+    shown.view.select(asked.step);
+  };
+
+  const leave = () => {
+    if (shown.stop) shown.stop();
+    Object.assign(shown, { key: null, view: null, step: 0, stop: null });
+  };
+
+  const KEYS = { j: 1, ArrowDown: 1, k: -1, ArrowUp: -1, Home: -Infinity, End: Infinity };
+
+  const isElsewhere = (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea")) return true;
+    return event.key.length > 1 && event.target.closest("[role=region]") !== null; // arrows scroll a box that has the focus
+  };
+
+  document.addEventListener("keydown", (event) => {
+    const by = KEYS[event.key];
+    if (by === undefined || shown.view === null || isElsewhere(event)) return;
+    event.preventDefault();
+    const to = Math.min(Math.max(shown.step + by, 0), shown.view.last);
+    if (to !== shown.step) location.hash = shown.view.link(to);
+  });
+
+  const start = async () => {
+    try {
+      run = run ?? (await source.run());
+      await show();
+    } catch (error) {
+      leave();
+      failure(error);
+    }
+  };
+  window.addEventListener("hashchange", start);
+  start();
+})();

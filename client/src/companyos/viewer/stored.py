@@ -1,0 +1,143 @@
+"""A run in the files of its folder, or a lone trajectory, as the viewer's documents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from companyos.contract import EpisodeRecord
+from companyos.judging import Judge, UnfitEvidence
+from companyos.runner.episode import EpisodePlan
+from companyos.runner.files import EPISODES, EVIDENCE, PACKED, TRAJECTORIES, RunUnreadable, read_evidence, read_lines
+from companyos.viewer.document import EpisodeDocument, EpisodeFacts, Judged, RunDocument
+from companyos.viewer.retracing import retrace, with_judged
+from companyos.viewer.telling import episode_document, episode_facts, trajectory_facts
+from companyos.viewer.trajectories import read_trajectory
+
+Addresses = Callable[[str], str]
+
+
+class NoRun(ValueError):
+    """Raised for a path that is neither the folder of a run nor a trajectory."""
+
+
+class UnknownEpisode(LookupError):
+    """Raised for a name that no episode of the run has."""
+
+
+class StoredRun:
+    """Reads a run, an episode at a time. Raises NoRun, and OSError for what cannot be opened.
+
+    A path to one trajectory shows that episode alone: with record and evidence where it lies in a run, else its steps.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.faults: list[str] = []
+        self._records: dict[str, EpisodeRecord] = {}
+        self._lone: Path | None = None
+        if path.is_dir():
+            self._folder = path
+            self._read_records()
+        elif path.suffix == ".jsonl" and path.is_file() and path.name != EPISODES:
+            self._folder = path.parent.parent
+            self._read_one(path)
+        elif path.exists():
+            raise NoRun(f"{path} is neither the folder of a run nor one of its trajectories (.jsonl)")
+        else:
+            raise NoRun(f"{path}: there is no such file or folder")
+
+    @property
+    def title(self) -> str:
+        """What the run is called."""
+        return self.path.resolve().name
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the episodes, in the order of the run."""
+        return [*self._records] if self._lone is None else [self._lone.stem]
+
+    def document(self, addresses: Addresses | None = None, judged: Addresses | None = None) -> RunDocument:
+        """Return the list of the run; `addresses` says where the document of an episode is fetched from."""
+        episodes = []
+        for name in self.names:
+            where = {"document": addresses(name)} if addresses is not None else {}
+            asked = {"judged": judged(name)} if judged is not None and name in self._records else {}
+            episodes.append(self._facts(name).model_copy(update={**where, **asked}))
+        return RunDocument(title=self.title, episodes=episodes, faults=self.faults)
+
+    def episode(self, name: str) -> EpisodeDocument:
+        """Return one episode. Raises UnknownEpisode."""
+        return self._episode(name)[0]
+
+    def judged(self, name: str, judge: Judge) -> Judged:
+        """Return the verdict of now on an episode. Raises UnknownEpisode."""
+        document, evidence = self._episode(name)
+        return Judged(fault="no evidence was kept") if evidence is None else retrace(document, evidence, judge)
+
+    def judged_episode(self, name: str, judge: Judge) -> EpisodeDocument:
+        """Return one episode with the verdict of now. Raises UnknownEpisode."""
+        document, evidence = self._episode(name)
+        return document if evidence is None else with_judged(document, retrace(document, evidence, judge))
+
+    def _facts(self, name: str) -> EpisodeFacts:
+        record = self._records.get(name)
+        if record is not None:
+            return episode_facts(record, name)
+        assert self._lone is not None
+        return trajectory_facts(read_trajectory(self._lone, self._lone.name), name)
+
+    def _episode(self, name: str) -> tuple[EpisodeDocument, dict[str, Any] | None]:
+        record = self._records.get(name)
+        if record is None:
+            if self._lone is None or name != self._lone.stem:
+                raise UnknownEpisode(f"no episode of {self.path} is called {name!r}")
+            trajectory = read_trajectory(self._lone, self._lone.name)
+            return episode_document(trajectory_facts(trajectory, name), trajectory), None
+        facts, faults, evidence = episode_facts(record, name), [], None
+        trajectory = read_trajectory(self._folder / TRAJECTORIES / f"{name}.jsonl", f"{TRAJECTORIES}/{name}.jsonl")
+        try:
+            evidence = read_evidence(self._folder, record)
+            return episode_document(facts, trajectory, record=record, evidence=evidence), evidence
+        except RunUnreadable as error:
+            faults.append(str(error))
+        except UnfitEvidence as error:
+            faults.append(f"{EVIDENCE}/{name}{PACKED}: {error}")
+        return episode_document(facts, trajectory, record=record, faults=faults), None
+
+    def _read_records(self) -> None:
+        if not (self._folder / EPISODES).is_file():
+            raise NoRun(f"{self._folder} is no folder of a run: it has no {EPISODES}; `companyos eval --out` makes one")
+        for name, record, fault in _records(self._folder):
+            if record is None:
+                self.faults.append(str(fault))
+            elif name in self._records:
+                self.faults.append(f"{EPISODES}: {name} is told twice; the last one is shown")
+            if record is not None:
+                self._records[name] = record
+
+    def _read_one(self, file: Path) -> None:
+        """Find the record of a trajectory in the run that it lies in."""
+        if file.parent.name == TRAJECTORIES and (self._folder / EPISODES).is_file():
+            self._records = {
+                name: record for name, record, _ in _records(self._folder) if name == file.stem and record is not None
+            }
+        if not self._records:
+            self._lone = file
+
+
+def _records(folder: Path) -> Iterator[tuple[str, EpisodeRecord | None, str | None]]:
+    """Yield every line with the name of its files."""
+    for line in read_lines(folder):
+        place = f"{EPISODES}, line {line.number}"
+        if line.record is None:
+            yield "", None, f"{place}: {line.fault}"
+        elif Path(name := _name(line.record)).name != name:
+            yield "", None, f"{place}: {name!r} is no name of files"
+        else:
+            yield name, line.record, None
+
+
+def _name(record: EpisodeRecord) -> str:
+    return EpisodePlan(**record.model_dump(include={"scenario", "seed", "chaos", "policy", "task_id"})).name

@@ -1,0 +1,148 @@
+"""`companyos view`: what it prints, what it writes, what it serves, and how it refuses."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+from typer.testing import CliRunner
+
+from companyos import judging
+from companyos.cli.main import app
+from tests.client.stored_runs import CHANGES, LINES, evidence, judge, write_episode
+
+RUNNER = CliRunner()
+
+
+@pytest.fixture(autouse=True)
+def judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the command's judge be ours."""
+    monkeypatch.setattr(judging, "load_judge", lambda: judge)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    folder = tmp_path / "run"
+    write_episode(folder)
+    write_episode(folder, policy="noop", lines=LINES[:2], stored=evidence(changes=CHANGES[:0]))
+    return folder
+
+
+def said(*arguments: object) -> tuple[int, str]:
+    answer = RUNNER.invoke(app, ["view", *map(str, arguments)])
+    return answer.exit_code, answer.output
+
+
+def test_the_terminal_lists_the_episodes(run: Path) -> None:
+    code, told = said(run, "--terminal")
+    assert code == 0
+    assert "tiny-0-c1-oracle" in told
+    assert "ticket_closed" in told
+
+
+def test_the_terminal_shows_an_episode_step_by_step(run: Path) -> None:
+    code, told = said(run, "--terminal", "--episode", "oracle")
+    assert code == 0
+    assert "Close T-1." in told
+    assert "503 unavailable planned: unavailable" in told
+    assert "409 ticket-locked" in told
+    assert "tool_not_found" in told
+    assert "✓ ticket_closed" in told
+    assert "judged again: success" in told
+    assert "judged again" not in said(run, "--terminal", "--episode", "oracle", "--no-rescore")[1]
+
+
+def test_the_terminal_shows_a_step_with_its_rows(run: Path) -> None:
+    code, told = said(run, "--terminal", "--episode", "oracle", "--step", 6)
+    assert code == 0
+    assert "open → closed" in told
+    assert "+2 milestones, +14.9 end and cost of the step" in told
+    assert "- L-1" in said(run, "--terminal", "--episode", "oracle", "--step", 5)[1]
+
+
+def test_the_terminal_shows_two_side_by_side(run: Path) -> None:
+    code, told = said(run, "--terminal", "--compare", "oracle", "noop")
+    assert code == 0
+    assert "They part at step 3." in told
+
+
+def test_what_a_terminal_would_obey_is_not_printed(tmp_path: Path) -> None:
+    write_episode(tmp_path, stored=evidence(brief="\x1b[31mred [bold]not[/]", changes=CHANGES))
+    told = said(tmp_path, "--terminal", "--episode", "oracle")[1]
+    assert "\x1b" not in told
+    assert "[bold]not[/]" in told
+
+
+def test_an_export_is_written(run: Path, tmp_path: Path) -> None:
+    code, told = said(run, "--export", tmp_path / "run.html")
+    assert (code, "2 episodes" in told) == (0, True)
+    page = (tmp_path / "run.html").read_text()
+    assert page.count('class="viewer-episode"') == 2
+    assert said(run, "--export", tmp_path / "one.html", "--episode", "noop")[0] == 0
+    assert (tmp_path / "one.html").read_text().count('class="viewer-episode"') == 1
+
+
+def test_what_could_not_be_read_is_named_and_the_rest_is_shown(run: Path, tmp_path: Path) -> None:
+    with (run / "trajectories" / "tiny-0-c1-noop.jsonl").open("a") as lines:
+        lines.write("{torn\n")
+    code, told = said(run, "--export", tmp_path / "run.html")
+    assert code == 2
+    assert "not read: trajectories/tiny-0-c1-noop.jsonl, line 3: is no JSON" in told
+    assert (tmp_path / "run.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--step", "1"], "--step needs --episode NAME"),
+        (["--terminal", "--episode", "tiny"], "2 episodes have 'tiny' in their name"),
+        (["--terminal", "--episode", "nobody"], "no episode has 'nobody' in its name: tiny-0-c1-oracle"),
+        (["--terminal", "--episode", "noop", "--step", "9"], "has no step 9: it has 2, the last is 2"),
+        (["--terminal", "--export", "x.html"], "--export or --terminal, not both"),
+        (["--episode", "noop", "--compare", "noop", "oracle"], "--compare or --episode, not both"),
+        (["--export", "/nowhere/x.html"], "/nowhere/x.html"),
+    ],
+)
+def test_a_misuse_is_told_in_one_line(run: Path, arguments: list[str], told: str) -> None:
+    code, output = said(run, *arguments)
+    assert code == 2
+    assert told in output
+    assert "Traceback" not in output
+
+
+def test_what_is_no_run_is_told(tmp_path: Path) -> None:
+    code, told = said(tmp_path / "nowhere", "--terminal")
+    assert (code, "there is no such file or folder" in told) == (2, True)
+
+
+def test_a_port_that_is_taken_is_told(run: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        code, told = said(run, "--no-browser", "--port", taken.getsockname()[1])
+    assert (code, "cannot listen on" in told) == (1, True)
+
+
+def test_the_command_serves_the_run_and_prints_the_address(run: Path) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "companyos",
+        "view",
+        str(run),
+        "--no-browser",
+        "--episode",
+        "oracle",
+        "--step",
+        "6",
+    ]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as served:
+        assert served.stdout is not None
+        try:
+            url, _, fragment = served.stdout.readline().split()[-1].partition("#")
+            assert fragment == "episode=tiny-0-c1-oracle&step=6"
+            assert len(httpx.get(f"{url}run.json").json()["episodes"]) == 2
+        finally:
+            served.terminate()

@@ -1,0 +1,203 @@
+"""The viewer's documents: what a stored run becomes, and what is said of files that are damaged."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from companyos.judging import UnfitEvidence
+from companyos.viewer import EpisodeDocument, StepKind
+from companyos.viewer.stored import NoRun, StoredRun, UnknownEpisode
+from tests.client.stored_runs import CHANGES, LINES, a_change, a_line, evidence, judge, verdict, write_episode
+
+NAME = "tiny-0-c1-oracle"
+
+
+def the_episode(folder: Path, **options: Any) -> EpisodeDocument:
+    name = write_episode(folder, **options)
+    return StoredRun(folder).episode(name)
+
+
+def test_a_step_says_what_came_of_it(tmp_path: Path) -> None:
+    steps = the_episode(tmp_path).steps
+    assert [(step.kind, step.status, step.problem, step.fault) for step in steps] == [
+        (StepKind.PLANNED_FAULT, 503, "unavailable", "unavailable"),
+        (StepKind.CARRIED_OUT, 200, None, "stale_read"),
+        (StepKind.PROBLEM, 409, "ticket-locked", None),
+        (StepKind.MISFIT, None, None, None),
+        (StepKind.CARRIED_OUT, None, None, None),
+        (StepKind.CARRIED_OUT, 200, None, None),
+    ]
+    assert [step.service for step in steps] == ["desk", "desk", "desk", "desk", None, "desk"]
+
+
+def test_rows_are_told_column_by_column(tmp_path: Path) -> None:
+    steps = the_episode(tmp_path).steps
+    comment, lock = steps[4].changes
+    (ticket,) = steps[5].changes
+    assert (comment.kind, comment.actor, comment.caused_by, comment.label) == ("added", "clock", None, "Unlocked it.")
+    assert (lock.kind, lock.caused_by) == ("deleted", 3)
+    assert (ticket.kind, ticket.label, ticket.same_columns) == ("changed", "Broken", 2)
+    assert [(one.column, one.before, one.after) for one in ticket.columns] == [("status", "open", "closed")]
+
+
+def test_facts_and_task_stand_beside_the_steps(tmp_path: Path) -> None:
+    found = the_episode(tmp_path)
+    assert (found.brief, found.company, found.acting_as, found.max_steps) == ("Close T-1.", "Tiny", "E-1", 20)
+    assert (found.facts.name, found.facts.outcome, found.facts.return_) == (NAME, "success", 15.1)
+    assert found.verdict == verdict()
+    assert [one.kind for one in found.injections] == ["ticket_locked"]
+    assert found.faults == []
+    assert found.model_dump(mode="json")["facts"]["return"] == 15.1
+
+
+def test_a_run_of_before_without_a_brief_is_shown(tmp_path: Path) -> None:
+    stored = {name: value for name, value in evidence().items() if name not in ("brief", "company", "started_at")}
+    found = the_episode(tmp_path, stored=stored)
+    assert (found.brief, found.started_at) == (None, None)
+
+
+def test_judging_again_tells_which_step_turned_which_check_and_what_was_paid(tmp_path: Path) -> None:
+    write_episode(tmp_path)
+    found = StoredRun(tmp_path).judged_episode(NAME, judge)
+    assert found.judged is not None
+    assert found.judged.verdict == verdict()
+    assert [(step.number, one.id, one.passed) for step in found.steps for one in step.turned] == [
+        (6, "ticket_closed", True)
+    ]
+    last = found.steps[-1].parts
+    assert last is not None
+    assert [(part.part, part.paid) for part in last] == [("milestones", 2.0), ("end and cost of the step", 14.9)]
+    for step in found.steps:
+        assert sum(part.paid for part in step.parts or ()) == pytest.approx(step.reward)
+
+
+def test_another_verdict_now_stands_beside_the_stored_one_and_no_reward_is_split(tmp_path: Path) -> None:
+    def stricter(_stored: Mapping[str, Any], /) -> Any:
+        return verdict(closed=False)
+
+    write_episode(tmp_path)
+    found = StoredRun(tmp_path).judged_episode(NAME, stricter)
+    assert found.judged is not None
+    assert found.judged.verdict is not None
+    assert found.verdict is not None
+    assert (found.verdict.success, found.judged.verdict.success) == (True, False)
+    assert all(step.parts is None for step in found.steps)
+
+
+def test_a_reward_of_other_rules_is_not_split(tmp_path: Path) -> None:
+    lines = [*LINES[:-1], a_line(6, "desk_close_ticket", reward=3.0), a_line(7, reward=1.0, done=True)]
+    write_episode(tmp_path, lines=lines)
+    assert all(step.parts is None for step in StoredRun(tmp_path).judged_episode(NAME, judge).steps)
+
+
+def test_evidence_that_cannot_be_judged_is_told(tmp_path: Path) -> None:
+    def unfit(_stored: Mapping[str, Any], /) -> Any:
+        raise UnfitEvidence("the task is another one now")
+
+    write_episode(tmp_path)
+    found = StoredRun(tmp_path).judged_episode(NAME, unfit)
+    assert found.judged is not None
+    assert found.judged.fault == "the task is another one now"
+
+
+def test_a_malformed_line_is_named_with_the_reason_and_the_rest_is_shown(tmp_path: Path) -> None:
+    lines = [
+        LINES[0],
+        '{"step": 2, "tool": ',
+        json.dumps({**a_line(3), "tool": 7}),
+        "[1]",
+        json.dumps(a_line(1)),
+        '{"step": 5, "reward": NaN}',
+        json.dumps({"step": 6}),
+        "",
+        json.dumps(a_line(7)),
+    ]
+    found = the_episode(tmp_path, lines=lines)
+    place = f"trajectories/{NAME}.jsonl, line"
+    assert [step.number for step in found.steps] == [1, 7]
+    assert found.faults == [
+        f"{place} 2: is no JSON: Expecting value at character 21",
+        f"{place} 3: tool: Input should be a valid string",
+        f"{place} 4: holds no object",
+        f"{place} 5: step 1 was told before",
+        f"{place} 6: is no JSON: NaN is no number there",
+        f"{place} 7: tool: Field required",
+    ]
+
+
+def test_bytes_that_are_no_text_are_named(tmp_path: Path) -> None:
+    write_episode(tmp_path)
+    (tmp_path / "trajectories" / f"{NAME}.jsonl").write_bytes(b'{"step": 1}\n\xff\xfe\n' + b"[" * 100_000)
+    first, second, third = StoredRun(tmp_path).episode(NAME).faults
+    assert "line 1: tool: Field required" in first
+    assert second.endswith("line 2: is no UTF-8 at byte 1")
+    assert third.endswith("line 3: is nested too deeply")
+
+
+def test_a_missing_trajectory_and_damaged_evidence_are_told(tmp_path: Path) -> None:
+    write_episode(tmp_path)
+    (tmp_path / "trajectories" / f"{NAME}.jsonl").unlink()
+    (tmp_path / "evidence" / f"{NAME}.json.gz").write_bytes(b"not packed")
+    found = StoredRun(tmp_path).episode(NAME)
+    assert len(found.faults) == 2
+    assert found.faults[0].startswith(f"evidence/{NAME}.json.gz: Not a gzipped file")
+    assert found.faults[1] == f"trajectories/{NAME}.jsonl: No such file or directory"
+
+
+def test_evidence_of_another_shape_is_told_with_the_place(tmp_path: Path) -> None:
+    change = a_change(1, before=None, after={}) | {"at": "noon"}
+    found = the_episode(tmp_path, stored=evidence(changes=[change]))
+    (fault,) = found.faults
+    assert fault.startswith(f"evidence/{NAME}.json.gz: changes.desk.0.at: Input should be a valid datetime")
+    assert len(found.steps) == len(LINES)
+
+
+def test_a_bad_record_is_told_and_the_others_are_listed(tmp_path: Path) -> None:
+    write_episode(tmp_path)
+    with (tmp_path / "episodes.jsonl").open("a") as records:
+        records.write('{"scenario": "tiny"}\n')
+    write_episode(tmp_path, seed=1, scenario="../../etc")
+    run = StoredRun(tmp_path)
+    assert run.names == [NAME]
+    assert run.faults[0].startswith("episodes.jsonl, line 2: seed: Field required")
+    assert run.faults[1] == "episodes.jsonl, line 3: '../../etc-1-c1-oracle' is no name of files"
+
+
+def test_a_trajectory_opens_alone_and_with_its_run(tmp_path: Path) -> None:
+    write_episode(tmp_path)
+    write_episode(tmp_path, seed=1)
+    in_run = tmp_path / "trajectories" / f"{NAME}.jsonl"
+    assert StoredRun(in_run).names == [NAME]
+    assert StoredRun(in_run).episode(NAME).brief == "Close T-1."
+    alone = tmp_path / "somewhere.jsonl"
+    alone.write_bytes(in_run.read_bytes())
+    found = StoredRun(alone).episode("somewhere")
+    assert (found.facts.scenario, found.facts.return_, len(found.steps)) == (None, 15.1, 6)
+    assert [facts.name for facts in StoredRun(alone).document().episodes] == ["somewhere"]
+
+
+@pytest.mark.parametrize(
+    ("made", "told"), [("", "has no episodes.jsonl"), ("x.txt", "neither the folder"), ("?", "no such file")]
+)
+def test_what_is_no_run_is_refused_with_the_reason(tmp_path: Path, made: str, told: str) -> None:
+    if made == "x.txt":
+        (tmp_path / made).write_text("x")
+    with pytest.raises(NoRun, match=told):
+        StoredRun(tmp_path / made)
+
+
+def test_an_unknown_episode_is_refused(tmp_path: Path) -> None:
+    write_episode(tmp_path)
+    with pytest.raises(UnknownEpisode, match="nobody"):
+        StoredRun(tmp_path).episode("nobody")
+
+
+def test_changes_of_one_step_keep_their_order(tmp_path: Path) -> None:
+    first, second, _ = CHANGES
+    found = the_episode(tmp_path, stored=evidence(changes=[first, second]))
+    assert [change.key for change in found.steps[4].changes] == ["C-1", "L-1"]
