@@ -12,7 +12,7 @@ from companyos_shared.chassis.errors import (
     StaleVersion,
     problems,
 )
-from companyos_shared.chassis.pages import Pages, Showing
+from companyos_shared.chassis.pages import EVERYTHING, PageCursor, Pages, PageText, Showing, chosen, rows_from
 from companyos_shared.chassis.schemas import (
     Answer,
     Body,
@@ -31,6 +31,7 @@ from companyos_shared.chassis.service import Service
 from companyos_shared.chassis.settings import ServiceSettings
 
 __all__ = [
+    "EVERYTHING",
     "Answer",
     "Body",
     "Call",
@@ -43,8 +44,10 @@ __all__ = [
     "InvalidArguments",
     "InvalidCursor",
     "Page",
+    "PageCursor",
     "PageParams",
     "PageQuery",
+    "PageText",
     "Pages",
     "Problem",
     "SeedDocument",
@@ -56,8 +59,10 @@ __all__ = [
     "StaleVersion",
     "WrittenTime",
     "check_version",
+    "chosen",
     "create_app",
     "paginate",
     "paginate_sequence",
     "problems",
+    "rows_from",
 ]

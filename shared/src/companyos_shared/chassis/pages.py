@@ -8,22 +8,52 @@ the episode. A service on its own takes it itself (FormDoor).
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import wraps
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import HTMLResponse, Response
 from pydantic import ValidationError
 
 from companyos_shared.chassis.call import Call, CallDep
-from companyos_shared.chassis.errors import MalformedBody, Problem
+from companyos_shared.chassis.errors import InvalidArguments, MalformedBody, Problem
+from companyos_shared.chassis.schemas import PageParams
 from companyos_shared.pages import HEADERS, Shell, Templates
 
 PAGES_PREFIX = "/pages"
 FORMS_PREFIX = f"{PAGES_PREFIX}/-/"
 
+ROWS = 20
+"""Rows of a list on a page."""
+
+EVERYTHING = PageParams(100_000, None)
+"""A list as a whole, where a page shows it at once or chooses from it."""
+
+PageText = Annotated[str, Query(max_length=200)]
+"""What a page is asked for in words."""
+
+PageCursor = Annotated[str | None, Query(max_length=512)]
+"""Where the rows of a page begin."""
+
 _METHODS = ["GET", "POST"]
+
+T = TypeVar("T")
+
+
+def rows_from(cursor: str | None) -> PageParams:
+    """Return how much of a list a page shows."""
+    return PageParams(ROWS, cursor or None)
+
+
+def chosen(choices: Iterable[T], text: str) -> T | None:
+    """Return the choice that was made, None where none was; raises InvalidArguments (422) for another."""
+    if not text:
+        return None
+    for choice in choices:
+        if choice == text:
+            return choice
+    raise InvalidArguments(f"{text!r} is none of the choices.")
 
 
 class Showing:

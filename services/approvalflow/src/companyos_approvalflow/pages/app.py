@@ -2,28 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from fastapi import Query
-
 from companyos_approvalflow.approval_types.operations import list_types
-from companyos_shared.chassis import Call, PageParams, Pages
+from companyos_shared.chassis import EVERYTHING, Call, Pages
 
 PAGES = Pages("companyos_approvalflow.pages", app="approvalflow", title="ApprovalFlow")
-
-ROWS = 20
-"""Rows on a page."""
-
-EVERYTHING = PageParams(100_000, None)
-"""A list as a whole, where a page chooses from it."""
-
-Text = Annotated[str, Query(max_length=200)]
-Cursor = Annotated[str | None, Query(max_length=512)]
-
-
-def rows_from(cursor: str | None) -> PageParams:
-    """Return how much of a list a page shows."""
-    return PageParams(ROWS, cursor or None)
 
 
 def titles_of_types(call: Call) -> dict[str, str]:

@@ -8,14 +8,16 @@ from fastapi.responses import HTMLResponse
 
 from companyos_approvalflow.delegations import operations
 from companyos_approvalflow.delegations.schemas import Delegation
-from companyos_approvalflow.pages.app import PAGES, Cursor, Text, colleagues, rows_from, titles_of_types
-from companyos_shared.chassis import Showing
+from companyos_approvalflow.pages.app import PAGES, colleagues, titles_of_types
+from companyos_shared.chassis import PageCursor, PageText, Showing, rows_from
 
 IN_FORCE, NOT_STARTED, ENDED, REVOKED = "in_force", "not_started", "ended", "revoked"
 
 
 @PAGES.page("/delegations")
-def show_delegations(showing: Showing, from_id: Text = "", to_id: Text = "", cursor: Cursor = None) -> HTMLResponse:
+def show_delegations(
+    showing: Showing, from_id: PageText = "", to_id: PageText = "", cursor: PageCursor = None
+) -> HTMLResponse:
     """Show the delegations, past and revoked ones included."""
     call = showing.call
     found = operations.list_delegations(call, rows_from(cursor), from_id=from_id or None, to_id=to_id or None)

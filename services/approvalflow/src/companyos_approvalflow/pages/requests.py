@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from fastapi.responses import HTMLResponse
 
-from companyos_approvalflow.pages.app import PAGES, Cursor, Text, colleagues, rows_from, titles_of_types
+from companyos_approvalflow.pages.app import PAGES, colleagues, titles_of_types
 from companyos_approvalflow.requests import operations
 from companyos_approvalflow.requests.model import RequestStatus
-from companyos_shared.chassis import InvalidArguments, Showing
+from companyos_shared.chassis import PageCursor, PageText, Showing, chosen, rows_from
 
 
 @PAGES.page("/")
 def show_mine(
     showing: Showing,
-    status: Text = "",
-    type_key: Text = "",
-    approver_id: Text = "",
-    ticket_ref: Text = "",
-    subject: Text = "",
-    cursor: Cursor = None,
+    status: PageText = "",
+    type_key: PageText = "",
+    approver_id: PageText = "",
+    ticket_ref: PageText = "",
+    subject: PageText = "",
+    cursor: PageCursor = None,
 ) -> HTMLResponse:
     """Show the requests that the person who looks has made."""
     asked = _asked(status, type_key, approver_id, ticket_ref, subject)
@@ -28,13 +28,13 @@ def show_mine(
 @PAGES.page("/requests")
 def show_all(
     showing: Showing,
-    status: Text = "",
-    type_key: Text = "",
-    approver_id: Text = "",
-    ticket_ref: Text = "",
-    subject: Text = "",
-    requester_id: Text = "",
-    cursor: Cursor = None,
+    status: PageText = "",
+    type_key: PageText = "",
+    approver_id: PageText = "",
+    ticket_ref: PageText = "",
+    subject: PageText = "",
+    requester_id: PageText = "",
+    cursor: PageCursor = None,
 ) -> HTMLResponse:
     """Show the requests of everybody."""
     asked = _asked(status, type_key, approver_id, ticket_ref, subject)
@@ -53,8 +53,8 @@ def _asked(status: str, type_key: str, approver_id: str, ticket_ref: str, subjec
 
 def _listed(showing: Showing, asked: dict[str, str], cursor: str | None, *, mine: bool) -> HTMLResponse:
     call = showing.call
-    chosen = {name: text or None for name, text in asked.items() if name != "status"}
-    wanted = operations.ApprovalFilter(status=_status(asked["status"]), **chosen)
+    texts = {name: text or None for name, text in asked.items() if name != "status"}
+    wanted = operations.ApprovalFilter(status=chosen(RequestStatus, asked["status"]), **texts)
     return showing.page(
         "requests.html",
         found=operations.list_requests(call, rows_from(cursor), wanted),
@@ -65,11 +65,3 @@ def _listed(showing: Showing, asked: dict[str, str], cursor: str | None, *, mine
         titles=titles_of_types(call),
         people=colleagues(call),
     )
-
-
-def _status(text: str) -> RequestStatus | None:
-    """Return the status that was chosen, None where none was; raises InvalidArguments (422) for another."""
-    try:
-        return RequestStatus(text) if text else None
-    except ValueError as error:
-        raise InvalidArguments(f"{text!r} is none of the choices.") from error

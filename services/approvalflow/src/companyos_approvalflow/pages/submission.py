@@ -5,13 +5,13 @@ from __future__ import annotations
 from fastapi.responses import HTMLResponse
 
 from companyos_approvalflow.approval_types.operations import list_types, show_type
-from companyos_approvalflow.pages.app import PAGES, Cursor, colleagues, rows_from
+from companyos_approvalflow.pages.app import PAGES, colleagues
 from companyos_approvalflow.pages.fields import specs_of
-from companyos_shared.chassis import Showing
+from companyos_shared.chassis import PageCursor, Showing, rows_from
 
 
 @PAGES.page("/submit")
-def show_choice(showing: Showing, cursor: Cursor = None) -> HTMLResponse:
+def show_choice(showing: Showing, cursor: PageCursor = None) -> HTMLResponse:
     """Show what can be asked for."""
     call = showing.call
     found = list_types(call, rows_from(cursor))

@@ -5,13 +5,13 @@ from __future__ import annotations
 from fastapi.responses import HTMLResponse
 
 from companyos_approvalflow.approval_types import operations
-from companyos_approvalflow.pages.app import PAGES, Cursor, rows_from
+from companyos_approvalflow.pages.app import PAGES
 from companyos_approvalflow.pages.fields import specs_of
-from companyos_shared.chassis import Showing
+from companyos_shared.chassis import PageCursor, Showing, rows_from
 
 
 @PAGES.page("/types")
-def show_types(showing: Showing, cursor: Cursor = None) -> HTMLResponse:
+def show_types(showing: Showing, cursor: PageCursor = None) -> HTMLResponse:
     """Show the approval types."""
     call = showing.call
     found = operations.list_types(call, rows_from(cursor))

@@ -10,13 +10,15 @@ from fastapi.responses import HTMLResponse
 from companyos_datahub.calendar.model import Days
 from companyos_datahub.calendar.operations import get_calendar
 from companyos_datahub.calendar.rules import EARLIEST, LATEST
-from companyos_datahub.pages.app import EVERYTHING, PAGES, Cursor, Text, rows_from
+from companyos_datahub.pages.app import PAGES
 from companyos_datahub.pages.month import month_of, weeks_of
-from companyos_shared.chassis import Showing
+from companyos_shared.chassis import EVERYTHING, PageCursor, PageText, Showing, rows_from
 
 
 @PAGES.page("/calendar")
-def show_calendar(showing: Showing, month: Text = "", person_id: Text = "", cursor: Cursor = None) -> HTMLResponse:
+def show_calendar(
+    showing: Showing, month: PageText = "", person_id: PageText = "", cursor: PageCursor = None
+) -> HTMLResponse:
     """Show a month, of everybody or of one person."""
     call = showing.call
     days = month_of(month, today=call.now.date())

@@ -5,13 +5,13 @@ from __future__ import annotations
 from fastapi.responses import HTMLResponse
 
 from companyos_datahub.issues.model import IssueKind, ReasonCode
-from companyos_datahub.pages.app import PAGES, Cursor, Text, rows_from
+from companyos_datahub.pages.app import PAGES
 from companyos_datahub.pages.reading import own_issues, place_of
-from companyos_shared.chassis import Showing
+from companyos_shared.chassis import PageCursor, PageText, Showing, rows_from
 
 
 @PAGES.page("/report")
-def show_report(showing: Showing, subject: Text = "", cursor: Cursor = None) -> HTMLResponse:
+def show_report(showing: Showing, subject: PageText = "", cursor: PageCursor = None) -> HTMLResponse:
     """Show the form of a report, and what the caller has reported before."""
     call = showing.call
     found = own_issues(call, rows_from(cursor))

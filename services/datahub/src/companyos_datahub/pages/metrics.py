@@ -7,11 +7,11 @@ from fastapi.responses import HTMLResponse
 from companyos_datahub.fulltext import Searchable, best_first
 from companyos_datahub.metrics import operations
 from companyos_datahub.metrics.schemas import EarlierValue, MetricRow
-from companyos_datahub.pages.app import EVERYTHING, PAGES, Cursor, Text, rows_from
+from companyos_datahub.pages.app import PAGES
 from companyos_datahub.pages.chart import chart_of
 from companyos_datahub.pages.reading import jobs_of, place_of, reading_of
 from companyos_datahub.sources.operations import get_source
-from companyos_shared.chassis import PageParams, Showing, paginate_sequence
+from companyos_shared.chassis import EVERYTHING, PageCursor, PageParams, PageText, Showing, paginate_sequence, rows_from
 
 CHARTED = 60
 """Earlier values in the chart, at most."""
@@ -19,7 +19,12 @@ CHARTED = 60
 
 @PAGES.page("/")
 def show_catalogue(
-    showing: Showing, q: Text = "", key: Text = "", subject: Text = "", source_id: Text = "", cursor: Cursor = None
+    showing: Showing,
+    q: PageText = "",
+    key: PageText = "",
+    subject: PageText = "",
+    source_id: PageText = "",
+    cursor: PageCursor = None,
 ) -> HTMLResponse:
     """Show the metrics that fit every filter and hold any of the words."""
     call = showing.call
@@ -41,7 +46,7 @@ def show_catalogue(
 
 
 @PAGES.page("/metrics/{metric_id}")
-def show_metric(showing: Showing, metric_id: str, cursor: Cursor = None) -> HTMLResponse:
+def show_metric(showing: Showing, metric_id: str, cursor: PageCursor = None) -> HTMLResponse:
     """Show a metric."""
     call = showing.call
     metric = operations.load_metric(call, metric_id)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from fastapi.responses import HTMLResponse
 
-from companyos_datahub.pages.app import PAGES, Cursor, Text, chosen, rows_from
+from companyos_datahub.pages.app import PAGES
 from companyos_datahub.pages.organisation import departments, reporting_lines
 from companyos_datahub.people import operations
-from companyos_shared.chassis import Showing
+from companyos_shared.chassis import PageCursor, PageText, Showing, chosen, rows_from
 from companyos_shared.pages.writing import label
 from companyos_shared.wire.company import Role
 
 
 @PAGES.page("/people")
 def show_people(
-    showing: Showing, q: Text = "", role: Text = "", team_id: Text = "", cursor: Cursor = None
+    showing: Showing, q: PageText = "", role: PageText = "", team_id: PageText = "", cursor: PageCursor = None
 ) -> HTMLResponse:
     """Show the people who fit every filter and whose entries hold any of the words."""
     call = showing.call

@@ -7,18 +7,18 @@ from typing import Annotated
 from fastapi import Query
 from fastapi.responses import HTMLResponse
 
-from companyos_datahub.pages.app import EVERYTHING, PAGES, Cursor, Text, rows_from
+from companyos_datahub.pages.app import PAGES
 from companyos_datahub.policies import operations
 from companyos_datahub.policies.rules import PolicyNotInForce
 from companyos_datahub.policies.schemas import PolicyRow
-from companyos_shared.chassis import Call, Showing
+from companyos_shared.chassis import EVERYTHING, Call, PageCursor, PageText, Showing, rows_from
 from companyos_shared.pages.fields import shown, titled
 
 IN_FORCE, NOT_YET, NO_LONGER, SUPERSEDED = "in_force", "not_yet_in_force", "no_longer_in_force", "superseded"
 
 
 @PAGES.page("/policies")
-def show_policies(showing: Showing, q: Text = "", topic: Text = "", cursor: Cursor = None) -> HTMLResponse:
+def show_policies(showing: Showing, q: PageText = "", topic: PageText = "", cursor: PageCursor = None) -> HTMLResponse:
     """Show the versions of policies that hold any of the words, superseded ones included."""
     call = showing.call
     found = operations.search_policies(call, rows_from(cursor), query=q.strip() or None, topic=topic or None)

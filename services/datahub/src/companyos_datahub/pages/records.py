@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from fastapi.responses import HTMLResponse
 
-from companyos_datahub.pages.app import PAGES, Cursor, Text, chosen, rows_from
+from companyos_datahub.pages.app import PAGES
 from companyos_datahub.pages.fields import fields_of
 from companyos_datahub.records import operations
 from companyos_datahub.records.model import STATES, FoundKind
 from companyos_datahub.records.schemas import RecordFilter
-from companyos_shared.chassis import Showing
+from companyos_shared.chassis import PageCursor, PageText, Showing, chosen, rows_from
 
 
 @PAGES.page("/records")
 def show_records(
     showing: Showing,
-    q: Text = "",
-    kind: Text = "",
-    state: Text = "",
-    vendor_id: Text = "",
-    owner_id: Text = "",
-    cursor: Cursor = None,
+    q: PageText = "",
+    kind: PageText = "",
+    state: PageText = "",
+    vendor_id: PageText = "",
+    owner_id: PageText = "",
+    cursor: PageCursor = None,
 ) -> HTMLResponse:
     """Show the records and vendors that fit every filter and hold any of the words."""
     wanted = RecordFilter(

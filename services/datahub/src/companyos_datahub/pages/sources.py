@@ -5,15 +5,15 @@ from __future__ import annotations
 from fastapi.responses import HTMLResponse
 
 from companyos_datahub.metrics.operations import list_metrics, load_metric
-from companyos_datahub.pages.app import PAGES, Cursor, rows_from
+from companyos_datahub.pages.app import PAGES
 from companyos_datahub.pages.reading import jobs_of, reading_of
 from companyos_datahub.refreshes.operations import get_refresh_job
 from companyos_datahub.sources import operations
-from companyos_shared.chassis import Showing
+from companyos_shared.chassis import PageCursor, Showing, rows_from
 
 
 @PAGES.page("/sources")
-def show_sources(showing: Showing, cursor: Cursor = None) -> HTMLResponse:
+def show_sources(showing: Showing, cursor: PageCursor = None) -> HTMLResponse:
     """Show the sources with what they promise."""
     call = showing.call
     found = operations.list_sources(call, rows_from(cursor))
@@ -22,7 +22,7 @@ def show_sources(showing: Showing, cursor: Cursor = None) -> HTMLResponse:
 
 
 @PAGES.page("/sources/{source_id}")
-def show_source(showing: Showing, source_id: str, cursor: Cursor = None) -> HTMLResponse:
+def show_source(showing: Showing, source_id: str, cursor: PageCursor = None) -> HTMLResponse:
     """Show a source and what it measures."""
     call = showing.call
     source = operations.get_source(call, source_id)
@@ -32,7 +32,7 @@ def show_source(showing: Showing, source_id: str, cursor: Cursor = None) -> HTML
 
 
 @PAGES.page("/refreshes")
-def show_refreshes(showing: Showing, cursor: Cursor = None) -> HTMLResponse:
+def show_refreshes(showing: Showing, cursor: PageCursor = None) -> HTMLResponse:
     """Show the refresh jobs, the newest first."""
     found = jobs_of(showing.call, rows_from(cursor))
     titles = {job.metric_id: load_metric(showing.call, job.metric_id).title for job in found.items}

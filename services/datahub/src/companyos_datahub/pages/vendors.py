@@ -5,18 +5,18 @@ from __future__ import annotations
 from fastapi.responses import HTMLResponse
 
 from companyos_datahub.metrics.operations import list_metrics
-from companyos_datahub.pages.app import PAGES, Cursor, Text, rows_from
+from companyos_datahub.pages.app import PAGES
 from companyos_datahub.pages.reading import reading_of
 from companyos_datahub.records.model import FoundKind
 from companyos_datahub.records.operations import search_records
 from companyos_datahub.records.schemas import RecordFilter
 from companyos_datahub.vendors import operations
 from companyos_datahub.vendors.model import RiskTier, VendorStatus
-from companyos_shared.chassis import Showing
+from companyos_shared.chassis import PageCursor, PageText, Showing, rows_from
 
 
 @PAGES.page("/vendors")
-def show_vendors(showing: Showing, q: Text = "", status: Text = "", cursor: Cursor = None) -> HTMLResponse:
+def show_vendors(showing: Showing, q: PageText = "", status: PageText = "", cursor: PageCursor = None) -> HTMLResponse:
     """Show the vendors that hold any of the words."""
     call = showing.call
     wanted = RecordFilter(query=q.strip() or None, kind=FoundKind.VENDOR, state=status or None)
@@ -33,7 +33,7 @@ def show_vendors(showing: Showing, q: Text = "", status: Text = "", cursor: Curs
 
 
 @PAGES.page("/vendors/{vendor_id}")
-def show_vendor(showing: Showing, vendor_id: str, cursor: Cursor = None) -> HTMLResponse:
+def show_vendor(showing: Showing, vendor_id: str, cursor: PageCursor = None) -> HTMLResponse:
     """Show a vendor and what is measured of it."""
     call = showing.call
     vendor = operations.get_vendor(call, vendor_id)

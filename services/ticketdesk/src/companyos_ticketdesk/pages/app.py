@@ -3,6 +3,3 @@
 from companyos_shared.chassis import Pages
 
 PAGES = Pages("companyos_ticketdesk.pages", app="ticketdesk", title="TicketDesk")
-
-ROWS = 20
-"""Rows on a page."""

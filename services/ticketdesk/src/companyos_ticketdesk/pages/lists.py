@@ -2,35 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from fastapi import Query
 from fastapi.responses import HTMLResponse
 
-from companyos_shared.chassis import PageParams, Showing
+from companyos_shared.chassis import PageCursor, PageParams, PageText, Showing, rows_from
 from companyos_ticketdesk.board import operations
 from companyos_ticketdesk.board.model import NONE, Wanted
-from companyos_ticketdesk.pages.app import PAGES, ROWS
+from companyos_ticketdesk.pages.app import PAGES
 from companyos_ticketdesk.tickets.model import Priority, Status, TicketType
 
 COLUMN_ROWS = 8
 """Tickets in a column of the board."""
 
-_Text = Annotated[str, Query(max_length=200)]
-_Cursor = Annotated[str | None, Query(max_length=512)]
-
 
 @PAGES.page("/")
 def show_list(
     showing: Showing,
-    q: _Text = "",
-    status: _Text = "",
-    priority: _Text = "",
-    type: _Text = "",
-    team_id: _Text = "",
-    assignee_id: _Text = "",
-    tag: _Text = "",
-    cursor: _Cursor = None,
+    q: PageText = "",
+    status: PageText = "",
+    priority: PageText = "",
+    type: PageText = "",
+    team_id: PageText = "",
+    assignee_id: PageText = "",
+    tag: PageText = "",
+    cursor: PageCursor = None,
 ) -> HTMLResponse:
     """Show the tickets that fit every filter, or those that hold any of the words."""
     asked = {
@@ -41,7 +35,7 @@ def show_list(
         "assignee_id": assignee_id,
         "tag": tag,
     }
-    params = PageParams(ROWS, cursor or None)
+    params = rows_from(cursor)
     if q.strip():
         found, asked = operations.search_tickets(showing.call, q, params), dict.fromkeys(asked, "")
     else:
@@ -58,7 +52,7 @@ def show_list(
 
 
 @PAGES.page("/board")
-def show_board(showing: Showing, team_id: _Text = "") -> HTMLResponse:
+def show_board(showing: Showing, team_id: PageText = "") -> HTMLResponse:
     """Show the tickets of a team, or of all, in a column for each status."""
     columns = {}
     for status in (NONE, *Status):

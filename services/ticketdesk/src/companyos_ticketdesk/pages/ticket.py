@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from fastapi import Query
 from fastapi.responses import HTMLResponse
 
-from companyos_shared.chassis import PageParams, Showing
+from companyos_shared.chassis import PageCursor, Showing, rows_from
 from companyos_ticketdesk.board.operations import show_ticket as load_ticket
 from companyos_ticketdesk.comments.operations import list_comments
 from companyos_ticketdesk.links.model import LinkKind
-from companyos_ticketdesk.pages.app import PAGES, ROWS
+from companyos_ticketdesk.pages.app import PAGES
 from companyos_ticketdesk.tickets.model import Priority, ReasonCode, TicketType
 from companyos_ticketdesk.workflow.model import NEEDS_REASON, TAKES_REASON
 from companyos_ticketdesk.workflow.operations import list_history
 
-_Cursor = Annotated[str | None, Query(max_length=512)]
-
 
 @PAGES.page("/tickets/{key}")
-def show_ticket(showing: Showing, key: str, comments: _Cursor = None, history: _Cursor = None) -> HTMLResponse:
+def show_ticket(showing: Showing, key: str, comments: PageCursor = None, history: PageCursor = None) -> HTMLResponse:
     """Show a ticket."""
     call = showing.call
     ticket = load_ticket(call, key)
@@ -29,8 +24,8 @@ def show_ticket(showing: Showing, key: str, comments: _Cursor = None, history: _
     return showing.page(
         "ticket.html",
         ticket=ticket,
-        comments=list_comments(call, key, PageParams(ROWS, comments or None)),
-        history=list_history(call, key, PageParams(ROWS, history or None)),
+        comments=list_comments(call, key, rows_from(comments)),
+        history=list_history(call, key, rows_from(history)),
         team=sorted(team, key=lambda one: one.name),
         priorities=list(Priority),
         types=list(TicketType),
