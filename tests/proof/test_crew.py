@@ -29,7 +29,8 @@ class _Jobs:
 
 def test_one_of_the_crew_waits_as_long_as_somebody_wants_its_work(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(multiprocessing, "parent_process", lambda: SimpleNamespace(is_alive=lambda: True))
-    assert crew._next_job(_Jobs(3, "a job")) == "a job"
+    found: Any = crew._next_job(_Jobs(3, "a job"))
+    assert found == "a job"
     assert crew._next_job(_Jobs(0, None)) is None
 
 
