@@ -25,6 +25,9 @@ from companyos.policies.llm.stub import StubServer
 from companyos.policies.llm.understudy import Understudy
 from companyos.runner import EpisodePlan, play_all, read_records
 from companyos.runner.files import read_evidence
+from companyos.viewer import StepKind
+from companyos.viewer.stored import StoredRun
+from companyos_gateway.episode.outcome import MISFIT_COST, MOST_COSTS, PROBLEM_COST, STEP_COST
 from companyos_gateway.scenarios.judging import judge_stored
 from companyos_shared.streams import Stream
 from tests.architecture.sources import ROOT
@@ -37,6 +40,12 @@ pytestmark = pytest.mark.integration
 RUNNER = CliRunner()
 GATEWAY = "http://127.0.0.1:8000"
 FINISH = ("finish", {"outcome": "impossible", "summary": "Nothing can be read."})
+COSTS = {
+    StepKind.CARRIED_OUT: STEP_COST,
+    StepKind.PROBLEM: STEP_COST + PROBLEM_COST,
+    StepKind.MISFIT: STEP_COST + MISFIT_COST,
+    StepKind.PLANNED_FAULT: STEP_COST,
+}
 STATIONS = [
     "missing priority",
     "unverified ticket",
@@ -120,6 +129,26 @@ def test_stored_evidence_is_judged_again_without_a_service(url: str, tmp_path: P
     stored["task"]["sources"]["datahub"] = "other"
     with pytest.raises(UnfitEvidence, match="another one now"):
         judge_stored(stored)
+
+
+def test_the_viewer_tells_of_every_step_what_it_was_and_what_was_paid_for_what(url: str, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    policies = ("--policy", "oracle", "--policy", "random", "--chaos", "4")
+    run("eval", *policies, "-n", "2", "--seed", "5", "--url", url, "--out", str(folder))
+    stored = StoredRun(folder)
+    for name in stored.names:
+        shown = stored.judged_episode(name, judge_stored)
+        assert (shown.faults, shown.verdict) == ([], shown.judged and shown.judged.verdict)
+        assert shown.brief is not None
+        left = MOST_COSTS
+        for step in shown.steps:
+            assert step.parts is not None
+            assert sum(part.paid for part in step.parts) == pytest.approx(step.reward)
+            if step.parts[-1].part == "cost of the step":
+                assert -step.parts[-1].paid == pytest.approx(min(COSTS[step.kind], left))
+            left += step.parts[-1].paid
+    assert "step 1" in run("view", str(folder), "--terminal", "--episode", "5-c4-oracle", "--step", "1")
+    run("view", str(folder), "--export", str(tmp_path / "run.html"))
 
 
 async def test_an_episode_through_chat_completions_is_the_workers_own_to_the_digest(url: str) -> None:

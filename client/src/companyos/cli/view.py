@@ -15,6 +15,7 @@ from companyos.cli.terminal import ERR, MISUSED, OUT, clear_errors, fail
 
 if TYPE_CHECKING:
     from companyos.judging import Judge
+    from companyos.viewer.document import EpisodeDocument
     from companyos.viewer.stored import StoredRun
 
 _NAMES_SHOWN = 6
@@ -123,15 +124,19 @@ def _export(run: StoredRun, chosen: list[str], judge: Judge | None, file: Path) 
     document = run.document()
     if chosen:
         document.episodes = [facts for facts in document.episodes if facts.name in chosen]
-    with ERR.status(f"Reading {len(document.episodes)} episodes ..."):
-        episodes = [
-            run.episode(facts.name) if judge is None else run.judged_episode(facts.name, judge)
-            for facts in document.episodes
-        ]
-        file.write_text(export_page(document, episodes), encoding="utf-8")
-    size = file.stat().st_size / 1e6
-    OUT.print(f"[dim]{len(episodes)} episodes, {size:.1f} MB in[/] {escape(str(file))}", soft_wrap=True)
-    return [*run.faults, *(fault for one in episodes for fault in one.faults)]
+    count, faults = len(document.episodes), [*run.faults]
+
+    def episodes() -> Iterator[EpisodeDocument]:
+        for facts in document.episodes:
+            one = run.episode(facts.name) if judge is None else run.judged_episode(facts.name, judge)
+            faults.extend(one.faults)
+            yield one
+
+    with ERR.status(f"Reading {count} episodes ..."):
+        file.write_text(export_page(document, episodes()), encoding="utf-8")
+    told = f"{count} episode{'s' * (count > 1)}, {file.stat().st_size / 1e6:.1f} MB in"
+    OUT.print(f"[dim]{told}[/] {escape(str(file))}", soft_wrap=True)
+    return faults
 
 
 def _end(faults: list[str]) -> None:

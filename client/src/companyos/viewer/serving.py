@@ -26,13 +26,14 @@ JudgeLoader = Callable[[], Judge]
 
 
 class ViewerServer(ThreadingHTTPServer):
-    """Serves a run; it is read anew for every answer, so that one that is being played grows with each reload."""
+    """Serves a run; its list is read anew where it has changed, so a run that is played grows with each reload."""
 
     daemon_threads = True
 
     def __init__(self, run: StoredRun, *, port: int = 0, load_judge: JudgeLoader | None = None) -> None:
         super().__init__((HOST, port), _Door)
-        self._path, self._title = run.path, run.title
+        self._run = run
+        self._stamp: tuple[int, int] | None = (0, 0)
         self._load_judge = load_judge
         self._judging = Lock()
 
@@ -45,18 +46,23 @@ class ViewerServer(ThreadingHTTPServer):
         """Return type and text of what lies at a path. Raises LookupError, NoRun and OSError."""
         match [unquote(part) for part in path.split("/")[1:]]:
             case [""]:
-                return "text/html", server_page(self._title, static="static", source={"run": "run.json"})
+                return "text/html", server_page(self._run.title, static="static", source={"run": "run.json"})
             case ["static", name]:
                 return "text/css" if name == STYLE else "text/javascript", static_file(name)
             case ["run.json"]:
                 judged = (lambda name: f"judged/{quote(name, safe='')}") if self._load_judge is not None else None
-                run = StoredRun(self._path)
-                return _json(run.document(lambda name: f"episodes/{quote(name, safe='')}", judged))
+                return _json(self._read().document(lambda name: f"episodes/{quote(name, safe='')}", judged))
             case ["episodes", name]:
-                return _json(StoredRun(self._path).episode(name))
+                return _json(self._read().episode(name))
             case ["judged", name] if self._load_judge is not None:
                 return _json(self._judged(name, self._load_judge))
         raise LookupError(path)
+
+    def _read(self) -> StoredRun:
+        stamp = self._run.stamp()
+        if stamp != self._stamp:
+            self._run, self._stamp = StoredRun(self._run.path), stamp
+        return self._run
 
     def _judged(self, name: str, load_judge: JudgeLoader) -> Judged:
         with self._judging:
@@ -64,7 +70,7 @@ class ViewerServer(ThreadingHTTPServer):
                 judge = load_judge()
             except NoJudge as missing:
                 return Judged(fault=str(missing))
-            return StoredRun(self._path).judged(name, judge)
+            return self._read().judged(name, judge)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Leave alone that a browser has hung up; anything else keeps its traceback."""

@@ -53,6 +53,14 @@ class StoredRun:
         """What the run is called."""
         return self.path.resolve().name
 
+    def stamp(self) -> tuple[int, int] | None:
+        """Return what is another once the list of the run has changed; None where it is gone."""
+        try:
+            found = (self._lone or self._folder / EPISODES).stat()
+        except OSError:
+            return None
+        return found.st_mtime_ns, found.st_size
+
     @property
     def names(self) -> list[str]:
         """The names of the episodes, in the order of the run."""

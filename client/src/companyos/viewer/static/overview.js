@@ -29,7 +29,7 @@
         el("td", {}, el("bdi", {}, (now.get(id) ?? then.get(id)).evidence)),
         isJudged ? el("td", {}, stepLinks(lastTurn(episode, id), link)) : null);
     });
-    return Viewer.table("Checks of the verdict", ["Check", "When played", ...(isJudged ? ["Judged again"] : []), "Evidence", ...(isJudged ? ["Turned by"] : [])], rows, { "data-testid": "checks" });
+    return Viewer.table("Checks of the verdict", ["Check", isJudged ? "Then" : "Verdict", ...(isJudged ? ["Now"] : []), "Evidence", ...(isJudged ? ["Turned by"] : [])], rows, { "data-testid": "checks" });
   };
 
   const verdictSum = (name, verdict) => {
@@ -44,12 +44,12 @@
     if (episode.judging) return el("p", { class: "quiet" }, "Judging the stored evidence again ...");
     if (episode.judged === null) return null;
     if (episode.judged.verdict === null) return el("p", { class: "bad" }, `Not judged again: ${episode.judged.fault}`);
-    return verdictSum("Judged again", episode.judged.verdict);
+    return verdictSum("Now, judged again", episode.judged.verdict);
   };
 
   const verdict = (episode, link) =>
     el("section", { "aria-label": "Verdict", "data-testid": "verdict" }, el("h2", {}, "Verdict"),
-      episode.verdict === null ? el("p", { class: "quiet" }, "No verdict was kept.") : verdictSum("When played", episode.verdict),
+      episode.verdict === null ? el("p", { class: "quiet" }, "No verdict was kept.") : verdictSum("Then, when it was played", episode.verdict),
       judgedAgain(episode),
       episode.verdict === null && !episode.judged?.verdict ? null : checks(episode, link));
 

@@ -44,9 +44,12 @@
 
   const fact = (name, ...value) => el("div", {}, el("dt", {}, name), el("dd", {}, ...value));
 
+  const split = (parts) =>
+    parts.length === 1 ? `, ${parts[0].part}` : ` = ${parts.map((part) => `${Viewer.signed(part.paid)} ${part.part}`).join(", ")}`;
+
   const paid = (step) => [
     el("span", { class: Viewer.tone(step.reward) }, Viewer.signed(step.reward)),
-    step.parts === null ? null : el("span", { class: "quiet" }, " = ", step.parts.map((part) => `${Viewer.signed(part.paid)} ${part.part}`).join(", ")),
+    step.parts === null ? null : el("span", { class: "quiet" }, split(step.parts)),
   ];
 
   const facts = (step, since) => el("dl", { class: "facts" },
