@@ -1,5 +1,11 @@
 """The app that the pages belong to."""
 
 from companyos_shared.chassis import Pages
+from companyos_shared.wire.company import Company
 
 PAGES = Pages("companyos_ticketdesk.pages", app="ticketdesk", title="TicketDesk")
+
+
+def teams_of(company: Company) -> list[tuple[str, str]]:
+    """Return the teams by id and name, as they are chosen from."""
+    return sorted(((team.id, team.name) for team in company.teams), key=lambda one: one[1])

@@ -7,7 +7,7 @@ from fastapi.responses import HTMLResponse
 from companyos_shared.chassis import PageCursor, PageParams, PageText, Showing, rows_from
 from companyos_ticketdesk.board import operations
 from companyos_ticketdesk.board.model import NONE, Wanted
-from companyos_ticketdesk.pages.app import PAGES
+from companyos_ticketdesk.pages.app import PAGES, teams_of
 from companyos_ticketdesk.tickets.model import Priority, Status, TicketType
 
 COLUMN_ROWS = 8
@@ -47,7 +47,12 @@ def show_list(
         q=q.strip(),
         asked=asked,
         cursor=cursor,
-        choices={"status": [NONE, *Status], "priority": [NONE, *Priority], "type": list(TicketType)},
+        choices={
+            "status": [NONE, *Status],
+            "priority": [NONE, *Priority],
+            "type": list(TicketType),
+            "team_id": teams_of(showing.call.company),
+        },
     )
 
 

@@ -8,7 +8,7 @@ from companyos_shared.chassis import PageCursor, Showing, rows_from
 from companyos_ticketdesk.board.operations import show_ticket as load_ticket
 from companyos_ticketdesk.comments.operations import list_comments
 from companyos_ticketdesk.links.model import LinkKind
-from companyos_ticketdesk.pages.app import PAGES
+from companyos_ticketdesk.pages.app import PAGES, teams_of
 from companyos_ticketdesk.tickets.model import Priority, ReasonCode, TicketType
 from companyos_ticketdesk.workflow.model import NEEDS_REASON, TAKES_REASON
 from companyos_ticketdesk.workflow.operations import list_history
@@ -39,5 +39,5 @@ def show_ticket(showing: Showing, key: str, comments: PageCursor = None, history
 @PAGES.page("/new")
 def show_new(showing: Showing) -> HTMLResponse:
     """Show the form of a new ticket."""
-    teams = sorted(((team.id, team.name) for team in showing.call.company.teams), key=lambda one: one[1])
+    teams = teams_of(showing.call.company)
     return showing.page("new.html", priorities=list(Priority), types=list(TicketType), teams=teams)
