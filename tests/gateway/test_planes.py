@@ -17,6 +17,7 @@ from companyos_gateway.episode.cluster import Cluster
 from companyos_gateway.episode.tokens import TOKEN_LENGTH
 from companyos_gateway.server.app import create_app
 from companyos_gateway.server.apps.paths import is_app
+from companyos_gateway.server.console.paths import is_console
 from companyos_gateway.server.house import House
 from companyos_gateway.server.planes import AGENT_DOORS, OPEN_DOORS
 from companyos_gateway.settings import Settings
@@ -124,8 +125,9 @@ async def test_every_door_but_those_that_are_listed_is_the_trainers(locked: Door
         if (method, path) in OPEN_DOORS:
             assert (await nobody.request(method, path)).status_code == 200
             continue
-        if is_app(path):
-            assert [(await client.request(method, path)).status_code for client in (nobody, forger)] == [403, 403]
+        if is_app(path) or is_console(path):
+            refused = (nobody, forger) if is_app(path) else (nobody, forger, agent)
+            assert {(await client.request(method, path)).status_code for client in refused} == {403}
             continue
         await _assert_refused(nobody, method, path, 401, "token-required")
         await _assert_refused(forger, method, path, 401, "unknown-token")

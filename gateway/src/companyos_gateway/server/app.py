@@ -16,6 +16,7 @@ from companyos.contract import CompanyOSObservation, CompanyOSResetObservation, 
 from companyos_gateway.episode.episode import VERSION
 from companyos_gateway.server.apps.doors import apps_router
 from companyos_gateway.server.branching import held_episodes_router, snapshots_router
+from companyos_gateway.server.console.doors import console_router
 from companyos_gateway.server.demonstration import demonstration_router
 from companyos_gateway.server.documented import documented
 from companyos_gateway.server.drain import Drain, DrainDoors
@@ -67,7 +68,7 @@ def create_app(house: House) -> FastAPI:
     pages = pages_router(in_a_space=settings.space_host is not None)
     looked_at = [pages, health_router(house, drain), metrics_router(house, server, drain)]
     if mode is ServerMode.SIMULATION:
-        looked_at.append(apps_router(house))
+        looked_at += [apps_router(house), console_router(house)]
     routers = [tools_router(house)]
     if mode is ServerMode.SIMULATION:
         routers += [episodes_router(house), episode_tools_router(house), plain_http_router(house)]

@@ -18,8 +18,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from companyos_gateway.episode.episode import Episode
 from companyos_gateway.episode.errors import GatewayProblem, UnknownEpisode
 from companyos_gateway.episode.store import EpisodeStore
-from companyos_gateway.server.apps.paths import APP_DOORS, COOKIE, is_app
+from companyos_gateway.server.apps.paths import APP_DOORS, is_app
+from companyos_gateway.server.apps.paths import COOKIE as EPISODE_COOKIE
 from companyos_gateway.server.apps.refusals import refusal_page
+from companyos_gateway.server.console.paths import COOKIE as TRAINER_COOKIE
+from companyos_gateway.server.console.paths import is_console
 from companyos_gateway.server.mcp_rules import MCP_DOORS
 from companyos_gateway.server.problems import refuse
 
@@ -77,7 +80,7 @@ class Planes:
             try:
                 self._admit(scope, self._trainer)
             except GatewayProblem as problem:
-                if scope["type"] == "http" and is_app(get_route_path(scope)):
+                if scope["type"] == "http" and _cookie_of(get_route_path(scope)):
                     await refusal_page(problem, _FORBIDDEN)(scope, receive, send)
                 else:
                     await refuse(problem, scope, receive, send)
@@ -89,7 +92,8 @@ class Planes:
         door: _Door = (scope.get("method", "WEBSOCKET"), get_route_path(scope))
         if door in OPEN_DOORS:
             return
-        token = _cookie(scope) if is_app(door[1]) else _bearer(scope)
+        cookie = _cookie_of(door[1])
+        token = _bearer(scope) if cookie is None else _kept(scope, cookie)
         if hmac.compare_digest(sha256(token).digest(), trainer):
             return
         try:
@@ -129,10 +133,17 @@ def _opens_to_agents(door: _Door) -> bool:
     return any(method == door[0] and pattern.match(door[1]) for method, pattern in _AGENT_PATTERNS)
 
 
-def _cookie(scope: Scope) -> bytes:
+def _cookie_of(path: str) -> str | None:
+    """Return the name of the cookie that opens a page, None for what is no page."""
+    if is_app(path):
+        return EPISODE_COOKIE
+    return TRAINER_COOKIE if is_console(path) else None
+
+
+def _kept(scope: Scope, cookie: str) -> bytes:
     """Return the token that a browser keeps, or brings in the address to keep from then on."""
     given = HTTPConnection(scope)
-    token = given.query_params.get("token") or given.cookies.get(COOKIE)
+    token = given.query_params.get("token") or given.cookies.get(cookie)
     return _bearer(scope) if token is None else token.encode()
 
 

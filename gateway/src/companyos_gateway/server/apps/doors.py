@@ -2,38 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Awaitable, Callable
+from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from companyos.contract import FinishOutcome, ReasonCode
 from companyos_gateway.episode.episode import Episode
-from companyos_gateway.episode.errors import GatewayProblem, UnknownService
+from companyos_gateway.episode.errors import UnknownService
 from companyos_gateway.episode.link import ServiceCall
 from companyos_gateway.episode.looking import ask_page
 from companyos_gateway.episode.observations import StepObservation
 from companyos_gateway.episode.toolbox import FINISH, WAIT
 from companyos_gateway.server.apps.paths import COOKIE, FORM, OWN_FORM, PAGE, ROOT, root_of
-from companyos_gateway.server.apps.refusals import TEMPLATES, refusal_page
+from companyos_gateway.server.apps.refusals import TEMPLATES
 from companyos_gateway.server.apps.shells import shell_of
-from companyos_gateway.server.guard import BODY_SCOPE_KEY
+from companyos_gateway.server.browsing import SEE_OTHER, remembered, shown, submitted
 from companyos_gateway.server.house import House
 from companyos_gateway.server.planes import episode_asked_for, is_trainer
-from companyos_shared.pages import HEADERS, MalformedForm, Said, Shell, SubmittedForm, read_form
+from companyos_shared.pages import HEADERS, Said, Shell
 from companyos_shared.wire.problem import ProblemBody
 
-SEE_OTHER = 303
 _OWN_TOOLS = frozenset({WAIT, FINISH})
-_FOREIGN = frozenset({"cross-site", "same-site"})
-
-
-class InvalidForm(GatewayProblem):
-    status, code, title = 400, "malformed-form", "The form does not fit"
-
-
-class ForeignForm(GatewayProblem):
-    status, code, title = 403, "foreign-form", "The form stands on a page of another site"
 
 
 def apps_router(house: House) -> APIRouter:
@@ -46,7 +37,7 @@ def apps_router(house: House) -> APIRouter:
     ) -> Response:
         root = root_of(episode_id, request.scope.get("root_path", ""))
         if token is not None:
-            return _remembered(root, token)
+            return remembered(root, COOKIE, token)
         return await _shown(house, request, episode_id, lambda visit: visit.desk())
 
     @router.post(OWN_FORM)
@@ -71,22 +62,13 @@ def apps_router(house: House) -> APIRouter:
     return router
 
 
-async def _shown(house: House, request: Request, episode_id: str, show: Any) -> Response:
-    try:
-        if request.headers.get("sec-fetch-site") in _FOREIGN and request.method == "POST":
-            raise ForeignForm
-        answer: Response = await show(_Visit(house, request, episode_id))
-    except GatewayProblem as problem:
-        return refusal_page(problem)
-    return answer
+async def _shown(
+    house: House, request: Request, episode_id: str, show: Callable[[_Visit], Awaitable[Response]]
+) -> Response:
+    async def visit() -> Response:
+        return await show(_Visit(house, request, episode_id))
 
-
-def _remembered(root: str, token: str) -> Response:
-    """Let the browser keep a token, and take it out of the address."""
-    answer = RedirectResponse(root, SEE_OTHER)
-    if token.isascii() and token.isprintable():
-        answer.set_cookie(COOKIE, token, path=root, httponly=True, samesite="strict")
-    return answer
+    return await shown(visit)
 
 
 class _Visit:
@@ -129,7 +111,7 @@ class _Visit:
 
     async def submit(self, service: str, operation: str) -> Response:
         """Take a step, and show what came of it."""
-        form = self._form()
+        form = submitted(self._request)
         if not service and operation not in _OWN_TOOLS:
             raise UnknownService("The desk has no form of that name.")
         tool = f"{service}_{operation}" if service else operation
@@ -142,12 +124,6 @@ class _Visit:
         if not service:
             return await self.desk(said, problem.status)
         return await self.page(service, form.page.partition("#")[0], said, problem.status)
-
-    def _form(self) -> SubmittedForm:
-        try:
-            return read_form(self._request.scope[BODY_SCOPE_KEY])
-        except MalformedForm as malformed:
-            raise InvalidForm(str(malformed)) from malformed
 
     def _shell(self, app: str, said: Said | None) -> Shell:
         return shell_of(self._episode, self._stage.toolbox, self._root, app, said, tells_outcome=self._tells_outcome)

@@ -6,6 +6,8 @@ from urllib.parse import quote
 
 from starlette.routing import compile_path
 
+from companyos_gateway.server.console.paths import FORMS as CONSOLE_FORMS
+
 ROOT = "/v1/episodes/{episode_id}/apps"
 OWN_FORM = f"{ROOT}/-/{{tool}}"
 PAGE = f"{ROOT}/{{service}}/{{path:path}}"
@@ -21,7 +23,7 @@ COOKIE = "companyos_episode"
 """The cookie that carries an episode's token."""
 
 _INSIDE = tuple(compile_path(path)[0] for _, path in sorted(APP_DOORS))
-_FORMS = tuple(compile_path(path)[0] for path in sorted(FORM_DOORS))
+_FORMS = tuple(compile_path(path)[0] for path in sorted(FORM_DOORS | CONSOLE_FORMS))
 
 
 def is_app(path: str) -> bool:
