@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -87,6 +90,16 @@ def small(tmp_path: Path) -> str:
     write_episode(tmp_path / "run")
     write_episode(tmp_path / "run", policy="noop", lines=LINES[:2], stored=evidence(changes=CHANGES[:0]))
     return exported(tmp_path / "run", tmp_path / "run.html")
+
+
+@pytest.fixture(scope="module")
+def played(enterprise: str, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The address of an export of episodes that were played in a real enterprise."""
+    folder = tmp_path_factory.mktemp("played")
+    asked = ["--policy", "oracle", "--policy", "worker2", "-n", "2", "--chaos", "2", "--url", enterprise]
+    for command in (["eval", *asked, "--out", "run"], ["view", "run", "--export", "run.html"]):
+        subprocess.run([sys.executable, "-m", "companyos", *command], cwd=folder, check=True, capture_output=True)
+    return (folder / "run.html").as_uri()
 
 
 def test_sixty_steps_open_within_a_second_and_any_difference_within_a_fifth(page: Any, tmp_path: Path) -> None:
@@ -248,6 +261,25 @@ def test_an_episode_that_goes_on_is_followed(page: Any, tmp_path: Path) -> None:
         page.get_by_text("success").first.wait_for()
         assert page.get_by_test_id("step").get_attribute("aria-label") == "Step 4"
         assert server.asked == ["/live/events?after=2"]
+
+
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+def test_a_played_run_tells_which_step_turned_which_check(page: Any, played: str, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    failed = "vendor_onboarding-0-c2-worker2"
+    views = {
+        "run": ("", "2 with success"),
+        "episode": (f"#episode={failed}", "Now, judged again: failure"),
+        "step": (f"#episode={failed}&step=16", "✓ priority by policy"),
+        "compared": (f"#episode=vendor_onboarding-0-c2-oracle&with={failed}&step=23", "another call"),
+    }
+    for name, (way, told) in views.items():
+        page.goto("about:blank")
+        page.goto(played + way)
+        page.get_by_text(told).first.wait_for()
+        if folder := os.environ.get("SCREENSHOTS"):
+            Path(folder).mkdir(parents=True, exist_ok=True)
+            page.screenshot(path=Path(folder) / f"viewer-{name}-{width}.png")
 
 
 class LiveServer(ThreadingHTTPServer):

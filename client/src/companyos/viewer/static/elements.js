@@ -44,8 +44,9 @@ const Viewer = {};
   Viewer.badge = (text, tone) => Viewer.el("span", { class: `badge ${tone}` }, text);
 
   Viewer.signed = (value) => {
-    const rounded = Math.round(value * 1000) / 1000 + 0;
-    return (rounded > 0 ? "+" : rounded < 0 ? "\u2212" : "") + Math.abs(rounded).toFixed(Number.isInteger(rounded * 10) ? 1 : 2);
+    const thousandths = Math.round(value * 1000);
+    const digits = thousandths % 100 === 0 ? 1 : thousandths % 10 === 0 ? 2 : 3;
+    return (thousandths > 0 ? "+" : thousandths < 0 ? "\u2212" : "") + (Math.abs(thousandths) / 1000).toFixed(digits);
   };
 
   Viewer.tone = (value) => (value > 0 ? "good" : value < -1 ? "bad" : "plain");
