@@ -17,7 +17,7 @@
 
   const short = (step) => step === undefined
     ? el("span", { class: "quiet" }, "over")
-    : [el("bdi", { class: "tool" }, step.tool), " ", Viewer.stepStatus(step), " ", el("span", { class: Viewer.tone(step.reward) }, Viewer.signed(step.reward))];
+    : [Viewer.tool(step.tool), " ", Viewer.stepStatus(step), " ", el("span", { class: Viewer.tone(step.reward) }, Viewer.signed(step.reward))];
 
   const line = (pair, link) =>
     el("tr", { class: pair.how === "same" ? null : "differs", "data-number": pair.number, "data-testid": "pair" },

@@ -41,6 +41,10 @@ const Viewer = {};
     box.scrollTop += (inner.top + inner.bottom) / 2 - (outer.top + bottom) / 2;
   };
 
+  // A name of a tool, which may be broken after each part of it.
+  Viewer.tool = (name) =>
+    Viewer.el("bdi", { class: "tool" }, name.split("_").flatMap((part, at) => (at ? ["_", Viewer.el("wbr"), part] : [part])));
+
   Viewer.badge = (text, tone) => Viewer.el("span", { class: `badge ${tone}` }, text);
 
   Viewer.signed = (value) => {

@@ -32,7 +32,7 @@
       el("a", { href, id: `step-${step.number}`, "data-number": step.number, "data-testid": "timeline-step" },
         el("span", { class: "number" }, step.number),
         el("span", { class: "what" },
-          el("bdi", { class: "tool" }, step.tool),
+          Viewer.tool(step.tool),
           el("span", { class: "marks" }, Viewer.stepStatus(step),
             step.fault !== null && step.kind !== "planned_fault" ? Viewer.badge(`fault: ${Viewer.words(step.fault)}`, "odd") : null,
             step.changes.length ? el("span", { class: "quiet" }, Viewer.count(step.changes.length, "row")) : null,
