@@ -39,6 +39,21 @@ class Scripted:
 ADD_1, ADD_2 = ("add", {"amount": 1}), ("add", {"amount": 2})
 
 
+async def test_what_a_policy_does_to_an_answer_or_to_its_arguments_is_not_recorded(tiny_url: str) -> None:
+    class Scribbling:
+        name = "scribbling"
+
+        async def play(self, task: TaskView, call: Call) -> None:
+            arguments = {"amount": 1}
+            view = await call("add", arguments)
+            view.result["total"] = "scribbled over"
+            arguments["amount"] = 99
+
+    async with CompanyOSEnv(base_url=tiny_url) as env:
+        played = await play_episode(env, a_plan(), Scribbling())
+    assert (played.steps[0].arguments, played.steps[0].result) == ({"amount": 1}, {"total": 1})
+
+
 async def test_an_episode_is_recorded_from_the_state_and_from_what_was_observed(tiny_url: str) -> None:
     async with CompanyOSEnv(base_url=tiny_url) as env:
         played = await play_episode(env, a_plan(), Scripted(ADD_1, ("fly", {}), ADD_2))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, cast
 
@@ -234,14 +235,15 @@ def step_view(result: StepResult[CompanyOSObservation]) -> StepView:
 def _step(
     number: int, arguments: dict[str, Any], result: StepResult[CompanyOSObservation]
 ) -> tuple[StepLine, StepView]:
+    """Return what is kept of a step, and what the policy is given, which is its own to change."""
     seen = result.observation
     reward = float(result.reward or 0.0)
     error = seen.error.model_dump(mode="json") if seen.error is not None else None
     line = StepLine(
         step=number,
         tool=seen.tool_name,
-        arguments=arguments,
-        result=seen.result,
+        arguments=deepcopy(arguments),
+        result=deepcopy(seen.result),
         error=cast("dict[str, str] | None", error),
         reward=reward,
         done=result.done,
