@@ -19,6 +19,7 @@ README = (ROOT / "README.md").read_text()
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
 PYTHON = [code for language, code in BLOCKS if language == "python"]
 SHELL = [code for language, code in BLOCKS if language == "sh"]
+LINES = [line for code in SHELL for line in code.splitlines() if "bin/companyos " in line]
 GATEWAY = "http://127.0.0.1:8000"
 TICKETDESK = "http://127.0.0.1:8001"
 
@@ -66,7 +67,7 @@ def kept(url: str) -> None:
 
 
 @pytest.mark.usefixtures("kept")
-@pytest.mark.parametrize("line", [line for code in SHELL for line in code.splitlines() if "bin/companyos " in line])
+@pytest.mark.parametrize("line", [line for line in LINES if " view " not in line])
 def test_the_command_line_does_what_the_readme_says(url: str, line: str, tmp_path: Path) -> None:
     command = re.sub(r"\.venv/bin/companyos (\w+)", rf"{sys.executable} -m companyos \1 --url {url}", line)
     command = re.sub(r"--episodes \d+", "--episodes 2", command)
@@ -76,6 +77,16 @@ def test_the_command_line_does_what_the_readme_says(url: str, line: str, tmp_pat
     if "--out" in line:
         folder = tmp_path / shlex.split(line)[shlex.split(line).index("--out") + 1]
         assert len((folder / "episodes.jsonl").read_text().splitlines()) == 2
+        _look_at(tmp_path)
+
+
+def _look_at(folder: Path) -> None:
+    """Look at what was played as the README says, in the terminal, for a browser would wait for somebody."""
+    (line,) = (line.partition("#")[0] for line in LINES if " view " in line)
+    command = line.replace(".venv/bin/companyos", f"{sys.executable} -m companyos") + " --terminal"
+    outcome = subprocess.run(["sh", "-c", command], cwd=folder, capture_output=True, text=True, check=False)
+    assert outcome.returncode == 0, outcome.stderr
+    assert "oracle" in outcome.stdout
 
 
 def test_every_policy_that_the_readme_names_is_installed() -> None:
