@@ -6,15 +6,19 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Literal, Self
 
-from openenv.core.env_server.mcp_types import CallToolAction, CallToolObservation, ListToolsAction
-from openenv.core.env_server.types import Observation, State
-from pydantic import BaseModel, ConfigDict, Field, model_validator
-from pydantic_core import PydanticCustomError
+from companyos.light_openenv import import_light_openenv
 
-from companyos.differences import EpisodeDiff, RowDiff
-from companyos.published import Split, SplitInfo, TaskInfo
-from companyos.usage import AgentUsage
-from companyos.verdicts import CheckVerdict, EpisodeVerdict
+import_light_openenv()  # before anything of OpenEnv's: nobody who keeps the contract shows OpenEnv's own web page
+
+from openenv.core.env_server.mcp_types import CallToolAction, CallToolObservation, ListToolsAction  # noqa: E402
+from openenv.core.env_server.types import Observation, State  # noqa: E402
+from pydantic import BaseModel, ConfigDict, Field, model_validator  # noqa: E402
+from pydantic_core import PydanticCustomError  # noqa: E402
+
+from companyos.differences import EpisodeDiff, RowDiff  # noqa: E402
+from companyos.published import Split, SplitInfo, TaskInfo  # noqa: E402
+from companyos.usage import AgentUsage  # noqa: E402
+from companyos.verdicts import CheckVerdict, EpisodeVerdict  # noqa: E402
 
 __all__ = [
     "AgentUsage",
