@@ -82,9 +82,14 @@ def test_what_runs_is_taken_down() -> None:
     assert sys.gettrace() is None
 
 
-async def _task(folder: Path) -> Task:
+def test_what_explains_a_mutant_is_said_of_one_alone() -> None:
+    keys = [one.key for name in modules_of(sorted(catalogue())) for one in mutants_of(name, source_of(name))]
+    assert [key for key in reasons() if keys.count(key) != 1] == []
+
+
+async def _task(folder: Path, scenario: str = "handbook_update", seed: int = 26, most: int = 40) -> Task:
     async with open_stage(folder) as stage:
-        return await task_of(stage, "handbook_update", 26, most=40)
+        return await task_of(stage, scenario, seed, most=most)
 
 
 def test_a_rubric_of_another_code_is_told_by_stored_ends_and_the_same_one_by_none(tmp_path: Path) -> None:
@@ -95,3 +100,14 @@ def test_a_rubric_of_another_code_is_told_by_stored_ends_and_the_same_one_by_non
     bench = Bench([task], ledgers())
     assert any(bench.tried(one).killed for one in found)
     assert not any(end.is_told(task.anew()) for end in task.ends)
+
+
+def test_aimed_ends_tell_what_drawn_ones_seldom_tell(tmp_path: Path) -> None:
+    refused = asyncio.run(_task(tmp_path, "vendor_bank_change", 48, most=0))
+    name = "companyos_gateway.scenarios.vendor_bank_change.rubric"
+    entered = [one for one in mutants_of(name, source_of(name)) if "bank_iban" in one.text and one.function]
+    asked_of = "companyos_gateway.rubrics.approvals_in_order"
+    granted = [one for one in mutants_of(asked_of, source_of(asked_of)) if one.function == "does_nothing_stand"]
+    bench = Bench([refused], ())
+    assert len(entered) > 1
+    assert [one.place for one in (*entered, *granted) if one.begins and not bench.tried(one).killed] == []

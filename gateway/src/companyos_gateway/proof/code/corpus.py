@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from companyos_gateway.episode.environment import Stage
+from companyos_gateway.proof.code.aimed import aimed
 from companyos_gateway.proof.code.instances import INSTANCES
 from companyos_gateway.proof.code.reach import Function, reached
 from companyos_gateway.proof.code.variants import pointed_variants, variants
 from companyos_gateway.proof.ledgers import ends, walked
 from companyos_gateway.proof.players.oracles import BENT_LEVEL, FAIR, OUTCOMES, STRAIGHT, fair_of, straight_way
 from companyos_gateway.proof.playing import Kept, keep
-from companyos_gateway.proof.states.bends import Bend
+from companyos_gateway.proof.states.bends import Bend, Way
 from companyos_gateway.proof.states.ending import Ending
 from companyos_gateway.proof.states.right import right_bends
 from companyos_gateway.proof.states.wrong import wrong_bends
@@ -63,14 +64,14 @@ async def tasks_of(stage: Stage, scenario: str, count: int) -> list[Task]:
 
 
 async def task_of(stage: Stage, scenario: str, seed: int, *, most: int) -> Task:
-    """Play an instance and bend its end in drawn ways: right and wrong ones, and as many variants of both kinds."""
+    """Play an instance and bend its end in drawn ways: right and wrong ones, variants, and all that is aimed."""
     way = await straight_way(stage, scenario, seed)
     foreign = await keep(stage, scenario, FAIR, fair_of(scenario), seed=seed + 1, chaos=BENT_LEVEL, overrides=STRAIGHT)
     named = [bend for _, bend in (*right_bends(way), *wrong_bends(way, foreign))]
     stream = Stream("proof", "variants", scenario, seed)
     kinds = named, list(variants(way)), list(pointed_variants(way))
     drawn = [stream.sample(bends, min(most, len(bends))) for bends in kinds]
-    return _task(scenario, way, [bend for bends in drawn for bend in bends])
+    return _task(scenario, way, [bend for bends in (*drawn, aimed(Way(way))) for bend in bends])
 
 
 def ledgers() -> tuple[Any, ...]:

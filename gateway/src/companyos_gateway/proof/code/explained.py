@@ -8,14 +8,15 @@ from importlib import resources
 
 from companyos_gateway.proof.code.mutants import Mutant
 
-Key = tuple[str, str, str]
+Key = tuple[str, str, str, str]
 
 
 @cache
 def reasons() -> dict[Key, str]:
-    """Return the reasons by module, line as it is written, and change."""
+    """Return the reasons by module, function, line as it is written, and change."""
     text = resources.files(__package__).joinpath("explained.toml").read_text(encoding="utf-8")
-    return {(one["module"], one["line"], one["change"]): one["why"] for one in tomllib.loads(text)["mutant"]}
+    told = tomllib.loads(text)["mutant"]
+    return {(one["module"], one["function"], one["line"], one["change"]): one["why"] for one in told}
 
 
 def why_survives(mutant: Mutant) -> str | None:

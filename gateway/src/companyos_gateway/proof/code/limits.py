@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -15,20 +15,41 @@ _BESIDE = (-_SECOND, timedelta(0), _SECOND)
 
 def limits(way: Way) -> Iterator[Bend]:
     """Yield ends at the limits of due days, of ages and of what delegations carry."""
-    yield from _due(way)
+    yield from due(way)
     yield from _aged(way)
-    yield from _valued(way)
+    yield from valued(way)
     yield from _stood_in(way)
 
 
-def _due(way: Way) -> Iterator[Bend]:
+def due(way: Way) -> Iterator[Bend]:
     """Yield the entry ticket ended, and the outcome declared, when the office closes on the day it is due."""
-    due = datetime.fromisoformat(way.ticket["due_at"]).date()
-    closes = datetime.combine(due, way.company.office_closes, tzinfo=UTC)
+    closes = _closing(way)
     for beside in _BESIDE:
         yield _ended_at(way.key, closes + beside)
         yield _declared_at(closes + beside)
     yield _declared_at(None)
+
+
+def due_and_fresh(way: Way) -> Iterator[Bend]:
+    """Yield the outcome declared when the office closes on that day, with every metric measured just then."""
+    closes = _closing(way)
+    metrics = sorted(_used(way) & way.evidence.table(HUB, "metrics").keys())
+    for beside in _BESIDE:
+        yield _measured_and_declared_at(metrics, closes + beside)
+
+
+def _closing(way: Way) -> datetime:
+    day = datetime.fromisoformat(way.ticket["due_at"]).date()
+    return datetime.combine(day, way.company.office_closes, tzinfo=UTC)
+
+
+def _measured_and_declared_at(metrics: Sequence[str], moment: datetime) -> Bend:
+    def bend(ending: Ending) -> None:
+        for metric_id in metrics:
+            _metric_of(metric_id, moment)(ending)
+        ending.declared_at = _text(moment)
+
+    return bend
 
 
 def _aged(way: Way) -> Iterator[Bend]:
@@ -49,7 +70,7 @@ def _aged(way: Way) -> Iterator[Bend]:
                     yield _metric_of(metric_id, moment - age + beside)
 
 
-def _valued(way: Way) -> Iterator[Bend]:
+def valued(way: Way) -> Iterator[Bend]:
     """Yield each metric that the task has used at every number that a policy names."""
     policies = way.evidence.table(HUB, "policies").values()
     numbers = {value for row in policies for value in row["parameters"].values() if type(value) in (int, float)}
@@ -87,10 +108,8 @@ def _used(way: Way) -> set[str]:
 def _stood_in(way: Way) -> Iterator[Bend]:
     """Yield each approved request decided by somebody who only stands in, by a delegation at its limits."""
     day = way.kept.instance.started_at.date()
-    people = [one.id for one in way.company.people if one.is_employed(day) and not one.roles]
-    at_work = [one for one in people if not way.company.is_out_of_office(one, day)]
     for key, row in way.approved():
-        other = next(one for one in at_work if one not in (row["requester_id"], row["approver_id"]))
+        other = _stand_in(way, row)
         made = way.evidence.row_changes(FLOW, "requests", key)[0].at
         amounts = [value for value in row["fields"].values() if type(value) is int]
         drawn = list(_delegations(row, made, amounts))
@@ -98,6 +117,25 @@ def _stood_in(way: Way) -> Iterator[Bend]:
         named = {value for value in row["fields"].values() if way.company.is_active(str(value), day)}
         barred = (row["requester_id"], *sorted(map(str, named)))
         yield from (_decided_by(key, row, person_id, drawn[0]) for person_id in barred)
+
+
+def carried_for_nothing(way: Way) -> Iterator[Bend]:
+    """Yield each approved request decided by somebody who stands in for nothing that costs, by whoever lets them."""
+    held = way.evidence.table(FLOW, "delegations").values()
+    for key, row in way.approved():
+        made = way.evidence.row_changes(FLOW, "requests", key)[0].at
+        drawn = {**next(_delegations(row, made, [])), "limit_cents": 0}
+        givers = [row["approver_id"], *sorted({one["from_id"] for one in held if one["to_id"] == row["approver_id"]})]
+        for giver_id in givers:
+            yield _decided_by(key, row, _stand_in(way, row), {**drawn, "from_id": giver_id})
+
+
+def _stand_in(way: Way, row: Row) -> str:
+    """Return somebody at work who has no role and nothing to do with a request."""
+    day = way.kept.instance.started_at.date()
+    people = [one.id for one in way.company.people if one.is_employed(day) and not one.roles]
+    at_work = [one for one in people if not way.company.is_out_of_office(one, day)]
+    return next(one for one in at_work if one not in (row["requester_id"], row["approver_id"]))
 
 
 def _delegations(row: Row, made: datetime, amounts: list[int]) -> Iterator[Row]:

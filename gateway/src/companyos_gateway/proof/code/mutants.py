@@ -55,26 +55,30 @@ class Mutant:
     text: str = ""
     """The line as it is written."""
 
+    function: str = ""
+    """The name of the function that it is in."""
+
     @property
     def place(self) -> str:
         """Where it is and what it does."""
         return f"{self.module.removeprefix('companyos_gateway.')}:{self.line} {self.change}"
 
     @property
-    def key(self) -> tuple[str, str, str]:
-        """What it is wherever its line has moved to: its module, the line as it is written, and the change."""
-        return self.module.removeprefix("companyos_gateway."), self.text, self.change
+    def key(self) -> tuple[str, str, str, str]:
+        """What it is wherever its line has moved to: its module and function, the line as written, and the change."""
+        return self.module.removeprefix("companyos_gateway."), self.function, self.text, self.change
 
 
 def mutants_of(module: str, source: str) -> list[Mutant]:
     """Return every mutant of a module."""
     tree, lines = ast.parse(source), source.splitlines()
-    begins = _beginnings(tree)
-    return [
-        Mutant(module, number, line, f"`{before}` -> `{after}`", begins.get(id(node)), lines[line - 1].strip())
-        for number, (node, before, after) in enumerate(_changes(tree))
-        for line in [node.lineno]
-    ]
+    functions = _functions(tree)
+    found = []
+    for number, (node, before, after) in enumerate(_changes(tree)):
+        begins, name = functions.get(id(node), (None, ""))
+        change, text = f"`{before}` -> `{after}`", lines[node.lineno - 1].strip()
+        found.append(Mutant(module, number, node.lineno, change, begins, text, name))
+    return found
 
 
 def mutated(source: str, mutant: Mutant) -> ast.Module:
@@ -86,12 +90,12 @@ def mutated(source: str, mutant: Mutant) -> ast.Module:
     return ast.fix_missing_locations(tree)
 
 
-def _beginnings(tree: ast.Module) -> dict[int, int]:
-    """Return for each node in a function, by identity, the line on which the innermost one begins."""
-    found: dict[int, int] = {}
+def _functions(tree: ast.Module) -> dict[int, tuple[int, str]]:
+    """Return for each node in a function, by identity, the line on which the innermost one begins, and its name."""
+    found: dict[int, tuple[int, str]] = {}
     for function in (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)):
         first = min([function.lineno, *(one.lineno for one in function.decorator_list)])
-        found |= {id(node): first for part in function.body for node in ast.walk(part)}
+        found |= {id(node): (first, function.name) for part in function.body for node in ast.walk(part)}
     return found
 
 
