@@ -33,6 +33,8 @@ CLIENTS = 200
 SLOT_BACK_S = 15.0
 
 DETACHED = {"COMPANYOS_DETACHED_LIMIT_S": "1", "COMPANYOS_MAX_EPISODES": "20000"}
+SESSIONS, IDLE_S, REAPED_S = 300, 8, 15.0
+IDLE = {"COMPANYOS_IDLE_LIMIT_S": str(IDLE_S), "COMPANYOS_MAX_CONNECTIONS": str(SESSIONS)}
 QUICK_PINGS = {"COMPANYOS_WS_PING_INTERVAL_S": "5", "COMPANYOS_WS_PING_TIMEOUT_S": "5"}
 
 pytestmark = pytest.mark.integration
@@ -154,3 +156,20 @@ def test_the_slots_of_many_clients_that_go_silent_at_once_are_back_in_time(
         figures.tell(
             f"{CLIENTS} clients {fate.name}, seconds until their slots are back", f"{time.monotonic() - began:.1f}"
         )
+
+
+@pytest.mark.load
+def test_the_slots_of_three_hundred_sessions_that_fall_idle_all_return(tmp_path: Path, figures: Figures) -> None:
+    with load_house(tmp_path, **IDLE) as house:
+        for turn in ("first", "second"):
+            command = [sys.executable, "-m", "tests.promises.load_clients", house.socket_url, str(SESSIONS)]
+            with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as clients:
+                try:
+                    assert clients.stdout is not None
+                    assert clients.stdout.readline().strip() == READY, "a slot was not there"
+                    began = time.monotonic()
+                    house.wait_for(lambda level: level.slots == level.live == 0, IDLE_S + REAPED_S)
+                finally:
+                    clients.kill()
+            took_s = time.monotonic() - began
+            figures.tell(f"{SESSIONS} idle sessions, {turn} time, seconds until their slots are back", f"{took_s:.1f}")
