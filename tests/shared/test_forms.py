@@ -38,6 +38,15 @@ def test_a_field_becomes_an_argument(name: str, text: str, value: dict[str, Any]
     assert read_form(_form((name, text))).arguments == value
 
 
+@pytest.mark.parametrize("kind", ["int", "number", "cents"])
+@pytest.mark.parametrize("text", ["1e400", "1e300", "-1e9999999", "999999999999999999", "9" * 5000, "Infinity", "sNaN"])
+def test_a_number_that_json_would_not_carry_stays_as_it_was_typed(kind: str, text: str) -> None:
+    assert read_form(_form((f"days:{kind}", text), ("a:pairs", f"b={text}"))).arguments == {
+        "days": text,
+        "a": {"b": text},
+    }
+
+
 def test_names_with_an_underscore_in_front_are_the_page_s_own() -> None:
     form = read_form(_form(("_page", "tickets/OPS-1"), ("_form", "move"), ("key", "OPS-1")))
     assert (form.page, form.next, form.form, form.arguments) == (
@@ -53,6 +62,7 @@ def test_the_way_on_takes_members_of_the_answer() -> None:
     form = read_form(_form(("_page", "new"), ("_next", "tickets/{key}")))
     assert form.way_on({"key": "OPS-9"}) == "tickets/OPS-9"
     assert form.way_on(None) == "tickets/"
+    assert form.way_on({"key": "../../console?token=x"}) == "tickets/..%2F..%2Fconsole%3Ftoken%3Dx"
 
 
 @pytest.mark.parametrize("way", ["/etc", "//evil.example", "https://evil.example", "../up", "a\nb", "javascript:x"])

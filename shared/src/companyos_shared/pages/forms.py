@@ -16,7 +16,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, quote
+
+from companyos_shared.wire.strict_json import MAX_INTEGER
 
 MOST_FIELDS = 200
 MOST_DEPTH = 3
@@ -52,9 +54,9 @@ class SubmittedForm:
     """Names and values as they were typed."""
 
     def way_on(self, answer: Any) -> str:
-        """Return where to go after an answer."""
+        """Return where to go after an answer, whose members lead no further than their place."""
         members = answer if isinstance(answer, dict) else {}
-        return re.sub(r"\{([a-z_]+)\}", lambda found: str(members.get(found[1], "")), self.next)
+        return re.sub(r"\{([a-z_]+)\}", lambda found: quote(str(members.get(found[1], "")), safe=""), self.next)
 
 
 def read_form(body: bytes) -> SubmittedForm:
@@ -102,7 +104,7 @@ def _way(text: str) -> str:
 
 
 def _whole(text: str) -> Any:
-    return int(text) if _WHOLE.fullmatch(text.strip()) else text
+    return int(text) if _WHOLE.fullmatch(text.strip()) and _is_carried(int(text)) else text
 
 
 def _number(text: str) -> Any:
@@ -110,9 +112,9 @@ def _number(text: str) -> Any:
         number = Decimal(text.strip())
     except InvalidOperation:
         return text
-    if not number.is_finite():
+    if not number.is_finite() or not _is_carried(number):
         return text
-    return int(number) if number == number.to_integral_value() and abs(number) < 1e15 else float(number)
+    return int(number) if number == number.to_integral_value() else float(number)
 
 
 def _cents(text: str) -> Any:
@@ -120,7 +122,12 @@ def _cents(text: str) -> Any:
     if isinstance(number, str):
         return text
     cents = Decimal(str(number)) * 100
-    return int(cents) if cents == cents.to_integral_value() else text
+    return int(cents) if cents == cents.to_integral_value() and _is_carried(cents) else text
+
+
+def _is_carried(number: int | Decimal) -> bool:
+    """Say whether a message in JSON may hold a number of that size."""
+    return -MAX_INTEGER <= number <= MAX_INTEGER
 
 
 def _listed(text: str) -> list[str]:
