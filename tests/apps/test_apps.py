@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import httpx
+
 from tests.apps.browsing import Browser
 from tests.apps.conftest import OpenBrowser
 
@@ -93,6 +95,11 @@ async def test_an_episode_s_token_opens_its_apps_in_a_browser_and_no_other_s(ope
         assert "token=" not in str(browser.page.url)
         assert "Reward" not in browser.page.text
         assert (await browser.open("/ticketdesk/board")).status_code == 200
+        assert (await browser.open("/ticketdesk")).status_code == 200
+        assert (await browser.open("/ticketdesk/?token=")).status_code == 200
+        for asset in re.findall(r'(?:href|src)="(/static/[^"]+)"', browser.page.text):
+            assert (await browser.client.get(asset)).status_code == 200
+        assert (await browser.client.get("/static/home.css")).status_code == 401
         await browser.client.post(
             "/reset", json={"scenario": "vendor_onboarding"}, headers={"Authorization": f"Bearer {TOKEN}"}
         )
@@ -114,6 +121,42 @@ async def test_a_form_of_another_site_and_one_of_no_page_are_refused(browser: Br
     assert (await browser.client.post(url, data={**form, "_next": "//evil.example"})).status_code == 400
     assert (await browser.client.post(f"{browser.root}/-/reset", data={})).status_code == 404
     assert (await _state(browser))["step_count"] == 0
+
+
+NO_PAGES = (
+    *("nothing", "%2e%2e/control/drop", "..%2Fcontrol/drop", "tickets/%2e", "a%3Fb", "%00", "x%20y", "tickets/%C3%BC"),
+    *("%ff", "%5C", "-/create_ticket", "tickets/a%23b", "a" * 5000, "%3Cb%3E" * 3000),
+)
+
+
+async def test_an_address_that_leads_to_no_page_is_told_so_on_a_page(browser: Browser) -> None:
+    await _ticket(browser)
+    before = await _state(browser)
+    for way in NO_PAGES:
+        for page in (f"/ticketdesk/{way}", f"/ticketdesk/board?team_id={way.lower()}"):
+            raw = f"{browser.root}{page}".encode()
+            shown = await browser.client.get(httpx.URL("http://desk").copy_with(raw_path=raw))
+            assert shown.status_code in ((200, 404, 422) if "?" in page else (404,)), f"{page}: {shown.text}"
+            assert shown.text.startswith("<!doctype html>")
+    assert await _state(browser) == before
+
+
+async def test_a_form_of_no_app_is_no_step(browser: Browser) -> None:
+    await _ticket(browser)
+    assert (await browser.client.post(f"{browser.root}/nothing/-/add_comment", data={"key": "x"})).status_code == 404
+    assert (await _state(browser))["step_count"] == 0
+
+
+async def test_what_was_refused_is_told_though_its_page_is_none_and_more_was_typed_than_is_carried(
+    browser: Browser,
+) -> None:
+    await _ticket(browser)
+    url = f"{browser.root}/ticketdesk/-/create_ticket"
+    for form in ({"title": "x", "_page": "nothing"}, {"title": "\x01" * 15000, "_page": "new"}):
+        refused = await browser.client.post(url, data=form)
+        assert refused.status_code == 422
+        assert "The form does not fit" in refused.text
+        assert refused.text.startswith("<!doctype html>")
 
 
 async def test_pages_load_nothing_from_elsewhere(browser: Browser) -> None:

@@ -19,7 +19,7 @@ from companyos_gateway.server.app import create_app
 from companyos_gateway.server.apps.paths import is_app
 from companyos_gateway.server.console.paths import is_console
 from companyos_gateway.server.house import House
-from companyos_gateway.server.planes import AGENT_DOORS, OPEN_DOORS
+from companyos_gateway.server.planes import AGENT_DOORS, OPEN_BELOW, OPEN_DOORS
 from companyos_gateway.settings import Settings
 from companyos_shared.wire.context import Actor
 from tests.gateway.conftest import Door, Open
@@ -124,6 +124,9 @@ async def test_every_door_but_those_that_are_listed_is_the_trainers(locked: Door
     for method, path in doors:
         if (method, path) in OPEN_DOORS:
             assert (await nobody.request(method, path)).status_code == 200
+            continue
+        if method == "GET" and path.startswith(OPEN_BELOW):
+            assert (await nobody.request(method, path)).status_code == 404
             continue
         if is_app(path) or is_console(path):
             refused = (nobody, forger) if is_app(path) else (nobody, forger, agent)

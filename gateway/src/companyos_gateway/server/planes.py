@@ -25,9 +25,12 @@ from companyos_gateway.server.console.paths import COOKIE as TRAINER_COOKIE
 from companyos_gateway.server.console.paths import is_console
 from companyos_gateway.server.mcp_rules import MCP_DOORS
 from companyos_gateway.server.problems import refuse
+from companyos_shared.pages import MOUNT
 
 OPEN_DOORS = frozenset({("GET", "/livez"), ("GET", "/readyz"), ("GET", "/health")})
 """What probes ask, which carry no token."""
+OPEN_BELOW = f"{MOUNT}/"
+"""What pages load: a browser brings a token for a page, and none for these, which everybody has."""
 AGENT_DOORS = frozenset(
     {
         ("POST", "/step"),
@@ -90,7 +93,7 @@ class Planes:
     def _admit(self, scope: Scope, trainer: bytes) -> None:
         """Leave the agent's episode in the scope; raises TokenRequired or UnknownToken (401) or AgentPlane (403)."""
         door: _Door = (scope.get("method", "WEBSOCKET"), get_route_path(scope))
-        if door in OPEN_DOORS:
+        if door in OPEN_DOORS or (door[0] == "GET" and door[1].startswith(OPEN_BELOW)):
             return
         cookie = _cookie_of(door[1])
         token = _bearer(scope) if cookie is None else _kept(scope, cookie)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from typing import Annotated
+from urllib.parse import quote, unquote
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
@@ -11,11 +12,11 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from companyos.contract import FinishOutcome, ReasonCode
 from companyos_gateway.episode.episode import Episode
 from companyos_gateway.episode.errors import UnknownService
-from companyos_gateway.episode.link import ServiceCall
 from companyos_gateway.episode.looking import ask_page
 from companyos_gateway.episode.observations import StepObservation
 from companyos_gateway.episode.toolbox import FINISH, WAIT
-from companyos_gateway.server.apps.paths import COOKIE, FORM, OWN_FORM, PAGE, ROOT, root_of
+from companyos_gateway.server.apps.asking import page_call
+from companyos_gateway.server.apps.paths import APP, COOKIE, FORM, OWN_FORM, PAGE, ROOT, root_of
 from companyos_gateway.server.apps.refusals import TEMPLATES
 from companyos_gateway.server.apps.shells import shell_of
 from companyos_gateway.server.browsing import SEE_OTHER, remembered, shown, submitted
@@ -25,6 +26,7 @@ from companyos_shared.pages import HEADERS, Said, Shell
 from companyos_shared.wire.problem import ProblemBody
 
 _OWN_TOOLS = frozenset({WAIT, FINISH})
+_JSON = b"{"
 
 
 def apps_router(house: House) -> APIRouter:
@@ -44,9 +46,10 @@ def apps_router(house: House) -> APIRouter:
     async def own_form(request: Request, episode_id: str, tool: str) -> Response:
         return await _shown(house, request, episode_id, lambda visit: visit.submit("", tool))
 
-    @router.get(f"{ROOT}/{{service}}")
+    @router.get(APP)
     async def app(request: Request, episode_id: str, service: str) -> Response:
-        return RedirectResponse(f"{root_of(episode_id, request.scope.get('root_path', ''))}/{service}/", SEE_OTHER)
+        root = root_of(episode_id, request.scope.get("root_path", ""))
+        return RedirectResponse(f"{root}/{quote(service)}/", SEE_OTHER)
 
     @router.post(FORM)
     async def form(request: Request, episode_id: str, service: str, operation: str) -> Response:
@@ -54,10 +57,7 @@ def apps_router(house: House) -> APIRouter:
 
     @router.get(PAGE)
     async def page(request: Request, episode_id: str, service: str, path: str) -> Response:
-        query = request.url.query
-        return await _shown(
-            house, request, episode_id, lambda visit: visit.page(service, f"{path}?{query}" if query else path)
-        )
+        return await _shown(house, request, episode_id, lambda visit: visit.page(service, path, request.url.query))
 
     return router
 
@@ -99,21 +99,26 @@ class _Visit:
         )
         return HTMLResponse(text, status_code=status, headers=HEADERS)
 
-    async def page(self, service: str, way: str, said: Said | None = None, status: int | None = None) -> Response:
-        """Show a page of a service. Raises UnknownService (404)."""
-        if service not in self._stage.toolbox.paged:
-            raise UnknownService("There is no app of that name.")
-        shell = self._shell(service, said).model_dump_json().encode()
-        answer = await ask_page(
-            self._stage.cluster, self._episode, service, ServiceCall("POST", f"/pages/{way}", shell)
-        )
-        return HTMLResponse(answer.payload, status_code=status or answer.status, headers=HEADERS)
+    async def page(
+        self, service: str, path: str, query: str, said: Said | None = None, status: int | None = None
+    ) -> Response:
+        """Show a page of a service. Raises UnknownService or UnknownPage (404)."""
+        self._check_is_app(service)
+        shell = self._shell(service, said)
+        answer = await ask_page(self._stage.cluster, self._episode, service, page_call(path, query, shell))
+        text = answer.payload
+        if text.startswith(_JSON):  # the service has no such page, or the query does not fit
+            problem = ProblemBody.model_validate_json(text)
+            text = TEMPLATES.write("problem.html", shell, problem=problem).encode()
+        return HTMLResponse(text, status_code=status or answer.status, headers=HEADERS)
 
     async def submit(self, service: str, operation: str) -> Response:
         """Take a step, and show what came of it."""
         form = submitted(self._request)
         if not service and operation not in _OWN_TOOLS:
             raise UnknownService("The desk has no form of that name.")
+        if service:
+            self._check_is_app(service)
         tool = f"{service}_{operation}" if service else operation
         seen = await self._stage.step(self._episode, tool, dict(form.arguments))
         problem = _problem_of(seen)
@@ -123,7 +128,13 @@ class _Visit:
         said = Said(operation=operation, form=form.form, problem=problem, typed=form.typed)
         if not service:
             return await self.desk(said, problem.status)
-        return await self.page(service, form.page.partition("#")[0], said, problem.status)
+        path, _, query = form.page.partition("#")[0].partition("?")
+        return await self.page(service, unquote(path), query, said, problem.status)
+
+    def _check_is_app(self, service: str) -> None:
+        """Raise UnknownService (404) for what is no app, before any step is taken."""
+        if service not in self._stage.toolbox.paged:
+            raise UnknownService("There is no app of that name.")
 
     def _shell(self, app: str, said: Said | None) -> Shell:
         return shell_of(self._episode, self._stage.toolbox, self._root, app, said, tells_outcome=self._tells_outcome)

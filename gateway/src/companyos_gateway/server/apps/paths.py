@@ -9,11 +9,14 @@ from starlette.routing import compile_path
 from companyos_gateway.server.console.paths import FORMS as CONSOLE_FORMS
 
 ROOT = "/v1/episodes/{episode_id}/apps"
+APP = f"{ROOT}/{{service}}"
 OWN_FORM = f"{ROOT}/-/{{tool}}"
 PAGE = f"{ROOT}/{{service}}/{{path:path}}"
 FORM = f"{ROOT}/{{service}}/-/{{operation}}"
 
-APP_DOORS = frozenset({("GET", ROOT), ("GET", f"{ROOT}/"), ("POST", OWN_FORM), ("GET", PAGE), ("POST", FORM)})
+APP_DOORS = frozenset(
+    {("GET", ROOT), ("GET", f"{ROOT}/"), ("GET", APP), ("POST", OWN_FORM), ("GET", PAGE), ("POST", FORM)}
+)
 """What an episode's token opens in a browser."""
 
 FORM_DOORS = frozenset({OWN_FORM, FORM})
