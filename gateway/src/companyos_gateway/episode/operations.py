@@ -18,8 +18,10 @@ READ_MINUTES = 1
 WRITE_MINUTES = 3
 
 _JSON = "application/json"
-_PATH_SAFE = "!$'()*,&=;@:"
-_QUERY_SAFE = "!$'()*,?/:@"
+PATH_SAFE = "!$'()*,&=;@:"
+QUERY_SAFE = "!$'()*,?/:@"
+"""What the HTTP libraries leave as it is, or would decode again: a target has the one spelling that is signed."""
+
 _PATH_TEXT = {"minLength": 1, "not": {"enum": [".", ".."]}, "pattern": r"^[^/\\\x00-\x1f\x7f]*$"}
 
 
@@ -84,7 +86,7 @@ class Operation:
             elif value is None:
                 continue
             elif spec.place is Place.PATH:
-                path = path.replace(f"{{{spec.wire_name}}}", quote(_text(value), safe=_PATH_SAFE))
+                path = path.replace(f"{{{spec.wire_name}}}", quote(_text(value), safe=PATH_SAFE))
             elif spec.place is Place.QUERY:
                 query.extend(_pairs(spec.wire_name, value))
             else:
@@ -197,4 +199,4 @@ def _header_text(value: Any) -> str:
 
 def _pairs(name: str, value: Any) -> list[str]:
     values = value if isinstance(value, list) else [value]
-    return [f"{quote(name, safe=_QUERY_SAFE)}={quote(_text(item), safe=_QUERY_SAFE)}" for item in values]
+    return [f"{quote(name, safe=QUERY_SAFE)}={quote(_text(item), safe=QUERY_SAFE)}" for item in values]

@@ -6,6 +6,7 @@ from urllib.parse import parse_qsl, quote, urlencode
 
 from companyos_gateway.episode.errors import GatewayProblem
 from companyos_gateway.episode.link import ServiceCall
+from companyos_gateway.episode.operations import PATH_SAFE, QUERY_SAFE
 from companyos_shared.pages import Shell
 
 _DOTS = frozenset({".", ".."})
@@ -23,7 +24,8 @@ def page_call(path: str, query: str, shell: Shell) -> ServiceCall:
     if not _DOTS.isdisjoint(path.split("/")):
         raise UnknownPage
     asked = [(name, text) for name, text in parse_qsl(query, keep_blank_values=True) if name != "token"]
-    target = f"/pages/{quote(path)}{'?' if asked else ''}{urlencode(asked, quote_via=quote)}"
+    query = urlencode(asked, safe=QUERY_SAFE, quote_via=quote)
+    target = f"/pages/{quote(path, safe=f'{PATH_SAFE}/')}{'?' if asked else ''}{query}"
     for shown in (shell, _without_typed(shell)):
         call = ServiceCall("POST", target, shown.model_dump_json().encode())
         if call.fits:
