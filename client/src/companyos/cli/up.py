@@ -146,6 +146,7 @@ def _stop(_signal: int, _frame: object) -> NoReturn:
 def _print_addresses(url: str, data_dir: Path | None) -> None:
     rows = {
         "page": url + "/",
+        "console": f"{url}/console",
         "OpenEnv": url.replace("http", "ws", 1) + "/ws",
         "plain HTTP": f"{url}/reset, /step, /state",
         "MCP": f"{url}/v1/mcp",
