@@ -34,6 +34,10 @@ def test_no_arguments_are_an_empty_object(raw: str | None) -> None:
         ('{"key": "\\ud800"}', "surrogates not allowed"),
         ('{"n": ' + "9" * 5_000 + "}", "4300 digits"),
         ('{"a": ' * 100_000, "nested too deeply"),
+        ('{"n": 100000000000000000}', "beyond 2^53"),
+        ('{"a": ' + "[" * 30 + "]" * 30 + "}", "deeper than 32"),
+        ('{"text": "' + "a" * 65_000 + '"}', "larger than 65536"),
+        ('{"text": "' + "é" * 11_000 + '"}', "larger than 65536"),
     ],
 )
 def test_what_is_no_object_is_told_and_kept_as_it_came(raw: str, told: str) -> None:
@@ -44,6 +48,11 @@ def test_what_is_no_object_is_told_and_kept_as_it_came(raw: str, told: str) -> N
     assert list(arguments) == [MALFORMED]
     assert raw.startswith(arguments[MALFORMED])
     assert len(arguments[MALFORMED]) <= 2_000
+
+
+def test_a_name_that_is_no_tool_s_is_cut() -> None:
+    (found,) = tool_calls({"tool_calls": [{"function": {"name": "a" * 70_000}}]})
+    assert found.tool == "a" * 200
 
 
 def test_calls_come_in_their_order_and_get_an_id_where_they_lack_one() -> None:

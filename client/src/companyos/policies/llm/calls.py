@@ -7,10 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from companyos_shared.wire.strict_json import parse_object
+
 MALFORMED = "malformed_json"
 """The one argument under which unreadable ones are sent on: it fits no schema, so that the step is an invalid one."""
 
 _KEPT_CHARS = 2_000
+_NAME_CHARS = 200
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +44,10 @@ def _call(part: Mapping[str, Any], number: int) -> ToolCall:
     named: Mapping[str, Any] = function if isinstance(function, dict) else {}
     arguments, fault = read_arguments(named.get("arguments"))
     return ToolCall(
-        id=str(part.get("id") or f"call_{number}"), tool=str(named.get("name") or ""), arguments=arguments, fault=fault
+        id=str(part.get("id") or f"call_{number}"),
+        tool=str(named.get("name") or "")[:_NAME_CHARS],
+        arguments=arguments,
+        fault=fault,
     )
 
 
@@ -52,16 +58,23 @@ def read_arguments(raw: Any) -> tuple[dict[str, Any], str | None]:
     try:
         found = json.loads(raw, parse_constant=_refuse_constant) if isinstance(raw, str) else raw
         json.dumps(found, ensure_ascii=False, allow_nan=False).encode()
+        parse_object(json.dumps(_carried(found)))
     except RecursionError:
         fault = "it is nested too deeply"
     except (ValueError, TypeError) as error:
-        fault = str(error)
+        fault = str(error).removesuffix(".")
     else:
         if isinstance(found, dict):
             return found, None
         fault = f"it is a JSON {_kind(found)}"
     text = raw if isinstance(raw, str) else repr(raw)
     return {MALFORMED: text[:_KEPT_CHARS]}, f"The arguments are no JSON object: {fault}. The call was not made."
+
+
+def _carried(arguments: Any) -> dict[str, Any]:
+    """Return a step as large and as deep as one with these arguments: what no house reads would be nobody's step."""
+    action = {"type": "call_tool", "metadata": {}, "tool_name": "\0" * _NAME_CHARS, "arguments": arguments}
+    return {"type": "step", "data": action}
 
 
 def readable(value: Any) -> Any:
