@@ -61,7 +61,19 @@ def test_what_is_left_empty_is_left_out() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "text"), [("limit", "many"), ("limit", "1.5"), ("rate", "x"), ("deep", "yes"), ("answers", "{")]
+    ("name", "text"),
+    [
+        ("limit", "many"),
+        ("limit", "1.5"),
+        ("limit", "100000000000000000"),
+        ("rate", "x"),
+        ("rate", "inf"),
+        ("deep", "yes"),
+        ("answers", "{"),
+        ("answers", '{"a": NaN}'),
+        ("answers", "[" * 200_000),
+        ("tags", "a" * 70_000),
+    ],
 )
 def test_what_does_not_fit_is_named(name: str, text: str) -> None:
     written = tuple(text if one == name else None for one in NAMES)

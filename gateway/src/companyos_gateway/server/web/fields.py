@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from companyos_shared.wire.strict_json import parse_object
+
 _NUMBERS = {"integer": int, "number": float}
 _LONG_TEXT = 512
 _PLACEHOLDERS = {"date": "2027-05-31", "date-time": "2027-05-31T09:55:00Z"}
@@ -64,11 +66,13 @@ class Field:
         return 3 if is_long or self.kind in (Kind.LINES, Kind.JSON) else 1
 
     def value(self, written: str) -> Any:
-        """Return the value of what was written; raises FieldMisfit."""
+        """Return the value of what was written; raises FieldMisfit, also for what a message in JSON would not carry."""
         try:
-            return self._value(written)
-        except ValueError:
+            value = self._value(written)
+            parse_object(json.dumps({self.name: value}))
+        except (ValueError, RecursionError):
             raise FieldMisfit(f"{self.name}: {written!r} is no {self.schema.get('type', self.kind.value)}") from None
+        return value
 
     def _value(self, written: str) -> Any:
         match self.kind:
