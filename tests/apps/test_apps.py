@@ -159,6 +159,13 @@ async def test_what_was_refused_is_told_though_its_page_is_none_and_more_was_typ
         assert refused.text.startswith("<!doctype html>")
 
 
+async def test_no_redirect_names_a_host_which_whoever_asks_could_choose(browser: Browser) -> None:
+    await _ticket(browser)
+    for way in (f"{browser.root}/?token=x", f"{browser.root}/", f"{browser.root}/datahub", "/console/?token=x"):
+        answer = await browser.client.get(way, follow_redirects=False)
+        assert answer.headers.get("location", "/").startswith("/")
+
+
 async def test_pages_load_nothing_from_elsewhere(browser: Browser) -> None:
     await _ticket(browser)
     for asset in re.findall(r'(?:href|src)="(/static/[^"]+)"', browser.page.text):

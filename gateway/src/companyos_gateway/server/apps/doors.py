@@ -34,6 +34,7 @@ def apps_router(house: House) -> APIRouter:
     router = APIRouter(include_in_schema=False)
 
     @router.get(ROOT)
+    @router.get(f"{ROOT}/")
     async def desk(
         request: Request, episode_id: str, token: Annotated[str | None, Query(max_length=200)] = None
     ) -> Response:

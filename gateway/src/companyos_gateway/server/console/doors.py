@@ -31,6 +31,7 @@ def console_router(house: House) -> APIRouter:
     router = APIRouter(include_in_schema=False)
 
     @router.get(ROOT)
+    @router.get(f"{ROOT}/")
     async def console(request: Request, token: Annotated[str | None, Query(max_length=200)] = None) -> Response:
         if token is not None:
             return remembered(_prefix(request), COOKIE, token)
