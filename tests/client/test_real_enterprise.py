@@ -15,10 +15,10 @@ from typer.testing import CliRunner
 
 from companyos.cli.main import app
 from companyos.client import CompanyOSEnv
-from companyos.contract import EpisodeRecord
+from companyos.contract import EpisodeRecord, Outcome
 from companyos.enterprise import Enterprise
 from companyos.judging import UnfitEvidence
-from companyos.policies import load_policy
+from companyos.policies import Call, TaskView, load_policy
 from companyos.policies.arguments import Surroundings, draw_arguments
 from companyos.policies.llm import LlmPolicy
 from companyos.policies.llm.stub import StubServer
@@ -197,6 +197,20 @@ def test_a_dry_run_asks_nobody_and_shows_what_would_be_sent(url: str, tmp_path: 
 def test_the_tasks_are_listed_and_their_briefs_name_the_ticket(url: str) -> None:
     assert "vendor_onboarding" in run("tasks", "--url", url)
     assert "seed 42" in run("tasks", "vendor_onboarding", "--seed", "42", "-n", "1", "--url", url)
+
+
+async def test_a_call_that_nobody_can_read_is_the_policy_s_own_mistake(url: str) -> None:
+    class Unreadable:
+        name = "unreadable"
+
+        async def play(self, task: TaskView, call: Call) -> None:
+            await call("wait", {"minutes": 10**17})
+
+    plan = EpisodePlan(scenario="vendor_onboarding", seed=1, chaos=0, policy="unreadable")
+    [episode] = await play_all(url, [plan], make_policy=lambda _name: Unreadable())
+    assert episode.record.outcome is Outcome.FAILED
+    assert episode.trouble is not None
+    assert "the policy raised ServerRefusal" in episode.trouble
 
 
 async def test_random_arguments_fit_the_schema_of_every_tool(url: str) -> None:

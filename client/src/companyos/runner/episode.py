@@ -33,6 +33,9 @@ from companyos_shared.streams import Stream, digest
 HOUSE_FAILURES = (OSError, TimeoutError, WebSocketException, ServerRefusal)
 """What a call may raise when the server, not the policy, is at fault."""
 
+UNREADABLE = frozenset({"INVALID_JSON", "VALIDATION_ERROR"})
+"""Refusals of a call that nobody could read, such as one with a number that JSON does not carry: the policy's own."""
+
 
 class HouseFailed(Exception):
     """A call broke on the server's side, or the policy's model did; no error of the policy's own is one."""
@@ -191,10 +194,7 @@ async def _play(
     async def call(tool: str, arguments: dict[str, Any], /) -> StepView:
         if log.is_over:
             raise EpisodeOver
-        try:
-            result = await env.call_tool(tool, **arguments)
-        except HOUSE_FAILURES as error:
-            raise HouseFailed(f"{type(error).__name__}: {error}") from error
+        result = await _called(env, tool, arguments)
         log.add(result)
         line, view = _step(len(log.steps) + 1, arguments, result)
         log.steps.append(line)
@@ -216,6 +216,17 @@ async def _play(
     if not log.is_over:
         await call("finish", {"outcome": "impossible", "summary": "The policy gave up."})
     return trouble
+
+
+async def _called(env: CompanyOSEnv, tool: str, arguments: dict[str, Any]) -> StepResult[CompanyOSObservation]:
+    """Call a tool. Raises HouseFailed, and ServerRefusal for a call that nobody could read."""
+    try:
+        result: StepResult[CompanyOSObservation] = await env.call_tool(tool, **arguments)
+    except HOUSE_FAILURES as error:
+        if isinstance(error, ServerRefusal) and error.code in UNREADABLE:
+            raise
+        raise HouseFailed(f"{type(error).__name__}: {error}") from error
+    return result
 
 
 def step_view(result: StepResult[CompanyOSObservation]) -> StepView:
