@@ -35,7 +35,16 @@ def test_a_line_of_episodes_has_exactly_the_promised_fields_in_order() -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [{"seed": -7}, {"seed": "abc"}, {"seed": 1.0}, {"seed": True}, {"chaos": 9}, {"chaos": "1"}, {"unknown": 1}],
+    [
+        {"episode_id": ".."},
+        {"seed": -7},
+        {"seed": "abc"},
+        {"seed": 1.0},
+        {"seed": True},
+        {"chaos": 9},
+        {"chaos": "1"},
+        {"unknown": 1},
+    ],
 )
 def test_reset_options_refuse_what_does_not_fit(options: dict[str, object]) -> None:
     with pytest.raises(ValidationError):

@@ -143,7 +143,7 @@ class ResetOptions(BaseModel):
     chaos_overrides: dict[str, float] = Field(
         default_factory=dict, max_length=64, description="Rates in [0, 1] by kind, or by `service.kind` for transport."
     )
-    episode_id: str | None = Field(None, pattern=r"^[A-Za-z0-9._-]{1,128}$")
+    episode_id: str | None = Field(None, pattern=r"^[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}$")
     completion: Completion = Field(Completion.AUTO, strict=False)
     shaping: Shaping = Field(Shaping.MILESTONES, strict=False)
     reward_scale: RewardScale = Field(RewardScale.ORIGINAL, strict=False)
