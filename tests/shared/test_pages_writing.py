@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from companyos_shared.pages.fields import argument_of, shown, titled
-from companyos_shared.pages.writing import duration, label, status_colour
+from companyos_shared.pages.writing import duration, figure, label, status_colour
 
 
 @pytest.mark.parametrize(
@@ -22,6 +22,21 @@ from companyos_shared.pages.writing import duration, label, status_colour
 )
 def test_a_length_of_time_is_told_in_its_two_largest_units(minutes: float, told: str) -> None:
     assert duration(minutes) == told
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        (None, "-"),
+        (1250000.0, "1,250,000"),
+        (2.5, "2.5"),
+        (0.1234567, "0.1235"),
+        (0.00004, "4e-05"),
+        (-0.00012, "-0.00012"),
+    ],
+)
+def test_a_number_is_told_without_decimals_that_say_nothing(value: float | None, told: str) -> None:
+    assert figure(value) == told
 
 
 def test_a_state_that_no_colour_is_known_for_is_grey() -> None:

@@ -104,7 +104,13 @@ def figure(value: float | None) -> str:
     """Return a number without decimals that say nothing."""
     if value is None:
         return "-"
-    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.4f}".rstrip("0")
+    if float(value).is_integer():
+        return f"{value:,.0f}"
+    return f"{value:,.4f}".rstrip("0") if abs(value) >= _SMALL else f"{value:.2g}"
+
+
+_SMALL = 0.001
+"""What is smaller is told by its first two digits."""
 
 
 def status_colour(value: object) -> str:
