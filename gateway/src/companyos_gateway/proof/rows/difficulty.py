@@ -21,7 +21,7 @@ from companyos_gateway.proof.sizes import LEVELS
 from companyos_gateway.scenarios import catalogue
 from companyos_gateway.scenarios.solutions import skipper_of
 from companyos_gateway.scenarios.striking import never_strikes
-from companyos_shared.wire.context import FaultKind
+from companyos_shared.wire.context import Actor, FaultKind
 
 ORACLE = "oracle"
 WORKERS = ("worker1", "worker2", "worker3")
@@ -180,10 +180,16 @@ def _fired(kept: Kept, kind: Kind) -> list[Tally]:
     """Say for a fault of the connection whether a call has met it; of other kinds it is seen in the plan."""
     if kind.value not in set(FaultKind):
         return []
-    if kind is Kind.STALE_READ and all(net.added for net in kept.evidence.agent_changes()):
-        return []  # nothing was written that could be read as it was
+    if kind is Kind.STALE_READ and not _rewrote(kept):
+        return []
     met = {line["planned"] for lines in kept.stored["audits"].values() for line in lines}
     return [_firing(kept.instance.scenario, kept.played.seed, kind, fires=kind.value in met)]
+
+
+def _rewrote(kept: Kept) -> bool:
+    """Say whether a call has changed what was there, which can then be read as it was; time's changes are no call's."""
+    changes = (one for lines in kept.stored["changes"].values() for one in lines)
+    return any(one["actor"] == Actor.AGENT and one["before"] is not None for one in changes)
 
 
 def _firing(scenario: str, seed: int, kind: Kind, *, fires: bool) -> Tally:
