@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from companyos.viewer import (
-    SCRIPTS,
-    SERVER_POLICY,
-    STYLE,
-    EpisodeDocument,
-    export_page,
-    server_page,
-    static_file,
-)
+from companyos.viewer import export_page
 from companyos.viewer.serving import ViewerServer
 from companyos.viewer.stored import StoredRun
 from tests.browser.conftest import NARROW, WIDE
+from tests.browser.live import LiveServer
 from tests.client.stored_runs import CHANGES, LINES, a_change, a_line, an_audit, evidence, judge, write_episode
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
@@ -276,70 +267,3 @@ def test_a_played_run_tells_which_step_turned_which_check(page: Any, played: str
         if folder := os.environ.get("SCREENSHOTS"):
             Path(folder).mkdir(parents=True, exist_ok=True)
             page.screenshot(path=Path(folder) / f"viewer-{name}-{width}.png")
-
-
-class LiveServer(ThreadingHTTPServer):
-    """Tells the first two steps of an episode, and one more each time that `more` is released."""
-
-    daemon_threads = True
-
-    def __init__(self, whole: EpisodeDocument) -> None:
-        super().__init__(("127.0.0.1", 0), _LiveDoor)
-        self.url = f"http://127.0.0.1:{self.server_address[1]}/"
-        self.whole = whole.model_dump(mode="json")
-        self.more = threading.Semaphore(0)
-        self.asked: list[str] = []
-
-    def __enter__(self) -> LiveServer:
-        threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.shutdown()
-        self.server_close()
-
-    def begun(self) -> dict[str, Any]:
-        """Return the episode as it stands at first."""
-        facts = {**self.whole["facts"], "outcome": None, "success": None}
-        return {**self.whole, "facts": facts, "steps": self.whole["steps"][:2], "verdict": None, "judged": None}
-
-
-class _LiveDoor(BaseHTTPRequestHandler):
-    server: LiveServer
-
-    def do_GET(self) -> None:
-        if self.path.startswith("/live/events"):
-            self._events()
-            return
-        name = self.path.rpartition("/")[2]
-        if self.path == "/live/episode":
-            kind, text = "application/json", json.dumps(self.server.begun())
-        elif name in (*SCRIPTS, STYLE):
-            kind, text = "text/css" if name == STYLE else "text/javascript", static_file(name)
-        else:
-            source = {"episode": "/live/episode", "events": "/live/events"}
-            kind, text = "text/html", server_page("Live", static="/static", source=source)
-        self._head(kind)
-        self.wfile.write(text.encode())
-
-    def log_message(self, format: str, *args: Any) -> None:
-        pass
-
-    def _events(self) -> None:
-        self.server.asked.append(self.path)
-        self._head("text/event-stream")
-        for step in self.server.whole["steps"][2:]:
-            self.server.more.acquire(timeout=60)
-            self._tell("step", step, step["number"])
-        fields = {name: value for name, value in self.server.whole.items() if name not in ("steps", "format")}
-        self._tell("end", fields, len(self.server.whole["steps"]))
-
-    def _tell(self, event: str, data: Any, number: int) -> None:
-        self.wfile.write(f"id: {number}\nevent: {event}\ndata: {json.dumps(data)}\n\n".encode())
-        self.wfile.flush()
-
-    def _head(self, kind: str) -> None:
-        self.send_response(200)
-        self.send_header("Content-Type", f"{kind}; charset=utf-8")
-        self.send_header("Content-Security-Policy", SERVER_POLICY)
-        self.end_headers()
