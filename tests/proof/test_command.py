@@ -48,10 +48,10 @@ def test_what_holds_is_one_line_and_the_status_is_0(
     weather: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     weather.setattr(command, "done_by_crew", _crew())
-    assert command.main(["--seed", "7"]) == 0
+    assert command.main(["--seed", "7", "--seeds", "3"]) == 0
     printed = capsys.readouterr().out
     assert f"yes A {SNOW}" in printed
-    assert "4  0 against it  [seed 7]" in printed
+    assert "4  0 against it  [seed 7-9]" in printed
     assert "not run" in printed
 
 
@@ -73,10 +73,10 @@ def test_a_job_that_breaks_does_not_hold(weather: pytest.MonkeyPatch, capsys: py
 def test_the_page_says_how_it_came_about(weather: pytest.MonkeyPatch, tmp_path: Path) -> None:
     weather.setattr(command, "done_by_crew", _crew())
     page = tmp_path / "proof.md"
-    assert command.main(["--out", str(page), "--seed", "3"]) == 0
+    assert command.main(["--out", str(page), "--seed", "3", "--seeds", "1"]) == 0
     said = page.read_text()
     assert said.startswith("# The proof, smoke size\n")
-    assert "by `python -m companyos_gateway.proof --seed 3`" in said
+    assert "by `python -m companyos_gateway.proof --seed 3 --seeds 1`" in said
     assert f"| A | {SNOW} | 4 | 0 against it | 3 | yes |" in said
     assert "| H | - | 0 | not run |  | not run |" in said
 

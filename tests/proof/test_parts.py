@@ -22,7 +22,9 @@ from companyos_gateway.proof.rows.splits import COLLISIONS
 from companyos_gateway.proof.rows.zoo import BY_CHANCE
 from companyos_gateway.proof.sizes import FULL, SMOKE
 from companyos_gateway.proof.states.bends import values_beside
+from companyos_gateway.proof.states.elsewhere import _row_bends
 from companyos_gateway.rubrics import Evidence
+from companyos_gateway.rubrics.evidence import NetChange
 from companyos_gateway.scenarios import catalogue
 from companyos_gateway.scenarios.striking import never_strikes
 from companyos_shared.streams import Stream
@@ -257,3 +259,21 @@ async def test_a_naive_worker_gives_up_a_task_that_it_cannot_read(skill: int) ->
     with pytest.raises(EpisodeOver):
         await load_policy(f"worker{skill}").play(task, calls)
     assert calls.made[0][0] == "ticketdesk_get_ticket"
+
+
+@pytest.mark.parametrize(("columns", "is_bent"), [({"version"}, False), ({"version", "risk_tier"}, True)])
+def test_a_row_that_only_counts_a_new_version_has_nothing_that_could_be_undone(
+    columns: set[str], is_bent: bool
+) -> None:
+    row = {"id": "VEN-1", "risk_tier": "low", "version": 2}
+    net = NetChange(
+        service="datahub",
+        table="vendors",
+        key="VEN-1",
+        added=False,
+        deleted=False,
+        columns=frozenset(columns),
+        before={**row, "version": 1},
+        after=row,
+    )
+    assert ("vendors VEN-1: undone" in dict(_row_bends(net, row))) is is_bent

@@ -40,6 +40,12 @@ class Size:
     mutants: int
     """Code mutants, for all scenarios together."""
 
+    code_scenarios: int
+    """Scenarios whose code is mutated, drawn; as many as there are at most. What they share needs all of them."""
+
+    code_seeds: int
+    """Instances of each outcome whose ends the mutants are held against."""
+
     ledgers: int
     processes: int
     """Processes that must come to one digest, beside the crowd, the restored one and that of another Python."""
@@ -68,8 +74,8 @@ class Size:
 
 SMOKE = Size(
     name="smoke",
-    levels=LEVELS,
-    oracle_seeds=1,
+    levels=LEVELS[::2],
+    oracle_seeds=2,
     cheat_seeds=1,
     zoo_seeds=1,
     climbs=20,
@@ -79,7 +85,9 @@ SMOKE = Size(
     drops=4,
     bent_seeds=1,
     swaps=2,
-    mutants=20,
+    mutants=30,
+    code_scenarios=1,
+    code_seeds=4,
     ledgers=500,
     processes=2,
     crowd=34,
@@ -95,8 +103,8 @@ FULL = Size(
     name="full",
     levels=LEVELS,
     oracle_seeds=200,
-    cheat_seeds=6,
-    zoo_seeds=7,
+    cheat_seeds=3,
+    zoo_seeds=8,
     climbs=2_000,
     most_climbs=20_000,
     single_calls=2,
@@ -105,6 +113,8 @@ FULL = Size(
     bent_seeds=4,
     swaps=10,
     mutants=3_000,
+    code_scenarios=1_000,
+    code_seeds=4,
     ledgers=20_000,
     processes=20,
     crowd=256,

@@ -28,6 +28,7 @@ from companyos_gateway.proof.states.bends import Bend
 from companyos_gateway.proof.states.ending import Ending
 from companyos_gateway.proof.states.right import AS_IT_WAS, right_bends
 from companyos_gateway.proof.states.wrong import wrong_bends
+from companyos_shared.streams import Stream
 
 WRONG = "every wrong end is rejected"
 ENOUGH_WRONG = f"at least {LEAST_WRONG} wrong ends of each task"
@@ -40,9 +41,6 @@ KILLED = "code mutants of rubrics and rewards: >= 95 % are told from the origina
 CODE = "code"
 EXPLAINED = "every code mutant that survives is explained"
 NOT_EXPLAINED = "not explained"
-_ENOUGH_INSTANCES = 4
-"""So many instances of each outcome have to be bent before a mutant that survives has to be explained."""
-
 _MUTANTS_EACH = 30
 _BENCHES: dict[tuple[tuple[str, ...], int], Bench] = {}
 
@@ -118,31 +116,38 @@ def _tried(way: Kept, bends: Iterator[tuple[str, Bend]]) -> tuple[list[str], lis
 
 
 async def _mutate(stage: Stage, job: Job) -> list[Tally]:
-    """Hold some of the drawn mutants against the ends of every scenario."""
+    """Hold some of the drawn mutants against the ends of the scenarios that they judge."""
     scope = job.scope
-    chosen = drawn_mutants(scope.scenarios, scope.size.mutants, seed=scope.first)
-    bench = await _bench(stage, scope)
+    scenarios = _mutated(scope)
+    chosen = drawn_mutants(scenarios, scope.size.mutants, seed=scope.first)
+    bench = await _bench(stage, scenarios, scope.size.code_seeds)
     trials = [bench.tried(mutant) for mutant in chosen[job.seed :: max(1, scope.size.mutants // _MUTANTS_EACH)]]
     survivors = tuple(f"{one.place}: {why_survives(one) or NOT_EXPLAINED}" for one in _surviving(trials))
-    tallies = [Tally(promise=KILLED, n=len(trials), faults=survivors)]
-    if scope.size.bent_seeds >= _ENOUGH_INSTANCES:
-        known = [one.mutant for one in trials if why_survives(one.mutant) is not None]
-        told = [f"{one.place}: explained, but told" for one in known if one not in _surviving(trials)]
-        faults = (*(one for one in survivors if one.endswith(NOT_EXPLAINED)), *told)
-        tallies.append(Tally(promise=EXPLAINED, n=len(trials), faults=faults))
-    return tallies
+    known = [one.mutant for one in trials if why_survives(one.mutant) is not None]
+    told = [f"{one.place}: explained, but told" for one in known if one not in _surviving(trials)]
+    faults = (*(one for one in survivors if one.endswith(NOT_EXPLAINED)), *told)
+    return [
+        Tally(promise=KILLED, n=len(trials), faults=survivors),
+        Tally(promise=EXPLAINED, n=len(trials), faults=faults),
+    ]
 
 
 def _surviving(trials: Sequence[Trial]) -> list[Mutant]:
     return [one.mutant for one in trials if not one.killed]
 
 
-async def _bench(stage: Stage, scope: Scope) -> Bench:
+def _mutated(scope: Scope) -> list[str]:
+    """Return the scenarios whose code is mutated, all or those that are drawn."""
+    names = sorted(scope.scenarios)
+    return sorted(Stream("proof", "mutated", scope.first).sample(names, min(scope.size.code_scenarios, len(names))))
+
+
+async def _bench(stage: Stage, scenarios: Sequence[str], seeds: int) -> Bench:
     """Return what mutants are held against, made once in each process."""
-    asked = tuple(scope.scenarios), scope.size.bent_seeds
+    asked = tuple(scenarios), seeds
     if asked not in _BENCHES:
         _BENCHES.clear()
-        tasks = [task for name in scope.scenarios for task in await tasks_of(stage, name, scope.size.bent_seeds)]
+        tasks = [task for name in scenarios for task in await tasks_of(stage, name, seeds)]
         _BENCHES[asked] = Bench(tasks, ledgers())
         gc.collect()
         gc.freeze()

@@ -97,7 +97,8 @@ class Way:
 
     def is_named_in(self, row: Row) -> bool:
         """Say whether a row speaks of the task's own."""
-        own = {self.key, *(net.key for net in self.nets)}
+        about = (net.after["subject"] for net in self.nets if net.table == "data_issues" and net.after is not None)
+        own = {self.key, *(net.key for net in self.nets), *about}
         return any(value in own for value in row.values() if isinstance(value, str))
 
     def outsiders(self) -> dict[str, str]:

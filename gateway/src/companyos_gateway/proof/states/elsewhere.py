@@ -57,7 +57,8 @@ def left_alone_bends(way: Way) -> Bends:
 
 def _row_bends(net: NetChange, row: Row) -> Bends:
     place, service, table, key = f"{net.table} {net.key}", net.service, net.table, net.key
-    yield f"{place}: undone", undoing(service, table, key, *sorted(net.columns))
+    if net.columns - BOOKKEEPING:  # a vendor counts a new version when a certificate of its own is filed
+        yield f"{place}: undone", undoing(service, table, key, *sorted(net.columns))
     yield f"{place}: deleted", lambda ending: ending.delete(service, table, key)
     for name, other in _columns_beside(net, row):
         yield f"{place}: {name} {other!r}", setting(service, table, key, **{name: other})
