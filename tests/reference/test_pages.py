@@ -13,9 +13,10 @@ from companyos.contract import ToolSpec
 from companyos_gateway.chaos import Kind
 from companyos_gateway.episode.toolbox import Toolbox
 from companyos_gateway.reference.prose import read_words
-from companyos_gateway.reference.scenarios_page import prose_of, scenarios_page
+from companyos_gateway.reference.scenarios_page import scenarios_page
 from companyos_gateway.reference.tools_page import example_of, tools_page
 from companyos_gateway.scenarios import catalogue
+from companyos_gateway.server.scenario_facts import prose_of
 from tests.gateway.notes import NoteKeeping
 from tests.scenarios.stage import open_stage
 

@@ -14,12 +14,9 @@ from companyos_approvalflow.decisions.model import (
     Verdict,
 )
 from companyos_approvalflow.delegations.rules import OUT_OF_FORCE, DelegationLimitTooLow, delegation_refusal
-from companyos_approvalflow.requests.model import Request
+from companyos_approvalflow.requests.model import SHORTEST_JUSTIFICATION, Request
 from companyos_shared.chassis import Problem
 from companyos_shared.wire.company import Company
-
-SHORTEST_JUSTIFICATION = 20
-"""Characters of a justification that an approver accepts, blanks at its ends not counted."""
 
 
 class ApproverUnknown(Problem):

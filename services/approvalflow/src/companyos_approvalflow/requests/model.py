@@ -14,6 +14,9 @@ from companyos_approvalflow.approval_types.model import Fields
 
 ID_PREFIX = "APR-"
 
+SHORTEST_JUSTIFICATION = 20
+"""Characters of a justification that an approver accepts, blanks at its ends not counted."""
+
 
 class RequestStatus(StrEnum):
     """Where a request stands; escalated waits for another decider than the one it was submitted to."""

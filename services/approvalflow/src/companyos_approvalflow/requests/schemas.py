@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Field
 
 from companyos_approvalflow.decisions.model import DecisionKind
 from companyos_approvalflow.notes.schemas import Note
-from companyos_approvalflow.requests.model import EndReason, RequestStatus
+from companyos_approvalflow.requests.model import SHORTEST_JUSTIFICATION, EndReason, RequestStatus
 from companyos_shared.chassis import Answer, Body
 
 LONGEST_JUSTIFICATION = 2000
@@ -19,7 +19,13 @@ LONGEST_SUBJECT = 120
 RequestId = Annotated[str, Path(max_length=64, examples=["APR-1007"])]
 Id = Annotated[str, Field(min_length=1, max_length=64)]
 Subject = Annotated[str, Field(min_length=1, max_length=LONGEST_SUBJECT, pattern=r"^\S(.*\S)?$")]
-Justification = Annotated[str, Field(max_length=LONGEST_JUSTIFICATION)]
+Justification = Annotated[
+    str,
+    Field(
+        max_length=LONGEST_JUSTIFICATION,
+        description=f"Why. Approvers reject less than {SHORTEST_JUSTIFICATION} characters.",
+    ),
+]
 
 _SUBMITTED: dict[str, Any] = {
     "type_key": "vendor_onboarding",
