@@ -16,7 +16,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator  # noqa: E402
 from pydantic_core import PydanticCustomError  # noqa: E402
 
 from companyos.differences import EpisodeDiff, RowDiff  # noqa: E402
-from companyos.published import Split, SplitInfo, TaskInfo  # noqa: E402
+from companyos.published import ScenarioInfo, Split, SplitInfo, TaskInfo, ToolSpec  # noqa: E402
+from companyos.screens import Modality, ScreenElement, Screenshot, Viewport, is_absent, is_text  # noqa: E402
 from companyos.usage import AgentUsage  # noqa: E402
 from companyos.verdicts import CheckVerdict, EpisodeVerdict  # noqa: E402
 
@@ -35,6 +36,7 @@ __all__ = [
     "InjectedState",
     "InjectionInfo",
     "ListToolsAction",
+    "Modality",
     "OpenedEpisode",
     "Outcome",
     "ReasonCode",
@@ -42,6 +44,8 @@ __all__ = [
     "RewardScale",
     "RowDiff",
     "ScenarioInfo",
+    "ScreenElement",
+    "Screenshot",
     "Shaping",
     "SnapshotInfo",
     "Split",
@@ -49,6 +53,7 @@ __all__ = [
     "TaskInfo",
     "ToolSpec",
     "Toolset",
+    "Viewport",
 ]
 
 ENVIRONMENT = "companyos"
@@ -148,6 +153,15 @@ class ResetOptions(BaseModel):
     shaping: Shaping = Field(Shaping.MILESTONES, strict=False)
     reward_scale: RewardScale = Field(RewardScale.ORIGINAL, strict=False)
     toolset: Toolset = Field(Toolset.ALL, strict=False)
+    modality: Modality = Field(
+        Modality.TEXT,
+        strict=False,
+        exclude_if=is_text,
+        description="`screenshot`: a browser's window comes with each answer, and tools to click and type in it.",
+    )
+    viewport: Viewport | None = Field(
+        None, exclude_if=is_absent, description="The size of that window; 1280 by 800 when missing."
+    )
     split: Split | None = Field(None, strict=False, description="With `index`: a task of the task set.")
     index: int | None = Field(None, ge=0, le=MAX_SEED, description="The number of a task in its split, from 0.")
     task_id: str | None = Field(None, max_length=128, description="A task of the task set by its id.")
@@ -165,6 +179,12 @@ class ResetOptions(BaseModel):
             raise PydanticCustomError("one-way-to-begin", "an episode that goes on brings its own options with it")
         if "resume" in given and "episode_id" in self.model_fields_set:
             raise PydanticCustomError("one-way-to-begin", "an episode that goes on keeps its id")
+        return self
+
+    @model_validator(mode="after")
+    def _viewport_of_a_window(self) -> Self:
+        if self.viewport is not None and self.modality is Modality.TEXT:
+            raise PydanticCustomError("no-window", "a viewport belongs to the modality screenshot")
         return self
 
     @model_validator(mode="after")
@@ -188,6 +208,7 @@ class CompanyOSResetObservation(Observation):
     acting_as: str = Field(description="Id of the employee in whose name the agent acts.")
     now: datetime = Field(description="Simulated time.")
     steps_left: int = Field(ge=0)
+    screenshot: Screenshot | None = Field(None, exclude_if=is_absent, description="The window, in its modality.")
 
 
 class CompanyOSObservation(CallToolObservation):
@@ -195,6 +216,7 @@ class CompanyOSObservation(CallToolObservation):
 
     now: datetime = Field(description="Simulated time after the step.")
     steps_left: int = Field(ge=0)
+    screenshot: Screenshot | None = Field(None, exclude_if=is_absent, description="The window, in its modality.")
 
 
 class CompanyOSState(State):
@@ -250,6 +272,7 @@ class EpisodeRecord(BaseModel):
     task_set: str | None = Field(None, description="The version of that task set.")
     trouble: str | None = Field(None, description="What broke, where the house, the policy or its model did.")
     usage: AgentUsage | None = Field(None, description="What the policy took, where it asks a model.")
+    trial: int = Field(1, ge=1, description="Which of the episodes of the same task and policy it is.")
 
 
 class SnapshotInfo(BaseModel):
@@ -275,22 +298,3 @@ class OpenedEpisode(BaseModel):
 
     episode_id: str
     token: str = Field(repr=False)
-
-
-class ScenarioInfo(BaseModel):
-    """One scenario as people are told of it."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    name: str
-    summary: str = Field(description="What there is to do, in one sentence.")
-
-
-class ToolSpec(BaseModel):
-    """One tool as an agent is offered it."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    name: str
-    description: str
-    input_schema: dict[str, Any]

@@ -11,8 +11,9 @@ from typing import Any
 import orjson
 from openenv.core.env_server.mcp_types import ToolErrorType
 
-from companyos.contract import Outcome, ResetOptions, Toolset
+from companyos.contract import Modality, Outcome, ResetOptions, Toolset
 from companyos_gateway.episode.asked import asked_for
+from companyos_gateway.episode.browser_tools import BROWSER_TOOLS, NO_LOOKS_LEFT, is_browser_tool
 from companyos_gateway.episode.cluster import Cluster
 from companyos_gateway.episode.draft import Draft
 from companyos_gateway.episode.episode import Episode
@@ -159,7 +160,8 @@ class Stage:
             return self.toolbox.offered(None)
         instance = episode.task.instance
         names = None if episode.options.toolset is Toolset.ALL else instance.task_tools
-        return [tool.drifted(instance.drift) for tool in self.toolbox.offered(names)]
+        found = [tool.drifted(instance.drift) for tool in self.toolbox.offered(names)]
+        return found + (list(BROWSER_TOOLS.values()) if episode.options.modality is Modality.SCREENSHOT else [])
 
     def _offered(self, episode: Episode, tool_name: str) -> Tool | None:
         tool = self.toolbox.tool(tool_name)
@@ -168,6 +170,9 @@ class Stage:
         return tool if tool_name in episode.task.instance.task_tools else None
 
     async def _carry(self, episode: Episode, draft: Draft) -> None:
+        if is_browser_tool(episode.options, draft.tool):  # the browser itself has answered it, while looks were left
+            draft.kind, draft.result = StepKind.PROBLEM, NO_LOOKS_LEFT.model_dump(mode="json", exclude_none=True)
+            return
         tool = self._offered(episode, draft.tool)
         if tool is None:
             draft.refuse(ToolErrorType.TOOL_NOT_FOUND, "There is no such tool.")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -26,6 +26,7 @@ from companyos_gateway.taskset import TaskRef
 from companyos_shared.wire.context import Actor, CallContext, Fault
 
 MOST_WAITING = 8
+MOST_LOOKING = 8
 VERSION = metadata.version("companyos-gateway")
 
 
@@ -55,7 +56,10 @@ class Episode:
     holder: object | None = None
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     waiting: int = 0
+    looking: int = 0
     """How many calls wait for their turn."""
+    at_close: list[Callable[[], None]] = field(default_factory=list)
+    """What else goes when the episode does."""
     _state: CompanyOSState | None = None
 
     @classmethod
@@ -136,6 +140,24 @@ class Episode:
             await self.lock.acquire()
         finally:
             self.waiting -= 1
+        with self._given_back():
+            yield
+
+    @asynccontextmanager
+    async def look(self) -> AsyncIterator[None]:
+        """Wait for a turn between calls, in places of their own: looks keep no call from waiting. Raises as `turn`."""
+        if self.looking >= MOST_LOOKING:
+            raise TooManyWaiting(f"{MOST_LOOKING} looks wait for this episode.")
+        self.looking += 1
+        try:
+            await self.lock.acquire()
+        finally:
+            self.looking -= 1
+        with self._given_back():
+            yield
+
+    @contextmanager
+    def _given_back(self) -> Iterator[None]:
         try:
             yield
         finally:
@@ -150,6 +172,8 @@ class Episode:
         if not self.done:
             self.progress.outcome = Outcome.CLOSED
             self.progress.ledger.enter_close()
+        for go in self.at_close:
+            go()
 
     def check_may_step(self) -> None:
         """Raise EpisodeClosed or EpisodeDone (409) where no step is left to take."""

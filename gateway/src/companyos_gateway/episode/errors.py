@@ -22,6 +22,9 @@ GatewayProblem             a refusal with a status and a stable code
 |- SnapshotsFull     409   no more snapshots are kept
 |- StorageFull       507   there is no room on the disk
 |- AtCapacity        503   no room for another episode
+|- BrowserMissing    409   the gateway has no browser
+|- WindowsFull       429   no room for another window
+|- BrowserDown       503   the browser does not answer
 |- ServicesDown      503   a service does not answer
 |- ShuttingDown      503   the gateway is about to end
 `- InternalError     500   a bug of the house
@@ -146,6 +149,18 @@ class AtCapacity(GatewayProblem):
 
 class DemonstrationsFull(GatewayProblem):
     status, code, title = 429, "demonstrations-full", "Enough demonstrations are running"
+
+
+class BrowserMissing(GatewayProblem):
+    status, code, title = 409, "browser-missing", "The gateway has no browser"
+
+
+class WindowsFull(GatewayProblem):
+    status, code, title = 429, "windows-full", "There is no room for another window"
+
+
+class BrowserDown(GatewayProblem):
+    status, code, title = 503, "browser-unavailable", "The browser does not answer"
 
 
 class ServicesDown(GatewayProblem):

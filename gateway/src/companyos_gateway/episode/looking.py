@@ -31,7 +31,7 @@ async def ask_page(cluster: Cluster, episode: Episode, service: str, call: Servi
 async def _between_steps(episode: Episode, service: str) -> AsyncIterator[None]:
     if service not in episode.sources:
         raise UnknownService(f"The services are {', '.join(sorted(episode.sources))}.")
-    async with episode.turn():
+    async with episode.look():
         if episode.closed:
             raise EpisodeClosed
         episode.progress.touched.add(service)

@@ -33,6 +33,8 @@ class StepObservation(CompanyOSObservation):
             "now": self.now.isoformat().replace("+00:00", "Z"),
             "steps_left": self.steps_left,
         }
+        if self.screenshot is not None:
+            dumped["screenshot"] = self.screenshot.model_dump(mode="json")
         excluded = options.get("exclude") or ()
         if not excluded:
             dumped |= {"done": self.done, "reward": self.reward, "data": self.result}

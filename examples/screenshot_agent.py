@@ -1,0 +1,228 @@
+"""Renew a licence by looking and clicking: `python examples/screenshot_agent.py [URL]`, with `companyos up` running.
+
+The agent calls no tool of the company. It reads the page, clicks where the picture shows what it looks for, and types;
+every form it sends is the step that a tool call would have been. The gateway needs the extra `companyos[browser]`.
+"""
+
+import re
+import sys
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+from companyos.client import CompanyOSEnv
+from companyos.contract import (
+    CompanyOSObservation,
+    CompanyOSResetObservation,
+    CompanyOSState,
+    ScreenElement,
+    Screenshot,
+)
+from companyos.sync import CompanyOSSyncEnv
+
+TASK: dict[str, Any] = {"scenario": "license_renewal", "seed": 11, "chaos": 0}
+A_DAY_MINUTES = 1440
+FIELD = "textbox|combobox|spinbutton"
+
+
+class Clerk:
+    """Eyes and hands: what the page says, and clicks in the middle of what it shows."""
+
+    def __init__(self, env: CompanyOSSyncEnv, **task: Any) -> None:
+        self.env = env
+        first = env.reset(modality="screenshot", **task).observation
+        assert isinstance(first, CompanyOSResetObservation)
+        self.screen: Screenshot = self._shown(first)
+        self.looks = 0
+
+    @property
+    def page(self) -> str:
+        """The text of the page as one line, so that a sentence is found wherever it breaks."""
+        return re.sub(r"\s+", " ", self.screen.snapshot)
+
+    def read(self, pattern: str) -> str:
+        """Return what stands on the page where the pattern has its group."""
+        return self.read_all(pattern)[0]
+
+    def read_all(self, pattern: str) -> tuple[str, ...]:
+        """Return what stands on the page where the pattern has its groups."""
+        found = re.search(pattern, self.page)
+        assert found is not None, f"{pattern!r} is not on {self.screen.address}"
+        return found.groups()
+
+    def click(self, role: str, name: str) -> None:
+        """Click the first thing of that role and name, as far down as it is."""
+        x, y = self._find(role, name).centre
+        self._act("browser_click", x=x, y=y)
+
+    def fill(self, **texts: str) -> None:
+        """Fill in fields by their labels, `_` for a space; in a list the text chooses."""
+        for label, text in texts.items():
+            self.click(FIELD, label.replace("_", " ").capitalize())
+            self._act("browser_type", text=text, replace=True)
+
+    def options(self, label: str) -> tuple[str, ...]:
+        """Return what a list offers."""
+        return self._find("combobox", label).options or ()
+
+    def open(self, *ways: str) -> None:
+        """Follow links: that of an app is on every page."""
+        for way in ways:
+            self.click("link", way)
+
+    def search(self, *ways: str, **texts: str) -> None:
+        """Follow links to a list, and look for something in it."""
+        self.open(*ways)
+        self.fill(**texts)
+        self.click("button", "Find")
+
+    def _find(self, role: str, name: str) -> ScreenElement:
+        if (seen := self._seen(role, name)) is not None:
+            return seen
+        self._act("browser_scroll", dy=-self.screen.page_height)
+        while (seen := self._seen(role, name)) is None:
+            before = self.screen.scroll_y
+            self._act("browser_scroll", dy=self.screen.viewport.height * 2 // 3)
+            assert self.screen.scroll_y > before, f"no {role} {name!r} on {self.screen.address}"
+        return seen
+
+    def _seen(self, role: str, name: str) -> ScreenElement | None:
+        shown = (one for one in self.screen.elements if re.fullmatch(role, one.role) and one.name == name)
+        return next(shown, None)
+
+    def _act(self, tool: str, **arguments: Any) -> None:
+        answer = self.env.call_tool(tool, **arguments)
+        seen = answer.observation
+        self.screen = self._shown(seen)
+        if seen.tool_name == tool:
+            self.looks += 1
+        else:
+            print(f"{seen.now:%d %b %H:%M}  {seen.tool_name:<36} {answer.reward:+.2f}")
+
+    def _shown(self, seen: CompanyOSResetObservation | CompanyOSObservation) -> Screenshot:
+        assert seen.screenshot is not None, "the browser failed"
+        return seen.screenshot
+
+
+@dataclass(frozen=True)
+class Renewal:
+    """What is to be renewed, and all that the request for it says."""
+
+    ticket: str
+    title: str
+    licence: str
+    seats: float
+    amount: float
+    new_end: date
+    days_left: str
+    as_of: datetime
+    decider: str
+
+
+def study(clerk: Clerk) -> Renewal:
+    """Read the brief, the ticket, the licence, the policy, the figure and who decides."""
+    ticket = clerk.read(r"\b([A-Z]{3}-\d+)\b")
+    open_ticket(clerk, ticket)
+    title, vendor = clerk.read(r'asks to renew \\"(.*?)\\"'), clerk.read(r"\b(VEN-\d+)\b")
+
+    clerk.search("DataHub", "Records", words=title, kind="Licence")
+    licence = clerk.read(rf"row \"(LIC-\d+) {re.escape(title)} Licence Expiring {vendor}")
+    clerk.open(licence)
+    seats, used = number(clerk.read(r"row \"Seats (\S+) Integer")), number(clerk.read(r"Seats used (\S+) Number"))
+    price, term = number(clerk.read(r"Price per seat (\S+) Number")), int(clerk.read(r"Term days (\d+) Number"))
+    ends = moment(clerk.read(r"Ends - definition: \w+ (\d+ \w+ \d+)"), "%d %b %Y").date()
+
+    clerk.open("DataHub", "Policies")
+    clerk.open(clerk.read(r'row "(POL-\d+, version \d+) Renewals \d+ In force'))
+    seats = min(seats, used) if "seats_used" in clerk.page else seats
+    term = min([term, *map(int, re.findall(r"No term is longer than (\d+) days", clerk.page))])
+
+    clerk.search("DataHub", what_is_measured="Licence days left", subject=licence)
+    days_left, as_of = clerk.read_all(r"(\d+) days Fresh (\d+ \w+ \d+, \d+:\d+)")
+
+    clerk.open("ApprovalFlow", "Approval types", "Licence renewal")
+    limit, below, above = clerk.read_all(r'row "([\d,.]+) ([\w ]+) \w+": .*? row "Any amount ([\w ]+) \w+":')
+    clerk.open("DataHub", "Roles")
+    role = below if seats * price <= number(limit) else above
+    return Renewal(
+        ticket=ticket,
+        title=title,
+        licence=licence,
+        seats=seats,
+        amount=seats * price,
+        new_end=ends + timedelta(days=term),
+        days_left=days_left,
+        as_of=moment(as_of, "%d %b %Y, %H:%M"),
+        decider=clerk.read(rf'row "{role} (.*?) E-\d+ In office'),
+    )
+
+
+def ask(clerk: Clerk, renewal: Renewal) -> str:
+    """Make the ticket ready, ask for the approval, and return its id."""
+    open_ticket(clerk, renewal.ticket)
+    while to_tick := re.findall(r'button "(Tick off: .*?)"', clerk.screen.snapshot):
+        clerk.click("button", to_tick[0])
+    clerk.click("button", "Verify the ticket")
+
+    clerk.open("ApprovalFlow", "Submit", "Choose Licence renewal")
+    clerk.fill(
+        subject=renewal.licence,
+        approver=next(one for one in clerk.options("Approver") if one.startswith(f"{renewal.decider},")),
+        justification="The licence is in use, and its end is within the policy's window.",
+        ticket=renewal.ticket,
+        licence_id=renewal.licence,
+        seats=f"{renewal.seats:.0f}",
+        amount=f"{renewal.amount:.2f}",
+        new_end=renewal.new_end.isoformat(),
+        licence_days_left=renewal.days_left,
+        days_left_as_of=f"{renewal.as_of:%Y-%m-%dT%H:%M:00Z}",
+    )
+    clerk.click("button", "Submit the request")
+    return clerk.read(r"\b(APR-\d+)\b")
+
+
+def record(clerk: Clerk, renewal: Renewal, request: str) -> None:
+    """Wait for the approval, link it, renew the record and resolve the ticket."""
+    clerk.open("Desk")
+    clerk.fill(minutes=str(A_DAY_MINUTES))
+    clerk.click("button", "Wait")
+    open_ticket(clerk, renewal.ticket)
+    clerk.fill(approval_request=request)
+    clerk.click("button", "Link the approval")
+    clerk.search("DataHub", "Records", words=renewal.title, kind="Licence")
+    clerk.open(renewal.licence)
+    clerk.fill(state="Renewed", ends=renewal.new_end.isoformat(), seats=f"{renewal.seats:.0f}")
+    clerk.click("button", "Save")
+    open_ticket(clerk, renewal.ticket)
+    clerk.click("button", "Resolved")
+
+
+def open_ticket(clerk: Clerk, ticket: str) -> None:
+    """Look a ticket up and open it."""
+    clerk.search("TicketDesk", words=ticket)
+    clerk.open(ticket)
+
+
+def number(text: str) -> float:
+    """Return a figure as pages write it."""
+    return float(text.replace(",", ""))
+
+
+def moment(text: str, form: str) -> datetime:
+    """Return a moment as pages write it, which is in UTC."""
+    return datetime.strptime(text, form).replace(tzinfo=UTC)
+
+
+def main(url: str) -> CompanyOSState:
+    """Play the task, and say how it ended."""
+    with CompanyOSEnv(base_url=url).sync() as env:
+        clerk = Clerk(env, **TASK)
+        renewal = study(clerk)
+        record(clerk, renewal, ask(clerk, renewal))
+        state: CompanyOSState = env.state()
+        print(f"{state.outcome}, return {state.return_:+.1f}, {state.step_count} steps, {clerk.looks} looks")
+        return state
+
+
+if __name__ == "__main__":
+    main(sys.argv[1] if len(sys.argv) > 1 else "http://127.0.0.1:8000")
