@@ -54,6 +54,10 @@ class Browser:
     client: httpx.AsyncClient
     root: str = ""
     page: httpx.Response = field(default_factory=lambda: httpx.Response(200))
+    app: Any = None
+    """The gateway's app itself, for what is no request with one answer."""
+    drain: Any = None
+    """Lets the gateway begin to end."""
 
     async def reset(self, **options: Any) -> dict[str, Any]:
         """Start an episode and open its desk, with its token where there is one."""

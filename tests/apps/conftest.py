@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from companyos_gateway.server.house import House
 from companyos_gateway.settings import Settings
 from companyos_shared.chassis import ServiceSettings
 from companyos_shared.chassis import create_app as create_service
+from companyos_shared.serving import DRAIN_STATE
 from tests.apps.browsing import Browser
 
 KEY = "a key for tests"
@@ -27,31 +29,31 @@ KEY = "a key for tests"
 OpenBrowser = Callable[..., AbstractAsyncContextManager[Browser]]
 
 
+@asynccontextmanager
+async def in_process(folder: Path, **settings: Any) -> AsyncIterator[Browser]:
+    """Give a browser on a new enterprise whose services keep their files below a folder."""
+    links, services = {}, []
+    for entry in entry_points(group="companyos.services"):
+        service = importlib.import_module(entry.value.partition(":")[0]).SERVICE
+        own = ServiceSettings(service_key=SecretStr(KEY), service_key_file=None, data_dir=folder / entry.name)
+        services.append(create_service(service, own))
+        transport = httpx.ASGITransport(services[-1])
+        links[entry.name] = ServiceLink(entry.name, f"http://{entry.name}", KEY.encode(), transport)
+    app = create_app(House(Settings(**settings), cluster=Cluster(links)))
+    async with (
+        app.router.lifespan_context(app) as state,
+        httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://desk", follow_redirects=True) as client,
+    ):
+        assert state is not None
+        yield Browser(client, app=app, drain=state[DRAIN_STATE])
+    for one in services:
+        one.state.episodes.close()
+
+
 @pytest.fixture
 def open_browser(tmp_path: Path) -> OpenBrowser:
     """Return a function that opens a browser on a new enterprise."""
-
-    @asynccontextmanager
-    async def opened(**settings: Any) -> AsyncIterator[Browser]:
-        links, services = {}, []
-        for entry in entry_points(group="companyos.services"):
-            service = importlib.import_module(entry.value.partition(":")[0]).SERVICE
-            own = ServiceSettings(service_key=SecretStr(KEY), service_key_file=None, data_dir=tmp_path / entry.name)
-            services.append(create_service(service, own))
-            transport = httpx.ASGITransport(services[-1])
-            links[entry.name] = ServiceLink(entry.name, f"http://{entry.name}", KEY.encode(), transport)
-        app = create_app(House(Settings(**settings), cluster=Cluster(links)))
-        async with (
-            app.router.lifespan_context(app),
-            httpx.AsyncClient(
-                transport=httpx.ASGITransport(app), base_url="http://desk", follow_redirects=True
-            ) as client,
-        ):
-            yield Browser(client)
-        for one in services:
-            one.state.episodes.close()
-
-    return opened
+    return partial(in_process, tmp_path)
 
 
 @pytest.fixture

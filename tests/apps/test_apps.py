@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 
 import httpx
 
+from companyos_gateway.episode.episode import MOST_LOOKING, MOST_WAITING
 from tests.apps.browsing import Browser
 from tests.apps.conftest import OpenBrowser
 
@@ -87,6 +89,26 @@ async def test_finishing_ends_the_episode_and_every_page_says_so(browser: Browse
     assert refused.status_code == 409
 
 
+async def test_whoever_plays_where_no_token_is_asked_for_gets_a_score_with_every_check(browser: Browser) -> None:
+    await _ticket(browser)
+    assert 'data-testid="score"' not in browser.page.text
+    await browser.submit("finish", outcome="impossible", summary="I give up.")
+    assert "-5.1</strong> after 1 steps" in browser.page.text
+    checks = browser.page.text.partition('data-testid="score-checks"')[2].partition("</table>")[0]
+    assert checks.index("Ticket resolved") < checks.index("Nothing else changed")
+    assert "declared impossible" in checks
+    assert "not so: ticket resolved" not in checks
+
+
+async def test_an_agent_at_its_desk_is_told_no_score(open_browser: OpenBrowser) -> None:
+    async with open_browser(trainer_token=TOKEN) as browser:
+        await _ticket(browser, trainer=TOKEN)
+        await browser.submit("finish", outcome="impossible", summary="I give up.")
+        assert browser.page.status_code == 200
+        assert 'data-testid="score"' not in browser.page.text
+        assert "for its trainer to say" in browser.told("score-elsewhere")
+
+
 async def test_an_episode_s_token_opens_its_apps_in_a_browser_and_no_other_s(open_browser: OpenBrowser) -> None:
     async with open_browser(trainer_token=TOKEN) as browser:
         await _ticket(browser, trainer=TOKEN)
@@ -117,10 +139,41 @@ async def test_a_form_of_another_site_and_one_of_no_page_are_refused(browser: Br
     key = await _ticket(browser)
     url, form = f"{browser.root}/ticketdesk/-/add_comment", {"key": key, "body": "x"}
     assert (await browser.client.post(url, data=form, headers={"Sec-Fetch-Site": "cross-site"})).status_code == 403
+    for origin in ("https://evil.example", "null", "http://desk.evil.example"):
+        assert (await browser.client.post(url, data=form, headers={"Origin": origin})).status_code == 403
     assert (await browser.client.post(url, data={"Body": "x"})).status_code == 400
     assert (await browser.client.post(url, data={**form, "_next": "//evil.example"})).status_code == 400
     assert (await browser.client.post(f"{browser.root}/-/reset", data={})).status_code == 404
     assert (await _state(browser))["step_count"] == 0
+
+
+async def test_a_form_of_the_page_s_own_host_is_taken_whether_or_not_the_browser_says_more(browser: Browser) -> None:
+    await _ticket(browser)
+    for headers in ({"Origin": "http://desk"}, {"Sec-Fetch-Site": "same-origin", "Origin": "http://desk"}, {}):
+        taken = await browser.client.post(f"{browser.root}/-/wait", data={"minutes:int": "5"}, headers=headers)
+        assert taken.status_code == 200
+
+
+async def test_a_form_that_is_larger_than_is_read_is_refused_on_a_page(browser: Browser) -> None:
+    await _ticket(browser)
+    for way in ("/-/finish", "/ticketdesk/-/add_comment"):
+        refused = await browser.client.post(f"{browser.root}{way}", data={"summary": "x" * 70_000})
+        assert refused.status_code == 413
+        assert refused.text.startswith("<!doctype html>")
+        assert "body-too-large" in refused.text
+    assert (await _state(browser))["step_count"] == 0
+
+
+async def test_looks_take_no_place_of_a_step(browser: Browser) -> None:
+    key = await _ticket(browser)
+    pages = [browser.client.get(f"{browser.root}/ticketdesk/tickets/{key}") for _ in range(MOST_LOOKING + 12)]
+    action = {"tool_name": "ticketdesk_list_tickets", "arguments": {}}
+    body = {"episode_id": browser.root.split("/")[3], "action": action}
+    steps = [browser.client.post("/step", json=body) for _ in range(MOST_WAITING)]
+    answers = await asyncio.gather(*pages, *steps)
+    assert {answer.status_code for answer in answers[len(pages) :]} == {200}
+    assert {answer.status_code for answer in answers[: len(pages)]} <= {200, 429}
+    assert (await _state(browser))["step_count"] == MOST_WAITING
 
 
 NO_PAGES = (

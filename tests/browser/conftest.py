@@ -11,6 +11,9 @@ import pytest
 
 from companyos.enterprise import Enterprise
 from tests.browser.visiting import Visitor
+from tests.gateway.conftest import open_door
+
+__all__ = ["open_door"]
 
 CHROMIUMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking", "--disable-sync"]

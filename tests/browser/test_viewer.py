@@ -140,7 +140,9 @@ def test_keys_and_addresses_lead_to_steps(page: Any, small: str) -> None:
 
 def test_an_episode_tells_verdict_reward_and_faults(page: Any, small: str) -> None:
     page.goto(f"{small}#episode={NAME}")
-    assert page.get_by_test_id("checks").locator("tr", has_text="ticket closed").locator("a").inner_text() == "step 6"
+    closed = page.get_by_test_id("checks").locator("tr", has_text="ticket closed")
+    assert [link.inner_text() for link in closed.locator("a").all()] == ["step 6", "step 6"]
+    assert "status open" in closed.inner_text()
     assert "milestones" in page.get_by_test_id("rewards").inner_text()
     assert "ticket locked" in page.get_by_test_id("injections").inner_text()
     assert "503 planned fault" in page.locator("#step-1").inner_text()

@@ -87,7 +87,7 @@ async def test_going_on_with_an_episode_creates_none(door: Door) -> None:
         ("GET", "/v1/episodes/two/state", None, 404, "unknown-episode"),
         ("GET", "/v1/episodes/two/render", None, 404, "unknown-episode"),
         ("GET", "/v1/episodes/two/tools", None, 404, "unknown-episode"),
-        ("GET", "/v1/episodes/one/render?format=png", None, 422, "invalid-request"),
+        ("GET", "/v1/episodes/one/render?format=gif", None, 422, "invalid-request"),
         ("GET", "/v1/episodes/one/render?colour=1", None, 422, "invalid-request"),
         ("GET", "/v1/tools?format=gemini", None, 422, "invalid-request"),
     ],

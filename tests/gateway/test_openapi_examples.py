@@ -84,3 +84,9 @@ async def test_a_shown_refusal_is_the_one_that_is_told(door: Door) -> None:
     shown = (await _document(door))["components"]["examples"]["unknown-episode"]["value"]
     told = (await door.http.get("/v1/episodes/nobodys/state")).json()
     assert {name: told[name] for name in shown} == shown
+
+
+async def test_every_operation_says_in_a_few_words_what_it_does(door: Door) -> None:
+    summaries = {name: operation["summary"] for name, operation in _operations(await _document(door))}
+    assert all(8 <= len(text) <= 90 and not text.endswith(".") for text in summaries.values()), summaries
+    assert all(" " in text and not text.istitle() for text in summaries.values()), summaries

@@ -44,6 +44,8 @@ NAMES = {
     "tool": "wait",
     "operation": "write_note",
     "path": "notes",
+    "name": "none",
+    "run": "none",
 }
 
 

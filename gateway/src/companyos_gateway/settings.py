@@ -71,6 +71,18 @@ class Settings(BaseSettings):
         description="An episode that is opened at the start where there is none of this id, and never dropped.",
     )
     max_episodes: int = Field(1024, ge=1, description="Live episodes at most.")
+    chromium: Path | None = Field(
+        None,
+        description="The Chromium that takes screenshots; without it Playwright's own is taken, or one on the path.",
+    )
+    max_windows: int = Field(16, ge=1, description="Windows of the browser at most, one for each episode that has one.")
+    max_finished: int = Field(
+        200, ge=0, description="Episodes that are over and that the console can still show; the oldest leave."
+    )
+    runs: Path | None = Field(
+        None,
+        description="The folder below which the console finds runs of `companyos eval`; `runs` where it is there.",
+    )
     max_snapshots: int = Field(4096, ge=1, description="Snapshots at most.")
     min_free_bytes: int = Field(
         8 * 1024 * 1024, ge=0, description="Free disk under which the gateway does not call itself ready."

@@ -65,10 +65,10 @@ def create_app(house: House) -> FastAPI:
         lifespan=_lifespan(house, server, drain),
     )
     mode = house.settings.mode
-    pages = pages_router(in_a_space=settings.space_host is not None)
+    pages = pages_router(in_a_space=settings.space_host is not None, has_console=mode is ServerMode.SIMULATION)
     looked_at = [pages, health_router(house, drain), metrics_router(house, server, drain)]
     if mode is ServerMode.SIMULATION:
-        looked_at += [apps_router(house), console_router(house)]
+        looked_at += [apps_router(house), console_router(house, drain)]
     routers = [tools_router(house)]
     if mode is ServerMode.SIMULATION:
         routers += [episodes_router(house), episode_tools_router(house), plain_http_router(house)]

@@ -10,10 +10,9 @@ from fastapi.responses import RedirectResponse, Response
 from companyos_gateway.episode.errors import GatewayProblem
 from companyos_gateway.server.apps.refusals import refusal_page
 from companyos_gateway.server.guard import BODY_SCOPE_KEY
-from companyos_shared.pages import MalformedForm, SubmittedForm, read_form
+from companyos_shared.pages import MalformedForm, SubmittedForm, is_foreign, read_form
 
 SEE_OTHER = 303
-_FOREIGN = frozenset({"cross-site", "same-site"})
 
 
 class InvalidForm(GatewayProblem):
@@ -33,8 +32,8 @@ async def shown(show: Callable[[], Awaitable[Response]]) -> Response:
 
 
 def submitted(request: Request) -> SubmittedForm:
-    """Return the form that was posted; raises ForeignForm (403) or InvalidForm (400)."""
-    if request.headers.get("sec-fetch-site") in _FOREIGN:
+    """Return the form that was posted; raises ForeignForm (403) or InvalidForm (400). Hosts saw the Origin."""
+    if is_foreign(request.headers.get("sec-fetch-site")):
         raise ForeignForm
     try:
         return read_form(request.scope[BODY_SCOPE_KEY])

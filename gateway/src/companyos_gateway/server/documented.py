@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -43,6 +44,18 @@ _OF_THE_FRAMEWORK: _Refusals = {
 }
 
 
+_SENTENCE_END = re.compile(r"[.:;](?=\s|$)|, (?=as |or |which |and why )")
+_SUMMARIES = {
+    "/list_environments": "List the environments of this server",
+    "/{env_name}/splits": "List the splits of the task set",
+    "/{env_name}/tasks": "List the tasks of a split",
+    "/{env_name}/num_tasks": "Count the tasks of a split",
+    "/{env_name}/task": "Read one task with its brief",
+    "/{env_name}/task_range": "List a range of the tasks of a split",
+}
+"""Of operations of the framework that say nothing of themselves."""
+
+
 def _said(codes: Mapping[str, str]) -> dict[str, Any]:
     """Return one response of a status that refuses."""
     return {
@@ -81,12 +94,19 @@ def documented(app: FastAPI) -> Callable[[], dict[str, Any]]:
             components["examples"] = _examples()
             for path, operations in found["paths"].items():
                 for operation in operations.values():
+                    operation["summary"] = _summary(path, operation)
                     _add_refusals(operation, is_framework=path.startswith("/{env_name}/"))
             add_examples(found)
             app.openapi_schema = found
         return app.openapi_schema
 
     return openapi
+
+
+def _summary(path: str, operation: Mapping[str, Any]) -> str:
+    """Return what an operation does in a few words: the first sentence of its description, up to a colon."""
+    told = operation.get("description", "").partition("\n")[0]
+    return _SUMMARIES.get(path) or _SENTENCE_END.split(told)[0] or str(operation["summary"])
 
 
 def _examples() -> dict[str, Any]:

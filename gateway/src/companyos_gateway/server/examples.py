@@ -11,8 +11,8 @@ from companyos_gateway.episode.errors import GatewayProblem
 from companyos_shared.wire.problem import ProblemBody
 
 _FILE = Path(__file__).with_name("examples.json")
-_JSON, _TEXT, _HTML = "application/json", "text/plain", "text/html"
-_ANSWERS = {"answer": _JSON, "text": _TEXT, "html": _HTML}
+_JSON, _TEXT, _HTML, _PNG = "application/json", "text/plain", "text/html", "image/png"
+_ANSWERS = {"answer": _JSON, "text": _TEXT, "html": _HTML, "png": _PNG}
 
 
 def add_examples(document: dict[str, Any]) -> None:

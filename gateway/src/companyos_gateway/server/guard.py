@@ -16,6 +16,7 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from companyos_gateway.server.apps.paths import takes_form
+from companyos_gateway.server.apps.refusals import body_page
 from companyos_gateway.server.mcp_rules import McpRefused, asked_in, check_mcp, speaks_mcp
 from companyos_gateway.server.problems import body_response
 from companyos_shared.wire.problem import ProblemBody
@@ -147,6 +148,8 @@ def _refusal(path: str, body: bytes, misfit: MalformedJson) -> ASGIApp:
         detail=str(misfit),
         errors=None,
     )
+    if takes_form(path):
+        return body_page(problem, headers)
     return body_response(problem, headers)
 
 

@@ -9,25 +9,33 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from companyos.contract import ResetOptions
+from openenv.core.env_server.types import Observation
+
+from companyos.contract import Modality, ResetOptions
+from companyos_gateway.chaos import levels, profile_for
 from companyos_gateway.episode.cluster import Cluster
 from companyos_gateway.episode.environment import Stage
 from companyos_gateway.episode.episode import Episode
-from companyos_gateway.episode.errors import GatewayProblem, InternalError, ServicesDown
+from companyos_gateway.episode.errors import GatewayProblem, InternalError, InvalidReset, ServicesDown, UnknownScenario
 from companyos_gateway.episode.files import EpisodeFiles
+from companyos_gateway.episode.observations import StepObservation
 from companyos_gateway.episode.recovery import recover
 from companyos_gateway.episode.schemas import published
 from companyos_gateway.episode.snapshots import Snapshots
-from companyos_gateway.episode.store import EpisodeLimits, EpisodeStore
+from companyos_gateway.episode.store import EpisodeLimits
 from companyos_gateway.episode.task import TaskShelf
 from companyos_gateway.episode.tokens import EpisodeTokens, read_or_make_secret
 from companyos_gateway.episode.toolbox import build_toolbox
-from companyos_gateway.episode.watch import Watch
 from companyos_gateway.rubrics import FinishDeclaration
 from companyos_gateway.scenarios import Scenario, catalogue
 from companyos_gateway.scenarios.checks import check_catalogue
 from companyos_gateway.server.embedded import EmbeddedServices
 from companyos_gateway.server.folders import held_folder, private_folder
+from companyos_gateway.server.screens.screens import Screens
+from companyos_gateway.server.viewing.finished import FinishedEpisodes
+from companyos_gateway.server.viewing.keeping import KeepingStore
+from companyos_gateway.server.viewing.runs import DEFAULT_FOLDER, Runs
+from companyos_gateway.server.viewing.watching import LookedAtWatch
 from companyos_gateway.settings import Settings
 from companyos_shared import descriptors
 from companyos_shared.telemetry.traces import traces_of
@@ -51,7 +59,9 @@ class House:
         scenarios: Mapping[str, Scenario] | None = None,
     ) -> None:
         self.settings = settings
-        self.watch = Watch(traces_of("gateway"))
+        self.watch = LookedAtWatch(traces_of("gateway"))
+        self._runs: Runs | None = None
+        self.screens = Screens(self)
         self._cluster = cluster
         self._scenarios = scenarios
         self._stage: Stage | None = None
@@ -83,14 +93,40 @@ class House:
                 taken, label = options.injected_state.snapshot, options.episode_id
                 begun = (await self.snapshots().fork(taken, 1, label, previous))[0]
             else:
+                if options.modality is Modality.SCREENSHOT:
+                    await self.screens.check_ready(previous)
                 begun = await stage.reset(options, previous)
             stage.store.hold(begun, holder)
             return begun
+        except UnknownScenario as unknown:
+            raise UnknownScenario(f"{unknown.detail} There are {', '.join(sorted(stage.scenarios))}.") from unknown
+        except InvalidReset as misfit:
+            if options.chaos in levels():
+                raise
+            named = ", ".join(f"{level} {profile_for(level).name}" for level in levels())
+            raise InvalidReset(f"chaos: the levels are {named}, not {options.chaos}") from misfit
         except GatewayProblem:
             raise
         except Exception as bug:
             _log.exception("a reset failed", extra=options.model_dump(include={"scenario", "seed", "chaos"}))
             raise InternalError from bug
+
+    async def told(self, episode: Episode) -> Observation:
+        """Return what an episode answered last, in its modality; raises what `Screens.told` raises."""
+        if episode.options.modality is Modality.SCREENSHOT:
+            return await self.screens.told(episode)
+        return episode.told_last()
+
+    async def step(
+        self, episode: Episode, tool: str, arguments: dict[str, Any], *, number: int | None = None
+    ) -> StepObservation:
+        """Carry out an action of an agent, in the modality of its episode.
+
+        Raises what `Stage.step` raises, and where there are windows what `Screens.step` does.
+        """
+        if episode.options.modality is Modality.SCREENSHOT:
+            return await self.screens.step(episode, tool, arguments, number=number)
+        return await self.stage().step(episode, tool, arguments, number=number)
 
     def loop(self) -> asyncio.AbstractEventLoop:
         """Return the event loop that the house runs on; raises ServicesDown (503) outside its life."""
@@ -121,9 +157,15 @@ class House:
             raise ServicesDown("The services have not answered yet.")
         return self._snapshots
 
+    def runs(self) -> Runs:
+        """Return the runs of `companyos eval` that the console shows."""
+        if self._runs is None:
+            self._runs = Runs(self.settings.runs or DEFAULT_FOLDER)
+        return self._runs
+
     def is_idle(self) -> bool:
         """Say whether no step is being taken."""
-        return self._stage is None or self._stage.is_idle
+        return self._stage is None or (self._stage.is_idle and self.screens.is_idle)
 
     async def readiness(self) -> dict[str, bool]:
         """Return by name whether each service is ready; empty while none is known."""
@@ -169,7 +211,8 @@ class House:
         settings = self.settings
         scenarios = await asyncio.to_thread(_checked_scenarios) if self._scenarios is None else self._scenarios
         files = EpisodeFiles(folder)
-        store = EpisodeStore(
+        self.watch.finished = FinishedEpisodes(folder / "finished", most=settings.max_finished)
+        store = KeepingStore(
             cluster,
             files,
             EpisodeTokens(read_or_make_secret(folder)),
@@ -182,6 +225,7 @@ class House:
             ),
             keep_databases=settings.keep_episodes,
             kept_episode=settings.keep_episode,
+            watch=self.watch,
         )
         shelf = TaskShelf(scenarios, cluster, most_kept=settings.max_tasks_kept)
         stage = Stage(cluster, toolbox, shelf, store, self.watch)
@@ -198,6 +242,7 @@ class House:
             task.cancel()
             with suppress(asyncio.CancelledError):
                 await task
+        await self.screens.aclose()
         if self._stage is not None:
             with suppress(TimeoutError):
                 async with asyncio.timeout(LETTING_GO_S):

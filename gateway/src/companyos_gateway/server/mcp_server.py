@@ -16,7 +16,6 @@ from fastmcp.tools import Tool as ServedTool
 from fastmcp.tools import ToolResult
 from openenv.core.env_server.mcp_types import ToolErrorType
 
-from companyos_gateway.episode.environment import Stage
 from companyos_gateway.episode.episode import VERSION
 from companyos_gateway.episode.errors import GatewayProblem, InternalError, InvalidAction
 from companyos_gateway.episode.observations import StepObservation
@@ -73,7 +72,7 @@ class EpisodeTools(Middleware):
         """Take a step; where none can be taken that is the result, and an error."""
         wanted = context.message
         try:
-            return _told(await _taken(self._house.stage(), _asked(), wanted.name, wanted.arguments or {}))
+            return _told(await _taken(self._house, _asked(), wanted.name, wanted.arguments or {}))
         except GatewayProblem as problem:
             return _refused(problem)
 
@@ -97,13 +96,13 @@ def _asked() -> McpAsked:
     return asked
 
 
-async def _taken(stage: Stage, asked: McpAsked, name: str, arguments: dict[str, Any]) -> StepObservation:
+async def _taken(house: House, asked: McpAsked, name: str, arguments: dict[str, Any]) -> StepObservation:
     assert asked.episode is not None, "the door lets no call in that names none"
-    tool = stage.toolbox.tool(name)
+    tool = house.stage().toolbox.tool(name)
     if tool is not None and asked.service not in (None, _server_of(tool)):
         raise ToolElsewhere(f"The server {asked.service} has no {name}.")
     try:
-        return await stage.step(asked.episode, name, arguments)
+        return await house.step(asked.episode, name, arguments)
     except GatewayProblem:
         raise
     except Exception as bug:
@@ -116,11 +115,17 @@ def _server_of(tool: Tool) -> str:
 
 
 def _told(taken: StepObservation) -> ToolResult:
-    """Return a step as the agent is told of it; its number and its reward, which are no model's business, beside it."""
+    """Return a step as the agent is told of it; its number and its reward, which are no model's business, beside it.
+
+    The picture of a window is a content of its own.
+    """
     told = taken.model_dump(exclude={"metadata", "tool_name", *(() if taken.error else ("error",))})
-    return _result(
+    pictures = [told["screenshot"].pop("png")] if "screenshot" in told else []
+    result = _result(
         {**told, "done": taken.done}, is_error=not taken.is_carried_out, step=taken.step, reward=taken.reward
     )
+    result.content.extend(mcp.types.ImageContent(type="image", data=png, mimeType="image/png") for png in pictures)
+    return result
 
 
 def _refused(problem: GatewayProblem) -> ToolResult:

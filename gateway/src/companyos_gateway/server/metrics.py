@@ -75,6 +75,9 @@ class HouseCollector(Collector):
         yield from _services(stage.cluster.links.values())
         yield from _episodes(stage.store)
         yield _gauge("snapshots", "Snapshots that are kept.", len(house.snapshots()))
+        yield _gauge("windows_open", "Windows of the browser that are open.", house.screens.windows)
+        starts = house.screens.starts
+        yield CounterMetricFamily("companyos_browser_starts", "How often the browser was started.", starts)
         yield from self._leaks(stage)
 
     def _leaks(self, stage: Stage) -> Iterator[Metric]:

@@ -66,7 +66,7 @@ class CompanyOSEnvironment(Environment[Action, Observation, CompanyOSState]):
         if before is not None and before is not episode and not before.closed:
             self._house.detach(before, self)
         self._episode, self.rubric = episode, None
-        return episode.told_last()
+        return await self._house.told(episode)
 
     async def step_async(self, action: Action, timeout_s: float | None = None, **kwargs: Any) -> Observation:
         """Take a step, or list the tools; raises NotReset, EpisodeDone or EpisodeClosed."""
@@ -80,7 +80,7 @@ class CompanyOSEnvironment(Environment[Action, Observation, CompanyOSState]):
             raise NotReset
         if self._episode.holder is not self:
             raise EpisodeTaken
-        observation = await stage.step(self._episode, action.tool_name, action.arguments)
+        observation = await self._house.step(self._episode, action.tool_name, action.arguments)
         if self._rubric is not None:
             self._rubric(action, observation)
         return observation

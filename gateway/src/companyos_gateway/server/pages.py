@@ -6,7 +6,7 @@ from importlib import resources
 from pathlib import Path
 
 from fastapi import APIRouter
-from fastapi.responses import FileResponse, Response
+from fastapi.responses import FileResponse, HTMLResponse, Response
 from fastapi.staticfiles import StaticFiles
 from starlette.routing import Mount
 
@@ -18,18 +18,20 @@ _SWAGGER = "chassis/static/swagger-ui"
 
 _POLICY = "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; frame-ancestors "
 _HEADERS = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer"}
+_TO_THE_CONSOLE = '      <a href="/console">Console</a>\n'
 _NOBODY = "'none'"
 _SPACES = "https://huggingface.co"
 
 
-def pages_router(*, in_a_space: bool = False) -> APIRouter:
+def pages_router(*, in_a_space: bool = False, has_console: bool = True) -> APIRouter:
     """Return the pages and what they load; a Space's may be shown in the frame that Hugging Face puts around it."""
     router = APIRouter(include_in_schema=False)
     headers = {**_HEADERS, "Content-Security-Policy": _POLICY + (_SPACES if in_a_space else _NOBODY)}
 
     @router.get("/")
     async def home() -> Response:
-        return _page("home.html", headers)
+        text = (_OWN / "home.html").read_text(encoding="utf-8")
+        return HTMLResponse(text if has_console else text.replace(_TO_THE_CONSOLE, ""), headers=headers)
 
     @router.get("/docs")
     async def docs() -> Response:

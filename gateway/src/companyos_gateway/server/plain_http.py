@@ -20,11 +20,15 @@ from companyos_gateway.server.house import House
 from companyos_gateway.server.rendering import Format, RenderedEpisode
 
 _TEXT = {"schema": {"type": "string"}}
-_RENDERINGS: dict[int | str, dict[str, Any]] = {200: {"content": {"text/plain": _TEXT, "text/html": _TEXT}}}
+_PICTURE = {"image/png": {"schema": {"type": "string", "format": "binary"}}}
+_RENDERINGS: dict[int | str, dict[str, Any]] = {200: {"content": {"text/plain": _TEXT, "text/html": _TEXT, **_PICTURE}}}
 
 QueriedId = Annotated[str, Query(description="The id that the reset answered.", max_length=128)]
 EpisodeId = Annotated[str, Path(description="The id that the reset answered.", max_length=128)]
-Form = Annotated[Format, Query(description="`ansi` is `text` in colours; `html` is a page of its own.")]
+Form = Annotated[
+    Format,
+    Query(description="`ansi` is `text` in colours; `html` is a page of its own; `png` the window, or else it."),
+]
 
 
 def episodes_router(house: House) -> APIRouter:
@@ -59,7 +63,7 @@ def episodes_router(house: House) -> APIRouter:
 
         To the episode's own agent the rewards, the outcome and what the task was drawn from are left out.
         """
-        return playing.show(house, request, episode_id, format)
+        return await playing.show(house, request, episode_id, format)
 
     return router
 
@@ -100,6 +104,6 @@ def plain_http_router(house: House) -> APIRouter:
         mode: Annotated[Format | None, Query(deprecated=True, description="What `format` was called.")] = None,
     ) -> Response:
         """Read an episode the way people read it: the brief, the clock and every step so far."""
-        return playing.show(house, request, episode_id, mode or format)
+        return await playing.show(house, request, episode_id, mode or format)
 
     return router

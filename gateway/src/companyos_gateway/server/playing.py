@@ -32,7 +32,7 @@ async def begin(house: House, request: Request, *, address: str | None = None) -
     """
     options = reset_options(request.scope[JSON_SCOPE_KEY])
     episode = await house.begin(options)
-    content = envelope(episode.told_last(), episode_id=episode.id, token=episode.token)
+    content = envelope(await house.told(episode), episode_id=episode.id, token=episode.token)
     if address is None:
         return json_response(content)
     location = f"{request.scope.get('root_path', '')}{address.format(episode_id=episode.id)}"
@@ -46,7 +46,7 @@ async def take(house: House, request: Request, episode_id: str, asked: StepBody)
     episode = episode_asked_for(request, stage.store, episode_id)
     if isinstance(action, ListToolsAction):
         return json_response(envelope(tools_observation(stage.tools(episode), done=episode.done)))
-    return json_response(envelope(await stage.step(episode, action.tool_name, action.arguments, number=asked.step)))
+    return json_response(envelope(await house.step(episode, action.tool_name, action.arguments, number=asked.step)))
 
 
 def read(house: House, episode_id: str) -> CompanyOSState:
@@ -54,10 +54,15 @@ def read(house: House, episode_id: str) -> CompanyOSState:
     return house.stage().store.get(episode_id).state()
 
 
-def show(house: House, request: Request, episode_id: str, form: Format) -> Response:
-    """Return an episode the way people read it; its own agent is shown no rewards. Raises UnknownEpisode (404)."""
+async def show(house: House, request: Request, episode_id: str, form: Format) -> Response:
+    """Return an episode the way people read it; its own agent is shown no rewards.
+
+    Raises UnknownEpisode (404), and for a picture what `Screens.rendered` raises.
+    """
     episode = episode_asked_for(request, house.stage().store, episode_id)
     shown = rendered(episode, with_rewards=is_trainer(request))
+    if form is Format.PNG:
+        return Response(await house.screens.rendered(episode, page(shown)), media_type="image/png")
     if form is Format.JSON:
         return Response(shown.model_dump_json(), media_type="application/json")
     if form is Format.HTML:

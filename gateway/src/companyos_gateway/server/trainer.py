@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -14,10 +13,10 @@ from pydantic import BaseModel, Field
 from companyos.contract import CompanyOSState, EpisodeVerdict, InjectionInfo, ScenarioInfo
 from companyos_gateway.chaos import Injection
 from companyos_gateway.rubrics import FinishDeclaration
-from companyos_gateway.scenarios import Scenario
 from companyos_gateway.scenarios.judging import PlannedTask, told
 from companyos_gateway.server.documented import DOCUMENTED_PROBLEMS
 from companyos_gateway.server.house import House
+from companyos_gateway.server.scenario_facts import summary_of
 
 EpisodeId = Annotated[str, Path(description="The id that the reset answered.", max_length=128)]
 
@@ -48,7 +47,10 @@ def trainer_router(house: House) -> APIRouter:
     @router.get("/scenarios")
     async def scenarios() -> list[ScenarioInfo]:
         """List the scenarios, by name."""
-        return [_info(name, scenario) for name, scenario in sorted(house.stage().scenarios.items())]
+        return [
+            ScenarioInfo(name=name, summary=summary_of(scenario))
+            for name, scenario in sorted(house.stage().scenarios.items())
+        ]
 
     @router.get("/episodes/{episode_id}/evidence", response_model=StoredEvidence, responses=DOCUMENTED_PROBLEMS)
     async def evidence(episode_id: EpisodeId) -> Response:
@@ -90,8 +92,3 @@ def _injected(injection: Injection) -> dict[str, Any]:
         kind=injection.kind.value, mark=injection.mark.value, entity=injection.entity, detail=dict(injection.detail)
     )
     return told.model_dump(mode="json")
-
-
-def _info(name: str, scenario: Scenario) -> ScenarioInfo:
-    """Say what a scenario is about in the first line of its own documentation."""
-    return ScenarioInfo(name=name, summary=(inspect.getdoc(scenario) or "").partition("\n")[0])

@@ -14,13 +14,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from companyos_shared.chassis.answers import HeldAnswer, read_body, run_held, send_held
 from companyos_shared.chassis.errors import AccessDenied, MalformedBody, Problem
 from companyos_shared.chassis.pages import FORMS_PREFIX, PAGES_PREFIX
-from companyos_shared.pages import MalformedForm, Said, Shell, SubmittedForm, read_form
+from companyos_shared.pages import MalformedForm, Said, Shell, SubmittedForm, is_foreign, read_form
 from companyos_shared.wire.problem import ProblemBody
 from companyos_shared.wire.strict_json import MAX_BODY_BYTES
 
 _WRITES = ("post", "put", "patch", "delete")
 _SEE_OTHER = 303
-_FOREIGN = frozenset({b"cross-site", b"same-site"})
 
 
 class FormDoor:
@@ -121,6 +120,6 @@ def _read(body: bytes) -> SubmittedForm:
 
 def _check_is_own(scope: Scope) -> None:
     """Raise AccessDenied (403) for a form that stands on somebody else's page."""
-    sites = {value for name, value in scope["headers"] if name == b"sec-fetch-site"}
-    if sites & _FOREIGN:
+    told = {name: value.decode("latin-1") for name, value in scope["headers"]}
+    if is_foreign(told.get(b"sec-fetch-site"), told.get(b"origin"), told.get(b"host")):
         raise AccessDenied("The form stands on a page of another site.")

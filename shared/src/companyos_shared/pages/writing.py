@@ -56,10 +56,11 @@ class Templates:
         self._environment.globals.update(static=MOUNT)
 
     def write(self, name: str, shell: Shell, **values: Any) -> str:
-        """Return a page."""
-        return self._environment.get_template(name).render(
+        """Return a page. The one sign that HTML cannot carry, NUL, is shown by its replacement."""
+        text = self._environment.get_template(name).render(
             shell=shell, url=partial(url, shell.prefix), typed=_typed(shell), **values
         )
+        return text.replace("\0", "\N{REPLACEMENT CHARACTER}")
 
 
 def url(prefix: str, *parts: object, **query: object) -> str:
@@ -159,6 +160,8 @@ _COLOURS = {
         "accepted",
         "renewed",
         "paid",
+        "passed",
+        "success",
     },
     "blue": {
         "open",
@@ -189,6 +192,7 @@ _COLOURS = {
         "away",
         "superseded",
         "waits_for_information",
+        "out_of_steps",
     },
     "orange": {"high"},
     "red": {

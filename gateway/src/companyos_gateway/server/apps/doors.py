@@ -16,10 +16,12 @@ from companyos_gateway.episode.looking import ask_page
 from companyos_gateway.episode.observations import StepObservation
 from companyos_gateway.episode.toolbox import FINISH, WAIT
 from companyos_gateway.server.apps.asking import page_call
-from companyos_gateway.server.apps.paths import APP, COOKIE, FORM, OWN_FORM, PAGE, ROOT, root_of
+from companyos_gateway.server.apps.paths import APP, COOKIE, FORM, OWN_FORM, PAGE, ROOT, TAKEN_SCOPE_KEY, root_of
 from companyos_gateway.server.apps.refusals import TEMPLATES
+from companyos_gateway.server.apps.scores import score_of
 from companyos_gateway.server.apps.shells import shell_of
 from companyos_gateway.server.browsing import SEE_OTHER, remembered, shown, submitted
+from companyos_gateway.server.console.paths import viewer_of
 from companyos_gateway.server.house import House
 from companyos_gateway.server.planes import episode_asked_for, is_trainer
 from companyos_shared.pages import HEADERS, Said, Shell
@@ -97,6 +99,8 @@ class _Visit:
             outcomes=list(FinishOutcome),
             reasons=list(ReasonCode),
             is_over=episode.done,
+            score=score_of(episode) if self._tells_outcome else None,
+            viewer=f"{self._request.scope.get('root_path', '')}{viewer_of(episode.id)}",
         )
         return HTMLResponse(text, status_code=status, headers=HEADERS)
 
@@ -122,6 +126,7 @@ class _Visit:
             self._check_is_app(service)
         tool = f"{service}_{operation}" if service else operation
         seen = await self._stage.step(self._episode, tool, dict(form.arguments))
+        self._request.scope.get(TAKEN_SCOPE_KEY, []).append(seen)
         problem = _problem_of(seen)
         if problem is None:
             way = form.way_on(seen.result)

@@ -22,6 +22,9 @@ APP_DOORS = frozenset(
 FORM_DOORS = frozenset({OWN_FORM, FORM})
 """What takes a form, where every other door takes JSON."""
 
+TAKEN_SCOPE_KEY = "companyos.taken"
+"""Where whoever asks for a page inside the process finds the steps that were taken for it."""
+
 COOKIE = "companyos_episode"
 """The cookie that carries an episode's token."""
 

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from fastapi.responses import HTMLResponse, Response
 
 from companyos_gateway.episode.errors import GatewayProblem
 from companyos_shared.pages import HEADERS, Shell, Templates
+from companyos_shared.wire.problem import ProblemBody
 
 TEMPLATES = Templates("companyos_gateway.server.apps")
 
 
 def refusal_page(problem: GatewayProblem, status: int | None = None) -> Response:
     """Return a refusal as a page; whoever may not come in is told so with 403."""
-    text = TEMPLATES.write("problem.html", Shell(title="CompanyOS"), problem=problem.body())
-    return HTMLResponse(text, status_code=status or problem.status, headers=HEADERS)
+    return body_page(problem.body(), status=status)
+
+
+def body_page(problem: ProblemBody, headers: Mapping[str, str] | None = None, *, status: int | None = None) -> Response:
+    """Return a problem body as a page."""
+    text = TEMPLATES.write("problem.html", Shell(title="CompanyOS"), problem=problem)
+    return HTMLResponse(text, status_code=status or problem.status, headers={**HEADERS, **(headers or {})})

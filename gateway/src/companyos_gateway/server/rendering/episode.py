@@ -19,6 +19,7 @@ class Format(StrEnum):
     TEXT = "text"
     ANSI = "ansi"
     HTML = "html"
+    PNG = "png"
 
 
 class RenderedStep(BaseModel):

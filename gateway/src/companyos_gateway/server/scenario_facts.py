@@ -1,0 +1,82 @@
+"""What may be told of a scenario before it is played: its purpose, structures and tools. It solves no instance."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from enum import StrEnum
+from importlib import import_module
+from pathlib import Path
+
+from companyos_gateway import scenarios as scenarios_package
+from companyos_gateway.chaos import Kind, profile_for
+from companyos_gateway.scenarios import Scenario
+from companyos_gateway.scenarios.parts.staging import StagedScenario
+from companyos_gateway.scenarios.striking import never_strikes
+
+FOLDERS = Path(scenarios_package.__file__).parent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScenarioFacts:
+    """One scenario as its own page and the documents tell of it."""
+
+    name: str
+    summary: str
+    prose: tuple[str, ...]
+    """Paragraphs in Markdown."""
+    structures: tuple[str, ...]
+    held_out: tuple[str, ...]
+    always: tuple[Kind, ...]
+    """What is in the way from level 1 on."""
+    never: tuple[Kind, ...]
+    tools: tuple[str, ...]
+    """Those that may be needed."""
+    distractors: tuple[str, ...]
+    max_steps: int | None
+
+
+def facts_of(name: str, scenario: Scenario) -> ScenarioFacts:
+    """Return what may be told of a scenario; an instance of it is planned for its structures."""
+    readme = FOLDERS / name / "README.md"
+    is_staged = isinstance(scenario, StagedScenario)
+    module = vars(import_module(type(scenario).__module__))
+    always: Collection[Kind] = module.get("ALWAYS", ()) if is_staged else ()
+    never = never_strikes(scenario)
+    distractors = tuple(getattr(scenario, "distractors", ()))
+    return ScenarioFacts(
+        name=name,
+        summary=summary_of(scenario),
+        prose=tuple(prose_of(readme.read_text(encoding="utf-8") if readme.is_file() else "")),
+        structures=structures_of(scenario),
+        held_out=tuple(sorted(scenario.held_out)),
+        always=tuple(always),
+        never=tuple(kind for kind in Kind if kind in never),
+        tools=tuple(tool for tool in getattr(scenario, "tools", ()) if tool not in distractors),
+        distractors=distractors,
+        max_steps=getattr(scenario, "max_steps", None),
+    )
+
+
+def summary_of(scenario: Scenario) -> str:
+    """Return what a scenario is about: the first line of its own documentation."""
+    return (inspect.getdoc(scenario) or "").partition("\n")[0]
+
+
+def prose_of(readme: str) -> list[str]:
+    """Return the paragraphs of a scenario's README between its title and its first table or heading."""
+    body = readme.partition("\n\n")[2]
+    told = re.split(r"\n\n(?=\||#|```)", body, maxsplit=1)[0]
+    return [part for part in told.split("\n\n") if part.strip()]
+
+
+def structures_of(scenario: Scenario) -> tuple[str, ...]:
+    """Return the variants of a scenario: the values of the enum that one of its cases is told by."""
+    if not isinstance(scenario, StagedScenario):
+        return ()
+    case = scenario.stage(0, profile_for(0), {}).case
+    told = scenario.variant(case)
+    shapes = (value for value in vars(case).values() if isinstance(value, StrEnum) and value.value == told)
+    return tuple(member.value for member in type(next(shapes)))

@@ -1,0 +1,44 @@
+"""The lines of a journal that is being written: whole ones alone, each once, one at a time in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO
+
+from companyos_gateway.episode.journal import Entry, Taken
+
+
+class JournalLines:
+    """A journal opened for reading; it can be read on after its file is gone. Where there is none it has no lines."""
+
+    def __init__(self, path: Path) -> None:
+        self._file: BinaryIO | None = None
+        self._path = path
+
+    def __enter__(self) -> JournalLines:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    def further(self) -> Iterator[Taken]:
+        """Yield the steps that were taken since the last call; a line that is being written is left for the next."""
+        if self._file is None:
+            try:
+                self._file = self._path.open("rb")
+            except FileNotFoundError:
+                return
+        while True:
+            began_at = self._file.tell()
+            line = self._file.readline()
+            if not line.endswith(b"\n"):
+                self._file.seek(began_at)
+                return
+            taken = Entry.model_validate_json(line).taken
+            if taken is not None:
+                yield taken

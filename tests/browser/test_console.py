@@ -1,0 +1,187 @@
+"""The console in a real Chromium: an episode followed while it is played, results with their curves, the catalogue."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from companyos.enterprise import Enterprise
+from tests.apps import playing
+from tests.browser.conftest import NARROW, WIDE
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
+
+SCENARIO = "vendor_onboarding"
+STEPS = 60
+LOOKED_AT = 14
+"""The step of a live episode that is looked at."""
+EVALUATED = ["--policy", "oracle", "--policy", "worker2", "--policy", "noop", "-n", "3"]
+LEVELS = ["--chaos", "0", "--chaos", "2", "--chaos", "4"]
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of an enterprise whose console has a run to show."""
+    runs = tmp_path_factory.mktemp("console") / "runs"
+    runs.mkdir()
+    with Enterprise(alone=True, settings={"COMPANYOS_RUNS": str(runs)}) as opened:
+        asked = ["eval", *EVALUATED, *LEVELS, "--url", opened.url, "--out", str(runs / "three-policies")]
+        subprocess.run([sys.executable, "-m", "companyos", *asked], check=True, capture_output=True)
+        yield opened.url
+
+
+@pytest.fixture
+def page(chromium: Any) -> Iterator[Any]:
+    """A window that minds what goes wrong in it."""
+    context = chromium.new_context(viewport={"width": WIDE, "height": 900})
+    opened = context.new_page()
+    opened.troubles = []
+    opened.on("console", lambda line: opened.troubles.append(line.text) if line.type in ("error", "warning") else None)
+    opened.on("pageerror", lambda error: opened.troubles.append(str(error)))
+    yield opened
+    assert opened.troubles == []
+    context.close()
+
+
+def begin(url: str, **options: Any) -> dict[str, Any]:
+    """Start an episode."""
+    asked = {"scenario": SCENARIO, "seed": 3, "chaos": 2, **options}
+    answer: dict[str, Any] = httpx.post(f"{url}/reset", json=asked, timeout=30).json()
+    return answer
+
+
+def step(url: str, episode_id: str, tool: str, **arguments: Any) -> None:
+    """Take one step."""
+    action = {"tool_name": tool, "arguments": arguments}
+    httpx.post(f"{url}/step", json={"episode_id": episode_id, "action": action}, timeout=30).raise_for_status()
+
+
+def play(url: str, begun: dict[str, Any], most: int = 200) -> None:
+    """Let the oracle take so many steps."""
+
+    async def played() -> None:
+        async with httpx.AsyncClient(base_url=url, timeout=30) as client:
+            await playing.solve(client, begun, SCENARIO, most)
+
+    with ThreadPoolExecutor(1) as aside:  # Playwright keeps the loop of this thread
+        aside.submit(asyncio.run, played()).result()
+
+
+def test_an_episode_is_followed_while_it_is_played_and_told_to_its_end(page: Any, house: str) -> None:
+    begun = begin(house)
+    episode_id = begun["episode_id"]
+    play(house, begun, most=2)
+    page.goto(f"{house}/console")
+    page.get_by_test_id(f"view-{episode_id}").click()
+    page.locator("#step-2").wait_for()
+    page.get_by_text("going on").first.wait_for()
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    page.locator('[data-testid=step][aria-label="Step 2"]').wait_for()
+    step(house, episode_id, "ticketdesk_list_tickets")
+    page.locator('[data-testid=step][aria-label="Step 3"]').wait_for()
+    page.keyboard.press("k")
+    page.locator('[data-testid=step][aria-label="Step 2"]').wait_for()
+    step(house, episode_id, "no_such_tool")
+    page.locator("#step-4").wait_for()
+    assert page.get_by_test_id("step").get_attribute("aria-label") == "Step 2"
+    page.evaluate("location.hash = 'step-4'")
+    page.locator('[data-testid=step][aria-label="Step 4"]').wait_for()
+    step(house, episode_id, "finish", outcome="impossible", summary="Somebody looked.")
+    page.locator("#step-5").wait_for()
+    page.keyboard.press("Home")
+    page.get_by_text("Then, when it was played").wait_for()
+    assert "Somebody looked." in page.get_by_label("Declared with finish").inner_text()
+    page.reload()
+    page.goto(f"{page.url.partition('#')[0]}#step-1")
+    page.locator('[data-testid=step][aria-label="Step 1"]').wait_for()
+
+
+def test_sixty_live_steps_open_and_how_fast_is_told(page: Any, house: str) -> None:
+    begun = begin(house, scenario="quarter_close")
+    for number in range(STEPS):
+        step(house, begun["episode_id"], ("ticketdesk_list_tickets", "datahub_list_metrics")[number % 2])
+    for _ in range(3):
+        page.goto("about:blank")
+        page.goto(f"{house}/console/episodes/{begun['episode_id']}")
+        page.get_by_test_id("timeline-step").nth(STEPS - 1).wait_for()
+        painted = "new Promise(done => requestAnimationFrame(() => setTimeout(() => done(performance.now()))))"
+        print(f"{STEPS} live steps opened in {page.evaluate(painted):.0f} ms")  # noqa: T201
+
+
+def test_two_are_ticked_and_compared(page: Any, house: str) -> None:
+    first, second = begin(house)["episode_id"], begin(house)["episode_id"]
+    step(house, first, "ticketdesk_list_tickets")
+    step(house, second, "datahub_list_metrics")
+    page.goto(f"{house}/console?state=running")
+    for one in (first, second):
+        page.get_by_test_id(f"choose-{one}").check()
+    page.get_by_test_id("compare-chosen").click()
+    page.get_by_text("They part at step 1").wait_for()
+
+
+def test_without_scripts_lists_figures_and_forms_do_their_work(chromium: Any, house: str) -> None:
+    context = chromium.new_context(java_script_enabled=False, viewport={"width": WIDE, "height": 900})
+    page = context.new_page()
+    page.goto(f"{house}/console/scenarios")
+    page.get_by_test_id("scenario-handbook_update").click()
+    page.get_by_label("Start train.handbook_update.0.00").click()
+    assert page.get_by_test_id("brief").inner_text()
+    page.goto(f"{house}/console")
+    page.get_by_test_id("filter-scenario").select_option("handbook_update")
+    page.get_by_test_id("filter-button").click()
+    page.locator('[data-testid^="view-"]').first.click()
+    page.get_by_role("link", name="Steps as a table").click()
+    assert "Verdict so far" in page.inner_text("main")
+    page.goto(f"{house}/console/results")
+    page.get_by_test_id("run-three-policies").click()
+    assert page.locator("svg.curves polyline").count() == 6
+    assert "worker2" in page.get_by_test_id("figures").inner_text()
+    context.close()
+
+
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+def test_axe_finds_nothing_serious_and_pictures_are_taken(page: Any, house: str, width: int) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    page.set_viewport_size({"width": width, "height": 900})
+    live, over = begin(house), begin(house)
+    play(house, live, most=LOOKED_AT)
+    play(house, over)
+    name = "episodes/vendor_onboarding-0-c4-worker2"
+    views = {
+        "list": ("", "Running, and over"),
+        "live": (f"/episodes/{live['episode_id']}#step-{LOOKED_AT}", f"Step {LOOKED_AT}"),
+        "over": (f"/episodes/{over['episode_id']}", "Reward by part"),
+        "steps": (f"/episodes/{live['episode_id']}/steps", "Verdict so far"),
+        "results": ("/results", "three-policies"),
+        "run": ("/results/three-policies", "Mean return by level of chaos"),
+        "evaluated": (f"/results/three-policies/episodes#episode={name.partition('/')[2]}", "judged again"),
+        "scenarios": ("/scenarios", "What there is to do"),
+        "scenario": (f"/scenarios/{SCENARIO}", "How it varies"),
+    }
+    faults = []
+    for view, (way, told) in views.items():
+        page.goto("about:blank")
+        page.goto(f"{house}/console{way}")
+        page.locator("main").get_by_text(told).filter(visible=True).first.wait_for()
+        found = Axe().run(page).response["violations"]
+        faults += [
+            f"{view}: {one['id']} at {one['nodes'][0]['target']}"
+            for one in found
+            if one["impact"] in ("serious", "critical")
+        ]
+        if page.evaluate("document.documentElement.scrollWidth") > width:
+            faults.append(f"{view}: wider than {width}")
+        if folder := os.environ.get("SCREENSHOTS"):
+            page.screenshot(path=Path(folder) / f"console-{view}-{width}.png")
+    assert not faults, "\n".join(faults)

@@ -1,0 +1,91 @@
+"""A walk along the links of a service's pages, and what was seen on it."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+from fastapi.routing import APIRoute
+
+from companyos_shared.chassis import Service
+from companyos_shared.chassis.pages import PAGES_PREFIX
+from companyos_shared.chassis.testing import ServiceHarness
+
+ALIKE = 2
+"""Pages of a kind that are opened: months follow on months, and rows on rows."""
+
+
+class Page(HTMLParser):
+    """A page as a browser takes it: its elements with their attributes, the ways that it leads, what can be read."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.parts: set[tuple[str, str]] = set()
+        self.links: list[str] = []
+        self.scripts = 0
+        self.read: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.parts |= {(tag, name) for name, _ in attrs} | {(tag, "")}
+        self.scripts += tag == "script"
+        given = dict(attrs)
+        self.read += [value for name, value in attrs if value and name not in ("href", "action")]
+        way = given.get("href") if tag == "a" else None
+        if way is not None:
+            self.links.append(way)
+
+    def handle_data(self, data: str) -> None:
+        self.read.append(data)
+
+
+@dataclass
+class Walk:
+    """What was seen on a walk along the links."""
+
+    kinds: Counter[tuple[str, tuple[str, ...]]] = field(default_factory=Counter)
+    pages: dict[str, Page] = field(default_factory=dict)
+
+    @property
+    def parts(self) -> set[tuple[str, str]]:
+        """Elements and attributes of all pages."""
+        return set().union(*(page.parts for page in self.pages.values()))
+
+    @property
+    def read(self) -> str:
+        """What can be read on all pages."""
+        return "\n".join(text for page in self.pages.values() for text in page.read)
+
+
+def routes_of(service: Service[Any]) -> list[APIRoute]:
+    """Return the pages that a service has."""
+    assert service.pages is not None
+    return [route for route in service.pages.router.routes if isinstance(route, APIRoute)]
+
+
+async def walk_pages(harness: ServiceHarness, *, alike: int = ALIKE) -> Walk:
+    """Open what the pages lead to, each kind of page a few times, and expect an answer of 200 from all."""
+    walk, waiting, known = Walk(), deque([f"{PAGES_PREFIX}/"]), {f"{PAGES_PREFIX}/"}
+    routes = routes_of(harness.service)
+    while waiting:
+        way = waiting.popleft()
+        asked = urlsplit(way)
+        route = next((route.path for route in routes if route.path_regex.match(asked.path)), None)
+        assert route is not None, f"{way} is no page"
+        kind = route, tuple(sorted(name for name, _ in parse_qsl(asked.query)))
+        if walk.kinds[kind] == alike:
+            continue
+        walk.kinds[kind] += 1
+        answer = await harness.get(way)
+        assert answer.status_code == 200, way
+        walk.pages[way] = Page(answer.text)
+        for link in walk.pages[way].links:
+            if not link.startswith("#") and link not in known:
+                assert link.startswith(PAGES_PREFIX), f"{way} leads out of the app to {link}"
+                known.add(link)
+                waiting.append(link)
+    return walk
