@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -12,10 +13,25 @@ from typer.testing import CliRunner
 
 from companyos.cli import session
 from companyos.cli.main import app
-from companyos.contract import MAX_SEED
+from companyos.cli.planning import balanced
+from companyos.contract import MAX_SEED, Split, TaskInfo
 
 RUNNER = CliRunner()
-COMMANDS = ["up", "demo", "tasks", "tools", "eval", "rescore", "episodes", "snapshot", "restore", "fork", "diff", "db"]
+COMMANDS = [
+    "up",
+    "demo",
+    "play",
+    "tasks",
+    "tools",
+    "eval",
+    "rescore",
+    "episodes",
+    "snapshot",
+    "restore",
+    "fork",
+    "diff",
+    "db",
+]
 LAST_SEED = str(session.LAST_SEED)
 
 
@@ -202,3 +218,45 @@ def test_a_taken_port_is_told_before_anything_starts(tiny_url: str) -> None:
     answer = RUNNER.invoke(app, ["up", "--port", port])
     assert answer.exit_code == 1
     assert f"error: port {port} cannot be used: Address already in use; --port " in answer.stderr
+
+
+def a_task(index: int, scenario: str, chaos: int) -> TaskInfo:
+    return TaskInfo(
+        id=f"test.{scenario}.{chaos}.{index:02}",
+        split=Split.TEST,
+        index=index,
+        difficulty="calm",
+        group=scenario,
+        scenario=scenario,
+        chaos=chaos,
+        held_out=False,
+        version="1",
+        canary="c",
+    )
+
+
+def test_a_part_of_a_split_is_even_over_levels_and_scenarios_and_grows() -> None:
+    names = [f"s{number}" for number in range(7)]
+    tasks = [a_task(0, name, level) for name in names for level in range(5) for _ in range(2)]
+    for count in (1, 5, 10, 35, 70, 99):
+        part = balanced(tasks, count)
+        assert len(part) == min(count, len(tasks))
+        for key in (lambda task: task.chaos, lambda task: task.scenario):
+            counted = Counter(map(key, part))
+            assert max(counted.values()) - min(counted.values()) <= 1 or len(counted) == 1
+        assert part == balanced(tasks, count + 1)[: len(part)]
+
+
+def test_trials_show_pass_k_and_a_folder_with_a_run_is_left_alone(tiny_url: str, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    asked = ["eval", "--policy", "random", "--scenario", "tiny", "-n", "2", "--url", tiny_url, "--out", str(out)]
+    told = RUNNER.invoke(app, [*asked, "--trials", "4"])
+    assert told.exit_code == 0, told.output
+    assert all(word in told.stdout for word in ("pass@1", "pass^2", "pass^4"))
+    assert len((out / "episodes.jsonl").read_text().splitlines()) == 8
+    refused = RUNNER.invoke(app, asked)
+    assert refused.exit_code == 2
+    assert "--overwrite replaces it" in refused.stderr
+    assert RUNNER.invoke(app, [*asked, "--resume", "--overwrite"]).exit_code == 2
+    assert RUNNER.invoke(app, [*asked, "--overwrite"]).exit_code == 0
+    assert len((out / "episodes.jsonl").read_text().splitlines()) == 2

@@ -38,7 +38,7 @@ def no_key(monkeypatch: pytest.MonkeyPatch) -> None:
         ([*ASKING, "--base-url", "http://h/v1", "--extra-body", "{"], "--extra-body is no JSON:"),
         ([*ASKING, "--base-url", "http://h/v1", "--extra-body", "[]"], "--extra-body is no JSON object"),
         ([*ASKING, "--base-url", "http://h/v1", "--extra-body", '{"tools": []}'], "tools cannot be among"),
-        (["eval", "--policy", "noop", "--resume"], "--resume needs --out DIR"),
+        (["eval", "--policy", "noop", "--resume"], "--resume and --overwrite need --out DIR"),
     ],
 )
 def test_a_misuse_is_told_before_anything_starts(arguments: list[str], words: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ from companyos.contract import Outcome
 from companyos.policies import Call, EpisodeOver, TaskView, UnknownPolicy
 from companyos.runner import EpisodePlan, play_all, play_episode, read_records
 from companyos.runner.episode import ResetRefused
-from companyos.runner.files import RunFolder
+from companyos.runner.files import RunFolder, RunThere
+from companyos.viewer.stored import StoredRun
 from companyos_shared.streams import digest
 
 
@@ -178,10 +180,15 @@ async def test_each_episode_is_told_as_soon_as_it_is_over(tiny_url: str) -> None
     assert sorted(told) == [0, 1, 2, 3, 4]
 
 
-async def test_a_run_replaces_the_run_before_it_and_nothing_else(tiny_url: str, tmp_path: Path) -> None:
+async def test_a_run_replaces_the_run_before_it_where_it_is_told_to_and_nothing_else(
+    tiny_url: str, tmp_path: Path
+) -> None:
     run = tmp_path / "run"
     await play_all(tiny_url, [a_plan(1), a_plan(2)], out=run)
-    await play_all(tiny_url, [a_plan(2)], out=run)
+    with pytest.raises(RunThere, match="a run of 2 episodes already: --resume"):
+        await play_all(tiny_url, [a_plan(2)], out=run)
+    assert [record.seed for record in read_records(run)] == [1, 2]
+    await play_all(tiny_url, [a_plan(2)], out=run, overwrite=True)
     assert [file.name for file in (run / "trajectories").iterdir()] == ["tiny-2-c1-random.jsonl"]
     assert [record.seed for record in read_records(run)] == [2]
     (run / "thesis.tex").touch()
@@ -190,10 +197,23 @@ async def test_a_run_replaces_the_run_before_it_and_nothing_else(tiny_url: str, 
     assert [record.seed for record in read_records(run)] == [2]
 
 
+async def test_the_trials_of_a_task_are_drawn_anew_and_kept_apart(tiny_url: str, tmp_path: Path) -> None:
+    plans = [replace(a_plan(7), trial=trial) for trial in (1, 2, 3)]
+    played = await play_all(tiny_url, plans, out=tmp_path)
+    assert played[0].record == (await play_all(tiny_url, [a_plan(7)]))[0].record
+    assert len({one.record.digest for one in played}) > 1
+    assert [record.trial for record in read_records(tmp_path)] == [1, 2, 3]
+    names = {"tiny-7-c1-random.jsonl", "tiny-7-c1-random-t2.jsonl", "tiny-7-c1-random-t3.jsonl"}
+    assert {file.name for file in (tmp_path / "trajectories").iterdir()} == names
+    assert StoredRun(tmp_path).episode("tiny-7-c1-random-t2").steps
+    again = await play_all(tiny_url, [*plans, replace(a_plan(7), trial=4)], out=tmp_path, resume=True)
+    assert [bool(one.steps) for one in again] == [False, False, False, True]
+
+
 async def test_a_run_that_cannot_begin_leaves_the_run_before_it(tiny_url: str, tmp_path: Path) -> None:
     await play_all(tiny_url, [a_plan(1)], out=tmp_path / "run")
     with pytest.raises(ResetRefused):
-        await play_all(tiny_url, [a_plan(scenario="none")], out=tmp_path / "run")
+        await play_all(tiny_url, [a_plan(scenario="none")], out=tmp_path / "run", overwrite=True)
     assert [record.seed for record in read_records(tmp_path / "run")] == [1]
 
 

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from companyos.cli.results import passes_shown
 from companyos.contract import EpisodeRecord, Outcome
 from companyos.runner import summarise, wilson_interval
 
@@ -70,3 +71,46 @@ def test_an_infra_error_is_listed_and_stays_in_the_denominator() -> None:
 def test_one_policy_is_summarised_at_a_time(policies: list[str]) -> None:
     with pytest.raises(ValueError, match="one policy"):
         summarise([a_record(policy=policy) for policy in policies])
+
+
+def the_trials(*counts: tuple[int, int], scenario: str = "tiny") -> list[EpisodeRecord]:
+    """Return tasks with so many successes of so many trials."""
+    return [
+        a_record(success=number < successes).model_copy(
+            update={"seed": seed, "trial": number + 1, "scenario": scenario}
+        )
+        for seed, (successes, trials) in enumerate(counts)
+        for number in range(trials)
+    ]
+
+
+def test_pass_k_is_the_mean_over_tasks_of_the_chance_that_k_trials_succeed() -> None:
+    summary = summarise(the_trials((4, 4), (2, 4), (0, 4)))
+    assert summary.success_rate == pytest.approx(summary.pass_hat(1))
+    assert summary.pass_hat(1) == pytest.approx((1 + 2 / 4 + 0) / 3)
+    assert summary.pass_hat(2) == pytest.approx((1 + 1 / 6 + 0) / 3)
+    assert summary.pass_hat(4) == pytest.approx(1 / 3)
+    assert summary.pass_hat(5) is None
+
+
+def test_episodes_of_different_tasks_are_no_trials_of_one() -> None:
+    summary = summarise(the_trials((1, 1), (1, 1), (0, 1), (1, 1)))
+    assert (summary.pass_hat(1), summary.pass_hat(2), summary.fewest_trials) == (0.75, None, 1)
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.just(4)), min_size=1, max_size=8))
+def test_pass_k_falls_with_k_and_never_exceeds_the_share_of_successes(counts: list[tuple[int, int]]) -> None:
+    summary = summarise(the_trials(*counts))
+    told = [summary.pass_hat(k) or 0.0 for k in (1, 2, 3, 4)]
+    assert told == sorted(told, reverse=True)
+    assert told[0] == pytest.approx(summary.success_rate)
+
+
+def test_trials_that_agree_widen_the_interval_as_their_tasks_do() -> None:
+    together = summarise(the_trials(*[(8, 8)] * 5, *[(0, 8)] * 5))
+    apart = wilson_interval(40, 80)
+    assert together.success_high - together.success_low > 2 * (apart[1] - apart[0])
+
+
+def test_more_trials_show_more_of_pass_k() -> None:
+    assert [passes_shown(trials) for trials in (0, 1, 2, 3, 5, 8)] == [[], [], [2], [2, 3], [2, 4, 5], [2, 4, 8]]

@@ -16,6 +16,7 @@ from openenv.core.client_types import StepResult  # noqa: E402
 from openenv.core.env_client import EnvClient  # noqa: E402
 from openenv.core.env_server.mcp_types import ListToolsObservation  # noqa: E402
 from openenv.core.env_server.types import Observation  # noqa: E402
+from pydantic import BaseModel  # noqa: E402
 from websockets.exceptions import ConnectionClosed, InvalidStatus  # noqa: E402
 from websockets.protocol import State  # noqa: E402
 
@@ -25,7 +26,6 @@ from companyos.contract import (  # noqa: E402
     CompanyOSResetObservation,
     CompanyOSState,
     EpisodeDiff,
-    InjectedState,
     ListToolsAction,
     OpenedEpisode,
     SnapshotInfo,
@@ -238,9 +238,8 @@ class CompanyOSEnv(EnvClient[Action, Observation, CompanyOSState], Discovery):
                 await trainer.aclose()
 
     async def _reset_async(self, **options: Any) -> StepResult[Observation]:
-        if isinstance(options.get("injected_state"), InjectedState):
-            options["injected_state"] = options["injected_state"].model_dump()
-        result: StepResult[Observation] = await super()._reset_async(**options)
+        plain = {name: given.model_dump() if isinstance(given, BaseModel) else given for name, given in options.items()}
+        result: StepResult[Observation] = await super()._reset_async(**plain)
         await self._state_async()
         return result
 

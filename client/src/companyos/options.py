@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypedDict
 
-from companyos.contract import InjectedState
+from companyos.contract import InjectedState, Viewport
 
 
 class ResetArguments(TypedDict, total=False):
@@ -19,6 +19,8 @@ class ResetArguments(TypedDict, total=False):
     shaping: str
     reward_scale: str
     toolset: str
+    modality: str
+    viewport: Viewport | dict[str, int]
     split: str
     index: int
     task_id: str

@@ -1,8 +1,9 @@
-"""What is published of the task set: its splits, and tasks without anything that helps to do them."""
+"""What is published: scenarios, tools, the splits of the task set, and tasks without what helps to do them."""
 
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -43,3 +44,22 @@ class TaskInfo(BaseModel):
     brief: str | None = Field(None, description="What the agent is told; only where one task is asked for.")
     version: str = Field(description="The version of the task set; results name it.")
     canary: str = Field(description="Marks the task wherever it is copied to: not to learn from.")
+
+
+class ScenarioInfo(BaseModel):
+    """One scenario as people are told of it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: str
+    summary: str = Field(description="What there is to do, in one sentence.")
+
+
+class ToolSpec(BaseModel):
+    """One tool as an agent is offered it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: str
+    description: str
+    input_schema: dict[str, Any]

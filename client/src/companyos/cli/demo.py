@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 
 from companyos.cli.narration import heading, step_line
 from companyos.cli.results import result_cells, signed
 from companyos.cli.session import Server, TokenOption, UrlOption, check_seeds, some_server
-from companyos.cli.terminal import FAILED, OUT, clear_errors, fail, plain_table
+from companyos.cli.terminal import FAILED, OUT, clear_errors, fail, plain_table, shown
 
 if TYPE_CHECKING:
     from companyos.cli.stations import Sign, Story
@@ -116,10 +115,10 @@ def _tell(server: Server, seed: int) -> tuple[Story, PlayedEpisode]:
 
 def _print_task(task: TaskView, seed: int) -> None:
     OUT.print(
-        f"[bold]{escape(task.company)}[/], {task.now:%A %d %B %Y, %H:%M}  "
+        f"[bold]{shown(task.company)}[/], {task.now:%A %d %B %Y, %H:%M}  "
         f"[dim]{task.scenario}, seed {seed}, chaos {CHAOS}, played by the oracle over OpenEnv[/]"
     )
-    OUT.print(Padding(escape(task.brief), (1, 2)))
+    OUT.print(Padding(shown(task.brief), (1, 2)))
     OUT.print(heading(OUT.width))
 
 
@@ -128,7 +127,7 @@ def _print_sign(sign: Sign) -> None:
     mark, style = ("✔", "green") if sign.is_passed else ("▶", "yellow")
     name = f"{mark} {sign.station.number} {sign.station.value}:"
     fits = _SIGN_INDENT + len(name) + 1 + len(sign.fact) <= OUT.width
-    fact = escape(sign.fact)
+    fact = shown(sign.fact)
     OUT.print(Padding(f"[{style}]{name}[/]{f' {fact}' if fits else ''}", (0, 0, 0, _SIGN_INDENT)))
     if not fits:
         OUT.print(Padding(fact, (0, 0, 0, _SIGN_INDENT + _FACT_INDENT)))
@@ -142,7 +141,7 @@ def _print_end(played: PlayedEpisode, story: Story) -> None:
         f"{len(story.passed)} of 5 stations passed\n"
     )
     if played.trouble is not None:
-        OUT.print(f"  [yellow]{escape(played.trouble)}[/]\n")
+        OUT.print(f"  [yellow]{shown(played.trouble)}[/]\n")
 
 
 def _compare(server: Server, seed: int, episodes: int) -> list[Summary]:

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 
@@ -70,7 +69,7 @@ def _print(found: EpisodeDiff) -> None:
         for table, rows in sorted(tables.items()):
             if not rows:
                 continue
-            OUT.print(f"[bold]{escape(service)}[/] [dim]{escape(table)}[/]")
+            OUT.print(f"[bold]{shown(service)}[/] [dim]{shown(table)}[/]")
             for key, row in rows.items():
                 counted[_kind(row)] += 1
                 print_row(key, row)
@@ -93,7 +92,7 @@ def print_row(key: str, row: RowDiff) -> None:
     columns.add_column(style="dim", no_wrap=True)
     columns.add_column(overflow="fold")
     for name, told in _columns(row):
-        columns.add_row(escape(name), told)
+        columns.add_row(shown(name), told)
     if columns.row_count:
         OUT.print(Padding(columns, (0, 0, 0, 6), expand=False))
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rich.markup import escape
-
 from companyos.cli.results import signed
 from companyos.cli.session import DEFAULT_URL, JsonOption, RunningUrlOption, TokenOption, running_server
-from companyos.cli.terminal import OUT, clear_errors, data_table, day_and_time, id_width, print_json
+from companyos.cli.terminal import OUT, clear_errors, data_table, day_and_time, id_width, print_json, shown
 
 if TYPE_CHECKING:
     from companyos.contract import CompanyOSState
@@ -51,8 +49,8 @@ def _print(listed: list[CompanyOSState]) -> None:
     for episode in listed:
         ended = f"[dim]{episode.outcome}[/]" if episode.done else None
         table.add_row(
-            escape(str(episode.episode_id)),
-            escape(episode.scenario or ""),
+            shown(str(episode.episode_id)),
+            shown(episode.scenario or ""),
             str(episode.seed),
             str(episode.chaos),
             str(episode.step_count),

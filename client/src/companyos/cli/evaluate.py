@@ -7,15 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
-from rich.markup import escape
 
 from companyos.cli import model, model_options
-from companyos.cli.planning import Seeds, tasks_of
-from companyos.cli.playing import Stop, play_with_bar
+from companyos.cli.planning import Seeds, tasks_of, tried
+from companyos.cli.playing import Cluster, Stop, check_cluster, play_with_bar
 from companyos.cli.results import expenses_table, results_table, troubles
 from companyos.cli.session import LAST_CHAOS, TokenOption, UrlOption, check_seeds, some_server
 from companyos.cli.tasks import SplitOption
-from companyos.cli.terminal import ERR, FAILED, MISUSED, OUT, clear_errors, fail
+from companyos.cli.terminal import ERR, FAILED, MISUSED, OUT, clear_errors, fail, shown
 
 if TYPE_CHECKING:
     from companyos.runner import EpisodePlan, PlayedEpisode
@@ -35,6 +34,9 @@ def evaluate(
         int | None, typer.Option("--episodes", "-n", min=1, help="How many: 10 seeds, or all tasks of a split.")
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="The first seed S: 0.")] = None,
+    trials: Annotated[
+        int, typer.Option("--trials", "-k", min=1, help="Episodes of each task by each policy, for pass^k.")
+    ] = 1,
     chaos: Annotated[
         list[int] | None,
         typer.Option(
@@ -51,12 +53,20 @@ def evaluate(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with the run in --out: what it has played is not played again.")
     ] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the run in --out.")] = False,
     plot: Annotated[
         Path | None, typer.Option(dir_okay=False, help="Draw return and success by level there, as a PNG.")
     ] = None,
     url: UrlOption = None,
     token: TokenOption = None,
-    parallel: Annotated[int, typer.Option(min=1, help="Episodes at once.")] = 4,
+    parallel: Annotated[int, typer.Option(min=1, help="Episodes at once; with --cluster, in each worker.")] = 4,
+    cluster: Annotated[
+        str | None,
+        typer.Option(metavar="auto|ADDRESS", help=r"Play on a Ray cluster; needs companyos\[ray,server] on its nodes."),
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="With --cluster: enterprises at most, else one for each processor.")
+    ] = None,
     model_name: model_options.ModelOption = None,
     base_url: model_options.BaseUrlOption = None,
     temperature: model_options.TemperatureOption = None,
@@ -78,9 +88,11 @@ def evaluate(
       [cyan]companyos eval --policy oracle[/]                      the solver, 10 seeds
       [cyan]companyos eval --policy random -n 300 --out runs/r[/]  kept on disk
       [cyan]companyos eval --policy oracle --policy noop[/]        side by side
-      [cyan]companyos eval --policy oracle --split test -n 40[/]   the first 40 tasks of a split
+      [cyan]companyos eval --policy oracle --split test -n 40[/]   40 tasks of a split, all levels alike
+      [cyan]companyos eval --policy random --trials 4[/]           each task four times: pass^k
       [cyan]companyos eval --policy mine --url http://host:8000[/]
       [cyan]companyos eval --policy oracle --policy worker1 --chaos 0 --chaos 4 --plot curves.png[/]
+      [cyan]companyos eval --policy oracle --split test --out runs/o --cluster auto[/]
 
     A model behind any endpoint of OpenAI's chat completions, at first without asking it:
 
@@ -102,8 +114,7 @@ def evaluate(
     if split is not None and seed is not None:
         fail("a task of a split brings its own seed: --split or --seed, not both", MISUSED)
     check_seeds(seed or 0, episodes or SEEDS)
-    if resume and out is None:
-        fail("--resume needs --out DIR, the run that is to go on", MISUSED)
+    _check_folder(out, resume=resume, overwrite=overwrite)
     asking = model.Asking(
         model=model_name,
         base_url=base_url,
@@ -118,6 +129,7 @@ def evaluate(
         dry_run=dry_run,
     )
     asking.check_is_asked(policy)
+    check_cluster(cluster, workers=workers, url=url, dry_run=dry_run)
     levels = tuple(sorted(set(chaos or ())))
     with clear_errors(), model.cast_of(policy, asking) as cast, some_server(url, token) as server:
         plans_of: Callable[[str], list[EpisodePlan]]
@@ -126,9 +138,10 @@ def evaluate(
             title, plans_of = named.title, named.plans
         else:
             title, plans_of = tasks_of(server, split, scenario, levels, episodes)
-        plans = [plan for name in dict.fromkeys(policy) for plan in plans_of(name)]
+        plans = [plan for name in cast.names(policy) for plan in tried(plans_of(name), trials)]
+        player = server if cluster is None else Cluster(cluster, workers)
         played, stop = play_with_bar(
-            server, plans, parallel=parallel, out=out, make_policy=cast.make_policy, resume=resume
+            player, plans, parallel=parallel, out=out, make_policy=cast.make_policy, resume=resume, overwrite=overwrite
         )
         title = f"dry run: {title}" if dry_run else title
         _print_results(played, title, out)
@@ -139,6 +152,14 @@ def evaluate(
         _print_stop(stop, len(played), len(plans), out)
     if any(episode.record.outcome == "infra_error" for episode in played):
         raise typer.Exit(FAILED)
+
+
+def _check_folder(out: Path | None, *, resume: bool, overwrite: bool) -> None:
+    """End the command where it is not clear what is to become of a run that is there."""
+    if (resume or overwrite) and out is None:
+        fail("--resume and --overwrite need --out DIR, the run that is meant", MISUSED)
+    if resume and overwrite:
+        fail("a run goes on or is replaced: --resume or --overwrite, not both", MISUSED)
 
 
 def _print_stop(stop: Stop, played: int, planned: int, out: Path | None) -> NoReturn:
@@ -160,11 +181,11 @@ def _print_results(played: list[PlayedEpisode], title: str, out: Path | None) ->
     _print_expenses(played)
     lines = troubles(played)
     for line in lines[:_TROUBLES_SHOWN]:
-        ERR.print(f"[yellow]trouble:[/] {escape(line)}", soft_wrap=True)
+        ERR.print(f"[yellow]trouble:[/] {shown(line)}", soft_wrap=True)
     if len(lines) > _TROUBLES_SHOWN:
         ERR.print(f"[yellow]trouble:[/] {len(lines) - _TROUBLES_SHOWN} more episodes", soft_wrap=True)
     if out is not None and played:
-        OUT.print(f"\n[dim]{len(played)} episodes in[/] {escape(str(out))}", soft_wrap=True)
+        OUT.print(f"\n[dim]{len(played)} episode{'s' * (len(played) > 1)} in[/] {shown(str(out))}", soft_wrap=True)
 
 
 def _print_table(played: list[PlayedEpisode], title: str) -> None:
@@ -189,9 +210,9 @@ def _print_expenses(played: list[PlayedEpisode]) -> None:
     for one in sums:
         if one.unmetered:
             told = f"{one.unmetered} answers of {one.model} told no tokens: the figures are too low by them"
-            ERR.print(f"[yellow]note:[/] {escape(told)}", soft_wrap=True)
+            ERR.print(f"[yellow]note:[/] {shown(told)}", soft_wrap=True)
         if one.gave_up:
-            gave_up = f"{escape(one.model)} gave up {one.gave_up} of {one.episodes} episodes"
+            gave_up = f"{shown(one.model)} gave up {one.gave_up} of {one.episodes} episodes"
             ERR.print(f"[yellow]note:[/] {gave_up}", soft_wrap=True)
 
 
@@ -203,4 +224,4 @@ def _draw(played: list[PlayedEpisode], title: str, file: Path) -> None:
             draw_curves([episode.record for episode in played], file, title=title)
     except NoPlots as missing:
         fail(str(missing))
-    OUT.print(f"[dim]curves in[/] {escape(str(file))}", soft_wrap=True)
+    OUT.print(f"[dim]curves in[/] {shown(str(file))}", soft_wrap=True)

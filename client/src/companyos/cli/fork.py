@@ -6,7 +6,6 @@ import asyncio
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.markup import escape
 
 from companyos.cli.session import (
     DEFAULT_URL,
@@ -16,7 +15,7 @@ from companyos.cli.session import (
     full_snapshot_id,
     running_server,
 )
-from companyos.cli.terminal import ERR, OUT, clear_errors, plain_table, print_json
+from companyos.cli.terminal import ERR, OUT, clear_errors, plain_table, print_json, shown
 
 if TYPE_CHECKING:
     from companyos.contract import OpenedEpisode
@@ -52,7 +51,7 @@ def fork(
     table.add_column("episode", style="bold cyan", overflow="fold")
     table.add_column("token", overflow="fold")
     for each in opened:
-        table.add_row(escape(each.episode_id), escape(each.token))
+        table.add_row(shown(each.episode_id), shown(each.token))
     OUT.print(table)
     ERR.print("[dim]An episode that nobody goes on with is dropped after a while.[/]", soft_wrap=True)
 

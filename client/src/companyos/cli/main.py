@@ -11,7 +11,9 @@ from companyos.cli.demo import demo
 from companyos.cli.diff import diff
 from companyos.cli.episodes import episodes
 from companyos.cli.evaluate import evaluate
+from companyos.cli.export import TasksCommand
 from companyos.cli.fork import fork
+from companyos.cli.play import play
 from companyos.cli.rescore import rescore
 from companyos.cli.restore import restore
 from companyos.cli.snapshot import snapshot
@@ -26,6 +28,7 @@ A simulated enterprise for AI agents: three systems, people with calendars, one 
 Start here:
 
   [cyan]companyos demo[/]                  watch one vendor being onboarded
+  [cyan]companyos play[/]                  do one yourself
   [cyan]companyos up[/]                    start the enterprise on port 8000
   [cyan]companyos tasks[/]                 see what there is to do
   [cyan]companyos tools[/]                 see what an agent can do about it
@@ -49,7 +52,8 @@ START, LIVE = "Play", "Look after live episodes"
 
 app.command("up", rich_help_panel=START)(up)
 app.command("demo", rich_help_panel=START)(demo)
-app.command("tasks", rich_help_panel=START)(tasks)
+app.command("play", rich_help_panel=START)(play)
+app.command("tasks", cls=TasksCommand, rich_help_panel=START)(tasks)
 app.command("tools", rich_help_panel=START)(tools)
 app.command("eval", rich_help_panel=START)(evaluate)
 app.command("rescore", rich_help_panel=START)(rescore)

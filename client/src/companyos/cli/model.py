@@ -8,9 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from rich.markup import escape
-
-from companyos.cli.terminal import MISUSED, OUT, fail
+from companyos.cli.terminal import MISUSED, OUT, fail, shown
 
 if TYPE_CHECKING:
     from companyos.policies import Policy
@@ -19,6 +17,9 @@ if TYPE_CHECKING:
     from companyos.runner.batch import PolicyMaker
 
 POLICY = "llm"
+REHEARSAL = "llm-dry-run"
+"""What the episodes of a dry run are stored as: no model played them."""
+
 UNDERSTUDIES = ("oracle", "grounded")
 """Who plays the model's part in a dry run: the first of them that is installed."""
 
@@ -81,6 +82,11 @@ class Cast:
         """What is written below the results of a dry run."""
         self._asked = asked
 
+    def names(self, policies: list[str]) -> list[str]:
+        """Return what the episodes of each policy are stored as: those of a dry run are no model's."""
+        rehearsed = {POLICY: REHEARSAL} if self.note is not None else {}
+        return [rehearsed.get(name, name) for name in dict.fromkeys(policies)]
+
     def print_note(self) -> None:
         """Say what a dry run would have sent, and that nothing of it was."""
         if self.note is not None:
@@ -114,26 +120,26 @@ def cast_of(policies: list[str], asking: Asking) -> Iterator[Cast]:
             return LlmPolicy(settings, address=lambda task: f"{stub.url}/{task.scenario}")
 
         def make(name: str) -> Policy:
-            return rehearse() if name == POLICY else load_policy(name)
+            return rehearse() if name == REHEARSAL else load_policy(name)
 
         note = (
             f"[bold yellow]dry run:[/] no model was asked. The policy [cyan]{understudy}[/] answered in its place, and "
             f"{TOKEN_CHARS} characters count as one token.\n"
-            f"The first request to [cyan]{escape(settings.base_url)}[/] would be:"
+            f"The first request to [cyan]{shown(settings.base_url)}[/] would be:"
         )
         yield Cast(make, note, stub.asked)
 
 
 def _print_request(body: dict[str, Any]) -> None:
     """Print a request: everything but the tools, which are many."""
-    shown = {name: value for name, value in body.items() if name not in ("messages", "tools")}
-    OUT.print(f"\n  [dim]POST /chat/completions[/] {escape(json.dumps(shown))}", soft_wrap=True)
+    asked = {name: value for name, value in body.items() if name not in ("messages", "tools")}
+    OUT.print(f"\n  [dim]POST /chat/completions[/] {shown(json.dumps(asked))}", soft_wrap=True)
     for message in body["messages"]:
         text = str(message["content"])
         OUT.print(f"\n  [bold]{message['role']}[/]")
         cut = text[:_TEXT_SHOWN] + (" ..." if len(text) > _TEXT_SHOWN else "")
         for line in cut.splitlines():
-            OUT.print(f"    {escape(line)}", soft_wrap=True)
+            OUT.print(f"    {shown(line)}", soft_wrap=True)
     size = len(json.dumps(body["tools"], ensure_ascii=False))
     OUT.print(
         f"\n  [bold]tools[/]\n    [dim]{len(body['tools'])} tools, {size:,} characters; companyos tools lists them[/]"

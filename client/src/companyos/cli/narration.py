@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rich.markup import escape
 from rich.table import Table
 
 from companyos.cli.results import signed
+from companyos.cli.terminal import shown
 from companyos.policies import StepView
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def step_line(line: StepLine, step: StepView, total: float, width: int) -> Table
     cells = [
         f"[dim]{line.step}[/]",
         f"[dim]{step.now:%a %d %H:%M}[/]",
-        f"[cyan]{escape(line.tool)}[/]",
+        f"[cyan]{shown(line.tool)}[/]",
         _outcome(line.tool, step),
         f"[dim]{step.reward:+.1f}[/]" if step.reward == STEP_COST else signed(step.reward),
         signed(total),
@@ -60,16 +60,16 @@ def _line(cells: list[str], width: int) -> Table:
 
 def _outcome(tool: str, step: StepView) -> str:
     if step.error is not None:
-        return f"[red]{escape(step.error)}[/]"
+        return f"[red]{shown(step.error)}[/]"
     result = step.result
     if step.problem is not None:
         colour = "yellow" if result["status"] in _OUTAGES else "red"
-        return f"[{colour}]{result['status']} {escape(step.problem)}[/]"
+        return f"[{colour}]{result['status']} {shown(step.problem)}[/]"
     if tool == "wait" and isinstance(result, dict):
         return f"waited {_duration(int(result.get('waited_minutes', 0)))}"
     if isinstance(result, dict):
-        return escape(_told(result))
-    return "[dim]nothing[/]" if result is None else escape(str(result))
+        return shown(_told(result))
+    return "[dim]nothing[/]" if result is None else shown(str(result))
 
 
 def _told(result: dict[str, Any]) -> str:

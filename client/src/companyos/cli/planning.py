@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from companyos.cli.session import Server
@@ -29,7 +30,7 @@ class Seeds:
         return f"{self.scenario}, {_chaos(self.levels)}, seeds {self.first} to {self.first + self.count - 1}"
 
     def plans(self, policy: str) -> list[EpisodePlan]:
-        """Return the episodes that a policy is to play."""
+        """Return the episodes that a policy is to play, once each."""
         from companyos.runner import EpisodePlan
 
         seeds = range(self.first, self.first + self.count)
@@ -57,7 +58,8 @@ def tasks_of(
             return await trainer.tasks(split)
 
     found = chosen(asyncio.run(read()), scenario, levels[0] if len(levels) == 1 else None)
-    wanted = [task for task in found if not levels or task.chaos in levels][:count]
+    wanted = [task for task in found if not levels or task.chaos in levels]
+    wanted = wanted if count is None else balanced(wanted, count)
 
     def plans(policy: str) -> list[EpisodePlan]:
         return [
@@ -66,3 +68,25 @@ def tasks_of(
 
     of = "".join([f", {scenario}" if scenario else "", f", {_chaos(levels)}" if levels else ""])
     return f"split {split}{of}: {len(wanted)} tasks of the set {wanted[0].version}", plans
+
+
+def balanced(tasks: list[TaskInfo], count: int) -> list[TaskInfo]:
+    """Return so many of the tasks, as even over chaos levels and scenarios as it goes; fewer are the first of more."""
+    left = {level: [task for task in tasks if task.chaos == level] for level in sorted({task.chaos for task in tasks})}
+    picked: list[TaskInfo] = []
+    of_level, of_scenario = Counter[int](), Counter[str]()
+    while len(picked) < count and left:
+        level = min(left, key=lambda one: (of_level[one], one))
+        task = min(left[level], key=lambda one: of_scenario[one.scenario])
+        left[level].remove(task)
+        if not left[level]:
+            del left[level]
+        picked.append(task)
+        of_level[level] += 1
+        of_scenario[task.scenario] += 1
+    return picked
+
+
+def tried(plans: list[EpisodePlan], trials: int) -> list[EpisodePlan]:
+    """Return every episode as often as it is to be tried, the trials of one after another."""
+    return [replace(plan, trial=trial) for plan in plans for trial in range(1, trials + 1)]

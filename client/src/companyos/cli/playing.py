@@ -9,11 +9,35 @@ from typing import TYPE_CHECKING
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from companyos.cli.session import Server
-from companyos.cli.terminal import ERR, FAILED, INTERRUPTED
+from companyos.cli.terminal import ERR, FAILED, INTERRUPTED, MISUSED, fail
 
 if TYPE_CHECKING:
     from companyos.runner import EpisodePlan, PlayedEpisode
     from companyos.runner.batch import PolicyMaker
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A Ray cluster in place of a server: each of its workers has an enterprise of its own."""
+
+    address: str
+    workers: int | None = None
+
+
+def check_cluster(address: str | None, *, workers: int | None, url: str | None, dry_run: bool) -> None:
+    """End the command where the options of a cluster do not fit, or Ray is not there."""
+    import importlib.util
+
+    if address is None:
+        if workers is not None:
+            fail("--workers belongs to --cluster; --parallel says how many episodes one server plays at once", MISUSED)
+        return
+    if url is not None:
+        fail("the workers of a cluster bring their own enterprises: --cluster or --url, not both", MISUSED)
+    if dry_run:
+        fail("a dry run is played on this machine: --cluster or --dry-run, not both", MISUSED)
+    if importlib.util.find_spec("ray") is None:
+        fail("ray is not installed: pip install 'companyos[ray]'")
 
 
 @dataclass(frozen=True)
@@ -25,13 +49,14 @@ class Stop:
 
 
 def play_with_bar(
-    server: Server,
+    player: Server | Cluster,
     plans: list[EpisodePlan],
     *,
     parallel: int,
     out: Path | None = None,
     make_policy: PolicyMaker | None = None,
     resume: bool = False,
+    overwrite: bool = False,
 ) -> tuple[list[PlayedEpisode], Stop | None]:
     """Play the plans under a progress bar; return what was played, and what ended it early."""
     import asyncio
@@ -56,16 +81,32 @@ def play_with_bar(
             successes = sum(each.record.success for each in played)
             progress.update(bar, advance=1, successes=successes, description=f"Playing {episode.plan.policy}")
 
+        make_policy = make_policy or load_policy
         try:
+            if isinstance(player, Cluster):
+                from companyos.cluster import play_on_cluster
+
+                return play_on_cluster(
+                    player.address,
+                    plans,
+                    workers=player.workers,
+                    parallel=parallel,
+                    out=out,
+                    on_played=on_played,
+                    make_policy=make_policy,
+                    resume=resume,
+                    overwrite=overwrite,
+                ), None
             playing = play_all(
-                server.url,
+                player.url,
                 plans,
                 parallel=parallel,
                 out=out,
                 on_played=on_played,
-                token=server.token,
-                make_policy=make_policy or load_policy,
+                token=player.token,
+                make_policy=make_policy,
                 resume=resume,
+                overwrite=overwrite,
             )
             return asyncio.run(playing), None
         except KeyboardInterrupt:

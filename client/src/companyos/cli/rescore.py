@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.markup import escape
 
-from companyos.cli.terminal import ERR, FAILED, MISUSED, OUT, clear_errors, fail, plain_table
+from companyos.cli.terminal import ERR, FAILED, MISUSED, OUT, clear_errors, fail, plain_table, shown
 
 if TYPE_CHECKING:
     from companyos.contract import EpisodeVerdict
@@ -59,7 +58,7 @@ def _print_differing(differing: list[Rescored]) -> None:
         assert record.verdict is not None
         assert new is not None
         name = f"{record.scenario}, seed {record.seed}, chaos {record.chaos}, {record.policy}"
-        table.add_row(escape(name), _told(record.verdict), _told(new), escape(_difference(record.verdict, new)))
+        table.add_row(shown(name), _told(record.verdict), _told(new), shown(_difference(record.verdict, new)))
     OUT.print(table)
     OUT.print()
 
@@ -70,7 +69,7 @@ def _print_count(found: list[Rescored], differing: int) -> None:
     OUT.print(f"{judged} of {len(found)} episodes judged again{broken}: {differing} verdicts differ")
     faults = [one for one in found if one.fault is not None]
     for one in faults[:_FAULTS_SHOWN]:
-        ERR.print(f"[yellow]not judged:[/] {escape(f'{one.place}: {one.fault}')}", soft_wrap=True)
+        ERR.print(f"[yellow]not judged:[/] {shown(f'{one.place}: {one.fault}')}", soft_wrap=True)
     if len(faults) > _FAULTS_SHOWN:
         ERR.print(f"[yellow]not judged:[/] {len(faults) - _FAULTS_SHOWN} more lines", soft_wrap=True)
 

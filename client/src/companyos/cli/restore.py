@@ -6,7 +6,6 @@ import asyncio
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.markup import escape
 
 from companyos.cli.results import signed
 from companyos.cli.session import (
@@ -18,7 +17,7 @@ from companyos.cli.session import (
     live_episode,
     running_server,
 )
-from companyos.cli.terminal import MISUSED, OUT, clear_errors, day_and_time, fail
+from companyos.cli.terminal import MISUSED, OUT, clear_errors, day_and_time, fail, shown
 
 if TYPE_CHECKING:
     from companyos.contract import CompanyOSState
@@ -48,7 +47,7 @@ def restore(
     with clear_errors():
         state = asyncio.run(_restore(url, token, episode, snapshot))
     OUT.print(
-        f"[bold]{escape(str(state.episode_id))}[/] is at step {state.step_count} again, {day_and_time(state.now)}, "
+        f"[bold]{shown(str(state.episode_id))}[/] is at step {state.step_count} again, {day_and_time(state.now)}, "
         f"return {signed(state.return_)}",
         soft_wrap=True,
     )

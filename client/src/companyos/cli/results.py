@@ -5,30 +5,33 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rich.markup import escape
 from rich.table import Table
 
-from companyos.cli.terminal import plain_table
+from companyos.cli.terminal import plain_table, shown
 
 if TYPE_CHECKING:
     from companyos.runner import PlayedEpisode, Summary
     from companyos.runner.expenses import Expenses
 
 
-PASS_SHOWN = 4
-"""The k of the pass^k that the table shows."""
-
-
 def results_table(summaries: Sequence[Summary], title: str) -> Table:
-    """Return one row for each policy: mean return, success with its 95 % interval, steps, pass^k."""
+    """Return one row for each policy: mean return, success with its 95 % interval, steps, pass^k for trials."""
+    passes = passes_shown(max(summary.fewest_trials for summary in summaries))
     table = plain_table(title)
     table.add_column("policy", style="bold")
-    for column in ("episodes", "mean return", "success", "95 % interval", "mean steps", "infra errors", "pass^4"):
+    success = "pass@1" if passes else "success"
+    columns = ("episodes", "mean return", success, "95 % interval", "mean steps", "infra errors")
+    for column in (*columns, *(f"pass^{k}" for k in passes)):
         table.add_column(column, justify="right")
     for summary in summaries:
-        passed = summary.pass_hat(PASS_SHOWN)
-        table.add_row(*result_cells(summary), "-" if passed is None else f"{passed:.1%}")
+        passed = [summary.pass_hat(k) for k in passes]
+        table.add_row(*result_cells(summary), *("-" if one is None else f"{one:.1%}" for one in passed))
     return table
+
+
+def passes_shown(trials: int) -> list[int]:
+    """Return the k of the pass^k that so many trials tell of: powers of two, and the number of trials itself."""
+    return sorted({k for k in (2, 4, 8, 16, trials) if 1 < k <= trials})
 
 
 def result_cells(summary: Summary) -> list[str]:
@@ -52,7 +55,7 @@ def expenses_table(sums: Sequence[Expenses]) -> Table:
     for column in ("", "requests", "sent again", "tokens in", "tokens out", "seconds waited", "cost"):
         table.add_column(column, justify="right", no_wrap=True)
     for one in sums:
-        table.add_row(escape(one.model), f"{one.episodes} episode{'s' * (one.episodes > 1)}", *_expense_cells(one, 1))
+        table.add_row(shown(one.model), f"{one.episodes} episode{'s' * (one.episodes > 1)}", *_expense_cells(one, 1))
         table.add_row("", "each", *_expense_cells(one, one.episodes), style="dim")
     return table
 

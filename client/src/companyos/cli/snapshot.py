@@ -6,7 +6,6 @@ import asyncio
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.markup import escape
 
 from companyos.cli.results import signed
 from companyos.cli.session import (
@@ -20,7 +19,18 @@ from companyos.cli.session import (
     live_episode,
     running_server,
 )
-from companyos.cli.terminal import ERR, MISUSED, OUT, clear_errors, data_table, day_and_time, fail, id_width, print_json
+from companyos.cli.terminal import (
+    ERR,
+    MISUSED,
+    OUT,
+    clear_errors,
+    data_table,
+    day_and_time,
+    fail,
+    id_width,
+    print_json,
+    shown,
+)
 
 if TYPE_CHECKING:
     from companyos.contract import SnapshotInfo
@@ -83,7 +93,7 @@ def _print_taken(taken: SnapshotInfo, *, as_json: bool) -> None:
         return
     typer.echo(taken.id)
     ERR.print(
-        f"[dim]{escape(taken.episode_id)} at step {taken.step}, {day_and_time(taken.now)}, return[/] "
+        f"[dim]{shown(taken.episode_id)} at step {taken.step}, {day_and_time(taken.now)}, return[/] "
         f"{signed(taken.return_)}",
         soft_wrap=True,
     )
@@ -94,7 +104,7 @@ def _print_list(listed: list[SnapshotInfo], *, of: str | None, as_json: bool) ->
         print_json([taken.model_dump(mode="json") for taken in listed])
         return
     if not listed:
-        OUT.print(f"[dim]no snapshot {f'of {escape(of)} ' if of else ''}is kept[/]")
+        OUT.print(f"[dim]no snapshot {f'of {shown(of)} ' if of else ''}is kept[/]")
         return
     table = data_table()
     table.add_column("snapshot", style="bold cyan", no_wrap=True)
@@ -106,8 +116,8 @@ def _print_list(listed: list[SnapshotInfo], *, of: str | None, as_json: bool) ->
     for taken in listed:
         table.add_row(
             taken.id[:SNAPSHOT_CHARS_SHOWN],
-            escape(taken.episode_id),
-            escape(taken.scenario),
+            shown(taken.episode_id),
+            shown(taken.scenario),
             str(taken.seed),
             str(taken.step),
             signed(taken.return_),

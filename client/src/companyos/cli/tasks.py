@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 
 from companyos.cli.session import LAST_CHAOS, JsonOption, Server, TokenOption, UrlOption, check_seeds, some_server
-from companyos.cli.terminal import MISUSED, OUT, clear_errors, fail, plain_table, print_json
+from companyos.cli.terminal import MISUSED, OUT, clear_errors, fail, plain_table, print_json, shown
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -58,6 +57,7 @@ def tasks(
       [cyan]companyos tasks test.bug_escalation.3.05[/]             one task, with its brief
       [cyan]companyos tasks vendor_onboarding --seed 42 -n 1[/]     briefs by seed
       [cyan]companyos tasks --split train --json > train.json[/]
+      [cyan]companyos tasks export --out tasks[/]                   all of them as a dataset; --help says more
     """
     check_seeds(seed, count or BRIEFS)
     with clear_errors(), some_server(url, token) as server:
@@ -88,7 +88,7 @@ def _show_all(server: Server, *, as_json: bool) -> None:
     table.add_column("scenario", style="bold cyan", no_wrap=True)
     table.add_column("what there is to do")
     for known in scenarios:
-        table.add_row(known.name, escape(known.summary))
+        table.add_row(known.name, shown(known.summary))
     OUT.print(table, "")
     table = plain_table()
     table.add_column("split", style="bold cyan", no_wrap=True)
@@ -113,10 +113,10 @@ def _browse(
     if as_json:
         print_json([task.model_dump(mode="json", exclude={"brief"}) for task in wanted[:count]])
         return
-    shown = wanted[: count or LISTED]
-    OUT.print(_table(shown))
-    left = f"; {len(wanted) - len(shown):,} more, -n shows them" if len(shown) < len(wanted) else ""
-    OUT.print(f"\n[dim]{len(shown)} of {len(wanted):,} tasks{left}; companyos tasks {shown[0].id} reads one[/]")
+    first = wanted[: count or LISTED]
+    OUT.print(_table(first))
+    left = f"; {len(wanted) - len(first):,} more, -n shows them" if len(first) < len(wanted) else ""
+    OUT.print(f"\n[dim]{len(first)} of {len(wanted):,} tasks{left}; companyos tasks {first[0].id} reads one[/]")
 
 
 def chosen(listed: list[TaskInfo], scenario: str | None, chaos: int | None) -> list[TaskInfo]:
@@ -157,7 +157,7 @@ def _show_task(server: Server, task_id: str, *, as_json: bool) -> None:
         return
     structure = ", a structure that no other split has" if task.held_out else ""
     OUT.print(f"[bold]{task.id}[/] [dim]{task.split} {task.index}: {task.scenario}, {task.difficulty}{structure}[/]\n")
-    OUT.print(Padding(escape(task.brief or ""), (0, 0, 0, 2)))
+    OUT.print(Padding(shown(task.brief or ""), (0, 0, 0, 2)))
     OUT.print(f'\n[dim]await env.reset(split="{task.split}", index={task.index})   task set {task.version}[/]')
 
 
@@ -181,10 +181,10 @@ def _show_briefs(server: Server, scenario: str, seeds: range, chaos: int, as_jso
     for number, first in briefs.items():
         OUT.print(f"[bold]{scenario}[/] [dim]seed[/] {number} [dim]chaos[/] {chaos}")
         OUT.print(
-            f"[dim]{escape(first.company)}, {first.now:%A %d %B %Y, %H:%M}, acting as {escape(first.acting_as)}, "
+            f"[dim]{shown(first.company)}, {first.now:%A %d %B %Y, %H:%M}, acting as {shown(first.acting_as)}, "
             f"{first.steps_left} steps[/]"
         )
-        OUT.print(Padding(escape(first.brief), (0, 0, 1, 2)))
+        OUT.print(Padding(shown(first.brief), (0, 0, 1, 2)))
 
 
 def _plain(models: list[ScenarioInfo] | list[SplitInfo]) -> list[dict[str, object]]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -57,9 +59,19 @@ def id_width(ids: Iterable[str | None]) -> int:
     return min(max(len(str(each)) for each in ids), _ID_CHARS)
 
 
+def harmless(text: str) -> str:
+    """Return text of the world without signs that a terminal obeys, or that change the order of others."""
+    return "".join(sign if sign.isprintable() or sign == "\n" else _REPLACEMENT for sign in text)
+
+
 def shown(text: str) -> str:
     """Return text of the world as markup: nothing in it is obeyed, neither by rich nor by the terminal."""
-    return escape("".join(sign if sign.isprintable() or sign == "\n" else _REPLACEMENT for sign in text))
+    return escape(harmless(text))
+
+
+def has_screen() -> bool:
+    """Say whether a browser would have a window: without one a text browser would take the terminal."""
+    return sys.platform in {"darwin", "win32"} or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
 def day_and_time(moment: datetime | None) -> str:
@@ -75,9 +87,9 @@ def print_json(value: Any) -> None:
 def fail(message: str, code: int = FAILED) -> NoReturn:
     """End the command with one clear line (and what a server said last, below it)."""
     first, _, rest = message.partition("\n")
-    ERR.print(f"[bold red]error:[/] {escape(first)}", soft_wrap=True)
+    ERR.print(f"[bold red]error:[/] {shown(first)}", soft_wrap=True)
     if rest:
-        ERR.print(rest, style="dim", markup=False, soft_wrap=True)
+        ERR.print(harmless(rest), style="dim", markup=False, soft_wrap=True)
     raise typer.Exit(code)
 
 

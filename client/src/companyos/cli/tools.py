@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.markup import escape
 
 from companyos.cli.session import Server, TokenOption, UrlOption, some_server
-from companyos.cli.terminal import MISUSED, OUT, clear_errors, fail, plain_table
+from companyos.cli.terminal import MISUSED, OUT, clear_errors, fail, plain_table, shown
 
 if TYPE_CHECKING:
     from companyos.contract import ToolSpec
@@ -41,12 +41,12 @@ def tools(
     if as_json:
         typer.echo(json.dumps([tool.model_dump() for tool in offered], indent=2, ensure_ascii=False))
     elif name is not None:
-        _print_tool(offered[0])
+        print_tool(offered[0])
     else:
-        _print_tools(offered)
+        print_tools(offered)
 
 
-def schema_bytes(offered: list[ToolSpec]) -> int:
+def schema_bytes(offered: Sequence[ToolSpec]) -> int:
     """Return the size of the schemas as compact JSON, as a model is given them."""
     listed = [tool.model_dump() for tool in offered]
     return len(json.dumps(listed, separators=(",", ":"), ensure_ascii=False).encode())
@@ -62,7 +62,8 @@ def _fetch(server: Server) -> list[ToolSpec]:
     return asyncio.run(fetch())
 
 
-def _print_tools(offered: list[ToolSpec]) -> None:
+def print_tools(offered: Sequence[ToolSpec]) -> None:
+    """Print every tool with what it does and takes, by system."""
     by_system: dict[str, list[ToolSpec]] = {}
     for tool in offered:
         system, separator, _ = tool.name.partition("_")
@@ -73,21 +74,23 @@ def _print_tools(offered: list[ToolSpec]) -> None:
         table.add_column(style="cyan", no_wrap=True)
         table.add_column()
         for tool in group:
-            table.add_row(tool.name, f"{escape(tool.description)}\n[dim]{escape(_arguments(tool))}[/]")
+            table.add_row(tool.name, f"{shown(tool.description)}\n[dim]{shown(arguments_told(tool))}[/]")
         OUT.print(table, "")
     tokens = schema_bytes(offered) // BYTES_PER_TOKEN
     OUT.print(f"[dim]{len(offered)} tools, about {tokens:,} tokens of schemas[/]")
 
 
-def _arguments(tool: ToolSpec) -> str:
+def arguments_told(tool: ToolSpec) -> str:
+    """Return the names of the arguments, in brackets where they may be left out."""
     required = tool.input_schema.get("required", ())
     names = tool.input_schema.get("properties", {})
     optional = [f"[{name}]" for name in names if name not in required]
     return " ".join([*(name for name in names if name in required), *optional]) or "no arguments"
 
 
-def _print_tool(tool: ToolSpec) -> None:
-    OUT.print(f"[bold cyan]{tool.name}[/]\n{escape(tool.description)}\n")
+def print_tool(tool: ToolSpec) -> None:
+    """Print one tool with all that its schema says."""
+    OUT.print(f"[bold cyan]{tool.name}[/]\n{shown(tool.description)}\n")
     arguments = tool.input_schema.get("properties", {})
     is_described = any(schema.get("description") for schema in arguments.values())
     table = plain_table()
@@ -96,20 +99,21 @@ def _print_tool(tool: ToolSpec) -> None:
     required = tool.input_schema.get("required", ())
     for name, schema in arguments.items():
         needed = "[bold]required[/]" if name in required else "[dim]optional[/]"
-        told = [escape(schema.get("description", ""))] if is_described else []
-        table.add_row(f"[cyan]{name}[/]", needed, escape(_type(schema)), *told)
+        told = [shown(schema.get("description", ""))] if is_described else []
+        table.add_row(f"[cyan]{name}[/]", needed, shown(type_told(schema)), *told)
     OUT.print(table if table.row_count else "[dim]no arguments[/]")
 
 
-def _type(schema: dict[str, Any]) -> str:
+def type_told(schema: Mapping[str, Any]) -> str:
+    """Return the type that a schema asks for, with its limits, in words."""
     if variants := schema.get("anyOf") or schema.get("oneOf"):
-        return " | ".join(_type(variant) for variant in variants)
+        return " | ".join(type_told(variant) for variant in variants)
     if "enum" in schema:
         return " | ".join(str(value) for value in schema["enum"])
     named = schema.get("format") or schema.get("type", "any")
     named = " | ".join(named) if isinstance(named, list) else str(named)
     if named == "array":
-        return f"list of {_type(schema.get('items', {}))}"
+        return f"list of {type_told(schema.get('items', {}))}"
     limits = [f"{word} {schema[key]}" for key, word in _LIMITS.items() if key in schema]
     return f"{named} ({', '.join(limits)})" if limits else named
 

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
-from rich.markup import escape
 
 from companyos.cli.session import Server
-from companyos.cli.terminal import ERR, MISUSED, OUT, clear_errors, fail
+from companyos.cli.terminal import ERR, MISUSED, OUT, clear_errors, fail, shown
 
 if TYPE_CHECKING:
     from companyos.contract import CompanyOSState
@@ -156,7 +155,7 @@ def _print_addresses(url: str, data_dir: Path | None) -> None:
         rows["data"] = str(data_dir.resolve())
     OUT.print("\n[bold green]CompanyOS is up.[/]\n")
     for name, value in rows.items():
-        _print_row(name, escape(value))
+        _print_row(name, shown(value))
 
 
 def _print_row(name: str, value: str) -> None:
@@ -165,7 +164,7 @@ def _print_row(name: str, value: str) -> None:
 
 def _print_episode(url: str, held: CompanyOSState) -> None:
     """Say where the kept episode stands, and what goes on from there."""
-    name = f"[bold]{escape(str(held.episode_id))}[/]"
+    name = f"[bold]{shown(str(held.episode_id))}[/]"
     stands = f"{name}: {held.scenario}, seed {held.seed}, step {held.step_count} of {held.max_steps}"
     identity = f'"episode_id": "{held.episode_id}"'
     header = ' -H "Authorization: Bearer $COMPANYOS_TRAINER_TOKEN"' if _trainer_token() else ""
@@ -178,4 +177,4 @@ def _print_episode(url: str, held: CompanyOSState) -> None:
         OUT.print("\nA step of it:\n")
         action = '"action": {"tool_name": "ticketdesk_list_tickets", "arguments": {}}'
         line = f"curl -s {url}/step{header} -d '{{{identity}, {action}}}'"
-    OUT.print(f"  {escape(line)}", soft_wrap=True)
+    OUT.print(f"  {shown(line)}", soft_wrap=True)

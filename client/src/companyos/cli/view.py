@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlencode
 
 import typer
-from rich.markup import escape
 
-from companyos.cli.terminal import ERR, MISUSED, OUT, clear_errors, fail
+from companyos.cli.terminal import ERR, MISUSED, OUT, clear_errors, fail, has_screen, shown
 
 if TYPE_CHECKING:
     from companyos.judging import Judge
@@ -78,9 +77,9 @@ def view(
         if in_terminal:
             from companyos.cli.viewing import print_view
 
-            _end(print_view(stored, chosen, step, _judge(rescore)))
+            _end(print_view(stored, chosen, step, (installed_judge() if rescore else None)))
         elif export is not None:
-            _end(_export(stored, chosen, _judge(rescore), export))
+            _end(_export(stored, chosen, (installed_judge() if rescore else None), export))
         else:
             _serve(stored, _fragment(chosen, step), rescore=rescore, port=port, browser=browser)
 
@@ -107,12 +106,12 @@ def _name(run: StoredRun, asked: str) -> str:
     return fail(f"{words}: {shown}", MISUSED)
 
 
-def _judge(is_asked_for: bool) -> Judge | None:
-    """Return the judge of the installed server; None where there is none, or nobody asks."""
+def installed_judge() -> Judge | None:
+    """Return the judge of the installed server; None where there is none."""
     from companyos import judging
 
     try:
-        return judging.load_judge() if is_asked_for else None
+        return judging.load_judge()
     except judging.NoJudge:
         return None
 
@@ -135,14 +134,14 @@ def _export(run: StoredRun, chosen: list[str], judge: Judge | None, file: Path) 
     with ERR.status(f"Reading {count} episodes ..."):
         file.write_text(export_page(document, episodes()), encoding="utf-8")
     told = f"{count} episode{'s' * (count > 1)}, {file.stat().st_size / 1e6:.1f} MB in"
-    OUT.print(f"[dim]{told}[/] {escape(str(file))}", soft_wrap=True)
+    OUT.print(f"[dim]{told}[/] {shown(str(file))}", soft_wrap=True)
     return faults
 
 
 def _end(faults: list[str]) -> None:
     """Tell what could not be read, and end as misused where there was such."""
     for fault in faults[:_FAULTS_SHOWN]:
-        ERR.print(f"[yellow]not read:[/] {escape(fault)}", soft_wrap=True)
+        ERR.print(f"[yellow]not read:[/] {shown(fault)}", soft_wrap=True)
     if len(faults) > _FAULTS_SHOWN:
         ERR.print(f"[yellow]not read:[/] {len(faults) - _FAULTS_SHOWN} more", soft_wrap=True)
     if faults:
@@ -166,11 +165,11 @@ def _serve(run: StoredRun, fragment: str, *, rescore: bool, port: int, browser: 
         fail(f"cannot listen on 127.0.0.1:{port}: {error.strerror or error}")
     with server:
         url = server.url + fragment
-        OUT.print(f"{escape(run.title)} is shown on [cyan]{escape(url)}[/]", soft_wrap=True)
+        OUT.print(f"{shown(run.title)} is shown on [cyan]{shown(url)}[/]", soft_wrap=True)
         OUT.print("[dim]Ctrl-C stops it.[/]")
         for fault in run.faults[:_FAULTS_SHOWN]:
-            ERR.print(f"[yellow]not read:[/] {escape(fault)}", soft_wrap=True)
-        if browser and _has_screen():
+            ERR.print(f"[yellow]not read:[/] {shown(fault)}", soft_wrap=True)
+        if browser and has_screen():
             import webbrowser
 
             webbrowser.open(url)
@@ -178,11 +177,3 @@ def _serve(run: StoredRun, fragment: str, *, rescore: bool, port: int, browser: 
             server.serve_forever()
         except KeyboardInterrupt:
             ERR.print("stopped", style="dim")
-
-
-def _has_screen() -> bool:
-    """Say whether a browser would have a window: without one a text browser would take the terminal."""
-    import os
-    import sys
-
-    return sys.platform in {"darwin", "win32"} or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

@@ -6,16 +6,15 @@ from collections.abc import Iterator
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from rich.markup import escape
 from rich.padding import Padding
 
 from companyos.cli.diff import print_row
 from companyos.cli.results import signed
 from companyos.cli.terminal import MISUSED, OUT, day_and_time, fail, plain_table, shown
+from companyos.cli.verdicts import outcome_told, print_checks, reasons_of, verdict_told
 from companyos.contract import RowDiff
 
 if TYPE_CHECKING:
-    from companyos.contract import EpisodeVerdict
     from companyos.judging import Judge
     from companyos.viewer.document import EpisodeDocument, RowChange, Step
     from companyos.viewer.stored import StoredRun
@@ -45,7 +44,7 @@ def print_view(run: StoredRun, names: list[str], step: int | None, judge: Judge 
 
 
 def _print_episodes(run: StoredRun) -> None:
-    table = plain_table(escape(run.title))
+    table = plain_table(shown(run.title))
     table.add_column("episode", style="bold", overflow="fold")
     table.add_column("outcome")
     for column in ("return", "steps"):
@@ -56,13 +55,13 @@ def _print_episodes(run: StoredRun) -> None:
         told = shown(", ".join(facts.failed[:_FAILED_SHOWN]) + more)
         if facts.trouble is not None:
             told += f" [yellow]{shown(facts.trouble)}[/]"
-        table.add_row(shown(facts.name), _outcome(facts.outcome), signed(facts.return_, 2), str(facts.steps), told)
+        table.add_row(shown(facts.name), outcome_told(facts.outcome), signed(facts.return_, 2), str(facts.steps), told)
     OUT.print(table)
 
 
 def _print_episode(episode: EpisodeDocument) -> None:
     facts = episode.facts
-    OUT.print(f"[bold]{shown(facts.name)}[/]  {_outcome(facts.outcome)}, return {signed(facts.return_, 2)}\n")
+    OUT.print(f"[bold]{shown(facts.name)}[/]  {outcome_told(facts.outcome)}, return {signed(facts.return_, 2)}\n")
     if episode.brief is not None:
         OUT.print(Padding(shown(episode.brief), (0, 0, 1, 2), expand=False))
     _print_verdicts(episode)
@@ -85,20 +84,11 @@ def _print_verdicts(episode: EpisodeDocument) -> None:
         OUT.print(f"[yellow]not judged again:[/] {shown(episode.judged.fault)}")
     for name, verdict in (("when played", then), ("judged again", now)):
         if verdict is not None:
-            OUT.print(f"[dim]{name}:[/] {_verdict(verdict)}")
+            OUT.print(f"[dim]{name}:[/] {verdict_told(verdict)}")
     told = {check.id: check for verdict in (then, now) if verdict is not None for check in verdict.checks}
     failed = {name for verdict in (then, now) if verdict is not None for name in verdict.failed}
-    for name in told:
-        if name in failed:
-            OUT.print(f"  [red]failed[/] {shown(name)} [dim]{shown(told[name].evidence)}[/]")
+    print_checks([check for name, check in told.items() if name in failed], reasons_of(episode))
     OUT.print()
-
-
-def _verdict(verdict: EpisodeVerdict) -> str:
-    damage = f", damage: {shown(', '.join(verdict.damage))}" if verdict.damage else ""
-    passed = f"{len(verdict.checks) - len(verdict.failed)} of {len(verdict.checks)} checks pass"
-    word = "[green]success[/]" if verdict.success else "[red]failure[/]"
-    return f"{word}, {passed}, milestones worth {verdict.potential:g}{damage}"
 
 
 def _print_step(episode: EpisodeDocument, number: int) -> None:
@@ -109,6 +99,10 @@ def _print_step(episode: EpisodeDocument, number: int) -> None:
     OUT.print(f"[bold]step {step.number}[/] [cyan]{shown(step.tool)}[/] {_told(step)}")
     parts = ", ".join(f"{part.paid:+g} {shown(part.part)}" for part in step.parts or ())
     OUT.print(f"[dim]clock[/] {day_and_time(step.now)}  [dim]reward[/] {signed(step.reward, 2)} [dim]{parts}[/]")
+    for one in episode.said:
+        if one.step is not None and one.step <= number < one.step + one.calls:
+            OUT.print("\n[bold]what the model said[/]")
+            OUT.print(Padding(shown(one.text) or "[dim]calls alone, no words[/]", (0, 0, 0, 2), expand=False))
     for heading, value in (("request", step.arguments), ("response", step.error or step.result)):
         OUT.print(f"\n[bold]{heading}[/]")
         for line in _json_lines(value):
@@ -145,7 +139,7 @@ def _print_both(one: EpisodeDocument, other: EpisodeDocument) -> None:
     OUT.print()
     OUT.print("Both went the same way." if parted is None else f"They part at step {parted}.")
     for episode in (one, other):
-        OUT.print(f"\n[bold]{shown(episode.facts.name)}[/]  {_outcome(episode.facts.outcome)}")
+        OUT.print(f"\n[bold]{shown(episode.facts.name)}[/]  {outcome_told(episode.facts.outcome)}")
         _print_verdicts(episode)
 
 
@@ -178,9 +172,3 @@ def _json_lines(value: object) -> Iterator[str]:
     yield from (shown(line) for line in lines[:_MOST_LINES])
     if len(lines) > _MOST_LINES:
         yield f"[dim]... {len(lines) - _MOST_LINES} more lines[/]"
-
-
-def _outcome(outcome: str | None) -> str:
-    if outcome is None:
-        return "[dim]not known[/]"
-    return f"[{'green' if outcome == 'success' else 'red'}]{escape(outcome)}[/]"

@@ -2,7 +2,8 @@
 
 from companyos.runner.batch import play_all
 from companyos.runner.episode import EpisodePlan, PlayedEpisode, StepLine, play_episode, step_view
-from companyos.runner.files import RunFolder, read_records
+from companyos.runner.files import RunFolder
+from companyos.runner.reading import read_records
 from companyos.runner.rescoring import Rescored, rescore
 from companyos.runner.statistics import Summary, summarise, wilson_interval
 

@@ -32,17 +32,19 @@ async def play_all(
     token: str | None = None,
     make_policy: PolicyMaker = load_policy,
     resume: bool = False,
+    overwrite: bool = False,
 ) -> list[PlayedEpisode]:
     """Play every plan and return the episodes in the plans' order; with `out` also write them there.
 
-    `token` is the trainer's, where the server asks for one. With `resume` what `out` holds is not played again.
+    `token` is the trainer's, where the server asks for one. With `resume` what `out` holds is not played again, with
+    `overwrite` it is replaced.
 
-    Raises UnknownPolicy, CannotPlay, NotThisRun, ResetRefused and ConnectionError before or at the first episode that
-    meets them. What breaks in the middle of an episode becomes that episode's outcome `infra_error`.
+    Raises UnknownPolicy, CannotPlay, NotThisRun, RunThere, ResetRefused and ConnectionError before or at the first
+    episode that meets them. What breaks in the middle of an episode becomes that episode's outcome `infra_error`.
     """
     made = {name: make_policy(name) for name in sorted({plan.policy for plan in plans})}
     settings = {name: policy.settings for name, policy in made.items() if isinstance(policy, Accountable)}
-    folder = RunFolder(out, plans, settings=settings, resume=resume) if out is not None else None
+    folder = RunFolder(out, plans, settings=settings, resume=resume, overwrite=overwrite) if out is not None else None
     async with Trainer(base_url, headers=bearer(token)) as trainer:
         batch = _Batch(
             base_url, plans, trainer, token=token, folder=folder, on_played=on_played, make_policy=make_policy
@@ -104,14 +106,7 @@ class _Batch:
 
     async def _keep(self, played: PlayedEpisode) -> None:
         if self._folder is not None:
-            evidence = await _evidence(self._trainer, played)
-            verdict = None if evidence is None else evidence.pop("verdict", None)
-            if evidence is not None and verdict is not None:
-                told = {
-                    "verdict": EpisodeVerdict.model_validate(verdict),
-                    "injections": [InjectionInfo.model_validate(one) for one in evidence.pop("injections", [])],
-                }
-                played = replace(played, record=played.record.model_copy(update=told))
+            played, evidence = await with_evidence(self._trainer, played)
             self._folder.add(played, evidence)
         self._tell(played)
 
@@ -119,6 +114,19 @@ class _Batch:
         self.played[played.plan] = played
         if self._on_played is not None:
             self._on_played(played)
+
+
+async def with_evidence(trainer: Trainer, played: PlayedEpisode) -> tuple[PlayedEpisode, dict[str, Any] | None]:
+    """Return the episode with its verdict and what went wrong in it, and the Evidence that is kept beside it."""
+    evidence = await _evidence(trainer, played)
+    verdict = None if evidence is None else evidence.pop("verdict", None)
+    if evidence is None or verdict is None:
+        return played, evidence
+    told = {
+        "verdict": EpisodeVerdict.model_validate(verdict),
+        "injections": [InjectionInfo.model_validate(one) for one in evidence.pop("injections", [])],
+    }
+    return replace(played, record=played.record.model_copy(update=told)), evidence
 
 
 async def _evidence(trainer: Trainer, played: PlayedEpisode) -> dict[str, Any] | None:

@@ -14,7 +14,7 @@ from companyos.runner.statistics import Z_95, success_interval
 INCHES = (10.0, 4.4)
 DOTS_PER_INCH = 150
 _MARKERS = "osD^vPX*"
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#999999")
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#999999")
 """Okabe and Ito's colours, which everybody can tell apart."""
 
 
@@ -85,7 +85,7 @@ def _draw(axes: Any, points: Sequence[Point], policy: str, number: int, shift: f
         [point.mean for point in points],
         yerr=[below, above],
         label=policy,
-        color=_COLOURS[number % len(_COLOURS)],
+        color=COLOURS[number % len(COLOURS)],
         marker=_MARKERS[number % len(_MARKERS)],
         markersize=5,
         capsize=2,

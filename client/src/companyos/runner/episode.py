@@ -28,6 +28,7 @@ from companyos.policies import (
     StepView,
     TaskView,
 )
+from companyos.runner.reading import name_of
 from companyos_shared.streams import Stream, digest
 
 HOUSE_FAILURES = (OSError, TimeoutError, WebSocketException, ServerRefusal)
@@ -54,12 +55,13 @@ class EpisodePlan:
     chaos: int
     policy: str
     task_id: str | None = None
+    trial: int = 1
+    """Which of the episodes of the same task it is: the policy draws anew, the world is the same."""
 
     @property
     def name(self) -> str:
         """The name that the episode's files carry."""
-        task = f"{self.scenario}-{self.seed}-c{self.chaos}" if self.task_id is None else self.task_id
-        return f"{task}-{self.policy}"
+        return name_of(self)
 
     @property
     def reset_arguments(self) -> ResetArguments:
@@ -72,9 +74,10 @@ class EpisodePlan:
     @property
     def stream(self) -> Stream:
         """Where the policy draws from."""
+        again = () if self.trial == 1 else (self.trial,)
         if self.task_id is not None:
-            return Stream("policy", self.policy, self.task_id)
-        return Stream("policy", self.policy, self.scenario, str(self.seed), self.chaos)
+            return Stream("policy", self.policy, self.task_id, *again)
+        return Stream("policy", self.policy, self.scenario, str(self.seed), self.chaos, *again)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,7 +199,7 @@ async def _play(
             raise EpisodeOver
         result = await _called(env, tool, arguments)
         log.add(result)
-        line, view = _step(len(log.steps) + 1, arguments, result)
+        line, view = _step(task.steps_left - result.observation.steps_left, arguments, result)
         log.steps.append(line)
         if on_step is not None:
             on_step(line, view)
@@ -213,20 +216,25 @@ async def _play(
         raise HouseFailed(str(failure)) from failure
     except Exception as error:  # noqa: BLE001  # a policy is a guest: what it breaks on is told, and its episode counts
         trouble = f"the policy raised {type(error).__name__}: {error}"
-    if not log.is_over:
+    if not log.is_over and not await _was_ended_elsewhere(env):
         await call("finish", {"outcome": "impossible", "summary": "The policy gave up."})
     return trouble
+
+
+async def _was_ended_elsewhere(env: CompanyOSEnv) -> bool:
+    """Say whether the episode is over by somebody else's step, such as a person's at its desk."""
+    state = await _state(env)
+    return state is not None and state.done
 
 
 async def _called(env: CompanyOSEnv, tool: str, arguments: dict[str, Any]) -> StepResult[CompanyOSObservation]:
     """Call a tool. Raises HouseFailed, and ServerRefusal for a call that nobody could read."""
     try:
-        result: StepResult[CompanyOSObservation] = await env.call_tool(tool, **arguments)
+        return await env.call_tool(tool, **arguments)
     except HOUSE_FAILURES as error:
         if isinstance(error, ServerRefusal) and error.code in UNREADABLE:
             raise
         raise HouseFailed(f"{type(error).__name__}: {error}") from error
-    return result
 
 
 def step_view(result: StepResult[CompanyOSObservation]) -> StepView:
@@ -248,7 +256,6 @@ def _step(
 ) -> tuple[StepLine, StepView]:
     """Return what is kept of a step, and what the policy is given, which is its own to change."""
     seen = result.observation
-    reward = float(result.reward or 0.0)
     error = seen.error.model_dump(mode="json") if seen.error is not None else None
     line = StepLine(
         step=number,
@@ -256,7 +263,7 @@ def _step(
         arguments=deepcopy(arguments),
         result=deepcopy(seen.result),
         error=cast("dict[str, str] | None", error),
-        reward=reward,
+        reward=float(result.reward or 0.0),
         done=result.done,
         now=seen.model_dump(mode="json", include={"now"})["now"],
     )
@@ -276,12 +283,13 @@ def _played(
             "policy": plan.policy,
             "success": not is_broken and state is not None and bool(state.success),
             "return": state.return_ if state is not None else sum(line.reward for line in log.steps),
-            "steps": len(log.steps),
+            "steps": len(log.steps) if is_broken or state is None else state.step_count,
             "outcome": Outcome.INFRA_ERROR if is_broken or state is None else state.outcome,
             "digest": digest(log.observed),
             "task_id": plan.task_id,
             "task_set": state.task_set if state is not None else None,
             "trouble": trouble,
+            "trial": plan.trial,
         }
     )
     return PlayedEpisode(

@@ -1,56 +1,53 @@
-"""The folder of a run: `run.json`, `episodes.jsonl`, `trajectories/`, `evidence/` and `messages/`."""
+"""Writing the folder of a run: `run.json`, `episodes.jsonl`, `trajectories/`, `evidence/` and `messages/`."""
 
 from __future__ import annotations
 
 import gzip
 import json
-import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from companyos.contract import EpisodeRecord
 from companyos.runner.episode import EpisodePlan, PlayedEpisode
-
-RUN = "run.json"
-EPISODES = "episodes.jsonl"
-NEW_EPISODES = "episodes.jsonl.new"
-TRAJECTORIES = "trajectories"
-EVIDENCE = "evidence"
-MESSAGES = "messages"
-PACKED = ".json.gz"
+from companyos.runner.reading import (
+    EPISODES,
+    EVIDENCE,
+    MESSAGES,
+    NEW_EPISODES,
+    PACKED,
+    RUN,
+    TRAJECTORIES,
+    read_lines,
+)
 
 Settings = Mapping[str, Mapping[str, Any]]
 """What shapes the episodes of each policy that has settings, as JSON."""
-
-
-class RunUnreadable(ValueError):
-    """Raised for a file of a run that is damaged, or is none; the text names the file and says why."""
-
-
-@dataclass(frozen=True)
-class RecordLine:
-    """A line of `episodes.jsonl`: the record, or why it is none."""
-
-    number: int
-    record: EpisodeRecord | None
-    fault: str | None = None
 
 
 class NotThisRun(Exception):
     """Raised for a folder that holds another run than the one that is to go on."""
 
 
+class RunThere(FileExistsError):
+    """Raised for a folder that holds a run which nobody asked to go on with, or to replace."""
+
+    def __init__(self, folder: Path, count: int) -> None:
+        episodes = f"{count} episode{'s' * (count > 1)}"
+        super().__init__(
+            f"{folder} holds a run of {episodes} already: --resume goes on with it, --overwrite replaces it, "
+            "another --out leaves it alone"
+        )
+
+
 class RunFolder:
     """Writes a run. An episode's line is there as soon as it is over; in the end lines stand in the order of the plan.
 
-    The first episode replaces the run that the folder held, unless that one is to `resume`: then `kept` holds what it
-    has played. `settings` are those of each policy that has some. Raises FileExistsError for a folder with anything
-    else, NotThisRun where a run cannot go on as this one, and OSError for a folder that cannot be made.
+    A run that the folder holds is left alone unless it is to `resume`: then `kept` holds what it has played; or to be
+    `overwritten`: then the first episode replaces it. `settings` are those of each policy that has some. Raises
+    RunThere for a folder with a run that is neither, FileExistsError for one with anything else, NotThisRun where a
+    run cannot go on as this one, and OSError for a folder that cannot be made.
     """
 
     def __init__(
@@ -60,6 +57,7 @@ class RunFolder:
         *,
         settings: Settings | None = None,
         resume: bool = False,
+        overwrite: bool = False,
     ) -> None:
         self.kept: dict[EpisodePlan, EpisodeRecord] = {}
         self._folder = folder
@@ -70,6 +68,8 @@ class RunFolder:
         self._is_begun = False
         folder.mkdir(parents=True, exist_ok=True)
         _check_is_run(folder)
+        if not (resume or overwrite):
+            _check_is_free(folder)
         if resume and (folder / EPISODES).exists():
             self._find_kept(plans)
 
@@ -129,40 +129,6 @@ class RunFolder:
         new.replace(self._folder / EPISODES)
 
 
-def read_records(folder: Path) -> list[EpisodeRecord]:
-    """Return the lines of a run's `episodes.jsonl`."""
-    lines = (folder / EPISODES).read_text(encoding="utf-8").splitlines()
-    return [EpisodeRecord.model_validate_json(line) for line in lines]
-
-
-def read_lines(folder: Path) -> Iterator[RecordLine]:
-    """Yield every line of a run's `episodes.jsonl`, those that are no record with the reason."""
-    with (folder / EPISODES).open("rb") as lines:
-        for number, line in enumerate(lines, start=1):
-            try:
-                yield RecordLine(number, EpisodeRecord.model_validate_json(line))
-            except ValidationError as misfit:
-                first = misfit.errors(include_input=False, include_url=False)[0]
-                place = ".".join(map(str, first["loc"]))
-                yield RecordLine(number, None, f"{place}: {first['msg']}" if place else first["msg"])
-
-
-def read_evidence(folder: Path, record: EpisodeRecord) -> dict[str, Any]:
-    """Return the evidence of an episode of the run. Raises RunUnreadable."""
-    named = record.model_dump(include={"scenario", "seed", "chaos", "policy", "task_id"})
-    plan = EpisodePlan(**named)
-    file = folder / EVIDENCE / f"{plan.name}{PACKED}"
-    try:
-        found = json.loads(gzip.decompress(file.read_bytes()))
-    except FileNotFoundError:
-        raise RunUnreadable(f"{EVIDENCE}/{file.name}: missing") from None
-    except (OSError, EOFError, ValueError, zlib.error) as error:
-        raise RunUnreadable(f"{EVIDENCE}/{file.name}: {error}") from error
-    if not isinstance(found, dict):
-        raise RunUnreadable(f"{EVIDENCE}/{file.name}: holds no object")
-    return found
-
-
 def _line(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")) + "\n"
 
@@ -177,7 +143,7 @@ def _record_line(record: EpisodeRecord) -> str:
 
 def _key(one: EpisodePlan | EpisodeRecord) -> tuple[object, ...]:
     """Return what an episode is known by; the seed of a task is not known before."""
-    return one.policy, one.task_id or (one.scenario, one.seed, one.chaos)
+    return one.policy, one.task_id or (one.scenario, one.seed, one.chaos), one.trial
 
 
 def _check_settings(folder: Path, settings: Settings) -> None:
@@ -201,6 +167,12 @@ def _check_is_run(folder: Path) -> None:
     foreign = sorted(entry.name for entry in folder.iterdir() if entry.name not in known)
     if foreign:
         raise FileExistsError(f"{folder} is no folder of a run: it holds {foreign[0]}")
+
+
+def _check_is_free(folder: Path) -> None:
+    """Raise RunThere where the folder holds an episode, or a line that is none any more."""
+    if (folder / EPISODES).exists() and (count := sum(1 for _ in read_lines(folder))):
+        raise RunThere(folder, count)
 
 
 def _clear(folder: Path) -> None:

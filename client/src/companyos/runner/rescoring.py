@@ -8,7 +8,7 @@ from pathlib import Path
 
 from companyos.contract import EpisodeRecord, EpisodeVerdict, Outcome
 from companyos.judging import Judge, UnfitEvidence
-from companyos.runner.files import EPISODES, RunUnreadable, read_evidence, read_lines
+from companyos.runner.reading import EPISODES, RunUnreadable, read_evidence, read_lines
 
 
 @dataclass(frozen=True, kw_only=True)

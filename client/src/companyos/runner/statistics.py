@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from math import comb, sqrt
 
@@ -12,8 +12,8 @@ Z_95 = 1.959963984540054
 """Two-sided 95 % quantile of the normal distribution."""
 
 
-PASSES = (1, 2, 4, 8)
-"""The k of pass^k: how likely so many episodes in a row succeed."""
+NOTHING_ELSE_CHANGED = "nothing_else_changed"
+"""The check of every rubric on rows that had no need to be written."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,10 +28,23 @@ class Summary:
     mean_return: float
     mean_steps: float
     infra_errors: int
+    trials: tuple[tuple[int, int], ...] = ()
+    """For each task how often it succeeded, and how often it was played."""
 
     def pass_hat(self, k: int) -> float | None:
-        """Return pass^k = C(successes, k) / C(episodes, k), None where there are fewer than k episodes."""
-        return comb(self.successes, k) / comb(self.episodes, k) if k <= self.episodes else None
+        """Return pass^k, the chance that k trials of a task all succeed; None where a task has fewer than k.
+
+        It is the mean over tasks of C(c, k) / C(n, k), for c successes in n trials of a task: unbiased for each task
+        (tau-bench: Yao et al., 2024, arXiv:2406.12045).
+        """
+        if any(played < k for _, played in self.trials) or not self.trials:
+            return None
+        return sum(comb(successes, k) / comb(played, k) for successes, played in self.trials) / len(self.trials)
+
+    @property
+    def fewest_trials(self) -> int:
+        """How often every task was played at least."""
+        return min((played for _, played in self.trials), default=0)
 
     @property
     def success_rate(self) -> float:
@@ -52,18 +65,28 @@ def wilson_interval(successes: int, trials: int, z: float = Z_95) -> tuple[float
     return low, high
 
 
-def success_interval(records: Sequence[EpisodeRecord]) -> tuple[float, float]:
-    """Return the 95 % interval of the share of successes: Wilson's, or clustered by scenario where there are several.
+def has_side_effects(record: EpisodeRecord) -> bool | None:
+    """Say whether an episode left rows changed that had no need to be, or damage; None where no verdict was kept."""
+    if record.verdict is None:
+        return None
+    return bool(record.verdict.damage) or NOTHING_ELSE_CHANGED in record.verdict.failed
 
-    Episodes of one scenario succeed or fail together, which widens the interval (Miller, 2024).
+
+def success_interval(records: Sequence[EpisodeRecord]) -> tuple[float, float]:
+    """Return the 95 % interval of the share of successes: Wilson's, or a wider one where episodes go together.
+
+    Episodes of one scenario succeed or fail together, and trials of one task even more: the interval is clustered by
+    scenario where there are several, else by task where a task has several trials (Miller, 2024).
     """
     trials, successes = len(records), sum(record.success for record in records)
     low, high = wilson_interval(successes, trials)
-    scenarios = {record.scenario for record in records}
-    if len(scenarios) == 1:
+    clusters = _grouped(records, _scenario)
+    if len(clusters) == 1:
+        clusters = _grouped(records, task_of)
+    if len(clusters) in (1, trials):
         return low, high
     share = successes / trials
-    off = [sum(record.success - share for record in records if record.scenario == name) for name in scenarios]
+    off = [sum(record.success - share for record in cluster) for cluster in clusters]
     half = Z_95 * sqrt(sum(one * one for one in off)) / trials
     return min(low, max(0.0, share - half)), max(high, min(1.0, share + half))
 
@@ -84,4 +107,22 @@ def summarise(records: Sequence[EpisodeRecord]) -> Summary:
         mean_return=sum(record.return_ for record in records) / len(records),
         mean_steps=sum(record.steps for record in records) / len(records),
         infra_errors=sum(record.outcome is Outcome.INFRA_ERROR for record in records),
+        trials=tuple((sum(one.success for one in task), len(task)) for task in _grouped(records, task_of)),
     )
+
+
+def task_of(record: EpisodeRecord) -> Hashable:
+    """Return what the trials of one task have in common."""
+    return record.task_id or (record.scenario, record.seed, record.chaos)
+
+
+def _scenario(record: EpisodeRecord) -> Hashable:
+    return record.scenario
+
+
+def _grouped(records: Sequence[EpisodeRecord], key: Callable[[EpisodeRecord], Hashable]) -> list[list[EpisodeRecord]]:
+    """Return the records in groups, in the order in which the groups begin."""
+    groups: dict[Hashable, list[EpisodeRecord]] = {}
+    for record in records:
+        groups.setdefault(key(record), []).append(record)
+    return list(groups.values())

@@ -3,7 +3,16 @@
 What reads the files of a run is `companyos.viewer.stored`: a server that makes documents of its own needs none of it.
 """
 
-from companyos.viewer.document import EpisodeDocument, EpisodeFacts, Judged, RunDocument, Step, StepKind
+from companyos.viewer.document import (
+    EpisodeDocument,
+    EpisodeFacts,
+    Judged,
+    RewardPart,
+    RunDocument,
+    Step,
+    StepKind,
+    Turned,
+)
 from companyos.viewer.page import SCRIPTS, SERVER_POLICY, STYLE, export_page, server_page, static_file
 from companyos.viewer.retracing import retrace, with_judged
 from companyos.viewer.telling import episode_document
@@ -16,11 +25,13 @@ __all__ = [
     "EpisodeDocument",
     "EpisodeFacts",
     "Judged",
+    "RewardPart",
     "RunDocument",
     "Step",
     "StepKind",
     "Trajectory",
     "TrajectoryLine",
+    "Turned",
     "episode_document",
     "export_page",
     "retrace",

@@ -133,12 +133,39 @@ class JudgedStep(_Part):
     turned: list[Turned] = Field(default_factory=list)
 
 
+class Reason(_Part):
+    """One fact behind a check: what its evidence says, or what a step wrote."""
+
+    step: int | None = Field(None, description="The step that the fact is of; null where it is of none.")
+    text: str
+
+
+class CheckReasons(_Part):
+    """Why a check stands as it does."""
+
+    id: str
+    reasons: list[Reason]
+
+
 class Judged(_Part):
     """The verdict of now on stored evidence, and which step turned which check. `fault` says why there is none."""
 
     verdict: EpisodeVerdict | None = None
     steps: list[JudgedStep] = Field(default_factory=list)
+    reasons: list[CheckReasons] = Field(default_factory=list, description="Of every check of the verdict, in order.")
     fault: str | None = None
+
+
+class Said(_Part):
+    """One message of an episode that a model played, but for what tools answered it."""
+
+    role: str = Field(description="`model`, `system`, `user`, or `note` for what the runner has to say.")
+    text: str
+    thought: str | None = Field(None, description="What the model thought before it spoke, where its endpoint tells.")
+    step: int | None = Field(None, description="The first step that the message made; null where it made none.")
+    calls: int = Field(0, ge=0, description="How many calls it made.")
+    tokens: float | None = Field(None, description="Tokens of the message, where its endpoint told them.")
+    seconds: float | None = None
 
 
 class EpisodeDocument(_Part):
@@ -155,6 +182,10 @@ class EpisodeDocument(_Part):
     verdict: EpisodeVerdict | None = Field(None, description="What the rubric said when the episode was judged.")
     judged: Judged | None = Field(None, description="What it says now; null where nobody asked.")
     injections: list[InjectionInfo] = Field(default_factory=list)
+    reasons: list[CheckReasons] = Field(
+        default_factory=list, description="Why the checks of `verdict` stand as they do, where that is known by now."
+    )
     finish: dict[str, Any] | None = Field(None, description="What the agent declared.")
     usage: AgentUsage | None = None
+    said: list[Said] = Field(default_factory=list, description="What the model said and was told, where it was kept.")
     faults: list[str] = Field(default_factory=list, description="Which file, which line, and why.")

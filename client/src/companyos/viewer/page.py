@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from html import escape
 from pathlib import Path
@@ -45,11 +45,14 @@ def static_file(name: str) -> str:
     return (_STATIC / name).read_text(encoding="utf-8")
 
 
-def server_page(title: str, *, static: str, source: Mapping[str, Any]) -> str:
-    """Return the page that loads the files below `static` and what `source` says: `run`, or `episode` and `events`."""
+def server_page(title: str, *, static: str, source: Mapping[str, Any], links: Sequence[tuple[str, str]] = ()) -> str:
+    """Return the page that loads the files below `static` and what `source` says: `run`, or `episode` and `events`.
+
+    `links` lead to where else one may go, by title and address; they work without scripts.
+    """
     head = f'<link rel="stylesheet" href="{escape(static)}/{STYLE}">'
     scripts = "".join(f'<script src="{escape(static)}/{name}" defer></script>\n' for name in SCRIPTS)
-    return _page(title, head, _block("viewer-source", source), scripts)
+    return _page(title, head, _block("viewer-source", source), scripts, links)
 
 
 def export_page(run: RunDocument, episodes: Iterable[EpisodeDocument]) -> str:
@@ -65,11 +68,13 @@ def export_page(run: RunDocument, episodes: Iterable[EpisodeDocument]) -> str:
     return _page(run.title, head, "".join(blocks), "".join(f"<script>{script}</script>\n" for script in scripts))
 
 
-def _page(title: str, head: str, data: str, scripts: str) -> str:
+def _page(title: str, head: str, data: str, scripts: str, links: Sequence[tuple[str, str]] = ()) -> str:
+    ways = "".join(f'<a href="{escape(address)}">{escape(name)}</a>\n' for name, address in links)
+    elsewhere = f'<nav class="house" aria-label="Elsewhere">{ways}</nav>\n' if links else ""
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)}</title>\n{_ICON}\n{head}\n</head>\n<body>\n"
+        f"<title>{escape(title)}</title>\n{_ICON}\n{head}\n</head>\n<body>\n{elsewhere}"
         '<main id="viewer" tabindex="-1"><p class="quiet">Loading ...</p><noscript>This page needs JavaScript; '
         "<code>companyos view RUN --terminal</code> shows the same without.</noscript></main>\n"
         f"{data}{scripts}</body>\n</html>\n"

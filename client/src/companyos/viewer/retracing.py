@@ -11,6 +11,7 @@ from typing import Any
 from companyos.contract import EpisodeVerdict
 from companyos.judging import Judge, UnfitEvidence
 from companyos.viewer.document import EpisodeDocument, Judged, JudgedStep, RewardPart, Step, Turned
+from companyos.viewer.reasons import reasons
 
 _DIGITS = 6
 
@@ -31,7 +32,7 @@ def retrace(document: EpisodeDocument, evidence: Mapping[str, Any], judge: Judge
         steps.append(JudgedStep(number=step.number, parts=parts, turned=_turned(before, now)))
     if any(_is_unlikely(one, step) for one, step in zip(steps, document.steps, strict=True)):
         steps = [one.model_copy(update={"parts": None}) for one in steps]
-    return Judged(verdict=verdict, steps=steps)
+    return Judged(verdict=verdict, steps=steps, reasons=reasons(verdict, document.steps, steps))
 
 
 def with_judged(document: EpisodeDocument, judged: Judged) -> EpisodeDocument:

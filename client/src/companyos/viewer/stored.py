@@ -8,9 +8,19 @@ from typing import Any
 
 from companyos.contract import EpisodeRecord
 from companyos.judging import Judge, UnfitEvidence
-from companyos.runner.episode import EpisodePlan
-from companyos.runner.files import EPISODES, EVIDENCE, PACKED, TRAJECTORIES, RunUnreadable, read_evidence, read_lines
+from companyos.runner.reading import (
+    EPISODES,
+    EVIDENCE,
+    MESSAGES,
+    PACKED,
+    TRAJECTORIES,
+    RunUnreadable,
+    name_of,
+    read_evidence,
+    read_lines,
+)
 from companyos.viewer.document import EpisodeDocument, EpisodeFacts, Judged, RunDocument
+from companyos.viewer.messages import read_messages
 from companyos.viewer.retracing import retrace, with_judged
 from companyos.viewer.telling import episode_document, episode_facts, trajectory_facts
 from companyos.viewer.trajectories import read_trajectory
@@ -62,6 +72,11 @@ class StoredRun:
         return found.st_mtime_ns, found.st_size
 
     @property
+    def records(self) -> list[EpisodeRecord]:
+        """The lines of the run that could be read; none where the path is one to a lone trajectory."""
+        return [*self._records.values()]
+
+    @property
     def names(self) -> list[str]:
         """The names of the episodes, in the order of the run."""
         return [*self._records] if self._lone is None else [self._lone.stem]
@@ -97,6 +112,11 @@ class StoredRun:
         return trajectory_facts(read_trajectory(self._lone, self._lone.name), name)
 
     def _episode(self, name: str) -> tuple[EpisodeDocument, dict[str, Any] | None]:
+        document, evidence = self._played(name)
+        said, faults = read_messages(self._folder / MESSAGES / f"{name}.jsonl", f"{MESSAGES}/{name}.jsonl")
+        return document.model_copy(update={"said": said, "faults": [*document.faults, *faults]}), evidence
+
+    def _played(self, name: str) -> tuple[EpisodeDocument, dict[str, Any] | None]:
         record = self._records.get(name)
         if record is None:
             if self._lone is None or name != self._lone.stem:
@@ -141,11 +161,7 @@ def _records(folder: Path) -> Iterator[tuple[str, EpisodeRecord | None, str | No
         place = f"{EPISODES}, line {line.number}"
         if line.record is None:
             yield "", None, f"{place}: {line.fault}"
-        elif Path(name := _name(line.record)).name != name:
+        elif Path(name := name_of(line.record)).name != name:
             yield "", None, f"{place}: {name!r} is no name of files"
         else:
             yield name, line.record, None
-
-
-def _name(record: EpisodeRecord) -> str:
-    return EpisodePlan(**record.model_dump(include={"scenario", "seed", "chaos", "policy", "task_id"})).name

@@ -58,7 +58,7 @@
       Viewer.table("Steps of both", ["Step", "First", "Second", ""], lines, { class: "pairs" }), detail);
     const side = (step, episode, at) => step === undefined
       ? el("p", { class: "quiet card" }, "This one was over by then.")
-      : el("div", { class: "card" }, Viewer.stepDetail(step, episode.steps[at - 1]?.now ?? episode.started_at));
+      : el("div", { class: "card" }, Viewer.stepDetail(step, episode.steps[at - 1]?.now ?? episode.started_at, null, episode.said));
     const select = (number) => {
       for (const row of lines) row.querySelector("a").removeAttribute("aria-current");
       const pair = found[number - 1];

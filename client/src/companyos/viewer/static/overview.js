@@ -13,10 +13,21 @@
 
   const stepLinks = (numbers, link) => numbers.flatMap((number, at) => [at ? ", " : "", el("a", { href: link(number) }, `step ${number}`)]);
 
+  // What its name does not say already: the reasons where it was judged again, else the words of the verdict.
+  const evidence = (check, reasons, link) => {
+    const words = check.evidence.replace(/^not so: /, "").replaceAll("_", " ").toLowerCase();
+    const told = reasons ?? (words === check.id.replaceAll("_", " ").toLowerCase() ? [] : [{ step: null, text: check.evidence }]);
+    if (!told.length) return el("span", { class: "quiet" }, "not told");
+    return el("ul", { class: "reasons" }, told.map((one) => el("li", {},
+      one.step === null ? null : [el("a", { href: link(one.step) }, `step ${one.step}`), ": "], el("bdi", {}, one.text))));
+  };
+
   const checks = (episode, link) => {
     const then = new Map((episode.verdict?.checks ?? []).map((check) => [check.id, check]));
     const now = new Map((episode.judged?.verdict?.checks ?? []).map((check) => [check.id, check]));
     const isJudged = now.size > 0;
+    const why = new Map((isJudged ? episode.judged.reasons : (episode.reasons ?? [])).map((one) => [one.id, one.reasons]));
+    const tellsTurns = isJudged || episode.steps.some((step) => step.turned.length);
     const ids = [...new Set([...then.keys(), ...now.keys()])];
     const isBad = (id) => then.get(id)?.passed === false || now.get(id)?.passed === false || then.get(id)?.passed !== (isJudged ? now.get(id)?.passed : then.get(id)?.passed);
     ids.sort((one, other) => Number(isBad(other)) - Number(isBad(one)));
@@ -26,10 +37,10 @@
         el("th", { scope: "row" }, el("bdi", {}, Viewer.words(id))),
         el("td", {}, verdictWord(then.get(id)?.passed)),
         isJudged ? el("td", {}, verdictWord(now.get(id)?.passed), differs ? " differs" : "") : null,
-        el("td", {}, el("bdi", {}, (now.get(id) ?? then.get(id)).evidence)),
-        isJudged ? el("td", {}, stepLinks(lastTurn(episode, id), link)) : null);
+        el("td", {}, evidence(now.get(id) ?? then.get(id), why.get(id), link)),
+        tellsTurns ? el("td", {}, stepLinks(lastTurn(episode, id), link)) : null);
     });
-    return Viewer.table("Checks of the verdict", ["Check", isJudged ? "Then" : "Verdict", ...(isJudged ? ["Now"] : []), "Evidence", ...(isJudged ? ["Turned by"] : [])], rows, { "data-testid": "checks" });
+    return Viewer.table("Checks of the verdict", ["Check", isJudged ? "Then" : "Verdict", ...(isJudged ? ["Now"] : []), "Evidence", ...(tellsTurns ? ["Turned by"] : [])], rows, { "data-testid": "checks" });
   };
 
   const verdictSum = (name, verdict) => {
@@ -49,7 +60,7 @@
 
   const verdict = (episode, link) =>
     el("section", { "aria-label": "Verdict", "data-testid": "verdict" }, el("h2", {}, "Verdict"),
-      episode.verdict === null ? el("p", { class: "quiet" }, "No verdict was kept.") : verdictSum("Then, when it was played", episode.verdict),
+      episode.verdict === null ? el("p", { class: "quiet" }, "No verdict was kept.") : verdictSum(episode.facts.outcome === null ? "So far" : "Then, when it was played", episode.verdict),
       judgedAgain(episode),
       episode.verdict === null && !episode.judged?.verdict ? null : checks(episode, link));
 
@@ -98,6 +109,10 @@
 
   const usage = (episode) => episode.usage === null ? null : el("section", { "aria-label": "What the model took" }, el("h2", {}, "What the model took"), Viewer.json(episode.usage, "What the model took"));
 
+  const conversation = (episode, link) => !episode.said?.length ? null : el("section", { "aria-label": "What was said", "data-testid": "conversation" },
+    el("h2", {}, "What the model said, and was told"),
+    Viewer.folded(Viewer.count(episode.said.length, "message"), () => episode.said.map((one) => Viewer.said(one, link))));
+
   Viewer.faults = (faults) => faults.length
     ? el("section", { class: "faults", "aria-label": "Could not be read", "data-testid": "faults" }, el("h2", {}, "Could not be read"), el("ul", {}, faults.map((fault) => el("li", {}, el("bdi", {}, fault)))))
     : null;
@@ -109,5 +124,5 @@
       el("section", { "aria-label": "Task" }, el("h2", {}, "Task"),
         episode.company === null ? null : el("p", { class: "quiet" }, `${episode.company}, as ${episode.acting_as}, from ${Viewer.clock(episode.started_at)}`),
         episode.brief === null ? el("p", { class: "quiet" }, "The run did not keep the brief.") : el("blockquote", { "data-testid": "brief" }, episode.brief)),
-      verdict(episode, link), rewards(episode), curve(episode), injections(episode), finish(episode), usage(episode));
+      verdict(episode, link), rewards(episode), curve(episode), injections(episode), finish(episode), usage(episode), conversation(episode, link));
 })();

@@ -65,13 +65,14 @@
     }
   };
 
-  // Follow an episode that goes on. Events: `step` (a Step), `episode` and `end` (fields of the EpisodeDocument).
+  // Follow an episode that goes on. Events: `step` (a Step), `episode` and `end` (fields of the EpisodeDocument), `again`.
   Viewer.follow = (url, episode, onChange) => {
     const after = episode.steps.length ? episode.steps[episode.steps.length - 1].number : 0;
     const events = new EventSource(`${url}${url.includes("?") ? "&" : "?"}after=${after}`);
     const merge = (event) => {
-      const { steps: _steps, format: _format, ...fields } = JSON.parse(event.data);
-      Object.assign(episode, fields);
+      const { steps: _steps, format: _format, facts, ...fields } = JSON.parse(event.data);
+      if (fields.verdict && !fields.reasons) fields.reasons = []; // those of the verdict before
+      Object.assign(episode, fields, facts ? { facts: { ...episode.facts, ...facts } } : {});
       onChange(null);
     };
     events.addEventListener("step", (event) => {
@@ -82,6 +83,11 @@
       onChange(step);
     });
     events.addEventListener("episode", merge);
+    // The episode stands elsewhere than this page knows: it was restored to an earlier step.
+    events.addEventListener("again", () => {
+      events.close();
+      location.reload();
+    });
     events.addEventListener("end", (event) => {
       events.close();
       merge(event);

@@ -63,11 +63,29 @@
     fact("Reward", paid(step)),
     step.turned.length ? fact("Checks turned", el("span", { class: "marks" }, turned(step))) : null);
 
+  const NAMES = { model: "The model", system: "The system's message", user: "The model was told", note: "Note" };
+
+  // One message of a conversation, with what the model thought before it.
+  Viewer.said = (one, link = null) => el("div", { class: "said", "data-testid": "said" },
+    el("p", { class: "quiet" }, NAMES[one.role] ?? one.role,
+      one.calls ? `, ${Viewer.count(one.calls, "call")}` : "",
+      one.tokens === null ? "" : `, ${Viewer.count(one.tokens, "token")}`,
+      one.seconds === null ? "" : `, ${one.seconds.toFixed(1)} s`,
+      link && one.step !== null ? [", ", el("a", { href: link(one.step) }, `step ${one.step}`)] : ""),
+    one.thought === null ? null : Viewer.folded("What it thought", () => el("blockquote", {}, one.thought)),
+    one.text ? el("blockquote", {}, one.text) : el("p", { class: "quiet" }, one.role === "model" ? "Calls alone, no words." : "No words."));
+
+  const saidOf = (step, said) => {
+    const found = said.filter((one) => one.step !== null && one.step <= step.number && step.number < one.step + one.calls);
+    return found.length ? el("section", { "aria-label": "What the model said" }, el("h3", {}, "What the model said"), found.map((one) => Viewer.said(one))) : null;
+  };
+
   // `since` is the simulated time before the step.
-  Viewer.stepDetail = (step, since, buttons = null) =>
+  Viewer.stepDetail = (step, since, buttons = null, said = []) =>
     el("section", { "aria-label": `Step ${step.number}`, "data-testid": "step" },
       el("header", { class: "stephead" }, el("h2", {}, `Step ${step.number}: `, el("bdi", {}, el("code", {}, step.tool))), buttons),
       facts(step, since),
+      saidOf(step, said),
       Viewer.changes(step),
       el("div", { class: "exchange" },
         el("section", { "aria-label": "Request" }, el("h3", {}, "Request"), Viewer.json(step.arguments, "Request")),

@@ -82,7 +82,7 @@
       current.setAttribute("aria-current", "step");
       Viewer.reveal(list.parentElement, current);
       const step = episode.steps[at];
-      fill(detail, step === undefined ? Viewer.overview(episode, link) : Viewer.stepDetail(step, episode.steps[at - 1]?.now ?? episode.started_at, buttons(at)));
+      fill(detail, step === undefined ? Viewer.overview(episode, link) : Viewer.stepDetail(step, episode.steps[at - 1]?.now ?? episode.started_at, buttons(at), episode.said));
       drawHead();
       fill(said, step === undefined ? "Overview" : Viewer.stepTelling(step));
     };
@@ -147,7 +147,9 @@
     if (by === undefined || shown.view === null || isElsewhere(event)) return;
     event.preventDefault();
     const to = Math.min(Math.max(shown.step + by, 0), shown.view.last);
-    if (to !== shown.step) location.hash = shown.view.link(to);
+    if (to === shown.step) return;
+    shown.step = to; // the next key may come before the address has changed
+    location.hash = shown.view.link(to);
   });
 
   const start = async () => {

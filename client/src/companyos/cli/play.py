@@ -1,0 +1,123 @@
+"""`companyos play`: a person plays an episode in the terminal, and gets its score."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from companyos.cli.session import LAST_CHAOS, Server, TokenOption, UrlOption, check_seeds, some_server
+from companyos.cli.terminal import FAILED, INTERRUPTED, MISUSED, OUT, clear_errors, fail, shown
+
+if TYPE_CHECKING:
+    from companyos.cli.seat import Begun, Played, Seat
+    from companyos.runner import EpisodePlan
+
+SCENARIO, SEED, CHAOS = "vendor_onboarding", 0, 1
+RUNS = Path("runs")
+
+
+def play(
+    scenario: Annotated[str | None, typer.Option(help=f"What is to be done: {SCENARIO}.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help=f"Which company and which case: {SEED}.")] = None,
+    chaos: Annotated[
+        int | None,
+        typer.Option(min=0, max=LAST_CHAOS, help=f"0 calm, 1 light, 2 moderate, 3 heavy, 4 storm: {CHAOS}."),
+    ] = None,
+    task: Annotated[str | None, typer.Option(metavar="ID", help="A task of a split instead, by its id.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(file_okay=False, help="Where the run is kept: the next free folder runs/played-N.")
+    ] = None,
+    browser: Annotated[bool, typer.Option("--browser", help="Open the company's pages in a browser.")] = False,
+    url: UrlOption = None,
+    token: TokenOption = None,
+) -> None:
+    """Play an episode yourself: read the brief, call the tools, finish, and see what it was worth.
+
+    You see what an agent sees, and are paid like one. The company's pages are at hand in a browser as well. What you
+    did is kept as `companyos eval` keeps it.
+
+    Examples:
+
+      [cyan]companyos play[/]
+      [cyan]companyos play --scenario bug_escalation --seed 7 --chaos 3[/]
+      [cyan]companyos play --task test.bug_escalation.3.05 --browser[/]
+      [cyan]companyos play --url http://host:8000 --out runs/mine[/]
+      [cyan]companyos play < steps.txt[/]        what would be typed, line by line
+
+    Ctrl-C, or the end of the input, gives the episode up; it is scored as it stands.
+    """
+    if task is not None and (scenario, seed, chaos) != (None, None, None):
+        fail("a task brings its own scenario, seed and chaos: --task alone", MISUSED)
+    check_seeds(seed or 0, 1)
+    if task is not None:
+        _task_parts(task)
+    with clear_errors(), some_server(url, token) as server:
+        plan, folder = _plan(scenario, seed, chaos, task), out or _free_folder()
+        played = _played(server, plan, folder, browser=browser)
+        _print_score(folder, plan)
+    if played.episode.record.outcome == "infra_error":
+        raise typer.Exit(FAILED)
+    if played.is_interrupted:
+        raise typer.Exit(INTERRUPTED)
+
+
+def _played(server: Server, plan: EpisodePlan, folder: Path, *, browser: bool) -> Played:
+    from companyos.cli.desk import Desk
+    from companyos.cli.seat import play_seated
+    from companyos.cli.sitting import Sitting
+
+    def sit(begun: Begun, seat: Seat) -> None:
+        desk = Desk(server.url, str(begun.state.episode_id), begun.state.token)
+        sitting = Sitting(begun, seat, desk)
+        sitting.tell_task()
+        if browser:
+            desk.open()
+        sitting.play()
+
+    return play_seated(server, plan, folder, sit)
+
+
+def _plan(scenario: str | None, seed: int | None, chaos: int | None, task: str | None) -> EpisodePlan:
+    from companyos.cli.seat import PERSON
+    from companyos.runner import EpisodePlan
+
+    if task is not None:
+        named, level = _task_parts(task)
+        return EpisodePlan(scenario=named, chaos=level, policy=PERSON, task_id=task)
+    return EpisodePlan(
+        scenario=scenario or SCENARIO,
+        seed=SEED if seed is None else seed,
+        chaos=CHAOS if chaos is None else chaos,
+        policy=PERSON,
+    )
+
+
+def _task_parts(task: str) -> tuple[str, int]:
+    """Return the scenario and the chaos level of a task's id, `split.scenario.chaos.number`."""
+    match task.split("."):
+        case [_, scenario, chaos, _] if chaos.isdecimal():
+            return scenario, int(chaos)
+    return fail(f"{task!r} is no task's id, such as test.bug_escalation.3.05", MISUSED)
+
+
+def _free_folder() -> Path:
+    """Return the next folder of runs that nothing is in yet."""
+    number = 1
+    while (folder := RUNS / f"played-{number}").exists():
+        number += 1
+    return folder
+
+
+def _print_score(folder: Path, plan: EpisodePlan) -> None:
+    """Print how the kept episode ended, check by check, and where it is kept."""
+    from companyos.cli.verdicts import print_score
+    from companyos.cli.view import installed_judge
+    from companyos.viewer.stored import StoredRun
+
+    stored, judge = StoredRun(folder), installed_judge()
+    episode = stored.episode(plan.name) if judge is None else stored.judged_episode(plan.name, judge)
+    print_score(episode)
+    told = shown(str(folder))
+    OUT.print(f"\n[dim]kept in[/] {told}[dim]; every step:[/] companyos view {told}", soft_wrap=True)

@@ -1,0 +1,78 @@
+"""What a model said, as the runner kept it beside the trajectory: each message with the step that came of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from companyos.viewer.document import Said
+
+_THOUGHTS = ("reasoning", "reasoning_content")
+"""Where endpoints put what a model thought before it spoke."""
+
+
+def read_messages(file: Path, named: str) -> tuple[list[Said], list[str]]:
+    """Return what is kept in a file, and what of it could not be read; no file is nothing that was said.
+
+    What tools answered is left out: it stands with its step.
+    """
+    try:
+        raw = file.read_bytes()
+    except FileNotFoundError:
+        return [], []
+    except OSError as error:
+        return [], [f"{named}: {error.strerror or error}"]
+    said: list[Said] = []
+    faults: list[str] = []
+    calls = 0
+    for number, line in enumerate(filter(None, raw.split(b"\n")), start=1):
+        try:
+            found = json.loads(line)
+            if not isinstance(found, dict):
+                raise ValueError("holds no object")
+            one = list(_said(found, calls))
+        except (ValueError, RecursionError) as error:
+            faults.append(f"{named}, line {number}: {error}")
+            continue
+        said += one
+        calls += sum(each.calls for each in one)
+    return said, faults
+
+
+def _said(line: dict[str, Any], calls: int) -> Iterator[Said]:
+    """Yield what a line says; `calls` are those that the model made before."""
+    match line.get("kind"), line.get("message"):
+        case "answer", dict(message):
+            made = message.get("tool_calls")
+            count = len(made) if isinstance(made, list) else 0
+            yield Said(
+                role="model",
+                text=_text(message.get("content")),
+                thought="\n".join(filter(None, (_text(message.get(name)) for name in _THOUGHTS))) or None,
+                step=calls + 1 if count else None,
+                calls=count,
+                tokens=_number(line.get("completion_tokens")),
+                seconds=_number(line.get("latency_s")),
+            )
+        case "message", {"role": str(role), **heard} if role != "tool":
+            yield Said(role=role, text=_text(heard.get("content")))
+        case "dropped", _:
+            told = (
+                f"{line.get('results', 0)} results of tools and {line.get('turns', 0)} turns were dropped to make room"
+            )
+            yield Said(role="note", text=told)
+        case "failed" | "stopped", _:
+            yield Said(role="note", text=f"{line['kind']}: {_text(line.get('why'))}")
+
+
+def _text(content: Any) -> str:
+    """Return the words of a message, whose content may be text or parts of it."""
+    if isinstance(content, list):
+        return "\n".join(filter(None, (_text(part.get("text")) for part in content if isinstance(part, dict))))
+    return content if isinstance(content, str) else ""
+
+
+def _number(value: Any) -> float | None:
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None

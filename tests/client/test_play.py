@@ -1,0 +1,244 @@
+"""`companyos play`: what is typed becomes steps, what comes back is readable, and the run is kept as any other."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+from companyos.cli.answers import answer
+from companyos.cli.main import app
+from companyos.cli.terminal import INTERRUPTED
+from companyos.cli.typed import Unreadable, arguments_of, read_value
+from companyos.runner import read_records
+from tests.client.steps import a_step
+
+RUNNER = CliRunner()
+WAIT_S = 30
+SCHEMA = {
+    "type": "object",
+    "required": ["key", "to"],
+    "properties": {
+        "key": {"type": "string"},
+        "to": {"type": "string", "enum": ["open", "in_progress", "in_review", "closed"]},
+        "version": {"type": "integer"},
+        "days": {"type": "number"},
+        "urgent": {"type": "boolean"},
+        "tags": {"type": "array", "items": {"type": "string"}},
+        "fields": {"type": "object"},
+    },
+}
+
+
+def played(url: str, out: Path, *lines: str, seed: int = 3, code: int = 0) -> str:
+    """Play with what is typed; return what is said."""
+    asked = ["play", "--scenario", "tiny", "--seed", str(seed), "--url", url, "--out", str(out)]
+    answered = RUNNER.invoke(app, asked, input="\n".join(lines) + "\n")
+    assert answered.exit_code == code, answered.output
+    assert "Traceback" not in answered.output
+    return answered.output
+
+
+def test_an_episode_is_played_to_its_end_and_scored(tiny_url: str, tmp_path: Path) -> None:
+    told = played(tiny_url, tmp_path, "# a script", "", "add 1", 'add {"amount": 2}', "add 1")
+    assert "Add up to the number of T-1." in told
+    assert "success after 2 steps, return +14.90" in told
+    assert "18 steps left" not in told
+    [record] = read_records(tmp_path)
+    assert (record.policy, record.success, record.steps) == ("person", True, 2)
+
+
+def test_the_run_opens_in_the_viewer(tiny_url: str, tmp_path: Path) -> None:
+    played(tiny_url, tmp_path, "add 3")
+    shown = RUNNER.invoke(app, ["view", str(tmp_path), "--terminal", "--episode", "person", "--step", "1"])
+    assert shown.exit_code == 0, shown.output
+    assert '"amount": 3' in shown.output
+
+
+def test_what_a_tool_needs_is_asked_for_until_it_fits(tiny_url: str, tmp_path: Path) -> None:
+    told = played(tiny_url, tmp_path, "add", "", "many", "3")
+    assert "it cannot do without" in told
+    assert "'many' is not a whole number" in told
+    assert "success after 1 steps" in told
+
+
+def test_the_end_of_the_input_gives_the_episode_up(tiny_url: str, tmp_path: Path) -> None:
+    told = played(
+        tiny_url, tmp_path, "tools", "tools add", "help", "brief", "nothing", "add x", "add 1 2", "last", "pages"
+    )
+    assert "the episode is given up" in told
+    assert "'nothing' is no tool" in told
+    assert "'x' is not a whole number" in told
+    assert "'2' is one word too many" in told
+    assert "/v1/episodes/tiny-3-1/apps" in told
+    assert "failed after 1 steps" in told
+
+
+def test_what_breaks_the_episode_is_told_and_the_run_is_kept(tiny_url: str, tmp_path: Path) -> None:
+    answered = RUNNER.invoke(
+        app, ["play", "--scenario", "tiny", "--url", tiny_url, "--out", str(tmp_path)], input="add 1\nquit\n"
+    )
+    assert answered.exit_code == 0
+    assert read_records(tmp_path)[0].outcome == "failed"
+    refused = RUNNER.invoke(app, ["play", "--scenario", "none", "--url", tiny_url, "--out", str(tmp_path / "b")])
+    assert refused.exit_code == 2
+    assert "unknown-scenario" in refused.output
+
+
+def test_a_task_brings_its_own_scenario(tiny_url: str, tmp_path: Path) -> None:
+    asked = ["play", "--task", "test.tiny.2.00", "--url", tiny_url, "--out", str(tmp_path)]
+    assert RUNNER.invoke(app, asked, input="add 3\n").exit_code == 0
+    assert read_records(tmp_path)[0].task_id == "test.tiny.2.00"
+    assert RUNNER.invoke(app, [*asked, "--seed", "3"]).exit_code == 2
+    assert RUNNER.invoke(app, ["play", "--task", "tiny"]).exit_code == 2
+
+
+class Terminal:
+    """A terminal of ours with a command on it."""
+
+    def __init__(self, *command: str) -> None:
+        self._ours, theirs = pty.openpty()
+        environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
+        self.process = subprocess.Popen(
+            command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment, start_new_session=True
+        )
+        os.close(theirs)
+        self.told = ""
+        self._read = 0
+
+    def type(self, keys: str) -> None:
+        os.write(self._ours, keys.encode())
+
+    def wait_for(self, wanted: str) -> None:
+        """Read on until something is told that was not waited for yet."""
+        while (found := self.told.find(wanted, self._read)) < 0:
+            assert select.select([self._ours], [], [], WAIT_S)[0], self.told
+            self.told += os.read(self._ours, 65536).decode()
+        self._read = found + len(wanted)
+
+    def close(self) -> int:
+        """Return the status with which the command ends."""
+        status = self.process.wait(WAIT_S)
+        os.close(self._ours)
+        return status
+
+
+def test_ctrl_c_at_a_terminal_gives_the_episode_up_and_keeps_it(tiny_url: str, tmp_path: Path) -> None:
+    asked = ["play", "--scenario", "tiny", "--url", tiny_url, "--out", str(tmp_path)]
+    terminal = Terminal(sys.executable, "-m", "companyos", *asked)
+    try:
+        terminal.wait_for("> ")
+        terminal.type("ad\t 1\r")
+        terminal.wait_for("19 steps left")
+        terminal.wait_for("> ")
+        terminal.process.send_signal(signal.SIGINT)
+        terminal.wait_for("companyos view")
+    except BaseException:
+        terminal.process.kill()
+        raise
+    finally:
+        status = terminal.close()
+    assert status == INTERRUPTED
+    assert "Traceback" not in terminal.told
+    assert read_records(tmp_path)[0].steps == 2
+
+
+@pytest.mark.parametrize(
+    ("typed", "read"),
+    [
+        ("", {}),
+        ("OPS-1 closed", {"key": "OPS-1", "to": "closed"}),
+        ('to=op key="OPS 1"', {"to": "open", "key": "OPS 1"}),
+        ("version=2 days=1.5 urgent=y", {"version": 2, "days": 1.5, "urgent": True}),
+        ("tags=a,b", {"tags": ["a", "b"]}),
+        ("fields.cost=12 fields.deep.name=x", {"fields": {"cost": 12, "deep": {"name": "x"}}}),
+        ("fields=cost=12", {"fields": {"cost": 12}}),
+        ('{"anything": [1]}', {"anything": [1]}),
+        ("it's", {"key": "it's"}),
+        ("other=1", {"key": "other=1"}),
+    ],
+)
+def test_words_become_arguments(typed: str, read: dict[str, Any]) -> None:
+    assert arguments_of(SCHEMA, typed) == read
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "to=in_",
+        "to=",
+        "version=1.5",
+        "urgent=maybe",
+        'key="open',
+        "{",
+        "[1]{",
+        '{"a": 1',
+        "a b c d e f g h",
+        "tags=1 fields=x",
+    ],
+)
+def test_what_does_not_fit_is_refused(typed: str) -> None:
+    with pytest.raises(Unreadable):
+        arguments_of(SCHEMA, typed if typed != "[1]{" else "version=x")
+
+
+def test_an_object_and_a_list_may_be_typed_as_json() -> None:
+    assert read_value({"type": "object"}, '{"a": 1}') == {"a": 1}
+    assert read_value({"type": "array", "items": {"type": "integer"}}, "[1, 2]") == [1, 2]
+    with pytest.raises(Unreadable):
+        read_value({"type": "object"}, "[1]x")
+
+
+def rendered(**step: Any) -> str:
+    out = StringIO()
+    Console(file=out, width=100).print(answer(a_step(**step)))
+    return out.getvalue()
+
+
+def test_a_list_is_a_table_with_what_is_inside_its_rows() -> None:
+    rows = [{"id": f"E-{n}", "person": {"name": "Ann"}, "nothing": None, "tags": ["a", "b"]} for n in range(2)]
+    told = rendered(result={"items": rows, "total": 9, "next_cursor": "abc"})
+    assert "person.name" in told
+    assert "nothing" not in told
+    assert "a, b" in told
+    assert "2 of 9, the next with cursor=abc" in told
+
+
+def test_few_rows_that_are_too_wide_stand_below_one_another() -> None:
+    told = rendered(result={"items": [{f"column_{n}": "x" * 30 for n in range(9)}]})
+    assert all(f"column_{n}" in told for n in range(9))
+    told = rendered(result={"items": [{f"column_{n}": "x" * 30 for n in range(9)}] * 60, "total": 60})
+    assert "left out for want of room: column_" in told
+    assert "... 10 more" in told
+
+
+def test_a_refusal_is_told_in_its_own_words_and_nothing_of_it_is_obeyed() -> None:
+    problem = {
+        "title": "Locked",
+        "status": 409,
+        "code": "ticket-locked",
+        "detail": "Since \x1b[31mnoon[bold].",
+        "errors": [{"loc": "body.title", "msg": "too long"}],
+    }
+    told = rendered(result=problem)
+    assert "409 Locked ticket-locked" in told
+    assert "[bold]" in told
+    assert "\x1b" not in told
+    assert "too long" in told
+    assert "invalid_args" in rendered(result=None, error="invalid_args")
+
+
+def test_answers_of_every_shape_are_told() -> None:
+    shapes: list[Any] = [None, [], {}, "text", 3, True, [1, 2], {"items": []}, {"a": {"b": {"c": {"d": {"e": [1]}}}}}]
+    assert all(rendered(result=json.loads(json.dumps(shape))).strip() for shape in shapes)
