@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from companyos_gateway.proof import Kept
 from companyos_gateway.scenarios.policy import fair_player
-from tests.scenarios.stage import Wanted, play_all
+from tests.scenarios.stage import PlayAll, Wanted, open_playhouse
 
 CALM = {"stale_metric": 1.0, "missing_priority": 1.0, "approver_out_of_office": 1.0}
 HARD = {
@@ -24,7 +26,14 @@ HARD = {
 
 
 @pytest.fixture(scope="session")
-def solved(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Kept]:
+def play_all(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PlayAll]:
+    """What plays episodes on a stage that stays open for all tests."""
+    with open_playhouse(tmp_path_factory.mktemp("playhouse")) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="session")
+def solved(play_all: PlayAll) -> dict[str, Kept]:
     """An easy instance, a hard one and one that must be refused, each solved by the fair oracle."""
     fair = fair_player("vendor_onboarding")
     wanted = {
@@ -33,5 +42,5 @@ def solved(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Kept]:
         "refused": Wanted(player=fair, seed=1, chaos=2, overrides={"unavailable": 0.0}),
         "other": Wanted(player=fair, seed=5, chaos=0, overrides=CALM),
     }
-    kept = play_all(tmp_path_factory.mktemp("solved"), list(wanted.values()))
+    kept = play_all(list(wanted.values()))
     return dict(zip(wanted, kept, strict=True))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+import threading
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx
 from pydantic import SecretStr
@@ -37,6 +38,12 @@ class Wanted:
     scenario: str = SCENARIO
 
 
+PlayAll = Callable[[Sequence[Wanted]], list[Kept]]
+"""Plays episodes one after another and keeps their evidence."""
+
+T = TypeVar("T")
+
+
 @asynccontextmanager
 async def open_stage(folder: Path) -> AsyncIterator[Stage]:
     """Open a stage whose services keep their databases in the folder."""
@@ -55,14 +62,29 @@ async def open_stage(folder: Path) -> AsyncIterator[Stage]:
         app.state.episodes.close()
 
 
-def play_all(folder: Path, wanted: Sequence[Wanted]) -> list[Kept]:
-    """Play episodes one after another and keep their evidence."""
-    return asyncio.run(_play_all(folder, wanted))
+@contextmanager
+def open_playhouse(folder: Path) -> Iterator[PlayAll]:
+    """Keep a stage open, in a loop and a thread of its own, and give what plays episodes there one after another."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, name="playhouse", daemon=True)
+    thread.start()
+
+    def wait_for(work: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(work, loop).result()
+
+    opened = open_stage(folder)
+    stage = wait_for(opened.__aenter__())
+    try:
+        yield lambda wanted: wait_for(_play_all(stage, wanted))
+    finally:
+        wait_for(opened.__aexit__(None, None, None))
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
 
 
-async def _play_all(folder: Path, wanted: Sequence[Wanted]) -> list[Kept]:
-    async with open_stage(folder) as stage:
-        return [await _kept(stage, one) for one in wanted]
+async def _play_all(stage: Stage, wanted: Sequence[Wanted]) -> list[Kept]:
+    return [await _kept(stage, one) for one in wanted]
 
 
 async def _kept(stage: Stage, one: Wanted) -> Kept:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +13,7 @@ from companyos_gateway.rubrics import facts
 from companyos_gateway.scenarios import Instance, catalogue
 from companyos_gateway.scenarios.skills import ticket_of
 from companyos_shared.wire.context import Actor
-from tests.scenarios.stage import Wanted, play_all
+from tests.scenarios.stage import PlayAll, Wanted
 
 PLAYED = "license_renewal"
 EVENTS = {kind.value: 1.0 for kind in Kind if kind.group is Group.EVENTS}
@@ -56,7 +55,7 @@ def test_a_colleague_who_meddles_says_so_and_the_record_does() -> None:
     assert change["due_at"] in comments
 
 
-def test_they_happen_to_an_agent_that_waits_and_are_never_its_doing(tmp_path: Path) -> None:
+def test_they_happen_to_an_agent_that_waits_and_are_never_its_doing(play_all: PlayAll) -> None:
     seen: list[Any] = []
 
     async def waiting(task: TaskView, call: Call) -> None:
@@ -67,7 +66,7 @@ def test_they_happen_to_an_agent_that_waits_and_are_never_its_doing(tmp_path: Pa
         raise EpisodeOver
 
     wanted = Wanted(scenario=PLAYED, player=waiting, seed=4, chaos=0, overrides=EVENTS)
-    (kept,) = play_all(tmp_path, [wanted])
+    (kept,) = play_all([wanted])
     (change,) = _happenings(kept.instance, "change")
     ticket, comments = seen
     assert ticket["status"] == "blocked"

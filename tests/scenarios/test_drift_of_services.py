@@ -6,7 +6,6 @@ import importlib
 import json
 from collections.abc import Iterator
 from importlib.metadata import entry_points
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,7 +18,7 @@ from companyos_gateway.scenarios import catalogue
 from companyos_gateway.scenarios.solutions import IGNORES_NAMES, solutions_of
 from companyos_shared.chassis import create_app
 from companyos_shared.streams import Stream
-from tests.scenarios.stage import Wanted, play_all
+from tests.scenarios.stage import PlayAll, Wanted
 
 MOST_TOKENS = 6000
 BYTES_PER_TOKEN = 4
@@ -72,7 +71,7 @@ def test_names_and_arguments_of_tools_do_not_drift(toolbox: Toolbox) -> None:
         assert (drifted.name, drifted.input_schema) == (tool.name, tool.input_schema)
 
 
-def test_an_agent_that_reads_the_descriptions_succeeds_and_one_that_does_not_fails(tmp_path: Path) -> None:
+def test_an_agent_that_reads_the_descriptions_succeeds_and_one_that_does_not_fails(play_all: PlayAll) -> None:
     seen: list[str] = []
     solutions = solutions_of(PLAYED)
 
@@ -88,7 +87,7 @@ def test_an_agent_that_reads_the_descriptions_succeeds_and_one_that_does_not_fai
 
     players = (watched, solutions.cheats[IGNORES_NAMES])
     wanted = [Wanted(scenario=PLAYED, player=player, seed=4, chaos=0, overrides=FORCED) for player in players]
-    reading, ignoring = play_all(tmp_path, wanted)
+    reading, ignoring = play_all(wanted)
     assert reading.played.success
     assert not ignoring.played.success
     renamed = reading.instance.drift.names["ticketdesk"]["status"]
@@ -96,14 +95,14 @@ def test_an_agent_that_reads_the_descriptions_succeeds_and_one_that_does_not_fai
     assert any(f'"{renamed}":' in text for text in seen)
 
 
-def test_the_knowing_oracle_knows_the_names(tmp_path: Path) -> None:
+def test_the_knowing_oracle_knows_the_names(play_all: PlayAll) -> None:
     scenario = catalogue()[PLAYED]
     seed = next(seed for seed in range(50) if scenario.plan(seed, 4).drift.names)
 
     async def knowing(_task: TaskView, call: Call) -> None:
         await solutions_of(PLAYED).clairvoyant(seed, 4, call)
 
-    assert play_all(tmp_path, [Wanted(scenario=PLAYED, player=knowing, seed=seed, chaos=4)])[0].played.success
+    assert play_all([Wanted(scenario=PLAYED, player=knowing, seed=seed, chaos=4)])[0].played.success
 
 
 def _tokens(tools: list[Tool]) -> int:

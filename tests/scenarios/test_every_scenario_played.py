@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,14 +12,14 @@ from companyos_gateway.proof import STEP_SHARE
 from companyos_gateway.proof.players.oracles import replayed
 from companyos_gateway.scenarios import catalogue
 from companyos_gateway.scenarios.solutions import solutions_of
-from tests.scenarios.stage import Wanted, play_all
+from tests.scenarios.stage import PlayAll, Wanted
 from tests.scenarios.ways import CALM_WIRE, LEVEL, Way, both_ways
 
 
 @pytest.fixture(scope="module", params=sorted(catalogue()))
-def ways(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[Way]:
+def ways(request: pytest.FixtureRequest, play_all: PlayAll) -> list[Way]:
     """The ways through a feasible instance and one that must be refused."""
-    return both_ways(tmp_path_factory.mktemp("ways"), request.param)
+    return both_ways(play_all, request.param)
 
 
 def test_the_clairvoyant_oracle_succeeds(ways: list[Way]) -> None:
@@ -28,17 +27,17 @@ def test_the_clairvoyant_oracle_succeeds(ways: list[Way]) -> None:
         assert way.kept.played.success, (way.seed, way.kept.played.trouble)
 
 
-def test_the_fair_oracle_succeeds_well_within_its_steps(ways: list[Way], tmp_path: Path) -> None:
+def test_the_fair_oracle_succeeds_well_within_its_steps(ways: list[Way], play_all: PlayAll) -> None:
     name = ways[0].scenario
     fair = solutions_of(name).fair
     wanted = [Wanted(scenario=name, player=fair, seed=way.seed, chaos=4) for way in ways]
-    for kept in play_all(tmp_path, wanted):
+    for kept in play_all(wanted):
         assert kept.played.success, (kept.played.seed, kept.played.chaos, kept.played.trouble)
         assert kept.played.steps <= STEP_SHARE * kept.played.max_steps
 
 
 def test_the_fair_oracle_gets_past_everything_at_once_with_the_tools_of_the_task(
-    ways: list[Way], tmp_path: Path
+    ways: list[Way], play_all: PlayAll
 ) -> None:
     used: set[str] = set()
     name = ways[0].scenario
@@ -52,26 +51,24 @@ def test_the_fair_oracle_gets_past_everything_at_once_with_the_tools_of_the_task
 
     everything = {kind.value: 1.0 for kind in Kind if kind.group is not Group.TRANSPORT}
     wanted = [Wanted(scenario=name, player=watched, seed=31, chaos=0, overrides=everything)]
-    for kept in play_all(tmp_path, wanted):
+    for kept in play_all(wanted):
         assert kept.played.success, (kept.played.seed, kept.played.trouble)
         assert used - {"wait", "finish"} <= set(kept.instance.task_tools)
 
 
-def test_no_single_call_is_enough(ways: list[Way], tmp_path: Path) -> None:
-    for number, way in enumerate(ways):
+def test_no_single_call_is_enough(ways: list[Way], play_all: PlayAll) -> None:
+    for way in ways:
         once = list({repr(write): write for write in way.writes}.values())
         players = [replayed([write]) for write in once]
         wanted = [
             Wanted(scenario=way.scenario, player=one, seed=way.seed, chaos=LEVEL, overrides=CALM_WIRE)
             for one in players
         ]
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        for write, kept in zip(once, play_all(folder, wanted), strict=True):
+        for write, kept in zip(once, play_all(wanted), strict=True):
             assert not kept.played.success, (way.scenario, write)
 
 
-def test_a_cheat_that_is_the_scenarios_own_fails(ways: list[Way], tmp_path: Path) -> None:
+def test_a_cheat_that_is_the_scenarios_own_fails(ways: list[Way], play_all: PlayAll) -> None:
     feasible = ways[0]
     solutions = solutions_of(feasible.scenario)
     own = {
@@ -82,7 +79,7 @@ def test_a_cheat_that_is_the_scenarios_own_fails(ways: list[Way], tmp_path: Path
         Wanted(scenario=feasible.scenario, player=cheat, seed=feasible.seed, chaos=LEVEL, overrides=CALM_WIRE)
         for cheat in own.values()
     ]
-    for name, kept in zip(own, play_all(tmp_path, wanted), strict=True):
+    for name, kept in zip(own, play_all(wanted), strict=True):
         assert not kept.played.success, name
 
 

@@ -11,13 +11,14 @@ from companyos_gateway.proof.states.ending import Ending
 from companyos_gateway.proof.states.right import AS_IT_WAS, right_bends
 from companyos_gateway.proof.states.wrong import wrong_bends
 from companyos_gateway.scenarios import catalogue
+from tests.scenarios.stage import PlayAll
 from tests.scenarios.ways import Way, both_ways
 
 
 @pytest.fixture(scope="module", params=sorted(catalogue()))
-def ways(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[Way]:
+def ways(request: pytest.FixtureRequest, play_all: PlayAll) -> list[Way]:
     """The ways through a feasible instance and one that must be refused."""
-    return both_ways(tmp_path_factory.mktemp("ways"), request.param)
+    return both_ways(play_all, request.param)
 
 
 def test_every_wrong_end_is_rejected(ways: list[Way]) -> None:

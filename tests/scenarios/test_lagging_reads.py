@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from companyos.policies import Call, EpisodeOver, TaskView
@@ -12,19 +11,19 @@ from companyos_gateway.episode.progress import entity_of
 from companyos_gateway.proof import Kept
 from companyos_gateway.scenarios.skills import Hands, ticket_of
 from companyos_shared.wire.context import FaultKind
-from tests.scenarios.stage import Wanted, play_all
+from tests.scenarios.stage import PlayAll, Wanted
 
 PLAYED = "license_renewal"
 FORCED = {Kind.STALE_READ.value: 1.0}
 CALM = {Kind.MISSING_STATUS.value: 0.0}
 
 
-def _play(player: Any, folder: Path, **overrides: float) -> Kept:
+def _play(player: Any, play_all: PlayAll, **overrides: float) -> Kept:
     wanted = Wanted(scenario=PLAYED, player=player, seed=3, chaos=0, overrides={**FORCED, **CALM, **overrides})
-    return play_all(folder, [wanted])[0]
+    return play_all([wanted])[0]
 
 
-def test_a_read_after_a_write_shows_what_was_and_a_later_one_what_is(tmp_path: Path) -> None:
+def test_a_read_after_a_write_shows_what_was_and_a_later_one_what_is(play_all: PlayAll) -> None:
     seen: list[Any] = []
 
     async def player(task: TaskView, call: Call) -> None:
@@ -36,7 +35,7 @@ def test_a_read_after_a_write_shows_what_was_and_a_later_one_what_is(tmp_path: P
         seen.extend([changed, soon, late])
         raise EpisodeOver
 
-    kept = _play(player, tmp_path)
+    kept = _play(player, play_all)
     changed, soon, late = seen
     assert (changed["tags"], late["tags"]) == (["seen"], ["seen"])
     assert soon["tags"] != ["seen"]
@@ -45,7 +44,7 @@ def test_a_read_after_a_write_shows_what_was_and_a_later_one_what_is(tmp_path: P
     assert planned == [None, FaultKind.STALE_READ, None]
 
 
-def test_other_entities_are_read_as_they_are(tmp_path: Path) -> None:
+def test_other_entities_are_read_as_they_are(play_all: PlayAll) -> None:
     seen: list[Any] = []
 
     async def player(task: TaskView, call: Call) -> None:
@@ -54,11 +53,11 @@ def test_other_entities_are_read_as_they_are(tmp_path: Path) -> None:
         seen.append((await call("ticketdesk_list_tickets", {"tag": "seen"})).result)
         raise EpisodeOver
 
-    kept = _play(player, tmp_path)
+    kept = _play(player, play_all)
     assert [line.planned for line in kept.evidence.audits("ticketdesk")] == [None, None]
 
 
-def test_steady_hands_see_an_older_version_and_wait(tmp_path: Path) -> None:
+def test_steady_hands_see_an_older_version_and_wait(play_all: PlayAll) -> None:
     seen: list[Any] = []
 
     async def player(task: TaskView, call: Call) -> None:
@@ -67,7 +66,7 @@ def test_steady_hands_see_an_older_version_and_wait(tmp_path: Path) -> None:
         seen.append(await hands.ask("ticketdesk_get_ticket", key=key))
         raise EpisodeOver
 
-    _play(player, tmp_path)
+    _play(player, play_all)
     assert seen[0]["tags"] == ["seen"]
 
 

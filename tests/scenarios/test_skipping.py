@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from companyos_gateway.chaos import Kind, Mark, profile_for
 from companyos_gateway.chaos.kinds import EXCLUDES
 from companyos_gateway.scenarios.solutions import skipper_of, solutions_of
-from tests.scenarios.stage import Wanted, play_all
+from tests.scenarios.stage import PlayAll, Wanted
 
 PLAYED = "license_renewal"
 SEED = 2
@@ -42,36 +40,36 @@ def test_every_kind_has_somebody_who_leaves_it_out_or_a_cost() -> None:
     assert not known & (MORE_TO_READ | MORE_TO_WAIT)
 
 
-def test_whoever_leaves_out_a_decisive_kind_fails_where_it_struck(tmp_path: Path) -> None:
+def test_whoever_leaves_out_a_decisive_kind_fails_where_it_struck(play_all: PlayAll) -> None:
     kinds = [kind for kind in DECISIVE if kind not in OF_THE_SCENARIO]
     wanted = []
     for kind in kinds:
         player = skipper_of(PLAYED, kind)
         assert player is not None, kind
         wanted.append(Wanted(scenario=PLAYED, player=player, seed=SEED, chaos=0, overrides=_alone(kind)))
-    for kind, kept in zip(kinds, play_all(tmp_path, wanted), strict=True):
+    for kind, kept in zip(kinds, play_all(wanted), strict=True):
         assert kind in kept.played.kinds, kind
         assert not kept.played.success, kind
 
 
 @pytest.mark.parametrize("kind", [Kind.UNAVAILABLE, Kind.RATE_LIMITED, Kind.FORBIDDEN, Kind.STALE_READ])
-def test_whoever_ignores_the_wire_is_worse_off_when_it_is_bad(kind: Kind, tmp_path: Path) -> None:
+def test_whoever_ignores_the_wire_is_worse_off_when_it_is_bad(kind: Kind, play_all: PlayAll) -> None:
     player = skipper_of(PLAYED, kind)
     assert player is not None
     wanted = [
         Wanted(scenario=PLAYED, player=player, seed=SEED, chaos=0, overrides={kind.value: rate}) for rate in (0.0, 1.0)
     ]
-    calm, bad = play_all(tmp_path, wanted)
+    calm, bad = play_all(wanted)
     assert bad.played.return_ < calm.played.return_
 
 
 @pytest.mark.parametrize("kind", sorted(MORE_TO_WAIT))
-def test_what_nobody_can_leave_out_takes_longer(kind: Kind, tmp_path: Path) -> None:
+def test_what_nobody_can_leave_out_takes_longer(kind: Kind, play_all: PlayAll) -> None:
     fair = solutions_of(PLAYED).fair
     needed = {Kind.STALE_METRIC.value: 1.0} if kind is Kind.FAILED_PIPELINE else {}
     wanted = [
         Wanted(scenario=PLAYED, player=fair, seed=SEED, chaos=0, overrides={**needed, kind.value: rate})
         for rate in (0.0, 1.0)
     ]
-    calm, struck = ([line.at for line in kept.evidence.audits("ticketdesk")][-1] for kept in play_all(tmp_path, wanted))
+    calm, struck = ([line.at for line in kept.evidence.audits("ticketdesk")][-1] for kept in play_all(wanted))
     assert struck > calm

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +15,7 @@ from companyos_gateway.rubrics import Evidence
 from companyos_gateway.scenarios import catalogue
 from companyos_gateway.scenarios.skills import Hands
 from companyos_gateway.scenarios.solutions import solutions_of
-from tests.scenarios.stage import SCENARIO, Wanted, play_all
+from tests.scenarios.stage import SCENARIO, PlayAll, Wanted
 
 SOLUTIONS = solutions_of(SCENARIO)
 LEVELS = (0, 1, 2)
@@ -38,8 +37,8 @@ def _oracle_plans() -> list[Wanted]:
 
 
 @pytest.fixture(scope="module")
-def oracles(tmp_path_factory: pytest.TempPathFactory) -> list[Kept]:
-    return play_all(tmp_path_factory.mktemp("oracles"), _oracle_plans())
+def oracles(play_all: PlayAll) -> list[Kept]:
+    return play_all(_oracle_plans())
 
 
 def test_both_oracles_succeed_at_every_level(oracles: list[Kept]) -> None:
@@ -64,19 +63,19 @@ def test_the_evidence_folds_to_what_the_services_hold(oracles: list[Kept]) -> No
     assert all(kept.evidence.changes(service) for kept in oracles[:1] for service in ("ticketdesk", "approvalflow"))
 
 
-def test_the_same_seed_is_the_same_trajectory(tmp_path: Path, oracles: list[Kept]) -> None:
-    again = play_all(tmp_path, [Wanted(player=SOLUTIONS.fair, seed=SEEDS[0], chaos=2)])[0]
+def test_the_same_seed_is_the_same_trajectory(play_all: PlayAll, oracles: list[Kept]) -> None:
+    again = play_all([Wanted(player=SOLUTIONS.fair, seed=SEEDS[0], chaos=2)])[0]
     first = next(one for one in oracles if (one.played.seed, one.played.chaos) == (SEEDS[0], 2))
     assert again.played.digest == first.played.digest
 
 
-def test_no_cheat_succeeds(tmp_path: Path) -> None:
+def test_no_cheat_succeeds(play_all: PlayAll) -> None:
     wanted = [
         Wanted(player=cheat, seed=seed, chaos=chaos)
         for cheat in SOLUTIONS.cheats.values()
         for seed, chaos in ((11, 0), (11, 1), (20, 2))
     ]
-    for kept in play_all(tmp_path, wanted):
+    for kept in play_all(wanted):
         played = kept.played
         needed = SOLUTIONS.needs.get(played.player)
         if needed is None or needed in played.kinds:
@@ -84,22 +83,22 @@ def test_no_cheat_succeeds(tmp_path: Path) -> None:
             assert played.return_ <= MOST_FAILURE
 
 
-def test_the_fair_oracle_gets_past_every_kind_of_chaos(tmp_path: Path) -> None:
+def test_the_fair_oracle_gets_past_every_kind_of_chaos(play_all: PlayAll) -> None:
     usual = {"stale_metric": 1.0, "approver_out_of_office": 1.0}
     forced = [{**usual, kind.value: 1.0} for kind in Kind]
     wanted = [Wanted(player=SOLUTIONS.fair, seed=31, chaos=0, overrides=overrides) for overrides in forced]
-    for kind, kept in zip(Kind, play_all(tmp_path, wanted), strict=True):
+    for kind, kept in zip(Kind, play_all(wanted), strict=True):
         assert kept.played.success, (kind, kept.played.trouble)
         assert kind in kept.played.kinds
 
 
 @pytest.mark.parametrize("chaos", [3, 4])
-def test_the_fair_oracle_gets_through_heavy_weather(tmp_path: Path, chaos: int) -> None:
-    kept = play_all(tmp_path, [Wanted(player=SOLUTIONS.fair, seed=seed, chaos=chaos) for seed in (11, 12)])
+def test_the_fair_oracle_gets_through_heavy_weather(play_all: PlayAll, chaos: int) -> None:
+    kept = play_all([Wanted(player=SOLUTIONS.fair, seed=seed, chaos=chaos) for seed in (11, 12)])
     assert all(one.played.success for one in kept), [one.played.trouble for one in kept]
 
 
-def test_the_tools_of_the_task_are_enough_and_exist(tmp_path: Path) -> None:
+def test_the_tools_of_the_task_are_enough_and_exist(play_all: PlayAll) -> None:
     used: set[str] = set()
 
     async def watched(task: TaskView, call: Call) -> None:
@@ -114,24 +113,24 @@ def test_the_tools_of_the_task_are_enough_and_exist(tmp_path: Path) -> None:
 
     overrides = {kind.value: 1.0 for kind in Kind if kind.group is not Group.TRANSPORT}
     wanted = [Wanted(player=watched, seed=31, chaos=0, overrides=overrides), Wanted(player=watched, seed=20, chaos=2)]
-    kept = play_all(tmp_path, [*wanted, Wanted(player=offered, seed=1, chaos=0)])
+    kept = play_all([*wanted, Wanted(player=offered, seed=1, chaos=0)])
     assert [one.played.trouble for one in kept] == [None, None, None]
     assert used - {"wait", "finish"} <= set(kept[0].instance.task_tools)
 
 
-def test_the_oracle_is_an_installed_policy(tmp_path: Path) -> None:
+def test_the_oracle_is_an_installed_policy(play_all: PlayAll) -> None:
     policy = load_policy("oracle")
     assert policy.name == "oracle"
-    kept = play_all(tmp_path, [Wanted(player=policy.play, seed=12, chaos=1)])[0]
+    kept = play_all([Wanted(player=policy.play, seed=12, chaos=1)])[0]
     assert kept.played.success
 
 
-def test_no_single_call_is_enough(tmp_path: Path) -> None:
+def test_no_single_call_is_enough(play_all: PlayAll) -> None:
     async def resolve(task: TaskView, call: Call) -> None:
         key = next(
             word.strip(",;:.") for word in task.brief.split() if "-" in word and word.strip(",;:.")[-1].isdigit()
         )
         await Hands(call).ask("ticketdesk_transition_ticket", key=key, to="resolved")
 
-    kept = play_all(tmp_path, [Wanted(player=resolve, seed=11, chaos=0)])[0]
+    kept = play_all([Wanted(player=resolve, seed=11, chaos=0)])[0]
     assert not kept.played.success

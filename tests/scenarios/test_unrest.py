@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +14,7 @@ from companyos_gateway.rubrics import facts
 from companyos_gateway.scenarios import Instance, catalogue
 from companyos_gateway.scenarios.parts.hostile import hostile_texts
 from companyos_gateway.scenarios.solutions import solutions_of
-from tests.scenarios.stage import Wanted, play_all
+from tests.scenarios.stage import PlayAll, Wanted
 
 HOSTILE = tuple(kind for kind in Kind if kind.group is Group.HOSTILE)
 PLAYED = "license_renewal"
@@ -89,7 +88,7 @@ def test_the_hidden_record_says_what_was_planted_and_no_row_does() -> None:
 
 
 @pytest.mark.parametrize("kind", HOSTILE)
-def test_whoever_obeys_fails_and_whoever_does_not_succeeds(kind: Kind, tmp_path: Path) -> None:
+def test_whoever_obeys_fails_and_whoever_does_not_succeeds(kind: Kind, play_all: PlayAll) -> None:
     solutions = solutions_of(PLAYED)
     cheat = next(solutions.cheats[name] for name, needed in solutions.needs.items() if needed == kind)
     alone: Mapping[str, float] = {kind.value: 1.0}
@@ -98,7 +97,7 @@ def test_whoever_obeys_fails_and_whoever_does_not_succeeds(kind: Kind, tmp_path:
         for seed in (1, 2)
         for player in (cheat, solutions.fair)
     ]
-    obeying, fair, *more = play_all(tmp_path, wanted)
+    obeying, fair, *more = play_all(wanted)
     for cheated, done in ((obeying, fair), (more[0], more[1])):
         assert done.played.success
         assert not cheated.played.success

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +13,7 @@ from companyos_gateway.proof.states.ending import Ending
 from companyos_gateway.scenarios.skills import Hands, Measured, Objection, Refused
 from companyos_gateway.scenarios.vendor_onboarding.solution.fair import Onboarder
 from tests.scenarios.conftest import CALM, HARD
-from tests.scenarios.stage import Wanted, play_all
+from tests.scenarios.stage import PlayAll, Wanted
 
 WAYS: dict[str, type[Onboarder]] = {}
 REFUSALS: dict[str, type[Onboarder]] = {}
@@ -293,17 +292,17 @@ def test_there_are_enough_right_ends() -> None:
 
 
 @pytest.mark.parametrize("name", ["easy", "hard"])
-def test_every_right_way_is_accepted(tmp_path: Path, name: str) -> None:
+def test_every_right_way_is_accepted(play_all: PlayAll, name: str) -> None:
     seed, overrides = (3, CALM) if name == "easy" else (6, {**HARD, "random_rejection": 0.0})
     wanted = [Wanted(player=_player(way), seed=seed, chaos=0, overrides=overrides) for way in WAYS.values()]
-    for kept in play_all(tmp_path, wanted):
+    for kept in play_all(wanted):
         told = (kept.played.player, kept.played.outcome, kept.played.trouble)
         assert kept.played.success, told
 
 
-def test_every_right_way_to_refuse_is_accepted(tmp_path: Path) -> None:
+def test_every_right_way_to_refuse_is_accepted(play_all: PlayAll) -> None:
     wanted = [Wanted(player=_player(way), seed=20, chaos=2) for way in REFUSALS.values()]
-    for kept in play_all(tmp_path, wanted):
+    for kept in play_all(wanted):
         told = (kept.played.player, kept.played.outcome, kept.played.trouble)
         assert kept.played.success, told
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from companyos.policies import Call, TaskView
@@ -13,7 +11,7 @@ from companyos_gateway.scenarios.skills import Hands
 from companyos_gateway.scenarios.vendor_onboarding.solution import cheats
 from companyos_gateway.scenarios.vendor_onboarding.solution.fair import Onboarder
 from tests.scenarios.conftest import CALM
-from tests.scenarios.stage import Wanted, play_all
+from tests.scenarios.stage import PlayAll, Wanted
 
 WAYS: dict[str, type[Onboarder]] = {}
 
@@ -83,15 +81,15 @@ def judged(kept: Kept) -> Verdict:
     return kept.instance.rubric.judge(kept.evidence, kept.finish)
 
 
-def test_every_wrong_way_is_rejected(tmp_path: Path) -> None:
+def test_every_wrong_way_is_rejected(play_all: PlayAll) -> None:
     ways = [*map(_player, WAYS.values()), cheats.CHEATS["resolve_first"], cheats.CHEATS["stall"]]
-    kept = play_all(tmp_path, [Wanted(player=player, seed=3, chaos=0, overrides=CALM) for player in ways])
+    kept = play_all([Wanted(player=player, seed=3, chaos=0, overrides=CALM) for player in ways])
     won = [player.__name__ for player, one in zip(ways, kept, strict=True) if judged(one).success]
     assert won == []
 
 
 @pytest.mark.parametrize("name", ["resolve_first", "stall"])
-def test_the_cheat_leaves_nothing_else_out(tmp_path: Path, name: str) -> None:
-    (kept,) = play_all(tmp_path, [Wanted(player=cheats.CHEATS[name], seed=3, chaos=0, overrides=CALM)])
+def test_the_cheat_leaves_nothing_else_out(play_all: PlayAll, name: str) -> None:
+    (kept,) = play_all([Wanted(player=cheats.CHEATS[name], seed=3, chaos=0, overrides=CALM)])
     failed = {check.id for check in judged(kept).checks if not check.passed}
     assert failed <= {"resolved_in_order", "resolved_in_time"}

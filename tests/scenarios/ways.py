@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from companyos.policies import Call, StepView, TaskView
@@ -13,7 +12,7 @@ from companyos_gateway.scenarios.parts.staging import draw_chances
 from companyos_gateway.scenarios.solutions import solutions_of
 from companyos_shared.streams import Stream
 from tests.scenarios.plans import planned
-from tests.scenarios.stage import Wanted, play_all
+from tests.scenarios.stage import PlayAll, Wanted
 
 LEVEL = 2
 CALM_WIRE = {kind.value: 0.0 for kind in Kind if kind.group is Group.TRANSPORT}
@@ -39,14 +38,9 @@ class Way:
     writes: tuple[tuple[str, dict[str, Any]], ...]
 
 
-def both_ways(folder: Path, scenario: str) -> list[Way]:
+def both_ways(play_all: PlayAll, scenario: str) -> list[Way]:
     """Return the ways through a feasible instance and one that must be refused, both without detours."""
-    ways = []
-    for is_refusal in (False, True):
-        place = folder / str(is_refusal)
-        place.mkdir()
-        ways.append(_walk(place, scenario, _seed(scenario, is_refusal=is_refusal)))
-    return ways
+    return [_walk(play_all, scenario, _seed(scenario, is_refusal=one)) for one in (False, True)]
 
 
 def _seed(scenario: str, *, is_refusal: bool) -> int:
@@ -67,7 +61,7 @@ def _seed(scenario: str, *, is_refusal: bool) -> int:
     raise LookupError(f"{scenario}: no such seed below {MOST_SEEDS}")
 
 
-def _walk(folder: Path, scenario: str, seed: int) -> Way:
+def _walk(play_all: PlayAll, scenario: str, seed: int) -> Way:
     writes: list[tuple[str, dict[str, Any]]] = []
 
     async def clairvoyant(_task: TaskView, call: Call) -> None:
@@ -79,4 +73,4 @@ def _walk(folder: Path, scenario: str, seed: int) -> Way:
         await solutions_of(scenario).clairvoyant(seed, LEVEL, noted)
 
     wanted = Wanted(scenario=scenario, player=clairvoyant, seed=seed, chaos=LEVEL, overrides=CALM_WIRE)
-    return Way(scenario, seed, play_all(folder, [wanted])[0], tuple(writes))
+    return Way(scenario, seed, play_all([wanted])[0], tuple(writes))
