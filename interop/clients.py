@@ -35,6 +35,7 @@ WANTED: dict[str, tuple[str, ...]] = {
     "pydantic-ai": ("pydantic-ai-slim[mcp]",),
     "smolagents": ("smolagents[mcp]", "mcp<2"),
     "openenv-0.4": ("openenv==0.4.*",),
+    "verifiers": ("verifiers[openenv]==0.4.*",),
 }
 """What is asked of an index for each environment; the versions that came of it lie in `requirements`."""
 

@@ -14,7 +14,20 @@ ROOT = Path(__file__).resolve().parents[1]
 ENVIRONMENTS = ROOT / ".venv-clients"
 
 _UV = ROOT / ".venv-tools" / "bin" / "uv"
-_OURS = ("shared", "client", "integrations/openenv-companyos")
+_OF_THE_LOCK = {
+    WORKSPACE: ("--package", "openenv-companyos"),
+    "inspect": ("--package", "companyos", "--extra", "inspect"),
+}
+"""Environments that the workspace's own lock pins: what is asked of it."""
+
+_MEMBERS = {
+    WORKSPACE: ("shared", "client", "integrations/openenv-companyos"),
+    "inspect": ("shared", "client"),
+    "verifiers": ("integrations/verifiers",),
+}
+"""What of the repository is in an environment."""
+
+_OLDEST_PYTHON = {"harbor": "3.12"}
 _PYTHON_VERSION = "3.11"
 _STAMP = ".requirements"
 
@@ -24,7 +37,10 @@ class NotInstalled(Exception):
 
 
 def python_of(environment: str) -> Path:
-    """Return the Python of an environment, made anew where its pins have changed; raises NotInstalled."""
+    """Return the Python of an environment, made anew where its pins have changed; raises NotInstalled.
+
+    The house's own members are linked, not copied: what is edited is what runs.
+    """
     pins = _pins(environment)
     folder = ENVIRONMENTS / environment
     stamp, digest = folder / _STAMP, sha256(pins.encode()).hexdigest()
@@ -32,10 +48,11 @@ def python_of(environment: str) -> Path:
     if stamp.is_file() and stamp.read_text() == digest:
         return python
     shutil.rmtree(folder, ignore_errors=True)
-    _uv("venv", "--python", sys.executable, str(folder))
+    oldest = _OLDEST_PYTHON.get(environment)
+    _uv("venv", "--python", f">={oldest}" if oldest else sys.executable, str(folder))
     _uv("pip", "sync", "--python", str(python), "-", given=pins)
-    if environment == WORKSPACE:
-        _uv("pip", "install", "--python", str(python), "--no-deps", *(str(ROOT / member) for member in _OURS))
+    if members := [f"--editable={ROOT / member}" for member in _MEMBERS.get(environment, ())]:
+        _uv("pip", "install", "--python", str(python), "--no-deps", *members)
     stamp.write_text(digest)
     return python
 
@@ -44,15 +61,16 @@ def lock() -> None:
     """Choose the newest versions anew and write them down; raises NotInstalled."""
     for environment, wanted in WANTED.items():
         written = REQUIREMENTS / f"{environment}.txt"
-        command = ("pip", "compile", "--universal", "--no-annotate", "--python-version", _PYTHON_VERSION)
+        oldest = _OLDEST_PYTHON.get(environment, _PYTHON_VERSION)
+        command = ("pip", "compile", "--universal", "--no-annotate", "--python-version", oldest)
         note = ("--custom-compile-command", "python -m interop --lock")
         _uv(*command, *note, "--upgrade", "--output-file", str(written), "-", given="\n".join(wanted))
 
 
 def _pins(environment: str) -> str:
-    if environment != WORKSPACE:
+    if environment not in _OF_THE_LOCK:
         return (REQUIREMENTS / f"{environment}.txt").read_text()
-    told = ("export", "--frozen", "--package", "openenv-companyos", "--no-dev", "--no-emit-workspace", "--no-hashes")
+    told = ("export", "--frozen", *_OF_THE_LOCK[environment], "--no-dev", "--no-emit-workspace", "--no-hashes")
     return _uv(*told, "--no-header", "--no-annotate")
 
 

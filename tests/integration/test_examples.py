@@ -15,7 +15,14 @@ import requests
 
 from tests.architecture.sources import ROOT
 
-EXAMPLES = sorted(path for path in (ROOT / "examples").rglob("*") if path.suffix in {".py", ".sh", ".mjs"})
+TRAINS = "train_grpo.py"
+"""It needs PyTorch; tests/train runs it."""
+
+LOOKS = "screenshot_agent.py"
+"""It needs a Chromium; tests/browser runs it."""
+
+FOUND = (path for path in (ROOT / "examples").rglob("*") if path.suffix in {".py", ".sh", ".mjs"})
+EXAMPLES = sorted(path for path in FOUND if path.name not in (TRAINS, LOOKS))
 PAGE = (ROOT / "docs" / "http.md").read_text()
 GATEWAY = "http://127.0.0.1:8000"
 RUNNERS = {".py": (sys.executable, "-W", "error"), ".sh": ("sh",), ".mjs": ("node",)}

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from interop.clients import CLIENTS, REQUIREMENTS, WANTED, WORKSPACE
+from interop.harnesses.__main__ import HARNESSES
 from interop.trials import CALLS, play
 
 FASTMCP = next(client for client in CLIENTS if client.name == "fastmcp")
@@ -42,7 +43,8 @@ def test_a_client_that_breaks_says_how(up: str, tmp_path: Path) -> None:
 
 
 def test_every_environment_is_pinned_to_versions_and_to_no_place() -> None:
-    assert {client.environment for client in CLIENTS} == {*WANTED, WORKSPACE}
+    used = {client.environment for client in CLIENTS} | {harness.environment for harness in HARNESSES}
+    assert used == {*WANTED, WORKSPACE, "inspect"}
     assert {path.stem for path in REQUIREMENTS.glob("*.txt")} == set(WANTED)
     for path in REQUIREMENTS.glob("*.txt"):
         pins = [line for line in path.read_text().splitlines() if not line.startswith("#")]

@@ -17,7 +17,11 @@ from tests.architecture.sources import ROOT
 
 README = (ROOT / "README.md").read_text()
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
-PYTHON = [code for language, code in BLOCKS if language == "python"]
+OPENENV = re.findall(r"^```python\n(.*?)^```$", (ROOT / "docs/openenv.md").read_text(), re.MULTILINE | re.DOTALL)
+TRAINS = "GRPOTrainer"
+"""In the block that tests/train runs: it needs PyTorch."""
+
+PYTHON = [code for language, code in BLOCKS if language == "python" and TRAINS not in code]
 SHELL = [code for language, code in BLOCKS if language == "sh"]
 LINES = [line for code in SHELL for line in code.splitlines() if "bin/companyos " in line]
 GATEWAY = "http://127.0.0.1:8000"
@@ -35,7 +39,7 @@ def test_five_lines_of_requests_are_enough() -> None:
     assert len([line for line in block.splitlines() if line.strip()]) <= 5
 
 
-@pytest.mark.parametrize("code", PYTHON, ids=lambda code: code.splitlines()[0])
+@pytest.mark.parametrize("code", [*PYTHON, *OPENENV], ids=lambda code: code.splitlines()[0])
 def test_a_python_block_runs_as_it_stands(url: str, code: str) -> None:
     assert GATEWAY in code
     outcome = subprocess.run(
@@ -71,7 +75,9 @@ def kept(url: str) -> None:
 def test_the_command_line_does_what_the_readme_says(url: str, line: str, tmp_path: Path) -> None:
     command = re.sub(r"\.venv/bin/companyos (\w+)", rf"{sys.executable} -m companyos \1 --url {url}", line)
     command = re.sub(r"--episodes \d+", "--episodes 2", command)
-    outcome = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False)
+    outcome = subprocess.run(
+        ["sh", "-c", command], cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
     assert outcome.returncode == 0, outcome.stderr
     assert re.search(r"vendor_onboarding|^[0-9a-f]{24,32}\b|^[A-Z]+-\d+ ", outcome.stdout, re.MULTILINE)
     if "--out" in line:

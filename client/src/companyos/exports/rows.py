@@ -1,0 +1,96 @@
+"""A task as a row: where it stands, what its agent is told and offered, and nothing that helps to do it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from companyos.client import CompanyOSEnv
+from companyos.contract import Split, TaskInfo, ToolSpec
+
+PARALLEL = 4
+"""Sessions at once."""
+
+
+class TaskRow(BaseModel):
+    """One task of the task set as it is exported."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    id: str
+    split: Split
+    index: int
+    scenario: str
+    group: str
+    chaos: int
+    difficulty: str
+    held_out: bool = Field(description="Whether the structure of the task occurs in no other split.")
+    seed: int
+    brief: str
+    company: str
+    acting_as: str
+    now: datetime = Field(description="Simulated time at the beginning.")
+    max_steps: int
+    tools: list[str] = Field(description="The tools of the scenario with its distractors, by name.")
+    task_set: str = Field(description="The version of the task set; results name it.")
+    canary: str
+
+
+async def read_tasks(
+    url: str, splits: Sequence[str], *, scenario: str | None, chaos: int | None, count: int | None, token: str | None
+) -> list[TaskInfo]:
+    """Return the tasks of some splits, so many of each, in their order."""
+    listed = []
+    async with CompanyOSEnv(base_url=url, token=token) as env:
+        for split in splits:
+            fitting = [
+                task
+                for task in await env.list_tasks(split)
+                if scenario in (None, task.scenario) and chaos in (None, task.chaos)
+            ]
+            listed += fitting[:count]
+    return listed
+
+
+async def read_rows(
+    url: str, tasks: Iterable[TaskInfo], *, token: str | None, on_read: Callable[[], None] = lambda: None
+) -> list[TaskRow]:
+    """Begin each task once and return what it shows. Raises ServerRefusal, and ConnectionError."""
+    left = iter(enumerate(tasks))
+    rows: dict[int, TaskRow] = {}
+
+    async def work() -> None:
+        async with CompanyOSEnv(base_url=url, token=token) as env:
+            for place, task in left:
+                rows[place] = await _row(env, task)
+                on_read()
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(PARALLEL):
+            group.create_task(work())
+    return [rows[place] for place in sorted(rows)]
+
+
+async def read_tools(url: str, *, token: str | None) -> list[ToolSpec]:
+    """Return every tool with its schema, as it is before any episode."""
+    async with CompanyOSEnv(base_url=url, token=token) as env:
+        return await env.list_tools()
+
+
+async def _row(env: CompanyOSEnv, task: TaskInfo) -> TaskRow:
+    first = (await env.reset(task_id=task.id, toolset="task")).observation
+    state = await env.state()
+    return TaskRow(
+        **task.model_dump(exclude={"brief", "version"}),
+        task_set=task.version,
+        seed=state.seed or 0,
+        brief=first.brief,
+        company=first.company,
+        acting_as=first.acting_as,
+        now=first.now,
+        max_steps=state.max_steps or first.steps_left,
+        tools=[tool.name for tool in await env.list_tools()],
+    )

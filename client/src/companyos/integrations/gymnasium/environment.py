@@ -1,0 +1,106 @@
+"""One episode after another as a Gymnasium environment: a tool call as JSON text in, its result as JSON text out."""
+
+from __future__ import annotations
+
+from typing import Any, Unpack, cast
+
+import gymnasium
+
+from companyos.contract import MAX_SEED, CompanyOSResetObservation, Outcome
+from companyos.integrations.gymnasium.texts import action_space, observation_space, observed, read_action, step_told
+from companyos.integrations.house import House
+from companyos.integrations.session import Session
+from companyos.options import ResetArguments
+
+_A_TASK = frozenset({"split", "index", "task_id", "injected_state"})
+"""Options of a reset with which an episode brings its own seed."""
+
+
+class CompanyOSGym(gymnasium.Env[str, str]):
+    """Plays the episodes of an enterprise: of the one at `url`, else of one that is started here and ends with `close`.
+
+    `options` are those of every reset; what `reset(options=...)` gives goes before them. The seed of a reset is the
+    episode's. Without one it is drawn from `np_random`, and so is the index in a `split` that comes without one.
+    An action is `{"tool_name": ..., "arguments": {...}}`; one that cannot be read is a step at the price of an invalid
+    call. An episode that the house broke is truncated; every other end, that of the steps too, terminates.
+    Raises EpisodeOver for a step after the end, ServerRefusal for options that the server refuses, ConnectionError.
+    """
+
+    metadata = {  # noqa: RUF012  # as Gymnasium has it
+        "render_modes": ["ansi"],
+        "render_fps": 1,
+    }
+
+    def __init__(
+        self,
+        url: str | None = None,
+        *,
+        token: str | None = None,
+        render_mode: str | None = None,
+        **options: Unpack[ResetArguments],
+    ) -> None:
+        self.observation_space = observation_space()
+        self.action_space = action_space()
+        self.render_mode = render_mode
+        self._house = House(url)
+        self._token = token
+        self._options = options
+        self._session: Session | None = None
+        self._last = ""
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
+        """Begin an episode; its observation is the brief, and `info` lists the tools with their schemas."""
+        super().reset(seed=seed)
+        asked = self._asked(seed, {**self._options, **(options or {})})
+        if self._session is None:
+            self._session = Session(self._house.url, token=self._token)
+        first = self._session.reset(**asked)
+        tools = [tool.model_dump() for tool in self._session.tools()]
+        return self._told(_first_told(first)), {"tools": tools}
+
+    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        """Take one step; with the last one `info` says how the episode ended."""
+        if self._session is None:
+            raise gymnasium.error.ResetNeeded("no episode was begun")
+        tool, arguments, fault = read_action(action)
+        view = self._session.call(tool, arguments)
+        info: dict[str, Any] = {}
+        is_broken = False
+        if view.done:
+            end = self._session.end()
+            is_broken = end.outcome is Outcome.INFRA_ERROR
+            info = {"outcome": end.outcome.value, "success": end.success, "return": end.return_, "steps": end.steps}
+        observation = self._told(step_told(view, fault))
+        return observation, view.reward, view.done and not is_broken, is_broken, info
+
+    def render(self) -> str | None:
+        """Return the last observation where the render mode is `ansi`."""
+        return self._last if self.render_mode == "ansi" else None
+
+    def close(self) -> None:
+        """Close the connection, and stop the enterprise where it is our own."""
+        session, self._session = self._session, None
+        if session is not None:
+            session.close()
+        self._house.close()
+
+    def _asked(self, seed: int | None, asked: dict[str, Any]) -> ResetArguments:
+        if "split" in asked and "index" not in asked:
+            asked["index"] = int(self.np_random.integers(self._size_of(str(asked["split"]))))
+        elif not _A_TASK & set(asked) and "seed" not in asked:
+            asked["seed"] = int(self.np_random.integers(MAX_SEED + 1)) if seed is None else seed
+        return cast(ResetArguments, asked)
+
+    def _size_of(self, split: str) -> int:
+        from companyos.client import CompanyOSEnv
+
+        with CompanyOSEnv(base_url=self._house.url, token=self._token).sync() as env:
+            return env.num_tasks(split)
+
+    def _told(self, told: dict[str, Any]) -> str:
+        self._last = observed(told)
+        return self._last
+
+
+def _first_told(first: CompanyOSResetObservation) -> dict[str, Any]:
+    return first.model_dump(mode="json", include={"brief", "company", "acting_as", "now", "steps_left"})

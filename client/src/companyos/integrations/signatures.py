@@ -1,0 +1,126 @@
+"""Tools as Python methods: a signature, type hints and a Google docstring, made from a tool's JSON Schema."""
+
+from __future__ import annotations
+
+import inspect
+import keyword
+from collections.abc import Callable, Mapping
+from textwrap import indent
+from typing import Any, Literal
+
+from companyos.contract import ToolSpec
+
+Caller = Callable[[Any, str, dict[str, Any]], str]
+"""What a method does with its object, the tool's name and the arguments that were given."""
+
+_TYPES: Mapping[str, Any] = {
+    "string": str,
+    "integer": int,
+    "number": float,
+    "boolean": bool,
+    "object": dict,
+    "array": list,
+    "null": type(None),
+}
+_WORDS: Mapping[str, str] = {
+    "string": "Text",
+    "integer": "A whole number",
+    "number": "A number",
+    "boolean": "Yes or no",
+    "object": "An object",
+    "array": "A list",
+}
+_FORMATS: Mapping[str, str] = {
+    "date": "A date such as 2026-11-20",
+    "date-time": "A moment such as 2026-11-20T09:30:00Z",
+}
+
+
+def method(tool: ToolSpec, call: Caller) -> Callable[..., str]:
+    """Return a method of that name that hands its arguments to `call`; one that is None counts as not given.
+
+    Arguments that the schema does not know are handed over as well: what is wrong with them is the server's to say.
+    """
+    names = {parameter_name(name): name for name in tool.input_schema.get("properties", {})}
+
+    def called(self: Any, /, **arguments: Any) -> str:
+        given = {names.get(name, name): value for name, value in arguments.items() if value is not None}
+        return call(self, tool.name, given)
+
+    called.__name__ = called.__qualname__ = tool.name
+    called.__doc__ = docstring(tool)
+    called.__annotations__ = {**type_hints(tool), "return": str}
+    called.__signature__ = _signature(tool)  # type: ignore[attr-defined]  # where inspect looks first
+    return called
+
+
+def parameter_name(name: str) -> str:
+    """Return an argument's name as Python lets a parameter be called: `from` becomes `from_`."""
+    return f"{name}_" if keyword.iskeyword(name) else name
+
+
+def type_hints(tool: ToolSpec) -> dict[str, Any]:
+    """Return the type hints of a tool's arguments; what may be left out may be None."""
+    required = tool.input_schema.get("required", ())
+    hints = {}
+    for name, schema in _properties(tool):
+        hint = _hint(schema)
+        hints[parameter_name(name)] = hint if name in required else hint | None
+    return hints
+
+
+def docstring(tool: ToolSpec) -> str:
+    """Return a tool's description with an `Args` section, as Google writes it."""
+    lines = [f"{parameter_name(name)}: {_told(schema)}" for name, schema in _properties(tool)]
+    arguments = f"\n\nArgs:\n{indent(chr(10).join(lines), '    ')}" if lines else ""
+    return f"{' '.join(tool.description.split())}{arguments}\n"
+
+
+def _properties(tool: ToolSpec) -> list[tuple[str, dict[str, Any]]]:
+    """Return the arguments, those that are required first."""
+    required = tool.input_schema.get("required", ())
+    return sorted(tool.input_schema.get("properties", {}).items(), key=lambda item: item[0] not in required)
+
+
+def _signature(tool: ToolSpec) -> inspect.Signature:
+    required, hints = tool.input_schema.get("required", ()), type_hints(tool)
+    parameters = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)]
+    for name, _ in _properties(tool):
+        own = parameter_name(name)
+        default = inspect.Parameter.empty if name in required else None
+        parameters.append(
+            inspect.Parameter(own, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hints[own])
+        )
+    return inspect.Signature(parameters, return_annotation=str)
+
+
+def _hint(schema: Mapping[str, Any]) -> Any:
+    if "enum" in schema:
+        return Literal[tuple(schema["enum"])]
+    if schema.get("type") == "array" and isinstance(schema.get("items"), dict) and schema["items"]:
+        return list[_hint(schema["items"])]  # type: ignore[misc]  # made at run time
+    return _TYPES.get(str(schema.get("type")), dict)
+
+
+def _told(schema: Mapping[str, Any]) -> str:
+    """Say in one line what an argument is: its description, else its kind; and its bounds."""
+    kind = (
+        "One of these"
+        if "enum" in schema
+        else _FORMATS.get(schema.get("format", ""), _WORDS.get(str(schema.get("type")), "A value"))
+    )
+    said = " ".join(str(schema.get("description", "")).split()) or f"{kind}."
+    bounds = _bounds(schema)
+    return f"{said} {bounds}" if bounds else said
+
+
+def _bounds(schema: Mapping[str, Any]) -> str:
+    match schema:
+        case {"minimum": low, "maximum": high}:
+            return f"From {low} to {high}."
+        case {"minimum": low}:
+            return f"At least {low}."
+        case {"maximum": high}:
+            return f"At most {high}."
+        case _:
+            return ""

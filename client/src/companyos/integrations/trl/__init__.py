@@ -1,0 +1,16 @@
+"""CompanyOS in TRL: `CompanyOSSpec(url, split, chaos)` is what a GRPOTrainer needs of it."""
+
+from importlib.util import find_spec
+
+from companyos.integrations.missing import needs
+
+if find_spec("unsloth") is not None:
+    import unsloth  # noqa: F401  # before TRL, which it patches; it is installed on machines with a GPU only
+
+with needs("trl", "trl"):
+    import trl  # noqa: F401
+
+from companyos.integrations.trl.environment import CompanyOSEnvironment
+from companyos.integrations.trl.spec import CompanyOSSpec
+
+__all__ = ["CompanyOSEnvironment", "CompanyOSSpec"]

@@ -1,0 +1,181 @@
+"""Demonstrations: what a scripted expert did in live episodes, as conversations to warm a model up with."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from companyos.integrations.session import Ending
+from companyos.integrations.trl.environment import CompanyOSEnvironment
+from companyos.integrations.trl.spec import CompanyOSSpec, Row, prompt
+from companyos.policies import EpisodeOver, Policy, StepView, load_policy
+
+Choice = Callable[["Demonstration"], Sequence["Turn"]]
+"""Which turns of a demonstration are shown."""
+
+_LEFT_OUT = ("idempotency_key",)
+"""Arguments that make a second try safe; without chaos nobody needs them."""
+
+_SHORTEST = 2
+
+LAST_WORD = "Done."
+"""What an expert says when the episode is over: a trainer goes on asking until a message holds no call."""
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """What a model is shown: an episode as messages."""
+
+    row: Row
+    messages: list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One call with what it brought."""
+
+    tool: str
+    arguments: dict[str, Any]
+    said: dict[str, Any]
+    """The arguments as the model says them."""
+    view: StepView
+    text: str
+
+
+@dataclass(frozen=True)
+class Demonstration:
+    """One episode of an expert, as the model is shown it."""
+
+    row: Row
+    task: str
+    turns: tuple[Turn, ...]
+    ending: Ending
+
+    @property
+    def conversation(self) -> Conversation:
+        """The episode as messages, with the tool calls as a chat template takes them."""
+        system, user = prompt()
+        told: list[dict[str, Any]] = [system, {**user, "content": self.task}]
+        for turn in self.turns:
+            function = {"name": turn.tool, "arguments": turn.said}
+            told.append(
+                {"role": "assistant", "content": "", "tool_calls": [{"type": "function", "function": function}]}
+            )
+            told.append({"role": "tool", "name": turn.tool, "content": turn.text})
+        return Conversation(self.row, [*told, {"role": "assistant", "content": LAST_WORD}])
+
+
+def demonstrate(
+    spec: CompanyOSSpec, rows: Sequence[Row], *, policy: str = "oracle", choose: Choice | None = None
+) -> Iterator[Demonstration]:
+    """Let a policy play rows, and yield what went well.
+
+    With `choose` an episode is played a second time with the chosen calls alone, so that what is shown has happened.
+    """
+    environments: dict[str, CompanyOSEnvironment] = {}
+    for row in rows:
+        if row["scenario"] not in environments:
+            environments[row["scenario"]] = spec.environment(row)
+        environment = environments[row["scenario"]]
+        shown = _play(environment, row, load_policy(policy))
+        if choose is not None and shown.ending.success:
+            shown = _replay(environment, row, choose(shown))
+        if shown.ending.success:
+            yield shown
+
+
+def thrifty(shown: Demonstration) -> Sequence[Turn]:
+    """Choose the calls that write, and of those that read the ones whose answer a later call needs.
+
+    An answer is needed for a value with a digit in it that is first seen there. Arguments of no weight are left out.
+    """
+    known = set(_values(shown.task.split()))
+    first: dict[str, int] = {}
+    for number, turn in enumerate(shown.turns):
+        for value in _values(turn.view.result):
+            if value not in known:
+                first.setdefault(value, number)
+    kept = {number for number, turn in enumerate(shown.turns) if not _reads(turn.tool)}
+    waiting = list(kept)
+    while waiting:
+        number = waiting.pop()
+        sources = {
+            first[value] for value in _values(shown.turns[number].arguments) if first.get(value, number) < number
+        }
+        waiting += sources - kept
+        kept |= sources
+    return [shown.turns[number] for number in sorted(kept)]
+
+
+def write_conversations(file: Path, shown: Iterable[Conversation]) -> None:
+    """Write conversations, a line of JSON each."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    lines = (json.dumps({"row": one.row, "messages": one.messages}, ensure_ascii=False) for one in shown)
+    file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+def read_conversations(file: Path) -> list[Conversation]:
+    """Read what `write_conversations` wrote."""
+    return [Conversation(**json.loads(line)) for line in file.read_text(encoding="utf-8").splitlines()]
+
+
+def _play(environment: CompanyOSEnvironment, row: Row, policy: Policy) -> Demonstration:
+    task, turns = environment.reset(**row), list[Turn]()
+
+    async def call(tool: str, arguments: dict[str, Any], /) -> StepView:
+        turns.append(_turn(environment, tool, arguments))
+        return turns[-1].view
+
+    assert environment._task is not None
+    _finish(policy.play(environment._task, call))
+    return Demonstration(row, task, tuple(turns), environment._end())
+
+
+def _finish(playing: Any) -> None:
+    """Run a policy whose calls never wait for anything, so that it needs no event loop, nor minds one."""
+    try:
+        playing.send(None)
+    except (StopIteration, EpisodeOver):
+        return
+    playing.close()
+    raise RuntimeError("a policy that waits for something else than its calls cannot demonstrate")
+
+
+def _replay(environment: CompanyOSEnvironment, row: Row, turns: Sequence[Turn]) -> Demonstration:
+    task, again = environment.reset(**row), list[Turn]()
+    for turn in turns:
+        if environment._session.is_over:
+            break
+        arguments = {name: value for name, value in turn.arguments.items() if name not in _LEFT_OUT}
+        again.append(_turn(environment, turn.tool, arguments))
+    return Demonstration(row, task, tuple(again), environment._end())
+
+
+def _turn(environment: CompanyOSEnvironment, tool: str, arguments: dict[str, Any]) -> Turn:
+    """Make a call as an expert makes it, and note it as the model would."""
+    given = json.loads(json.dumps(arguments))
+    said = environment._language.said(given)
+    view = environment._session.call(tool, given)
+    return Turn(tool, given, said, view, environment._language.answer(view))
+
+
+def _reads(tool: str) -> bool:
+    return any(word in tool for word in ("_get_", "_list_", "_search_", "_query_"))
+
+
+def _values(value: Any) -> Iterator[str]:
+    """Yield every value with a digit in it, as text."""
+    match value:
+        case Mapping():
+            for one in value.values():
+                yield from _values(one)
+        case list() | tuple():
+            for one in value:
+                yield from _values(one)
+        case str() | int() | float():
+            text = str(value).strip(".,;:()").replace("+00:00", "Z")
+            if len(text) >= _SHORTEST and any(letter.isdigit() for letter in text):
+                yield text

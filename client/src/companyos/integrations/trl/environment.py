@@ -1,0 +1,107 @@
+"""What TRL calls an environment: one rollout at a time, its tools as public methods, JSON text as answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+from companyos.contract import CompanyOSResetObservation, ToolSpec
+from companyos.integrations.session import Ending, Session
+from companyos.integrations.signatures import method
+from companyos.integrations.trl.language import Language
+from companyos.options import ResetArguments
+from companyos.policies import TaskView
+from companyos.policies.llm.prompt import task_text
+from companyos_shared.streams import Stream
+
+Opener = Callable[[], Session]
+LanguageFactory = Callable[[], Language]
+
+_CHOOSES = ("task_id", "scenario", "seed", "chaos")
+"""Columns of a dataset that name an episode."""
+
+_CHANGED = "\n\nSome tools are described differently here:\n{lines}"
+_ABSENT = "This tool is not to be had."
+
+
+class CompanyOSEnvironment:
+    """One rollout after another, each in an episode of its own; `environment_class` adds the tools.
+
+    TRL takes every public method for a tool, so that whatever else there is begins with an underscore. A call after the
+    end raises EpisodeOver, which TRL tells the model as an error.
+    """
+
+    def __init__(self) -> None:
+        self._session = self._open()
+        self._language = self._language_of()
+        self._ended: Ending | None = None
+        self._task: TaskView | None = None
+
+    @staticmethod
+    def _open() -> Session:
+        raise NotImplementedError("environment_class says where the episodes are")
+
+    _offered: Sequence[ToolSpec]
+    _options: ResetArguments
+    _language_of: LanguageFactory
+
+    def reset(self, **row: Any) -> str:
+        """Begin the episode that a row of the dataset names, and return its task, which ends the prompt."""
+        named = {name: row[name] for name in _CHOOSES if row.get(name) is not None}
+        if "task_id" in named:
+            named = {"task_id": named["task_id"]}
+        self._ended = None
+        first = self._session.reset(**cast(ResetArguments, {**self._options, **named}))
+        tools = tuple(self._session.tools())
+        self._task = _seen(first, tools, row)
+        return self._language.task(task_text(self._task) + self._changes(tools))
+
+    def _call(self, tool: str, arguments: dict[str, Any]) -> str:
+        return self._language.answer(self._session.call(tool, self._language.meant(arguments)))
+
+    def _end(self) -> Ending:
+        """Return how the episode ended; one that goes on is given up."""
+        if self._ended is None:
+            self._ended = self._session.end()
+        return self._ended
+
+    def _changes(self, tools: Sequence[ToolSpec]) -> str:
+        """Say which tools are not as the prompt describes them: chaos renames fields of answers; some are not there."""
+        described = {tool.name: tool.description for tool in tools}
+        found = [(tool.name, described.get(tool.name, _ABSENT), tool.description) for tool in self._offered]
+        lines = "\n".join(f"- {name}: {here}" for name, here, known in found if here != known)
+        return _CHANGED.format(lines=lines) if lines else ""
+
+
+def environment_class(
+    name: str,
+    tools: Sequence[ToolSpec],
+    *,
+    open_session: Opener,
+    options: ResetArguments,
+    language: LanguageFactory,
+) -> type[CompanyOSEnvironment]:
+    """Return a class of environments that begin their episodes with these options and offer these tools."""
+    body: dict[str, Any] = {tool.name: method(tool, CompanyOSEnvironment._call) for tool in tools}
+    body |= {
+        "__doc__": "One rollout after another; its public methods are the tools of the enterprise.",
+        "__module__": __name__,
+        "_open": staticmethod(open_session),
+        "_offered": tuple(tools),
+        "_options": options,
+        "_language_of": staticmethod(language),
+    }
+    return type(name, (CompanyOSEnvironment,), body)
+
+
+def _seen(first: CompanyOSResetObservation, tools: tuple[ToolSpec, ...], row: dict[str, Any]) -> TaskView:
+    return TaskView(
+        scenario=str(row.get("scenario")),
+        brief=first.brief,
+        company=first.company,
+        acting_as=first.acting_as,
+        now=first.now,
+        steps_left=first.steps_left,
+        tools=tools,
+        stream=Stream("trl", str(row.get("task_id") or row.get("seed"))),
+    )

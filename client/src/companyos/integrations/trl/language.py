@@ -1,0 +1,130 @@
+"""How a model and its environment talk: what it is told, and how its arguments are meant."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+from companyos.policies import StepView
+from companyos.policies.llm.prompt import result_text
+
+Translation = Callable[[Any], Any]
+
+
+class Language:
+    """The house's own: the task as it is told to any model, results as JSON, arguments as they are meant.
+
+    One object serves one environment; `task` begins an episode. A language of your own overrides what it tells
+    otherwise.
+    """
+
+    def task(self, text: str) -> str:
+        """Return the task as the model is told it."""
+        return text
+
+    def answer(self, step: StepView) -> str:
+        """Return what a step brought as JSON, and whether it was the last; its reward is no agent's to see."""
+        text = result_text(step)
+        return _compact(json.loads(text) | {"done": True}) if step.done else text
+
+    def meant(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Return the arguments that the model means."""
+        return arguments
+
+    def said(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Return arguments as the model would say them: what `meant` understands."""
+        return arguments
+
+
+class ShortNames(Language):
+    """For a model that is too small to copy an id: whatever has a digit is called #1, #2 and so on, as it comes up.
+
+    Results keep ids, states and figures, and nothing that is empty. What such a model learns is the work: which tool
+    comes when, and which of the names it takes.
+    """
+
+    def __init__(self) -> None:
+        self._names: dict[str, str] = {}
+        self._values: dict[str, Any] = {}
+
+    def task(self, text: str) -> str:
+        """Return the task with short names in it; those of the last episode are forgotten."""
+        self._names, self._values = {}, {}
+        return self._in_text(text)
+
+    def answer(self, step: StepView) -> str:
+        """Return what a step brought, briefly."""
+        told = _brief(step.result) if step.error is None else {"error": step.error}
+        return _compact({"done": True} if step.done else _mapped(told, self._name))
+
+    def meant(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Return the arguments with what the short names stand for."""
+        meant: dict[str, Any] = _mapped(arguments, self._value)
+        return meant
+
+    def said(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Return arguments with the short names that are known so far."""
+        said: dict[str, Any] = _mapped(arguments, self._known)
+        return said
+
+    def _name(self, value: Any) -> Any:
+        """Return the short name of a value, a new one where it has none; inside a text that of every part."""
+        if isinstance(value, bool) or not isinstance(value, str | int | float):
+            return value
+        return self._in_text(value) if isinstance(value, str) else self._named(str(value), value)
+
+    def _in_text(self, text: str) -> str:
+        return _WITH_DIGIT.sub(lambda found: self._named(found[0], found[0]), text)
+
+    def _named(self, text: str, value: Any) -> str:
+        if text not in self._names:
+            name = f"#{len(self._names) + 1}"
+            self._names[text], self._values[name] = name, value
+        return self._names[text]
+
+    def _value(self, said: Any) -> Any:
+        if not isinstance(said, str):
+            return said
+        if said in self._values:
+            return self._values[said]
+        return _SHORT.sub(lambda found: str(self._values.get(found[0], found[0])), said)
+
+    def _known(self, value: Any) -> Any:
+        if isinstance(value, bool) or not isinstance(value, str | int | float):
+            return value
+        text = str(value).replace("+00:00", "Z")
+        if text in self._names or not isinstance(value, str):
+            return self._names.get(text, value)
+        return _WITH_DIGIT.sub(lambda found: self._names.get(found[0], found[0]), text)
+
+
+_SHORT = re.compile(r"#\d+")
+_WITH_DIGIT = re.compile(r"\b(?=[\w:.+-]*\d)\w(?:[\w:.+-]*\w)?\b")
+_KEPT = frozenset(
+    {"approval_ref", "as_of", "checklist", "code", "deputy", "description", "done_at", "error", "holders", "id"}
+    | {"is_stale", "items", "key", "out_of_office", "person", "readings", "status", "value"}
+)
+
+
+def _brief(value: Any) -> Any:
+    """Keep what a step turns on. Of a moment at which something was done, only that it was."""
+    if isinstance(value, dict):
+        told = {name: _brief(one) for name, one in value.items() if name in _KEPT and one not in (None, False, [], {})}
+        return told | {"done_at": True} if "done_at" in told else told
+    return [_brief(one) for one in value] if isinstance(value, list) else value
+
+
+def _mapped(value: Any, translation: Translation) -> Any:
+    match value:
+        case dict():
+            return {name: _mapped(one, translation) for name, one in value.items()}
+        case list():
+            return [_mapped(one, translation) for one in value]
+        case _:
+            return translation(value)
+
+
+def _compact(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -1,0 +1,84 @@
+"""`python -m interop.harnesses [--only NAME]`: let the harnesses run, and print a line for each."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from companyos.enterprise import Enterprise
+from interop.environments import ROOT, NotInstalled, python_of
+
+DEADLINE_S = 300.0
+_FOLDER = Path(__file__).parent
+_LINE = "{:<14} {:<10} {:>8} {:>6}  {}"
+
+
+@dataclass(frozen=True, slots=True)
+class Harness:
+    """One harness: its environment, and the program in it that says at last what it did."""
+
+    name: str
+    environment: str
+    script: str
+
+
+HARNESSES = (
+    Harness("Inspect AI", "inspect", "run_inspect.py"),
+    Harness("verifiers", "verifiers", "run_verifiers.py"),
+)
+
+
+class Told(BaseModel):
+    """What a program prints last: the harness's version, the episodes it played and the steps in them."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    version: str
+    episodes: int
+    steps: int
+
+
+def main() -> None:
+    """Run; the exit status is 1 where one failed, and where none could be had."""
+    parser = argparse.ArgumentParser(prog="python -m interop.harnesses", description=__doc__)
+    parser.add_argument("--only", default="", metavar="NAME", help="only harnesses whose name holds this")
+    asked = parser.parse_args()
+    print(_LINE.format("harness", "version", "episodes", "steps", ""))
+    endings = []
+    with Enterprise(alone=True) as enterprise:
+        for harness in HARNESSES:
+            if asked.only.lower() in harness.name.lower():
+                endings.append(_run(harness, enterprise.url))
+    raise SystemExit(int(not any(endings) or False in endings))
+
+
+def _run(harness: Harness, url: str) -> bool | None:
+    """Run one and print its line; return whether it did what it should, None where it could not be had."""
+    try:
+        command = [str(python_of(harness.environment)), str(_FOLDER / harness.script), url]
+        done = subprocess.run(command, env=_with_uv(), capture_output=True, text=True, check=True, timeout=DEADLINE_S)
+        told = Told.model_validate_json((done.stdout.splitlines() or [""])[-1])
+    except NotInstalled as missing:
+        print(_LINE.format(harness.name, "", "", "", f"not run: {missing}"), flush=True)
+        return None
+    except (ValidationError, subprocess.SubprocessError) as failed:
+        said = failed.stderr if isinstance(failed, subprocess.CalledProcessError) else str(failed)
+        last = (str(said).strip().splitlines() or ["it said nothing"])[-1]
+        print(_LINE.format(harness.name, "", "", "", f"FAILED: {last}"), flush=True)
+        return False
+    print(_LINE.format(harness.name, told.version, told.episodes, told.steps, "ok"), flush=True)
+    return True
+
+
+def _with_uv() -> dict[str, str]:
+    """Return the environment with uv on the path: verifiers starts the programs of its harnesses with it."""
+    return os.environ | {"PATH": f"{ROOT / '.venv-tools' / 'bin'}{os.pathsep}{os.environ['PATH']}"}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,40 @@
+"""`companyos eval --cluster`: what does not fit is said before anything is started. `make ray` plays on a cluster."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+
+import pytest
+from typer.testing import CliRunner
+
+from companyos.cli.main import app
+from companyos.cluster.rows import plan_text, read_plan
+from companyos.runner import EpisodePlan
+
+RUNNER = CliRunner()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--cluster", "auto", "--url", "http://127.0.0.1:1"], "--cluster or --url"),
+        (["--workers", "2"], "--workers belongs to --cluster"),
+    ],
+)
+def test_options_that_do_not_fit_a_cluster_are_refused(options: list[str], said: str) -> None:
+    answer = RUNNER.invoke(app, ["eval", "--policy", "noop", *options])
+    assert answer.exit_code == 2
+    assert said in re.sub(r"\s+", " ", answer.output)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("ray") is not None, reason="Ray is installed here")
+def test_without_ray_the_command_that_installs_it_is_told() -> None:
+    answer = RUNNER.invoke(app, ["eval", "--policy", "noop", "--cluster", "auto"])
+    assert answer.exit_code == 1
+    assert "pip install 'companyos[ray]'" in answer.output
+
+
+def test_a_plan_travels_whole() -> None:
+    plan = EpisodePlan(scenario="vendor_onboarding", seed=2**53 - 1, chaos=4, policy="noop", trial=3)
+    assert read_plan(plan_text(7, plan)) == (7, plan)

@@ -1,0 +1,78 @@
+"""`companyos tasks export`: rows that tell what an agent is told, and no more."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from companyos.cli.main import app
+from companyos.exports import tables
+from companyos.exports.rows import TaskRow
+from companyos_gateway.taskset import CANARY
+from tests.architecture.sources import ROOT
+
+RUNNER = CliRunner()
+CARD = (ROOT / "docs" / "environment-card.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def exported(url: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("tasks")
+    answer = RUNNER.invoke(
+        app, ["tasks", "export", "--out", str(folder), "--format", "jsonl", "-n", "2", "--chaos", "2", "--url", url]
+    )
+    assert answer.exit_code == 0, answer.output
+    assert "6 tasks of the set" in answer.stdout
+    return folder
+
+
+@pytest.mark.integration
+def test_a_row_tells_what_the_agent_is_told_and_names_the_task_set(exported: Path) -> None:
+    rows = {
+        split: [TaskRow.model_validate_json(line) for line in (exported / f"{split}.jsonl").read_text().splitlines()]
+        for split in ("train", "validation", "test")
+    }
+    tools = {tool["name"] for tool in json.loads((exported / "tools.json").read_text())}
+    for split, found in rows.items():
+        assert [row.split for row in found] == [split] * 2
+        assert all(row.brief and row.max_steps >= 100 and row.chaos == 2 for row in found)
+        assert all({"wait", "finish"} < set(row.tools) <= tools for row in found)
+        assert {row.canary for row in found} == {CANARY}
+    assert rows["test"][0].seed != rows["train"][0].seed
+    assert not set(TaskRow.model_fields) & {"solution", "case", "facts", "rubric"}
+
+
+@pytest.mark.integration
+def test_the_card_of_a_dataset_lists_its_files(exported: Path) -> None:
+    _, front, text = (exported / "README.md").read_text().split("---\n", 2)
+    (config,) = yaml.safe_load(front)["configs"]
+    assert all((exported / one["path"]).is_file() for one in config["data_files"])
+    assert CANARY in text
+
+
+def test_without_pyarrow_the_command_that_installs_it_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
+    with pytest.raises(ImportError, match=r"pip install 'companyos\[parquet\]'"):
+        tables.check_parquet()
+    answer = RUNNER.invoke(app, ["tasks", "export", "--out", str(tmp_path)])
+    assert answer.exit_code == 1
+
+
+def test_a_split_that_there_is_not_is_a_misuse(tmp_path: Path) -> None:
+    answer = RUNNER.invoke(app, ["tasks", "export", "--out", str(tmp_path), "--split", "secret"])
+    assert answer.exit_code == 2
+
+
+def test_the_environment_card_has_the_figures_of_the_code() -> None:
+    readme = (ROOT / "openenv.yaml").read_text(encoding="utf-8")
+    manifest = yaml.safe_load(readme)["validation"]
+    counts = manifest["capabilities"]["declared_task_count"]
+    said = [f"Task set {manifest['task_distribution']['dataset_version']};", CANARY]
+    said += [f"{counts['train']:,} to train, {counts['validation']} to validate, {counts['test']} to test"]
+    said += [f"{len(manifest['capabilities']['declared_tools'])} tools"]
+    assert [one for one in said if one not in CARD] == []
+    assert ", ".join(f"`{name}`" for name in TaskRow.model_fields) in CARD

@@ -1,0 +1,128 @@
+"""The environment as Gymnasium's users have it: made by its name, checked by Gymnasium's own checker."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+
+import gymnasium
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+from companyos.integrations.gymnasium import CompanyOSGym
+from companyos.policies import EpisodeOver
+from companyos.refusal import ServerRefusal
+
+pytestmark = pytest.mark.integration
+
+NAME = "companyos.integrations.gymnasium:CompanyOS-v1"
+FINISH = '{"tool_name": "finish", "arguments": {"outcome": "done", "summary": "Done."}}'
+LIST = '{"tool_name": "ticketdesk_list_tickets"}'
+
+
+@pytest.fixture
+def env(url: str) -> Iterator[gymnasium.Env[str, str]]:
+    made = gymnasium.make(NAME, url=url)
+    yield made
+    made.close()
+
+
+def test_gymnasiums_checker_finds_nothing(url: str) -> None:
+    made = gymnasium.make(NAME, url=url, scenario="bug_escalation", chaos=2)
+    check_env(made.unwrapped)
+    made.close()
+
+
+def test_the_longest_action_is_taken_and_costs_a_step_where_it_says_nothing(env: gymnasium.Env[str, str]) -> None:
+    env.reset(seed=7)
+    told, reward, *_ = env.step("\N{EURO SIGN}" * env.action_space.max_length)  # type: ignore[attr-defined]
+    assert "error" in json.loads(told)
+    assert float(reward) < 0
+
+
+def test_a_seed_is_an_episode_and_the_ones_behind_it_follow_from_it(env: gymnasium.Env[str, str]) -> None:
+    first, info = env.reset(seed=7)
+    second, _ = env.reset()
+    assert set(json.loads(first)) == {"brief", "company", "acting_as", "now", "steps_left"}
+    assert {"name", "description", "input_schema"} == set(info["tools"][0])
+    assert env.reset(seed=7)[0] == first != second
+    assert env.reset()[0] == second
+
+
+def test_the_last_step_tells_how_the_episode_ended(env: gymnasium.Env[str, str]) -> None:
+    env.reset(seed=7)
+    told, reward, terminated, truncated, info = env.step(LIST)
+    assert set(json.loads(told)) == {"result", "now", "steps_left"}
+    assert (reward, terminated, truncated, info) == (-0.1, False, False, {})
+    *_, terminated, truncated, info = env.step(FINISH)
+    assert (terminated, truncated) == (True, False)
+    assert info == {"outcome": "failed", "success": False, "return": pytest.approx(-5.2), "steps": 2}
+    with pytest.raises(EpisodeOver):
+        env.step(LIST)
+
+
+@pytest.mark.parametrize("action", ["", "hello", "[]", '{"tool_name": 3}', '{"tool_name": "finish", "arguments": 1}'])
+def test_an_action_that_cannot_be_read_is_an_invalid_step(env: gymnasium.Env[str, str], action: str) -> None:
+    env.reset(seed=7)
+    told, reward, *_ = env.step(action)
+    assert json.loads(told)["message"].startswith("An action is ")
+    assert reward == pytest.approx(-1.1)
+
+
+def test_what_an_agent_writes_beyond_the_charset_comes_back_within_the_space(env: gymnasium.Env[str, str]) -> None:
+    env.reset(seed=7, options={"chaos": 0})
+    key = json.loads(env.step(LIST)[0])["result"]["items"][0]["key"]
+    text = "\N{SNOWMAN} \N{GRINNING FACE} \N{LATIN SMALL LETTER E WITH ACUTE}"
+    told = env.step(json.dumps({"tool_name": "ticketdesk_add_comment", "arguments": {"key": key, "body": text}}))[0]
+    assert told in env.observation_space
+    assert json.loads(told)["result"]["body"] == text
+
+
+def test_options_of_a_reset_go_before_those_of_the_environment(url: str) -> None:
+    env = gymnasium.make(NAME, url=url, scenario="bug_escalation", toolset="task", render_mode="ansi")
+    offered = len(env.reset(seed=7)[1]["tools"])
+    told, info = env.reset(seed=7, options={"scenario": "vendor_onboarding", "toolset": "all"})
+    assert len(info["tools"]) > offered
+    assert env.render() == told
+    with pytest.raises(ServerRefusal, match="colour"):
+        env.reset(options={"colour": "blue"})
+    env.close()
+
+
+def test_a_split_is_drawn_from_and_its_tasks_bring_their_seeds(url: str) -> None:
+    env = gymnasium.make(NAME, url=url, split="validation")
+    drawn = [env.reset(seed=seed)[0] for seed in (1, 2, 1)]
+    assert drawn[0] == drawn[2] != drawn[1]
+    assert env.reset(options={"index": 3})[0] == env.reset(options={"index": 3})[0]
+    env.close()
+
+
+def test_environments_side_by_side_share_a_house(url: str) -> None:
+    envs = gymnasium.make_vec(NAME, num_envs=2, url=url)
+    first, _ = envs.reset(seed=7)
+    again, _ = envs.reset(seed=[7, 8])  # type: ignore[arg-type]  # it takes a list as well
+    assert first == again
+    assert first[0] != first[1]
+    _, rewards, terminated, truncated, _ = envs.step((LIST, FINISH))
+    assert (list(terminated), list(truncated)) == ([False, True], [False, False])
+    assert rewards[0] > rewards[1]
+    envs.close()
+
+
+def test_without_an_address_a_house_is_started_and_ends_with_close() -> None:
+    env = CompanyOSGym(scenario="vendor_onboarding")
+    env.reset(seed=7)
+    pid = env._house._own.pid if env._house._own is not None else None
+    assert pid is not None
+    env.close()
+    assert env._house._own is None
+    env.close()
+
+
+def test_without_gymnasium_the_command_that_installs_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if "gymnasium" in name]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "gymnasium", None)
+    with pytest.raises(ImportError, match=r"pip install 'companyos\[gymnasium\]'"):
+        __import__("companyos.integrations.gymnasium")

@@ -1,0 +1,80 @@
+"""Tools as Python methods: what a trainer reads off them, and what they hand on."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, Literal
+
+import pytest
+
+from companyos.contract import ToolSpec
+from companyos.integrations.signatures import method
+
+CALENDAR = ToolSpec(
+    name="datahub_get_calendar",
+    description="Show absences,\nholidays and office hours.",
+    input_schema={
+        "type": "object",
+        "properties": {
+            "from": {"type": "string", "format": "date"},
+            "limit": {"type": "integer", "minimum": 1, "maximum": 50},
+            "kinds": {"type": "array", "items": {"type": "string"}, "description": "Empty: all."},
+            "state": {"enum": ["open", "closed"], "type": "string"},
+            "person_id": {"type": "string"},
+        },
+        "required": ["person_id"],
+    },
+)
+
+
+class Desk:
+    def __init__(self) -> None:
+        self.heard: list[tuple[str, dict[str, Any]]] = []
+
+
+def called(self: Desk, tool: str, arguments: dict[str, Any]) -> str:
+    self.heard.append((tool, arguments))
+    return "{}"
+
+
+@pytest.fixture
+def desk() -> Any:
+    return type("Made", (Desk,), {CALENDAR.name: method(CALENDAR, called)})()
+
+
+def test_a_method_has_the_name_the_types_and_the_defaults_of_its_tool(desk: Any) -> None:
+    shown = inspect.signature(desk.datahub_get_calendar)
+    assert desk.datahub_get_calendar.__name__ == "datahub_get_calendar"
+    assert list(shown.parameters) == ["person_id", "from_", "limit", "kinds", "state"]
+    assert shown.parameters["person_id"].default is inspect.Parameter.empty
+    assert shown.parameters["limit"].default is None
+    assert desk.datahub_get_calendar.__annotations__ == {
+        "person_id": str,
+        "from_": str | None,
+        "limit": int | None,
+        "kinds": list[str] | None,
+        "state": Literal["open", "closed"] | None,
+        "return": str,
+    }
+
+
+def test_a_docstring_describes_every_argument_as_google_writes_it(desk: Any) -> None:
+    assert inspect.getdoc(desk.datahub_get_calendar) == (
+        "Show absences, holidays and office hours.\n\n"
+        "Args:\n"
+        "    person_id: Text.\n"
+        "    from_: A date such as 2026-11-20.\n"
+        "    limit: A whole number. From 1 to 50.\n"
+        "    kinds: Empty: all.\n"
+        "    state: One of these."
+    )
+
+
+def test_arguments_go_on_by_the_names_of_the_schema_and_without_those_that_are_none(desk: Any) -> None:
+    desk.datahub_get_calendar(person_id="E-1", from_="2026-11-20", limit=None)
+    assert desk.heard == [("datahub_get_calendar", {"person_id": "E-1", "from": "2026-11-20"})]
+
+
+def test_arguments_that_no_schema_knows_go_on_as_well(desk: Any) -> None:
+    desk.datahub_get_calendar(who="E-1")
+    assert desk.heard == [("datahub_get_calendar", {"who": "E-1"})]

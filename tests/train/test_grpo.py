@@ -1,0 +1,91 @@
+"""Two steps of GRPO through a live gateway: a tiny model, real rollouts over a real WebSocket, weights that move."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+import torch
+
+from companyos.integrations.trl import CompanyOSSpec
+from companyos.integrations.trl.curves import PANELS, draw_curves, read_curve
+from companyos.integrations.trl.demonstrations import Conversation, demonstrate, thrifty
+from companyos.integrations.trl.language import ShortNames
+from companyos.integrations.trl.models import TINY, load
+from companyos.integrations.trl.playing import play
+from companyos.integrations.trl.training import METRICS, conversations, reinforce, warm_up
+from tests.architecture.sources import ROOT
+
+SCENARIO = "bug_escalation"
+WARM: dict[str, Any] = {"max_steps": 60, "learning_rate": 6e-3, "lr_scheduler_type": "constant", "warmup_steps": 0}
+
+
+@pytest.fixture(scope="module")
+def shown(url: str) -> list[Conversation]:
+    with CompanyOSSpec(url, chaos=0, scenario=SCENARIO, seeds=range(4), language=ShortNames) as spec:
+        return [one.conversation for one in demonstrate(spec, spec.rows, choose=thrifty)]
+
+
+def test_experts_show_the_calls_that_count_in_the_words_of_the_model(shown: list[Conversation]) -> None:
+    assert len(shown) == 4
+    for one in shown:
+        calls = [call["function"] for message in one.messages for call in message.get("tool_calls", ())]
+        assert len(calls) < 14
+        assert calls[0] == {"name": "ticketdesk_get_ticket", "arguments": {"key": "#1"}}
+        assert one.messages[-2]["content"] == '{"done":true}'
+        assert not re.search(r"[A-Z]+-\d", one.messages[1]["content"])
+
+
+def test_two_steps_of_grpo_move_the_weights_and_write_down_the_stages_of_learning(
+    url: str, shown: list[Conversation], tmp_path: Path
+) -> None:
+    with CompanyOSSpec(url, chaos=0, scenario=SCENARIO, seeds=range(4), language=ShortNames) as spec:
+        learner = load(TINY, seed=1, spec=spec, shown=shown)
+        tokens = conversations(shown, learner.tokenizer, spec)
+        assert all(0 < sum(one["assistant_masks"]) < len(one["input_ids"]) < 400 for one in tokens)
+        warm_up(learner, shown, spec, tmp_path / "sft", seed=1, **WARM)
+        before = [one.detach().clone() for one in learner.model.parameters()]
+        size = {"per_device_train_batch_size": 4, "num_generations": 4, "max_completion_length": 400}
+        reinforce(learner, spec, tmp_path, max_steps=2, max_tool_calling_iterations=6, seed=1, **size)
+        played = list(play(learner.model, learner.tokenizer, spec, turns=4, new_tokens=48))
+    assert any(not torch.equal(one, now) for one, now in zip(before, learner.model.parameters(), strict=True))
+    assert len(played) == 4
+    assert all(one.ending.return_ <= 25 for one in played)
+    lines = [json.loads(line) for line in (tmp_path / METRICS).read_text().splitlines()]
+    assert lines[0]["num_tokens"] < 4 * 1_000  # what every prompt repeats is one token there too
+    assert lines[0]["tools/call_frequency"] > 0
+    curve = read_curve(tmp_path / METRICS)
+    assert [point["step"] for point in curve] == [1, 2]
+    assert all({panel.figure for panel in PANELS} <= point.keys() for point in curve)
+    draw_curves({"one": curve, "two": curve}, tmp_path / "curves.png", title="Two steps")
+    assert (tmp_path / "curves.png").stat().st_size > 10_000
+    learner.save(tmp_path / "kept")
+    with CompanyOSSpec(url, chaos=0, scenario=SCENARIO, seeds=range(4)) as spec:
+        assert len(load(tmp_path / "kept", spec=spec).tokenizer) == len(learner.tokenizer)
+
+
+def example() -> ModuleType:
+    found = importlib.util.spec_from_file_location("train_grpo", ROOT / "examples" / "train_grpo.py")
+    assert found is not None
+    assert found.loader is not None
+    module = importlib.util.module_from_spec(found)
+    found.loader.exec_module(module)
+    return module
+
+
+def test_the_example_learns_from_experts_then_from_returns_and_is_measured(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module, out = example(), ["--url", url, "--model", TINY, "--out", str(tmp_path), "--episodes", "4"]
+    for command in (["sft", "--steps", "20"], ["grpo", "--steps", "1", "--batch", "8"], ["eval"]):
+        monkeypatch.setattr(sys, "argv", ["train_grpo.py", *command, *out])
+        module.main()
+    lines = [json.loads(line) for line in (tmp_path / "eval.jsonl").read_text().splitlines()]
+    assert [line["seed"] for line in lines] == [0, 1, 2, 3]
+    assert (tmp_path / "curves.png").exists()

@@ -1,0 +1,61 @@
+"""Short names: what a tiny model is told, and what it means."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+from companyos.integrations.trl.language import Language, ShortNames
+from companyos.policies import StepView
+
+
+def step(result: Any, *, done: bool = False, error: str | None = None) -> StepView:
+    now = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
+    return StepView(result=result, error=error, reward=0.5, done=done, now=now, steps_left=9)
+
+
+def test_ids_and_figures_are_called_by_the_order_in_which_they_come_up() -> None:
+    names = ShortNames()
+    assert names.task("See to PLT-17, says E-4.") == "See to #1, says #2."
+    told = names.answer(step({"key": "PLT-17", "value": 37.5, "as_of": "2026-11-20T09:00:00Z", "title": "Left out"}))
+    assert json.loads(told) == {"key": "#1", "value": "#3", "as_of": "#4"}
+
+
+def test_what_a_model_says_is_meant_as_the_house_told_it() -> None:
+    names = ShortNames()
+    names.task("See to PLT-17.")
+    names.answer(step({"value": 37.5, "as_of": "2026-11-20T09:00:00Z"}))
+    said = {"key": "#1", "fields": {"rate": "#2", "at": "#3"}, "reason": "as #1 says", "minutes": 60, "who": "#99"}
+    assert names.meant(said) == {
+        "key": "PLT-17",
+        "fields": {"rate": 37.5, "at": "2026-11-20T09:00:00Z"},
+        "reason": "as PLT-17 says",
+        "minutes": 60,
+        "who": "#99",
+    }
+
+
+def test_an_expert_says_what_would_be_meant() -> None:
+    names = ShortNames()
+    names.task("See to PLT-17.")
+    names.answer(step({"value": 37.0, "as_of": "2026-11-20T09:00:00Z"}))
+    arguments = {"key": "PLT-17", "rate": 37.0, "at": "2026-11-20T09:00:00+00:00", "minutes": 1440}
+    assert names.said(arguments) == {"key": "#1", "rate": "#2", "at": "#3", "minutes": 1440}
+
+
+def test_a_new_task_begins_the_names_anew() -> None:
+    names = ShortNames()
+    names.task("See to PLT-17.")
+    assert names.task("See to OPS-5.") == "See to #1."
+    assert names.meant({"key": "#1"}) == {"key": "OPS-5"}
+
+
+def test_the_last_answer_says_that_it_is_the_last() -> None:
+    assert json.loads(ShortNames().answer(step({}, done=True))) == {"done": True}
+    assert json.loads(Language().answer(step({"key": "PLT-17"}, done=True)))["done"]
+
+
+def test_no_language_tells_the_reward() -> None:
+    assert "0.5" not in Language().answer(step({"key": "PLT-17"}))
+    assert "0.5" not in ShortNames().answer(step({"key": "PLT-17"}))

@@ -1,0 +1,96 @@
+"""What a GRPOTrainer is given: rows, environments with tools, rewards."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+from transformers.utils import get_json_schema
+
+from companyos.integrations.trl import CompanyOSSpec
+from companyos.policies import EpisodeOver
+
+SCENARIO = "bug_escalation"
+
+
+@pytest.fixture
+def spec(url: str) -> Iterator[CompanyOSSpec]:
+    with CompanyOSSpec(url, "train", 0, scenario=SCENARIO, count=2) as spec:
+        yield spec
+
+
+def test_a_row_of_the_dataset_is_a_task_and_a_prompt(spec: CompanyOSSpec) -> None:
+    row = spec.train_dataset[0]
+    assert (row["task_id"], row["scenario"], row["chaos"]) == ("train.bug_escalation.0.00", SCENARIO, 0)
+    assert [message["role"] for message in row["prompt"]] == ["system", "user"]
+    assert len(spec.train_dataset) == 2
+
+
+def test_a_reset_tells_the_task_and_begins_the_same_one_again(spec: CompanyOSSpec) -> None:
+    environment = spec.environment(spec.rows[0])
+    told = environment.reset(**spec.train_dataset[0])
+    assert "Your employee id: E-" in told
+    assert environment.reset(**spec.train_dataset[0]) == told
+
+
+def test_tools_have_schemas_that_transformers_reads_off_them(spec: CompanyOSSpec) -> None:
+    environment = spec.environment(spec.rows[0])
+    read = {tool.name: get_json_schema(getattr(environment, tool.name))["function"] for tool in environment._offered}
+    for tool in environment._offered:
+        assert read[tool.name]["description"] == tool.description
+        assert read[tool.name]["parameters"].get("required", []) == tool.input_schema.get("required", [])
+    assert len(read) > 30
+
+
+def test_results_are_json_and_after_the_end_nothing_is_heard(spec: CompanyOSSpec) -> None:
+    environment = spec.environment(spec.rows[0])
+    environment.reset(**spec.rows[0])
+    refused = json.loads(environment.ticketdesk_get_ticket(key="NO-1"))  # type: ignore[attr-defined]
+    assert refused["result"]["code"] == "ticket-not-found"
+    assert json.loads(environment.wait(minutes="soon"))["error"] == "invalid_args"  # type: ignore[attr-defined]
+    last = json.loads(environment.finish(outcome="done", summary="Nothing."))  # type: ignore[attr-defined]
+    assert last["done"]
+    with pytest.raises(EpisodeOver, match="the episode is over"):
+        environment.wait(minutes=5)  # type: ignore[attr-defined]
+
+
+def test_rewards_are_returns_with_a_cost_for_tools_that_there_are_not(spec: CompanyOSSpec) -> None:
+    environment = spec.environment(spec.rows[0])
+    environment.reset(**spec.rows[0])
+    environment.wait(minutes=5)  # type: ignore[attr-defined]
+    made = [[{"role": "assistant", "tool_calls": [{"function": {"name": "fly", "arguments": {}}}]}]]
+    logged: dict[str, float] = {}
+    returned, unknown = (
+        reward(environments=[environment], completions=made, log_metric=logged.__setitem__)
+        for reward in spec.reward_funcs
+    )
+    assert returned == [pytest.approx(-0.1 - 0.1 - 5.0)]  # a step, giving up, and its price
+    assert unknown == [-1.0]
+    assert logged["stages/invalid_calls"] == pytest.approx(1 / 3)
+
+
+def test_levels_come_calmest_first(url: str) -> None:
+    with CompanyOSSpec(url, "train", (2, 0), scenario=SCENARIO, count=3) as spec:
+        assert [row["chaos"] for row in spec.rows] == [0, 0, 0, 2, 2, 2]
+
+
+def test_scenarios_with_tools_of_their_own_get_an_environment_each(url: str) -> None:
+    with CompanyOSSpec(url, "validation", 0, scenario=("metrics_report", SCENARIO), count=1) as spec:
+        assert set(spec.environment_factory) == {"metrics_report", SCENARIO}  # type: ignore[arg-type]
+        assert {row["environment"] for row in spec.rows} == {"metrics_report", SCENARIO}
+        offered = [len(spec.environment(row)._offered) for row in spec.rows]
+        assert offered[0] != offered[1]
+
+
+def test_a_reset_tells_which_tools_its_episode_describes_otherwise(url: str) -> None:
+    with CompanyOSSpec(url, chaos=3, scenario=SCENARIO, seeds=range(30)) as spec:
+        environment = spec.environment(spec.rows[0])
+        told = (environment.reset(**row) for row in spec.rows)
+        changed = next(text for text in told if "described differently" in text)
+        assert "\n- " in changed
+
+
+def test_seeds_want_a_scenario_and_a_level() -> None:
+    with pytest.raises(ValueError, match="a scenario and a level"):
+        CompanyOSSpec(seeds=range(3))
