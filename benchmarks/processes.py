@@ -23,7 +23,7 @@ def family(root: int) -> dict[int, str]:
     members = [root] if root in parents else []
     for member in members:
         members.extend(child for child, parent in parents.items() if parent == member)
-    return {member: _role(member) for member in members}
+    return {member: role for member in members if (role := _role(member))}
 
 
 def resident_bytes(process: int) -> int:
@@ -43,6 +43,10 @@ def folder_bytes(folder: Path) -> int:
 
 
 def _role(process: int) -> str:
-    command = (_PROC / str(process) / "cmdline").read_bytes().decode().split("\0")
+    """Return which service a process serves; nothing for one that has just ended."""
+    try:
+        command = (_PROC / str(process) / "cmdline").read_bytes().decode().split("\0")
+    except OSError:
+        return ""
     services = [word.partition(":")[0] for word in command if word.startswith("companyos_") and ".main:app" in word]
     return services[0].removeprefix("companyos_").removesuffix(".main") if services else "gateway"

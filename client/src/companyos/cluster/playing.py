@@ -1,0 +1,145 @@
+"""A run on a cluster: Ray Data streams plans to workers and episodes back, and plays again what a lost node had."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from companyos.cluster.parquet import TrajectoryTable
+from companyos.cluster.rows import PLAN, PLAYED, plan_text, read_played
+from companyos.cluster.worker import ClusterWorker
+from companyos.integrations.missing import needs
+from companyos.policies import Accountable, CannotPlay, load_policy
+from companyos.runner import EpisodePlan, PlayedEpisode, RunFolder
+from companyos.runner.batch import PlayedObserver, PolicyMaker
+from companyos.runner.episode import ResetRefused
+
+PARALLEL = 4
+"""Episodes at once in one worker; what a lost node had is lost by as many."""
+
+
+_QUIET = {"RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0", "RAY_BACKEND_LOG_LEVEL": "fatal"}
+"""What keeps Ray's own words out of a terminal in which a progress bar runs."""
+
+
+class NoCluster(ConnectionError):
+    """There is no Ray cluster at that address."""
+
+
+def play_on_cluster(
+    address: str,
+    plans: Sequence[EpisodePlan],
+    *,
+    workers: int | None = None,
+    parallel: int = PARALLEL,
+    out: Path | None = None,
+    on_played: PlayedObserver | None = None,
+    make_policy: PolicyMaker = load_policy,
+    resume: bool = False,
+    overwrite: bool = False,
+) -> list[PlayedEpisode]:
+    """Play every plan on the cluster at an address (`auto` is this machine's) and return them in the plans' order.
+
+    At most `workers` enterprises run, else one for each processor of the cluster. With `out` the same folder is written
+    as by a run on one machine, and `trajectories/trajectories.parquet` beside its trajectories. Raises ImportError
+    without Ray, NoCluster, CannotPlay and ResetRefused.
+    """
+    with needs("ray", "ray"):
+        import ray  # noqa: F401
+    made = {name: make_policy(name) for name in sorted({plan.policy for plan in plans})}
+    settings = {name: policy.settings for name, policy in made.items() if isinstance(policy, Accountable)}
+    folder = RunFolder(out, plans, settings=settings, resume=resume, overwrite=overwrite) if out is not None else None
+    played: dict[int, PlayedEpisode] = {}
+    kept = folder.kept if folder is not None else {}
+    left = []
+    for number, plan in enumerate(plans):
+        if plan in kept:
+            played[number] = PlayedEpisode(plan=plan, record=kept[plan])
+            if on_played is not None:
+                on_played(played[number])
+        else:
+            left.append((number, plan))
+    table = TrajectoryTable(out) if out is not None else None
+    try:
+        with _cluster(address):
+            for told in _streamed(left, make_policy, workers=workers, parallel=parallel, keeps=out is not None):
+                number = told["number"]
+                if number in played:
+                    raise AssertionError(f"episode {number} came back twice")
+                played[number] = read_played(told, plans[number])
+                if folder is not None and table is not None:
+                    folder.add(played[number], told["evidence"])
+                    table.add(played[number], told["node"])
+                if on_played is not None:
+                    on_played(played[number])
+    finally:
+        if folder is not None:
+            folder.close()
+        if table is not None:
+            table.close()
+    return [played[number] for number in range(len(plans))]
+
+
+def _streamed(
+    left: Sequence[tuple[int, EpisodePlan]],
+    make_policy: PolicyMaker,
+    *,
+    workers: int | None,
+    parallel: int,
+    keeps: bool,
+) -> Iterator[dict[str, Any]]:
+    """Yield what becomes of each plan, as it comes."""
+    import json
+
+    import ray
+
+    if not left:
+        return
+    rows = [{PLAN: plan_text(number, plan)} for number, plan in left]
+    batches = -(-len(rows) // parallel)
+    most = min(workers or max(1, int(ray.cluster_resources().get("CPU", 1))), batches)
+    context = ray.data.DataContext.get_current()
+    context.enable_progress_bars = False
+    context.print_on_execution_start = False
+    answers = ray.data.from_items(rows, override_num_blocks=batches).map_batches(
+        ClusterWorker,
+        batch_size=parallel,
+        batch_format="numpy",
+        compute=ray.data.ActorPoolStrategy(min_size=1, max_size=most, initial_size=most),
+        num_cpus=1,
+        fn_constructor_args=(make_policy,),
+        fn_constructor_kwargs={"keeps_evidence": keeps},
+    )
+    for row in answers.iter_rows():
+        told = json.loads(row[PLAYED])
+        if "refused" in told:
+            raise {"CannotPlay": CannotPlay}.get(told["kind"], ResetRefused)(told["refused"])
+        yield told
+
+
+@contextmanager
+def _cluster(address: str) -> Iterator[None]:
+    """Connect to a cluster, quietly, and leave it again; one that this process is connected to already is kept."""
+    for name, value in _QUIET.items():
+        os.environ.setdefault(name, value)
+    import ray
+    import ray.data  # sets the levels of its logs
+
+    if ray.is_initialized():
+        yield
+        return
+    try:
+        ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
+    except (ConnectionError, ValueError, RuntimeError) as error:
+        first = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise NoCluster(f"no Ray cluster answers at {address!r}: {first}") from None
+    for name in ("ray", "ray.data"):
+        logging.getLogger(name).setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        ray.shutdown()
