@@ -13,6 +13,8 @@ BIN := $(VENV)/bin
 UV_VERSION := 0.13.8
 UV := $(TOOLS)/bin/uv
 STAMP := $(VENV)/.synced
+RAY := .venv-ray
+RAY_STAMP := $(RAY)/.synced
 MEMBERS := shared gateway client integrations/openenv-companyos $(wildcard services/*)
 
 # Certificates and indexes are the machine's: what pip is told by its environment, uv is told too.
@@ -27,6 +29,14 @@ export UV_DEFAULT_INDEX ?= $(PIP_INDEX_URL)
 endif
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
 
+# Training has an environment of its own: PyTorch is heavier than all the rest. Wheels that lie on this machine are
+# taken first; elsewhere uv takes PyTorch's build for this machine's GPU, or the small one for CPUs. TORCH_BACKEND=
+# (empty) takes whatever the package index has.
+TRAIN := .venv-train
+TRAIN_STAMP := $(TRAIN)/.synced
+TORCH_BACKEND ?= $(if $(PIP_FIND_LINKS),,auto)
+FOR_TORCH := $(if $(PIP_FIND_LINKS),--find-links $(PIP_FIND_LINKS)) $(if $(TORCH_BACKEND),--torch-backend $(TORCH_BACKEND))
+
 ARGS ?=
 
 # The full size takes hours: what is done of it is kept, and the next run goes on from there.
@@ -35,7 +45,7 @@ PROOF_FILES = $(if $(filter full,$(PROOF)),--out docs/proof-full.md --worklog ru
 # Many tests wait for processes and sockets: one worker more than there are cores, four at most.
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print(min(4, (os.cpu_count() or 1) + 1))')
 
-.PHONY: help setup demo up test e2e check format bench faults browser load nightly proof clients validate space tasks docs compose-up compose-down fresh-clone-check clean
+.PHONY: help setup demo up test e2e check format bench faults browser load nightly proof clients ray-setup ray harnesses train-setup train-test learn validate space tasks docs compose-up compose-down fresh-clone-check clean
 
 help: ## List the targets
 	@echo "CompanyOS. Targets:"
@@ -65,11 +75,20 @@ format: $(STAMP) ## Format the code and mend what ruff can mend
 	@$(BIN)/ruff check --fix-only --quiet .
 	@$(BIN)/ruff format .
 
+harnesses: $(STAMP) ## Let the harnesses that others train and measure with run, each in an environment of its own (ARGS="--only inspect")
+	@$(BIN)/python -m interop.harnesses $(ARGS)
+
 bench: $(STAMP) ## Measure steps, resets, memory and tokens, as ratios to a bare echo
 	@$(BIN)/python -m benchmarks $(ARGS)
 
 faults: $(STAMP) ## Kill, starve and cut off real processes, and see what was kept (FAULTS=full for a release)
 	@$(BIN)/python -m faults $(ARGS)
+
+ray-setup: $(RAY_STAMP) ## Make .venv-ray with Ray and PyArrow (about 1 GB on disk)
+
+ray: $(RAY_STAMP) ## Play on a Ray cluster of two nodes on this machine, kill one, and time one worker and two (ROLLOUTS=500)
+	@RAY_worker_niceness=0 $(RAY)/bin/pytest -n0 -s -m ray tests/cluster $(ARGS)
+	@RAY_worker_niceness=0 $(RAY)/bin/python -m benchmarks.cluster
 
 browser: $(STAMP) ## Click through every page in a real Chromium, which has to be on the path (SCREENSHOTS=docs/screenshots)
 	@$(UV) sync --frozen --quiet --inexact --group browser --python "$(PYTHON)"
@@ -86,6 +105,14 @@ proof: $(STAMP) ## Prove every promise, one line each, and write docs/proof.md (
 
 clients: $(STAMP) ## Let clients that others wrote play, each in an environment of its own (ARGS="--only fastmcp")
 	@$(BIN)/python -m interop $(ARGS)
+
+train-setup: $(TRAIN_STAMP) ## Make .venv-train with PyTorch and TRL (about 1 GB on disk)
+
+train-test: $(TRAIN_STAMP) ## Train a tiny model for two steps through a live gateway, and the rest that needs PyTorch
+	@$(TRAIN)/bin/pytest -n0 -m train tests/train $(ARGS)
+
+learn: $(TRAIN_STAMP) ## Let a tiny model learn on the CPU, from three seeds, and write docs/learning.md
+	@$(TRAIN)/bin/python -m benchmarks.learning $(ARGS)
 
 validate: $(STAMP) ## Hold the environment against OpenEnv's validator and our own graders, a line each (ARGS="static url graders")
 	@$(BIN)/python -m validation $(ARGS)
@@ -109,11 +136,27 @@ fresh-clone-check: ## Clone the last commit into an empty folder and time both c
 	@./.ci/fresh-clone-check
 
 clean: ## Remove what the targets above made
-	rm -rf $(VENV) $(TOOLS) .venv-clients .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis runs .run
+	rm -rf $(VENV) $(RAY) $(TOOLS) $(TRAIN) .venv-clients .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis runs .run
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(STAMP): uv.lock pyproject.toml $(addsuffix /pyproject.toml,$(MEMBERS)) | $(UV)
 	@$(UV) sync --frozen --quiet --compile-bytecode --python "$(PYTHON)"
+	@touch $@
+
+# What the lock says of the training libraries, less the CUDA libraries: they come where the build of PyTorch asks for them.
+$(TRAIN_STAMP): uv.lock pyproject.toml $(addsuffix /pyproject.toml,$(MEMBERS)) | $(UV)
+	@echo "Setting up $(TRAIN) ..."
+	@UV_PROJECT_ENVIRONMENT=$(CURDIR)/$(TRAIN) $(UV) sync --frozen --quiet --inexact --python "$(PYTHON)"
+	@$(UV) export --frozen --quiet --no-hashes --package companyos --extra trl --no-emit-workspace \
+		| sed -E '/^(nvidia|cuda|triton)/d' > $(TRAIN)/requirements.txt
+	@$(UV) pip install --quiet --python $(TRAIN)/bin/python $(FOR_TORCH) -r $(TRAIN)/requirements.txt
+	@touch $@
+
+$(RAY_STAMP): uv.lock pyproject.toml $(addsuffix /pyproject.toml,$(MEMBERS)) | $(UV)
+	@echo "Setting up $(RAY) ..."
+	@UV_PROJECT_ENVIRONMENT=$(CURDIR)/$(RAY) $(UV) sync --frozen --quiet --inexact --python "$(PYTHON)"
+	@$(UV) export --frozen --quiet --no-hashes --package companyos --extra ray --no-emit-workspace \
+		| $(UV) pip install --quiet --python $(RAY)/bin/python -r -
 	@touch $@
 
 $(UV):
