@@ -27,9 +27,12 @@ def enterprise() -> Iterator[str]:
         yield opened.url
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
-    """A headless Chromium; without one these tests fail, for nobody asked for them by chance."""
+    """A headless Chromium; without one these tests fail, for nobody asked for them by chance.
+
+    One for each module: as long as it is open, an event loop runs in this thread, and no asynchronous test can.
+    """
     from playwright.sync_api import sync_playwright
 
     path = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, CHROMIUMS)), None)
