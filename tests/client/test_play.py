@@ -105,6 +105,14 @@ def test_a_task_brings_its_own_scenario(tiny_url: str, tmp_path: Path) -> None:
     assert RUNNER.invoke(app, ["play", "--task", "tiny"]).exit_code == 2
 
 
+def test_a_run_that_is_kept_is_left_alone_and_only_what_play_can_do_is_offered(tiny_url: str, tmp_path: Path) -> None:
+    played(tiny_url, tmp_path, "add 3")
+    kept = (tmp_path / "episodes.jsonl").read_bytes()
+    told = played("http://127.0.0.1:9", tmp_path, "add 1", code=2)
+    assert "holds a run of 1 episode already: --out another folder" in " ".join(told.split())
+    assert (tmp_path / "episodes.jsonl").read_bytes() == kept
+
+
 class Terminal:
     """A terminal of ours with a command on it."""
 

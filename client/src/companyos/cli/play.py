@@ -53,8 +53,10 @@ def play(
     check_seeds(seed or 0, 1)
     if task is not None:
         _task_parts(task)
+    folder = out or _free_folder()
+    _check_is_free(folder)
     with clear_errors(), some_server(url, token) as server:
-        plan, folder = _plan(scenario, seed, chaos, task), out or _free_folder()
+        plan = _plan(scenario, seed, chaos, task)
         played = _played(server, plan, folder, browser=browser)
         _print_score(folder, plan)
     if played.episode.record.outcome == "infra_error":
@@ -108,6 +110,16 @@ def _free_folder() -> Path:
     while (folder := RUNS / f"played-{number}").exists():
         number += 1
     return folder
+
+
+def _check_is_free(folder: Path) -> None:
+    """Fail where a run is kept in the folder already, before anybody has played."""
+    from companyos.runner.files import RunThere, check_is_free
+
+    try:
+        check_is_free(folder)
+    except RunThere as there:
+        fail(f"{there.fact}: --out another folder", MISUSED)
 
 
 def _print_score(folder: Path, plan: EpisodePlan) -> None:

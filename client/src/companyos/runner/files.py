@@ -34,10 +34,9 @@ class RunThere(FileExistsError):
     """Raised for a folder that holds a run which nobody asked to go on with, or to replace."""
 
     def __init__(self, folder: Path, count: int) -> None:
-        episodes = f"{count} episode{'s' * (count > 1)}"
+        self.fact = f"{folder} holds a run of {count} episode{'s' * (count > 1)} already"
         super().__init__(
-            f"{folder} holds a run of {episodes} already: --resume goes on with it, --overwrite replaces it, "
-            "another --out leaves it alone"
+            f"{self.fact}: --resume goes on with it, --overwrite replaces it, another --out leaves it alone"
         )
 
 
@@ -69,7 +68,7 @@ class RunFolder:
         folder.mkdir(parents=True, exist_ok=True)
         _check_is_run(folder)
         if not (resume or overwrite):
-            _check_is_free(folder)
+            check_is_free(folder)
         if resume and (folder / EPISODES).exists():
             self._find_kept(plans)
 
@@ -169,7 +168,7 @@ def _check_is_run(folder: Path) -> None:
         raise FileExistsError(f"{folder} is no folder of a run: it holds {foreign[0]}")
 
 
-def _check_is_free(folder: Path) -> None:
+def check_is_free(folder: Path) -> None:
     """Raise RunThere where the folder holds an episode, or a line that is none any more."""
     if (folder / EPISODES).exists() and (count := sum(1 for _ in read_lines(folder))):
         raise RunThere(folder, count)
