@@ -12,17 +12,23 @@ from companyos.cli.main import app
 from companyos.contract import EpisodeRecord, Outcome
 from companyos.runner import summarise
 from companyos.runner.curves import NoPlots, draw_curves, return_points, success_points
-from companyos.runner.statistics import success_interval, wilson_interval
+from companyos.runner.statistics import return_interval, success_interval, wilson_interval
 
 PNG = b"\x89PNG\r\n"
 
 
 def a_record(
-    *, success: bool = False, return_: float = -5.0, chaos: int = 1, scenario: str = "tiny", policy: str = "p"
+    *,
+    success: bool = False,
+    return_: float = -5.0,
+    chaos: int = 1,
+    scenario: str = "tiny",
+    policy: str = "p",
+    seed: int = 0,
 ) -> EpisodeRecord:
     return EpisodeRecord(
         scenario=scenario,
-        seed=0,
+        seed=seed,
         chaos=chaos,
         policy=policy,
         success=success,
@@ -45,11 +51,30 @@ def test_a_point_is_the_mean_of_its_level_with_an_interval() -> None:
 
 
 def test_episodes_of_one_scenario_that_stand_and_fall_together_widen_the_interval() -> None:
-    together = [a_record(scenario=name, success=name < "c") for name in "abcd" for _ in range(25)]
-    apart = [a_record(scenario=name, success=n % 2 == 0) for name in "abcd" for n in range(26)]
+    together = [a_record(scenario=name, success=name < "c", seed=n) for name in "abcd" for n in range(25)]
+    apart = [a_record(scenario=name, success=n % 2 == 0, seed=n) for name in "abcd" for n in range(26)]
     wide, usual = success_interval(together), success_interval(apart)
     assert wide[1] - wide[0] > 3 * (usual[1] - usual[0])
     assert usual == pytest.approx(wilson_interval(52, 104))
+
+
+def test_trials_that_agree_narrow_no_interval() -> None:
+    once = [a_record(seed=seed, success=seed < 3, return_=float(seed)) for seed in range(10)]
+    often = [record.model_copy(update={"trial": trial}) for record in once for trial in range(1, 9)]
+    assert success_interval(often) == pytest.approx(success_interval(once))
+    assert return_interval(often) == pytest.approx(return_interval(once))
+
+
+def test_nothing_in_many_trials_of_few_tasks_is_told_by_the_tasks() -> None:
+    never = [a_record(seed=seed).model_copy(update={"trial": n}) for seed in range(20) for n in range(1, 5)]
+    assert success_interval(never) == pytest.approx(wilson_interval(0, 20))
+
+
+def test_returns_of_one_scenario_that_go_together_widen_the_interval() -> None:
+    together = [a_record(scenario=name, return_=float(ord(name)), seed=n) for name in "abcd" for n in range(25)]
+    apart = [a_record(scenario=name, return_=float(n % 4), seed=n) for name in "abcd" for n in range(24)]
+    (low, high), (least, most) = return_interval(together), return_interval(apart)
+    assert high - low > 3 * (most - least)
 
 
 def test_pass_k_is_the_share_of_k_episodes_that_all_succeed() -> None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import sqrt
 from pathlib import Path
 from typing import Any
 
 from companyos.contract import EpisodeRecord
-from companyos.runner.statistics import Z_95, success_interval
+from companyos.runner.statistics import return_interval, success_interval
 
 INCHES = (10.0, 4.4)
 DOTS_PER_INCH = 150
@@ -37,7 +36,11 @@ class Point:
 
 def return_points(records: Sequence[EpisodeRecord]) -> list[Point]:
     """Return the mean return at each level."""
-    return [_return_point(level, [one.return_ for one in group]) for level, group in _by_level(records)]
+    return [
+        Point(level=level, mean=sum(one.return_ for one in group) / len(group), low=low, high=high)
+        for level, group in _by_level(records)
+        for low, high in [return_interval(group)]
+    ]
 
 
 def success_points(records: Sequence[EpisodeRecord]) -> list[Point]:
@@ -91,12 +94,6 @@ def _draw(axes: Any, points: Sequence[Point], policy: str, number: int, shift: f
         capsize=2,
         linewidth=1.5,
     )
-
-
-def _return_point(level: int, returns: Sequence[float]) -> Point:
-    n, mean = len(returns), sum(returns) / len(returns)
-    spread = sqrt(sum((one - mean) ** 2 for one in returns) / (n - 1) / n) if n > 1 else 0.0
-    return Point(level=level, mean=mean, low=mean - Z_95 * spread, high=mean + Z_95 * spread)
 
 
 def _by_level(records: Sequence[EpisodeRecord]) -> list[tuple[int, list[EpisodeRecord]]]:

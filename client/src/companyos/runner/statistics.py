@@ -52,8 +52,8 @@ class Summary:
         return self.successes / self.episodes
 
 
-def wilson_interval(successes: int, trials: int, z: float = Z_95) -> tuple[float, float]:
-    """Return the Wilson score interval of a share (Wilson, 1927), within [0, 1]."""
+def wilson_interval(successes: float, trials: int, z: float = Z_95) -> tuple[float, float]:
+    """Return the Wilson score interval of a share (Wilson, 1927), within [0, 1]; a trial may succeed in part."""
     if not 0 <= successes <= trials or trials == 0:
         raise ValueError(f"{successes} of {trials} is no share")
     share = successes / trials
@@ -73,22 +73,26 @@ def has_side_effects(record: EpisodeRecord) -> bool | None:
 
 
 def success_interval(records: Sequence[EpisodeRecord]) -> tuple[float, float]:
-    """Return the 95 % interval of the share of successes: Wilson's, or a wider one where episodes go together.
+    """Return the 95 % interval of the share of successes: Wilson's over tasks, or a wider one by scenario.
 
-    Episodes of one scenario succeed or fail together, and trials of one task even more: the interval is clustered by
-    scenario where there are several, else by task where a task has several trials (Miller, 2024).
+    Where there are several tasks, a task counts once, with the share of its trials that succeeded: trials of one task
+    tell little new. Tasks of one scenario succeed or fail together: where there are several scenarios, the interval is
+    clustered by them if that is wider (Miller, 2024, arXiv:2411.00640).
     """
     trials, successes = len(records), sum(record.success for record in records)
-    low, high = wilson_interval(successes, trials)
-    clusters = _grouped(records, _scenario)
-    if len(clusters) == 1:
-        clusters = _grouped(records, task_of)
-    if len(clusters) in (1, trials):
-        return low, high
+    tasks = len(_units(records))
+    low, high = wilson_interval(successes * tasks / trials, tasks)
+    half = _half_width([[float(record.success) for record in cluster] for cluster in _clusters(records)])
     share = successes / trials
-    off = [sum(record.success - share for record in cluster) for cluster in clusters]
-    half = Z_95 * sqrt(sum(one * one for one in off)) / trials
     return min(low, max(0.0, share - half)), max(high, min(1.0, share + half))
+
+
+def return_interval(records: Sequence[EpisodeRecord]) -> tuple[float, float]:
+    """Return the normal 95 % interval of the mean return: over tasks, or clustered by scenario where that is wider."""
+    mean = sum(record.return_ for record in records) / len(records)
+    groupings = (_units(records), _clusters(records))
+    half = max(_half_width([[one.return_ for one in group] for group in grouping]) for grouping in groupings)
+    return mean - half, mean + half
 
 
 def summarise(records: Sequence[EpisodeRecord]) -> Summary:
@@ -114,6 +118,29 @@ def summarise(records: Sequence[EpisodeRecord]) -> Summary:
 def task_of(record: EpisodeRecord) -> Hashable:
     """Return what the trials of one task have in common."""
     return record.task_id or (record.scenario, record.seed, record.chaos)
+
+
+def _units(records: Sequence[EpisodeRecord]) -> list[list[EpisodeRecord]]:
+    """Return what is counted: tasks with their trials, or the trials where there is one task."""
+    tasks = _grouped(records, task_of)
+    return tasks if len(tasks) > 1 else [[record] for record in records]
+
+
+def _clusters(records: Sequence[EpisodeRecord]) -> list[list[EpisodeRecord]]:
+    """Return what stands and falls together: the episodes of a scenario, or of a task where there is one scenario."""
+    scenarios = _grouped(records, _scenario)
+    return scenarios if len(scenarios) > 1 else _grouped(records, task_of)
+
+
+def _half_width(clusters: Sequence[Sequence[float]]) -> float:
+    """Return half the normal 95 % interval of a mean over clusters, with G / (G - 1) for few; 0 for a single one."""
+    count = len(clusters)
+    if count == 1:
+        return 0.0
+    values = sum(map(len, clusters))
+    mean = sum(map(sum, clusters)) / values
+    off = [sum(value - mean for value in cluster) for cluster in clusters]
+    return Z_95 * sqrt(sum(one * one for one in off) * count / (count - 1)) / values
 
 
 def _scenario(record: EpisodeRecord) -> Hashable:
