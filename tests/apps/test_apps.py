@@ -93,7 +93,7 @@ async def test_whoever_plays_where_no_token_is_asked_for_gets_a_score_with_every
     await _ticket(browser)
     assert 'data-testid="score"' not in browser.page.text
     await browser.submit("finish", outcome="impossible", summary="I give up.")
-    assert "-5.1</strong> after 1 steps" in browser.page.text
+    assert "-5.1</strong> after 1 step;" in browser.page.text
     checks = browser.page.text.partition('data-testid="score-checks"')[2].partition("</table>")[0]
     assert checks.index("Ticket resolved") < checks.index("Nothing else changed")
     assert "declared impossible" in checks

@@ -62,17 +62,37 @@ def test_links_lead_to_pages_and_nothing_leaves_the_machine(visit: Any, javascri
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])
 def test_axe_finds_nothing_serious_and_no_page_is_wider_than_its_window(visit: Any, width: int) -> None:
-    from axe_playwright_python.sync_playwright import Axe
-
     visitor = visit(width=width, **OPTIONS)
     faults = []
     for path in _crawl(visitor):
         visitor.page.goto(f"{visitor.url}{path}")
-        found = Axe().run(visitor.page).response["violations"]
-        faults += [f"{path}: {one['id']} at {one['nodes'][0]['target']}" for one in found if one["impact"] in SERIOUS]
-        if visitor.page.evaluate("document.documentElement.scrollWidth") > width:
-            faults.append(f"{path}: wider than {width}")
+        faults += _faults(visitor, width)
     assert not faults, "\n".join(faults)
+
+
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+def test_the_score_of_an_episode_that_is_over_can_be_read_by_everybody(visit: Any, width: int) -> None:
+    visitor = visit(width=width, **OPTIONS)
+    visitor.fill_and_send("finish", {"outcome": "done", "summary": "All is well."})
+    assert visitor.shown("score-outcome") == "Failed"
+    assert visitor.shown("score-check") == "Failed"
+    assert _faults(visitor, width) == []
+    badges = visitor.page.get_by_test_id("score-check")
+    assert len({badges.nth(at).bounding_box()["height"] for at in range(badges.count())}) == 1, "a badge is broken"
+    if folder := os.environ.get("SCREENSHOTS"):
+        visitor.page.screenshot(path=Path(folder) / f"score-{width}.png")
+
+
+def _faults(visitor: Any, width: int) -> list[str]:
+    """Return what keeps people from using the page that is shown."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    found = Axe().run(visitor.page).response["violations"]
+    path = urlsplit(visitor.page.url).path
+    faults = [f"{path}: {one['id']} at {one['nodes'][0]['target']}" for one in found if one["impact"] in SERIOUS]
+    if visitor.page.evaluate("document.documentElement.scrollWidth") > width:
+        faults.append(f"{path}: wider than {width}")
+    return faults
 
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])

@@ -71,7 +71,7 @@ def test_what_a_tool_needs_is_asked_for_until_it_fits(tiny_url: str, tmp_path: P
     told = played(tiny_url, tmp_path, "add", "", "many", "3")
     assert "it cannot do without" in told
     assert "'many' is not a whole number" in told
-    assert "success after 1 steps" in told
+    assert "success after 1 step," in told
 
 
 def test_the_end_of_the_input_gives_the_episode_up(tiny_url: str, tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_the_end_of_the_input_gives_the_episode_up(tiny_url: str, tmp_path: Path
     assert "'x' is not a whole number" in told
     assert "'2' is one word too many" in told
     assert "/v1/episodes/tiny-3-1/apps" in told
-    assert "failed after 1 steps" in told
+    assert "failed after 1 step," in told
 
 
 def test_what_breaks_the_episode_is_told_and_the_run_is_kept(tiny_url: str, tmp_path: Path) -> None:

@@ -423,7 +423,9 @@ def test_a_refusal_is_declared_with_its_reason(solved: dict[str, Kept], declared
     if declared and declared.get("reason_ref") == "POLICY":
         declared = {**declared, "reason_ref": CASES["refused"].policy_id}
     ending.finish = FinishDeclaration.model_validate({"summary": "", **declared}) if declared else None
-    assert not ending.judge().success
+    verdict = ending.judge()
+    assert not verdict.success
+    assert not any("None" in check.evidence for check in verdict.checks)
 
 
 def test_a_refusal_without_a_look_at_the_score_is_rejected(solved: dict[str, Kept]) -> None:

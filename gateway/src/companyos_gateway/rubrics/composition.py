@@ -37,6 +37,12 @@ class FinishDeclaration(BaseModel):
     reason_ref: str | None = Field(None, max_length=MOST_REFERENCE)
     answers: dict[str, Any] | None = Field(None, max_length=MOST_ANSWERS)
 
+    @property
+    def reason(self) -> str:
+        """The reason in words: its code, and the id of the fact behind it."""
+        given = [str(one) for one in (self.reason_code, self.reason_ref) if one is not None]
+        return " ".join(given) or "no reason"
+
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:

@@ -156,7 +156,7 @@ class Declined(DeskWork):
             return False, "nothing was declared"
         refusal = self.desk_case.refusal
         is_same = refusal is not None and refusal.is_given(finish.reason_code, finish.reason_ref)
-        says = f"declared {finish.outcome} for {finish.reason_code} {finish.reason_ref}"
+        says = f"declared {finish.outcome} for {finish.reason}"
         return finish.outcome is FinishOutcome.REFUSED and is_same, says
 
     def own_damage(self, evidence: Evidence) -> Iterable[str]:

@@ -139,7 +139,7 @@ class _Impossible(_Work):
             return False, "it was not declared impossible"
         if finish.answers:
             return False, "answers were given all the same"
-        says = f"declared for {finish.reason_code} {finish.reason_ref}"
+        says = f"declared for {finish.reason}"
         return self.issue.refusal.is_given(finish.reason_code, finish.reason_ref), says
 
     def was_recorded_knowingly(self, evidence: Evidence) -> bool:
