@@ -39,13 +39,16 @@ FOR_TORCH := $(if $(PIP_FIND_LINKS),--find-links $(PIP_FIND_LINKS)) $(if $(TORCH
 
 ARGS ?=
 
-# The full size takes hours: what is done of it is kept, and the next run goes on from there.
-PROOF_FILES = $(if $(filter full,$(PROOF)),--out docs/proof-full.md --worklog runs/proof-full.jsonl,--out docs/proof.md)
+# The full size takes hours: what is done of it is kept, and the next run goes on from there, on a fresh clone from
+# what was committed of it.
+PROOF_DONE := docs/proof-full.jsonl.gz
+PROOF_LOG := $(if $(filter full,$(PROOF)),runs/proof-full.jsonl)
+PROOF_FILES = $(if $(PROOF_LOG),--out docs/proof-full.md --worklog $(PROOF_LOG),--out docs/proof.md)
 
 # Many tests wait for processes and sockets: one worker more than there are cores, four at most.
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print(min(4, (os.cpu_count() or 1) + 1))')
 
-.PHONY: help setup demo up test e2e check format bench faults browser load nightly proof clients ray-setup ray harnesses train-setup train-test learn validate space tasks docs compose-up compose-down fresh-clone-check clean
+.PHONY: help setup demo up test e2e check format bench faults browser load nightly proof proof-keep clients ray-setup ray harnesses train-setup train-test learn validate space tasks docs compose-up compose-down fresh-clone-check clean
 
 help: ## List the targets
 	@echo "CompanyOS. Targets:"
@@ -100,8 +103,16 @@ load: $(STAMP) ## Play a thousand episodes at once, abandon ten thousand, ask th
 nightly: $(STAMP) ## Move three episodes about five hundred times and compare them with a model (ARGS="--defect NAME")
 	@$(BIN)/pytest -n0 tests/promises/test_state_machine.py -k model --hypothesis-profile=nightly $(ARGS)
 
-proof: $(STAMP) ## Prove every promise, one line each, and write docs/proof.md (PROOF=full for a release, ARGS="--row A")
+proof: $(STAMP) $(PROOF_LOG) ## Prove every promise, one line each, and write docs/proof.md (PROOF=full for a release, ARGS="--row A")
 	@$(BIN)/python -m companyos_gateway.proof $(if $(ARGS),$(ARGS),$(PROOF_FILES))
+
+runs/proof-full.jsonl:
+	@mkdir -p $(@D)
+	@if [ -f $(PROOF_DONE) ]; then gzip -dc $(PROOF_DONE) > $@; else : > $@; fi
+
+proof-keep: ## Keep what is done of the full proof for other clones: docs/proof-full.jsonl.gz, to be committed
+	@gzip -nc runs/proof-full.jsonl > $(PROOF_DONE)
+	@ls -l $(PROOF_DONE)
 
 clients: $(STAMP) ## Let clients that others wrote play, each in an environment of its own (ARGS="--only fastmcp")
 	@$(BIN)/python -m interop $(ARGS)
