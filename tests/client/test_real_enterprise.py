@@ -7,14 +7,19 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import fastjsonschema
+import httpx
 import pytest
 from typer.testing import CliRunner
 
+from companyos.cli.desk import Desk
 from companyos.cli.main import app
+from companyos.cli.seat import PERSON, Begun, Seat, play_seated
+from companyos.cli.session import Server
 from companyos.client import CompanyOSEnv
 from companyos.contract import EpisodeRecord, Outcome
 from companyos.enterprise import Enterprise
@@ -273,3 +278,28 @@ async def test_the_policy_of_the_page_about_policies_plays(url: str) -> None:
     assert played.record.outcome is Outcome.FAILED
     tools = ["ticketdesk_get_ticket", "ticketdesk_add_comment", "ticketdesk_update_ticket", "finish"]
     assert [line.tool for line in played.steps] == tools
+
+
+def test_steps_at_the_desk_stand_in_the_trajectory_of_whoever_plays_in_the_terminal(url: str, tmp_path: Path) -> None:
+    def sit(begun: Begun, seat: Seat) -> None:
+        seat.step("wait", {"minutes": 5})
+        desk = Desk(url, str(begun.state.episode_id), begun.state.token).address.partition("?")
+        form = {"minutes:int": "7"}
+        answered = httpx.post(f"{desk[0]}/-/wait", data=form, headers={"Origin": url}, params=desk[2])
+        assert answered.status_code == 303
+        seat.step("finish", {"outcome": "done", "summary": "All is well."})
+
+    plan = EpisodePlan(scenario="expense_report", seed=4, chaos=1, policy=PERSON)
+    played = play_seated(Server(url, None), plan, tmp_path, sit).episode
+    assert [(line.step, line.tool, line.done) for line in played.steps] == [
+        (1, "wait", False),
+        (2, "wait", False),
+        (3, "finish", True),
+    ]
+    assert played.steps[1].arguments == {"minutes": 7}
+    assert set(vars(played.steps[1])) == set(vars(played.steps[0]))
+    assert type(played.steps[1].result) is type(played.steps[0].result)
+    times = [datetime.fromisoformat(line.now) for line in played.steps]
+    assert times[1] - times[0] == timedelta(minutes=7)
+    assert sum(line.reward for line in played.steps) == pytest.approx(played.record.return_)
+    assert StoredRun(tmp_path).episode(plan.name).facts.steps == 3

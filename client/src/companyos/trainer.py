@@ -44,6 +44,7 @@ _TASK = TypeAdapter(dict[Literal["task"], TaskInfo])
 _TASKS = TypeAdapter(dict[Literal["tasks"], list[TaskInfo]])
 _COUNT = TypeAdapter(dict[Literal["num_tasks"], int])
 _OBJECT: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
+_LINES: TypeAdapter[list[dict[str, Any]]] = TypeAdapter(list[dict[str, Any]])
 
 
 def bearer(token: str | None) -> dict[str, str]:
@@ -124,6 +125,11 @@ class Trainer:
     async def evidence(self, episode_id: str) -> dict[str, Any]:
         """Return what an episode is judged by."""
         return await self._read(_OBJECT, "GET", f"/v1/episodes/{_segment(episode_id)}/evidence")
+
+    async def steps(self, episode_id: str) -> list[dict[str, Any]]:
+        """Return the steps of an episode as the viewer tells them, whoever has taken them."""
+        path = f"/console/episodes/{_segment(episode_id)}/document"
+        return _LINES.validate_python((await self._read(_OBJECT, "GET", path)).get("steps", []))
 
     async def snapshot(self, episode_id: str) -> SnapshotInfo:
         """Keep an episode as it stands now."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from companyos.policies import StepView, TaskView
     from companyos.policies.policy import Call
     from companyos.runner import EpisodePlan, PlayedEpisode
+    from companyos.trainer import Trainer
 
 PERSON = "person"
 """What the policy of a person is called in a run."""
@@ -138,6 +139,31 @@ async def _episode(server: Server, plan: EpisodePlan, folder: Path, begun: Futur
 
     run = RunFolder(folder, [plan])
     async with server.env() as env, server.trainer() as trainer:
-        played, evidence = await with_evidence(trainer, await play_episode(env, plan, Seat(env, begun)))
+        played = await _with_every_step(trainer, await play_episode(env, plan, Seat(env, begun)))
+        played, evidence = await with_evidence(trainer, played)
     run.add(played, evidence)
     return played
+
+
+async def _with_every_step(trainer: Trainer, played: PlayedEpisode) -> PlayedEpisode:
+    """Return the episode with the steps that were taken at its desk, between those of the terminal."""
+    from companyos.runner.episode import StepLine
+
+    if played.episode_id is None or len(played.steps) == played.record.steps:
+        return played
+    own = {line.step for line in played.steps}
+    others = [
+        StepLine(
+            step=told["number"],
+            tool=told["tool"],
+            arguments=told["arguments"],
+            result=told["result"],
+            error=told["error"],
+            reward=told["reward"],
+            done=told["done"],
+            now=told["now"],
+        )
+        for told in await trainer.steps(played.episode_id)
+        if told["number"] not in own
+    ]
+    return replace(played, steps=tuple(sorted((*played.steps, *others), key=lambda line: line.step)))
