@@ -36,6 +36,8 @@ WANTED: dict[str, tuple[str, ...]] = {
     "smolagents": ("smolagents[mcp]", "mcp<2"),
     "openenv-0.4": ("openenv==0.4.*",),
     "verifiers": ("verifiers[openenv]==0.4.*",),
+    "harbor": ("harbor==0.24.*",),
+    "nemo-gym": ("nemo-gym==0.4.*",),
 }
 """What is asked of an index for each environment; the versions that came of it lie in `requirements`."""
 

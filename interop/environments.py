@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
@@ -27,7 +29,7 @@ _MEMBERS = {
 }
 """What of the repository is in an environment."""
 
-_OLDEST_PYTHON = {"harbor": "3.12"}
+_OLDEST_PYTHON = {"harbor": "3.12", "nemo-gym": "3.12"}
 _PYTHON_VERSION = "3.11"
 _STAMP = ".requirements"
 
@@ -48,8 +50,7 @@ def python_of(environment: str) -> Path:
     if stamp.is_file() and stamp.read_text() == digest:
         return python
     shutil.rmtree(folder, ignore_errors=True)
-    oldest = _OLDEST_PYTHON.get(environment)
-    _uv("venv", "--python", f">={oldest}" if oldest else sys.executable, str(folder))
+    _uv("venv", "--python", _interpreter(_OLDEST_PYTHON.get(environment)), str(folder))
     _uv("pip", "sync", "--python", str(python), "-", given=pins)
     if members := [f"--editable={ROOT / member}" for member in _MEMBERS.get(environment, ())]:
         _uv("pip", "install", "--python", str(python), "--no-deps", *members)
@@ -67,6 +68,28 @@ def lock() -> None:
         _uv(*command, *note, "--upgrade", "--output-file", str(written), "-", given="\n".join(wanted))
 
 
+def _interpreter(oldest: str | None) -> str:
+    """Return a Python that is new enough: this one, one that uv finds, or one of pyenv's. Raises NotInstalled."""
+    wanted = _version_of(oldest or _PYTHON_VERSION)
+    if sys.version_info[: len(wanted)] >= wanted:
+        return sys.executable
+    with suppress(NotInstalled):
+        return _uv("python", "find", f">={oldest}").strip()
+    pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv") / "versions"
+    fitting = [
+        (_version_of(folder.name), folder / "bin" / "python")
+        for folder in pyenv.glob("3.*")
+        if folder.name.replace(".", "").isdecimal() and _version_of(folder.name) >= wanted
+    ]
+    if not fitting:
+        raise NotInstalled(f"it wants Python {oldest} or newer, and there is none here")
+    return str(min(fitting)[1])
+
+
+def _version_of(text: str) -> tuple[int, ...]:
+    return tuple(map(int, text.split(".")))
+
+
 def _pins(environment: str) -> str:
     if environment not in _OF_THE_LOCK:
         return (REQUIREMENTS / f"{environment}.txt").read_text()
@@ -76,7 +99,8 @@ def _pins(environment: str) -> str:
 
 def _uv(*arguments: str, given: str | None = None) -> str:
     command = [str(_UV), "--quiet", "--project", str(ROOT), *arguments]
-    done = subprocess.run(command, input=given, capture_output=True, text=True, check=False)
+    settled = os.environ | {"UV_PYTHON_DOWNLOADS": "never"}
+    done = subprocess.run(command, input=given, env=settled, capture_output=True, text=True, check=False)
     if done.returncode:
         raise NotInstalled((done.stderr.strip().splitlines() or ["uv said nothing"])[-1])
     return done.stdout

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +16,9 @@ from interop.environments import ROOT, NotInstalled, python_of
 
 DEADLINE_S = 300.0
 _FOLDER = Path(__file__).parent
+_NOT_RUN = 77
+"""The status of a program that cannot do its work here; its last words say why."""
+
 _LINE = "{:<14} {:<10} {:>8} {:>6}  {}"
 
 
@@ -30,6 +34,9 @@ class Harness:
 HARNESSES = (
     Harness("Inspect AI", "inspect", "run_inspect.py"),
     Harness("verifiers", "verifiers", "run_verifiers.py"),
+    Harness("Harbor models", "harbor", "run_harbor.py"),
+    Harness("Harbor trial", "harbor", "run_harbor_trial.py"),
+    Harness("NeMo Gym", "nemo-gym", "run_nemo_gym.py"),
 )
 
 
@@ -61,7 +68,12 @@ def _run(harness: Harness, url: str) -> bool | None:
     """Run one and print its line; return whether it did what it should, None where it could not be had."""
     try:
         command = [str(python_of(harness.environment)), str(_FOLDER / harness.script), url]
-        done = subprocess.run(command, env=_with_uv(), capture_output=True, text=True, check=True, timeout=DEADLINE_S)
+        done = subprocess.run(
+            command, env=_with_ours(), capture_output=True, text=True, timeout=DEADLINE_S, check=False
+        )
+        if done.returncode == _NOT_RUN:
+            raise NotInstalled(done.stderr.strip().splitlines()[-1])
+        done.check_returncode()
         told = Told.model_validate_json((done.stdout.splitlines() or [""])[-1])
     except NotInstalled as missing:
         print(_LINE.format(harness.name, "", "", "", f"not run: {missing}"), flush=True)
@@ -75,9 +87,10 @@ def _run(harness: Harness, url: str) -> bool | None:
     return True
 
 
-def _with_uv() -> dict[str, str]:
-    """Return the environment with uv on the path: verifiers starts the programs of its harnesses with it."""
-    return os.environ | {"PATH": f"{ROOT / '.venv-tools' / 'bin'}{os.pathsep}{os.environ['PATH']}"}
+def _with_ours() -> dict[str, str]:
+    """Return the environment with the house's command, and uv on the path: verifiers starts its programs with it."""
+    path = f"{ROOT / '.venv-tools' / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    return os.environ | {"PATH": path, "COMPANYOS": str(Path(sys.executable).with_name("companyos"))}
 
 
 if __name__ == "__main__":

@@ -17,9 +17,9 @@ from companyos.cli.terminal import ERR, MISUSED, OUT, clear_errors, fail
 
 if TYPE_CHECKING:
     from companyos.contract import ToolSpec
-    from companyos.exports.rows import TaskRow
+    from companyos.exports.rows import OfferedTask
 
-    Writer = Callable[[Path, Sequence[TaskRow], Sequence[ToolSpec]], list[Path]]
+    Writer = Callable[[Path, Sequence[OfferedTask], Sequence[ToolSpec]], list[Path]]
 
 SPLITS = ("train", "validation", "test")
 
@@ -29,15 +29,25 @@ class Format(StrEnum):
 
     PARQUET = "parquet"
     JSONL = "jsonl"
+    HARBOR = "harbor"
+    NEMO_GYM = "nemo-gym"
 
 
 def export(
     out: Annotated[Path, typer.Option(file_okay=False, help="The folder that is written to.")],
-    fmt: Annotated[Format, typer.Option("--format", help=r"Parquet needs companyos\[parquet].")] = Format.PARQUET,
+    fmt: Annotated[
+        Format,
+        typer.Option(
+            "--format", help=r"Tables (parquet needs companyos\[parquet]), Harbor's task folders, NeMo Gym's rows."
+        ),
+    ] = Format.PARQUET,
     split: Annotated[list[str] | None, typer.Option(help="All three; again for several.")] = None,
     scenario: Annotated[str | None, typer.Option(help="Only the tasks of this scenario.")] = None,
     chaos: Annotated[int | None, typer.Option(min=0, max=LAST_CHAOS, help="Only the tasks of this level.")] = None,
     count: Annotated[int | None, typer.Option("--count", "-n", min=1, help="How many of each split: all.")] = None,
+    image: Annotated[
+        str | None, typer.Option(help="Of Harbor: the image of the enterprise. companyos-env, from deploy/space.")
+    ] = None,
     url: UrlOption = None,
     token: TokenOption = None,
 ) -> None:
@@ -51,44 +61,56 @@ def export(
       [cyan]companyos tasks export --out tasks[/]
       [cyan]companyos tasks export --out tasks --split test --format jsonl[/]
       [cyan]companyos tasks export --out few --scenario bug_escalation -n 5[/]
+      [cyan]companyos tasks export --out harbor --format harbor --split test -n 20[/]
+      [cyan]companyos tasks export --out resources_servers/companyos/data --format nemo-gym[/]
     """
     if unknown := set(split or ()) - set(SPLITS):
         fail(f"no split is called {min(unknown)!r}; there are {', '.join(SPLITS)}", MISUSED)
-    write = _writer(fmt)
+    if image is not None and fmt is not Format.HARBOR:
+        fail("an image is named in Harbor's task folders, and in no other format", MISUSED)
+    write = _writer(fmt, image)
     with clear_errors(), some_server(url, token) as server:
-        rows, tools = _read(server, split or SPLITS, scenario, chaos, count)
-        for path in write(out, rows, tools):
+        offered, tools = _read(server, split or SPLITS, scenario, chaos, count)
+        for path in write(out, offered, tools):
             OUT.print(f"{path.stat().st_size:>12,} bytes  {escape(str(path))}", soft_wrap=True)
-    OUT.print(f"\n[dim]{len(rows):,} tasks of the set {rows[0].task_set}[/]")
+    OUT.print(f"\n[dim]{len(offered):,} tasks of the set {offered[0].row.task_set}[/]")
 
 
-def _writer(fmt: Format) -> Writer:
+def _writer(fmt: Format, image: str | None) -> Writer:
     """Return what writes a format; what it needs is looked for before any task is begun."""
+    if fmt is Format.HARBOR:
+        from companyos.exports.harbor import IMAGE, write_harbor
+
+        return lambda out, offered, _: write_harbor(out, offered, image=image or IMAGE)
+    if fmt is Format.NEMO_GYM:
+        from companyos.exports.nemo_gym import write_nemo_gym
+
+        return lambda out, offered, _: write_nemo_gym(out, offered)
     from companyos.exports import tables
 
-    if fmt is Format.JSONL:
-        return tables.write_jsonl
-    try:
-        tables.check_parquet()
-    except ImportError as missing:
-        fail(str(missing))
-    return tables.write_parquet
+    if fmt is Format.PARQUET:
+        try:
+            tables.check_parquet()
+        except ImportError as missing:
+            fail(str(missing))
+    write = tables.write_jsonl if fmt is Format.JSONL else tables.write_parquet
+    return lambda out, offered, tools: write(out, [one.row for one in offered], tools)
 
 
 def _read(
     server: Server, splits: Sequence[str], scenario: str | None, chaos: int | None, count: int | None
-) -> tuple[list[TaskRow], list[ToolSpec]]:
+) -> tuple[list[OfferedTask], list[ToolSpec]]:
     import asyncio
 
-    from companyos.exports.rows import read_rows, read_tasks, read_tools
+    from companyos.exports.rows import read_offered, read_tasks, read_tools
 
-    async def read(progress: Progress) -> tuple[list[TaskRow], list[ToolSpec]]:
+    async def read(progress: Progress) -> tuple[list[OfferedTask], list[ToolSpec]]:
         tasks = await read_tasks(server.url, splits, scenario=scenario, chaos=chaos, count=count, token=server.token)
         if not tasks:
             fail(f"no task is of the scenario {scenario!r}; `companyos tasks` lists the scenarios", MISUSED)
         bar = progress.add_task("Reading tasks", total=len(tasks))
-        rows = await read_rows(server.url, tasks, token=server.token, on_read=lambda: progress.advance(bar))
-        return rows, await read_tools(server.url, token=server.token)
+        offered = await read_offered(server.url, tasks, token=server.token, on_read=lambda: progress.advance(bar))
+        return offered, await read_tools(server.url, token=server.token)
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=ERR, transient=True) as progress:

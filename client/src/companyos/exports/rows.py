@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -39,6 +40,14 @@ class TaskRow(BaseModel):
     canary: str
 
 
+@dataclass(frozen=True)
+class OfferedTask:
+    """A task with the tools that its agent is offered; where chaos renames fields their schemas differ by the task."""
+
+    row: TaskRow
+    tools: tuple[ToolSpec, ...]
+
+
 async def read_tasks(
     url: str, splits: Sequence[str], *, scenario: str | None, chaos: int | None, count: int | None, token: str | None
 ) -> list[TaskInfo]:
@@ -55,23 +64,24 @@ async def read_tasks(
     return listed
 
 
-async def read_rows(
+async def read_offered(
     url: str, tasks: Iterable[TaskInfo], *, token: str | None, on_read: Callable[[], None] = lambda: None
-) -> list[TaskRow]:
+) -> list[OfferedTask]:
     """Begin each task once and return what it shows. Raises ServerRefusal, and ConnectionError."""
     left = iter(enumerate(tasks))
-    rows: dict[int, TaskRow] = {}
+    offered: dict[int, OfferedTask] = {}
+    known: dict[str, ToolSpec] = {}
 
     async def work() -> None:
         async with CompanyOSEnv(base_url=url, token=token) as env:
             for place, task in left:
-                rows[place] = await _row(env, task)
+                offered[place] = await _offered(env, task, known)
                 on_read()
 
     async with asyncio.TaskGroup() as group:
         for _ in range(PARALLEL):
             group.create_task(work())
-    return [rows[place] for place in sorted(rows)]
+    return [offered[place] for place in sorted(offered)]
 
 
 async def read_tools(url: str, *, token: str | None) -> list[ToolSpec]:
@@ -80,10 +90,12 @@ async def read_tools(url: str, *, token: str | None) -> list[ToolSpec]:
         return await env.list_tools()
 
 
-async def _row(env: CompanyOSEnv, task: TaskInfo) -> TaskRow:
+async def _offered(env: CompanyOSEnv, task: TaskInfo, known: dict[str, ToolSpec]) -> OfferedTask:
+    """Begin a task; a tool that is word for word as in another task is kept once."""
     first = (await env.reset(task_id=task.id, toolset="task")).observation
     state = await env.state()
-    return TaskRow(
+    tools = tuple(known.setdefault(tool.model_dump_json(), tool) for tool in await env.list_tools())
+    row = TaskRow(
         **task.model_dump(exclude={"brief", "version"}),
         task_set=task.version,
         seed=state.seed or 0,
@@ -92,5 +104,6 @@ async def _row(env: CompanyOSEnv, task: TaskInfo) -> TaskRow:
         acting_as=first.acting_as,
         now=first.now,
         max_steps=state.max_steps or first.steps_left,
-        tools=[tool.name for tool in await env.list_tools()],
+        tools=[tool.name for tool in tools],
     )
+    return OfferedTask(row, tools)

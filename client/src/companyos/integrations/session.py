@@ -22,7 +22,7 @@ _LOST = (OSError, TimeoutError, WebSocketException)
 """What a call may raise when the connection, not the call, is at fault."""
 
 _OVER = "the episode is over"
-_GIVE_UP = {"outcome": "impossible", "summary": "The policy gave up."}
+GIVE_UP = {"outcome": "impossible", "summary": "The policy gave up."}
 """What ends an episode that its agent left, as `companyos eval` ends it."""
 
 
@@ -97,7 +97,7 @@ class Session:
         if not self._begun:
             raise EpisodeOver("no episode was begun")
         if not self.is_over:
-            self.call("finish", dict(_GIVE_UP))
+            self.call("finish", dict(GIVE_UP))
         state = self._state = self._state or self._told()
         return Ending(
             return_=state.return_,

@@ -1,0 +1,76 @@
+"""NeMo Gym's rows: what the model is told and offered, and which task the resources server begins."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from companyos.cli.main import app
+from companyos.client import CompanyOSEnv
+from companyos.contract import CompanyOSResetObservation
+from companyos.exports.nemo_gym import AGENT, EXAMPLES
+from companyos_gateway.taskset import CANARY
+from tests.architecture.sources import ROOT
+
+RUNNER = CliRunner()
+SERVER = ROOT / "integrations" / "nemo-gym" / "resources_servers" / "companyos"
+SETTINGS = yaml.safe_load((SERVER / "configs" / "companyos.yaml").read_text())
+TASKS = 4
+
+
+@pytest.fixture(scope="module")
+def exported(url: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("nemo-gym")
+    which = ["--split", "train", "--split", "test", "--chaos", "4", "-n", str(TASKS)]
+    answer = RUNNER.invoke(app, ["tasks", "export", "--format", "nemo-gym", "--out", str(folder), *which, "--url", url])
+    assert answer.exit_code == 0, answer.output
+    return folder
+
+
+def _rows(file: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in file.read_text().splitlines()]
+
+
+@pytest.mark.integration
+def test_a_row_offers_the_tools_of_its_task_word_for_word(exported: Path, url: str) -> None:
+    for row in _rows(exported / "test.jsonl"):
+        with CompanyOSEnv(base_url=url).sync() as env:
+            first = env.reset(task_id=row["verifier_metadata"]["task_id"], toolset="task").observation
+            assert isinstance(first, CompanyOSResetObservation)
+            offered = {tool.name: (tool.description, tool.input_schema) for tool in env.list_tools()}
+        asked = row["responses_create_params"]
+        assert {tool["name"]: (tool["description"], tool["parameters"]) for tool in asked["tools"]} == offered
+        assert {(tool["type"], tool["strict"]) for tool in asked["tools"]} == {("function", False)}
+        assert [message["role"] for message in asked["input"]] == ["developer", "user"]
+        assert asked["input"][1]["content"].startswith(first.brief)
+
+
+@pytest.mark.integration
+def test_what_the_model_is_sent_names_neither_task_nor_canary(exported: Path) -> None:
+    for row in _rows(exported / "train.jsonl"):
+        assert row["verifier_metadata"]["canary"] == CANARY
+        sent = json.dumps(row["responses_create_params"])
+        assert CANARY not in sent
+        assert row["verifier_metadata"]["task_id"] not in sent
+
+
+@pytest.mark.integration
+def test_there_is_a_file_for_each_split_and_one_of_examples(exported: Path) -> None:
+    rows = {name: _rows(exported / f"{name}.jsonl") for name in ("train", "test", "example")}
+    assert [len(of_split) for of_split in rows.values()] == [TASKS, TASKS, EXAMPLES]
+    assert rows["example"] == (rows["train"] + rows["test"])[:EXAMPLES]
+
+
+def test_the_rows_name_the_agent_of_our_configuration() -> None:
+    (agent,) = SETTINGS[AGENT]["responses_api_agents"].values()
+    assert agent["resources_server"]["name"] in SETTINGS
+    assert {Path(one["jsonl_fpath"]).name for one in agent["datasets"]} == {
+        "train.jsonl",
+        "validation.jsonl",
+        "example.jsonl",
+    }
