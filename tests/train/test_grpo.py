@@ -37,7 +37,7 @@ def test_experts_show_the_calls_that_count_in_the_words_of_the_model(shown: list
     for one in shown:
         calls = [call["function"] for message in one.messages for call in message.get("tool_calls", ())]
         assert len(calls) < 14
-        assert calls[0] == {"name": "ticketdesk_get_ticket", "arguments": {"key": "#1"}}
+        assert calls[0] == {"name": "ticketdesk_get_ticket", "arguments": {"key": "#task1"}}
         assert one.messages[-2]["content"] == '{"done":true}'
         assert not re.search(r"[A-Z]+-\d", one.messages[1]["content"])
 
@@ -65,9 +65,17 @@ def test_two_steps_of_grpo_move_the_weights_and_write_down_the_stages_of_learnin
     assert all({panel.figure for panel in PANELS} <= point.keys() for point in curve)
     draw_curves({"one": curve, "two": curve}, tmp_path / "curves.png", title="Two steps")
     assert (tmp_path / "curves.png").stat().st_size > 10_000
-    learner.save(tmp_path / "kept")
-    with CompanyOSSpec(url, chaos=0, scenario=SCENARIO, seeds=range(4)) as spec:
-        assert len(load(tmp_path / "kept", spec=spec).tokenizer) == len(learner.tokenizer)
+
+
+def test_a_model_that_was_kept_reads_in_the_tokens_that_it_learned(
+    url: str, shown: list[Conversation], tmp_path: Path
+) -> None:
+    with CompanyOSSpec(url, chaos=0, scenario=SCENARIO, seeds=range(4), language=ShortNames) as spec:
+        learner = load(TINY, seed=1, spec=spec, shown=shown)
+        learner.save(tmp_path)
+        kept = load(tmp_path, spec=spec)
+        before, after = (conversations(shown, one.tokenizer, spec).to_list() for one in (learner, kept))
+    assert before == after
 
 
 def example() -> ModuleType:

@@ -15,24 +15,47 @@ def step(result: Any, *, done: bool = False, error: str | None = None) -> StepVi
     return StepView(result=result, error=error, reward=0.5, done=done, now=now, steps_left=9)
 
 
-def test_ids_and_figures_are_called_by_the_order_in_which_they_come_up() -> None:
+def test_ids_and_figures_are_called_after_the_field_in_which_they_come_up_first() -> None:
     names = ShortNames()
-    assert names.task("See to PLT-17, says E-4.") == "See to #1, says #2."
+    assert names.task("See to PLT-17, says E-4.") == "See to #task1, says #task2."
     told = names.answer(step({"key": "PLT-17", "value": 37.5, "as_of": "2026-11-20T09:00:00Z", "title": "Left out"}))
-    assert json.loads(told) == {"key": "#1", "value": "#3", "as_of": "#4"}
+    assert json.loads(told) == {"key": "#task1", "value": "#value1", "as_of": "#as_of1"}
+
+
+def test_an_id_is_called_after_what_it_is_the_id_of() -> None:
+    names = ShortNames()
+    told = names.answer(step({"id": "A-1", "checklist": [{"id": "C-1"}, {"id": "C-2"}], "person": {"id": "E-4"}}))
+    assert json.loads(told) == {
+        "id": "#id1",
+        "checklist": [{"id": "#checklist1"}, {"id": "#checklist2"}],
+        "person": {"id": "#person1"},
+    }
+
+
+def test_what_a_result_quotes_has_a_name_as_well() -> None:
+    names = ShortNames()
+    told = names.answer(step({"description": 'Services "search" and "ledger-sync" are affected.'}))
+    assert json.loads(told) == {"description": 'Services "#description1" and "#description2" are affected.'}
+    assert names.said({"query": "Runbook: ledger-sync"}) == {"query": "Runbook: #description2"}
+    assert names.meant({"query": "Runbook: #description2"}) == {"query": "Runbook: ledger-sync"}
+
+
+def test_an_error_keeps_its_words() -> None:
+    assert json.loads(ShortNames().answer(step({}, error='"rate" is no field'))) == {"error": '"rate" is no field'}
 
 
 def test_what_a_model_says_is_meant_as_the_house_told_it() -> None:
     names = ShortNames()
     names.task("See to PLT-17.")
     names.answer(step({"value": 37.5, "as_of": "2026-11-20T09:00:00Z"}))
-    said = {"key": "#1", "fields": {"rate": "#2", "at": "#3"}, "reason": "as #1 says", "minutes": 60, "who": "#99"}
+    fields = {"rate": "#value1", "at": "#as_of1"}
+    said = {"key": "#task1", "fields": fields, "reason": "as #task1 says", "minutes": 60, "who": "#id99"}
     assert names.meant(said) == {
         "key": "PLT-17",
         "fields": {"rate": 37.5, "at": "2026-11-20T09:00:00Z"},
         "reason": "as PLT-17 says",
         "minutes": 60,
-        "who": "#99",
+        "who": "#id99",
     }
 
 
@@ -41,14 +64,14 @@ def test_an_expert_says_what_would_be_meant() -> None:
     names.task("See to PLT-17.")
     names.answer(step({"value": 37.0, "as_of": "2026-11-20T09:00:00Z"}))
     arguments = {"key": "PLT-17", "rate": 37.0, "at": "2026-11-20T09:00:00+00:00", "minutes": 1440}
-    assert names.said(arguments) == {"key": "#1", "rate": "#2", "at": "#3", "minutes": 1440}
+    assert names.said(arguments) == {"key": "#task1", "rate": "#value1", "at": "#as_of1", "minutes": 1440}
 
 
 def test_a_new_task_begins_the_names_anew() -> None:
     names = ShortNames()
     names.task("See to PLT-17.")
-    assert names.task("See to OPS-5.") == "See to #1."
-    assert names.meant({"key": "#1"}) == {"key": "OPS-5"}
+    assert names.task("See to OPS-5.") == "See to #task1."
+    assert names.meant({"key": "#task1"}) == {"key": "OPS-5"}
 
 
 def test_the_last_answer_says_that_it_is_the_last() -> None:

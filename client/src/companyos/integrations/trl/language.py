@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 from companyos.policies import StepView
 from companyos.policies.llm.prompt import result_text
 
-Translation = Callable[[Any], Any]
+Translation = Callable[[Any, str], Any]
 
 
 class Language:
@@ -39,25 +40,30 @@ class Language:
 
 
 class ShortNames(Language):
-    """For a model that is too small to copy an id: whatever has a digit is called #1, #2 and so on, as it comes up.
+    """For a model that is too small to copy an id: #checklist1, #checklist2, #value1 stand for what is long.
 
-    Results keep ids, states and figures, and nothing that is empty. What such a model learns is the work: which tool
-    comes when, and which of the names it takes.
+    Whatever has a digit, and in results whatever stands in quotation marks, is called after the field in which it comes
+    up first; an id after what it is the id of. Results keep ids, states and figures, and nothing that is empty. What
+    such a model learns is the work: which tool comes when, and which of the names it takes.
     """
 
     def __init__(self) -> None:
         self._names: dict[str, str] = {}
         self._values: dict[str, Any] = {}
+        self._counts: Counter[str] = Counter()
 
     def task(self, text: str) -> str:
         """Return the task with short names in it; those of the last episode are forgotten."""
-        self._names, self._values = {}, {}
-        return self._in_text(text)
+        self._names, self._values, self._counts = {}, {}, Counter()
+        return self._in_text(_WITH_DIGIT, text, "task")
 
     def answer(self, step: StepView) -> str:
         """Return what a step brought, briefly."""
-        told = _brief(step.result) if step.error is None else {"error": step.error}
-        return _compact({"done": True} if step.done else _mapped(told, self._name))
+        if step.done:
+            return _compact({"done": True})
+        if step.error is not None:
+            return _compact({"error": self._in_text(_WITH_DIGIT, step.error, "error")})
+        return _compact(_mapped(_brief(step.result), self._name))
 
     def meant(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """Return the arguments with what the short names stand for."""
@@ -69,39 +75,44 @@ class ShortNames(Language):
         said: dict[str, Any] = _mapped(arguments, self._known)
         return said
 
-    def _name(self, value: Any) -> Any:
+    def _name(self, value: Any, field: str) -> Any:
         """Return the short name of a value, a new one where it has none; inside a text that of every part."""
         if isinstance(value, bool) or not isinstance(value, str | int | float):
             return value
-        return self._in_text(value) if isinstance(value, str) else self._named(str(value), value)
+        if isinstance(value, str):
+            return self._in_text(_QUOTED_OR_WITH_DIGIT, value, field)
+        return self._named(str(value), value, field)
 
-    def _in_text(self, text: str) -> str:
-        return _WITH_DIGIT.sub(lambda found: self._named(found[0], found[0]), text)
+    def _in_text(self, part: re.Pattern[str], text: str, field: str) -> str:
+        return part.sub(lambda found: self._named(found[0], found[0], field), text)
 
-    def _named(self, text: str, value: Any) -> str:
+    def _named(self, text: str, value: Any, field: str) -> str:
         if text not in self._names:
-            name = f"#{len(self._names) + 1}"
+            self._counts[field] += 1
+            name = f"#{field}{self._counts[field]}"
             self._names[text], self._values[name] = name, value
         return self._names[text]
 
-    def _value(self, said: Any) -> Any:
+    def _value(self, said: Any, _field: str) -> Any:
         if not isinstance(said, str):
             return said
         if said in self._values:
             return self._values[said]
-        return _SHORT.sub(lambda found: str(self._values.get(found[0], found[0])), said)
+        return SHORT_NAME.sub(lambda found: str(self._values.get(found[0], found[0])), said)
 
-    def _known(self, value: Any) -> Any:
+    def _known(self, value: Any, _field: str) -> Any:
         if isinstance(value, bool) or not isinstance(value, str | int | float):
             return value
         text = str(value).replace("+00:00", "Z")
         if text in self._names or not isinstance(value, str):
             return self._names.get(text, value)
-        return _WITH_DIGIT.sub(lambda found: self._names.get(found[0], found[0]), text)
+        return _WORD.sub(lambda found: self._names.get(found[0], found[0]), text)
 
 
-_SHORT = re.compile(r"#\d+")
+SHORT_NAME = re.compile(r"#[a-z_]+\d+")
+_WORD = re.compile(r"\b\w(?:[\w:.+-]*\w)?\b")
 _WITH_DIGIT = re.compile(r"\b(?=[\w:.+-]*\d)\w(?:[\w:.+-]*\w)?\b")
+_QUOTED_OR_WITH_DIGIT = re.compile(rf'(?<=")[^"\s]+(?=")|{_WITH_DIGIT.pattern}')
 _KEPT = frozenset(
     {"approval_ref", "as_of", "checklist", "code", "deputy", "description", "done_at", "error", "holders", "id"}
     | {"is_stale", "items", "key", "out_of_office", "person", "readings", "status", "value"}
@@ -116,14 +127,19 @@ def _brief(value: Any) -> Any:
     return [_brief(one) for one in value] if isinstance(value, list) else value
 
 
-def _mapped(value: Any, translation: Translation) -> Any:
+def _mapped(value: Any, translation: Translation, field: str = "") -> Any:
+    """Translate every value that is no object and no list, with the field in which it stands."""
     match value:
         case dict():
-            return {name: _mapped(one, translation) for name, one in value.items()}
+            return {name: _mapped(one, translation, _field(name, field)) for name, one in value.items()}
         case list():
-            return [_mapped(one, translation) for one in value]
+            return [_mapped(one, translation, field) for one in value]
         case _:
-            return translation(value)
+            return translation(value, field)
+
+
+def _field(name: str, around: str) -> str:
+    return around if name == "id" and around else name
 
 
 def _compact(value: Any) -> str:

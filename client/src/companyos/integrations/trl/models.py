@@ -75,9 +75,11 @@ def _by_unsloth(name: str, seed: int) -> Learner:
 
 
 def _by_transformers(name: str) -> Learner:
-    from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenizerFast
 
-    tokenizer = AutoTokenizer.from_pretrained(name)
+    # AutoTokenizer takes the tokenizer of any Qwen for Qwen's own, which cuts a text at other places than the tiny one.
+    kind = PreTrainedTokenizerFast if (Path(name) / "tokenizer.json").is_file() else AutoTokenizer
+    tokenizer = kind.from_pretrained(name)
     if not has_gpu():
         return Learner(AutoModelForCausalLM.from_pretrained(name), tokenizer)
     from peft import LoraConfig

@@ -7,16 +7,18 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from companyos.integrations.trl.demonstrations import Conversation
+from companyos.integrations.trl.language import SHORT_NAME
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
-WORDS = 1_500
+WORDS = 4_000
 """Tokens that the tokenizer learns, beside those that stand for a whole text."""
 
+RARE = 20
+"""One in so many conversations has to hold a phrase that becomes a token."""
+
 LONGEST = 4_096
-NAMES = 60
-"""Short names that are one token each."""
 
 _START, _END, _PAD = "<|im_start|>", "<|im_end|>", "<|endoftext|>"
 _TEMPLATE = "qwen2_5.jinja"
@@ -46,13 +48,14 @@ def tiny_tokenizer(
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [
-            pre_tokenizers.Split(Regex(r"#\d+"), "isolated"),
+            pre_tokenizers.Split(Regex(SHORT_NAME.pattern), "isolated"),
             pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
         ]
     )
     tokenizer.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
         vocab_size=words,
+        min_frequency=max(2, len(shown) // RARE),
         special_tokens=[_PAD, _START, _END],
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
@@ -62,7 +65,7 @@ def tiny_tokenizer(
         tokenizer_object=tokenizer, eos_token=_END, pad_token=_PAD, model_max_length=LONGEST, padding_side="left"
     )
     made.chat_template = (chat_template_utils._CHAT_TEMPLATES_DIR / _TEMPLATE).read_text(encoding="utf-8")
-    made.add_tokens(list(_constants(made, shown[0].messages[0], tools)))
+    made.add_tokens([*_constants(made, shown[0].messages[0], tools), *_names(shown)])
     return made
 
 
@@ -104,4 +107,8 @@ def _constants(
     text = tokenizer.apply_chat_template([system], tools=list(tools), tokenize=False)
     yield text.removesuffix("\n").removeprefix(_START).removesuffix(_END)
     yield from _MARKS
-    yield from (f"#{number}" for number in range(1, NAMES + 1))
+
+
+def _names(shown: Sequence[Conversation]) -> list[str]:
+    """Return the short names that come up in conversations."""
+    return sorted({name for text in _texts(shown) for name in SHORT_NAME.findall(text)})
