@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from companyos.cli.main import app
 from companyos.contract import EpisodeRecord, Outcome
 from companyos.runner import summarise
-from companyos.runner.curves import NoPlots, draw_curves, return_points, success_points
+from companyos.runner.curves import NoPlots, curves_of, draw_curves, return_points, success_points
 from companyos.runner.statistics import return_interval, success_interval, wilson_interval
 
 PNG = b"\x89PNG\r\n"
@@ -84,14 +84,14 @@ def test_pass_k_is_the_share_of_k_episodes_that_all_succeed() -> None:
 
 def test_the_picture_is_a_png(tmp_path: Path) -> None:
     records = [a_record(chaos=level, policy=name, success=level < 2) for level in range(5) for name in ("one", "two")]
-    draw_curves(records, tmp_path / "curves.png", title="tiny")
+    draw_curves(curves_of(records), tmp_path / "curves.png", title="tiny")
     assert (tmp_path / "curves.png").read_bytes().startswith(PNG)
 
 
 def test_without_matplotlib_it_is_said_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(NoPlots, match=r"companyos\[plots\]"):
-        draw_curves([a_record()], tmp_path / "curves.png", title="tiny")
+        draw_curves(curves_of([a_record()]), tmp_path / "curves.png", title="tiny")
 
 
 def test_eval_plays_several_policies_at_several_levels_and_draws(tiny_url: str, tmp_path: Path) -> None:

@@ -217,11 +217,11 @@ def _print_expenses(played: list[PlayedEpisode]) -> None:
 
 
 def _draw(played: list[PlayedEpisode], title: str, file: Path) -> None:
-    from companyos.runner.curves import NoPlots, draw_curves
+    from companyos.runner.curves import NoPlots, curves_of, draw_curves
 
     try:
         with clear_errors():
-            draw_curves([episode.record for episode in played], file, title=title)
+            draw_curves(curves_of([episode.record for episode in played]), file, title=title)
     except NoPlots as missing:
         fail(str(missing))
     OUT.print(f"[dim]curves in[/] {shown(str(file))}", soft_wrap=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,14 @@ class Point:
     high: float
 
 
+@dataclass(frozen=True)
+class Curve:
+    """Return and success of one policy, level by level."""
+
+    returns: Sequence[Point]
+    successes: Sequence[Point]
+
+
 def return_points(records: Sequence[EpisodeRecord]) -> list[Point]:
     """Return the mean return at each level."""
     return [
@@ -52,8 +60,15 @@ def success_points(records: Sequence[EpisodeRecord]) -> list[Point]:
     ]
 
 
-def draw_curves(records: Sequence[EpisodeRecord], file: Path, *, title: str) -> None:
-    """Draw both curves of every policy. Raises NoPlots, or OSError for a file that cannot be written."""
+def curves_of(records: Sequence[EpisodeRecord]) -> dict[str, Curve]:
+    """Return the curve of every policy, in the order in which they come up."""
+    policies = dict.fromkeys(record.policy for record in records)
+    own = {policy: [record for record in records if record.policy == policy] for policy in policies}
+    return {policy: Curve(return_points(played), success_points(played)) for policy, played in own.items()}
+
+
+def draw_curves(curves: Mapping[str, Curve], file: Path, *, title: str) -> None:
+    """Draw the curves of every policy. Raises NoPlots, or OSError for a file that cannot be written."""
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
@@ -62,20 +77,18 @@ def draw_curves(records: Sequence[EpisodeRecord], file: Path, *, title: str) -> 
     figure = Figure(figsize=INCHES, layout="constrained")
     FigureCanvasAgg(figure)
     returns, successes = figure.subplots(1, 2)
-    policies = list(dict.fromkeys(record.policy for record in records))
-    for number, policy in enumerate(policies):
-        own = [record for record in records if record.policy == policy]
-        shift = (number - (len(policies) - 1) / 2) * 0.05
-        _draw(returns, return_points(own), policy, number, shift)
-        _draw(successes, success_points(own), policy, number, shift)
-    levels = sorted({record.chaos for record in records})
+    for number, (policy, curve) in enumerate(curves.items()):
+        shift = (number - (len(curves) - 1) / 2) * 0.05
+        _draw(returns, curve.returns, policy, number, shift)
+        _draw(successes, curve.successes, policy, number, shift)
+    levels = sorted({point.level for curve in curves.values() for point in curve.returns})
     for axes, name in ((returns, "mean return"), (successes, "success")):
         axes.set(xlabel="level of chaos", ylabel=name, xticks=levels)
         axes.grid(alpha=0.3)
         axes.spines[["top", "right"]].set_visible(False)
     successes.set_ylim(-0.04, 1.04)
     successes.yaxis.set_major_formatter(lambda share, _place: f"{share:.0%}")
-    figure.legend(*returns.get_legend_handles_labels(), loc="outside lower center", ncols=min(6, len(policies)))
+    figure.legend(*returns.get_legend_handles_labels(), loc="outside lower center", ncols=min(6, len(curves)))
     figure.suptitle(title, fontsize=11)
     figure.savefig(file, dpi=DOTS_PER_INCH, format="png")
 
