@@ -48,7 +48,7 @@ PROOF_FILES = $(if $(PROOF_LOG),--out docs/proof-full.md --worklog $(PROOF_LOG),
 # Many tests wait for processes and sockets: one worker more than there are cores, four at most.
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print(min(4, (os.cpu_count() or 1) + 1))')
 
-.PHONY: help setup demo up test e2e check format bench faults browser load nightly proof proof-keep clients ray-setup ray harnesses train-setup train-test learn validate space tasks docs compose-up compose-down fresh-clone-check clean
+.PHONY: help setup demo up test e2e check format bench faults browser load nightly proof proof-keep clients ray-setup ray harnesses train-setup train-test learn baselines validate space tasks docs compose-up compose-down fresh-clone-check clean
 
 help: ## List the targets
 	@echo "CompanyOS. Targets:"
@@ -124,6 +124,9 @@ train-test: $(TRAIN_STAMP) ## Train a tiny model for two steps through a live ga
 
 learn: $(TRAIN_STAMP) ## Let a tiny model learn on the CPU, from three seeds, and write docs/learning.md
 	@$(TRAIN)/bin/python -m benchmarks.learning $(ARGS)
+
+baselines: $(STAMP) ## Play the policies that need no model over 170 tasks, and write docs/baselines.md (ARGS="--help")
+	@$(BIN)/python -m benchmarks.baselines $(ARGS)
 
 validate: $(STAMP) ## Hold the environment against OpenEnv's validator and our own graders, a line each (ARGS="static url graders")
 	@$(BIN)/python -m validation $(ARGS)

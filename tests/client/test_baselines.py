@@ -1,0 +1,201 @@
+"""`make baselines`: what is missing is played, the page says what runs hold, and a run of one's own becomes a row."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from benchmarks.baselines.__main__ import app
+from benchmarks.baselines.cells import NO_BREAK
+from benchmarks.baselines.learned import told
+from benchmarks.baselines.page import page, read_figures
+from benchmarks.baselines.playing import POLICIES, SESSIONS, TASKS, TRIALS
+from benchmarks.baselines.rows import NoRow, Row, row_of
+from companyos.cli.main import app as companyos
+from companyos.contract import CheckVerdict, EpisodeRecord, EpisodeVerdict
+from companyos.runner import read_records
+from companyos.runner.reading import name_of
+from tests.architecture.sources import ROOT
+from tests.client.conftest import TASK_SET
+from tests.client.stored_runs import LINES, verdict
+
+LEARNED = "## A model that learns"
+NOOP = ("--policy", "noop")
+
+
+def baselines(folder: Path, *options: str) -> Result:
+    """Run the command with everything it keeps in a folder."""
+    return CliRunner().invoke(app, ["--runs", str(folder / "runs"), "--page", str(folder), *options])
+
+
+def played(url: str, folder: Path, *options: str) -> Result:
+    answer = baselines(folder, "--url", url, "-n", "3", *options)
+    assert answer.exit_code == 0, answer.output
+    return answer
+
+
+def rows_of(folder: Path) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = json.loads((folder / "baselines.json").read_text())["rows"]
+    return rows
+
+
+def a_run(folder: Path, **changed: Any) -> Path:
+    """Store a run of one episode of one task."""
+    record = EpisodeRecord(
+        scenario="tiny",
+        seed=3,
+        chaos=2,
+        policy="mine",
+        success=True,
+        return_=16.9,
+        steps=len(LINES),
+        outcome="success",
+        digest="d",
+        verdict=verdict(),
+        task_id="test.tiny.2.00",
+        task_set=TASK_SET,
+    ).model_copy(update=changed)
+    (folder / "trajectories").mkdir(parents=True, exist_ok=True)
+    with (folder / "episodes.jsonl").open("a") as lines:
+        lines.write(record.model_dump_json(by_alias=True) + "\n")
+    (folder / "trajectories" / f"{name_of(record)}.jsonl").write_text(
+        "".join(json.dumps(line) + "\n" for line in LINES)
+    )
+    (folder / "run.json").write_text('{"companyos": "0.0.0", "policies": {}}')
+    return folder
+
+
+def test_every_policy_plays_the_same_tasks_and_has_a_row_with_its_command(tiny_url: str, tmp_path: Path) -> None:
+    played(tiny_url, tmp_path, "-k", "2", *NOOP, "--policy", "random")
+    rows = rows_of(tmp_path)
+    assert [(row["name"], row["tasks"], row["trials"]) for row in rows] == [("noop", 3, 2), ("random", 3, 2)]
+    assert rows[0]["tasks_digest"] == rows[1]["tasks_digest"]
+    text = (tmp_path / "baselines.md").read_text()
+    assert "`companyos eval --policy random --split test -n 3 --trials 2`" in text
+    assert f"task set {TASK_SET}" in text
+    assert (tmp_path / "baselines.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_what_is_kept_is_not_played_again_and_what_is_missing_is(tiny_url: str, tmp_path: Path) -> None:
+    for trials in ("1", "2", "2"):
+        played(tiny_url, tmp_path, "-k", trials, *NOOP)
+    sessions = (tmp_path / "runs" / SESSIONS).read_text().splitlines()
+    assert [json.loads(one)["episodes"] for one in sessions] == [3, 3]
+    assert len(read_records(tmp_path / "runs" / "noop")) == 6
+
+
+def test_a_row_is_what_the_command_below_it_plays(tiny_url: str, tmp_path: Path) -> None:
+    played(tiny_url, tmp_path, "-k", "2", "--policy", "random")
+    (row,) = rows_of(tmp_path)
+    words = row["command"].split()[1:]
+    answer = CliRunner().invoke(companyos, [*words, "--url", tiny_url, "--out", str(tmp_path / "again")])
+    assert answer.exit_code == 0, answer.output
+    assert read_records(tmp_path / "again") == read_records(tmp_path / "runs" / "random")
+
+
+def test_a_run_of_ones_own_becomes_a_row_and_nothing_is_played(tiny_url: str, tmp_path: Path) -> None:
+    played(tiny_url, tmp_path, "-k", "2", *NOOP)
+    words = ["eval", "--policy", "random", "--split", "test", "-n", "3", "-k", "2", "--url", tiny_url]
+    assert CliRunner().invoke(companyos, [*words, "--out", str(tmp_path / "mine")]).exit_code == 0
+    assert baselines(tmp_path, "--no-play", "--add", str(tmp_path / "mine")).exit_code == 0
+    assert [row["name"] for row in rows_of(tmp_path)] == ["noop", "random"]
+    twice = baselines(tmp_path, "--no-play", "--add", str(tmp_path / "mine"))
+    assert (twice.exit_code, "several rows of random" in twice.output) == (2, True)
+
+
+def test_a_run_of_other_tasks_is_no_row_of_the_table(tiny_url: str, tmp_path: Path) -> None:
+    played(tiny_url, tmp_path, "-k", "1", *NOOP)
+    before = (tmp_path / "baselines.md").read_text()
+    answer = baselines(tmp_path, "--no-play", "--add", str(a_run(tmp_path / "mine")))
+    assert answer.exit_code == 2
+    assert "no two rows of one table" in " ".join(answer.output.split())
+    assert (tmp_path / "baselines.md").read_text() == before
+
+
+def test_a_run_of_another_version_is_not_gone_on_with(tiny_url: str, tmp_path: Path) -> None:
+    played(tiny_url, tmp_path, "-k", "1", *NOOP)
+    (tmp_path / "runs" / "noop" / "run.json").write_text('{"companyos": "0.0.1", "policies": {}}')
+    answer = baselines(tmp_path, "--url", tiny_url, "-n", "3", "-k", "2", *NOOP)
+    assert (answer.exit_code, "was played with companyos 0.0.1" in " ".join(answer.output.split())) == (2, True)
+
+
+def test_an_unknown_policy_is_refused_before_anything_starts(tmp_path: Path) -> None:
+    answer = baselines(tmp_path, "--policy", "nobody")
+    assert (answer.exit_code, "no policy is called 'nobody'" in answer.output) == (2, True)
+
+
+def test_invalid_and_refused_calls_are_counted_and_planned_outages_are_not(tmp_path: Path) -> None:
+    row = row_of(a_run(tmp_path))
+    assert [row.invalid, row.refused] == pytest.approx([1 / 6, 1 / 6])
+    assert row.command == "companyos eval --policy mine --split test -n 1 --trials 1"
+
+
+def test_side_effects_are_those_of_the_verdict(tmp_path: Path) -> None:
+    check = CheckVerdict(id="nothing_else_changed", passed=False, evidence="another row changed")
+    spoilt = EpisodeVerdict(success=False, potential=0.0, damage=(), rejections=0, checks=(check,))
+    harmed = spoilt.model_copy(update={"damage": ("vendor deleted",)})
+    for trial, judged in enumerate((verdict(), verdict(), spoilt, harmed), start=1):
+        a_run(tmp_path, trial=trial, verdict=judged)
+    row = row_of(tmp_path)
+    assert (row.side_effects, row.damage, row.trials) == (0.5, 0.25, 4)
+
+
+def test_trials_that_went_otherwise_are_counted_as_differing_tasks(tmp_path: Path) -> None:
+    for trial, (task, digest) in enumerate((("0", "a"), ("0", "b"), ("1", "a"), ("1", "a")), start=1):
+        a_run(tmp_path, task_id=f"test.tiny.2.0{task}", trial=trial, digest=digest)
+    assert row_of(tmp_path).differing == 1
+
+
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        ({"policy": "other"}, "several policies"),
+        ({"task_id": None}, "no tasks of a split"),
+        ({"task_set": "1.2.other"}, "more than one version"),
+        ({"task_id": "test.tiny.2.01"}, "not played to its end"),
+    ],
+)
+def test_a_run_that_is_no_whole_run_of_one_policy_gives_no_row(
+    tmp_path: Path, changed: dict[str, Any], why: str
+) -> None:
+    a_run(tmp_path)
+    a_run(tmp_path, trial=2)
+    a_run(tmp_path, **{"trial": 3, **changed})
+    with pytest.raises(NoRow, match=why):
+        row_of(tmp_path)
+
+
+def test_a_model_that_learned_has_a_row_before_and_a_row_after() -> None:
+    part = {"episodes": 100, "successes": 3, "success_low": 0.01, "success_high": 0.085, "mean_return": -5.5}
+    part |= {"low": -5.6, "high": -5.4, "steps": 4.0, "invalid_share": 0.25}
+    after = part | {"mean_return": 2.25, "successes": 40}
+    text = told([{"seed": 11, "settings": {"steps": 20}, "before": part, "after": after}])
+    assert [line.split("<br>")[0] for line in text.splitlines() if "GRPO**" in line] == [
+        "| **before GRPO**",
+        "| **after GRPO**",
+    ]
+    assert "-5.50<br>(-5.60 to -5.40)" in text.replace(NO_BREAK, " ")
+    assert f"40.0{NO_BREAK}%" in text
+    assert "not\ncomparable" in text
+
+
+def published() -> tuple[list[Row], str]:
+    rows, took = read_figures(ROOT / "docs")
+    return rows, page(rows, took, ROOT / "docs")
+
+
+def test_the_published_page_is_what_its_figures_say() -> None:
+    _, text = published()
+    shown = (ROOT / "docs" / "baselines.md").read_text()
+    assert shown.partition(LEARNED)[0] == text.partition(LEARNED)[0], '`make baselines ARGS="--no-play"` writes it anew'
+
+
+def test_the_published_rows_are_whole_and_the_ends_of_the_scale_are_where_they_belong() -> None:
+    rows, _ = published()
+    assert [row.name for row in rows] == list(POLICIES)
+    assert {(row.tasks, row.trials, row.infra_errors) for row in rows} == {(TASKS, TRIALS, 0)}
+    assert (rows[0].success.mean, rows[1].success.mean, rows[-1].success.mean) == (0.0, 0.0, 1.0)
