@@ -14,12 +14,12 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from companyos.enterprise import Enterprise
 from interop.environments import ROOT, NotInstalled, python_of
 
-DEADLINE_S = 300.0
+DEADLINE_S = 600.0
 _FOLDER = Path(__file__).parent
 _NOT_RUN = 77
 """The status of a program that cannot do its work here; its last words say why."""
 
-_LINE = "{:<14} {:<10} {:>8} {:>6}  {}"
+_LINE = "{:<17} {:<10} {:>8} {:>6}  {}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,8 @@ HARNESSES = (
     Harness("verifiers", "verifiers", "run_verifiers.py"),
     Harness("Harbor models", "harbor", "run_harbor.py"),
     Harness("Harbor trial", "harbor", "run_harbor_trial.py"),
-    Harness("NeMo Gym", "nemo-gym", "run_nemo_gym.py"),
+    Harness("NeMo Gym models", "nemo-gym", "run_nemo_gym.py"),
+    Harness("NeMo Gym servers", "nemo-gym", "run_nemo_gym_servers.py"),
 )
 
 
