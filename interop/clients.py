@@ -38,6 +38,7 @@ WANTED: dict[str, tuple[str, ...]] = {
     "verifiers": ("verifiers[openenv]==0.4.*",),
     "harbor": ("harbor==0.24.*",),
     "nemo-gym": ("nemo-gym==0.4.*",),
+    "skyrl-gym": ("skyrl-gym==0.4.*",),
 }
 """What is asked of an index for each environment; the versions that came of it lie in `requirements`."""
 

@@ -36,6 +36,7 @@ HARNESSES = (
     Harness("verifiers", "verifiers", "run_verifiers.py"),
     Harness("Harbor models", "harbor", "run_harbor.py"),
     Harness("Harbor trial", "harbor", "run_harbor_trial.py"),
+    Harness("SkyRL Gym", "skyrl-gym", "run_skyrl.py"),
     Harness("NeMo Gym models", "nemo-gym", "run_nemo_gym.py"),
     Harness("NeMo Gym servers", "nemo-gym", "run_nemo_gym_servers.py"),
 )

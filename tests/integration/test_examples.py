@@ -21,8 +21,11 @@ TRAINS = "train_grpo.py"
 LOOKS = "screenshot_agent.py"
 """It needs a Chromium; tests/browser runs it."""
 
+GENERATES = "skyrl_environment.py"
+"""It needs SkyRL Gym; `make harnesses` runs it."""
+
 FOUND = (path for path in (ROOT / "examples").rglob("*") if path.suffix in {".py", ".sh", ".mjs"})
-EXAMPLES = sorted(path for path in FOUND if path.name not in (TRAINS, LOOKS))
+EXAMPLES = sorted(path for path in FOUND if path.name not in (TRAINS, LOOKS, GENERATES))
 PAGE = (ROOT / "docs" / "http.md").read_text()
 GATEWAY = "http://127.0.0.1:8000"
 RUNNERS = {".py": (sys.executable, "-W", "error"), ".sh": ("sh",), ".mjs": ("node",)}
