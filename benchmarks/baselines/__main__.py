@@ -73,7 +73,7 @@ def baselines(
 def _play(plan: Plan, url: str | None) -> None:
     stop = play_baselines(plan, url=url)
     if stop is not None:
-        fail(f"{stop.reason or 'stopped'}; the same command goes on", stop.code)
+        fail(stop.reason or "stopped; the same command goes on", stop.code)
 
 
 def _write(plan: Plan, added: list[Path], page: Path, *, no_play: bool) -> None:

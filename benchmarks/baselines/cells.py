@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from benchmarks.baselines.rows import Share
 
-
 NO_BREAK = "\N{NO-BREAK SPACE}"
 
 

@@ -43,8 +43,11 @@ def write_page(rows: Sequence[Row], sessions: Sequence[Session], folder: Path) -
 
 
 def read_figures(folder: Path) -> tuple[list[Row], list[Session]]:
-    """Return what the page of a folder was made of. Raises OSError where there is none."""
-    told = json.loads((folder / f"{NAME}.json").read_text(encoding="utf-8"))
+    """Return what the page of a folder was made of. Raises NoPage where there is none."""
+    figures = folder / f"{NAME}.json"
+    if not figures.exists():
+        raise NoPage(f"{folder} holds no {NAME}.json: there are no rows before anything was played")
+    told = json.loads(figures.read_text(encoding="utf-8"))
     return [from_json(row) for row in told["rows"]], [Session(**one) for one in told["sessions"]]
 
 

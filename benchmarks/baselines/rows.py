@@ -11,7 +11,7 @@ from typing import Any
 from companyos.contract import EpisodeRecord
 from companyos.runner import read_records, summarise
 from companyos.runner.curves import Curve, Point, return_points, success_points
-from companyos.runner.reading import RUN, TRAJECTORIES, name_of
+from companyos.runner.reading import EPISODES, RUN, TRAJECTORIES, name_of
 from companyos.runner.statistics import has_side_effects, return_interval, task_of
 from companyos_shared.streams import digest
 
@@ -91,10 +91,12 @@ class Row:
 
 
 def row_of(folder: Path, *, command: str | None = None) -> Row:
-    """Return the row of a run on disk. Raises NoRow, and OSError for a folder that holds none.
+    """Return the row of a run on disk. Raises NoRow, and OSError for one that lacks a trajectory.
 
     Without a `command` the one that `companyos eval` plays such a run with is told.
     """
+    if not (folder / EPISODES).exists() or not (folder / RUN).exists():
+        raise NoRow(f"{folder} holds no run, as `companyos eval --out` keeps one")
     records = read_records(folder)
     tasks = _tasks(folder, records)
     summary = summarise(records)

@@ -116,6 +116,14 @@ def test_a_run_of_other_tasks_is_no_row_of_the_table(tiny_url: str, tmp_path: Pa
     assert (tmp_path / "baselines.md").read_text() == before
 
 
+def test_without_a_page_or_a_run_it_is_said_what_is_missing(tiny_url: str, tmp_path: Path) -> None:
+    nothing = baselines(tmp_path, "--no-play")
+    assert (nothing.exit_code, "holds no baselines.json" in " ".join(nothing.output.split())) == (2, True)
+    played(tiny_url, tmp_path, "-k", "1", *NOOP)
+    answer = baselines(tmp_path, "--no-play", "--add", str(tmp_path / "nowhere"))
+    assert (answer.exit_code, "holds no run" in " ".join(answer.output.split())) == (2, True)
+
+
 def test_a_run_of_another_version_is_not_gone_on_with(tiny_url: str, tmp_path: Path) -> None:
     played(tiny_url, tmp_path, "-k", "1", *NOOP)
     (tmp_path / "runs" / "noop" / "run.json").write_text('{"companyos": "0.0.1", "policies": {}}')
