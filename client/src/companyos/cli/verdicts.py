@@ -20,9 +20,8 @@ _REASON_INDENT = 6
 def print_score(episode: EpisodeDocument) -> None:
     """Print how an episode ended: the return, every check with its reasons, and what was made to go wrong."""
     facts = episode.facts
-    OUT.print(
-        f"\n{outcome_told(facts.outcome)} after {facts.steps} step{'s' * (facts.steps != 1)}, return {signed(facts.return_, 2)}\n"
-    )
+    steps = f"{facts.steps} step{'s' * (facts.steps != 1)}"
+    OUT.print(f"\n{outcome_told(facts.outcome)} after {steps}, return {signed(facts.return_, 2)}\n")
     if facts.trouble is not None:
         OUT.print(f"[yellow]trouble:[/] {shown(facts.trouble)}\n", soft_wrap=True)
     verdict = (episode.judged.verdict if episode.judged is not None else None) or episode.verdict
