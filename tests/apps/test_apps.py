@@ -107,6 +107,9 @@ async def test_an_agent_at_its_desk_is_told_no_score(open_browser: OpenBrowser) 
         assert browser.page.status_code == 200
         assert 'data-testid="score"' not in browser.page.text
         assert "for its trainer to say" in browser.told("score-elsewhere")
+        late = await browser.client.post(f"{browser.root}/-/wait", data={"minutes:int": "5"})
+        assert late.status_code == 409
+        assert "ended as" not in late.text
 
 
 async def test_an_episode_s_token_opens_its_apps_in_a_browser_and_no_other_s(open_browser: OpenBrowser) -> None:

@@ -199,6 +199,18 @@ async def test_an_agent_plays_its_own_episode_and_learns_neither_id_nor_token(lo
     assert (await locked.state("the-label-of-it"))["step_count"] == 2
 
 
+async def test_how_an_episode_ended_is_told_to_its_trainer_and_not_to_its_agent(locked: Door) -> None:
+    first = await locked.reset(episode_id="ended")
+    await locked.step("ended", "finish", outcome="done", summary="Looked around.")
+    async with _agent(locked, first["token"]) as agent:
+        late = await agent.post("/v1/episodes/ended/step", json=STEP)
+        shown = await agent.get("/v1/episodes/ended/render", params={"format": "text"})
+    told = await locked.http.post("/v1/episodes/ended/step", json=STEP)
+    assert (late.status_code, late.json()["code"]) == (409, "episode-done")
+    assert "ended as" not in late.text + shown.text
+    assert told.json()["detail"] == "The episode ended as failed."
+
+
 @pytest.mark.parametrize("named", ["theirs", "nobodys"])
 async def test_an_agent_cannot_tell_whether_another_episode_lives(locked: Door, named: str) -> None:
     mine = await locked.reset(episode_id="mine")

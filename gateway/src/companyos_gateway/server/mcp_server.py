@@ -17,7 +17,7 @@ from fastmcp.tools import ToolResult
 from openenv.core.env_server.mcp_types import ToolErrorType
 
 from companyos_gateway.episode.episode import VERSION
-from companyos_gateway.episode.errors import GatewayProblem, InternalError, InvalidAction
+from companyos_gateway.episode.errors import EpisodeDone, GatewayProblem, InternalError, InvalidAction
 from companyos_gateway.episode.observations import StepObservation
 from companyos_gateway.episode.toolbox import Tool
 from companyos_gateway.server.house import House
@@ -103,6 +103,8 @@ async def _taken(house: House, asked: McpAsked, name: str, arguments: dict[str, 
         raise ToolElsewhere(f"The server {asked.service} has no {name}.")
     try:
         return await house.step(asked.episode, name, arguments)
+    except EpisodeDone:
+        raise EpisodeDone from None  # how it ended is no model's business
     except GatewayProblem:
         raise
     except Exception as bug:

@@ -7,7 +7,8 @@ a peer makes a difference. What is not listed here is the trainer's: a route tha
 from __future__ import annotations
 
 import hmac
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from hashlib import sha256
 
 from starlette._utils import get_route_path
@@ -16,7 +17,7 @@ from starlette.routing import compile_path
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from companyos_gateway.episode.episode import Episode
-from companyos_gateway.episode.errors import GatewayProblem, UnknownEpisode
+from companyos_gateway.episode.errors import EpisodeDone, GatewayProblem, UnknownEpisode
 from companyos_gateway.episode.store import EpisodeStore
 from companyos_gateway.server.apps.paths import APP_DOORS, is_app
 from companyos_gateway.server.apps.paths import COOKIE as EPISODE_COOKIE
@@ -130,6 +131,17 @@ def check_is_trainer(request: HTTPConnection) -> None:
 def is_trainer(request: HTTPConnection) -> bool:
     """Say whether it is the trainer who asks: everybody is, where no token is asked for."""
     return AGENT_SCOPE_KEY not in request.scope
+
+
+@contextmanager
+def without_outcome(request: HTTPConnection) -> Iterator[None]:
+    """Let a step after the end be refused to an agent without a word on how its episode ended."""
+    try:
+        yield
+    except EpisodeDone:
+        if is_trainer(request):
+            raise
+        raise EpisodeDone from None
 
 
 def _opens_to_agents(door: _Door) -> bool:

@@ -12,7 +12,7 @@ from companyos_gateway.server.envelopes import StepBody, action_of, envelope, js
 from companyos_gateway.server.guard import JSON_SCOPE_KEY
 from companyos_gateway.server.house import House
 from companyos_gateway.server.openenv_environment import reset_options
-from companyos_gateway.server.planes import episode_asked_for, is_trainer
+from companyos_gateway.server.planes import episode_asked_for, is_trainer, without_outcome
 from companyos_gateway.server.rendering import Format, page, rendered, terminal
 
 CREATED, OK = 201, 200
@@ -46,7 +46,9 @@ async def take(house: House, request: Request, episode_id: str, asked: StepBody)
     episode = episode_asked_for(request, stage.store, episode_id)
     if isinstance(action, ListToolsAction):
         return json_response(envelope(tools_observation(stage.tools(episode), done=episode.done)))
-    return json_response(envelope(await house.step(episode, action.tool_name, action.arguments, number=asked.step)))
+    with without_outcome(request):
+        taken = await house.step(episode, action.tool_name, action.arguments, number=asked.step)
+    return json_response(envelope(taken))
 
 
 def read(house: House, episode_id: str) -> CompanyOSState:

@@ -23,7 +23,7 @@ from companyos_gateway.server.apps.shells import shell_of
 from companyos_gateway.server.browsing import SEE_OTHER, remembered, shown, submitted
 from companyos_gateway.server.console.paths import viewer_of
 from companyos_gateway.server.house import House
-from companyos_gateway.server.planes import episode_asked_for, is_trainer
+from companyos_gateway.server.planes import episode_asked_for, is_trainer, without_outcome
 from companyos_shared.pages import HEADERS, Said, Shell
 from companyos_shared.wire.problem import ProblemBody
 
@@ -125,7 +125,8 @@ class _Visit:
         if service:
             self._check_is_app(service)
         tool = f"{service}_{operation}" if service else operation
-        seen = await self._stage.step(self._episode, tool, dict(form.arguments))
+        with without_outcome(self._request):
+            seen = await self._stage.step(self._episode, tool, dict(form.arguments))
         self._request.scope.get(TAKEN_SCOPE_KEY, []).append(seen)
         problem = _problem_of(seen)
         if problem is None:
