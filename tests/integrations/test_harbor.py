@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -161,6 +162,40 @@ def test_the_agents_door_tells_no_reward_and_leads_nowhere_else(guarded: str) ->
             assert _status(f"{agents}{path}", b"{}") == 404
         assert _status(f"{agents}/mcp", b" " * (MOST_BYTES + 1)) == 413
         assert _status(f"{judges}/reward") == 404
+
+
+def test_an_agent_is_not_told_how_its_episode_ended(guarded: str) -> None:
+    with _sat_down(guarded) as (agents, _):
+        last = _called(agents, {"name": "finish", "arguments": {"outcome": "done", "summary": "Looked around."}})
+        late = _called(agents, LOOK)
+    assert last["result"]["structuredContent"]["done"] is True
+    assert late["result"]["isError"] is True
+    for word in ("failed", "success", "reward"):
+        assert word not in json.dumps([last, late])
+
+
+@pytest.mark.parametrize(
+    ("header", "status"),
+    [
+        (f"Content-Length: {'9' * 5000}", 413),
+        ("Content-Length: 2\r\nContent-Length: 20", 400),
+        ("Content-Length: 2\r\nTransfer-Encoding: chunked", 400),
+        ("Content-Length: 2\r\nAccept: caf\xe9", 400),
+        ("Content-Length: +2", 411),
+    ],
+)
+def test_a_message_whose_headers_do_not_fit_is_refused_and_ends_the_connection(
+    guarded: str, header: str, status: int
+) -> None:
+    with _sat_down(guarded) as (agents, _):
+        host, port = agents.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port)), timeout=30) as connection:
+            another = "GET /readyz HTTP/1.1\r\nHost: company\r\n\r\n"
+            sent = f"POST /mcp HTTP/1.1\r\nHost: company\r\n{header}\r\n\r\n{{}}{another}"
+            connection.sendall(sent.encode("latin-1"))
+            answered = b"".join(iter(lambda: connection.recv(4096), b""))
+    assert answered.startswith(f"HTTP/1.1 {status} ".encode())
+    assert answered.count(b"HTTP/1.1") == 1
 
 
 def test_an_agent_that_leaves_is_judged_as_one_that_gave_up(guarded: str) -> None:

@@ -14,6 +14,7 @@ import sys
 import threading
 import urllib.error
 import urllib.request
+from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -35,6 +36,9 @@ MOST_BYTES = 64 * 1024
 
 START_WITHIN_S = 240.0
 """Many trials may start at once on one machine."""
+
+_LONGEST_LENGTH = 10
+"""Digits."""
 
 _LOOPBACK = "127.0.0.1"
 _TIMEOUT_S = 60.0
@@ -106,15 +110,14 @@ def door(seat: Seat, *, host: str = "0.0.0.0", port: int = DOOR_PORT) -> Threadi
             self.answer(200 if self.path == READY else 405 if self.path == MCP else 404, b"{}")
 
         def do_POST(self) -> None:
-            length = self.headers.get("Content-Length", "")
+            told = {name: value for name in _PASSED_ON if (value := self.headers.get(name)) is not None}
             if self.path != MCP:
                 self.refuse(404)
-            elif not length.isdecimal() or int(length) > MOST_BYTES:
-                self.refuse(413 if length.isdecimal() else 411)
+            elif (misfit := _misfit(self.headers)) is not None:
+                self.refuse(misfit)
             else:
-                told = {name: value for name in _PASSED_ON if (value := self.headers.get(name)) is not None}
                 try:
-                    self.answer(*seat.pass_on(self.rfile.read(int(length)), told))
+                    self.answer(*seat.pass_on(self.rfile.read(int(self.headers["Content-Length"])), told))
                 except httpx.HTTPError:
                     self.refuse(502)
 
@@ -162,6 +165,17 @@ class _Quiet(BaseHTTPRequestHandler):
 
     def log_message(self, *_: Any) -> None:
         """Keep quiet."""
+
+
+def _misfit(headers: Message) -> int | None:
+    """Return the status that a message is refused with because of its headers; None where they fit."""
+    lengths = headers.get_all("Content-Length", [])
+    if len(lengths) > 1 or "Transfer-Encoding" in headers or not all(map(str.isascii, headers.values())):
+        return 400
+    length = "".join(lengths)
+    if not length.isdecimal():
+        return 411
+    return 413 if len(length) > _LONGEST_LENGTH or int(length) > MOST_BYTES else None
 
 
 def _for_the_agent(answer: bytes) -> bytes:
