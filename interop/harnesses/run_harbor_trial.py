@@ -13,7 +13,8 @@ from importlib.metadata import version
 from pathlib import Path
 
 URL = sys.argv[1]
-IMAGE = "companyos-env"
+ROOT = Path(__file__).resolve().parents[2]
+IMAGE = "companyos-env:harness"
 WHICH = ("--split", "test", "--scenario", "vendor_onboarding", "--chaos", "0", "-n", "1", "--url", URL)
 NOT_RUN = 77
 
@@ -29,13 +30,12 @@ docker = shutil.which("docker")
 if docker is None or subprocess.run([docker, "info"], capture_output=True, check=False).returncode:
     print("it wants a Docker Engine, and none answers", file=sys.stderr)
     sys.exit(NOT_RUN)
-if subprocess.run([docker, "image", "inspect", IMAGE], capture_output=True, check=False).returncode:
-    print(f"docker build -f deploy/space/Dockerfile -t {IMAGE} . comes first", file=sys.stderr)
-    sys.exit(NOT_RUN)
+quiet(docker, "build", "--quiet", "--file", str(ROOT / "deploy" / "space" / "Dockerfile"), "--tag", IMAGE, str(ROOT))
 with tempfile.TemporaryDirectory() as out:
     here = Path(out)
-    quiet(os.environ["COMPANYOS"], "tasks", "export", "--format", "harbor", *WHICH, "--out", f"{here / 'tasks'}")
-    quiet(os.environ["COMPANYOS"], "eval", "--policy", "oracle", *WHICH, "--out", f"{here / 'played'}")
+    export = (os.environ["COMPANYOS"], "tasks", "export", "--format", "harbor", "--image", IMAGE)
+    quiet(*export, *WHICH, "--out", str(here / "tasks"))
+    quiet(os.environ["COMPANYOS"], "eval", "--policy", "oracle", *WHICH, "--out", str(here / "played"))
     (trajectory,) = (here / "played" / "trajectories").iterdir()
     calls = [json.loads(line) for line in trajectory.read_text().splitlines()]
     (task,) = (path.parent for path in (here / "tasks").glob("*/task.toml"))

@@ -24,7 +24,7 @@ from typer.testing import CliRunner
 
 from companyos.cli.main import app
 from companyos.enterprise import Enterprise
-from companyos.integrations.harbor import MOST_BYTES, Seat, door, judges_door
+from companyos.integrations.harbor import DOOR_PORT, MOST_BYTES, READY, Seat, door, judges_door
 from companyos.runner import EpisodePlan, play_all
 from companyos_gateway.taskset import CANARY
 
@@ -127,6 +127,7 @@ def test_the_company_of_a_task_is_a_service_of_the_image_that_was_named(exported
     services = yaml.safe_load((exported / TASK / "environment" / "docker-compose.yaml").read_text())["services"]
     assert services["companyos"]["image"] == FROM_ELSEWHERE
     assert services["companyos"]["command"][-2:] == ["serve", TASK]
+    assert f"'http://127.0.0.1:{DOOR_PORT}{READY}'" in services["companyos"]["healthcheck"]["test"][-1]
     assert services["main"] == {"depends_on": {"companyos": {"condition": "service_healthy"}}}
 
 

@@ -19,6 +19,7 @@ ORGANISATION = "companyos"
 """The first half of the packages' names."""
 
 _VERDICT = "/tmp/companyos-verdict.json"  # noqa: S108  # in the company's container, which no agent enters
+_READY = "http://127.0.0.1:8000/readyz"
 _MODULE = "python3 -m companyos.integrations.harbor"
 
 _TASK = """\
@@ -56,6 +57,7 @@ environment_mode = "separate"
 [[verifier.collect]]
 service = "companyos"
 command = "{module} verdict > {verdict}"
+timeout_sec = 300.0
 
 [environment]
 build_timeout_sec = 600.0
@@ -79,9 +81,9 @@ services:
     cap_drop: [ALL]
     security_opt: ["no-new-privileges:true"]
     healthcheck:
-      test: ["CMD", "python3", "-m", "companyos.integrations.harbor", "ready"]
-      interval: 2s
-      timeout: 5s
+      test: ["CMD", "python3", "-c", "from urllib.request import urlopen; urlopen('{ready}', timeout=5)"]
+      interval: 3s
+      timeout: 10s
       start_period: 300s
       retries: 5
 """
@@ -175,7 +177,7 @@ def _files(offered: OfferedTask, image: str) -> dict[str, str]:
     return {
         "task.toml": _task_toml(row),
         "instruction.md": f"<!-- canary: {row.canary} -->\n\n{told}\n{_REACH}",
-        "environment/docker-compose.yaml": _COMPOSE.format(image=image, id=row.id),
+        "environment/docker-compose.yaml": _COMPOSE.format(image=image, id=row.id, ready=_READY),
         "environment/Dockerfile": _AGENT,
         "environment/company.py": (files("companyos.exports") / "harbor_files" / "company.py").read_text("utf-8"),
         "tests/Dockerfile": _VERIFIER,

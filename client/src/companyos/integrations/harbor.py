@@ -202,10 +202,10 @@ def serve(task: str) -> None:
         enterprise.stop()
 
 
-def _ask(port: int, path: str) -> str:
-    """Return what one of the doors of this container says. Raises OSError."""
+def _told_verdict() -> str:
+    """Return what the judge of this container says. Raises OSError."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    with opener.open(f"http://{_LOOPBACK}:{port}{path}", timeout=_TIMEOUT_S) as answer:
+    with opener.open(f"http://{_LOOPBACK}:{JUDGE_PORT}{VERDICT}", timeout=_TIMEOUT_S) as answer:
         return str(answer.read().decode())
 
 
@@ -214,16 +214,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m companyos.integrations.harbor", description=__doc__)
     what = parser.add_subparsers(dest="what", required=True)
     what.add_parser("serve", help="run the company of a task").add_argument("task", help="the id of the task")
-    what.add_parser("ready", help="say by the exit status whether the agent can begin")
     what.add_parser("verdict", help="end the episode, and print its rewards as JSON")
     asked = parser.parse_args()
     try:
         if asked.what == "serve":
             serve(asked.task)
-        elif asked.what == "ready":
-            _ask(DOOR_PORT, READY)
         else:
-            sys.stdout.write(_ask(JUDGE_PORT, VERDICT) + "\n")
+            sys.stdout.write(_told_verdict() + "\n")
     except httpx.HTTPStatusError as refused:
         sys.exit(f"the task cannot be begun: {refused.response.text}")
     except urllib.error.HTTPError:
