@@ -72,7 +72,7 @@ def grpo(args: argparse.Namespace) -> None:
         if args.model == TINY and not warmed.exists():
             raise SystemExit("a tiny model knows no word before `sft`")
         learner = load(warmed if warmed.exists() else args.model, seed=args.seed, spec=spec)
-        settings = {"learning_rate": 1e-3, "max_completion_length": 1_200} if args.model == TINY else LARGE
+        settings = SMALL if args.model == TINY else LARGE
         size = {"max_steps": args.steps, "per_device_train_batch_size": args.batch, "num_generations": 8}
         (args.out / METRICS).unlink(missing_ok=True)
         reinforce(learner, spec, args.out, seed=args.seed, **settings, **size)
@@ -82,6 +82,7 @@ def grpo(args: argparse.Namespace) -> None:
     print(f"return {curve[0]['reward']:+.2f} -> {curve[-1]['reward']:+.2f}, {args.out / 'curves.png'}")
 
 
+SMALL = {"learning_rate": 5e-4, "max_completion_length": 600, "scale_rewards": "batch"}
 LARGE = {
     "learning_rate": 1e-5,
     "max_completion_length": 12_000,

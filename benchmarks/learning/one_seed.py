@@ -25,7 +25,7 @@ SEEDS = (11, 22, 33)
 """Fixed before the first run."""
 
 HELD_OUT = range(100)
-SHOWN = range(1_000, 1_200)
+SHOWN = range(1_000, 1_300)
 TRAINED = range(2_000, 2_400)
 RESULT, ASKED = "result.json", "asked.json"
 
@@ -34,17 +34,18 @@ RESULT, ASKED = "result.json", "asked.json"
 class Settings:
     """What a run is made of; what is stored of other settings is done again."""
 
-    warm_up_loss: float = 0.04
-    warm_up_steps: int = 500
+    warm_up_steps: int = 300
     warm_up_batch: int = 8
-    warm_up_rate: float = 6e-3
-    steps: int = 20
-    batch: int = 16
+    warm_up_rate: float = 5e-3
+    steps: int = 48
+    batch: int = 64
     generations: int = 8
+    rollouts_used: int = 4
+    """Steps that learn from the same rollouts."""
     rate: float = 5e-4
     temperature: float = 1.0
-    turns: int = 18
-    new_tokens: int = 64
+    turns: int = 14
+    new_tokens: int = 28
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,8 @@ def _learned(url: str, seed: int, shown: Path, folder: Path, settings: Settings)
             num_generations=settings.generations,
             learning_rate=settings.rate,
             lr_scheduler_type="constant",
+            num_iterations=settings.rollouts_used,
+            scale_rewards="batch",
             temperature=settings.temperature,
             max_tool_calling_iterations=settings.turns,
             max_completion_length=settings.turns * settings.new_tokens,
@@ -117,7 +120,6 @@ def _learned(url: str, seed: int, shown: Path, folder: Path, settings: Settings)
             "seconds": seconds,
             "before": asdict(before),
             "after": asdict(after),
-            "warm_up_steps": len((folder / "warm_up" / METRICS).read_text().splitlines()) - 1,
             "curve": read_curve(folder / METRICS),
         }
 
@@ -133,13 +135,12 @@ def _warmed(seed: int, spec: CompanyOSSpec, shown: Sequence[Conversation], folde
             shown,
             spec,
             folder,
-            until_loss=settings.warm_up_loss,
             seed=seed,
             max_steps=settings.warm_up_steps,
             per_device_train_batch_size=settings.warm_up_batch,
             learning_rate=settings.warm_up_rate,
             warmup_steps=20,
-            lr_scheduler_type="constant_with_warmup",
+            lr_scheduler_type="cosine",
             adam_beta2=0.98,
         )
         learner.save(kept)

