@@ -15,7 +15,7 @@ from companyos.contract import Outcome
 from companyos.policies import Call, EpisodeOver, TaskView, UnknownPolicy
 from companyos.runner import EpisodePlan, play_all, play_episode, read_records
 from companyos.runner.episode import ResetRefused
-from companyos.runner.files import RunFolder, RunThere
+from companyos.runner.files import NotThisRun, RunFolder, RunThere
 from companyos.viewer.stored import StoredRun
 from companyos_shared.streams import digest
 
@@ -208,6 +208,22 @@ async def test_the_trials_of_a_task_are_drawn_anew_and_kept_apart(tiny_url: str,
     assert StoredRun(tmp_path).episode("tiny-7-c1-random-t2").steps
     again = await play_all(tiny_url, [*plans, replace(a_plan(7), trial=4)], out=tmp_path, resume=True)
     assert [bool(one.steps) for one in again] == [False, False, False, True]
+
+
+async def test_a_run_does_not_go_on_with_the_tasks_of_another_set(tiny_url: str, tmp_path: Path) -> None:
+    plans = [a_plan(1), a_plan(2)]
+    of_sets = {
+        one.plan: replace(one, record=one.record.model_copy(update={"task_set": f"1.{one.plan.seed}"}))
+        for one in await play_all(tiny_url, plans)
+    }
+    begun = RunFolder(tmp_path, plans)
+    begun.add(of_sets[plans[0]], None)
+    begun.close()
+    resumed = RunFolder(tmp_path, plans, resume=True)
+    with pytest.raises(NotThisRun, match=r"task set 1\.1, and the house's is 1\.2 now"):
+        resumed.add(of_sets[plans[1]], None)
+    resumed.close()
+    assert [record.task_set for record in read_records(tmp_path)] == ["1.1"]
 
 
 async def test_a_run_that_cannot_begin_leaves_the_run_before_it(tiny_url: str, tmp_path: Path) -> None:

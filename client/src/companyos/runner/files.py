@@ -73,7 +73,11 @@ class RunFolder:
             self._find_kept(plans)
 
     def add(self, played: PlayedEpisode, evidence: dict[str, Any] | None) -> None:
-        """Write an episode: its trajectory, messages and evidence, and then its line."""
+        """Write an episode: its trajectory, messages and evidence, and then its line.
+
+        Raises NotThisRun for a task of another set than those that were played before.
+        """
+        self._check_task_set(played.record)
         self._begin()
         name = played.plan.name
         _write_lines(self._folder / TRAJECTORIES / f"{name}.jsonl", (step.as_json() for step in played.steps))
@@ -108,6 +112,14 @@ class RunFolder:
             raise NotThisRun(f"{self._folder} holds {foreign} episodes that are not of this run")
         _check_settings(self._folder, self._settings)
         self._written = {self._order[plan]: record for plan, record in self.kept.items()}
+
+    def _check_task_set(self, record: EpisodeRecord) -> None:
+        before = next((one.task_set for one in self._written.values() if one.task_set is not None), None)
+        if None not in (before, record.task_set) and before != record.task_set:
+            raise NotThisRun(
+                f"{self._folder} is another run: it was played with the task set {before}, "
+                f"and the house's is {record.task_set} now"
+            )
 
     def _begin(self) -> None:
         if self._is_begun:
