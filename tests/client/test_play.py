@@ -105,6 +105,13 @@ def test_a_task_brings_its_own_scenario(tiny_url: str, tmp_path: Path) -> None:
     assert RUNNER.invoke(app, ["play", "--task", "tiny"]).exit_code == 2
 
 
+@pytest.mark.parametrize("task", ["tiny", "test.tiny.\u0661.00", f"test.tiny.{'9' * 5000}.00"])
+def test_what_is_no_id_of_a_task_is_refused(task: str, tmp_path: Path) -> None:
+    answer = RUNNER.invoke(app, ["play", "--task", task, "--out", str(tmp_path / "run")])
+    assert answer.exit_code == 2
+    assert "is no task's id" in answer.output
+
+
 def test_a_run_that_is_kept_is_left_alone_and_only_what_play_can_do_is_offered(tiny_url: str, tmp_path: Path) -> None:
     played(tiny_url, tmp_path, "add 3")
     kept = (tmp_path / "episodes.jsonl").read_bytes()

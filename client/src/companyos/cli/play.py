@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 SCENARIO, SEED, CHAOS = "vendor_onboarding", 0, 1
 RUNS = Path("runs")
 
+_LEVELS = frozenset(map(str, range(LAST_CHAOS + 1)))
+
 
 def play(
     scenario: Annotated[str | None, typer.Option(help=f"What is to be done: {SCENARIO}.")] = None,
@@ -99,7 +101,7 @@ def _plan(scenario: str | None, seed: int | None, chaos: int | None, task: str |
 def _task_parts(task: str) -> tuple[str, int]:
     """Return the scenario and the chaos level of a task's id, `split.scenario.chaos.number`."""
     match task.split("."):
-        case [_, scenario, chaos, _] if chaos.isdecimal():
+        case [_, scenario, chaos, _] if chaos in _LEVELS:
             return scenario, int(chaos)
     return fail(f"{task!r} is no task's id, such as test.bug_escalation.3.05", MISUSED)
 
