@@ -16,6 +16,8 @@ from examples.screenshot_agent import TASK, main
 
 from companyos.client import CompanyOSEnv
 from companyos.contract import Outcome, Screenshot, Viewport
+from companyos_gateway.server.screens.errors import WindowFailed
+from companyos_gateway.server.screens.requests import Requests
 from tests.gateway.conftest import Door, Open
 from tests.gateway.mcp_clients import mcp_client
 
@@ -310,6 +312,55 @@ async def test_windows_are_closed_with_their_episodes_and_no_more_are_open_than_
     assert (await door.http.delete(f"/v1/episodes/{second}")).is_success
     assert door.house.screens.windows == 0
     await door.reset(modality="screenshot")
+
+
+async def test_a_window_that_opens_while_its_episode_is_dropped_is_closed(door: Door) -> None:
+    episode_id = (await door.reset(modality="screenshot"))["episode_id"]
+    screens = door.house.screens
+    glass, sight = screens._looking_glass(), next(iter(screens._sights.values()))
+    await sight.lose()
+    open_window = glass.open
+
+    async def open_and_drop(*given: Any) -> Any:
+        window = await open_window(*given)
+        assert (await door.http.delete(f"/v1/episodes/{episode_id}")).is_success
+        return window
+
+    glass.open = open_and_drop  # type: ignore[method-assign,assignment]  # the moment between the page and its window
+    late = await door.post_step(episode_id, "browser_scroll", dy=0)
+    assert (late.status_code, late.json()["code"]) == (409, "episode-closed")
+    assert glass.chromium._browser.contexts == []
+
+
+async def test_a_window_that_cannot_be_opened_leaves_nothing_of_it_open(
+    door: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    episode_id = (await door.reset(modality="screenshot"))["episode_id"]
+    screens = door.house.screens
+    await next(iter(screens._sights.values())).lose()
+
+    async def fail(*_: Any) -> None:
+        raise WindowFailed("It did not answer")
+
+    monkeypatch.setattr(Requests, "watch", fail)
+    answer = await door.post_step(episode_id, "browser_scroll", dy=0)
+    assert (answer.status_code, answer.json()["code"]) == (503, "browser-unavailable")
+    assert screens._looking_glass().chromium._browser.contexts == []
+
+
+async def test_a_window_that_opens_at_the_second_try_is_shown(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+    episode_id = (await door.reset(modality="screenshot"))["episode_id"]
+    await next(iter(door.house.screens._sights.values())).lose()
+    watch = Requests.watch
+
+    async def fail_once(requests: Requests) -> None:
+        monkeypatch.setattr(Requests, "watch", watch)
+        raise WindowFailed("It did not answer")
+
+    monkeypatch.setattr(Requests, "watch", fail_once)
+    seen = await _look(door, episode_id, "browser_scroll", dy=0)
+    assert seen["result"] is None
+    assert door.house.screens.windows == 1
 
 
 async def test_over_mcp_the_picture_is_a_content_of_its_own(door: Door) -> None:

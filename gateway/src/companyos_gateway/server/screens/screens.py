@@ -191,9 +191,15 @@ class Screens:
             async with self._opening:
                 await self._make_room(sight)
                 try:
-                    sight.window = await self._looking_glass().open(episode, sight.address)
+                    window = await self._looking_glass().open(episode, sight.address)
                 except WindowFailed as failure:
                     await self._lose(sight, failure)
+                    continue
+                if self._sights.get(episode.internal_id) is not sight:
+                    await window.close()
+                    raise EpisodeClosed
+                sight.window = window
+                return window
         raise BrowserDown
 
     async def _lose(self, sight: Sight, failure: WindowFailed) -> None:

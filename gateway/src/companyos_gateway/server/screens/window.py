@@ -62,10 +62,15 @@ class Window:
         """Open a window that shows nothing yet; raises WindowFailed."""
         async with _failing(ACTION_DEADLINE_S):
             context = await browser.new_context(**_CONTEXT, viewport=viewport.model_dump())
-            page = await context.new_page()
-            context.on("page", _close_other)
-            requests = Requests(await context.new_cdp_session(page), premises, ask)
-            await requests.watch()
+        try:
+            async with _failing(ACTION_DEADLINE_S):
+                page = await context.new_page()
+                context.on("page", _close_other)
+                requests = Requests(await context.new_cdp_session(page), premises, ask)
+                await requests.watch()
+        except BaseException:
+            await _close(context)
+            raise
         return cls(context, page, requests, premises, viewport)
 
     @property
@@ -120,9 +125,7 @@ class Window:
 
     async def close(self) -> None:
         """Close the window, be it alive or not."""
-        with suppress(PlaywrightError, TimeoutError):
-            async with asyncio.timeout(CLOSE_DEADLINE_S):
-                await self._context.close()
+        await _close(self._context)
 
     async def _settle(self) -> None:
         """Wait until the window is on its way nowhere and has drawn what it shows, the pointer over none of it."""
@@ -167,6 +170,12 @@ async def _failing(deadline_s: float) -> AsyncIterator[None]:
         raise WindowFailed(str(error).strip().partition("\n")[0]) from error
     except TimeoutError as late:
         raise WindowFailed(f"It did not answer within {deadline_s:g} s") from late
+
+
+async def _close(context: Any) -> None:
+    with suppress(PlaywrightError, TimeoutError):
+        async with asyncio.timeout(CLOSE_DEADLINE_S):
+            await context.close()
 
 
 async def _close_other(page: Any) -> None:
