@@ -3,27 +3,42 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from companyos.runner import PlayedEpisode
-from companyos.runner.reading import TRAJECTORIES
+from companyos.contract import EpisodeRecord
+from companyos.runner import PlayedEpisode, StepLine
+from companyos.runner.reading import TRAJECTORIES, name_of
 
 FILE = "trajectories.parquet"
 _ROWS_AT_ONCE = 64
 
 
 class TrajectoryTable:
-    """Writes episodes as they come. Arguments and results are JSON texts, since every tool has a shape of its own."""
+    """Writes episodes as they come. Arguments and results are JSON texts, since every tool has a shape of its own.
 
-    def __init__(self, run: Path) -> None:
+    `kept` are the episodes that the run has already: their rows come first, read from their trajectories, and with the
+    node that the table named before, where one can be read.
+    """
+
+    def __init__(self, run: Path, kept: Sequence[EpisodeRecord] = ()) -> None:
         self._path = run / TRAJECTORIES / FILE
+        self._kept = kept
         self._waiting: list[dict[str, Any]] = []
         self._writer: Any = None
+        self._nodes: dict[str, str] | None = None
 
     def add(self, played: PlayedEpisode, node: str) -> None:
-        """Take an episode; it is on the disk after some more, or with `close`."""
-        record = played.record
+        """Take an episode; it is on the disk after some more, or with `close`. Raises OSError."""
+        if self._nodes is None:
+            self._nodes = _nodes_of(self._path) if self._kept else {}
+            for record in self._kept:
+                lines = (self._path.parent / f"{name_of(record)}.jsonl").read_text(encoding="utf-8").splitlines()
+                self._add(record, [StepLine(**json.loads(line)) for line in lines], self._nodes.get(record.digest))
+        self._add(played.record, played.steps, node)
+
+    def _add(self, record: EpisodeRecord, lines: Sequence[StepLine], node: str | None) -> None:
         told = record.model_dump(mode="json", include=set(_COLUMNS) - {"return"}) | {"return": record.return_}
         steps = [
             {
@@ -36,7 +51,7 @@ class TrajectoryTable:
                 "done": line.done,
                 "now": line.now,
             }
-            for line in played.steps
+            for line in lines
         ]
         self._waiting.append({name: told.get(name) for name in _COLUMNS} | {"node": node, "trajectory": steps})
         if len(self._waiting) >= _ROWS_AT_ONCE:
@@ -75,6 +90,18 @@ _COLUMNS = {
     "digest": "string",
     "trouble": "string",
 }
+
+
+def _nodes_of(table: Path) -> dict[str, str]:
+    """Return by digest the nodes that a table names; none of a file that is not there or was cut off."""
+    import pyarrow
+    from pyarrow import parquet
+
+    try:
+        rows = parquet.read_table(table, columns=["digest", "node"]).to_pylist()
+    except (OSError, pyarrow.ArrowInvalid):
+        return {}
+    return {row["digest"]: row["node"] for row in rows}
 
 
 def _schema() -> Any:

@@ -63,7 +63,7 @@ def play_on_cluster(
                 on_played(played[number])
         else:
             left.append((number, plan))
-    table = TrajectoryTable(out) if out is not None else None
+    table = TrajectoryTable(out, list(kept.values())) if out is not None else None
     try:
         with _cluster(address):
             for told in _streamed(left, make_policy, workers=workers, parallel=parallel, keeps=out is not None):

@@ -1,0 +1,66 @@
+"""The table of a cluster's run: a row for each episode, those of earlier sittings too."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from companyos.cluster.parquet import FILE, TrajectoryTable
+from companyos.contract import EpisodeRecord
+from companyos.runner import EpisodePlan, PlayedEpisode, RunFolder, StepLine
+from companyos.runner.reading import TRAJECTORIES
+
+pytestmark = pytest.mark.ray
+
+PLANS = [EpisodePlan(scenario="tiny", seed=seed, chaos=1, policy="noop") for seed in range(4)]
+
+
+def _played(plan: EpisodePlan) -> PlayedEpisode:
+    told = {"scenario": "tiny", "seed": plan.seed, "chaos": 1, "policy": "noop", "success": True, "return": 1.0}
+    record = EpisodeRecord.model_validate({**told, "steps": 1, "outcome": "success", "digest": f"of {plan.seed}"})
+    line = StepLine(
+        step=1,
+        tool="finish",
+        arguments={"outcome": "done"},
+        result=None,
+        error=None,
+        reward=1.0,
+        done=True,
+        now="2026-03-02T09:15:00Z",
+    )
+    return PlayedEpisode(plan=plan, record=record, steps=(line,), episode_id="one")
+
+
+def _sitting(run: Path, node: str, *plans: EpisodePlan, tabled: bool = True) -> None:
+    folder = RunFolder(run, PLANS, resume=True)
+    table = TrajectoryTable(run, list(folder.kept.values()))
+    for plan in plans:
+        folder.add(_played(plan), None)
+        if tabled:
+            table.add(_played(plan), node)
+    folder.close()
+    if tabled:
+        table.close()
+
+
+def test_a_run_that_goes_on_keeps_the_rows_of_what_was_played_before(tmp_path: Path) -> None:
+    from pyarrow import parquet
+
+    _sitting(tmp_path, "first", PLANS[0], PLANS[1])
+    _sitting(tmp_path, "killed", PLANS[2], tabled=False)
+    _sitting(tmp_path, "last", PLANS[3])
+    rows = parquet.read_table(tmp_path / TRAJECTORIES / FILE).to_pylist()
+    assert [(row["seed"], row["node"]) for row in rows] == [(0, "first"), (1, "first"), (2, None), (3, "last")]
+    assert [row["digest"] for row in rows] == [_played(plan).record.digest for plan in PLANS]
+    assert [[step["tool"] for step in row["trajectory"]] for row in rows] == [["finish"]] * len(PLANS)
+
+
+def test_a_table_that_was_cut_off_is_written_anew(tmp_path: Path) -> None:
+    from pyarrow import parquet
+
+    _sitting(tmp_path, "first", PLANS[0])
+    (tmp_path / TRAJECTORIES / FILE).write_bytes(b"PAR1")
+    _sitting(tmp_path, "last", PLANS[1])
+    rows = parquet.read_table(tmp_path / TRAJECTORIES / FILE).to_pylist()
+    assert [(row["seed"], row["node"]) for row in rows] == [(0, None), (1, "last")]
