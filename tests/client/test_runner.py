@@ -226,6 +226,14 @@ async def test_a_run_does_not_go_on_with_the_tasks_of_another_set(tiny_url: str,
     assert [record.task_set for record in read_records(tmp_path)] == ["1.1"]
 
 
+@pytest.mark.parametrize("name", ["../../beside", "/absolute", "a/b"])
+def test_a_plan_whose_files_would_lie_outside_of_the_folder_is_refused(tmp_path: Path, name: str) -> None:
+    for plan in (replace(a_plan(), task_id=name), a_plan(policy=name), a_plan(scenario=name)):
+        with pytest.raises(NotADirectoryError, match="no file of a run"):
+            RunFolder(tmp_path / "run", [plan])
+    assert list(tmp_path.iterdir()) == []
+
+
 async def test_a_run_that_cannot_begin_leaves_the_run_before_it(tiny_url: str, tmp_path: Path) -> None:
     await play_all(tiny_url, [a_plan(1)], out=tmp_path / "run")
     with pytest.raises(ResetRefused):

@@ -46,7 +46,8 @@ class RunFolder:
     A run that the folder holds is left alone unless it is to `resume`: then `kept` holds what it has played; or to be
     `overwritten`: then the first episode replaces it. `settings` are those of each policy that has some. Raises
     RunThere for a folder with a run that is neither, FileExistsError for one with anything else, NotThisRun where a
-    run cannot go on as this one, and OSError for a folder that cannot be made.
+    run cannot go on as this one, and OSError for a folder that cannot be made, or a plan after which no file can be
+    called.
     """
 
     def __init__(
@@ -65,6 +66,9 @@ class RunFolder:
         self._is_resumed = resume
         self._written: dict[int, EpisodeRecord] = {}
         self._is_begun = False
+        for plan in plans:
+            if Path(plan.name).name != plan.name:
+                raise NotADirectoryError(f"no file of a run can be called {plan.name!r}")
         folder.mkdir(parents=True, exist_ok=True)
         _check_is_run(folder)
         if not (resume or overwrite):
