@@ -10,8 +10,10 @@ import yaml
 from typer.testing import CliRunner
 
 from companyos.cli.main import app
+from companyos.contract import TaskInfo
 from companyos.exports import tables
-from companyos.exports.rows import TaskRow
+from companyos.exports.harbor import write_harbor
+from companyos.exports.rows import OfferedTask, TaskRow, read_offered
 from companyos_gateway.taskset import CANARY
 from tests.architecture.sources import ROOT
 
@@ -60,6 +62,34 @@ def test_without_pyarrow_the_command_that_installs_it_is_told(monkeypatch: pytes
         tables.check_parquet()
     answer = RUNNER.invoke(app, ["tasks", "export", "--out", str(tmp_path)])
     assert answer.exit_code == 1
+
+
+def _task(task_id: str) -> TaskInfo:
+    told = {
+        "id": task_id,
+        "split": "test",
+        "index": 0,
+        "scenario": "tiny",
+        "group": "tiny",
+        "chaos": 0,
+        "canary": CANARY,
+    }
+    return TaskInfo.model_validate({**told, "difficulty": "calm", "held_out": False, "version": "1"})
+
+
+async def test_a_house_that_stays_away_is_one_error_and_no_group_of_them() -> None:
+    with pytest.raises(ConnectionError):
+        await read_offered("http://127.0.0.1:1", [_task("test.tiny.0.00")], token=None)
+
+
+@pytest.mark.parametrize("task_id", ["../beside", "..", "/beside", "a/b"])
+def test_a_task_whose_id_leads_out_of_the_folder_is_written_nowhere(tmp_path: Path, task_id: str) -> None:
+    told = _task(task_id).model_dump(exclude={"brief", "version"})
+    place = {"seed": 0, "brief": "Do it.", "company": "Tiny", "acting_as": "E-1", "now": "2026-03-02T09:15:00Z"}
+    row = TaskRow.model_validate({**told, **place, "max_steps": 9, "tools": [], "task_set": "1"})
+    with pytest.raises(NotADirectoryError, match="no folder"):
+        write_harbor(tmp_path / "out", [OfferedTask(row, ())])
+    assert list(tmp_path.rglob("*.toml")) == []
 
 
 def test_a_split_that_there_is_not_is_a_misuse(tmp_path: Path) -> None:

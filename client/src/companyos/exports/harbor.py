@@ -144,8 +144,11 @@ Text corpora must leave this out. Canary: `{canary}`
 def write_harbor(folder: Path, offered: Sequence[OfferedTask], *, image: str = IMAGE) -> list[Path]:
     """Write a folder for each task, named by its id, and a card; return each task's own file and the card.
 
-    What an earlier export wrote of the same task is replaced.
+    What an earlier export wrote of the same task is replaced. Raises NotADirectoryError where an id names no folder.
     """
+    for one in offered:
+        if one.row.id in (".", "..") or {"/", "\\"} & set(one.row.id):
+            raise NotADirectoryError(f"no folder can be called after the task {one.row.id!r}")
     written = []
     for one in offered:
         for name, text in _files(one, image).items():

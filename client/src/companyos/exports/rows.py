@@ -78,9 +78,12 @@ async def read_offered(
                 offered[place] = await _offered(env, task, known)
                 on_read()
 
-    async with asyncio.TaskGroup() as group:
-        for _ in range(PARALLEL):
-            group.create_task(work())
+    try:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(PARALLEL):
+                group.create_task(work())
+    except ExceptionGroup as failures:
+        raise failures.exceptions[0] from None
     return [offered[place] for place in sorted(offered)]
 
 
