@@ -129,6 +129,17 @@ def test_two_are_ticked_and_compared(page: Any, house: str) -> None:
     page.get_by_text("They part at step 1").wait_for()
 
 
+def test_where_two_are_compared_one_that_goes_on_is_not_said_to_be_over(page: Any, house: str) -> None:
+    ahead, behind = begin(house)["episode_id"], begin(house)["episode_id"]
+    step(house, ahead, "ticketdesk_list_tickets")
+    page.goto(f"{house}/console/compare?episode=episodes/{ahead}&episode=episodes/{behind}")
+    assert page.get_by_test_id("pair").locator("td").nth(1).inner_text() == "not yet"
+    step(house, behind, "finish", outcome="impossible", summary="Enough.")
+    step(house, ahead, "ticketdesk_list_tickets")
+    page.reload()
+    assert page.get_by_test_id("pair").nth(1).locator("td").nth(1).inner_text() == "over"
+
+
 def test_without_scripts_lists_figures_and_forms_do_their_work(chromium: Any, house: str) -> None:
     context = chromium.new_context(java_script_enabled=False, viewport={"width": WIDE, "height": 900})
     page = context.new_page()

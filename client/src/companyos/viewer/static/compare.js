@@ -15,14 +15,16 @@
     });
   };
 
-  const short = (step) => step === undefined
-    ? el("span", { class: "quiet" }, "over")
+  const isOver = (episode) => episode.facts.outcome !== null;
+
+  const short = (step, episode) => step === undefined
+    ? el("span", { class: "quiet" }, isOver(episode) ? "over" : "not yet")
     : [Viewer.tool(step.tool), " ", Viewer.stepStatus(step), " ", el("span", { class: Viewer.tone(step.reward) }, Viewer.signed(step.reward))];
 
-  const line = (pair, link) =>
+  const line = (pair, link, one, other) =>
     el("tr", { class: pair.how === "same" ? null : "differs", "data-number": pair.number, "data-testid": "pair" },
       el("th", { scope: "row" }, el("a", { href: link(pair.number), id: `step-${pair.number}` }, pair.number)),
-      el("td", {}, short(pair.left)), el("td", {}, short(pair.right)),
+      el("td", {}, short(pair.left, one)), el("td", {}, short(pair.right, other)),
       el("td", {}, pair.how === "same" ? el("span", { class: "quiet" }, "same") : Viewer.badge(pair.how, "odd")));
 
   const checks = (one, other) => {
@@ -46,7 +48,7 @@
     const found = pairs(one, other);
     const first = found.find((pair) => pair.how !== "same");
     const link = (number) => Viewer.link({ episode: one.facts.name, with: other.facts.name, step: number });
-    const lines = found.map((pair) => line(pair, link));
+    const lines = found.map((pair) => line(pair, link, one, other));
     const detail = el("div", { class: "detail", "data-testid": "detail" });
     const said = el("p", { role: "status", class: "unseen" });
     const parts = first === undefined ? "Both went the same way." : `They part at step ${first.number}: ${first.how}.`;
@@ -57,7 +59,7 @@
       el("p", { "data-testid": "parting" }, parts, " ", first ? el("a", { href: link(first.number) }, "Go there") : null), said,
       Viewer.table("Steps of both", ["Step", "First", "Second", ""], lines, { class: "pairs" }), detail);
     const side = (step, episode, at) => step === undefined
-      ? el("p", { class: "quiet card" }, "This one was over by then.")
+      ? el("p", { class: "quiet card" }, isOver(episode) ? "This one was over by then." : "This one has not come so far yet.")
       : el("div", { class: "card" }, Viewer.stepDetail(step, episode.steps[at - 1]?.now ?? episode.started_at, null, episode.said));
     const select = (number) => {
       for (const row of lines) row.querySelector("a").removeAttribute("aria-current");
