@@ -43,6 +43,10 @@ def test_a_state_that_no_colour_is_known_for_is_grey() -> None:
     assert (status_colour("stale"), status_colour("of its own")) == ("yellow", "secondary")
 
 
+def test_a_closed_ticket_is_done_and_a_closed_episode_was_given_up() -> None:
+    assert (status_colour("closed"), status_colour("closed", "outcome")) == ("green", "yellow")
+
+
 def test_a_name_of_the_code_is_told_in_words() -> None:
     assert [label(name) for name in ("in_progress", "hr_lead", "cfo", "", None)] == [
         "In progress",

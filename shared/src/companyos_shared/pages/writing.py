@@ -114,8 +114,13 @@ _SMALL = 0.001
 """What is smaller is told by its first two digits."""
 
 
-def status_colour(value: object) -> str:
-    """Return the colour that a state is shown in; what it says is always written as well."""
+def status_colour(value: object, kind: str = "status") -> str:
+    """Return the colour that a state is shown in; what it says is always written as well.
+
+    A ticket that is closed is done; an episode whose outcome is `closed` was given up.
+    """
+    if kind.endswith("outcome") and value == "closed":
+        return "yellow"
     for colour, states in _COLOURS.items():
         if str(value) in states:
             return colour
