@@ -67,12 +67,14 @@ def play(row, resources):
         assert client.post("/ticketdesk_list_tickets", json={}).status_code == 409
         assert client.post("/seed_session", json=row).raise_for_status()
         told = [client.post(f"/{tool}", json=arguments).raise_for_status().json() for tool, arguments in CALLS]
+        late = client.post("/ticketdesk_list_tickets", json={}).raise_for_status().json()
         verdict = client.post("/verify", json=row | {"response": ANSWER}).raise_for_status().json()
         assert client.post("/verify", json=row | {"response": ANSWER}).status_code == 502
     assert [one["done"] for one in told] == [False, False, True], told
     assert told[0]["result"]["items"], told
     assert told[1]["error"]["error_type"] == "tool_not_found", told
     assert "reward" not in json.dumps(told)
+    assert late == {"error": {"error_type": "episode-done", "message": "The episode is over"}}, late
     return verdict
 
 

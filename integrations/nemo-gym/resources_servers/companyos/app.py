@@ -20,6 +20,9 @@ EPISODE = "companyos_episode"
 """Where the session's signed cookie holds the episode's id, so that any worker of this server can go on with it."""
 
 GIVE_UP = {"outcome": "impossible", "summary": "The policy gave up."}
+OVER = "episode-done"
+"""The refusal of a call after the end, whose detail says how the episode ended: that is no model's business."""
+
 _WITHOUT_VERDICT = (None, "infra_error")
 
 
@@ -83,7 +86,8 @@ class CompanyOSResourcesServer(SimpleResourcesServer):
         answer = await self._sent("POST", f"/v1/episodes/{_episode(request)}/step", {"action": action})
         told = await answer.json()
         if answer.status >= 400:
-            return {"error": {"error_type": told.get("code", "refused"), "message": told.get("detail", "")}}
+            code = told.get("code", "refused")
+            return {"error": {"error_type": code, "message": told.get("title" if code == OVER else "detail", "")}}
         seen = told["observation"]
         brought = {"result": seen.get("result")} if seen.get("error") is None else {"error": seen["error"]}
         return {**brought, "now": seen["now"], "steps_left": seen["steps_left"], "done": told["done"]}
