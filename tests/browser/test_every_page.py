@@ -133,3 +133,12 @@ def _first(visitor: Any, way: str, below: str) -> str:
     visitor.open(way)
     link: str = visitor.page.locator(f'main a[href*="{below}"]').first.get_attribute("href")
     return link.split("/apps", 1)[1]
+
+
+def test_no_badge_of_a_list_is_broken_within_a_word(visit: Any) -> None:
+    visitor = visit(javascript=False, scenario="vendor_onboarding", seed=5, chaos=2)
+    visitor.page.goto(visitor.page.url.split("/apps", 1)[0] + "/apps/ticketdesk/")
+    badges = visitor.page.locator(".table .badge").filter(has_text=re.compile(r"^\S+$"))
+    heights = badges.evaluate_all("badges => badges.map(badge => badge.offsetHeight)")
+    assert len(heights) > 10
+    assert max(heights) < 1.3 * min(heights), "a badge has two lines"
