@@ -17,7 +17,6 @@ from examples.screenshot_agent import TASK, main
 from companyos.client import CompanyOSEnv
 from companyos.contract import Outcome, Screenshot, Viewport
 from companyos_gateway.server.screens.errors import WindowFailed
-from companyos_gateway.server.screens.requests import Requests
 from tests.gateway.conftest import Door, Open
 from tests.gateway.mcp_clients import mcp_client
 
@@ -332,8 +331,16 @@ async def test_a_window_that_opens_while_its_episode_is_dropped_is_closed(door: 
     assert glass.chromium._browser.contexts == []
 
 
+@pytest.fixture
+def watching() -> Any:
+    """What watches over a window's requests; it is there where Playwright is."""
+    from companyos_gateway.server.screens.requests import Requests
+
+    return Requests
+
+
 async def test_a_window_that_cannot_be_opened_leaves_nothing_of_it_open(
-    door: Door, monkeypatch: pytest.MonkeyPatch
+    door: Door, monkeypatch: pytest.MonkeyPatch, watching: Any
 ) -> None:
     episode_id = (await door.reset(modality="screenshot"))["episode_id"]
     screens = door.house.screens
@@ -342,22 +349,24 @@ async def test_a_window_that_cannot_be_opened_leaves_nothing_of_it_open(
     async def fail(*_: Any) -> None:
         raise WindowFailed("It did not answer")
 
-    monkeypatch.setattr(Requests, "watch", fail)
+    monkeypatch.setattr(watching, "watch", fail)
     answer = await door.post_step(episode_id, "browser_scroll", dy=0)
     assert (answer.status_code, answer.json()["code"]) == (503, "browser-unavailable")
     assert screens._looking_glass().chromium._browser.contexts == []
 
 
-async def test_a_window_that_opens_at_the_second_try_is_shown(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_window_that_opens_at_the_second_try_is_shown(
+    door: Door, monkeypatch: pytest.MonkeyPatch, watching: Any
+) -> None:
     episode_id = (await door.reset(modality="screenshot"))["episode_id"]
     await next(iter(door.house.screens._sights.values())).lose()
-    watch = Requests.watch
+    watch = watching.watch
 
-    async def fail_once(requests: Requests) -> None:
-        monkeypatch.setattr(Requests, "watch", watch)
+    async def fail_once(requests: Any) -> None:
+        monkeypatch.setattr(watching, "watch", watch)
         raise WindowFailed("It did not answer")
 
-    monkeypatch.setattr(Requests, "watch", fail_once)
+    monkeypatch.setattr(watching, "watch", fail_once)
     seen = await _look(door, episode_id, "browser_scroll", dy=0)
     assert seen["result"] is None
     assert door.house.screens.windows == 1
