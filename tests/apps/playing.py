@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -37,9 +37,13 @@ async def step(client: httpx.AsyncClient, episode_id: str, tool: str, **argument
 
 
 async def solve(
-    client: httpx.AsyncClient, begun: dict[str, Any], scenario: str, most: int = 200
+    client: httpx.AsyncClient,
+    begun: dict[str, Any],
+    scenario: str,
+    most: int = 200,
+    on_step: Callable[[str, dict[str, Any], StepView], None] | None = None,
 ) -> list[dict[str, Any]]:
-    """Let the oracle play at most so many steps; return them as lines of a trajectory."""
+    """Let the oracle play at most so many steps; return them as lines of a trajectory, and tell each as it is taken."""
     first, episode_id = begun["observation"], begun["episode_id"]
     tools = (await client.get("/v1/tools", params={"episode_id": episode_id})).json()
     lines: list[dict[str, Any]] = []
@@ -55,7 +59,10 @@ async def solve(
             {"step": len(lines) + 1, "tool": tool, "arguments": arguments, "error": error, "now": told["now"], **shared}
         )
         now, kind = datetime.fromisoformat(told["now"]), error["error_type"] if error else None
-        return StepView(**shared, error=kind, now=now, steps_left=told["steps_left"])
+        view = StepView(**shared, error=kind, now=now, steps_left=told["steps_left"])
+        if on_step is not None:
+            on_step(tool, arguments, view)
+        return view
 
     task = TaskView(
         scenario=scenario,

@@ -5,16 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 import httpx
 
-from companyos.contract import ToolSpec
-from companyos.policies import EpisodeOver, StepView, TaskView, load_policy
-from companyos_shared.streams import Stream
+from companyos.policies import StepView
+from tests.apps.playing import begin, solve
 from tests.browser.visiting import Visitor
 
 WHERE = {
@@ -52,46 +50,14 @@ def deeds_of(url: str, options: Mapping[str, Any]) -> list[Deed]:
 
 async def _played(url: str, options: Mapping[str, Any]) -> list[Deed]:
     deeds: list[Deed] = []
+
+    def note(tool: str, arguments: dict[str, Any], view: StepView) -> None:
+        if not view.is_refused and not any(f"_{verb}_" in tool for verb in READS):
+            deeds.append(Deed(tool, arguments, view.now))
+
     async with httpx.AsyncClient(base_url=url, timeout=30) as client:
-        answer = (await client.post("/reset", json=dict(options))).json()
-        first, episode_id = answer["observation"], answer["episode_id"]
-        tools = (await client.get("/v1/tools", params={"episode_id": episode_id})).json()
-        reads = {one["name"] for one in tools if any(f"_{verb}_" in one["name"] for verb in READS)}
-        is_over = False
-
-        async def call(tool: str, arguments: dict[str, Any], /) -> StepView:
-            nonlocal is_over
-            if is_over:
-                raise EpisodeOver
-            body = {"episode_id": episode_id, "action": {"tool_name": tool, "arguments": arguments}}
-            seen = (await client.post("/step", json=body)).json()
-            told, is_over = seen["observation"], seen["done"]
-            error = told["error"]["error_type"] if told["error"] else None
-            now = datetime.fromisoformat(told["now"])
-            view = StepView(
-                result=told["result"],
-                error=error,
-                reward=seen["reward"],
-                done=is_over,
-                now=now,
-                steps_left=told["steps_left"],
-            )
-            if tool not in reads and not view.is_refused:
-                deeds.append(Deed(tool, arguments, now))
-            return view
-
-        task = TaskView(
-            scenario=str(options["scenario"]),
-            brief=first["brief"],
-            company=first["company"],
-            acting_as=first["acting_as"],
-            now=datetime.fromisoformat(first["now"]),
-            steps_left=first["steps_left"],
-            tools=tuple(ToolSpec(**{name: one[name] for name in ToolSpec.model_fields}) for one in tools),
-            stream=Stream("policy", "clicking"),
-        )
-        with suppress(EpisodeOver):
-            await load_policy("oracle").play(task, call)
+        begun = await begin(client, **options)
+        await solve(client, begun, options["scenario"], on_step=note)
     return deeds
 
 

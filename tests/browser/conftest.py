@@ -57,3 +57,16 @@ def visit(chromium: Any, enterprise: str) -> Iterator[Any]:
     yield open_desk
     for context in opened:
         context.close()
+
+
+@pytest.fixture
+def page(chromium: Any) -> Iterator[Any]:
+    """A window that minds what goes wrong in it."""
+    context = chromium.new_context(viewport={"width": WIDE, "height": 900})
+    opened = context.new_page()
+    opened.troubles = []
+    opened.on("console", lambda line: opened.troubles.append(line.text) if line.type in ("error", "warning") else None)
+    opened.on("pageerror", lambda error: opened.troubles.append(str(error)))
+    yield opened
+    assert opened.troubles == []
+    context.close()

@@ -39,19 +39,6 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield opened.url
 
 
-@pytest.fixture
-def page(chromium: Any) -> Iterator[Any]:
-    """A window that minds what goes wrong in it."""
-    context = chromium.new_context(viewport={"width": WIDE, "height": 900})
-    opened = context.new_page()
-    opened.troubles = []
-    opened.on("console", lambda line: opened.troubles.append(line.text) if line.type in ("error", "warning") else None)
-    opened.on("pageerror", lambda error: opened.troubles.append(str(error)))
-    yield opened
-    assert opened.troubles == []
-    context.close()
-
-
 def begin(url: str, **options: Any) -> dict[str, Any]:
     """Start an episode."""
     asked = {"scenario": SCENARIO, "seed": 3, "chaos": 2, **options}

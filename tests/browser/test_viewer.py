@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,19 +25,6 @@ ROWS_A_STEP = 8
 HOSTILE = "</script><img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>"
 NAME = "tiny-0-c1-oracle"
 OTHER = "tiny-0-c1-noop"
-
-
-@pytest.fixture
-def page(chromium: Any) -> Iterator[Any]:
-    """A window that minds what goes wrong in it."""
-    context = chromium.new_context(viewport={"width": WIDE, "height": 900})
-    opened = context.new_page()
-    opened.troubles = []
-    opened.on("console", lambda line: opened.troubles.append(line.text) if line.type in ("error", "warning") else None)
-    opened.on("pageerror", lambda error: opened.troubles.append(str(error)))
-    yield opened
-    assert opened.troubles == []
-    context.close()
 
 
 def a_large_run(folder: Path) -> Path:
