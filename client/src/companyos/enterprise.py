@@ -19,6 +19,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
+from companyos.extras import installing
+
 GATEWAY = "companyos_gateway"
 HOST = "127.0.0.1"
 START_TIMEOUT_S = 60.0
@@ -88,7 +90,7 @@ class Enterprise:
     def start(self) -> Self:
         """Start the gateway without waiting for it."""
         if importlib.util.find_spec(GATEWAY) is None:
-            raise EnterpriseFailed("the server is not installed: pip install 'companyos[server]'")
+            raise EnterpriseFailed(f"the server is not installed: {installing('server')}")
         self._port = _free_port(self._port)
         command = [sys.executable, "-m", GATEWAY, "--host", HOST, "--port", str(self._port), "--until-input-ends"]
         self._log = tempfile.TemporaryFile()  # noqa: SIM115  # lives as long as the child writes to it

@@ -7,6 +7,7 @@ from importlib.metadata import entry_points
 from typing import Any, Protocol, cast
 
 from companyos.contract import EpisodeVerdict
+from companyos.extras import installing
 
 GROUP = "companyos.judges"
 NAME = "companyos"
@@ -16,7 +17,7 @@ class NoJudge(LookupError):
     """Raised where no installed package can judge."""
 
     def __init__(self) -> None:
-        super().__init__("judging comes with the server: pip install 'companyos[server]'")
+        super().__init__(f"judging comes with the server: {installing('server')}")
 
 
 class UnfitEvidence(ValueError):

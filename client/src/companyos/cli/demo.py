@@ -12,6 +12,7 @@ from companyos.cli.narration import heading, step_line
 from companyos.cli.results import result_cells, signed
 from companyos.cli.session import Server, TokenOption, UrlOption, check_seeds, some_server
 from companyos.cli.terminal import FAILED, OUT, clear_errors, fail, plain_table, shown
+from companyos.extras import installing
 
 if TYPE_CHECKING:
     from companyos.cli.stations import Sign, Story
@@ -64,7 +65,7 @@ def demo(
 
     missing = [name for name in POLICIES if name not in policy_names()]
     if missing:
-        fail(f"the policy {missing[0]!r} comes with the server: pip install 'companyos[server]'")
+        fail(f"the policy {missing[0]!r} comes with the server: {installing('server')}")
     check_seeds(seed, episodes)
     with clear_errors(), some_server(url, token) as server:
         story, told = _tell(server, seed)

@@ -10,6 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from companyos.cli.session import Server
 from companyos.cli.terminal import ERR, FAILED, INTERRUPTED, MISUSED, fail
+from companyos.extras import installing
 
 if TYPE_CHECKING:
     from companyos.runner import EpisodePlan, PlayedEpisode
@@ -37,7 +38,7 @@ def check_cluster(address: str | None, *, workers: int | None, url: str | None, 
     if dry_run:
         fail("a dry run is played on this machine: --cluster or --dry-run, not both", MISUSED)
     if importlib.util.find_spec("ray") is None:
-        fail("ray is not installed: pip install 'companyos[ray]'")
+        fail(f"ray is not installed: {installing('ray')}")
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from companyos.extras import installing
+
 
 @contextmanager
 def needs(library: str, extra: str) -> Iterator[None]:
@@ -14,4 +16,4 @@ def needs(library: str, extra: str) -> Iterator[None]:
     except ModuleNotFoundError as missing:
         if missing.name is None or missing.name.partition(".")[0] != library:
             raise
-        raise ImportError(f"{library} is not installed: pip install 'companyos[{extra}]'", name=library) from None
+        raise ImportError(f"{library} is not installed: {installing(extra)}", name=library) from None

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from companyos.contract import EpisodeRecord
+from companyos.extras import installing
 from companyos.runner.statistics import return_interval, success_interval
 
 INCHES = (10.0, 4.4)
@@ -21,7 +22,7 @@ class NoPlots(ImportError):
     """Raised where nothing can be drawn with."""
 
     def __init__(self) -> None:
-        super().__init__("drawing needs matplotlib: pip install 'companyos[plots]'")
+        super().__init__(f"drawing needs matplotlib: {installing('plots')}")
 
 
 @dataclass(frozen=True, kw_only=True)
