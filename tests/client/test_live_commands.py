@@ -220,3 +220,23 @@ def test_nobody_there_is_told_with_what_may_be_missing() -> None:
     assert answer.exit_code == 1
     assert answer.stderr.startswith("error: Failed to connect to http://127.0.0.1:9: ")
     assert "is `companyos up` running there?" in answer.stderr
+
+
+@pytest.mark.parametrize(
+    "command", [["play"], ["demo"], ["tools"], ["tasks"], ["tasks", "export", "--out", "tasks", "--format", "jsonl"]]
+)
+def test_nobody_there_is_told_alike_by_every_command_that_takes_an_address(command: list[str]) -> None:
+    answer = RUNNER.invoke(app, [*command, "--url", "127.0.0.1:9"])
+    assert answer.exit_code == 1
+    assert answer.stderr.count("is `companyos up` running there?") == 1
+
+
+@pytest.mark.parametrize(
+    "command", [["tasks"], ["tasks", "export", "--out", "tasks"], ["eval", "--policy", "noop"]], ids=" ".join
+)
+def test_a_split_that_there_is_not_is_a_misuse_before_anything_starts(command: list[str]) -> None:
+    answer = RUNNER.invoke(app, [*command, "--split", "tset"])
+    assert (answer.exit_code, answer.stderr) == (
+        2,
+        "error: no split is called 'tset'; there are train, validation, test\n",
+    )

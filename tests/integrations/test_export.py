@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from companyos.contract import TaskInfo
 from companyos.exports import tables
 from companyos.exports.harbor import write_harbor
 from companyos.exports.rows import OfferedTask, TaskRow, read_offered
+from companyos.extras import installing
 from companyos_gateway.taskset import CANARY
 from tests.architecture.sources import ROOT
 
@@ -58,7 +60,7 @@ def test_the_card_of_a_dataset_lists_its_files(exported: Path) -> None:
 
 def test_without_pyarrow_the_command_that_installs_it_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
-    with pytest.raises(ImportError, match=r"pip install 'companyos\[parquet\]'"):
+    with pytest.raises(ImportError, match=re.escape(installing("parquet"))):
         tables.check_parquet()
     answer = RUNNER.invoke(app, ["tasks", "export", "--out", str(tmp_path)])
     assert answer.exit_code == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterator
 
@@ -10,6 +11,7 @@ import gymnasium
 import pytest
 from gymnasium.utils.env_checker import check_env
 
+from companyos.extras import installing
 from companyos.integrations.gymnasium import CompanyOSGym
 from companyos.policies import EpisodeOver
 from companyos.refusal import ServerRefusal
@@ -124,5 +126,5 @@ def test_without_gymnasium_the_command_that_installs_it_is_told(monkeypatch: pyt
     for name in [name for name in sys.modules if "gymnasium" in name]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "gymnasium", None)
-    with pytest.raises(ImportError, match=r"pip install 'companyos\[gymnasium\]'"):
+    with pytest.raises(ImportError, match=re.escape(installing("gymnasium"))):
         __import__("companyos.integrations.gymnasium")

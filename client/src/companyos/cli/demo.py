@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 SCENARIO = "vendor_onboarding"
 CHAOS = 1
 POLICIES = ("oracle", "random", "noop")
-NAMES = {"oracle": "oracle", "random": "random", "noop": "do-nothing"}
 
 ORIGINAL = {
     "oracle": "about 21, an honest solver",
@@ -164,5 +163,5 @@ def _comparison(summaries: list[Summary], seed: int, episodes: int) -> Table:
     table.add_column("in the original", style="dim")
     for summary in summaries:
         _, _, mean, share, interval, steps, _ = result_cells(summary)
-        table.add_row(NAMES[summary.policy], mean, share, interval, steps, ORIGINAL[summary.policy])
+        table.add_row(summary.policy, mean, share, interval, steps, ORIGINAL[summary.policy])
     return table

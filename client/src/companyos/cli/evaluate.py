@@ -12,9 +12,9 @@ from companyos.cli import model, model_options
 from companyos.cli.planning import Seeds, tasks_of, tried
 from companyos.cli.playing import Cluster, Stop, check_cluster, play_with_bar
 from companyos.cli.results import expenses_table, results_table, troubles
-from companyos.cli.session import LAST_CHAOS, TokenOption, UrlOption, check_seeds, some_server
+from companyos.cli.session import LAST_CHAOS, TokenOption, UrlOption, check_seeds, check_split, some_server
 from companyos.cli.tasks import SplitOption
-from companyos.cli.terminal import ERR, FAILED, MISUSED, OUT, clear_errors, fail, shown
+from companyos.cli.terminal import ERR, FAILED, MISUSED, OUT, clear_errors, counted, fail, shown
 
 if TYPE_CHECKING:
     from companyos.runner import EpisodePlan, PlayedEpisode
@@ -101,7 +101,7 @@ def evaluate(
       [cyan]companyos eval --policy llm --model gpt-5-mini --split test --out runs/mini --resume[/]
       [cyan]companyos eval --policy llm --model qwen3 --base-url http://127.0.0.1:8080/v1[/]
 
-    A policy is an entry point of the group `companyos.policies`. The status is 1
+    A policy is an entry point of the group `companyos.policies`; without `--policy` those are named. The status is 1
     when the house or an endpoint broke an episode, or stopped the run.
     """
     from companyos.policies import policy_names
@@ -111,6 +111,8 @@ def evaluate(
     for name in policy:
         if name not in policy_names():
             fail(f"no policy is called {name!r}; installed are {', '.join(policy_names())}", MISUSED)
+    if split is not None:
+        check_split(split)
     if split is not None and seed is not None:
         fail("a task of a split brings its own seed: --split or --seed, not both", MISUSED)
     check_seeds(seed or 0, episodes or SEEDS)
@@ -185,7 +187,7 @@ def _print_results(played: list[PlayedEpisode], title: str, out: Path | None) ->
     if len(lines) > _TROUBLES_SHOWN:
         ERR.print(f"[yellow]trouble:[/] {len(lines) - _TROUBLES_SHOWN} more episodes", soft_wrap=True)
     if out is not None and played:
-        OUT.print(f"\n[dim]{len(played)} episode{'s' * (len(played) > 1)} in[/] {shown(str(out))}", soft_wrap=True)
+        OUT.print(f"\n[dim]{counted(len(played), 'episode')} in[/] {shown(str(out))}", soft_wrap=True)
 
 
 def _print_table(played: list[PlayedEpisode], title: str) -> None:

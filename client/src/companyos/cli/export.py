@@ -12,16 +12,14 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from typer.core import TyperCommand
 
-from companyos.cli.session import LAST_CHAOS, Server, TokenOption, UrlOption, some_server
-from companyos.cli.terminal import ERR, MISUSED, OUT, clear_errors, fail
+from companyos.cli.session import LAST_CHAOS, SPLITS, Server, TokenOption, UrlOption, check_split, some_server
+from companyos.cli.terminal import ERR, MISUSED, OUT, clear_errors, counted, fail
 
 if TYPE_CHECKING:
     from companyos.contract import ToolSpec
     from companyos.exports.rows import OfferedTask
 
     Writer = Callable[[Path, Sequence[OfferedTask], Sequence[ToolSpec]], list[Path]]
-
-SPLITS = ("train", "validation", "test")
 
 
 class Format(StrEnum):
@@ -64,16 +62,17 @@ def export(
       [cyan]companyos tasks export --out harbor --format harbor --split test -n 20[/]
       [cyan]companyos tasks export --out resources_servers/companyos/data --format nemo-gym[/]
     """
-    if unknown := set(split or ()) - set(SPLITS):
-        fail(f"no split is called {min(unknown)!r}; there are {', '.join(SPLITS)}", MISUSED)
+    splits = tuple(dict.fromkeys(split or SPLITS))
+    for name in splits:
+        check_split(name)
     if image is not None and fmt is not Format.HARBOR:
         fail("an image is named in Harbor's task folders, and in no other format", MISUSED)
     write = _writer(fmt, image)
     with clear_errors(), some_server(url, token) as server:
-        offered, tools = _read(server, split or SPLITS, scenario, chaos, count)
+        offered, tools = _read(server, splits, scenario, chaos, count)
         for path in write(out, offered, tools):
             OUT.print(f"{path.stat().st_size:>12,} bytes  {escape(str(path))}", soft_wrap=True)
-    OUT.print(f"\n[dim]{len(offered):,} tasks of the set {offered[0].row.task_set}[/]")
+    OUT.print(f"\n[dim]{counted(len(offered), 'task')} of the set {offered[0].row.task_set}[/]")
 
 
 def _writer(fmt: Format, image: str | None) -> Writer:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from companyos.cli.session import Server
 from companyos.cli.tasks import chosen
+from companyos.cli.terminal import counted
 
 if TYPE_CHECKING:
     from companyos.contract import TaskInfo
@@ -67,7 +68,7 @@ def tasks_of(
         ]
 
     of = "".join([f", {scenario}" if scenario else "", f", {_chaos(levels)}" if levels else ""])
-    return f"split {split}{of}: {len(wanted)} tasks of the set {wanted[0].version}", plans
+    return f"split {split}{of}: {counted(len(wanted), 'task')} of the set {wanted[0].version}", plans
 
 
 def balanced(tasks: list[TaskInfo], count: int) -> list[TaskInfo]:

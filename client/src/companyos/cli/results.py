@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.table import Table
 
-from companyos.cli.terminal import plain_table, shown
+from companyos.cli.terminal import counted, plain_table, shown
 
 if TYPE_CHECKING:
     from companyos.runner import PlayedEpisode, Summary
@@ -55,7 +55,7 @@ def expenses_table(sums: Sequence[Expenses]) -> Table:
     for column in ("", "requests", "sent again", "tokens in", "tokens out", "seconds waited", "cost"):
         table.add_column(column, justify="right", no_wrap=True)
     for one in sums:
-        table.add_row(shown(one.model), f"{one.episodes} episode{'s' * (one.episodes > 1)}", *_expense_cells(one, 1))
+        table.add_row(shown(one.model), counted(one.episodes, "episode"), *_expense_cells(one, 1))
         table.add_row("", "each", *_expense_cells(one, one.episodes), style="dim")
     return table
 

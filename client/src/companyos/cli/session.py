@@ -28,6 +28,10 @@ SNAPSHOT_CHARS = 32
 SNAPSHOT_CHARS_SHOWN = 12
 """How many characters of a snapshot's id a table shows: enough to name it by."""
 
+SPLITS = ("train", "validation", "test")
+"""The contract's splits, for commands that refuse another one before anything starts."""
+
+_IS_IT_UP = "; is `companyos up` running there?"
 _SNAPSHOT_START = re.compile(r"[0-9a-f]{4,32}")
 _IDS_SHOWN = 4
 
@@ -67,10 +71,20 @@ class Server:
         from companyos.trainer import Trainer, bearer
 
         async with Trainer(self.url, headers=bearer(self.token)) as trainer:
-            try:
+            with _asked_whether_up():
                 yield trainer
-            except ConnectionError as unreachable:
-                raise ConnectionError(f"{unreachable}; is `companyos up` running there?") from None
+
+
+@contextmanager
+def _asked_whether_up() -> Iterator[None]:
+    """Ask, where nobody answered, whether anybody was started."""
+    try:
+        yield
+    except ConnectionError as unreachable:
+        said = str(unreachable)
+        if not said.startswith("Failed to connect to ") or said.endswith(_IS_IT_UP):
+            raise
+        raise ConnectionError(said + _IS_IT_UP) from None
 
 
 @contextmanager
@@ -79,7 +93,9 @@ def some_server(url: str | None, token: str | None) -> Iterator[Server]:
     from companyos.light_openenv import import_light_openenv
 
     if url is not None:
-        yield running_server(url, token)
+        server = running_server(url, token)
+        with _asked_whether_up():
+            yield server
         return
     from companyos.enterprise import Enterprise
 
@@ -92,6 +108,12 @@ def some_server(url: str | None, token: str | None) -> Iterator[Server]:
         yield Server(enterprise.url, None)
     finally:
         enterprise.stop()
+
+
+def check_split(name: str) -> None:
+    """Refuse a split that there is not."""
+    if name not in SPLITS:
+        fail(f"no split is called {name!r}; there are {', '.join(SPLITS)}", MISUSED)
 
 
 def running_server(url: str, token: str | None) -> Server:

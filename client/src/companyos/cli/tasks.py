@@ -8,8 +8,17 @@ import typer
 from rich.padding import Padding
 from rich.table import Table
 
-from companyos.cli.session import LAST_CHAOS, JsonOption, Server, TokenOption, UrlOption, check_seeds, some_server
-from companyos.cli.terminal import MISUSED, OUT, clear_errors, fail, plain_table, print_json, shown
+from companyos.cli.session import (
+    LAST_CHAOS,
+    JsonOption,
+    Server,
+    TokenOption,
+    UrlOption,
+    check_seeds,
+    check_split,
+    some_server,
+)
+from companyos.cli.terminal import MISUSED, OUT, clear_errors, counted, fail, plain_table, print_json, shown
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -60,6 +69,8 @@ def tasks(
       [cyan]companyos tasks export --out tasks[/]                   all of them as a dataset; --help says more
     """
     check_seeds(seed, count or BRIEFS)
+    if split is not None:
+        check_split(split)
     with clear_errors(), some_server(url, token) as server:
         if split is not None:
             if what is not None:
@@ -116,7 +127,9 @@ def _browse(
     first = wanted[: count or LISTED]
     OUT.print(_table(first))
     left = f"; {len(wanted) - len(first):,} more, -n shows them" if len(first) < len(wanted) else ""
-    OUT.print(f"\n[dim]{len(first)} of {len(wanted):,} tasks{left}; companyos tasks {first[0].id} reads one[/]")
+    OUT.print(
+        f"\n[dim]{len(first)} of {counted(len(wanted), 'task')}{left}; companyos tasks {first[0].id} reads one[/]"
+    )
 
 
 def chosen(listed: list[TaskInfo], scenario: str | None, chaos: int | None) -> list[TaskInfo]:

@@ -34,6 +34,11 @@ MISUSED = 2
 INTERRUPTED = 130
 
 
+def counted(count: int, what: str) -> str:
+    """Return how many of what: "1 task", "1,200 tasks"."""
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
+
+
 def plain_table(title: str | None = None, *, show_header: bool = True) -> Table:
     """Return a table without lines, its title above it."""
     return Table(

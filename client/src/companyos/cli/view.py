@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 import typer
 
-from companyos.cli.terminal import ERR, MISUSED, OUT, clear_errors, fail, has_screen, shown
+from companyos.cli.terminal import ERR, MISUSED, OUT, clear_errors, counted, fail, has_screen, shown
 
 if TYPE_CHECKING:
     from companyos.judging import Judge
@@ -133,7 +133,7 @@ def _export(run: StoredRun, chosen: list[str], judge: Judge | None, file: Path) 
 
     with ERR.status(f"Reading {count} episodes ..."):
         file.write_text(export_page(document, episodes()), encoding="utf-8")
-    told = f"{count} episode{'s' * (count > 1)}, {file.stat().st_size / 1e6:.1f} MB in"
+    told = f"{counted(count, 'episode')}, {file.stat().st_size / 1e6:.1f} MB in"
     OUT.print(f"[dim]{told}[/] {shown(str(file))}", soft_wrap=True)
     return faults
 
