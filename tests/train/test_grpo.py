@@ -23,6 +23,7 @@ from companyos.integrations.trl.training import METRICS, conversations, reinforc
 from tests.architecture.sources import ROOT
 
 SCENARIO = "bug_escalation"
+FORM = "approvalflow_get_approval_type"
 WARM: dict[str, Any] = {"max_steps": 60, "learning_rate": 6e-3, "lr_scheduler_type": "constant", "warmup_steps": 0}
 
 
@@ -40,6 +41,9 @@ def test_experts_show_the_calls_that_count_in_the_words_of_the_model(shown: list
         assert calls[0] == {"name": "ticketdesk_get_ticket", "arguments": {"key": "#task1"}}
         assert one.messages[-2]["content"] == '{"done":true}'
         assert not re.search(r"[A-Z]+-\d", one.messages[1]["content"])
+        (form,) = (message["content"] for message in one.messages if message.get("name") == FORM)
+        (asked,) = (call["arguments"] for call in calls if call["name"] == "approvalflow_submit_approval")
+        assert list(asked["fields"]) == json.loads(form)["fields"]
 
 
 def test_two_steps_of_grpo_move_the_weights_and_write_down_the_stages_of_learning(

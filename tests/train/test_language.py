@@ -40,6 +40,14 @@ def test_what_a_result_quotes_has_a_name_as_well() -> None:
     assert names.meant({"query": "Runbook: #description2"}) == {"query": "Runbook: ledger-sync"}
 
 
+def test_of_a_form_the_fields_that_it_requires_are_told() -> None:
+    fields = [{"name": "service", "required": True}, {"name": "note", "required": False}]
+    assert json.loads(ShortNames().answer(step({"key": "escalation", "fields": fields}))) == {
+        "key": "escalation",
+        "fields": ["service"],
+    }
+
+
 def test_an_error_keeps_its_words() -> None:
     assert json.loads(ShortNames().answer(step({}, error='"rate" is no field'))) == {"error": '"rate" is no field'}
 

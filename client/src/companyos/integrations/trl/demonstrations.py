@@ -90,21 +90,22 @@ def demonstrate(
 def thrifty(shown: Demonstration) -> Sequence[Turn]:
     """Choose the calls that write, and of those that read the ones whose answer a later call needs.
 
-    An answer is needed for a value with a digit in it that is first seen there. Arguments of no weight are left out.
+    An answer is needed for a value with a digit in it that is first seen there, and for the name of a field that a form
+    asks for. Arguments of no weight are left out.
     """
     known = set(_values(shown.task.split()))
     first: dict[str, int] = {}
     for number, turn in enumerate(shown.turns):
-        for value in _values(turn.view.result):
+        for value in (*_values(turn.view.result), *_asked_for(turn.view.result)):
             if value not in known:
                 first.setdefault(value, number)
     kept = {number for number, turn in enumerate(shown.turns) if not _reads(turn.tool)}
     waiting = list(kept)
     while waiting:
         number = waiting.pop()
-        sources = {
-            first[value] for value in _values(shown.turns[number].arguments) if first.get(value, number) < number
-        }
+        arguments = shown.turns[number].arguments
+        needed = (*_values(arguments), *_filled_in(arguments))
+        sources = {first[value] for value in needed if first.get(value, number) < number}
         waiting += sources - kept
         kept |= sources
     return [shown.turns[number] for number in sorted(kept)]
@@ -164,6 +165,18 @@ def _turn(environment: CompanyOSEnvironment, tool: str, arguments: dict[str, Any
 
 def _reads(tool: str) -> bool:
     return any(word in tool for word in ("_get_", "_list_", "_search_", "_query_"))
+
+
+def _asked_for(result: Any) -> Iterator[str]:
+    """Yield the names of the fields that a form asks for."""
+    if isinstance(result, Mapping) and isinstance(result.get("fields"), list):
+        yield from (f"field {one['name']}" for one in result["fields"])
+
+
+def _filled_in(arguments: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the names of the fields that a call fills in."""
+    if isinstance(arguments.get("fields"), Mapping):
+        yield from (f"field {name}" for name in arguments["fields"])
 
 
 def _values(value: Any) -> Iterator[str]:

@@ -43,8 +43,8 @@ class ShortNames(Language):
     """For a model that is too small to copy an id: #checklist1, #checklist2, #value1 stand for what is long.
 
     Whatever has a digit, and in results whatever stands in quotation marks, is called after the field in which it comes
-    up first; an id after what it is the id of. Results keep ids, states and figures, and nothing that is empty. What
-    such a model learns is the work: which tool comes when, and which of the names it takes.
+    up first; an id after what it is the id of. Results keep ids, states, figures and which fields a form requires, and
+    nothing that is empty. What such a model learns is the work: which tool comes when, and which of the names it takes.
     """
 
     def __init__(self) -> None:
@@ -120,9 +120,12 @@ _KEPT = frozenset(
 
 
 def _brief(value: Any) -> Any:
-    """Keep what a step turns on. Of a moment at which something was done, only that it was."""
+    """Keep what a step turns on: of a form the fields that it requires, of a moment only that something was done."""
     if isinstance(value, dict):
         told = {name: _brief(one) for name, one in value.items() if name in _KEPT and one not in (None, False, [], {})}
+        match value.get("fields"):
+            case [{"name": _, "required": _}, *_] as asked_for:
+                told["fields"] = [one["name"] for one in asked_for if one["required"]]
         return told | {"done_at": True} if "done_at" in told else told
     return [_brief(one) for one in value] if isinstance(value, list) else value
 
