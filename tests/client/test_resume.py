@@ -114,6 +114,15 @@ async def test_a_run_of_another_model_is_not_gone_on_with(tiny_url: str, tmp_pat
     assert described["policies"]["llm"]["model"] == "m-1"
 
 
+async def test_a_run_of_another_version_is_not_gone_on_with(tiny_url: str, tmp_path: Path) -> None:
+    await play_all(tiny_url, plans_of(1), out=tmp_path)
+    described = json.loads((tmp_path / "run.json").read_text())
+    (tmp_path / "run.json").write_text(json.dumps(described | {"companyos": "0.0.0"}))
+    with pytest.raises(NotThisRun, match=r"another run: companyos 0\.0\.0 played it, and this is"):
+        await play_all(tiny_url, plans_of(1, 2), out=tmp_path, resume=True)
+    assert seeds_of(tmp_path) == [1]
+
+
 async def test_what_an_endpoint_broke_stays_in_the_run_and_is_not_played_again(tiny_url: str, tmp_path: Path) -> None:
     plans = plans_of(5, 3, policy="llm")
     with StubServer(

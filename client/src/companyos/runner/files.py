@@ -162,13 +162,18 @@ def _key(one: EpisodePlan | EpisodeRecord) -> tuple[object, ...]:
 
 
 def _check_settings(folder: Path, settings: Settings) -> None:
-    """Raise NotThisRun where the folder's policies were set otherwise."""
+    """Raise NotThisRun where the folder is of another version of CompanyOS, or its policies were set otherwise."""
     try:
-        before = json.loads((folder / RUN).read_text(encoding="utf-8"))["policies"]
+        described = json.loads((folder / RUN).read_text(encoding="utf-8"))
+        played_with, before = described["companyos"], described["policies"]
     except FileNotFoundError:
-        before = {}
+        played_with, before = version("companyos"), {}
     except (ValueError, TypeError, KeyError):
         raise NotThisRun(f"{folder / RUN} cannot be read: nobody can say whether this is the same run") from None
+    if played_with != version("companyos"):
+        raise NotThisRun(
+            f"{folder} is another run: companyos {played_with} played it, and this is {version('companyos')}"
+        )
     for policy in sorted({*before, *settings}):
         old, now = before.get(policy, {}), settings.get(policy, {})
         for name in sorted({*old, *now}):
