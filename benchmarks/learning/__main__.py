@@ -9,7 +9,10 @@ from pathlib import Path
 os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
-import torch
+from companyos.integrations.missing import needs
+
+with needs("torch", "trl"):
+    import torch
 
 from benchmarks.learning.one_seed import CHAOS, SCENARIO, SEEDS, SHOWN, Settings, learn
 from benchmarks.learning.page import write_page
