@@ -12,6 +12,9 @@ from benchmarks.baselines.rows import Share
 
 FIGURES = "learning.json"
 _HEAD = ("tiny model", "pass@1", "mean return", "steps", "invalid calls")
+ROWS = {"untrained": "untrained", "before": "before GRPO", "after": "after GRPO"}
+"""When a tiny model was measured, and what that is called."""
+
 _NOT_RUN = (
     "Not run. `make learn` trains tiny models by GRPO on the CPU ([training.md](training.md)); when it has written\n"
     'its `learning.json`, `make baselines ARGS="--no-play"` shows them here.'
@@ -20,16 +23,16 @@ _TEXT = Path(__file__).with_name("learned.txt")
 
 
 def learning(folder: Path) -> str:
-    """Return the rows of a tiny model before and after GRPO, or that it was not run."""
+    """Return the rows of a tiny model from untrained to after GRPO, or that it was not run."""
     file = folder / FIGURES
     return told(json.loads(file.read_text(encoding="utf-8"))) if file.exists() else _NOT_RUN
 
 
 def told(figures: Sequence[Mapping[str, Any]]) -> str:
-    """Return what `make learn` measured: for each seed a row before and a row after GRPO."""
+    """Return what `make learn` measured: for each seed a row untrained, one before and one after GRPO."""
     first = figures[0]
     lines = [line(_HEAD), "|---|" + "---:|" * (len(_HEAD) - 1)]
-    lines += [line(_cells(one, when)) for one in figures for when in ("before", "after")]
+    lines += [line(_cells(one, when)) for one in figures for when in ROWS]
     text = _TEXT.read_text(encoding="utf-8")
     shown = text.format(steps=first["settings"]["steps"], episodes=first["before"]["episodes"], table="\n".join(lines))
     return shown.rstrip()
@@ -40,7 +43,7 @@ def _cells(one: Mapping[str, Any], when: str) -> tuple[str, ...]:
     success = Share(mean=part["successes"] / part["episodes"], low=part["success_low"], high=part["success_high"])
     version = f", companyos {one['version']}" if "version" in one else ""
     return (
-        f'**{when} GRPO**<br>`make learn ARGS="--seed {one["seed"]}"`<br>seed {one["seed"]}{version}',
+        f'**{ROWS[when]}**<br>`make learn ARGS="--seed {one["seed"]}"`<br>seed {one["seed"]}{version}',
         percent_with_interval(success),
         signed_with_interval(Share(mean=part["mean_return"], low=part["low"], high=part["high"])),
         f"{part['steps']:.1f}",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,9 @@ from companyos.integrations.trl.curves import draw_curves
 Figures = Mapping[str, Any]
 
 NAME = "learning"
+
+STAGES = {"untrained": "untrained", "before": "after the warm start", "after": "**after GRPO**"}
+"""When a model was measured, and what that is called."""
 
 _ROSE = "rose, with an interval above zero,"
 
@@ -46,31 +49,46 @@ def write_page(figures: Sequence[Figures], demonstrations: int, folder: Path) ->
 
 
 def verdict(figures: Sequence[Figures]) -> str:
-    """Say in a sentence whether the return rose."""
+    """Say in a sentence whether GRPO raised the return."""
     rose = sum(difference(one)[1] > 0 for one in figures)
     if not any(one["after"]["successes"] for one in figures):
         return f"The return {_ROSE} for {rose} of {len(figures)} seeds, and no episode succeeded."
-    if rose == len(figures):
-        return f"The return of held-out episodes {_ROSE} for all {len(figures)} seeds."
-    return f"The return of held-out episodes {_ROSE} for {rose} of {len(figures)} seeds."
+    what = f"By GRPO the return of held-out episodes {_ROSE} for"
+    taken = f"all seeds taken together, by {_mean(*together(figures))}"
+    return f"{what} {'all' if rose == len(figures) else f'{rose} of'} {len(figures)} seeds; {taken}."
 
 
 def difference(one: Figures) -> tuple[float, float, float]:
     """Return how much more the same episodes returned after than before, with its interval."""
-    pairs = zip(one["before"]["returns"], one["after"]["returns"], strict=True)
-    return mean_interval([after - before for before, after in pairs])
+    return mean_interval([after - before for before, after in _pairs(one)])
+
+
+def together(figures: Sequence[Figures]) -> tuple[float, float, float]:
+    """Return how much more an episode returned after than before, as the mean of all seeds, with its interval."""
+    gains = [[after - before for before, after in _pairs(one)] for one in figures]
+    return mean_interval([sum(of_one) / len(of_one) for of_one in zip(*gains, strict=True)])
+
+
+def _pairs(one: Figures) -> Iterator[tuple[float, float]]:
+    return zip(one["before"]["returns"], one["after"]["returns"], strict=True)
 
 
 def _row(one: Figures) -> str:
-    cells = [str(one["seed"])]
-    cells += [_mean(part["mean_return"], part["low"], part["high"]) for part in (one["before"], one["after"])]
-    cells.append(_mean(*difference(one)))
-    cells += [
-        f"{part['successes']} % ({part['success_low']:.0%} to {part['success_high']:.0%})"
-        for part in (one["before"], one["after"])
-    ]
-    cells += [f"{part['invalid_share']:.0%}" for part in (one["before"], one["after"])]
-    cells += [f"{part['milestones']:.1f}" for part in (one["before"], one["after"])]
+    return "\n".join(_cells(one, stage) for stage in STAGES)
+
+
+def _cells(one: Figures, stage: str) -> str:
+    part = one[stage]
+    cells = (
+        str(one["seed"]),
+        STAGES[stage],
+        _mean(part["mean_return"], part["low"], part["high"]),
+        _mean(*difference(one)) if stage == "after" else "",
+        f"{part['successes']} % ({part['success_low']:.0%} to {part['success_high']:.0%})",
+        f"{part['invalid_share']:.0%}",
+        f"{part['milestones']:.1f}",
+        f"{part['steps']:.1f}",
+    )
     return f"| {' | '.join(cells)} |"
 
 

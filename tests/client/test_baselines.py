@@ -177,18 +177,19 @@ def test_a_run_that_is_no_whole_run_of_one_policy_gives_no_row(
         row_of(tmp_path)
 
 
-def test_a_model_that_learned_has_a_row_before_and_a_row_after() -> None:
+def test_a_model_that_learned_has_a_row_untrained_before_and_after() -> None:
     part = {"episodes": 100, "successes": 3, "success_low": 0.01, "success_high": 0.085, "mean_return": -5.5}
     part |= {"low": -5.6, "high": -5.4, "steps": 4.0, "invalid_share": 0.25}
     after = part | {"mean_return": 2.25, "successes": 40}
-    text = told([{"seed": 11, "settings": {"steps": 20}, "before": part, "after": after}])
-    assert [line.split("<br>")[0] for line in text.splitlines() if "GRPO**" in line] == [
+    text = told([{"seed": 11, "settings": {"steps": 20}, "untrained": part, "before": part, "after": after}])
+    assert [line.split("<br>")[0] for line in text.splitlines() if "**<br>" in line] == [
+        "| **untrained**",
         "| **before GRPO**",
         "| **after GRPO**",
     ]
     assert "-5.50<br>(-5.60 to -5.40)" in text.replace(NO_BREAK, " ")
     assert f"40.0{NO_BREAK}%" in text
-    assert "not\ncomparable" in text
+    assert "**is not comparable with them**" in " ".join(text.split())
 
 
 def published() -> tuple[list[Row], str]:
