@@ -169,14 +169,16 @@ def _reads(tool: str) -> bool:
 
 def _asked_for(result: Any) -> Iterator[str]:
     """Yield the names of the fields that a form asks for."""
-    if isinstance(result, Mapping) and isinstance(result.get("fields"), list):
-        yield from (f"field {one['name']}" for one in result["fields"])
+    match result:
+        case {"fields": [{"name": _}, *_] as asked_for}:
+            yield from (f"field {one['name']}" for one in asked_for)
 
 
 def _filled_in(arguments: Mapping[str, Any]) -> Iterator[str]:
     """Yield the names of the fields that a call fills in."""
-    if isinstance(arguments.get("fields"), Mapping):
-        yield from (f"field {name}" for name in arguments["fields"])
+    match arguments:
+        case {"fields": {**filled_in}}:
+            yield from (f"field {name}" for name in filled_in)
 
 
 def _values(value: Any) -> Iterator[str]:
