@@ -28,7 +28,8 @@ def write_page(figures: Sequence[Figures], demonstrations: int, folder: Path) ->
     draw_curves(curves, folder / f"{NAME}.png", title=f"{SCENARIO}, chaos {CHAOS}: GRPO after a warm start")
     (folder / f"{NAME}.json").write_text(json.dumps(list(figures)) + "\n", encoding="utf-8")
     settings = figures[0]["settings"]
-    seconds = sorted(one["seconds"] for one in figures)
+    groups = settings["batch"] // settings["generations"]
+    minutes = sorted(round(one["seconds"] / 60) for one in figures)
     text = _TEXT.read_text(encoding="utf-8").format(
         **settings,
         name=NAME,
@@ -40,10 +41,11 @@ def write_page(figures: Sequence[Figures], demonstrations: int, folder: Path) ->
         chaos=CHAOS,
         seeds=", ".join(map(str, SEEDS)),
         shown=_range(SHOWN),
-        trained=_range(TRAINED),
+        trained=_range(TRAINED[: settings["steps"] // settings["rollouts_used"] * groups]),
+        groups=groups,
         held_out=_range(HELD_OUT),
         demonstrations=demonstrations,
-        seconds=f"{seconds[0] // 60} to {seconds[-1] // 60} minutes",
+        minutes=f"{minutes[0]} to {minutes[-1]} minutes",
     )
     (folder / f"{NAME}.md").write_text(text, encoding="utf-8")
 
@@ -53,9 +55,8 @@ def verdict(figures: Sequence[Figures]) -> str:
     rose = sum(difference(one)[1] > 0 for one in figures)
     if not any(one["after"]["successes"] for one in figures):
         return f"The return {_ROSE} for {rose} of {len(figures)} seeds, and no episode succeeded."
-    what = f"By GRPO the return of held-out episodes {_ROSE} for"
-    taken = f"all seeds taken together, by {_mean(*together(figures))}"
-    return f"{what} {'all' if rose == len(figures) else f'{rose} of'} {len(figures)} seeds; {taken}."
+    taken = f"of these models taken together it changed by {_mean(*together(figures))}"
+    return f"By GRPO the return of held-out episodes {_ROSE} for {rose} of {len(figures)} seeds;\n{taken}."
 
 
 def difference(one: Figures) -> tuple[float, float, float]:
@@ -64,7 +65,10 @@ def difference(one: Figures) -> tuple[float, float, float]:
 
 
 def together(figures: Sequence[Figures]) -> tuple[float, float, float]:
-    """Return how much more an episode returned after than before, as the mean of all seeds, with its interval."""
+    """Return how much more an episode returned after than before, as the mean of all seeds.
+
+    The interval is over episodes.
+    """
     gains = [[after - before for before, after in _pairs(one)] for one in figures]
     return mean_interval([sum(of_one) / len(of_one) for of_one in zip(*gains, strict=True)])
 

@@ -30,20 +30,25 @@ assert len(rows) == count > 0
 skyrl_gym.register(id="companyos", entry_point="skyrl_environment:CompanyOSText")
 
 
+def live(task_id):
+    """Return the episodes of a task that are live; those who played before may have left one that waits for them."""
+    listed = requests.get(f"{URL}/v1/episodes", timeout=60).json()
+    return {one["episode_id"] for one in listed if one["task_id"] == task_id}
+
+
 def played(row, turns, max_turns):
     """Play the turns of a row; return what each brought, the metrics, and the return that the house counts."""
     extras = {name: value for name, value in row.items() if name not in ("prompt", "env_class")}
     env = skyrl_gym.make(row["env_class"], env_config={"url": URL}, extras=extras | {"max_turns": max_turns})
+    before = live(row["task_id"])
     prompt, info = env.init(row["prompt"])
     assert [message["role"] for message in prompt] == ["system", "user"]
-    (episode,) = [
-        one for one in requests.get(f"{URL}/v1/episodes", timeout=60).json() if one["task_id"] == info["task_id"]
-    ]
+    (episode,) = live(info["task_id"]) - before
     brought = [env.step(turn) for turn in turns]
     metrics = env.get_metrics()
-    counted = requests.get(f"{URL}/v1/episodes/{episode['episode_id']}/state", timeout=60).json()["return"]
+    counted = requests.get(f"{URL}/v1/episodes/{episode}/state", timeout=60).json()["return"]
     env.close()
-    assert requests.get(f"{URL}/v1/episodes/{episode['episode_id']}/state", timeout=60).status_code == 404
+    assert requests.get(f"{URL}/v1/episodes/{episode}/state", timeout=60).status_code == 404
     return brought, metrics, counted
 
 

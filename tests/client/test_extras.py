@@ -15,10 +15,11 @@ def test_where_the_package_was_installed_an_extra_comes_from_the_index(tmp_path:
 
 
 @pytest.fixture
-def clone(tmp_path: Path) -> Path:
+def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     uv = tmp_path / ".venv-tools" / "bin" / "uv"
     uv.parent.mkdir(parents=True)
     uv.touch()
+    monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
@@ -28,5 +29,22 @@ def test_in_a_clone_an_extra_comes_from_the_clone(clone: Path, monkeypatch: pyte
 
 
 def test_an_environment_elsewhere_is_named_whole(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "prefix", "/opt/agents")
-    assert installing("ray", clone) == ".venv-tools/bin/uv pip install --python /opt/agents -e './client[ray]'"
+    monkeypatch.setattr(sys, "prefix", "/opt/my agents")
+    assert installing("plots", clone) == ".venv-tools/bin/uv pip install --python '/opt/my agents' -e './client[plots]'"
+
+
+@pytest.mark.parametrize(("extra", "command"), [("ray", "make ray-setup"), ("trl", "make train-setup")])
+def test_what_a_clone_has_an_environment_ready_for_is_made_by_make(clone: Path, extra: str, command: str) -> None:
+    assert installing(extra, clone) == command
+
+
+@pytest.mark.parametrize("extra", ["inspect", "unsloth"])
+def test_what_excludes_the_checks_gets_an_environment_of_its_own(clone: Path, extra: str) -> None:
+    command = installing(extra, clone)
+    assert command.startswith(f"python3 -m venv .venv-{extra} && ")
+    assert command.endswith(f"--python .venv-{extra} './client[server,{extra}]'")
+
+
+def test_from_another_folder_the_command_goes_to_the_clone_first(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir("/")
+    assert installing("ray", clone) == f"cd {clone} && make ray-setup"

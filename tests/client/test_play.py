@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import select
 import signal
 import subprocess
@@ -147,14 +148,21 @@ class Terminal:
         """Press Ctrl-C, and again where nothing comes of it: between its prompt and its wait readline loses one."""
         for _ in range(WAIT_S // AGAIN_S):
             self.process.send_signal(signal.SIGINT)
-            if select.select([self._ours], [], [], AGAIN_S)[0]:
-                return
+            while select.select([self._ours], [], [], AGAIN_S)[0]:
+                self.told += os.read(self._ours, 65536).decode()
+                if _has_words(self.told[self._read :]):
+                    return
 
     def close(self) -> int:
         """Return the status with which the command ends."""
         status = self.process.wait(WAIT_S)
         os.close(self._ours)
         return status
+
+
+def _has_words(told: str) -> bool:
+    """Say whether a terminal was told more than where its cursor is and which key was pressed."""
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\^C|\s", "", told) != ""
 
 
 def test_ctrl_c_at_a_terminal_gives_the_episode_up_and_keeps_it(tiny_url: str, tmp_path: Path) -> None:

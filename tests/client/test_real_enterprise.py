@@ -84,10 +84,10 @@ def test_the_demo_passes_the_five_stations_and_compares_three_policies(url: str)
         assert f"✔ {number} {station}:" in said
     assert "5 of 5 stations passed" in said
     assert "success after" in said
-    rows = {line.split()[0]: line for line in said.splitlines() if line.startswith(("oracle", "random", "do-nothing"))}
+    rows = {line.split()[0]: line for line in said.splitlines() if line.startswith(("oracle", "random", "noop"))}
     assert "100.0%" in rows["oracle"]
     assert "-2.04, 2 % success" in rows["random"]
-    assert "-5.10" in rows["do-nothing"]
+    assert "-5.10" in rows["noop"]
     assert "34.4" in said
 
 

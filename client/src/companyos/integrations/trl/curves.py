@@ -39,9 +39,9 @@ PANELS = (
 
 
 def read_curve(file: Path) -> list[dict[str, float]]:
-    """Return what the log of a training says of each step: its reward and the stages of learning."""
+    """Return what the log of a training says of each step: reward, stages of learning, entropy in nats."""
     lines = (json.loads(line) for line in file.read_text(encoding="utf-8").splitlines())
-    named = {panel.figure for panel in PANELS} | {"step", "stages/steps"}
+    named = {panel.figure for panel in PANELS} | {"step", "stages/steps", "entropy"}
     return [{name: line[name] for name in sorted(named & set(line))} for line in lines if "reward" in line]
 
 

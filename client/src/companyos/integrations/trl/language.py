@@ -125,7 +125,7 @@ def _brief(value: Any) -> Any:
         told = {name: _brief(one) for name, one in value.items() if name in _KEPT and one not in (None, False, [], {})}
         match value.get("fields"):
             case [{"name": _, "required": _}, *_] as asked_for:
-                told["fields"] = [one["name"] for one in asked_for if one["required"]]
+                told["fields"] = [one["name"] for one in asked_for if one.get("required")]
         return told | {"done_at": True} if "done_at" in told else told
     return [_brief(one) for one in value] if isinstance(value, list) else value
 
