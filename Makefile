@@ -39,6 +39,9 @@ FOR_TORCH := $(if $(PIP_FIND_LINKS),--find-links $(PIP_FIND_LINKS)) $(if $(TORCH
 
 ARGS ?=
 
+# Once, and not by each of the many processes that a machine starts where Python is told to write no bytecode.
+COMPILE := $(BIN)/python -m compileall -q shared/src services gateway/src client/src
+
 # The full size takes hours: what is done of it is kept, and the next run goes on from there, on a fresh clone from
 # what was committed of it.
 PROOF_DONE := docs/proof-full.jsonl.gz
@@ -63,6 +66,7 @@ up: $(STAMP) ## Start the whole enterprise on this machine, no Docker; Ctrl-C st
 	@$(BIN)/companyos up $(ARGS)
 
 test: $(STAMP) ## Run every test that needs no Docker (ARGS="tests/gateway -k reset")
+	@$(COMPILE)
 	@$(BIN)/pytest -n $(WORKERS) --dist loadfile $(ARGS)
 
 e2e: $(STAMP) ## Run the tests over real containers; needs a Docker Engine with Compose
@@ -155,6 +159,7 @@ clean: ## Remove what the targets above made
 
 $(STAMP): uv.lock pyproject.toml $(addsuffix /pyproject.toml,$(MEMBERS)) | $(UV)
 	@$(UV) sync --frozen --quiet --compile-bytecode --python "$(PYTHON)"
+	@$(COMPILE)
 	@touch $@
 
 # What the lock says of the training libraries, less the CUDA libraries: they come where the build of PyTorch asks for them.

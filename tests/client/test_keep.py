@@ -67,14 +67,17 @@ def _stepped(said: str) -> dict[str, Any]:
         return stepped
 
 
-def test_the_kept_episode_is_found_again_where_it_was_left(tmp_path: Path) -> None:
+def test_the_kept_episode_is_found_again_where_it_was_left_and_a_second_one_on_its_folder_is_told_so(
+    tmp_path: Path,
+) -> None:
     with kept_up(tmp_path) as said:
         assert f"{tmp_path}/companyos" in said
+        _is_told_so_in_one_line(tmp_path / "companyos")
         assert re.search(r"episode +main: vendor_onboarding, seed \d+, step 0 of 150", said)
         seed = re.search(r"seed (\d+)", said)
         first = _stepped(said)
         assert first["observation"]["error"] is None
-    with kept_up(tmp_path) as said:
+    with kept_up(tmp_path, "--episode", "main", "--data-dir", str(tmp_path / "companyos")) as said:
         assert seed is not None
         assert f"main: vendor_onboarding, {seed[0]}, step 1 of 150" in said
         again = _stepped(said)
@@ -84,12 +87,9 @@ def test_the_kept_episode_is_found_again_where_it_was_left(tmp_path: Path) -> No
             assert json.load(answer)["step_count"] == 2
 
 
-def test_a_second_one_on_the_same_folder_is_told_so_in_one_line(tmp_path: Path) -> None:
-    folder = tmp_path / "friday"
-    with kept_up(tmp_path, "--episode", "friday", "--data-dir", str(folder)) as said:
-        assert "friday: vendor_onboarding" in said
-        command = [sys.executable, "-m", "companyos", "up", "--keep", "--port", "0", "--data-dir", str(folder)]
-        second = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+def _is_told_so_in_one_line(folder: Path) -> None:
+    command = [sys.executable, "-m", "companyos", "up", "--keep", "--port", "0", "--data-dir", str(folder)]
+    second = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert second.returncode == 1
     assert second.stderr.splitlines()[-1] == f"error: COMPANYOS_DATA_DIR {folder} is used by another gateway"
     assert "Traceback" not in second.stderr

@@ -24,6 +24,7 @@ from companyos.cli.terminal import INTERRUPTED
 from companyos.cli.typed import Unreadable, arguments_of, read_value
 from companyos.runner import read_records
 from tests.client.steps import a_step
+from tests.client.test_up import heeded
 
 RUNNER = CliRunner()
 WAIT_S = 30
@@ -127,9 +128,10 @@ class Terminal:
     def __init__(self, *command: str) -> None:
         self._ours, theirs = pty.openpty()
         environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
-        self.process = subprocess.Popen(
-            command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment, start_new_session=True
-        )
+        with heeded(signal.SIGINT):
+            self.process = subprocess.Popen(
+                command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment, start_new_session=True
+            )
         os.close(theirs)
         self.told = ""
         self._read = 0

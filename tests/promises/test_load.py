@@ -20,9 +20,9 @@ from tests.promises.load_house import SERVICES, Level, LoadHouse, load_house
 from tests.promises.load_players import CANARY, STEPS, Player, Seen, abandon, all_begun, canary_of, label_of
 
 FEW, MANY = 100, 1000
-FEW_ABANDONED, MANY_ABANDONED = 500, 10_000
-SMALL_WAVE, LARGE_WAVE = 250, 500
-FEW_BEFORE, MANY_BEFORE = 250, 1000
+FEW_ABANDONED, MANY_ABANDONED = 200, 10_000
+SMALL_WAVE, LARGE_WAVE = 100, 500
+FEW_BEFORE, MANY_BEFORE = 100, 1000
 CLOSE_ENOUGH = 1.05
 MOST_POOLED = 2 * len(SERVICES) * (MOST_CONNECTIONS + 2)
 """Both ends of every connection that the gateway may keep, and what each service listens on."""

@@ -12,7 +12,7 @@ import pytest
 from tests.integration.processes import HOST, SERVICES, companyos_up, free_port, running, service
 from tests.promises.openapi_runs import failures
 
-EXAMPLES, EXAMPLES_OF_A_LOAD = 5, 120
+EXAMPLES, EXAMPLES_OF_A_LOAD = 3, 120
 DEADLINE_S, DEADLINE_OF_A_LOAD_S = 90.0, 500.0
 
 pytestmark = pytest.mark.integration
