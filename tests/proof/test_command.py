@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -12,8 +13,11 @@ from companyos_gateway.proof import command, worklog
 from companyos_gateway.proof.rows import ROWS, Job, Row, Scope, Tally
 from companyos_gateway.proof.rows.row import TROUBLE
 from companyos_gateway.proof.sizes import FULL, SMOKE
+from companyos_gateway.scenarios import catalogue
+from tests.architecture.sources import ROOT
 
 SNOW = "it never snows"
+SCENARIOS = ROOT / "gateway/src/companyos_gateway/scenarios"
 
 
 class Weather(Row):
@@ -148,7 +152,7 @@ def test_a_file_that_is_no_work_log_is_named_and_left_alone(
 
 
 def test_a_row_runs_its_own_code_and_none_of_what_serves_or_shows() -> None:
-    judged, mutated = worklog._runs("A", "oracles"), worklog._runs("C", "code")
+    judged, mutated = worklog._runs("A", "oracles", "quarter_close"), worklog._runs("C", "code", "")
     assert judged("companyos_gateway/proof/rows/solvable.py")
     assert not judged("companyos_gateway/proof/rows/zoo.py")
     assert not judged("companyos_gateway/proof/code/corpus.py")
@@ -156,6 +160,20 @@ def test_a_row_runs_its_own_code_and_none_of_what_serves_or_shows() -> None:
     names = {name for name, _ in worklog._sources()}
     assert {"companyos_gateway/rubrics/parts.py", "companyos_ticketdesk/main.py", "companyos/contract.py"} & names
     assert not any("/server/" in name or "/pages/" in name for name in names)
+
+
+def test_a_job_of_one_scenario_depends_on_no_other_for_none_knows_another() -> None:
+    one, every = worklog._runs("A", "oracles", "quarter_close"), worklog._runs("E", "leg", "")
+    folder = "companyos_gateway/scenarios"
+    assert one(f"{folder}/quarter_close/rubric.py")
+    assert one(f"{folder}/checks.py")
+    assert not one(f"{folder}/bug_escalation/rubric.py")
+    assert every(f"{folder}/bug_escalation/rubric.py")
+    names = set(catalogue())
+    for name in names:
+        told = "".join(file.read_text() for file in (SCENARIOS / name).rglob("*.py"))
+        known = set(re.findall(r"companyos_gateway\.scenarios\.(\w+)", told))
+        assert known & names <= {name}
 
 
 def test_a_job_that_breaks_is_not_kept(weather: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ import companyos_gateway
 import companyos_shared
 from companyos_gateway.proof.rows import ROWS
 from companyos_gateway.proof.rows.row import Job, Tally
+from companyos_gateway.scenarios import catalogue
 from companyos_shared.streams import digest
 
 SERVICES = "companyos.services"
@@ -39,6 +40,7 @@ _BESIDE = (
 _OF_CLIENT = ("companyos/contract.py", "companyos/policies/")
 """What the gateway knows of the client."""
 
+_SCENARIOS = "companyos_gateway/scenarios/"
 _STATES, _CODE = f"{_PROOF}states/", f"{_PROOF}code/"
 
 
@@ -93,13 +95,13 @@ class WorkLog:
 
 def key_of(job: Job) -> str:
     """Return what stands for a job: a digest of what it is and of the code that it runs."""
-    return digest([asdict(job), code_digest(job.row, job.part)])
+    return digest([asdict(job), code_digest(job.row, job.part, job.scenario)])
 
 
 @cache
-def code_digest(row: str, part: str) -> str:
-    """Return a digest of the code that the jobs of a part of a row run."""
-    is_run = _runs(row, part)
+def code_digest(row: str, part: str, scenario: str) -> str:
+    """Return a digest of the code that the jobs of a part of a row run, those of one scenario or, with "", of all."""
+    is_run = _runs(row, part, scenario)
     told = hashlib.sha256()
     for name, content in _sources():
         if is_run(name):
@@ -107,11 +109,14 @@ def code_digest(row: str, part: str) -> str:
     return told.hexdigest()
 
 
-def _runs(row: str, part: str) -> Callable[[str], bool]:
-    """Return what says of a file whether that part of the row depends on it."""
+def _runs(row: str, part: str, scenario: str) -> Callable[[str], bool]:
+    """Return what says of a file whether that part of the row depends on it: no scenario knows another."""
     own = f"{_PROOF}rows/{PurePosixPath(inspect.getfile(type(ROWS[row]))).name}"
+    others = tuple(f"{_SCENARIOS}{name}/" for name in catalogue() if scenario and name != scenario)
 
     def is_run(name: str) -> bool:
+        if name.startswith(others):
+            return False
         if name.startswith(f"{_PROOF}rows/"):
             return name in (own, f"{_PROOF}rows/row.py")
         if name.startswith(_CODE):
