@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -160,6 +161,13 @@ def test_a_row_runs_its_own_code_and_none_of_what_serves_or_shows() -> None:
     names = {name for name, _ in worklog._sources()}
     assert {"companyos_gateway/rubrics/parts.py", "companyos_ticketdesk/main.py", "companyos/contract.py"} & names
     assert not any("/server/" in name or "/pages/" in name for name in names)
+
+
+@pytest.mark.parametrize("letter", sorted(ROWS))
+def test_a_row_that_lets_the_zoo_play_depends_on_it(letter: str) -> None:
+    source = inspect.getsource(inspect.getmodule(type(ROWS[letter])) or pytest)
+    has_zoo = any(worklog._runs(letter, part, "")("companyos_gateway/proof/players/zoo.py") for part in ("play", ""))
+    assert has_zoo == ("players.zoo import" in source)
 
 
 def test_a_job_of_one_scenario_depends_on_no_other_for_none_knows_another() -> None:

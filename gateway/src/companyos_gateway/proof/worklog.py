@@ -41,6 +41,7 @@ _OF_CLIENT = ("companyos/contract.py", "companyos/policies/")
 """What the gateway knows of the client."""
 
 _SCENARIOS = "companyos_gateway/scenarios/"
+_ZOO = f"{_PROOF}players/zoo.py"
 _STATES, _CODE = f"{_PROOF}states/", f"{_PROOF}code/"
 
 
@@ -121,6 +122,8 @@ def _runs(row: str, part: str, scenario: str) -> Callable[[str], bool]:
             return name in (own, f"{_PROOF}rows/row.py")
         if name.startswith(_CODE):
             return (row, part) == ("C", "code")
+        if name == _ZOO:
+            return row in {"D", "F"} or (row, part) in {("B", "play"), ("B", "chance")}
         return not name.startswith(_STATES) or row in {"A", "C", "D"}
 
     return is_run
