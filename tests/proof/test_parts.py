@@ -13,7 +13,7 @@ from companyos_gateway.chaos import Group, Kind
 from companyos_gateway.proof.players.oracles import FEASIBLE, REFUSED, is_write, replayed, straight_seed
 from companyos_gateway.proof.players.right import permuted_steps, repeating
 from companyos_gateway.proof.players.wording import by_their_words
-from companyos_gateway.proof.players.zoo import Fabricator
+from companyos_gateway.proof.players.zoo import Fabricator, imitators
 from companyos_gateway.proof.rows import ROWS, Scope, difficulty
 from companyos_gateway.proof.rows.determinism import ONE_DIGEST
 from companyos_gateway.proof.rows.leaks import Canaries, Hiding
@@ -55,6 +55,16 @@ class Calls:
 )
 def test_the_values_beside_a_right_one_are_wrong_ones(right: object, wrong: list[object]) -> None:
     assert [value for _, value in values_beside(right)] == wrong
+
+
+async def test_who_leaves_the_work_unfinished_never_ends_it_while_farming() -> None:
+    steps = [(f"ticketdesk_{verb}_ticket", {"key": "OPS-1"}) for verb in ("update", "verify", "comment", "transition")]
+    for seed in range(20):
+        player = imitators([*steps, ("finish", {})], [], Stream("test", seed))["most of the work, then farms"]
+        calls = Calls(a_step())
+        await player(a_task(), calls)
+        assert len(calls.made) > 1
+        assert not {"ticketdesk_transition_ticket", "finish"} & {tool for tool, _ in calls.made}
 
 
 def test_faults_are_counted_and_the_first_ones_named() -> None:

@@ -176,7 +176,7 @@ def imitators(steps: Sequence[Step], foreign: Sequence[Step], stream: Stream) ->
         "the trace in reverse": replayed([step for step in reversed(steps) if step[0] != "finish"]),
         "repeats one call": replayed([*stream.sample(writes, min(1, len(writes))) * TURNS]),
         "repeats a cycle of two": replayed(list(cycle) * TURNS),
-        "most of the work, then farms": replayed([*_unfinished(most), *(list(cycle) * TURNS)]),
+        "most of the work, then farms": replayed([*_unfinished(most), *(_unfinished(cycle) * TURNS)]),
     }
 
 
