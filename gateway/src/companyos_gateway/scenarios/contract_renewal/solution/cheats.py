@@ -48,13 +48,20 @@ class SkipsLegal(NeverRefuses, Buyer):
 
 
 class AsksForBothAtOnce(NeverRefuses, Buyer):
-    """Asks Finance while the review still waits."""
+    """Asks Finance while the review still waits: everybody is looked up before, so that nobody has time to decide."""
+
+    payer: str | None = None
 
     async def earlier_approval(self, words: str) -> str:
         """Ask and go on."""
         await self.prepare_request()
-        skill, fields = self.earlier[words], self.earlier_fields(words)
-        return await skill.submit(self.subject(), await self.earlier_approver(words), fields, JUSTIFICATION)
+        skill, fields, reviewer = self.earlier[words], self.earlier_fields(words), await self.earlier_approver(words)
+        self.payer = await super().approver()
+        return await skill.submit(self.subject(), reviewer, fields, JUSTIFICATION)
+
+    async def approver(self) -> str:
+        """Return who was looked up."""
+        return self.payer or await super().approver()
 
 
 class OneHand(NeverRefuses, Buyer):
