@@ -9,12 +9,10 @@ from typing import Any
 
 from benchmarks.baselines.cells import line, percent, percent_with_interval, signed_with_interval
 from benchmarks.baselines.rows import Share
+from benchmarks.learning.stages import STAGES
 
 FIGURES = "learning.json"
 _HEAD = ("tiny model", "pass@1", "mean return", "steps", "invalid calls")
-ROWS = {"untrained": "untrained", "before": "before GRPO", "after": "after GRPO"}
-"""When a tiny model was measured, and what that is called."""
-
 _NOT_RUN = (
     "Not run. `make learn` trains tiny models by GRPO on the CPU ([training.md](training.md)); when it has written\n"
     'its `learning.json`, `make baselines ARGS="--no-play"` shows them here.'
@@ -29,10 +27,10 @@ def learning(folder: Path) -> str:
 
 
 def told(figures: Sequence[Mapping[str, Any]]) -> str:
-    """Return what `make learn` measured: for each seed a row untrained, one before and one after GRPO."""
+    """Return what `make learn` measured: for each seed a row for each stage."""
     first = figures[0]
     lines = [line(_HEAD), "|---|" + "---:|" * (len(_HEAD) - 1)]
-    lines += [line(_cells(one, when)) for one in figures for when in ROWS]
+    lines += [line(_cells(one, when)) for one in figures for when in STAGES]
     text = _TEXT.read_text(encoding="utf-8")
     shown = text.format(steps=first["settings"]["steps"], episodes=first["before"]["episodes"], table="\n".join(lines))
     return shown.rstrip()
@@ -43,7 +41,7 @@ def _cells(one: Mapping[str, Any], when: str) -> tuple[str, ...]:
     success = Share(mean=part["successes"] / part["episodes"], low=part["success_low"], high=part["success_high"])
     version = f", companyos {one['version']}" if "version" in one else ""
     return (
-        f'**{ROWS[when]}**<br>`make learn ARGS="--seed {one["seed"]}"`<br>seed {one["seed"]}{version}',
+        f'**{STAGES[when]}**<br>`make learn ARGS="--seed {one["seed"]}"`<br>seed {one["seed"]}{version}',
         percent_with_interval(success),
         signed_with_interval(Share(mean=part["mean_return"], low=part["low"], high=part["high"])),
         f"{part['steps']:.1f}",

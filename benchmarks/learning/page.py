@@ -8,14 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.learning.one_seed import CHAOS, HELD_OUT, SCENARIO, SEEDS, SHOWN, TRAINED, mean_interval
+from benchmarks.learning.stages import STAGES
 from companyos.integrations.trl.curves import draw_curves
 
 Figures = Mapping[str, Any]
 
 NAME = "learning"
-
-STAGES = {"untrained": "untrained", "before": "after the warm start", "after": "**after GRPO**"}
-"""When a model was measured, and what that is called."""
 
 _ROSE = "rose, with an interval above zero,"
 

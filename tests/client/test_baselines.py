@@ -177,14 +177,14 @@ def test_a_run_that_is_no_whole_run_of_one_policy_gives_no_row(
         row_of(tmp_path)
 
 
-def test_a_model_that_learned_has_a_row_untrained_before_and_after() -> None:
+def test_a_model_that_learned_has_a_row_for_each_stage() -> None:
     part = {"episodes": 100, "successes": 3, "success_low": 0.01, "success_high": 0.085, "mean_return": -5.5}
     part |= {"low": -5.6, "high": -5.4, "steps": 4.0, "invalid_share": 0.25}
     after = part | {"mean_return": 2.25, "successes": 40}
     text = told([{"seed": 11, "settings": {"steps": 20}, "untrained": part, "before": part, "after": after}])
     assert [line.split("<br>")[0] for line in text.splitlines() if "**<br>" in line] == [
         "| **untrained**",
-        "| **before GRPO**",
+        "| **after the warm start**",
         "| **after GRPO**",
     ]
     assert "-5.50<br>(-5.60 to -5.40)" in text.replace(NO_BREAK, " ")
