@@ -185,7 +185,7 @@ def _print_results(played: list[PlayedEpisode], title: str, out: Path | None) ->
     for line in lines[:_TROUBLES_SHOWN]:
         ERR.print(f"[yellow]trouble:[/] {shown(line)}", soft_wrap=True)
     if len(lines) > _TROUBLES_SHOWN:
-        ERR.print(f"[yellow]trouble:[/] {len(lines) - _TROUBLES_SHOWN} more episodes", soft_wrap=True)
+        ERR.print(f"[yellow]trouble:[/] {counted(len(lines) - _TROUBLES_SHOWN, 'more episode')}", soft_wrap=True)
     if out is not None and played:
         OUT.print(f"\n[dim]{counted(len(played), 'episode')} in[/] {shown(str(out))}", soft_wrap=True)
 
