@@ -110,6 +110,18 @@ async def test_what_is_not_there_is_refused_with_what_there_is(browser: Browser)
     assert "vendor_onboarding" in page.text
 
 
+async def test_a_page_of_a_refusal_leads_back(browser: Browser) -> None:
+    await browser.reset(scenario="vendor_onboarding", seed=1)
+    lost = {"/console/episodes/none": "/", f"{browser.root}/ticketdesk/tickets/none": f"{browser.root}/ticketdesk/"}
+    for address, start in lost.items():
+        refused = await browser.client.get(address)
+        assert refused.status_code == 404
+        back = re.search(r'href="([^"]*)" data-testid="back"', refused.text)
+        assert back is not None, address
+        assert back[1] == start
+        assert (await browser.client.get(back[1])).status_code == 200
+
+
 async def test_the_list_is_filtered_and_cut_into_pages(open_browser: OpenBrowser) -> None:
     async with open_browser(max_finished=23) as browser:
         for seed in range(25):
