@@ -28,8 +28,8 @@ SNAPSHOT_CHARS = 32
 SNAPSHOT_CHARS_SHOWN = 12
 """How many characters of a snapshot's id a table shows: enough to name it by."""
 
-SPLITS = ("train", "validation", "test")
-"""The contract's splits, for commands that refuse another one before anything starts."""
+SPLITS = {"train": "to learn from", "validation": "to choose by", "test": "to measure with"}
+"""The contract's splits and what each is for, for commands that refuse another one before anything starts."""
 
 _IS_IT_UP = "; is `companyos up` running there?"
 _SNAPSHOT_START = re.compile(r"[0-9a-f]{4,32}")

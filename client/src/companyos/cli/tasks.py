@@ -10,6 +10,7 @@ from rich.table import Table
 
 from companyos.cli.session import (
     LAST_CHAOS,
+    SPLITS,
     JsonOption,
     Server,
     TokenOption,
@@ -29,7 +30,6 @@ LISTED = 20
 """Tasks of a split that are shown where nobody says how many."""
 
 BRIEFS = 3
-_PURPOSES = {"train": "to learn from", "validation": "to choose by", "test": "to measure with"}
 
 SplitOption = Annotated[str | None, typer.Option(metavar="SPLIT", help="Tasks of train, validation or test.")]
 
@@ -106,7 +106,7 @@ def _show_all(server: Server, *, as_json: bool) -> None:
     table.add_column("tasks", justify="right")
     table.add_column("")
     for one in splits:
-        table.add_row(one.name, f"{one.num_tasks:,}", _PURPOSES[one.name])
+        table.add_row(one.name, f"{one.num_tasks:,}", SPLITS[one.name])
     OUT.print(table)
     OUT.print(f"\n[dim]task set {splits[0].version}; companyos tasks --split test browses, --help shows more[/]")
 
