@@ -1,13 +1,10 @@
-"""Episodes that are played by looking: pictures, clicks that are steps, and a browser that is nobody's fault."""
+"""Episodes that are played by looking: pictures, and clicks that are steps."""
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import re
-import struct
 from collections.abc import AsyncIterator
-from contextlib import suppress
 from typing import Any
 
 import httpx
@@ -16,13 +13,10 @@ from examples.screenshot_agent import TASK, main
 
 from companyos.client import CompanyOSEnv
 from companyos.contract import Outcome, Screenshot, Viewport
-from companyos_gateway.server.screens.errors import WindowFailed
-from tests.gateway.conftest import Door, Open
-from tests.gateway.mcp_clients import mcp_client
+from tests.browser.pictures import size_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 
-PNG = b"\x89PNG\r\n\x1a\n"
 PAGES = ("/", "/ticketdesk/", "/ticketdesk/board", "/datahub/", "/datahub/organisation", "/approvalflow/submit")
 HOSTILE = (
     "</title><script>location='http://example.org/'</script>",
@@ -32,13 +26,6 @@ HOSTILE = (
     '<form action="http://example.org/"><button>Send</button></form>',
     "javascript:alert(1)",
 )
-
-
-def _size_of(png: str) -> tuple[int, int]:
-    raw = base64.b64decode(png)
-    assert raw.startswith(PNG)
-    width, height = struct.unpack(">II", raw[16:24])
-    return width, height
 
 
 def _shown(observation: Any) -> Screenshot:
@@ -173,7 +160,7 @@ async def test_a_refused_form_comes_back_with_what_was_typed_and_is_a_step(env: 
 
 async def test_a_window_is_as_large_as_was_asked(env: CompanyOSEnv) -> None:
     first = (await env.reset(**TASK, modality="screenshot", viewport=Viewport(width=390, height=844))).observation
-    assert _size_of(_shown(first).png) == (390, 844)
+    assert size_of(_shown(first).png) == (390, 844)
 
 
 async def test_an_episode_is_rendered_as_a_picture_in_any_modality(env: CompanyOSEnv, enterprise: str) -> None:
@@ -209,188 +196,3 @@ async def test_what_an_episode_earned_is_in_no_picture(env: CompanyOSEnv) -> Non
     anew = _shown((await env.resume()).observation).snapshot
     assert "The episode is over" in anew
     assert "return" not in anew
-
-
-@pytest.fixture
-async def door(open_door: Open) -> AsyncIterator[Door]:
-    """A gateway in this process, so that its browser can be broken."""
-    async with open_door(max_windows=2) as opened:
-        yield opened
-
-
-async def _look(door: Door, episode_id: str, tool: str, **arguments: Any) -> dict[str, Any]:
-    observation: dict[str, Any] = (await door.step(episode_id, tool, **arguments))["observation"]
-    return observation
-
-
-async def test_a_window_asks_nobody_but_the_house_whatever_runs_in_it(door: Door) -> None:
-    begun = await door.reset(modality="screenshot")
-    window = next(iter(door.house.screens._sights.values())).window
-    assert window is not None
-    for script in (
-        "location.href = 'http://example.org/'",
-        "location.href = '/console'",
-        "location.href = '/v1/episodes/other/apps'",
-        "window.open('/v1/tools')",
-        "document.body.insertAdjacentHTML('beforeend', '<img src=http://127.0.0.1:1/x.png>')",
-    ):
-        await window._page.evaluate(script)
-    for url in ("http://example.org/", "/v1/tools", "/state"):
-        assert await window._page.evaluate(f"fetch('{url}').then((answer) => answer.status, () => 'refused')") in (
-            204,
-            "refused",
-        )
-    seen = await _look(door, begun["episode_id"], "browser_scroll", dy=0)
-    assert seen["screenshot"]["address"] == "/"
-    assert len(window._context.pages) == 1
-
-
-async def test_a_browser_that_dies_is_started_again_where_it_was(door: Door) -> None:
-    episode_id = (await door.reset(modality="screenshot"))["episode_id"]
-    before = await _look(door, episode_id, "browser_goto", address="/?at=desk")
-    await door.house.screens._looking_glass().chromium._browser.close()
-    told = await _look(door, episode_id, "browser_scroll", dy=0)
-    assert told["result"]["code"] == "browser-restarted"
-    assert told["screenshot"] == before["screenshot"]
-    again = await _look(door, episode_id, "browser_scroll", dy=0)
-    assert again["result"] is None
-    assert again["screenshot"]["looks_left"] == before["screenshot"]["looks_left"] - 1
-    assert door.house.screens.starts == 2
-    assert (await door.state(episode_id))["step_count"] == 0
-
-
-async def test_a_step_during_which_the_browser_dies_is_taken_once_and_told(door: Door) -> None:
-    episode_id = (await door.reset(modality="screenshot"))["episode_id"]
-    await _look(door, episode_id, "browser_click", testid="wait-minutes-int")
-    await _look(door, episode_id, "browser_type", text="5")
-    house, browser = door.house, door.house.screens._looking_glass().chromium._browser
-    step = house.stage().step
-
-    async def step_and_die(*given: Any, **named: Any) -> Any:
-        taken = await step(*given, **named)
-        await browser.close()
-        return taken
-
-    house.stage().step = step_and_die  # type: ignore[method-assign]  # the moment between the step and its page
-    body = {"episode_id": episode_id, "step": 1}
-    action = {"tool_name": "browser_press", "arguments": {"key": "Enter"}}
-    told = (await door.http.post("/step", json={**body, "action": action})).json()
-    again = (await door.http.post("/step", json={**body, "action": action})).json()
-    assert (told["observation"]["tool_name"], told["reward"]) == ("wait", -0.1)
-    assert told["observation"]["screenshot"]["address"] == "/"
-    assert again == told
-    assert (await door.state(episode_id))["step_count"] == 1
-
-
-async def test_a_page_that_breaks_costs_no_look(door: Door) -> None:
-    episode_id = (await door.reset(modality="screenshot"))["episode_id"]
-    window = next(iter(door.house.screens._sights.values())).window
-    assert window is not None
-    asyncio.get_running_loop().create_task(_crash(window._page))
-    await asyncio.sleep(0.5)
-    told = await _look(door, episode_id, "browser_scroll", dy=0)
-    assert told["result"]["code"] == "browser-restarted"
-    assert (await _look(door, episode_id, "browser_scroll", dy=0))["result"] is None
-
-
-async def _crash(page: Any) -> None:
-    with suppress(Exception):
-        await page.goto("chrome://crash", timeout=300)
-
-
-async def test_windows_are_closed_with_their_episodes_and_no_more_are_open_than_may_be(door: Door) -> None:
-    first, second = [(await door.reset(modality="screenshot"))["episode_id"] for _ in range(2)]
-    full = await door.http.post("/reset", json={"scenario": "note_keeping", "modality": "screenshot"})
-    assert (full.status_code, full.json()["code"]) == (429, "windows-full")
-    over = await door.step(first, "finish", outcome="impossible", summary="Looked around.")
-    assert over["done"]
-    assert over["observation"]["screenshot"]["address"] == "/"
-    picture = (await door.http.get(f"/v1/episodes/{first}/render", params={"format": "png"})).content
-    assert picture.startswith(PNG)
-    assert door.house.screens.windows == 1
-    assert (await door.http.delete(f"/v1/episodes/{second}")).is_success
-    assert door.house.screens.windows == 0
-    await door.reset(modality="screenshot")
-
-
-async def test_a_window_that_opens_while_its_episode_is_dropped_is_closed(door: Door) -> None:
-    episode_id = (await door.reset(modality="screenshot"))["episode_id"]
-    screens = door.house.screens
-    glass, sight = screens._looking_glass(), next(iter(screens._sights.values()))
-    await sight.lose()
-    open_window = glass.open
-
-    async def open_and_drop(*given: Any) -> Any:
-        window = await open_window(*given)
-        assert (await door.http.delete(f"/v1/episodes/{episode_id}")).is_success
-        return window
-
-    glass.open = open_and_drop  # type: ignore[method-assign,assignment]  # the moment between the page and its window
-    late = await door.post_step(episode_id, "browser_scroll", dy=0)
-    assert (late.status_code, late.json()["code"]) == (409, "episode-closed")
-    assert glass.chromium._browser.contexts == []
-
-
-@pytest.fixture
-def watching() -> Any:
-    """What watches over a window's requests; it is there where Playwright is."""
-    from companyos_gateway.server.screens.requests import Requests
-
-    return Requests
-
-
-async def test_a_window_that_cannot_be_opened_leaves_nothing_of_it_open(
-    door: Door, monkeypatch: pytest.MonkeyPatch, watching: Any
-) -> None:
-    episode_id = (await door.reset(modality="screenshot"))["episode_id"]
-    screens = door.house.screens
-    await next(iter(screens._sights.values())).lose()
-
-    async def fail(*_: Any) -> None:
-        raise WindowFailed("It did not answer")
-
-    monkeypatch.setattr(watching, "watch", fail)
-    answer = await door.post_step(episode_id, "browser_scroll", dy=0)
-    assert (answer.status_code, answer.json()["code"]) == (503, "browser-unavailable")
-    assert screens._looking_glass().chromium._browser.contexts == []
-
-
-async def test_a_window_that_opens_at_the_second_try_is_shown(
-    door: Door, monkeypatch: pytest.MonkeyPatch, watching: Any
-) -> None:
-    episode_id = (await door.reset(modality="screenshot"))["episode_id"]
-    await next(iter(door.house.screens._sights.values())).lose()
-    watch = watching.watch
-
-    async def fail_once(requests: Any) -> None:
-        monkeypatch.setattr(watching, "watch", watch)
-        raise WindowFailed("It did not answer")
-
-    monkeypatch.setattr(watching, "watch", fail_once)
-    seen = await _look(door, episode_id, "browser_scroll", dy=0)
-    assert seen["result"] is None
-    assert door.house.screens.windows == 1
-
-
-async def test_over_mcp_the_picture_is_a_content_of_its_own(door: Door) -> None:
-    episode_id = (await door.reset(modality="screenshot"))["episode_id"]
-    async with mcp_client(door.app, f"/v1/episodes/{episode_id}/mcp") as client:
-        assert "browser_click" in [tool.name for tool in await client.list_tools()]
-        told = await client.call_tool("browser_click", {"testid": "finish-summary"})
-    content: list[Any] = list(told.content)
-    text, picture = content
-    assert _size_of(picture.data) == (1280, 800)
-    assert picture.mimeType == "image/png"
-    assert told.structured_content is not None
-    assert "png" not in told.structured_content["screenshot"]
-    assert len(text.text) < 20_000
-
-
-async def test_the_last_look_is_the_last_one(door: Door) -> None:
-    episode_id = (await door.reset(modality="screenshot"))["episode_id"]
-    next(iter(door.house.screens._sights.values())).looks_left = 1
-    last = await _look(door, episode_id, "browser_scroll", dy=5)
-    spent = await door.step(episode_id, "browser_scroll", dy=5)
-    assert (last["result"], last["screenshot"]["looks_left"]) == (None, 0)
-    assert (spent["observation"]["result"]["code"], spent["reward"]) == ("no-looks-left", -0.4)
-    assert (await door.state(episode_id))["step_count"] == 1
