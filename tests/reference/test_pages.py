@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from companyos.contract import ToolSpec
-from companyos_gateway.chaos import Kind
+from companyos_gateway.chaos import Group, Kind, levels, profile_for
 from companyos_gateway.episode.toolbox import Toolbox
 from companyos_gateway.reference.prose import read_words
-from companyos_gateway.reference.scenarios_page import scenarios_page
+from companyos_gateway.reference.scenarios_page import GROUPS, scenarios_page
 from companyos_gateway.reference.tools_page import example_of, tools_page
 from companyos_gateway.scenarios import catalogue
 from companyos_gateway.server.scenario_facts import prose_of
@@ -55,6 +55,17 @@ def test_every_scenario_has_a_section_with_what_is_done_and_what_varies() -> Non
 def test_every_kind_of_chaos_is_explained() -> None:
     assert set(read_words("kinds")) >= set(Kind)
     assert all(f"*{kind.replace('_', ' ')}*" in PAGE for kind in Kind)
+
+
+def test_what_holds_chaos_back_and_what_a_service_has_of_its_own_is_told() -> None:
+    profile = profile_for(levels()[-1])
+    for group in Group:
+        section = PAGE.partition(f"| {GROUPS[group].lower()} |")[2].partition("\n\n")[0]
+        kinds = profile.budget.kinds(group) or profile.budget.consecutive
+        assert re.search(rf"^\| at most \| .* \| {kinds} \|$", section, re.MULTILINE), group
+    limited = profile.rates[Kind.RATE_LIMITED]
+    (service, rate), *_ = limited.services.items()
+    assert f"{100 * limited.rate:g}, {service} {100 * rate:g} |" in PAGE
 
 
 def test_the_page_of_scenarios_names_nothing_of_an_instance() -> None:

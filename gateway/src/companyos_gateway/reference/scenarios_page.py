@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from companyos.contract import Split
 from companyos_gateway.chaos import Group, Kind, Mark, Profile, levels, profile_for
+from companyos_gateway.chaos.faults import ROUND
 from companyos_gateway.reference.markdown import bullet, document, listed, paragraph, table, words
 from companyos_gateway.reference.prose import PROSE, read_words
 from companyos_gateway.scenarios import Scenario
@@ -15,7 +16,7 @@ from companyos_gateway.taskset import COPIES, TaskSet
 
 _FOLDER_LINK = "../gateway/src/companyos_gateway/scenarios"
 
-_GROUPS = {
+GROUPS = {
     Group.DATA: "In the data",
     Group.PEOPLE: "With people",
     Group.TRANSPORT: "On the wire",
@@ -84,10 +85,12 @@ def _chaos() -> Iterator[str]:
     yield paragraph(PROSE["scenarios"]["chaos"].format(levels=named, count=len(profiles)))
     told = read_words("kinds")
     columns = [f"{profile.level}:" for profile in profiles[1:]]
-    for group, title in _GROUPS.items():
+    for group, title in GROUPS.items():
         kinds = [kind for kind in Kind if kind.group is group]
         rows = [(_marked(kind, profiles), told.get(kind, ""), *_rates(kind, profiles[1:])) for kind in kinds]
-        yield table((f"{title.lower()}", "what it is", *columns), rows)
+        if group is Group.TRANSPORT:
+            yield paragraph(PROSE["scenarios"]["wire"].format(round=ROUND))
+        yield table((f"{title.lower()}", "what it is", *columns), [*rows, *_budgets(group, profiles[1:])])
 
 
 def _marked(kind: Kind, profiles: list[Profile]) -> str:
@@ -95,4 +98,23 @@ def _marked(kind: Kind, profiles: list[Profile]) -> str:
 
 
 def _rates(kind: Kind, profiles: list[Profile]) -> list[str]:
-    return [f"{100 * profile.rate(kind):g}" if profile.rate(kind) else "" for profile in profiles]
+    return [", ".join(_told_rates(kind, profile)) for profile in profiles]
+
+
+def _told_rates(kind: Kind, profile: Profile) -> Iterator[str]:
+    known = profile.rates.get(kind)
+    if known is None or not known.rate:
+        return
+    yield f"{100 * known.rate:g}"
+    for service, rate in sorted(known.services.items()):
+        yield f"{service} {100 * rate:g}"
+
+
+def _budgets(group: Group, profiles: list[Profile]) -> Iterator[tuple[str, ...]]:
+    """Yield what may strike at once, as rows below the rates."""
+    budgets = [profile.budget for profile in profiles]
+    if group is Group.TRANSPORT:
+        yield "at most", "failures in a row", *(str(one.consecutive) for one in budgets)
+        yield "at most", "rounds on a target that begin with failures", *(str(one.spells) for one in budgets)
+    else:
+        yield "at most", "kinds at once, beside what is always there", *(str(one.kinds(group)) for one in budgets)
