@@ -1,6 +1,6 @@
 """Train an agent in CompanyOS: `python examples/train_grpo.py sft`, then `grpo`, then `eval`.
 
-    sft     a scripted expert plays, and the model learns what it says
+    sft     the scripted oracle plays, and the model learns what it says
     grpo    the model plays, and learns from what its episodes return, the calmest level first
     eval    the model plays what it was not trained on
 

@@ -34,7 +34,7 @@ def main() -> None:
     with House(given.url) as house:
         shown = given.out / "demonstrations.jsonl"
         if not shown.exists():
-            print(f"experts play {len(SHOWN)} episodes", flush=True)
+            print(f"the oracle plays {len(SHOWN)} episodes", flush=True)
             with CompanyOSSpec(house.url, chaos=CHAOS, scenario=SCENARIO, seeds=SHOWN, language=ShortNames) as spec:
                 told = demonstrate(spec, spec.rows, choose=thrifty)
                 write_conversations(shown, [one.conversation for one in told])

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from companyos_gateway.episode import outcome
+from companyos_gateway.rubrics.composition import MOST_MILESTONES
 from companyos_gateway.scenarios.vendor_onboarding.rubric import APPROVED_POINTS, POINTS
 from tests.architecture.sources import DOCUMENTS, ROOT
 
@@ -92,8 +93,9 @@ def test_the_readme_pays_what_the_gateway_pays() -> None:
 
 
 def test_the_readme_names_the_points_of_the_milestones() -> None:
-    named = {float(points) for points in re.findall(r" \+(\d\.\d)", _row("a milestone of the task"))}
-    assert named == {*POINTS.values(), APPROVED_POINTS}
+    row = _row("a milestone of the task")
+    assert {float(points) for points in re.findall(r" \+(\d\.\d)", row)} == {*POINTS.values(), APPROVED_POINTS}
+    assert f"all together at most {MOST_MILESTONES:g} |" in row
 
 
 def _row(start: str) -> str:

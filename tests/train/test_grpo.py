@@ -33,7 +33,7 @@ def shown(url: str) -> list[Conversation]:
         return [one.conversation for one in demonstrate(spec, spec.rows, choose=thrifty)]
 
 
-def test_experts_show_the_calls_that_count_in_the_words_of_the_model(shown: list[Conversation]) -> None:
+def test_the_oracle_shows_the_calls_that_count_in_the_words_of_the_model(shown: list[Conversation]) -> None:
     assert len(shown) == 4
     for one in shown:
         calls = [call["function"] for message in one.messages for call in message.get("tool_calls", ())]
@@ -91,7 +91,7 @@ def example() -> ModuleType:
     return module
 
 
-def test_the_example_learns_from_experts_then_from_returns_and_is_measured(
+def test_the_example_learns_from_the_oracle_then_from_returns_and_is_measured(
     url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     module, out = example(), ["--url", url, "--model", TINY, "--out", str(tmp_path), "--episodes", "4"]

@@ -67,7 +67,7 @@ def test_what_a_model_says_is_meant_as_the_house_told_it() -> None:
     }
 
 
-def test_an_expert_says_what_would_be_meant() -> None:
+def test_the_oracle_says_what_would_be_meant() -> None:
     names = ShortNames()
     names.task("See to PLT-17.")
     names.answer(step({"value": 37.0, "as_of": "2026-11-20T09:00:00Z"}))

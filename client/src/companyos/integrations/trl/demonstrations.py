@@ -1,4 +1,4 @@
-"""Demonstrations: what a scripted expert did in live episodes, as conversations to warm a model up with."""
+"""Demonstrations: what the scripted oracle did in live episodes, as conversations to warm a model up with."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LEFT_OUT = ("idempotency_key",)
 _SHORTEST = 2
 
 LAST_WORD = "Done."
-"""What an expert says when the episode is over: a trainer goes on asking until a message holds no call."""
+"""What the oracle says when the episode is over: a trainer goes on asking until a message holds no call."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Turn:
 
 @dataclass(frozen=True)
 class Demonstration:
-    """One episode of an expert, as the model is shown it."""
+    """One episode of the oracle, as the model is shown it."""
 
     row: Row
     task: str
@@ -156,7 +156,7 @@ def _replay(environment: CompanyOSEnvironment, row: Row, turns: Sequence[Turn]) 
 
 
 def _turn(environment: CompanyOSEnvironment, tool: str, arguments: dict[str, Any]) -> Turn:
-    """Make a call as an expert makes it, and note it as the model would."""
+    """Make a call as the oracle makes it, and note it as the model would."""
     given = json.loads(json.dumps(arguments))
     said = environment._language.said(given)
     view = environment._session.call(tool, given)

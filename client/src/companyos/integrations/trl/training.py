@@ -33,7 +33,7 @@ def warm_up(
     until_loss: float = 0.0,
     **settings: Any,
 ) -> None:
-    """Let a model learn what an expert says, and nothing else of a conversation; `settings` are SFTConfig's.
+    """Let a model learn what the oracle says, and nothing else of a conversation; `settings` are SFTConfig's.
 
     It ends early once the loss has come down to `until_loss`.
     """
@@ -76,7 +76,7 @@ def reinforce(learner: Learner, spec: CompanyOSSpec, folder: Path, **settings: A
 
 
 def conversations(shown: Sequence[Conversation], tokenizer: PreTrainedTokenizerBase, spec: CompanyOSSpec) -> Dataset:
-    """Return conversations as tokens, with a mask over what the expert says.
+    """Return conversations as tokens, with a mask over what the oracle says.
 
     They are rendered here and not by the trainer: a table would give every call the arguments of all the others.
     """
