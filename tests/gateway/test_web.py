@@ -78,15 +78,17 @@ def test_it_is_asked_for_as_the_framework_does(monkeypatch: pytest.MonkeyPatch, 
     assert Settings().web is wanted
 
 
-def test_a_start_imports_nothing_of_it() -> None:
+def test_a_start_imports_neither_its_toolkit_nor_the_client_of_a_judging_model() -> None:
     code = (
         "from companyos.light_openenv import import_light_openenv; import_light_openenv()\n"
         "import sys; from companyos_gateway.server.app import create_app\n"
         "from companyos_gateway.server.house import House; from companyos_gateway.settings import Settings\n"
-        "create_app(House(Settings(web=True))); print(any(name.startswith('gradio') for name in sys.modules))"
+        "create_app(House(Settings(web=True))); print({'gradio', 'openai'} & set(sys.modules) or 'neither')\n"
+        "from companyos_gateway.server.rubric_tree import Rubric; import openenv.core.rubrics as rubrics\n"
+        "print(rubrics.Rubric is Rubric, rubrics.LLMJudge.__name__)"
     )
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert answer.stdout.strip() == "False"
+    assert answer.stdout.split("\n") == ["neither", "True LLMJudge", ""]
 
 
 async def test_the_page_loads_nothing_from_elsewhere_and_opens_to_no_other_site(paged: Door) -> None:

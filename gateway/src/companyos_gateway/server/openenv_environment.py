@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from openenv.core.env_server.interfaces import Environment
 from openenv.core.env_server.mcp_types import CallToolAction, ListToolsAction
 from openenv.core.env_server.types import Action, EnvironmentMetadata, Observation
-from openenv.core.rubrics import Rubric
+from openenv.core.rubrics.base import Rubric
 from pydantic import ValidationError
 
 from companyos.contract import ENVIRONMENT, CompanyOSState, ResetOptions

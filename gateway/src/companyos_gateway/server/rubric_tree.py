@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from openenv.core.rubrics import Rubric, RubricDict
+from openenv.core.rubrics.base import Rubric
+from openenv.core.rubrics.containers import RubricDict
 
 from companyos_gateway.episode.episode import Episode
 from companyos_gateway.rubrics import Milestone, Verdict
