@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from companyos_gateway.chaos import Kind
-from companyos_gateway.scenarios.audit_remediation.case import Ground
+from companyos_gateway.scenarios.audit_remediation.case import Breach, Ground
 from companyos_gateway.scenarios.audit_remediation.stack import Stack, texts
 from companyos_gateway.scenarios.parts.deciders import (
     Chain,
@@ -71,7 +71,7 @@ def add_approval_types(world: World, stack: Stack, policy: PolicyRow, kinds: Col
 
 
 def add_deciders(world: World, stream: Stream, stack: Stack, kinds: Collection[Kind]) -> Chain:
-    """Add who decides about what is escalated."""
+    """Add who decides about what is escalated, which nobody of them has asked for."""
     deciding = Deciding(
         type_key=stack.audited.type_key,
         role=stack.role,
@@ -80,7 +80,25 @@ def add_deciders(world: World, stream: Stream, stack: Stack, kinds: Collection[K
         bench=leads_and_finance(world) - stack.wrong_ids,
         other_types=["access_grant", "document_publication"],
     )
-    return add_chain(world, stream, deciding, kinds)
+    chain = add_chain(world, stream, deciding, kinds)
+    _let_others_ask(world, stream, stack, but={*chain.approver_ids, *_decide_today(chain)})
+    return chain
+
+
+def _decide_today(chain: Chain) -> set[str]:
+    """Return who may decide about some of it for now, or about the smaller amounts."""
+    return {chain.dead_ends[kind] for kind in (Kind.APPROVER_LEAVES, Kind.LIMIT_TOO_LOW) if kind in chain.dead_ends}
+
+
+def _let_others_ask(world: World, stream: Stream, stack: Stack, *, but: Collection[str]) -> None:
+    """Put somebody else in the place of those who would decide about what they have asked for."""
+    for row, breach in stack.broken:
+        if breach is Breach.WRONG_HANDS and row.requester_id in but:
+            taken = {*but, *stack.wrong_ids, world.agent_id}
+            row.requester_id = stream.choice(
+                [one.id for one in world.staff.active() if not one.roles and one.id not in taken]
+            )
+            next(record for record in world.hub.records if record.id == row.subject).owner_id = row.requester_id
 
 
 def add_papers(world: World, stream: Stream, stack: Stack) -> str | None:
