@@ -81,13 +81,8 @@ def add_deciders(world: World, stream: Stream, stack: Stack, kinds: Collection[K
         other_types=["access_grant", "document_publication"],
     )
     chain = add_chain(world, stream, deciding, kinds)
-    _let_others_ask(world, stream, stack, but={*chain.approver_ids, *_decide_today(chain)})
+    _let_others_ask(world, stream, stack, but=chain.approver_ids)
     return chain
-
-
-def _decide_today(chain: Chain) -> set[str]:
-    """Return who may decide about some of it for now, or about the smaller amounts."""
-    return {chain.dead_ends[kind] for kind in (Kind.APPROVER_LEAVES, Kind.LIMIT_TOO_LOW) if kind in chain.dead_ends}
 
 
 def _let_others_ask(world: World, stream: Stream, stack: Stack, *, but: Collection[str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 
@@ -52,8 +52,10 @@ def amount_range(world: World, role: Role) -> tuple[int, int]:
     return (limit + 500, limit * LARGEST_SHARE) if role is Role.CFO else (SMALLEST_CENTS, limit)
 
 
-def add_duties(world: World, stream: Stream, leaver: Leaver, role: Role, amounts: Sequence[int]) -> Duties:
-    """Let the leaver leave things behind; `amounts` are those of the requests that lie with them."""
+def add_duties(
+    world: World, stream: Stream, leaver: Leaver, role: Role, amounts: Sequence[int], deciders: Collection[str]
+) -> Duties:
+    """Let the leaver leave things behind; `amounts` are those of what lies with them; no decider asked for it."""
     person_id = leaver.person.id
     _hand_over_usual_tickets(world, stream, leaver)
     tickets = _add_tickets(world, stream, leaver) if leaver.shape.has_tickets else ()
@@ -67,7 +69,8 @@ def add_duties(world: World, stream: Stream, leaver: Leaver, role: Role, amounts
         amount = rounded_amount(stream, low, high)
         own.append(_add(world, stream, amount, requester_id=person_id, approver_id=holder_id, status=status))
     lying = [
-        _add(world, stream, amount, requester_id=stream.choice(others), approver_id=person_id) for amount in amounts
+        _add(world, stream, amount, requester_id=_asker(stream, others, deciders), approver_id=person_id)
+        for amount in amounts
     ]
     amount = rounded_amount(stream, low, high)
     _add(world, stream, amount, requester_id=person_id, approver_id=holder_id, status="approved")
@@ -75,6 +78,12 @@ def add_duties(world: World, stream: Stream, leaver: Leaver, role: Role, amounts
     number_requests(world, stream)
     delegations = _add_delegations(world, stream, leaver, holder_id)
     return Duties(tickets=tickets, own=tuple(own), lying=tuple(lying), delegations=delegations)
+
+
+def _asker(stream: Stream, others: Sequence[str], deciders: Collection[str]) -> str:
+    """Draw who asks; where that is somebody who decides, one of the rest."""
+    asker = stream.choice(others)
+    return stream.choice([one for one in others if one not in deciders]) if asker in deciders else asker
 
 
 def _hand_over_usual_tickets(world: World, stream: Stream, leaver: Leaver) -> None:
