@@ -96,7 +96,8 @@ class Accountant(Worker):
         return sum(expense["amount_cents"] for expense in self.expenses)
 
     async def approver(self) -> str:
-        """Return who may decide today; where a team lead does, that is the employee's manager."""
+        """Return who may decide once the receipts are there; where a team lead does, that is the employee's manager."""
+        await self.prepare_request()  # a receipt may take days, in which whoever decides today has left
         if self.approvals.role(self.amount_cents()) == MANAGER:
             self.approvals.only_holder = self.owner["manager_id"]
         return await super().approver()
