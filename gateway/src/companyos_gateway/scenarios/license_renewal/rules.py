@@ -33,7 +33,7 @@ STEPS_CENTS = {Role.PROCUREMENT_LEAD: 20_000, Role.CFO: 200_000}
 """The limits of priorities are multiples of these, by the role that decides."""
 
 LEAD_LIMIT_CENTS = (3_700_000, 4_200_000)
-"""Up to here the procurement lead decides; what the CFO decides about costs more."""
+"""Up to here the procurement lead decides; lower where the renewal that the CFO decides about costs less."""
 
 
 @dataclass(frozen=True)
@@ -70,8 +70,11 @@ def add_rules(world: World, stream: Stream, licence: Licence, kinds: Collection[
     return Rules(policy, priority, in_force["window_days"])
 
 
-def add_approval_type(world: World, stream: Stream, policy: PolicyRow, days_left: Reading) -> None:
-    """Add the approval type."""
+def add_approval_type(world: World, stream: Stream, licence: Licence, *, policy: PolicyRow, days_left: Reading) -> None:
+    """Add the approval type; what the CFO decides about lies above the lead's limit, little as it may cost."""
+    lead_limit = rounded_amount(stream, *LEAD_LIMIT_CENTS)
+    if licence.role is Role.CFO:
+        lead_limit = min(lead_limit, licence.amount_cents - 500)
     put_type(
         world,
         ApprovalTypeRow(
@@ -95,7 +98,7 @@ def add_approval_type(world: World, stream: Stream, policy: PolicyRow, days_left
             ],
             amount_field="amount_cents",
             thresholds=[
-                ThresholdRow(up_to_cents=rounded_amount(stream, *LEAD_LIMIT_CENTS), role=Role.PROCUREMENT_LEAD.value),
+                ThresholdRow(up_to_cents=lead_limit, role=Role.PROCUREMENT_LEAD.value),
                 ThresholdRow(up_to_cents=None, role=Role.CFO.value),
             ],
             expires_after_minutes=EXPIRES_AFTER_MINUTES,
@@ -119,10 +122,13 @@ def add_deciders(world: World, stream: Stream, licence: Licence, kinds: Collecti
 def _figures(stream: Stream, licence: Licence, level: Priority, *, is_early: bool) -> Figures:
     step = STEPS_CENTS[licence.role]
     medium, high, critical = amount_limits(stream, licence.amount_cents, level, step=step)
-    left = licence.left
-    window = stream.integer(DAYS_LEFT[0] - 12, left - 1) if is_early else stream.integer(left, LONGEST_DAYS - 20)
+    left, longest = licence.left, LONGEST_DAYS - 20
+    if is_early:
+        window = min(stream.integer(DAYS_LEFT[0] - 12, left - 1), longest)
+    else:
+        window = stream.integer(left, max(left, longest))
     figures = {
-        "window_days": min(window, LONGEST_DAYS - 20),
+        "window_days": window,
         "medium_from_cents": medium,
         "high_from_cents": high,
         "critical_from_cents": critical,

@@ -85,7 +85,7 @@ def stage(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged
     licence = add_licence(world, stream.child("licence"), kinds, must_refuse=chances.must_refuse)
     rules = add_rules(world, stream.child("rules"), licence, kinds)
     days_left = add_days_left(world, stream.child("days"), licence, rules.window_days, kinds=kinds)
-    add_approval_type(world, stream.child("type"), rules.policy, days_left)
+    add_approval_type(world, stream.child("type"), licence, policy=rules.policy, days_left=days_left)
     chain = add_deciders(world, stream.child("chain"), licence, kinds)
     subject, words = licence.record.id, texts()["decisions"]
     plan_reactions(world, stream.child("reactions"), type_key=TYPE_KEY, subject=subject, words=words, kinds=kinds)
