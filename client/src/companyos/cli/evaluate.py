@@ -12,7 +12,7 @@ from companyos.cli import model, model_options
 from companyos.cli.planning import Seeds, tasks_of, tried
 from companyos.cli.playing import Cluster, Stop, check_cluster, play_with_bar
 from companyos.cli.results import expenses_table, results_table, troubles
-from companyos.cli.session import LAST_CHAOS, TokenOption, UrlOption, check_seeds, check_split, some_server
+from companyos.cli.session import LAST_CHAOS, LEVELS, TokenOption, UrlOption, check_seeds, check_split, some_server
 from companyos.cli.tasks import SplitOption
 from companyos.cli.terminal import ERR, FAILED, MISUSED, OUT, clear_errors, counted, fail, shown
 
@@ -40,9 +40,10 @@ def evaluate(
     chaos: Annotated[
         list[int] | None,
         typer.Option(
+            metavar="LEVEL",
             min=0,
             max=LAST_CHAOS,
-            help="0 calm, 1 light, 2 moderate, 3 heavy, 4 storm: 1, or all levels of a split; again for more levels.",
+            help=f"{LEVELS}: 1, or all levels of a split; again for more levels.",
         ),
     ] = None,
     split: SplitOption = None,

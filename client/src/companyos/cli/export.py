@@ -41,7 +41,9 @@ def export(
     ] = Format.PARQUET,
     split: Annotated[list[str] | None, typer.Option(help="All three; again for several.")] = None,
     scenario: Annotated[str | None, typer.Option(help="Only the tasks of this scenario.")] = None,
-    chaos: Annotated[int | None, typer.Option(min=0, max=LAST_CHAOS, help="Only the tasks of this level.")] = None,
+    chaos: Annotated[
+        int | None, typer.Option(metavar="LEVEL", min=0, max=LAST_CHAOS, help="Only the tasks of this level.")
+    ] = None,
     count: Annotated[int | None, typer.Option("--count", "-n", min=1, help="How many of each split: all.")] = None,
     image: Annotated[
         str | None, typer.Option(help="Of Harbor: the image of the enterprise. companyos-env, from deploy/space.")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from companyos.cli.session import LAST_CHAOS, Server, TokenOption, UrlOption, check_seeds, some_server
+from companyos.cli.session import LAST_CHAOS, LEVELS, Server, TokenOption, UrlOption, check_seeds, some_server
 from companyos.cli.terminal import FAILED, INTERRUPTED, MISUSED, OUT, clear_errors, fail, shown
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def play(
     seed: Annotated[int | None, typer.Option(min=0, help=f"Which company and which case: {SEED}.")] = None,
     chaos: Annotated[
         int | None,
-        typer.Option(min=0, max=LAST_CHAOS, help=f"0 calm, 1 light, 2 moderate, 3 heavy, 4 storm: {CHAOS}."),
+        typer.Option(metavar="LEVEL", min=0, max=LAST_CHAOS, help=f"{LEVELS}: {CHAOS}."),
     ] = None,
     task: Annotated[str | None, typer.Option(metavar="ID", help="A task of a split instead, by its id.")] = None,
     out: Annotated[

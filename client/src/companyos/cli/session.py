@@ -24,6 +24,9 @@ LAST_SEED = 2**53 - 1
 LAST_CHAOS = 8
 """The contract's largest chaos level; a server refuses one that it does not have."""
 
+LEVELS = "0 calm, 1 light, 2 moderate, 3 heavy, 4 storm, 5 to 8 your own"
+"""What a chaos level says, for the help of commands."""
+
 SNAPSHOT_CHARS = 32
 SNAPSHOT_CHARS_SHOWN = 12
 """How many characters of a snapshot's id a table shows: enough to name it by."""

@@ -10,6 +10,7 @@ from rich.table import Table
 
 from companyos.cli.session import (
     LAST_CHAOS,
+    LEVELS,
     SPLITS,
     JsonOption,
     Server,
@@ -43,7 +44,7 @@ def tasks(
     scenario: Annotated[str | None, typer.Option(help="Of a split: only the tasks of this scenario.")] = None,
     chaos: Annotated[
         int | None,
-        typer.Option(min=0, max=LAST_CHAOS, help="0 calm, 1 light, 2 moderate, 3 heavy, 4 storm. Of a scenario: 1."),
+        typer.Option(metavar="LEVEL", min=0, max=LAST_CHAOS, help=f"{LEVELS}. Of a scenario: 1."),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of a scenario: the first seed.")] = 0,
     count: Annotated[
