@@ -104,8 +104,9 @@ browser: $(STAMP) ## Click through every page in a real Chromium, which has to b
 load: $(STAMP) ## Play a thousand episodes at once, abandon ten thousand, ask the four OpenAPIs thousands of times
 	@$(BIN)/pytest -n0 -m load tests/promises $(ARGS)
 
-nightly: $(STAMP) ## Move three episodes about five hundred times and compare them with a model (ARGS="--defect NAME")
+nightly: $(STAMP) ## Move three episodes about five hundred times and compare them with a model (ARGS="--defect NAME"), solve every task
 	@$(BIN)/pytest -n0 tests/promises/test_state_machine.py -k model --hypothesis-profile=nightly $(ARGS)
+	@$(if $(ARGS),:,$(BIN)/pytest -n $(WORKERS) --dist load -m slow tests/scenarios/test_published_tasks.py)
 
 proof: $(STAMP) $(PROOF_LOG) ## Prove every promise, one line each, and write docs/proof.md (PROOF=full for a release, ARGS="--row A")
 	@$(BIN)/python -m companyos_gateway.proof $(if $(ARGS),$(ARGS),$(PROOF_FILES))

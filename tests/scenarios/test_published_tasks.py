@@ -1,0 +1,47 @@
+"""Every task of the splits can be solved from what an agent sees: one of each scenario, and slowly all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from companyos.contract import Split
+from companyos_gateway.scenarios import catalogue
+from companyos_gateway.scenarios.solutions import solutions_of
+from companyos_gateway.taskset import Place, TaskSet
+from tests.scenarios.stage import PlayAll, Wanted
+
+TASKS = TaskSet(catalogue())
+
+
+def _places(name: str, split: Split) -> list[Place]:
+    places = (TASKS.place(split, index) for index in range(TASKS.size(split)))
+    return [place for place in places if place.scenario == name]
+
+
+def _unsolved(places: Sequence[Place], play_all: PlayAll) -> dict[str, str | None]:
+    """Return the tasks that the fair oracle does not solve, with what it broke on."""
+    unsolved = {}
+    for place in places:
+        player = solutions_of(place.scenario).fair
+        wanted = Wanted(scenario=place.scenario, player=player, seed=TASKS.seed(place), chaos=place.chaos)
+        (kept,) = play_all([wanted])
+        if not kept.played.success:
+            unsolved[place.id] = kept.played.trouble
+    return unsolved
+
+
+@pytest.mark.parametrize("name", sorted(catalogue()))
+def test_the_fair_oracle_solves_the_last_task_of_a_scenario(name: str, play_all: PlayAll) -> None:
+    last = _places(name, Split.TEST)[-1]
+    assert last.wants_held_out
+    assert not _unsolved([last], play_all)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("split", list(Split))
+@pytest.mark.parametrize("name", sorted(catalogue()))
+def test_the_fair_oracle_solves_every_task_of_a_split(name: str, split: Split, play_all: PlayAll) -> None:
+    assert not _unsolved(_places(name, split), play_all)
