@@ -10,6 +10,7 @@ from companyos_gateway.chaos import Kind
 from companyos_gateway.scenarios.expense_report.case import TYPE_KEY, Ground, Papers
 from companyos_gateway.scenarios.expense_report.report import PERSONAL, UNITS, Report, texts
 from companyos_gateway.scenarios.parts.deciders import (
+    DEPUTY_DUTIES,
     Chain,
     Deciding,
     add_chain,
@@ -95,17 +96,23 @@ def add_approval_type(world: World, stream: Stream, report: Report, policy: Poli
 
 
 def add_deciders(world: World, stream: Stream, report: Report, kinds: Collection[Kind]) -> Chain:
-    """Add who decides: the employee's manager, a finance controller or the CFO."""
+    """Add who decides: the employee's manager, a finance controller or the CFO.
+
+    Colleagues stand in for a manager, and where they are too few, other leads.
+    """
     manager_id = world.staff.lead(report.owner.team_id).id
     is_manager = report.role is Role.TEAM_LEAD
     holders = [manager_id] if is_manager else sorted(one.id for one in world.staff.holders(report.role))
     bench = members(world, FINANCE, report.owner.team_id, "procurement") if is_manager else leads_and_finance(world)
+    bench -= {report.owner.id, world.agent_id, *holders}
+    if len(bench) <= len({*DEPUTY_DUTIES, Kind.APPROVER_LEAVES}.intersection(kinds)):
+        bench |= leads_and_finance(world) - {report.owner.id}
     deciding = Deciding(
         type_key=TYPE_KEY,
         role=report.role,
         holder_ids=holders,
         amount_cents=report.amount_cents,
-        bench=bench - {report.owner.id},
+        bench=bench,
         other_types=["purchase_order", "contract_renewal"],
     )
     return add_chain(world, stream, deciding, kinds)
