@@ -8,6 +8,7 @@ from companyos_gateway.chaos import Kind, Profile
 from companyos_gateway.rubrics import TaskRubric
 from companyos_gateway.rubrics.cases import Refusal
 from companyos_gateway.scenarios.metrics_report.case import NAME, Case, Ground, Shape
+from companyos_gateway.scenarios.metrics_report.drift import with_needed_names
 from companyos_gateway.scenarios.metrics_report.figures import Figures, add_figures, texts
 from companyos_gateway.scenarios.metrics_report.rubric import build_rubric
 from companyos_gateway.scenarios.metrics_report.rules import add_rules
@@ -17,6 +18,7 @@ from companyos_gateway.scenarios.parts.rulebook import LADDER
 from companyos_gateway.scenarios.parts.staging import Staged, StagedScenario, act_for, draw_chances, injections
 from companyos_gateway.scenarios.parts.tools import METRIC_TOOLS, POLICY_TOOLS
 from companyos_gateway.scenarios.parts.words import draw_brief
+from companyos_gateway.scenarios.scenario import Instance
 from companyos_gateway.world import finish_world, generate_world
 from companyos_gateway.world.documents.datahub import PolicyRow
 from companyos_shared.streams import Stream
@@ -69,6 +71,10 @@ class MetricsReport(StagedScenario[Case]):
     def stage(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
         """Draw a company, and put one request for figures with all that is in its way into it."""
         return stage(seed, profile, overrides)
+
+    def plan(self, seed: int, chaos: int, overrides: Mapping[str, float] | None = None) -> Instance:
+        """Plan the instance of a seed and level. Raises ChaosError for a level or overrides that do not fit."""
+        return with_needed_names(super().plan(seed, chaos, overrides), Stream(NAME, seed, "needed names"))
 
     def rubric(self, case: Case, company: Company) -> TaskRubric:
         """Return the rubric of a metrics report."""
