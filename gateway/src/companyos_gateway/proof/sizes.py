@@ -74,7 +74,7 @@ class Size:
 
 SMOKE = Size(
     name="smoke",
-    levels=LEVELS[::2],
+    levels=LEVELS[::4],
     oracle_seeds=2,
     cheat_seeds=1,
     zoo_seeds=1,
@@ -94,7 +94,7 @@ SMOKE = Size(
     leak_seeds=1,
     pairs=1,
     kind_seeds=1,
-    friction_seeds=3,
+    friction_seeds=2,
     fired_seeds=2,
     random_episodes=100,
     hashes=40,
