@@ -160,7 +160,14 @@ def test_a_row_runs_its_own_code_and_none_of_what_serves_or_shows() -> None:
     assert mutated("companyos_gateway/proof/code/corpus.py")
     names = {name for name, _ in worklog._sources()}
     assert {"companyos_gateway/rubrics/parts.py", "companyos_ticketdesk/main.py", "companyos/contract.py"} & names
-    assert not any("/server/" in name or "/pages/" in name for name in names)
+    assert not any("/server/" in name or "/pages/" in name or name.endswith("scenarios/checks.py") for name in names)
+
+
+def test_what_is_looked_at_before_a_start_is_asked_for_by_the_server_alone() -> None:
+    package = SCENARIOS.parent
+    asking = {file for file in package.rglob("*.py") if "scenarios.checks import" in file.read_text()}
+    assert asking
+    assert {file.relative_to(package).parts[0] for file in asking} == {"server"}
 
 
 @pytest.mark.parametrize("letter", sorted(ROWS))
@@ -174,7 +181,7 @@ def test_a_job_of_one_scenario_depends_on_no_other_for_none_knows_another() -> N
     one, every = worklog._runs("A", "oracles", "quarter_close"), worklog._runs("E", "leg", "")
     folder = "companyos_gateway/scenarios"
     assert one(f"{folder}/quarter_close/rubric.py")
-    assert one(f"{folder}/checks.py")
+    assert one(f"{folder}/catalogue.py")
     assert not one(f"{folder}/bug_escalation/rubric.py")
     assert every(f"{folder}/bug_escalation/rubric.py")
     names = set(catalogue())

@@ -84,6 +84,25 @@ def test_a_brief_that_names_a_fact_is_refused_as_it_is_told(more: Callable[[Stag
 
 
 @pytest.mark.parametrize(
+    ("more", "fault"),
+    [
+        ("Zofia Vargas", "names 'Zofia Vargas'"),
+        ("LIC-77", "names LIC-77"),
+        ("4,500 of ours", "names the figure 4,500"),
+        ("team 7", "names the figure 7"),
+    ],
+)
+def test_a_brief_that_the_looked_at_instance_does_not_draw_is_refused_with_its_place(
+    tmp_path: Path, more: str, fault: str
+) -> None:
+    folder = Path(shutil.copytree(PACKAGE / "scenarios" / NAME, tmp_path / NAME))
+    words = folder / "texts.toml"
+    words.write_text(words.read_text().replace("that somebody wants to keep", f"that {more} wants to keep"))
+    with pytest.raises(ScenarioError, match=rf"^{NAME}/texts\.toml: briefs\[3\]: {fault}$"):
+        check_scenarios({NAME: LicenseRenewal()}, tmp_path)
+
+
+@pytest.mark.parametrize(
     ("scenario", "told"),
     [
         (Idle(), rf"^{NAME}/rubric\.py: no check fails when nothing is done"),

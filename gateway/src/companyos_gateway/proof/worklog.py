@@ -31,11 +31,12 @@ _KINDS = frozenset({".py", ".toml", ".json"})
 _PROOF = "companyos_gateway/proof/"
 _BESIDE = (
     "companyos_gateway/reference/",
+    "companyos_gateway/scenarios/checks.py",
     "companyos_gateway/server/",
     "companyos_shared/pages/",
     *(f"{_PROOF}{name}.py" for name in ("__main__", "command", "crew", "page", "sizes", "worklog")),
 )
-"""What no proof depends on: who serves, who shows, who hands out the work. Sizes are part of a job."""
+"""What no proof depends on: who looks before a start, serves, shows, hands out the work. Sizes are part of a job."""
 
 _OF_CLIENT = ("companyos/contract.py", "companyos/policies/")
 """What the gateway knows of the client."""

@@ -1,10 +1,11 @@
-"""What is looked at of every scenario before a gateway starts: its brief as it is told, and its rubric."""
+"""What is looked at of every scenario before a gateway starts: its briefs as they are told, and its rubric."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
+from pathlib import Path
 
 from companyos_gateway.chaos import ChaosError, profile_for
 from companyos_gateway.rubrics import RubricError
@@ -12,14 +13,16 @@ from companyos_gateway.rubrics.cases import DeskCase
 from companyos_gateway.scenarios.catalogue import catalogue
 from companyos_gateway.scenarios.folders import ScenarioError
 from companyos_gateway.scenarios.parts.staging import Staged, StagedScenario
+from companyos_gateway.scenarios.parts.words import words_beside
 from companyos_gateway.scenarios.scenario import Scenario
 from companyos_gateway.world import World
 
 SEED, LEVEL = 0, 2
 """The instance that is looked at."""
 
+_ROOT = Path(__file__).parent
 _ID = re.compile(r"\b[A-Z]{1,4}-[0-9]+\b")
-_AMOUNT = re.compile(r"[0-9][0-9.,]*[0-9]{2,}")
+_FIGURE = re.compile(r"[0-9](?:[0-9.,]*[0-9])?")
 
 
 @cache
@@ -29,11 +32,15 @@ def check_catalogue() -> None:
     check_scenarios(catalogue())
 
 
-def check_scenarios(scenarios: Mapping[str, Scenario]) -> None:
-    """Raise ScenarioError, with file and place, for the first scenario whose brief or rubric does not fit."""
+def check_scenarios(scenarios: Mapping[str, Scenario], root: Path = _ROOT) -> None:
+    """Raise ScenarioError, with file and place, for the first scenario whose briefs or rubric do not fit.
+
+    Its words lie in the folder of its name below the root. All of its briefs are looked at, not only the one that the
+    instance draws.
+    """
     for name, scenario in sorted(scenarios.items()):
         if isinstance(scenario, StagedScenario):
-            _check(name, scenario)
+            _check(scenario, root / name)
 
 
 def brief_faults(brief: str, world: World, ticket_key: str) -> Iterator[str]:
@@ -43,8 +50,8 @@ def brief_faults(brief: str, world: World, ticket_key: str) -> Iterator[str]:
         yield f"does not name the ticket {ticket_key}"
     for found in _ID.findall(rest):
         yield f"names {found}"
-    for amount in _AMOUNT.findall(_ID.sub("", rest)):
-        yield f"names the amount {amount}"
+    for figure in _FIGURE.findall(_ID.sub("", rest)):
+        yield f"names the figure {figure}"
     for word in _names(world):
         if word in rest:
             yield f"names {word!r}"
@@ -61,16 +68,25 @@ def _names(world: World) -> Iterator[str]:
         yield record.title
 
 
-def _check(name: str, scenario: StagedScenario[DeskCase]) -> None:
+def _check(scenario: StagedScenario[DeskCase], folder: Path) -> None:
+    name = folder.name
     staged = _staged(name, scenario)
-    for fault in brief_faults(staged.brief, staged.world, staged.case.ticket_key):
-        raise ScenarioError(f"{name}/texts.toml: briefs: {staged.brief!r} {fault}")
+    for place, brief in _briefs(staged, folder):
+        for fault in brief_faults(brief, staged.world, staged.case.ticket_key):
+            raise ScenarioError(f"{name}/texts.toml: {place}: {fault}")
     try:
         scenario.rubric(staged.case, staged.world.company())
     except RubricError as misfit:
         raise ScenarioError(f"{name}/rubric.py: {misfit}") from misfit
     if strangers := sorted(set(scenario.distractors) - set(scenario.tools)):
         raise ScenarioError(f"{name}/scenario.py: distractors: {strangers[0]!r} is none of the tools")
+
+
+def _briefs(staged: Staged[DeskCase], folder: Path) -> Iterator[tuple[str, str]]:
+    """Return every brief of a folder as it would be told of the staged ticket, with its place, and what is told."""
+    for number, brief in enumerate(words_beside(str(folder / "texts.toml"))["briefs"]):
+        yield f"briefs[{number}]", brief.format(key=staged.case.ticket_key)
+    yield f"briefs: {staged.brief!r}", staged.brief
 
 
 def _staged(name: str, scenario: StagedScenario[DeskCase]) -> Staged[DeskCase]:
