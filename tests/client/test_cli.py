@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+import re
 import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
 
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from companyos.cli import session
@@ -45,6 +48,16 @@ def test_the_help_of_a_command_has_examples(command: str) -> None:
     answer = RUNNER.invoke(app, [command, "--help"])
     assert answer.exit_code == 0
     assert answer.stdout.count(f"companyos {command}") >= 3
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_an_example_stands_on_one_line_of_a_narrow_terminal(command: str) -> None:
+    written = inspect.getdoc(get_command(app).commands[command].callback)  # type: ignore[attr-defined]
+    marked = [line for line in str(written).splitlines() if "[cyan]" in line]
+    examples = [re.sub(r"\[/?\w+\]|\[/\]", "", line).replace("\\", "").strip() for line in marked]
+    shown = RUNNER.invoke(app, [command, "--help"], env={"COLUMNS": "80"}).stdout
+    lines = [line.strip() for line in shown.splitlines()]
+    assert [example for example in examples if example not in lines] == []
 
 
 def test_the_last_seed_is_that_of_the_contract() -> None:

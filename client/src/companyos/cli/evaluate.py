@@ -89,18 +89,18 @@ def evaluate(
       [cyan]companyos eval --policy oracle[/]                      the solver, 10 seeds
       [cyan]companyos eval --policy random -n 300 --out runs/r[/]  kept on disk
       [cyan]companyos eval --policy oracle --policy noop[/]        side by side
-      [cyan]companyos eval --policy oracle --split test -n 40[/]   40 tasks of a split, all levels alike
-      [cyan]companyos eval --policy random --trials 4[/]           each task four times: pass^k
+      [cyan]companyos eval --policy oracle --split test -n 40[/]   tasks of a split
+      [cyan]companyos eval --policy random --trials 4[/]           four trials each
       [cyan]companyos eval --policy mine --url http://host:8000[/]
-      [cyan]companyos eval --policy oracle --policy worker1 --chaos 0 --chaos 4 --plot curves.png[/]
+      [cyan]companyos eval --policy worker1 --chaos 0 --chaos 4 --plot curves.png[/]
       [cyan]companyos eval --policy oracle --split test --out runs/o --cluster auto[/]
 
     A model behind any endpoint of OpenAI's chat completions, at first without asking it:
 
-      [cyan]companyos eval --policy llm --model gpt-5-mini -n 2 --dry-run[/]
-      [cyan]companyos eval --policy llm --model gpt-5-mini --split test --out runs/mini[/]
-      [cyan]companyos eval --policy llm --model gpt-5-mini --split test --out runs/mini --resume[/]
-      [cyan]companyos eval --policy llm --model qwen3 --base-url http://127.0.0.1:8080/v1[/]
+      [cyan]companyos eval --policy llm --model gpt-5 -n 2 --dry-run[/]
+      [cyan]companyos eval --policy llm --model gpt-5 --split test --out runs/m[/]
+      [cyan]companyos eval --policy llm --model gpt-5 --split test --out runs/m --resume[/]
+      [cyan]companyos eval --policy llm --model qwen3 --base-url http://host:8080/v1[/]
 
     A policy is an entry point of the group `companyos.policies`; without `--policy` those are named. The status is 1
     when the house or an endpoint broke an episode, or stopped the run.

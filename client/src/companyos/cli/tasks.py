@@ -62,12 +62,12 @@ def tasks(
     Examples:
 
       [cyan]companyos tasks[/]                                      scenarios and splits
-      [cyan]companyos tasks --split test[/]                         the first tasks of a split
+      [cyan]companyos tasks --split test[/]                         its first tasks
       [cyan]companyos tasks --split test --scenario bug_escalation --chaos 3[/]
-      [cyan]companyos tasks test.bug_escalation.3.05[/]             one task, with its brief
+      [cyan]companyos tasks test.bug_escalation.3.05[/]             the brief of one task
       [cyan]companyos tasks vendor_onboarding --seed 42 -n 1[/]     briefs by seed
       [cyan]companyos tasks --split train --json > train.json[/]
-      [cyan]companyos tasks export --out tasks[/]                   all of them as a dataset; --help says more
+      [cyan]companyos tasks export --out tasks[/]                   all, as a dataset
     """
     check_seeds(seed, count or BRIEFS)
     if split is not None:
