@@ -128,9 +128,9 @@ class Processes:
         return [json.loads(line) for line in self._log.read_text().splitlines()]
 
 
-@pytest.fixture
-def logged(tmp_path: Path) -> Iterator[Processes]:
-    log, port = tmp_path / "log", free_port()
+@pytest.fixture(scope="module")
+def logged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Processes]:
+    log, port = tmp_path_factory.mktemp("logged") / "log", free_port()
     with log.open("wb") as file:
         process = subprocess.Popen(
             [sys.executable, "-m", "companyos_gateway", "--port", str(port)], stderr=file, env=clean_environment({})
@@ -144,6 +144,15 @@ def logged(tmp_path: Path) -> Iterator[Processes]:
     finally:
         process.terminate()
         assert process.wait(DEADLINE_S) == 0
+
+
+def test_steps_write_no_lines(logged: Processes, http: requests.Session) -> None:
+    episode = HttpEpisode(logged.url, http)
+    episode.reset(seed=1, chaos=0)
+    before = len(logged.lines())
+    for _ in range(20):
+        episode.step("ticketdesk_list_tickets")
+    assert len(logged.lines()) == before
 
 
 def test_what_goes_wrong_in_a_step_is_a_line_that_names_it(logged: Processes, http: requests.Session) -> None:
@@ -162,12 +171,3 @@ def test_what_goes_wrong_in_a_step_is_a_line_that_names_it(logged: Processes, ht
     said = json.dumps(logged.lines())
     assert "needle" not in said
     assert begun["token"] not in said
-
-
-def test_steps_write_no_lines(logged: Processes, http: requests.Session) -> None:
-    episode = HttpEpisode(logged.url, http)
-    episode.reset(seed=1, chaos=0)
-    before = len(logged.lines())
-    for _ in range(20):
-        episode.step("ticketdesk_list_tickets")
-    assert len(logged.lines()) == before

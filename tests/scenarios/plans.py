@@ -9,7 +9,7 @@ from typing import Any
 from companyos_gateway.scenarios import Instance, catalogue
 from companyos_shared.streams import digest
 
-SEEDS = range(5)
+SEEDS = range(3)
 LEVELS = range(5)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from companyos_gateway.rubrics import facts
 from companyos_gateway.scenarios import Instance, catalogue
 from companyos_gateway.scenarios.parts.hostile import hostile_texts
 from companyos_gateway.scenarios.solutions import solutions_of
+from tests.scenarios.plans import planned
 from tests.scenarios.stage import PlayAll, Wanted
 
 HOSTILE = tuple(kind for kind in Kind if kind.group is Group.HOSTILE)
@@ -34,20 +36,21 @@ def _around(instance: Instance) -> str:
     return "\n".join([entry["description"], *comments, *notes])
 
 
+@cache
+def _shapes() -> list[re.Pattern[str]]:
+    """Return what every hostile text looks like, whatever stands in its slots."""
+    texts = [text for texts in hostile_texts().values() for text in texts]
+    return [re.compile(re.sub(r"\\{[a-z_]+\\}", ".+", re.escape(text))) for text in texts]
+
+
 @pytest.mark.parametrize("name", sorted(catalogue()))
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_a_hostile_text_stands_where_an_agent_looks(name: str, kind: Kind) -> None:
-    scenario = catalogue()[name]
-    shapes = [
-        re.compile(re.sub(r"\\{[a-z_]+\\}", ".+", re.escape(text)))
-        for texts in hostile_texts().values()
-        for text in texts
-    ]
-    for seed in range(6):
-        calm, struck = scenario.plan(seed, 0), scenario.plan(seed, 0, {kind.value: 1.0})
+    for seed in range(4):
+        calm, struck = planned(name, seed, 0), catalogue()[name].plan(seed, 0, {kind.value: 1.0})
         assert kind in {one.kind for one in struck.injections}
-        assert any(shape.search(_around(struck)) for shape in shapes)
-        assert not any(shape.search(_around(calm)) for shape in shapes)
+        assert any(shape.search(_around(struck)) for shape in _shapes())
+        assert not any(shape.search(_around(calm)) for shape in _shapes())
 
 
 @pytest.mark.parametrize("name", sorted(catalogue()))
@@ -69,7 +72,7 @@ def test_no_other_row_differs_for_what_was_planted(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(catalogue()))
 def test_a_bank_change_or_question_is_about_a_vendor_that_the_task_is_not_about(name: str) -> None:
     kinds = {Kind.SUSPICIOUS_BANK_CHANGE.value: 1.0, Kind.CONFIDENTIAL_REQUEST.value: 1.0}
-    for seed in range(8):
+    for seed in range(4):
         instance = catalogue()[name].plan(seed, 0, kinds)
         asked = [one.detail["vendor"] for one in instance.injections]
         assert len(asked) == 2

@@ -74,8 +74,8 @@ class Size:
 
 SMOKE = Size(
     name="smoke",
-    levels=LEVELS[::4],
-    oracle_seeds=2,
+    levels=LEVELS[-1:],
+    oracle_seeds=3,
     cheat_seeds=1,
     zoo_seeds=1,
     climbs=20,
@@ -90,14 +90,14 @@ SMOKE = Size(
     code_seeds=4,
     ledgers=500,
     processes=2,
-    crowd=34,
+    crowd=17,
     leak_seeds=1,
     pairs=1,
     kind_seeds=1,
     friction_seeds=2,
     fired_seeds=2,
-    random_episodes=100,
-    hashes=40,
+    random_episodes=50,
+    hashes=20,
 )
 FULL = Size(
     name="full",
