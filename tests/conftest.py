@@ -1,9 +1,9 @@
-"""For all tests: the garbage collector does not go through what was imported again and again, and files that share an
-enterprise are run by the same worker."""
+"""For all tests: what is imported is not looked through again and again; who shares an enterprise stays together."""
 
 from __future__ import annotations
 
 import gc
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -26,11 +26,14 @@ def pytest_collection_finish() -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Keep files whole, and together where they share an enterprise; None where another way was asked for."""
-    from xdist.scheduler import LoadFileScheduling
+    if config.getoption("dist") != "loadfile":
+        return None
+    scheduler = import_module("xdist.scheduler").LoadFileScheduling(config, log)
+    file_of = scheduler._split_scope
 
-    class Sharing(LoadFileScheduling):
-        def _split_scope(self, nodeid: str) -> str:
-            own = super()._split_scope(nodeid)
-            return next((shared for start, shared in SHARING.items() if own.startswith(start)), own)
+    def scope_of(nodeid: str) -> str:
+        file: str = file_of(nodeid)
+        return next((shared for start, shared in SHARING.items() if file.startswith(start)), file)
 
-    return Sharing(config, log) if config.getoption("dist") == "loadfile" else None
+    scheduler._split_scope = scope_of
+    return scheduler

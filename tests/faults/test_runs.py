@@ -30,7 +30,8 @@ def test_a_run_prints_its_table_and_keeps_what_it_knows(tmp_path: Path) -> None:
 
 @pytest.mark.timeout(180)
 def test_a_run_that_is_stopped_has_not_passed_and_says_how_far_it_came() -> None:
-    command = [sys.executable, "-m", "faults", "--cells", "client asks twice at once", "--trials", "500", "--lanes", "1"]
+    cells = ["--cells", "client asks twice at once", "--trials", "500", "--lanes", "1"]
+    command = [sys.executable, "-m", "faults", *cells]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT) as run:
         assert run.stderr is not None
         assert "of 500 trials" in run.stderr.readline()

@@ -10,18 +10,13 @@ from typing import Any
 import httpx
 import pytest
 from fastapi import FastAPI
-from pydantic import SecretStr
 
 from companyos_gateway.episode.cluster import Cluster
-from companyos_gateway.episode.link import ServiceLink
 from companyos_gateway.server.app import create_app
 from companyos_gateway.server.house import House
 from companyos_gateway.settings import Settings
-from companyos_shared.chassis import ServiceSettings
-from companyos_shared.chassis import create_app as create_service
 from tests.gateway.notes import SERVICE, NoteKeeping
-
-KEY = "a key for tests"
+from tests.in_process import Wrap, link_to, service_app
 
 
 class Door:
@@ -67,15 +62,12 @@ def open_door(tmp_path: Path) -> Open:
     async def opened(
         scenario: NoteKeeping | None = None,
         *,
-        wrap: Callable[[httpx.AsyncBaseTransport], httpx.AsyncBaseTransport] = lambda transport: transport,
+        wrap: Wrap = lambda way: way,
         names: Sequence[str] = ("note_keeping",),
         **settings: Any,
     ) -> AsyncIterator[Door]:
-        service = create_service(
-            SERVICE, ServiceSettings(service_key=SecretStr(KEY), service_key_file=None, data_dir=tmp_path)
-        )
-        transport = wrap(httpx.ASGITransport(service))
-        cluster = Cluster({"notes": ServiceLink("notes", "http://notes", KEY.encode(), transport)})
+        service = service_app(SERVICE, tmp_path)
+        cluster = Cluster({"notes": link_to("notes", service, wrap)})
         scenarios: Mapping[str, Any] = dict.fromkeys(names, scenario or NoteKeeping())
         house = House(Settings(**settings), cluster=cluster, scenarios=scenarios)
         app = create_app(house)

@@ -10,7 +10,6 @@ from typing import Any
 import httpx
 import pytest
 from openenv.core.env_server.mcp_types import CallToolAction
-from pydantic import SecretStr
 
 from companyos_gateway.episode.cluster import Cluster
 from companyos_gateway.episode.errors import NotReset, ServicesDown
@@ -20,10 +19,9 @@ from companyos_gateway.server.app import create_app
 from companyos_gateway.server.house import House
 from companyos_gateway.server.openenv_environment import CompanyOSEnvironment
 from companyos_gateway.settings import Settings
-from companyos_shared.chassis import ServiceSettings
-from companyos_shared.chassis import create_app as create_service
-from tests.gateway.conftest import KEY, Door, Open
+from tests.gateway.conftest import Door, Open
 from tests.gateway.notes import SERVICE, NoteKeeping
+from tests.in_process import KEY, link_to, service_app
 
 
 async def test_a_house_whose_services_are_late_says_so_and_goes_on_looking() -> None:
@@ -43,10 +41,7 @@ async def test_a_house_that_cannot_be_opened_after_its_services_came_late_says_w
 ) -> None:
     (tmp_path / "gateway").mkdir()
     (tmp_path / "gateway" / SECRET_FILE).write_text("no secret")
-    service = create_service(
-        SERVICE, ServiceSettings(service_key=SecretStr(KEY), service_key_file=None, data_dir=tmp_path / "notes")
-    )
-    late = LateTransport(httpx.ASGITransport(service))
+    late = LateTransport(httpx.ASGITransport(service_app(SERVICE, tmp_path / "notes")))
     cluster = Cluster({"notes": ServiceLink("notes", "http://notes", KEY.encode(), late)})
     app = create_app(House(Settings(start_timeout_s=0.01, data_dir=tmp_path), cluster=cluster, scenarios={}))
     running = app.router.lifespan_context(app)
@@ -71,17 +66,9 @@ class LateTransport(httpx.AsyncBaseTransport):
 
 
 async def test_a_fourth_service_brings_its_tools_and_a_bare_company(tmp_path: Path) -> None:
-    key = SecretStr(KEY)
-    services = {
-        service.name: create_service(
-            service, ServiceSettings(service_key=key, service_key_file=None, data_dir=tmp_path / service.name)
-        )
-        for service in (SERVICE, replace(SERVICE, name="memos"))
-    }
-    links = {
-        name: ServiceLink(name, f"http://{name}", KEY.encode(), httpx.ASGITransport(service))
-        for name, service in services.items()
-    }
+    both = (SERVICE, replace(SERVICE, name="memos"))
+    services = {service.name: service_app(service, tmp_path / service.name) for service in both}
+    links = {name: link_to(name, service) for name, service in services.items()}
     scenarios: dict[str, Any] = {"note_keeping": NoteKeeping()}
     house = House(Settings(), cluster=Cluster(links), scenarios=scenarios)
     app = create_app(house)

@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import importlib
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, TypeVar
 
-import httpx
-from pydantic import SecretStr
-
-from companyos_gateway.episode.cluster import Cluster
 from companyos_gateway.episode.environment import Stage
-from companyos_gateway.episode.link import ServiceLink
 from companyos_gateway.proof import Kept, Player, keep
 from companyos_gateway.server.house import House
 from companyos_gateway.settings import Settings
-from companyos_shared.chassis import ServiceSettings, create_app
+from tests.in_process import installed_cluster
 
-KEY = "a key for tests"
 SCENARIO = "vendor_onboarding"
 
 
@@ -47,19 +39,10 @@ T = TypeVar("T")
 @asynccontextmanager
 async def open_stage(folder: Path) -> AsyncIterator[Stage]:
     """Open a stage whose services keep their databases in the folder."""
-    links, apps = {}, []
-    for entry in entry_points(group="companyos.services"):
-        service = importlib.import_module(entry.value.partition(":")[0]).SERVICE
-        settings = ServiceSettings(service_key=SecretStr(KEY), service_key_file=None, data_dir=folder / entry.name)
-        app = create_app(service, settings)
-        apps.append(app)
-        address = f"http://{entry.name}"
-        links[entry.name] = ServiceLink(entry.name, address, KEY.encode(), httpx.ASGITransport(app))
-    house = House(Settings(), cluster=Cluster(links))
-    async with house.running():
-        yield house.stage()
-    for app in apps:
-        app.state.episodes.close()
+    with installed_cluster(folder) as cluster:
+        house = House(Settings(), cluster=cluster)
+        async with house.running():
+            yield house.stage()
 
 
 @contextmanager

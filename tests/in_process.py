@@ -1,0 +1,51 @@
+"""Services in process, for gateways in process."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+import httpx
+from fastapi import FastAPI
+from pydantic import SecretStr
+
+from companyos_gateway.episode.cluster import Cluster
+from companyos_gateway.episode.link import ServiceLink
+from companyos_shared.chassis import Service, ServiceSettings, create_app
+
+KEY = "a key for tests"
+
+Wrap = Callable[[httpx.AsyncBaseTransport], httpx.AsyncBaseTransport]
+"""Lays something over the way to a service."""
+
+_documents: dict[int, tuple[Service[Any], dict[str, Any]]] = {}
+"""What every service offers, with the service itself, so that no other one gets its number."""
+
+
+def service_app(service: Service[Any], folder: Path) -> FastAPI:
+    """Return a new app of a service that keeps its files in a folder; its OpenAPI document is made once for all."""
+    app = create_app(service, ServiceSettings(service_key=SecretStr(KEY), service_key_file=None, data_dir=folder))
+    if id(service) not in _documents:
+        _documents[id(service)] = service, app.openapi()
+    _, app.openapi_schema = _documents[id(service)]
+    return app
+
+
+def link_to(name: str, app: FastAPI, wrap: Wrap = lambda way: way) -> ServiceLink:
+    """Return the gateway's link to a service's app."""
+    return ServiceLink(name, f"http://{name}", KEY.encode(), wrap(httpx.ASGITransport(app)))
+
+
+@contextmanager
+def installed_cluster(folder: Path) -> Iterator[Cluster]:
+    """Give the installed services, each with its files below a folder."""
+    modules = {one.name: one.value.partition(":")[0] for one in entry_points(group="companyos.services")}
+    services = {name: importlib.import_module(module).SERVICE for name, module in modules.items()}
+    apps = {name: service_app(service, folder / name) for name, service in services.items()}
+    yield Cluster({name: link_to(name, app) for name, app in apps.items()})
+    for app in apps.values():
+        app.state.episodes.close()
