@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any, cast
 
-from fastapi import Depends, FastAPI
+from fastapi import FastAPI
 from openenv.core.env_server.mcp_types import CallToolAction
 from openenv.core.env_server.types import ServerMode
 from starlette.routing import BaseRoute, Route
@@ -32,7 +32,6 @@ from companyos_gateway.server.pages import pages_router, static_mounts
 from companyos_gateway.server.plain_http import episodes_router, plain_http_router
 from companyos_gateway.server.planes import Planes
 from companyos_gateway.server.problems import install_problem_handlers
-from companyos_gateway.server.queries import refuse_unknown_queries
 from companyos_gateway.server.slots import SocketGate, SocketSlots
 from companyos_gateway.server.task_rules import TaskRules
 from companyos_gateway.server.tools import episode_tools_router, tools_router
@@ -66,24 +65,22 @@ def create_app(house: House) -> FastAPI:
     )
     mode = house.settings.mode
     pages = pages_router(in_a_space=settings.space_host is not None, has_console=mode is ServerMode.SIMULATION)
-    looked_at = [pages, health_router(house, drain), metrics_router(house, server, drain)]
+    routers = [pages, health_router(house, drain), metrics_router(house, server, drain)]
     if mode is ServerMode.SIMULATION:
-        looked_at += [apps_router(house), console_router(house, drain)]
-    routers = [tools_router(house)]
+        routers += [apps_router(house), console_router(house, drain)]
+    routers.append(tools_router(house))
     if mode is ServerMode.SIMULATION:
         routers += [episodes_router(house), episode_tools_router(house), plain_http_router(house)]
         routers += [trainer_router(house), demonstration_router(house)]
         routers += [held_episodes_router(house), snapshots_router(house)]
-    for router in looked_at:
-        app.include_router(router)
-    for router in routers:
-        app.include_router(router, dependencies=[Depends(refuse_unknown_queries)])
+    own = [route for router in routers for route in router.routes]
+    app.router.routes.extend(own)  # as they are: an included router looks at all of its routes twice, and at each call
     app.router.routes.extend([*static_mounts(), *mcp_routes(house)])
     if mode is ServerMode.SIMULATION and settings.web:
         app.router.routes.extend(web_routes(house, drain))
     before = len(app.router.routes)
     server.register_routes(app, mode)
-    answered = {door for router in (*looked_at, *routers) for route in router.routes for door in _doors(route)}
+    answered = {door for route in own for door in _doors(route)}
     app.router.routes[before:] = [route for route in app.router.routes[before:] if not answered & _doors(route)]
     app.openapi = documented(app)  # type: ignore[method-assign]
     install_problem_handlers(app)

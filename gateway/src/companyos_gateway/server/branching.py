@@ -20,6 +20,7 @@ from companyos_gateway.episode import looking
 from companyos_gateway.episode.differences import difference
 from companyos_gateway.server.documented import DOCUMENTED_PROBLEMS
 from companyos_gateway.server.house import House
+from companyos_gateway.server.queries import KNOWN_QUERIES
 
 MOST_FORKS = 64
 SQLITE_MEDIA_TYPE = "application/vnd.sqlite3"
@@ -39,7 +40,9 @@ class ForkRequest(BaseModel):
 
 def held_episodes_router(house: House) -> APIRouter:
     """Return the routes of live episodes that are the trainer's alone."""
-    router = APIRouter(prefix="/v1/episodes", tags=["Trainer"], responses=DOCUMENTED_PROBLEMS)
+    router = APIRouter(
+        prefix="/v1/episodes", tags=["Trainer"], responses=DOCUMENTED_PROBLEMS, dependencies=KNOWN_QUERIES
+    )
 
     @router.get("")
     async def list_episodes() -> list[CompanyOSState]:
@@ -94,7 +97,9 @@ def held_episodes_router(house: House) -> APIRouter:
 
 def snapshots_router(house: House) -> APIRouter:
     """Return the routes of snapshots."""
-    router = APIRouter(prefix="/v1/snapshots", tags=["Trainer"], responses=DOCUMENTED_PROBLEMS)
+    router = APIRouter(
+        prefix="/v1/snapshots", tags=["Trainer"], responses=DOCUMENTED_PROBLEMS, dependencies=KNOWN_QUERIES
+    )
 
     @router.get("")
     async def list_snapshots() -> list[SnapshotInfo]:

@@ -17,6 +17,7 @@ from companyos_gateway.episode.errors import DemonstrationsFull, EpisodeClosed, 
 from companyos_gateway.scenarios.policy import OraclePolicy
 from companyos_gateway.server.documented import DOCUMENTED_PROBLEMS
 from companyos_gateway.server.house import House
+from companyos_gateway.server.queries import KNOWN_QUERIES
 from companyos_shared.streams import Stream
 
 MOST_AT_ONCE = 4
@@ -41,7 +42,7 @@ class Demonstration(BaseModel):
 
 def demonstration_router(house: House, *, pause_s: float = PAUSE_S) -> APIRouter:
     """Return the route that begins a demonstration, one step every `pause_s` seconds."""
-    router = APIRouter(prefix="/v1", tags=["Trainer"])
+    router = APIRouter(prefix="/v1", tags=["Trainer"], dependencies=KNOWN_QUERIES)
     places = asyncio.Semaphore(MOST_AT_ONCE)
 
     @router.post("/demonstrations", status_code=202, responses=DOCUMENTED_PROBLEMS)

@@ -17,6 +17,7 @@ from companyos_gateway.server.documented import DOCUMENTED_PROBLEMS
 from companyos_gateway.server.envelopes import ResetAnswer, StepAnswer, StepBody, StepRequest, body_of, step_asked
 from companyos_gateway.server.guard import JSON_SCOPE_KEY
 from companyos_gateway.server.house import House
+from companyos_gateway.server.queries import KNOWN_QUERIES
 from companyos_gateway.server.rendering import Format, RenderedEpisode
 
 _TEXT = {"schema": {"type": "string"}}
@@ -33,7 +34,9 @@ Form = Annotated[
 
 def episodes_router(house: House) -> APIRouter:
     """Return the routes that name an episode in their path."""
-    router = APIRouter(prefix="/v1/episodes", responses=DOCUMENTED_PROBLEMS, tags=["Episode"])
+    router = APIRouter(
+        prefix="/v1/episodes", responses=DOCUMENTED_PROBLEMS, tags=["Episode"], dependencies=KNOWN_QUERIES
+    )
 
     @router.post("", status_code=201, response_model=ResetAnswer, openapi_extra=body_of(ResetOptions))
     async def create_episode(request: Request) -> Response:
@@ -70,7 +73,7 @@ def episodes_router(house: House) -> APIRouter:
 
 def plain_http_router(house: House) -> APIRouter:
     """Return the routes that are told the episode; they come before the framework's own of the same paths."""
-    router = APIRouter(responses=DOCUMENTED_PROBLEMS, tags=["Episode"])
+    router = APIRouter(responses=DOCUMENTED_PROBLEMS, tags=["Episode"], dependencies=KNOWN_QUERIES)
 
     @router.post("/reset", response_model=ResetAnswer, openapi_extra=body_of(ResetOptions))
     async def reset(request: Request) -> Response:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fastapi import Request
+from fastapi import Depends, Request
 from fastapi.dependencies.utils import get_flat_params
 from fastapi.exceptions import RequestValidationError
 from fastapi.params import Query
@@ -20,3 +20,7 @@ def refuse_unknown_queries(request: Request) -> None:
         raise RequestValidationError(
             [{"type": "extra_forbidden", "loc": ("query", one), "msg": words} for one in unknown]
         )
+
+
+KNOWN_QUERIES = [Depends(refuse_unknown_queries)]
+"""What every door of the API depends on."""

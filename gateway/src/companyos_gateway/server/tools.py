@@ -9,6 +9,7 @@ from fastapi import APIRouter, Path, Query, Request
 from companyos_gateway.server.documented import DOCUMENTED_PROBLEMS
 from companyos_gateway.server.house import House
 from companyos_gateway.server.planes import check_is_trainer, episode_asked_for
+from companyos_gateway.server.queries import KNOWN_QUERIES
 from companyos_gateway.server.tool_formats import ToolFormat, ToolList, described
 
 _ID = "The id that the reset answered."
@@ -18,7 +19,7 @@ Form = Annotated[ToolFormat, Query(description="`transformers` is for `apply_cha
 
 def tools_router(house: House) -> APIRouter:
     """Return the route that lists tools: every one of the house, or an episode's."""
-    router = APIRouter(responses=DOCUMENTED_PROBLEMS, tags=["Tools"])
+    router = APIRouter(responses=DOCUMENTED_PROBLEMS, tags=["Tools"], dependencies=KNOWN_QUERIES)
 
     @router.get("/v1/tools")
     async def tools(
@@ -37,7 +38,7 @@ def tools_router(house: House) -> APIRouter:
 
 def episode_tools_router(house: House) -> APIRouter:
     """Return the route that lists an episode's tools by the episode's own address."""
-    router = APIRouter(responses=DOCUMENTED_PROBLEMS, tags=["Tools"])
+    router = APIRouter(responses=DOCUMENTED_PROBLEMS, tags=["Tools"], dependencies=KNOWN_QUERIES)
 
     @router.get("/v1/episodes/{episode_id}/tools")
     async def episode_tools(

@@ -16,6 +16,7 @@ from companyos_gateway.rubrics import FinishDeclaration
 from companyos_gateway.scenarios.judging import PlannedTask, told
 from companyos_gateway.server.documented import DOCUMENTED_PROBLEMS
 from companyos_gateway.server.house import House
+from companyos_gateway.server.queries import KNOWN_QUERIES
 from companyos_gateway.server.scenario_facts import summary_of
 
 EpisodeId = Annotated[str, Path(description="The id that the reset answered.", max_length=128)]
@@ -42,7 +43,7 @@ class StoredEvidence(BaseModel):
 
 def trainer_router(house: House) -> APIRouter:
     """Return the routes of the trainer's plane."""
-    router = APIRouter(prefix="/v1", tags=["Trainer"])
+    router = APIRouter(prefix="/v1", tags=["Trainer"], dependencies=KNOWN_QUERIES)
 
     @router.get("/scenarios")
     async def scenarios() -> list[ScenarioInfo]:

@@ -27,7 +27,7 @@ class NotTwo(InvalidAction):
 
 def compare_router(house: House) -> APIRouter:
     """Return the doors of comparing."""
-    router = APIRouter()
+    router = APIRouter(include_in_schema=False)
 
     @router.get(COMPARE)
     async def compare(request: Request, refs: Refs = None) -> Response:

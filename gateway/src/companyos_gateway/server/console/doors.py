@@ -46,10 +46,8 @@ def console_router(house: House, drain: Drain) -> APIRouter:
     async def end(request: Request) -> Response:
         return await shown(partial(_ended, house, request))
 
-    router.include_router(viewer_router(house, drain))
-    router.include_router(compare_router(house))
-    router.include_router(results_router(house))
-    router.include_router(scenarios_router(house))
+    for more in (viewer_router(house, drain), compare_router(house), results_router(house), scenarios_router(house)):
+        router.routes.extend(more.routes)
     return router
 
 

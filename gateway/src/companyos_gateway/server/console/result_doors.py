@@ -23,7 +23,7 @@ from companyos_gateway.server.viewing.runs import Runs, UnknownRun
 
 def results_router(house: House) -> APIRouter:
     """Return the doors of results. Files are read in threads: a large run holds up no step."""
-    router = APIRouter()
+    router = APIRouter(include_in_schema=False)
 
     @router.get(RESULTS)
     async def results(request: Request) -> Response:

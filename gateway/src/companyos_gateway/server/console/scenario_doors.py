@@ -24,7 +24,7 @@ LISTED = (Split.TRAIN, Split.VALIDATION)
 
 def scenarios_router(house: House) -> APIRouter:
     """Return the doors of the scenario browser."""
-    router = APIRouter()
+    router = APIRouter(include_in_schema=False)
     known: dict[str, ScenarioFacts] = {}
 
     @router.get(SCENARIOS)

@@ -28,7 +28,7 @@ LastEventId = Annotated[str | None, Header(max_length=32)]
 
 def viewer_router(house: House, drain: Drain) -> APIRouter:
     """Return the doors of the viewer."""
-    router = APIRouter()
+    router = APIRouter(include_in_schema=False)
     for kind in (EPISODES, FINISHED):
         _add_episodes(router, house, kind)
 
