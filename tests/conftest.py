@@ -8,6 +8,10 @@ from typing import Any
 
 import pytest
 
+from companyos.light_openenv import import_light_openenv
+
+import_light_openenv()  # before any test imports the whole of it: its web page's toolkit takes longer than all the rest
+
 SHARING = {
     "tests/integration/": "integration",
     "tests/integrations/": "integrations",

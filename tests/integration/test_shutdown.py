@@ -25,7 +25,7 @@ from websockets.exceptions import ConnectionClosed
 from tests.integration.processes import HOST, child_of, clean_environment, free_port
 
 CLIENTS_OF_EACH_KIND = 8
-STEPS_BEFORE = 40
+STEPS_BEFORE = 20
 DEADLINE_S = 60.0
 STOP_DEADLINE_S = 10.0
 POLL_S = 0.05
