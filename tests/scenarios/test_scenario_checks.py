@@ -15,7 +15,7 @@ import companyos_gateway
 from companyos_gateway.chaos import Profile
 from companyos_gateway.rubrics import Check, TaskRubric
 from companyos_gateway.scenarios import catalogue
-from companyos_gateway.scenarios.checks import check_catalogue, check_scenarios
+from companyos_gateway.scenarios.checks import check_catalogue, check_forms, check_scenarios
 from companyos_gateway.scenarios.folders import ScenarioError
 from companyos_gateway.scenarios.license_renewal.case import Case
 from companyos_gateway.scenarios.license_renewal.scenario import LicenseRenewal
@@ -87,6 +87,7 @@ def test_a_brief_that_names_a_fact_is_refused_as_it_is_told(more: Callable[[Stag
     ("more", "fault"),
     [
         ("Zofia Vargas", "names 'Zofia Vargas'"),
+        ("Zofia  Vargas", "names 'Zofia Vargas'"),
         ("LIC-77", "names LIC-77"),
         ("4,500 of ours", "names the figure 4,500"),
         ("team 7", "names the figure 7"),
@@ -100,6 +101,22 @@ def test_a_brief_that_the_looked_at_instance_does_not_draw_is_refused_with_its_p
     words.write_text(words.read_text().replace("that somebody wants to keep", f"that {more} wants to keep"))
     with pytest.raises(ScenarioError, match=rf"^{NAME}/texts\.toml: briefs\[3\]: {fault}$"):
         check_scenarios({NAME: LicenseRenewal()}, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("slot", "fault"),
+    [
+        ("{key:d}", "Unknown format code 'd'"),
+        ("{key!z}", "Unknown conversion specifier z"),
+        ("{", "unexpected '{' in field name"),
+    ],
+)
+def test_a_brief_that_is_no_format_is_refused_with_its_place(tmp_path: Path, slot: str, fault: str) -> None:
+    folder = Path(shutil.copytree(PACKAGE / "scenarios" / NAME, tmp_path / NAME))
+    words = folder / "texts.toml"
+    words.write_text(words.read_text().replace("that somebody wants to keep", f"that {slot} wants to keep"))
+    with pytest.raises(ScenarioError, match=rf"^{NAME}/texts\.toml: briefs\[3\]: {fault}"):
+        check_forms(tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -29,7 +31,24 @@ _FIGURE = re.compile(r"[0-9](?:[0-9.,]*[0-9])?")
 def check_catalogue() -> None:
     """Raise ScenarioError or ChaosError, with file and place, for the first scenario or profile that does not fit."""
     profile_for(LEVEL)
+    check_forms(_ROOT)
     check_scenarios(catalogue())
+
+
+def check_forms(root: Path) -> None:
+    """Raise ScenarioError, with file and place, for the first brief in a folder below the root that is no format.
+
+    What its slots may be is looked at with the rest of the folder, as are files that are no TOML.
+    """
+    for file in sorted(root.glob("*/texts.toml")):
+        with suppress(tomllib.TOMLDecodeError):
+            for number, brief in enumerate(tomllib.loads(file.read_text(encoding="utf-8")).get("briefs", [])):
+                try:
+                    brief.format(key="")
+                except ValueError as misfit:
+                    raise ScenarioError(f"{file.parent.name}/texts.toml: briefs[{number}]: {misfit}") from misfit
+                except (AttributeError, LookupError):
+                    pass
 
 
 def check_scenarios(scenarios: Mapping[str, Scenario], root: Path = _ROOT) -> None:
@@ -52,8 +71,9 @@ def brief_faults(brief: str, world: World, ticket_key: str) -> Iterator[str]:
         yield f"names {found}"
     for figure in _FIGURE.findall(_ID.sub("", rest)):
         yield f"names the figure {figure}"
+    told = " ".join(rest.split())
     for word in _names(world):
-        if word in rest:
+        if word in told:
             yield f"names {word!r}"
 
 
