@@ -7,8 +7,10 @@ import re
 
 import httpx
 import pytest
+from fastapi.routing import APIRoute
 
 from companyos_gateway.episode import errors
+from companyos_gateway.server.queries import refuse_unknown_queries
 from tests.gateway.conftest import Door, Open
 
 
@@ -129,6 +131,18 @@ async def test_an_unknown_query_is_refused_by_its_name(door: Door, path: str) ->
     answer = await door.http.get(path)
     assert (answer.status_code, answer.json()["code"]) == (422, "invalid-request")
     assert answer.json()["errors"][0]["place"] == path.partition("?")[2].partition("=")[0]
+
+
+async def test_every_door_of_the_api_refuses_unknown_queries_but_those_of_health(door: Door) -> None:
+    routes = [route for route in door.app.routes if isinstance(route, APIRoute) and route.include_in_schema]
+    ours = [route for route in routes if route.endpoint.__module__.startswith("companyos_gateway.")]
+    heedless = {
+        route.path
+        for route in ours
+        if refuse_unknown_queries not in {dependency.call for dependency in route.dependant.dependencies}
+    }
+    assert len(ours) > 20
+    assert heedless == {"/livez", "/readyz", "/health", "/metrics"}
 
 
 async def test_a_page_opens_whatever_its_address_says_besides(door: Door) -> None:
