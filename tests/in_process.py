@@ -46,6 +46,8 @@ def installed_cluster(folder: Path) -> Iterator[Cluster]:
     modules = {one.name: one.value.partition(":")[0] for one in entry_points(group="companyos.services")}
     services = {name: importlib.import_module(module).SERVICE for name, module in modules.items()}
     apps = {name: service_app(service, folder / name) for name, service in services.items()}
-    yield Cluster({name: link_to(name, app) for name, app in apps.items()})
-    for app in apps.values():
-        app.state.episodes.close()
+    try:
+        yield Cluster({name: link_to(name, app) for name, app in apps.items()})
+    finally:
+        for app in apps.values():
+            app.state.episodes.close()
