@@ -15,7 +15,7 @@ import companyos_gateway
 from companyos_gateway.chaos import Profile
 from companyos_gateway.rubrics import Check, TaskRubric
 from companyos_gateway.scenarios import catalogue
-from companyos_gateway.scenarios.checks import check_catalogue, check_forms, check_scenarios
+from companyos_gateway.scenarios.checks import check_catalogue, check_brief_formats, check_scenarios
 from companyos_gateway.scenarios.folders import ScenarioError
 from companyos_gateway.scenarios.license_renewal.case import Case
 from companyos_gateway.scenarios.license_renewal.scenario import LicenseRenewal
@@ -116,7 +116,7 @@ def test_a_brief_that_is_no_format_is_refused_with_its_place(tmp_path: Path, slo
     words = folder / "texts.toml"
     words.write_text(words.read_text().replace("that somebody wants to keep", f"that {slot} wants to keep"))
     with pytest.raises(ScenarioError, match=rf"^{NAME}/texts\.toml: briefs\[3\]: {fault}"):
-        check_forms(tmp_path)
+        check_brief_formats(tmp_path)
 
 
 @pytest.mark.parametrize(

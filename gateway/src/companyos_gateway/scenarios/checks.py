@@ -31,11 +31,11 @@ _FIGURE = re.compile(r"[0-9](?:[0-9.,]*[0-9])?")
 def check_catalogue() -> None:
     """Raise ScenarioError or ChaosError, with file and place, for the first scenario or profile that does not fit."""
     profile_for(LEVEL)
-    check_forms(_ROOT)
+    check_brief_formats(_ROOT)
     check_scenarios(catalogue())
 
 
-def check_forms(root: Path) -> None:
+def check_brief_formats(root: Path) -> None:
     """Raise ScenarioError, with file and place, for the first brief in a folder below the root that is no format.
 
     What its slots may be is looked at with the rest of the folder, as are files that are no TOML.
