@@ -62,7 +62,7 @@ def tasks(
     Examples:
 
       [cyan]companyos tasks[/]                                      scenarios and splits
-      [cyan]companyos tasks --split test[/]                         its first tasks
+      [cyan]companyos tasks --split test[/]                         first tasks of test
       [cyan]companyos tasks --split test --scenario bug_escalation --chaos 3[/]
       [cyan]companyos tasks test.bug_escalation.3.05[/]             the brief of one task
       [cyan]companyos tasks vendor_onboarding --seed 42 -n 1[/]     briefs by seed
