@@ -15,7 +15,7 @@ import companyos_gateway
 from companyos_gateway.chaos import Profile
 from companyos_gateway.rubrics import Check, TaskRubric
 from companyos_gateway.scenarios import catalogue
-from companyos_gateway.scenarios.checks import check_catalogue, check_brief_formats, check_scenarios
+from companyos_gateway.scenarios.checks import check_brief_formats, check_catalogue, check_scenarios
 from companyos_gateway.scenarios.folders import ScenarioError
 from companyos_gateway.scenarios.license_renewal.case import Case
 from companyos_gateway.scenarios.license_renewal.scenario import LicenseRenewal
