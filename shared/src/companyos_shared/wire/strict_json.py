@@ -1,4 +1,6 @@
-"""Strict reading of JSON from outside: one object, bounded depth, no duplicate keys, no NaN, no lone surrogates."""
+"""Strict reading of JSON from outside: one object of bounded size, depth and number of values, no duplicate keys, no
+NaN, no lone surrogates. The work grows with the size of the body and with nothing else.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +10,15 @@ from typing import Any, NoReturn
 
 MAX_BODY_BYTES = 64 * 1024
 MAX_DEPTH = 32
+MAX_VALUES = 4096
+"""Values, members and nested objects and lists together, as their commas and brackets are counted."""
+
 MAX_INTEGER = 2**53
 
 _LONGEST_INTEGER_DIGITS = 17
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_STRING = re.compile(r'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
+"""A string, or what begins as one and never ends. It matches at every quote: one that did not would be tried again from
+each of the quotes inside, which takes quadratic time."""
 _BRACKET = re.compile(r"[\[\]{}]")
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -27,7 +34,7 @@ class MalformedJson(ValueError):
 def parse_object(body: bytes | str) -> dict[str, Any]:
     """Return the JSON object in `body`; raises MalformedJson with a stable code for anything else."""
     text = _decoded(body)
-    _check_depth(text)
+    _check_structure(text)
     try:
         value = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse_constant, parse_int=_bounded_integer)
     except MalformedJson:
@@ -50,14 +57,24 @@ def _decoded(body: bytes | str) -> str:
         raise MalformedJson("malformed-json", "The body is not UTF-8.") from error
 
 
-def _check_depth(text: str) -> None:
-    if text.count("[") + text.count("{") <= MAX_DEPTH:
+def _check_structure(text: str) -> None:
+    """Raise MalformedJson for JSON that is nested too deep or holds too many values, before it is parsed."""
+    opened, commas = text.count("[") + text.count("{"), text.count(",")
+    if opened <= MAX_DEPTH and opened + commas <= MAX_VALUES:
         return
-    depth = 0
-    for bracket in _BRACKET.findall(_STRING.sub("", text)):
-        depth += 1 if bracket in "[{" else -1
+    structure = _STRING.sub("", text)
+    opened = depth = 0
+    for found in _BRACKET.finditer(structure):
+        if found[0] in "]}":
+            depth -= 1
+            continue
+        opened, depth = opened + 1, depth + 1
         if depth > MAX_DEPTH:
             raise MalformedJson("json-too-deep", f"The JSON is nested deeper than {MAX_DEPTH} levels.")
+        if opened > MAX_VALUES:
+            break
+    if opened + structure.count(",") > MAX_VALUES:
+        raise MalformedJson("too-many-values", f"The JSON holds more than {MAX_VALUES} values.")
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
