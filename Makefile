@@ -51,7 +51,7 @@ PROOF_FILES = $(if $(PROOF_LOG),--out docs/proof-full.md --worklog $(PROOF_LOG),
 # Many tests wait for processes and sockets: one worker more than there are cores, four at most.
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print(min(4, (os.cpu_count() or 1) + 1))')
 
-.PHONY: help setup demo up test e2e check format bench faults browser load nightly proof proof-keep clients ray-setup ray harnesses train-setup train-test learn baselines validate space tasks docs compose-up compose-down fresh-clone-check clean
+.PHONY: help setup demo up test e2e check format bench faults browser load fuzz nightly proof proof-keep clients ray-setup ray harnesses train-setup train-test learn baselines validate space tasks docs compose-up compose-down fresh-clone-check clean
 
 help: ## List the targets
 	@echo "CompanyOS. Targets:"
@@ -103,6 +103,9 @@ browser: $(STAMP) ## Click through every page in a real Chromium, which has to b
 
 load: $(STAMP) ## Play a thousand episodes at once, abandon ten thousand, ask the four OpenAPIs thousands of times
 	@$(BIN)/pytest -n0 -m load tests/promises $(ARGS)
+
+fuzz: $(STAMP) ## Send growing inputs to every route and parser and print the worst time for each kilobyte
+	@$(BIN)/pytest -n0 -m "load or not load" tests/complexity $(ARGS)
 
 nightly: $(STAMP) ## Move three episodes about five hundred times and compare them with a model (ARGS="--defect NAME"), solve every task
 	@$(BIN)/pytest -n0 tests/promises/test_state_machine.py -k model --hypothesis-profile=nightly $(ARGS)

@@ -17,7 +17,7 @@ COPIES: Mapping[Split, int] = MappingProxyType({Split.TRAIN: 40, Split.VALIDATIO
 SEEDS_OF_A_PLACE = 1000
 """Among so many seeds one is found whose instance has the structure that the place asks for."""
 
-_ID = re.compile(r"(?P<split>[a-z]+)\.(?P<scenario>[a-z0-9_]+)\.(?P<chaos>[0-9])\.(?P<copy>[0-9]{2,6})")
+_ID = re.compile(r"\A(?P<split>[a-z]+)\.(?P<scenario>[a-z0-9_]+)\.(?P<chaos>[0-9])\.(?P<copy>[0-9]{2,6})")
 
 
 @dataclass(frozen=True)

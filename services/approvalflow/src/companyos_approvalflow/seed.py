@@ -28,7 +28,7 @@ from companyos_shared.chassis import Call, SeedDocument
 PLANTED = ("approval_types", "requests", "decisions", "notes", "delegations", "traits", "reactions")
 """Lists of the seed in the order in which their tables are filled."""
 
-_NUMBERED = re.compile(r"(.*?)(\d{1,15})")
+_NUMBERED = re.compile(r"\A(.*?)(\d{1,15})")
 
 
 class Seed(SeedDocument):

@@ -23,7 +23,7 @@ HAPPENING_TARGETS = {"reading": "metric_id", "pipeline": "source_id", "record": 
 NUMBERED = ("refresh_jobs", "metric_values", "bank_changes", "certificates", "data_issues")
 """The tables whose new rows get the next number."""
 
-_LAST_NUMBER = re.compile(r"(\d+)$")
+_LAST_NUMBER = re.compile(r"(?<!\d)\d+$")
 
 
 class Seed(SeedDocument):

@@ -28,7 +28,7 @@ class _Identified(Protocol):
 
 RowT = TypeVar("RowT", bound=Body)
 
-_TRAILING_NUMBER = re.compile(r"[0-9]+$")
+_TRAILING_NUMBER = re.compile(r"(?<![0-9])[0-9]+$")
 
 
 class _Planned(Body):

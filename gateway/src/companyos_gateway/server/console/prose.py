@@ -8,7 +8,7 @@ from markupsafe import Markup, escape
 
 _STRONG = re.compile(r"\*\*(.+?)\*\*", re.S)
 _CODE = re.compile(r"`([^`]+)`")
-_LINK = re.compile(r"\[([^\]]+)\]\([^)]*\)")
+_LINK = re.compile(r"\[([^\[\]]+)\]\([^()]*\)")
 
 
 def marked(paragraph: str) -> Markup:

@@ -1,0 +1,33 @@
+"""A gateway over the real services, and the services on their own, all in this process."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from fastapi import FastAPI
+
+from companyos.contract import ResetOptions
+from companyos_gateway.server.app import create_app
+from companyos_gateway.server.house import House
+from companyos_gateway.settings import Settings
+from tests.in_process import installed_cluster
+from tests.promises.conftest import pytest_terminal_summary
+from tests.promises.figures import figures
+
+__all__ = ["figures", "pytest_terminal_summary"]
+
+LIVE = "live"
+"""The id of the episode that requests may name."""
+
+
+@pytest.fixture
+async def gateway(tmp_path: Path) -> AsyncIterator[tuple[FastAPI, House]]:
+    """A gateway with one live episode."""
+    with installed_cluster(tmp_path) as cluster:
+        house = House(Settings(web=True, data_dir=tmp_path / "gateway"), cluster=cluster)
+        app = create_app(house)
+        async with app.router.lifespan_context(app):
+            await house.begin(ResetOptions(episode_id=LIVE, seed=1))
+            yield app, house

@@ -1,0 +1,53 @@
+"""How the time that an input takes grows with its size."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+SMALL_BYTES, LARGE_BYTES = 8 * 1024, 64 * 1024
+REPEATS = 4
+SLACK = 2.0
+"""How much more time a byte of the large input may take than a byte of the small one."""
+QUICK_S = 0.01
+"""What takes less at the large size is not measured at the small one."""
+HARMLESS_S = 0.04
+"""What takes less CPU time than this at the large size is not measured a second time, whatever its growth."""
+
+Run = Callable[[int], Awaitable[object]]
+"""Processes an input of so many bytes."""
+
+
+@dataclass
+class Growth:
+    """The inputs that were measured: the slowest of all, and those whose time grows faster than their size."""
+
+    small_bytes: int = SMALL_BYTES
+    large_bytes: int = LARGE_BYTES
+    measured: int = 0
+    slowest: tuple[float, str] = (0.0, "nothing")
+    """CPU milliseconds for each further kilobyte, and the name of the input."""
+    superlinear: list[str] = field(default_factory=list)
+
+    async def measure(self, name: str, run: Run) -> None:
+        """Measure one input. Times are CPU times, the least of several where the first one is long."""
+        self.measured += 1
+        large_s = await _cpu_s(run, self.large_bytes)
+        small_s = 0.0 if large_s < QUICK_S else await _cpu_s(run, self.small_bytes)
+        if large_s > HARMLESS_S:
+            small_s = min([small_s, *[await _cpu_s(run, self.small_bytes) for _ in range(REPEATS)]])
+            large_s = min([large_s, *[await _cpu_s(run, self.large_bytes) for _ in range(REPEATS)]])
+            if large_s > max(small_s * self.large_bytes / self.small_bytes * SLACK, HARMLESS_S):
+                self.superlinear.append(f"{name}: {small_s * 1000:.1f} ms small, {large_s * 1000:.1f} ms large")
+        self.slowest = max(self.slowest, ((large_s - small_s) * 1024_000 / (self.large_bytes - self.small_bytes), name))
+
+    def described(self) -> str:
+        """Return the slowest input in one line."""
+        return f"{self.slowest[0]:.3f} ms/KB, {self.slowest[1]} ({self.measured} inputs)"
+
+
+async def _cpu_s(run: Run, size: int) -> float:
+    began = time.process_time()
+    await run(size)
+    return time.process_time() - began

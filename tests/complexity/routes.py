@@ -1,0 +1,142 @@
+"""Every route of an app, with the requests that may be slow for it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote
+
+from fastapi import FastAPI
+from fastapi.dependencies.utils import get_flat_params
+from fastapi.params import Query
+from fastapi.routing import APIRoute
+from starlette.routing import Mount, Route
+
+from tests.complexity.asking import Header, ask
+from tests.complexity.inputs import (
+    BODIES,
+    FEW_MEMBERS,
+    FEW_QUERIES,
+    FEW_TEXTS,
+    FORMS,
+    HEADERS,
+    MEMBERS,
+    QUERIES,
+    TEXTS,
+    Input,
+    headers,
+    member,
+)
+
+_PLACE = re.compile(r"\{(\w+)(?::path)?\}")
+_WITH_BODY = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+_JSON: Header = (b"content-type", b"application/json")
+_FORM: Header = (b"content-type", b"application/x-www-form-urlencoded")
+READS_HEADERS = frozenset({"/", "/step", "/v1/mcp", "/v1/demonstrations"})
+"""Where every header is tried in any case: what reads them does so for many routes."""
+_MULTIPART: Header = (b"content-type", b"multipart/form-data; boundary=a")
+
+Request = Callable[[int], Awaitable[int]]
+
+
+@dataclass(frozen=True)
+class Target:
+    """A route as it is asked: its path, in which the parameters are still open, and what the document says of it."""
+
+    app: FastAPI
+    method: str
+    path: str
+    queries: Sequence[str] = ()
+    members: Sequence[str] = ()
+    known: dict[str, str] = field(default_factory=dict)
+    """What stands for a parameter of the path in requests that are about something else."""
+
+    def at(self, **long: str) -> bytes:
+        """Return the path with its parameters; the others are those of something that is there."""
+        filled = _PLACE.sub(lambda place: long.get(place[1]) or self.known.get(place[1], "none"), self.path)
+        return quote(filled, safe="/%").encode()
+
+    def requests(self, *, full: bool) -> Iterator[tuple[str, Request]]:
+        """Give every request by name; a few inputs for each place where not all are wanted."""
+        texts = {name: TEXTS[name] for name in (TEXTS if full else FEW_TEXTS)}
+        queries = {name: QUERIES[name] for name in (QUERIES if full else FEW_QUERIES)}
+        for place in _PLACE.findall(self.path):
+            yield from ((f"{{{place}}} of {name}", self._with_path(place, made)) for name, made in texts.items())
+        yield from ((f"query of {name}", self._with(query=made)) for name, made in queries.items())
+        for known in self.queries:
+            yield from (
+                (f"{known}= of {name}", self._with(query=_behind(f"{known}=".encode(), made)))
+                for name, made in texts.items()
+            )
+        yield "many headers", self._with_headers(headers)
+        for header in HEADERS if full or self.path in READS_HEADERS else ():
+            yield from ((f"{header}: {name}", self._with_header(header.encode(), made)) for name, made in TEXTS.items())
+        if self.method in _WITH_BODY:
+            yield from self._bodies(full=full)
+
+    def _bodies(self, *, full: bool) -> Iterator[tuple[str, Request]]:
+        if full or not self.takes_form:
+            yield from ((f"JSON of {name}", self._with(_JSON, body=made)) for name, made in BODIES.items())
+        if full or self.takes_form:
+            yield from ((f"form of {name}", self._with(_FORM, body=made)) for name, made in FORMS.items())
+            yield "multipart", self._with(_MULTIPART, body=FORMS["multipart"])
+        for name in self.members:
+            for kind in MEMBERS if full else FEW_MEMBERS:
+                yield f"{name} of {kind}", self._with(_JSON, body=member(name, kind))
+
+    @property
+    def takes_form(self) -> bool:
+        """Whether the route is one that the forms of pages go to."""
+        return self.method == "POST" and "/-/" in self.path
+
+    def _with(self, *sent: Header, query: Input | None = None, body: Input | None = None) -> Request:
+        return lambda size: ask(
+            self.app,
+            self.method,
+            self.at(),
+            query=query(size) if query else b"",
+            headers=sent,
+            body=body(size) if body else b"",
+        )
+
+    def _with_path(self, place: str, made: Input) -> Request:
+        return lambda size: ask(self.app, self.method, self.at(**{place: made(size).decode("utf-8", "ignore")}))
+
+    def _with_header(self, name: bytes, made: Input) -> Request:
+        return lambda size: ask(self.app, self.method, self.at(), headers=[(name, made(size))], body=b"{}")
+
+    def _with_headers(self, made: Callable[[int], Sequence[Header]]) -> Request:
+        return lambda size: ask(self.app, self.method, self.at(), headers=made(size))
+
+
+def targets_of(app: FastAPI, known: dict[str, str]) -> Iterator[Target]:
+    """Give every route of an app, and each mounted folder as one."""
+    members = _members(app.openapi())
+    for route in app.router.routes:
+        if isinstance(route, Mount):
+            yield Target(app, "GET", f"{route.path}/{{path}}")
+        elif isinstance(route, Route):
+            queries = []
+            if isinstance(route, APIRoute):
+                queries = [one.alias for one in get_flat_params(route.dependant) if isinstance(one.field_info, Query)]
+            for method in sorted((route.methods or set()) - {"HEAD"}):
+                yield Target(app, method, route.path, queries, members.get((method, route.path), ()), known)
+
+
+def _members(document: dict[str, Any]) -> dict[tuple[str, str], Sequence[str]]:
+    """Return the members of the bodies that a document describes."""
+    found: dict[tuple[str, str], Sequence[str]] = {}
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            content = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
+            schema = content.get("schema", {})
+            if "$ref" in schema:
+                schema = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+            found[method.upper(), path] = sorted(schema.get("properties", {}))
+    return found
+
+
+def _behind(before: bytes, made: Input) -> Input:
+    return lambda size: before + quote(made(size)).encode()

@@ -1,0 +1,88 @@
+"""No request takes a time that grows faster than its size, whatever it holds and whichever route it goes to."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi import FastAPI
+
+from companyos.contract import ResetOptions
+from companyos_gateway.server.house import House
+from companyos_shared.chassis import Service, ServiceSettings, create_app
+from companyos_shared.wire import strict_json
+from tests.complexity.asking import ask
+from tests.complexity.conftest import LIVE
+from tests.complexity.growth import Growth
+from tests.complexity.inputs import BODIES
+from tests.complexity.routes import Target, targets_of
+from tests.contract.conftest import SERVICES
+from tests.promises.figures import Figures
+
+FULL_S = 1800.0
+
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+"""Streams of events are left in the middle, and closed when they are collected."""
+
+
+async def _measure(growth: Growth, target: Target, *, full: bool) -> None:
+    for name, request in target.requests(full=full):
+        await growth.measure(f"{target.method} {target.path}, {name}", request)
+
+
+async def _measure_gateway(app: FastAPI, house: House, *, full: bool) -> Growth:
+    growth, store = Growth(), house.stage().store
+    for target in targets_of(app, {"episode_id": LIVE, "name": LIVE, "env_name": "companyos", "service": "ticketdesk"}):
+        await _measure(growth, target, full=full)
+        if not store.has(LIVE):
+            await house.begin(ResetOptions(episode_id=LIVE, seed=1))
+    return growth
+
+
+async def _measure_service(service: Service[Any], folder: Path, *, full: bool) -> Growth:
+    growth = Growth()
+    app = create_app(service, ServiceSettings(service_key=None, service_key_file=None, data_dir=folder))
+    async with app.router.lifespan_context(app):
+        for target in targets_of(app, {}):
+            await _measure(growth, target, full=full)
+    return growth
+
+
+def _check(growth: Growth, name: str, figures: Figures) -> None:
+    figures.tell(f"{name}: worst time of an input", growth.described())
+    assert growth.superlinear == []
+
+
+async def test_requests_to_the_gateway(gateway: tuple[FastAPI, House], figures: Figures) -> None:
+    _check(await _measure_gateway(*gateway, full=False), "gateway", figures)
+
+
+@pytest.mark.parametrize("name", sorted(SERVICES))
+async def test_requests_to_a_service(name: str, tmp_path: Path, figures: Figures) -> None:
+    _check(await _measure_service(SERVICES[name], tmp_path, full=False), name, figures)
+
+
+@pytest.mark.load
+@pytest.mark.timeout(FULL_S)
+async def test_every_request_to_the_gateway(gateway: tuple[FastAPI, House], figures: Figures) -> None:
+    _check(await _measure_gateway(*gateway, full=True), "gateway", figures)
+
+
+@pytest.mark.load
+@pytest.mark.timeout(FULL_S)
+@pytest.mark.parametrize("name", sorted(SERVICES))
+async def test_every_request_to_a_service(name: str, tmp_path: Path, figures: Figures) -> None:
+    _check(await _measure_service(SERVICES[name], tmp_path, full=True), name, figures)
+
+
+async def test_a_parser_that_takes_quadratic_time_is_found(
+    gateway: tuple[FastAPI, House], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(strict_json, "_STRING", re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL))
+    growth = Growth(small_bytes=1024, large_bytes=8 * 1024)
+    path = f"/v1/episodes/{LIVE}/step".encode()
+    body = BODIES["an open string behind brackets"]
+    await growth.measure("a step", lambda size: ask(gateway[0], "POST", path, body=body(size)))
+    assert growth.superlinear
