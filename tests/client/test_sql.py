@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import io
+import shutil
 import sqlite3
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from typer import Exit
 
-from companyos.cli import sql
+from companyos.cli import read_only, sql
 from companyos.cli.sql import Copies, Rows, print_rows
 from companyos.cli.terminal import OUT
 
@@ -86,3 +88,91 @@ def test_the_small_shell_answers_goes_on_after_an_error_and_leaves(
     assert "OPS-2" in said.out
     assert "9" not in said.out.replace("OPS", "")
     assert 'near "selct": syntax error' in said.err
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "vacuum into '{there}'",
+        "attach '{there}' as other",
+        "detach desk",
+        "pragma user_version = 7",
+        "pragma desk.journal_mode = wal",
+        "pragma temp_store_directory = '{folder}'",
+        "pragma writable_schema = on",
+        "select * from pragma_user_version",
+        "select load_extension('{there}')",
+        "select fts3_tokenizer('simple')",
+        "select writefile('{there}', 'x')",
+        "delete from tickets",
+        "update tickets set key = 'OPS-9'",
+        "insert into tickets values ('OPS-9', null, null)",
+        "create table desk.more (a)",
+        "create temp table more (a)",
+        "create virtual table temp.found using fts5(a)",
+        "create temp view more as select 1",
+        "drop table tickets",
+        "analyze",
+        "begin",
+        "savepoint one",
+    ],
+)
+def test_a_query_can_only_read(copies: Copies, tmp_path: Path, query: str) -> None:
+    there = tmp_path / "there"
+    before = {path: path.read_bytes() for path in copies.paths.values()}
+    with pytest.raises(sqlite3.Error):
+        copies.answer(query.format(there=there, folder=tmp_path))
+    assert not there.exists()
+    assert {path: path.read_bytes() for path in copies.paths.values()} == before
+    assert len(copies.answer("select * from tickets").rows) == 2
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "with recursive n(i) as (select 1 union all select i + 1 from n where i < 5) select max(i) from n",
+        "select group_concat(key), row_number() over (order by key), json_extract('{\"a\": 5}', '$.a') from tickets",
+        "select value from json_each('[5]')",
+        "select count(*) from pragma_table_info('tickets')",
+        "explain query plan select upper(key) from tickets where key like 'OPS%'",
+        "values (5)",
+    ],
+)
+def test_what_only_reads_is_answered(copies: Copies, query: str) -> None:
+    assert copies.answer(query).rows
+
+
+def test_a_query_ends_at_its_deadline(copies: Copies, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(read_only, "QUERY_DEADLINE_S", 0.2)
+    endless = "with recursive n(i) as (select 1 union all select i + 1 from n) select count(*) from n"
+    with pytest.raises(sqlite3.Error, match=r"longer than 0\.2 s"):
+        copies.answer(endless)
+    assert copies.answer("select 1").rows == [(1,)]
+
+
+def test_a_query_with_too_many_rows_is_refused(copies: Copies) -> None:
+    rows = "with recursive n(i) as (select 1 union all select i + 1 from n limit {}) select i from n"
+    assert len(copies.answer(rows.format(read_only.MAX_ROWS)).rows) == read_only.MAX_ROWS
+    with pytest.raises(sqlite3.Error, match=f"more than {read_only.MAX_ROWS} rows"):
+        copies.answer(rows.format(read_only.MAX_ROWS + 1))
+
+
+def test_a_value_of_any_size_is_refused_before_it_takes_memory(copies: Copies) -> None:
+    with pytest.raises(sqlite3.Error, match="too big"):
+        copies.answer("select length(zeroblob(900000000))")
+
+
+def test_a_view_of_a_copy_calls_no_unsafe_function(tmp_path: Path) -> None:
+    path = a_copy(tmp_path / "copy", "create view trap as select fts3_tokenizer('simple')")
+    copies = Copies({"desk": path})
+    with pytest.raises(sqlite3.Error):
+        copies.answer("select * from trap")
+    copies.close()
+
+
+@pytest.mark.skipif(shutil.which("sqlite3") is None, reason="the sqlite3 program is not installed")
+def test_the_sqlite3_shell_gets_the_copies_read_only(copies: Copies) -> None:
+    attaching = [part for line in copies.attaching() for part in ("-cmd", line)]
+    shell = ["sqlite3", *attaching, ":memory:", "delete from desk.tickets"]
+    ended = subprocess.run(shell, capture_output=True, text=True, check=False)
+    assert "readonly" in ended.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import tempfile
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -22,6 +23,8 @@ from companyos.cli.session import (
 from companyos.cli.sql import Copies, explore, print_rows
 from companyos.cli.terminal import MISUSED, OUT, clear_errors, fail, print_json, shown
 
+_SERVICE_NAME = re.compile("[A-Za-z0-9_-]+")
+
 
 def db(
     episode: EpisodeArgument = None,
@@ -39,7 +42,8 @@ def db(
     The copies are attached to one SQLite session under the names of their
     services: one query can join what they keep apart. Without --sql and
     --out a shell is opened, sqlite3 where it is installed, else a small one.
-    Nothing that is written there reaches the episode.
+    The copies are read-only; --sql takes queries that only read, answers
+    within 10 seconds and at most 10,000 rows.
 
     Examples:
 
@@ -76,6 +80,9 @@ async def _fetch(url: str, token: str | None, episode: str | None, service: str 
 
 def _keep(folder: Path, databases: dict[str, bytes]) -> dict[str, Path]:
     folder.mkdir(parents=True, exist_ok=True)
+    for name in databases:
+        if _SERVICE_NAME.fullmatch(name) is None:
+            fail(f"the server names a service {name!r}; a name has letters, digits, '_' and '-'")
     paths = {name: folder / f"{name}.sqlite3" for name in databases}
     for name, path in paths.items():
         path.write_bytes(databases[name])

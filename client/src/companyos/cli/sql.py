@@ -14,6 +14,7 @@ from typing import Any
 from rich.padding import Padding
 from rich.table import Table
 
+from companyos.cli import read_only
 from companyos.cli.terminal import ERR, MISUSED, OUT, data_table, fail, shown
 
 SHELL = "sqlite3"
@@ -43,17 +44,21 @@ class Copies:
 
     def __init__(self, paths: Mapping[str, Path]) -> None:
         self.paths = dict(paths)
-        self._session = sqlite3.connect(":memory:", isolation_level=None)
+        self._session = sqlite3.connect("file::memory:", uri=True, isolation_level=None)
         for line in self.attaching():
             self._session.execute(line)
+        read_only.restrict(self._session)
 
     def close(self) -> None:
         """End the session; the copies stay."""
         self._session.close()
 
     def attaching(self) -> list[str]:
-        """Return the statements that attach the copies."""
-        return [f"attach {_quoted(str(path))} as {_name(service)}" for service, path in self.paths.items()]
+        """Return the statements that attach the copies, read-only."""
+        return [
+            f"attach {_quoted(f'{path.resolve().as_uri()}?mode=ro&immutable=1')} as {_name(service)}"
+            for service, path in self.paths.items()
+        ]
 
     def ask(self, query: str) -> Rows:
         """Return the answer to a statement, or to `.tables` and `.schema TABLE`; ends the command where it has none."""
@@ -71,9 +76,8 @@ class Copies:
                 return Rows(["schema"], self._schema(table.rpartition(".")[2]))
             case [word, *_] if word.startswith("."):
                 raise sqlite3.ProgrammingError(f"{word} is not known here; {_HELP}")
-        cursor = self._session.execute(query)
-        columns = [column[0] for column in cursor.description or ()]
-        return Rows(columns, [tuple(_readable(value) for value in row) for row in cursor])
+        columns, rows = read_only.ask(self._session, query)
+        return Rows(columns, [tuple(_readable(value) for value in row) for row in rows])
 
     def _tables(self) -> list[tuple[Any, ...]]:
         found = []
