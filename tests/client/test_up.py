@@ -110,3 +110,13 @@ def test_an_enterprise_that_ends_by_itself_is_told_with_its_last_words(
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     with pytest.raises(EnterpriseFailed, match=r"(?s)ended with status 1.*the roof is on fire"), Enterprise():
         pass
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="the environment of a process is read in /proc")
+def test_the_gateway_does_not_inherit_the_key_of_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "a key for models")
+    enterprise = Enterprise().start()
+    try:
+        assert b"a key for models" not in (Path("/proc") / str(enterprise.pid) / "environ").read_bytes()
+    finally:
+        enterprise.stop()

@@ -6,6 +6,7 @@ import asyncio
 import os
 import resource
 import signal
+import subprocess
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -16,8 +17,11 @@ import pytest
 
 from companyos_gateway.episode.cluster import Cluster
 from companyos_gateway.server import embedded
+from companyos_gateway.server.child_environment import service_environment
 from companyos_gateway.server.embedded import EmbeddedServices
 from companyos_gateway.server.folders import private_folder, roomy_parent
+from companyos_shared.chassis.settings import ServiceSettings
+from companyos_shared.telemetry.settings import TelemetrySettings
 
 DEADLINE_S = 60.0
 POLL_S = 0.05
@@ -86,6 +90,33 @@ async def test_every_installed_service_answers_and_leaves_nothing_behind(parent:
         assert len(pids) == len(services.addresses)
     assert not folder.exists()
     assert not any(_is_running(pid) for pid in pids)
+
+
+async def test_services_inherit_no_secret_of_the_gateway(monkeypatch: pytest.MonkeyPatch, parent: Path) -> None:
+    for name in ("COMPANYOS_TRAINER_TOKEN", "COMPANYOS_SERVICE_KEY_FILE", "OPENAI_API_KEY", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "a secret that no service needs")
+    monkeypatch.setenv("COMPANYOS_SERVICE_KEY", "a secret that no service needs")
+    monkeypatch.setenv("COMPANYOS_LOG_LEVEL", "warning")
+    async with alone(parent) as services, reached(services):
+        folder = Path(next(iter(services.addresses.values())).removeprefix("unix:")).parent
+        for pid in _pids(folder):
+            environment = (Path("/proc") / str(pid) / "environ").read_bytes()
+            assert b"a secret that no service needs" not in environment
+            assert b"COMPANYOS_LOG_LEVEL=warning" in environment.split(b"\0")
+
+
+def test_every_setting_of_a_service_is_inherited_but_its_key_and_folder() -> None:
+    fields = {*ServiceSettings.model_fields, *TelemetrySettings.model_fields}
+    settings = {f"COMPANYOS_{field.upper()}": "given" for field in fields}
+    own = {"COMPANYOS_SERVICE_KEY", "COMPANYOS_SERVICE_KEY_FILE", "COMPANYOS_DATA_DIR"}
+    assert set(service_environment(settings)) == set(settings) - own
+
+
+def test_the_app_of_the_gateway_removes_its_secrets_from_the_environment() -> None:
+    program = "import os, companyos_gateway.main; print(os.environ.get('COMPANYOS_TRAINER_TOKEN'))"
+    given = {**os.environ, "COMPANYOS_TRAINER_TOKEN": "t" * 32}
+    done = subprocess.run([sys.executable, "-c", program], env=given, capture_output=True, text=True, check=True)
+    assert done.stdout == "None\n"
 
 
 async def test_a_killed_service_is_started_again(parent: Path) -> None:

@@ -30,6 +30,9 @@ _PORTS_TRIED = 20
 _OTHER_SERVICES = ("COMPANYOS_SERVICES", "COMPANYOS_SERVICE_KEY", "COMPANYOS_SERVICE_KEY_FILE")
 """Settings that would lead the gateway to somebody else's services."""
 
+_SECRETS_OF_OTHERS = ("OPENAI_API_KEY",)
+"""What only the policies of this process need."""
+
 _SETTINGS = "COMPANYOS_"
 _FOR_PEOPLE = {"COMPANYOS_LOG_FORMAT": "console"}
 """Whatever the gateway says last is read by whoever started it."""
@@ -135,7 +138,7 @@ class Enterprise:
         environment = _FOR_PEOPLE | {
             name: value
             for name, value in os.environ.items()
-            if not (name in _OTHER_SERVICES or (self._alone and name.startswith(_SETTINGS)))
+            if not (name in (*_OTHER_SERVICES, *_SECRETS_OF_OTHERS) or (self._alone and name.startswith(_SETTINGS)))
         }
         if self._data_dir is not None:
             environment["COMPANYOS_DATA_DIR"] = str(self._data_dir.resolve())

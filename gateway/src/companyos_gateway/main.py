@@ -7,7 +7,9 @@ from companyos.light_openenv import import_light_openenv
 import_light_openenv()  # a host that starts this app by itself waits for it; /web brings its toolkit when it is opened
 
 from companyos_gateway.server.app import create_app  # noqa: E402
+from companyos_gateway.server.child_environment import forget_secrets  # noqa: E402
 from companyos_gateway.server.house import House  # noqa: E402
 from companyos_gateway.settings import Settings  # noqa: E402
 
 app = create_app(House(Settings()))
+forget_secrets()

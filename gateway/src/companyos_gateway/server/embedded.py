@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import secrets
 import sys
 from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
 from types import TracebackType
+
+from companyos_gateway.server.child_environment import service_environment
 
 SERVICE_GROUP = "companyos.services"
 STOP_DEADLINE_S = 1.5
@@ -84,11 +85,7 @@ class EmbeddedServices:
             self._apps[name],
             str(self._socket(name)),
             stdin=asyncio.subprocess.PIPE,
-            env={
-                **{key: value for key, value in os.environ.items() if key != "COMPANYOS_SERVICE_KEY_FILE"},
-                "COMPANYOS_SERVICE_KEY": self._key,
-                "COMPANYOS_DATA_DIR": str(self._data_dir),
-            },
+            env=service_environment(COMPANYOS_SERVICE_KEY=self._key, COMPANYOS_DATA_DIR=str(self._data_dir)),
             start_new_session=True,
         )
 
