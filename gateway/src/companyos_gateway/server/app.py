@@ -28,7 +28,7 @@ from companyos_gateway.server.mcp_door import mcp_routes
 from companyos_gateway.server.metrics import metrics_router
 from companyos_gateway.server.openenv_environment import DESCRIPTION, ENVIRONMENT_NAME, CompanyOSEnvironment
 from companyos_gateway.server.openenv_server import SlottedServer
-from companyos_gateway.server.pages import pages_router, static_mounts
+from companyos_gateway.server.pages import frame_ancestors, pages_router, static_mounts
 from companyos_gateway.server.plain_http import episodes_router, plain_http_router
 from companyos_gateway.server.planes import Planes
 from companyos_gateway.server.problems import install_problem_handlers
@@ -38,6 +38,7 @@ from companyos_gateway.server.tools import episode_tools_router, tools_router
 from companyos_gateway.server.trainer import trainer_router
 from companyos_gateway.server.web.door import web_routes
 from companyos_shared.serving import DRAIN_STATE
+from companyos_shared.web.response_headers import ProtectedApp
 
 
 def create_app(house: House) -> FastAPI:
@@ -55,7 +56,8 @@ def create_app(house: House) -> FastAPI:
         state_cls=CompanyOSState,
         reset_observation_cls=CompanyOSResetObservation,
     )
-    app = FastAPI(
+    app = ProtectedApp(
+        frame_ancestors=frame_ancestors(in_a_space=settings.space_host is not None),
         title="CompanyOS",
         description=DESCRIPTION,
         version=VERSION,

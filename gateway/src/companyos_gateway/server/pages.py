@@ -11,22 +11,27 @@ from fastapi.staticfiles import StaticFiles
 from starlette.routing import Mount
 
 from companyos_shared.pages import MOUNT, STATIC
+from companyos_shared.web.response_headers import NO_FRAMES
 
 _OWN = Path(__file__).parent / "static"
 _SWAGGER = "chassis/static/swagger-ui"
 """Where the shared distribution keeps the vendored Swagger UI, as data."""
 
 _POLICY = "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; frame-ancestors "
-_HEADERS = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer"}
+_HEADERS = {"Referrer-Policy": "no-referrer"}
 _TO_THE_CONSOLE = '      <a href="/console">Console</a>\n'
-_NOBODY = "'none'"
 _SPACES = "https://huggingface.co"
+
+
+def frame_ancestors(*, in_a_space: bool) -> str:
+    """Return the pages that may show the gateway in a frame, as Content-Security-Policy writes them."""
+    return _SPACES if in_a_space else NO_FRAMES
 
 
 def pages_router(*, in_a_space: bool = False, has_console: bool = True) -> APIRouter:
     """Return the pages and what they load; a Space's may be shown in the frame that Hugging Face puts around it."""
     router = APIRouter(include_in_schema=False)
-    headers = {**_HEADERS, "Content-Security-Policy": _POLICY + (_SPACES if in_a_space else _NOBODY)}
+    headers = {**_HEADERS, "Content-Security-Policy": _POLICY + frame_ancestors(in_a_space=in_a_space)}
 
     @router.get("/")
     async def home() -> Response:

@@ -37,6 +37,7 @@ from companyos_shared.chassis.standalone import Standalone
 from companyos_shared.chassis.storage import STORAGE_ERRORS, Storage, storage_problem
 from companyos_shared.pages import MOUNT, STATIC
 from companyos_shared.telemetry.traces import Traces, traces_of
+from companyos_shared.web.response_headers import ProtectedApp
 from companyos_shared.wire.problem import ProblemBody
 
 DESCRIPTORS_PER_EPISODE = 3
@@ -61,7 +62,7 @@ def create_app(service: Service[Any], settings: ServiceSettings | None = None) -
     )
     standalone = Standalone(episodes) if key is None else None
     traces = traces_of(service.name)
-    app = FastAPI(
+    app = ProtectedApp(
         title=service.title,
         description=service.description,
         version=service.version,

@@ -1,0 +1,71 @@
+"""Security headers: every response of the gateway carries them, a refusal and an internal error as well."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+
+from tests.gateway.conftest import Door, Open
+
+HEADERS = {
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "same-origin",
+    "content-security-policy": "frame-ancestors 'none'",
+    "cross-origin-resource-policy": "same-origin",
+}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/livez", 200),
+        ("GET", "/readyz", 200),
+        ("GET", "/metadata", 200),
+        ("GET", "/schema", 200),
+        ("GET", "/openapi.json", 200),
+        ("GET", "/static/home.js", 200),
+        ("GET", "/nothing", 404),
+        ("DELETE", "/readyz", 405),
+        ("POST", "/reset", 422),
+        ("GET", "/v1/episodes/nobody/apps", 404),
+    ],
+)
+async def test_every_response_carries_the_headers(door: Door, method: str, path: str, status: int) -> None:
+    answer = await door.http.request(method, path)
+    assert answer.status_code == status
+    assert {name for name in HEADERS if name not in answer.headers} == set()
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
+
+
+async def test_a_refused_host_and_a_refused_body_carry_the_headers(door: Door) -> None:
+    for answer in (
+        await door.http.get("/livez", headers={"Host": "evil.com"}),
+        await door.http.post("/reset", content=b"{"),
+    ):
+        assert answer.status_code == 400
+        assert {name: answer.headers.get(name) for name in HEADERS} == HEADERS
+
+
+async def test_an_internal_error_carries_the_headers(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(door.house, "readiness", None)
+    gateway = httpx.ASGITransport(door.app, raise_app_exceptions=False)
+    async with httpx.AsyncClient(transport=gateway, base_url="http://g") as http:
+        answer = await http.get("/readyz")
+    assert answer.status_code == 500
+    assert {name: answer.headers.get(name) for name in HEADERS} == HEADERS
+
+
+async def test_a_page_keeps_its_own_policy(door: Door) -> None:
+    page = await door.http.get("/")
+    assert page.headers.get_list("content-security-policy") == [page.headers["content-security-policy"]]
+    assert "default-src 'self'" in page.headers["content-security-policy"]
+
+
+async def test_in_a_space_the_frame_of_hugging_face_may_show_it(
+    open_door: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SPACE_HOST", "me-companyos.hf.space")
+    async with open_door() as door:
+        answer = await door.http.get("/livez")
+    assert answer.headers["content-security-policy"] == "frame-ancestors https://huggingface.co"
