@@ -105,10 +105,10 @@ async def test_services_inherit_no_secret_of_the_gateway(monkeypatch: pytest.Mon
             assert b"COMPANYOS_LOG_LEVEL=warning" in environment.split(b"\0")
 
 
-def test_every_setting_of_a_service_is_inherited_but_its_key_and_folder() -> None:
+def test_every_setting_is_inherited_but_its_own_and_those_of_a_standalone_service() -> None:
     fields = {*ServiceSettings.model_fields, *TelemetrySettings.model_fields}
     settings = {f"COMPANYOS_{field.upper()}": "given" for field in fields}
-    own = {"COMPANYOS_SERVICE_KEY", "COMPANYOS_SERVICE_KEY_FILE", "COMPANYOS_DATA_DIR"}
+    own = {"COMPANYOS_SERVICE_KEY", "COMPANYOS_SERVICE_KEY_FILE", "COMPANYOS_DATA_DIR", "COMPANYOS_ALLOWED_HOSTS"}
     assert set(service_environment(settings)) == set(settings) - own
 
 

@@ -125,3 +125,34 @@ async def test_a_page_of_a_site_that_is_named_may_ask(open_door: Open) -> None:
         headers = {"Host": "127.0.0.1:8000", "Origin": "https://board.example.org"}
         answer = await door.http.post("/reset", json={"scenario": "note_keeping"}, headers=headers)
         assert answer.status_code == 200
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+async def test_what_a_browser_marks_as_sent_by_another_site_changes_nothing(open_door: Open, site: str) -> None:
+    mark = {"Host": "127.0.0.1:8000", "Sec-Fetch-Site": site}
+    names = [(b"host", b"127.0.0.1:8000"), (b"sec-fetch-site", site.encode())]
+    async with open_door() as door:
+        for method, path in (("POST", "/reset"), ("POST", "/step"), ("POST", "/v1/episodes"), ("POST", "/v1/mcp")):
+            refused = await door.http.request(method, path, json={"scenario": "note_keeping"}, headers=mark)
+            assert (refused.status_code, refused.json()["code"]) == (403, "foreign-origin"), path
+        refused = await door.http.delete("/v1/episodes/any", headers=mark)
+        assert (refused.status_code, refused.json()["code"]) == (403, "foreign-origin")
+        (closed,) = await handshake(door.app, "/ws", names)
+        assert (closed["code"], closed["reason"]) == (1008, "foreign-origin")
+        assert len(door.house.stage().store) == 0
+        assert (await door.http.get("/metadata", headers=mark)).status_code == 200
+
+
+@pytest.mark.parametrize("site", ["same-origin", "none"])
+async def test_what_the_user_or_the_own_page_sends_is_carried_out(open_door: Open, site: str) -> None:
+    async with open_door() as door:
+        headers = {"Sec-Fetch-Site": site}
+        answer = await door.http.post("/reset", json={"scenario": "note_keeping"}, headers=headers)
+        assert answer.status_code == 200
+
+
+async def test_a_page_of_a_site_that_is_named_may_ask_from_another_site(open_door: Open) -> None:
+    async with open_door(allowed_hosts="127.0.0.1, board.example.org") as door:
+        headers = {"Host": "127.0.0.1:8000", "Origin": "https://board.example.org", "Sec-Fetch-Site": "cross-site"}
+        answer = await door.http.post("/reset", json={"scenario": "note_keeping"}, headers=headers)
+        assert answer.status_code == 200

@@ -10,6 +10,8 @@ from openenv.core.env_server.types import ServerMode
 from pydantic import AliasChoices, BeforeValidator, Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from companyos_shared.web.trusted_hosts import names_of
+
 _TOKEN = re.compile(r"[!-~]+")
 
 
@@ -125,7 +127,7 @@ class Settings(BaseSettings):
 
     def host_names(self) -> tuple[str, ...]:
         """Return the names that the gateway was told to answer to; empty where it was told none."""
-        return tuple(filter(None, (name.strip() for name in self.allowed_hosts.split(","))))
+        return names_of(self.allowed_hosts)
 
     def addresses(self) -> dict[str, str]:
         """Return the configured address of each service by name; raises ValueError for an entry that is none."""

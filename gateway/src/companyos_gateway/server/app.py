@@ -22,7 +22,6 @@ from companyos_gateway.server.documented import documented
 from companyos_gateway.server.drain import Drain, DrainDoors
 from companyos_gateway.server.guard import Guard
 from companyos_gateway.server.health import health_router
-from companyos_gateway.server.hosts import Hosts
 from companyos_gateway.server.house import House
 from companyos_gateway.server.mcp_door import mcp_routes
 from companyos_gateway.server.metrics import metrics_router
@@ -39,6 +38,7 @@ from companyos_gateway.server.trainer import trainer_router
 from companyos_gateway.server.web.door import web_routes
 from companyos_shared.serving import DRAIN_STATE
 from companyos_shared.web.response_headers import ProtectedApp
+from companyos_shared.web.trusted_hosts import TrustedHosts
 
 
 def create_app(house: House) -> FastAPI:
@@ -105,7 +105,8 @@ def _stand_guard(app: FastAPI, house: House, sockets: SocketSlots, drain: Drain)
     app.add_middleware(DrainDoors, drain=drain)
     app.add_middleware(SocketGate, slots=sockets)
     app.add_middleware(Planes, trainer_token=token, owner=lambda given: house.stage().store.of_token(given))
-    app.add_middleware(Hosts, names=settings.host_names(), own=settings.space_host, asks_for_tokens=token is not None)
+    names, own = settings.host_names(), settings.space_host
+    app.add_middleware(TrustedHosts, names=names, own=own, any_name=token is not None)
 
 
 def _lifespan(house: House, server: SlottedServer, drain: Drain) -> Any:

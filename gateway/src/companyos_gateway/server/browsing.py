@@ -10,17 +10,13 @@ from fastapi.responses import RedirectResponse, Response
 from companyos_gateway.episode.errors import GatewayProblem
 from companyos_gateway.server.apps.refusals import refusal_page
 from companyos_gateway.server.guard import BODY_SCOPE_KEY
-from companyos_shared.pages import MalformedForm, SubmittedForm, is_foreign, read_form
+from companyos_shared.pages import MalformedForm, SubmittedForm, read_form
 
 SEE_OTHER = 303
 
 
 class InvalidForm(GatewayProblem):
     status, code, title = 400, "malformed-form", "The form does not fit"
-
-
-class ForeignForm(GatewayProblem):
-    status, code, title = 403, "foreign-form", "The form stands on a page of another site"
 
 
 async def shown(show: Callable[[], Awaitable[Response]]) -> Response:
@@ -32,9 +28,7 @@ async def shown(show: Callable[[], Awaitable[Response]]) -> Response:
 
 
 def submitted(request: Request) -> SubmittedForm:
-    """Return the form that was posted; raises ForeignForm (403) or InvalidForm (400). Hosts saw the Origin."""
-    if is_foreign(request.headers.get("sec-fetch-site")):
-        raise ForeignForm
+    """Return the form that was posted; raises InvalidForm (400). TrustedHosts has refused forms of other sites."""
     try:
         return read_form(request.scope[BODY_SCOPE_KEY])
     except MalformedForm as malformed:

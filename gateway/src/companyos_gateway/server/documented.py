@@ -26,7 +26,7 @@ _Refusals = Mapping[int, Mapping[str, str]]
 """By status and code, the title."""
 
 _ON_THE_WAY: _Refusals = {
-    400: {"malformed-json": "The body is no JSON", "unknown-host": "The gateway does not answer to this name"},
+    400: {"malformed-json": "The body is no JSON", "unknown-host": "The server does not answer to this name"},
     401: {"token-required": "A token is required", "unknown-token": "The token fits nothing here"},
     403: {
         "agent-plane": "An episode's token does not open this",

@@ -10,39 +10,38 @@ from starlette.routing import compile_path
 from starlette.types import Receive, Scope, Send
 
 from companyos_gateway.episode.errors import GatewayProblem, InternalError
-from companyos_shared.wire.problem import PROBLEM_MEDIA_TYPE, ProblemBody
+from companyos_shared.web import problems as web
+from companyos_shared.wire.problem import ProblemBody
 
 RETRY_AFTER_S = 5
 
 _CODES = {400: "bad-request", 404: "not-found", 405: "method-not-allowed", 422: "invalid-request", 501: "not-supported"}
 _BUSY = frozenset({429, 503})
 _NOBODY_YET = 401
-_POLICY = 1008
-_DENIAL = "websocket.http.response"
 
 
 def problem_response(problem: GatewayProblem) -> Response:
     """Return the refusal as an HTTP answer."""
+    return body_response(problem.body(), _headers(problem))
+
+
+async def refuse(problem: GatewayProblem, scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer a connection with a refusal before anybody serves it; a socket is refused before it opens."""
+    await web.refuse(problem.body(), scope, receive, send, headers=_headers(problem))
+
+
+def _headers(problem: GatewayProblem) -> dict[str, str]:
     headers = {}
     if problem.status in _BUSY:
         headers["Retry-After"] = str(RETRY_AFTER_S)
     if problem.status == _NOBODY_YET:
         headers["WWW-Authenticate"] = "Bearer"
-    return body_response(problem.body(), headers)
-
-
-async def refuse(problem: GatewayProblem, scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer a connection with a refusal before anybody serves it; a socket is refused before it opens."""
-    if scope["type"] == "websocket" and _DENIAL not in scope.get("extensions", {}):
-        await send({"type": "websocket.close", "code": _POLICY, "reason": problem.code})
-    else:
-        await problem_response(problem)(scope, receive, send)
+    return headers
 
 
 def body_response(body: ProblemBody, headers: dict[str, str] | None = None) -> Response:
     """Return a problem body as an HTTP answer; absent members are left out."""
-    content = body.model_dump_json(exclude_none=True)
-    return Response(content, status_code=body.status, media_type=PROBLEM_MEDIA_TYPE, headers=headers)
+    return web.problem_response(body, headers)
 
 
 def install_problem_handlers(app: FastAPI) -> None:

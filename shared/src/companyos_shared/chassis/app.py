@@ -38,6 +38,7 @@ from companyos_shared.chassis.storage import STORAGE_ERRORS, Storage, storage_pr
 from companyos_shared.pages import MOUNT, STATIC
 from companyos_shared.telemetry.traces import Traces, traces_of
 from companyos_shared.web.response_headers import ProtectedApp
+from companyos_shared.web.trusted_hosts import TrustedHosts, names_of
 from companyos_shared.wire.problem import ProblemBody
 
 DESCRIPTORS_PER_EPISODE = 3
@@ -90,6 +91,7 @@ def create_app(service: Service[Any], settings: ServiceSettings | None = None) -
     app.add_middleware(Edge, episodes=episodes, key=key, standalone=standalone, traces=traces)
     if standalone is not None:
         app.add_middleware(FormDoor, openapi=app.openapi, title=service.title, name=service.name)
+        app.add_middleware(TrustedHosts, names=names_of(settings.allowed_hosts))  # a signed call proves who asks
     app.state.episodes = episodes
     return app
 

@@ -21,6 +21,7 @@ from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 from starlette.routing import compile_path
 
+from companyos_shared.web.problems import problem_response
 from companyos_shared.wire.problem import PROBLEM_MEDIA_TYPE, ProblemBody
 
 _MOST_ERRORS_SHOWN = 10
@@ -153,12 +154,6 @@ class AccessDenied(Problem):
 
 class InternalError(Problem):
     status, code, title = 500, "internal-error", "The service failed"
-
-
-def problem_response(body: ProblemBody, headers: dict[str, str] | None = None) -> Response:
-    """Return a ProblemBody as an HTTP answer; absent members are left out."""
-    content = body.model_dump_json(exclude_none=True)
-    return Response(content, status_code=body.status, media_type=PROBLEM_MEDIA_TYPE, headers=headers)
 
 
 def problems(*kinds: type[Problem]) -> dict[int | str, dict[str, Any]]:

@@ -12,9 +12,9 @@ from fastapi.responses import RedirectResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from companyos_shared.chassis.answers import HeldAnswer, read_body, run_held, send_held
-from companyos_shared.chassis.errors import AccessDenied, MalformedBody, Problem
+from companyos_shared.chassis.errors import MalformedBody, Problem
 from companyos_shared.chassis.pages import FORMS_PREFIX, PAGES_PREFIX
-from companyos_shared.pages import MalformedForm, Said, Shell, SubmittedForm, is_foreign, read_form
+from companyos_shared.pages import MalformedForm, Said, Shell, SubmittedForm, read_form
 from companyos_shared.wire.problem import ProblemBody
 from companyos_shared.wire.strict_json import MAX_BODY_BYTES
 
@@ -37,7 +37,6 @@ class FormDoor:
             await self._app(scope, receive, send)
             return
         try:
-            _check_is_own(scope)
             form = _read(await read_body(receive, MAX_BODY_BYTES))
             await send_held(send, await self._taken(scope, form), with_report=False)
         except Problem as problem:
@@ -116,10 +115,3 @@ def _read(body: bytes) -> SubmittedForm:
         return read_form(body)
     except MalformedForm as malformed:
         raise MalformedBody(str(malformed)) from malformed
-
-
-def _check_is_own(scope: Scope) -> None:
-    """Raise AccessDenied (403) for a form that stands on somebody else's page."""
-    told = {name: value.decode("latin-1") for name, value in scope["headers"]}
-    if is_foreign(told.get(b"sec-fetch-site"), told.get(b"origin"), told.get(b"host")):
-        raise AccessDenied("The form stands on a page of another site.")

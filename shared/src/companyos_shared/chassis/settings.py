@@ -21,6 +21,11 @@ class ServiceSettings(BaseSettings):
     service_key: SecretStr | None = Field(None, description="The key that signs the gateway's calls.")
     service_key_file: Path | None = Field(None, description="A file that holds the key.")
     data_dir: Path | None = Field(None, description="Where episodes are kept; a temporary folder when not given.")
+    allowed_hosts: str = Field(
+        "",
+        description="The names a standalone service answers to, by commas: `name`, `*.example.org` or `*`. Empty: "
+        "addresses and names that no public DNS hands out.",
+    )
     max_open_episodes: int = Field(2048, ge=1, description="Connections kept open; the least recently used is closed.")
     max_template_bytes: int = Field(512 * 1024 * 1024, ge=1, description="Disk the templates may take, in bytes.")
     min_free_bytes: int = Field(

@@ -4,7 +4,6 @@ Nothing of a service is known here; whoever has pages brings templates of its ow
 """
 
 from companyos_shared.pages.forms import MalformedForm, SubmittedForm, read_form
-from companyos_shared.pages.origins import is_foreign
 from companyos_shared.pages.shell import AppLink, Said, Shell
 from companyos_shared.pages.writing import HEADERS, MOUNT, STATIC, Templates
 
@@ -18,6 +17,5 @@ __all__ = [
     "Shell",
     "SubmittedForm",
     "Templates",
-    "is_foreign",
     "read_form",
 ]

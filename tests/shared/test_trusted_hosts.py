@@ -1,0 +1,72 @@
+"""A service on its own: host names and pages of other sites. Signed calls are not asked for a name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import httpx
+import pytest
+
+from companyos_shared.chassis import ServiceSettings, create_app
+
+if TYPE_CHECKING:
+    from companyos_shared.chassis.testing import ServiceHarness
+
+OWN = "127.0.0.1:8001"
+
+
+def _client(library: ServiceHarness, folder: Path, allowed_hosts: str = "") -> httpx.AsyncClient:
+    settings = ServiceSettings(service_key=None, service_key_file=None, data_dir=folder, allowed_hosts=allowed_hosts)
+    app = create_app(library.service, settings)
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=f"http://{OWN}")
+
+
+@pytest.mark.parametrize("path", ["/books/B-1", "/livez", "/docs", "/openapi.json", "/control/clock", "/-/metrics"])
+async def test_a_name_of_a_public_dns_reads_nothing(library: ServiceHarness, tmp_path: Path, path: str) -> None:
+    async with _client(library, tmp_path) as http:
+        refused = await http.get(path, headers={"Host": "rebound.evil.com:8001"})
+        assert (refused.status_code, refused.json()["code"]) == (400, "unknown-host")
+        for host in (OWN, "localhost:8001", "[::1]:8001", "ticketdesk-sandbox:8000", "desk.local"):
+            assert (await http.get(path, headers={"Host": host})).status_code == 200
+
+
+async def test_a_name_that_is_configured_is_answered(library: ServiceHarness, tmp_path: Path) -> None:
+    async with _client(library, tmp_path, "library.example.org, 127.0.0.1") as http:
+        assert (await http.get("/books/B-1", headers={"Host": "library.example.org"})).status_code == 200
+        assert (await http.get("/books/B-1")).status_code == 200
+        assert (await http.get("/books/B-1", headers={"Host": "localhost"})).status_code == 400
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "https://evil.com"},
+        {"Origin": "null"},
+        {"Origin": "http://127.0.0.1:8002"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+        {"Sec-Fetch-Site": "cross-site", "Origin": f"http://{OWN}"},
+    ],
+)
+async def test_a_page_of_another_site_writes_nothing(
+    library: ServiceHarness, tmp_path: Path, headers: dict[str, str]
+) -> None:
+    async with _client(library, tmp_path) as http:
+        for path, body in (("/books", {"title": "Foreign"}), ("/control/clock", {"minutes": 5})):
+            refused = await http.post(path, json=body, headers=headers)
+            assert (refused.status_code, refused.json()["code"]) == (403, "foreign-origin")
+        assert (await http.get("/books/B-24")).status_code == 404
+
+
+@pytest.mark.parametrize("headers", [{}, {"Origin": f"http://{OWN}"}, {"Sec-Fetch-Site": "same-origin"}])
+async def test_its_own_pages_and_other_programs_write(
+    library: ServiceHarness, tmp_path: Path, headers: dict[str, str]
+) -> None:
+    async with _client(library, tmp_path) as http:
+        assert (await http.post("/books", json={"title": "Own"}, headers=headers)).status_code == 201
+
+
+async def test_a_signed_call_is_answered_under_any_name(library: ServiceHarness) -> None:
+    library.client.headers["Host"] = "ticketdesk.prod.example.org:8000"
+    assert (await library.get("/books/B-1")).status_code == 200
