@@ -8,6 +8,7 @@ from typing import NoReturn
 from companyos.light_openenv import import_light_openenv
 from companyos_gateway.server.parent import end_with_input
 from companyos_gateway.server.uvicorn_options import uvicorn_options
+from companyos_shared.private_files import keep_files_private
 from companyos_shared.serving import serve
 
 DEFAULT_PORT = 8000
@@ -25,6 +26,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         help="stop when standard input closes, as a dead parent closes it",
     )
     asked = parser.parse_args(arguments)
+    keep_files_private()
     if asked.until_input_ends:
         end_with_input()
     import_light_openenv()

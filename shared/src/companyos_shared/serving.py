@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import os
 import signal
 import sys
 from collections.abc import Awaitable, Callable
@@ -17,6 +18,7 @@ from typing import Any, NoReturn, cast
 
 import uvicorn
 
+from companyos_shared.private_files import FILE_MODE
 from companyos_shared.telemetry.logs import configure_logging
 
 DRAIN_STATE = "companyos.drain"
@@ -59,6 +61,11 @@ def process_name(app: str) -> str:
 
 class _Server(uvicorn.Server):
     """A server that lets its app finish what was taken before any connection is closed."""
+
+    async def startup(self, sockets: list[socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.config.uds is not None and self.started:
+            os.chmod(self.config.uds, FILE_MODE)  # uvicorn opens it to every user
 
     async def shutdown(self, sockets: list[socket] | None = None) -> None:
         drain = cast("Callable[[], Awaitable[None]] | None", self.lifespan.state.get(DRAIN_STATE))

@@ -79,11 +79,12 @@ async def _fetch(url: str, token: str | None, episode: str | None, service: str 
 
 
 def _keep(folder: Path, databases: dict[str, bytes]) -> dict[str, Path]:
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for name in databases:
         if _SERVICE_NAME.fullmatch(name) is None:
             fail(f"the server names a service {name!r}; a name has letters, digits, '_' and '-'")
     paths = {name: folder / f"{name}.sqlite3" for name in databases}
     for name, path in paths.items():
+        path.touch(mode=0o600)
         path.write_bytes(databases[name])
     return paths

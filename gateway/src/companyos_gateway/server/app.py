@@ -36,6 +36,7 @@ from companyos_gateway.server.task_rules import TaskRules
 from companyos_gateway.server.tools import episode_tools_router, tools_router
 from companyos_gateway.server.trainer import trainer_router
 from companyos_gateway.server.web.door import web_routes
+from companyos_shared.private_files import keep_files_private
 from companyos_shared.serving import DRAIN_STATE
 from companyos_shared.web.response_headers import ProtectedApp
 from companyos_shared.web.trusted_hosts import TrustedHosts
@@ -43,6 +44,7 @@ from companyos_shared.web.trusted_hosts import TrustedHosts
 
 def create_app(house: House) -> FastAPI:
     """Make the app of a house; its lifespan brings the house up and down."""
+    keep_files_private()
     drain = Drain()
     settings = house.settings
     server = SlottedServer(

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from companyos_shared.private_files import make_private_folder
+
 SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - the one tmpfs every Linux has
 
 ROOM_ENOUGH_BYTES = 512 * 1024 * 1024
@@ -48,7 +50,7 @@ def roomy_parent(memory: Path = SHARED_MEMORY) -> Path:
 @contextmanager
 def held_folder(folder: Path) -> Iterator[Path]:
     """Hold a folder that no second gateway may use, made where it is missing; raises FolderTaken and OSError."""
-    folder.mkdir(parents=True, exist_ok=True)
+    make_private_folder(folder)
     descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         try:

@@ -36,6 +36,7 @@ from companyos_shared.chassis.settings import ServiceSettings
 from companyos_shared.chassis.standalone import Standalone
 from companyos_shared.chassis.storage import STORAGE_ERRORS, Storage, storage_problem
 from companyos_shared.pages import MOUNT, STATIC
+from companyos_shared.private_files import keep_files_private
 from companyos_shared.telemetry.traces import Traces, traces_of
 from companyos_shared.web.response_headers import ProtectedApp
 from companyos_shared.web.trusted_hosts import TrustedHosts, names_of
@@ -51,6 +52,7 @@ _STATIC = Path(__file__).parent / "static"
 
 def create_app(service: Service[Any], settings: ServiceSettings | None = None) -> FastAPI:
     """Make the app of a service. Without a key in the settings it runs standalone on its demo seed."""
+    keep_files_private()
     settings = settings or ServiceSettings()
     key = settings.key()
     folder = settings.data_folder(service.name)

@@ -10,6 +10,8 @@ from pathlib import Path
 from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from companyos_shared.private_files import make_private_folder
+
 _SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - the one tmpfs every Linux has
 
 
@@ -47,8 +49,7 @@ class ServiceSettings(BaseSettings):
     def data_folder(self, service: str) -> Path:
         """Return the folder of this service's files, made where it is missing."""
         folder = self.data_dir / service if self.data_dir else _temporary_folder(service)
-        folder.mkdir(parents=True, exist_ok=True)
-        return folder
+        return make_private_folder(folder)
 
 
 def _temporary_folder(service: str) -> Path:
