@@ -168,8 +168,11 @@ async def test_the_viewer_is_the_trainer_s_alone_and_a_house_that_ends_lets_nobo
             path = way(begun["episode_id"], part)
             assert (await browser.client.get(path)).status_code == 403
             assert (await browser.client.get(path, headers=agent)).status_code == 403
+        await browser.client.get("/console", params={"token": TOKEN})
+        session = browser.client.cookies["companyos_trainer"]
+        browser.client.cookies.clear()
         async with looking(
-            browser.app, way(begun["episode_id"], "/events"), cookie=f"companyos_trainer={TOKEN}"
+            browser.app, way(begun["episode_id"], "/events"), cookie=f"companyos_trainer={session}"
         ) as looker:
             assert (await looker.next("episode"))["facts"]["name"] == begun["episode_id"]
         for path in (way(begun["episode_id"]), "/console/static/viewer.js", "/console/static/viewer.css"):

@@ -209,7 +209,7 @@ class Guarded:
 @pytest.fixture(scope="session")
 def guarded() -> Iterator[Guarded]:
     """Give a real enterprise with both planes closed."""
-    token = "trainers-only"
+    token = "for-trainers-only"
     settings = {"COMPANYOS_TRAINER_TOKEN": token, "COMPANYOS_MAX_CONNECTIONS": str(MAX_CONNECTIONS)}
     with Enterprise(alone=True, settings=settings) as enterprise:
         yield Guarded(enterprise.url, token)

@@ -12,13 +12,13 @@ from tests.gateway.sockets import connected, handshake
 NOBODY_S_TO_GIVE = ("127.0.0.1:8000", "10.1.2.3", "[::1]:8000", "localhost:8000", "GATEWAY", "a.local.", "x.internal:1")
 SOMEBODY_S = ("companyos.example.org", "evil.com:8000", "127.0.0.1.evil.com", "local", "localhost.evil.com")
 NO_HOSTS = ("", "a b", "user@localhost", "localhost:8000:9", "localhost:port", "[::1", "a/b", "localhost,evil.com")
-TRAINER = {"trainer_token": "t"}
+TRAINER = {"trainer_token": "t" * 16}
 
 
 async def _status(open_door: Open, host: str | list[str], **settings: Any) -> int:
     hosts = [host] if isinstance(host, str) else host
     async with open_door(**settings) as door:
-        headers = [("Host", name) for name in hosts] + [("Authorization", "Bearer t")]
+        headers = [("Host", name) for name in hosts] + [("Authorization", f"Bearer {'t' * 16}")]
         answer = await door.http.get("/metadata", headers=headers)
         if answer.status_code != 200:
             assert (answer.status_code, answer.json()["code"]) == (400, "unknown-host")

@@ -22,6 +22,7 @@ from companyos_gateway.server.preflight import CannotStart, checked_settings
         ("COMPANYOS_SERVICES", "datahub", "'datahub', which is no name=address"),
         ("COMPANYOS_SERVICE_KEY_FILE", "/nowhere/key", "/nowhere/key cannot be read: No such file"),
         ("COMPANYOS_TRAINER_TOKEN", "", "the trainer's token is empty"),
+        ("COMPANYOS_TRAINER_TOKEN", "short", "must have at least 16 characters, and has 5"),
         ("COMPANYOS_DATA_DIR", "/proc/nobody", "COMPANYOS_DATA_DIR /proc/nobody cannot be used"),
     ],
 )
@@ -36,7 +37,7 @@ def test_a_setting_that_does_not_fit_is_named(
 
 
 def test_a_token_that_does_not_fit_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COMPANYOS_TRAINER_TOKEN", "hush hush")
+    monkeypatch.setenv("COMPANYOS_TRAINER_TOKEN", "hush hush hush hush")
     with pytest.raises(CannotStart) as refusal:
         checked_settings()
     assert "hush" not in str(refusal.value)

@@ -44,14 +44,16 @@ def test_without_a_trainer_s_token_nothing_asks_for_one() -> None:
 
 
 def test_the_trainer_s_token_may_lie_in_a_file_and_is_not_printed(tmp_path: Path) -> None:
-    (tmp_path / "token").write_text("from-a-file\n")
-    assert Settings(trainer_token_file=tmp_path / "token").trainer() == "from-a-file"
+    (tmp_path / "token").write_text("from-a-file-of-mine\n")
+    assert Settings(trainer_token_file=tmp_path / "token").trainer() == "from-a-file-of-mine"
     given = Settings(trainer_token=SecretStr("from-the-settings"), trainer_token_file=tmp_path / "token")
     assert given.trainer() == "from-the-settings"
     assert "from-the-settings" not in repr(given)
 
 
-@pytest.mark.parametrize("token", ["", " ", "two words", "n\u00fct", "line\nline"])
+@pytest.mark.parametrize(
+    "token", ["", " ", "fifteen-letters", "two words of some length", "n\u00fctzlich-und-lang", "a-line\nanother-line"]
+)
 def test_a_trainer_s_token_that_nobody_can_send_is_refused(tmp_path: Path, token: str) -> None:
     with pytest.raises(ValueError, match="the trainer's token"):
         Settings(trainer_token=SecretStr(token)).trainer()

@@ -32,7 +32,7 @@ pytestmark = pytest.mark.integration
 
 RUNNER = CliRunner()
 TASK = "test.vendor_onboarding.0.00"
-TOKEN = "of-the-trainer"
+TOKEN = "of-the-trainer-alone"
 OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 LOOK = {"name": "ticketdesk_list_tickets", "arguments": {"limit": 1}}
 FROM_ELSEWHERE = "example.org/companyos:1"

@@ -12,6 +12,8 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from companyos_shared.web.trusted_hosts import names_of
 
+MIN_TOKEN_LENGTH = 16
+
 _TOKEN = re.compile(r"[!-~]+")
 
 
@@ -45,7 +47,9 @@ class Settings(BaseSettings):
     )
     keep_episodes: bool = Field(False, description="Leave the databases of episodes that are over where they are.")
     trainer_token: SecretStr | None = Field(
-        None, description="The trainer's token. Without one nothing asks for a token; with it everything does."
+        None,
+        description="The trainer's token, of 16 characters at least. Without one nothing asks for a token; with it "
+        "everything does.",
     )
     trainer_token_file: Path | None = Field(None, description="A file that holds the trainer's token.")
     allowed_hosts: str = Field(
@@ -110,7 +114,8 @@ class Settings(BaseSettings):
     def trainer(self) -> str | None:
         """Return the trainer's token, or None where nothing asks for one.
 
-        Raises ValueError for one that is empty or that no header can carry, and OSError for a file that cannot be read.
+        Raises ValueError for one that is shorter than MIN_TOKEN_LENGTH or that no header can carry, and OSError for a
+        file that cannot be read.
         """
         if self.trainer_token is not None:
             token = self.trainer_token.get_secret_value()
@@ -118,11 +123,12 @@ class Settings(BaseSettings):
             token = self.trainer_token_file.read_text().strip()
         else:
             return None
+        if len(token) < MIN_TOKEN_LENGTH:
+            made = "`openssl rand -hex 32` makes one"
+            length = f"must have at least {MIN_TOKEN_LENGTH} characters, and has {len(token)}" if token else "is empty"
+            raise ValueError(f"the trainer's token {length}; {made}")
         if not _TOKEN.fullmatch(token):
-            reason = (
-                "holds signs that no header carries" if token else "is empty: it would open every door to everybody"
-            )
-            raise ValueError(f"the trainer's token {reason}")
+            raise ValueError("the trainer's token holds characters that no header carries; accepted are ! to ~")
         return token
 
     def host_names(self) -> tuple[str, ...]:

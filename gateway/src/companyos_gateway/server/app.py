@@ -106,7 +106,7 @@ def _stand_guard(app: FastAPI, house: House, sockets: SocketSlots, drain: Drain)
     app.add_middleware(Guard)
     app.add_middleware(DrainDoors, drain=drain)
     app.add_middleware(SocketGate, slots=sockets)
-    app.add_middleware(Planes, trainer_token=token, owner=lambda given: house.stage().store.of_token(given))
+    app.add_middleware(Planes, trainer_token=token, sessions=house.sessions, store=lambda: house.stage().store)
     names, own = settings.host_names(), settings.space_host
     app.add_middleware(TrustedHosts, names=names, own=own, any_name=token is not None)
 

@@ -7,9 +7,12 @@ from collections.abc import Awaitable, Callable
 from fastapi import Request
 from fastapi.responses import RedirectResponse, Response
 
+from companyos_gateway.episode.episode import Episode
 from companyos_gateway.episode.errors import GatewayProblem
 from companyos_gateway.server.apps.refusals import refusal_page
+from companyos_gateway.server.browser_sessions import SESSION_LIFETIME_S, BrowserSessions
 from companyos_gateway.server.guard import BODY_SCOPE_KEY
+from companyos_gateway.server.planes import AGENT_SCOPE_KEY, TRAINER_SCOPE_KEY
 from companyos_shared.pages import MalformedForm, SubmittedForm, read_form
 
 SEE_OTHER = 303
@@ -35,9 +38,26 @@ def submitted(request: Request) -> SubmittedForm:
         raise InvalidForm(str(malformed)) from malformed
 
 
-def remembered(path: str, cookie: str, token: str) -> Response:
-    """Let the browser keep a token for a path and all below, and take it out of the address."""
+def signed_in(request: Request, sessions: BrowserSessions, path: str, cookie: str) -> Response:
+    """Begin a session for a path and all below, and redirect to it without the token in the address."""
     answer = RedirectResponse(path, SEE_OTHER)
-    if token.isascii() and token.isprintable():
-        answer.set_cookie(cookie, token, path=path, httponly=True, samesite="strict")
+    agent: Episode | None = request.scope.get(AGENT_SCOPE_KEY)
+    if agent is not None or TRAINER_SCOPE_KEY in request.scope:
+        answer.set_cookie(
+            cookie,
+            sessions.begin(None if agent is None else agent.internal_id),
+            max_age=SESSION_LIFETIME_S,
+            path=path,
+            secure=request.url.scheme == "https",
+            httponly=True,
+            samesite="strict",
+        )
+    return answer
+
+
+def signed_out(request: Request, sessions: BrowserSessions, path: str, cookie: str) -> Response:
+    """End the session of a browser, and lead to the page that asks for a token again."""
+    sessions.end(request.cookies.get(cookie, ""))
+    answer = RedirectResponse(path, SEE_OTHER)
+    answer.delete_cookie(cookie, path=path, httponly=True, samesite="strict")
     return answer

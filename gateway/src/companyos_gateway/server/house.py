@@ -29,6 +29,7 @@ from companyos_gateway.episode.toolbox import build_toolbox
 from companyos_gateway.rubrics import FinishDeclaration
 from companyos_gateway.scenarios import Scenario, catalogue
 from companyos_gateway.scenarios.checks import check_catalogue
+from companyos_gateway.server.browser_sessions import BrowserSessions
 from companyos_gateway.server.embedded import EmbeddedServices
 from companyos_gateway.server.folders import held_folder, private_folder
 from companyos_gateway.server.screens.screens import Screens
@@ -62,6 +63,7 @@ class House:
         self.watch = LookedAtWatch(traces_of("gateway"))
         self._runs: Runs | None = None
         self.screens = Screens(self)
+        self.sessions = BrowserSessions()
         self._cluster = cluster
         self._scenarios = scenarios
         self._stage: Stage | None = None

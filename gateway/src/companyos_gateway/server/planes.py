@@ -22,6 +22,7 @@ from companyos_gateway.episode.store import EpisodeStore
 from companyos_gateway.server.apps.paths import APP_DOORS, is_app
 from companyos_gateway.server.apps.paths import COOKIE as EPISODE_COOKIE
 from companyos_gateway.server.apps.refusals import refusal_page
+from companyos_gateway.server.browser_sessions import BrowserSessions
 from companyos_gateway.server.console.paths import COOKIE as TRAINER_COOKIE
 from companyos_gateway.server.console.paths import is_console
 from companyos_gateway.server.mcp_rules import MCP_DOORS
@@ -46,6 +47,8 @@ AGENT_DOORS = frozenset(
 """What an episode's token opens, for that episode."""
 
 AGENT_SCOPE_KEY = "companyos.agent"
+TRAINER_SCOPE_KEY = "companyos.trainer"
+"""Present where the trainer's token was asked for and given."""
 
 _FORBIDDEN = 403
 
@@ -69,14 +72,21 @@ class AgentPlane(GatewayProblem):
 class Planes:
     """ASGI middleware: nobody comes in, over HTTP or a socket, whose token does not open that door.
 
-    `owner` returns the live episode whose token it is; it raises UnknownEpisode where there is none, and ServicesDown
-    (503) while nobody can tell.
+    `store` returns the store of live episodes; it raises ServicesDown (503) while there is none.
     """
 
-    def __init__(self, app: ASGIApp, *, trainer_token: str | None, owner: Callable[[str], Episode]) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        trainer_token: str | None,
+        sessions: BrowserSessions,
+        store: Callable[[], EpisodeStore],
+    ) -> None:
         self._app = app
         self._trainer = None if trainer_token is None else sha256(trainer_token.encode()).digest()
-        self._owner = owner
+        self._sessions = sessions
+        self._store = store
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection."""
@@ -92,21 +102,47 @@ class Planes:
         await self._app(scope, receive, send)
 
     def _admit(self, scope: Scope, trainer: bytes) -> None:
-        """Leave the agent's episode in the scope; raises TokenRequired or UnknownToken (401) or AgentPlane (403)."""
+        """Leave in the scope whether the trainer asks, or the agent's episode.
+
+        Raises TokenRequired or UnknownToken (401) or AgentPlane (403).
+        """
         door: _Door = (scope.get("method", "WEBSOCKET"), get_route_path(scope))
         if door in OPEN_DOORS or (door[0] == "GET" and door[1].startswith(OPEN_BELOW)):
             return
         cookie = _cookie_of(door[1])
-        token = _bearer(scope) if cookie is None else _kept(scope, cookie)
+        token = None if cookie is None else HTTPConnection(scope).query_params.get("token")
+        session_id = None if cookie is None else HTTPConnection(scope).cookies.get(cookie)
+        if not token and session_id is not None:
+            episode = self._episode_of_session(session_id)
+        else:
+            episode = self._episode_of_token(token.encode() if token else _bearer(scope), trainer)
+        if episode is None:
+            scope[TRAINER_SCOPE_KEY] = True
+        elif not _opens_to_agents(door):
+            raise AgentPlane
+        else:
+            scope[AGENT_SCOPE_KEY] = episode
+
+    def _episode_of_token(self, token: bytes, trainer: bytes) -> Episode | None:
+        """Return the live episode of a token, None for the trainer's; raises UnknownToken (401)."""
         if hmac.compare_digest(sha256(token).digest(), trainer):
-            return
+            return None
         try:
-            episode = self._owner(token.decode("ascii"))
+            return self._store().of_token(token.decode("ascii"))
         except (UnknownEpisode, UnicodeDecodeError):
             raise UnknownToken from None
-        if not _opens_to_agents(door):
-            raise AgentPlane
-        scope[AGENT_SCOPE_KEY] = episode
+
+    def _episode_of_session(self, session_id: str) -> Episode | None:
+        """Return the live episode of a browser's session, None for the trainer's; raises UnknownToken (401)."""
+        session = self._sessions.find(session_id)
+        if session is None:
+            raise UnknownToken
+        if session.episode is None:
+            return None
+        found = next((episode for episode in self._store() if episode.internal_id == session.episode), None)
+        if found is None:
+            raise UnknownToken
+        return found
 
 
 def episode_asked_for(request: HTTPConnection, store: EpisodeStore, episode_id: str) -> Episode:
@@ -153,13 +189,6 @@ def _cookie_of(path: str) -> str | None:
     if is_app(path):
         return EPISODE_COOKIE
     return TRAINER_COOKIE if is_console(path) else None
-
-
-def _kept(scope: Scope, cookie: str) -> bytes:
-    """Return the token that a browser keeps, or brings in the address to keep from then on."""
-    given = HTTPConnection(scope)
-    token = given.query_params.get("token") or given.cookies.get(cookie)
-    return _bearer(scope) if token is None else token.encode()
 
 
 def _bearer(scope: Scope) -> bytes:

@@ -20,7 +20,7 @@ from companyos_gateway.server.apps.paths import APP, COOKIE, FORM, OWN_FORM, PAG
 from companyos_gateway.server.apps.refusals import TEMPLATES
 from companyos_gateway.server.apps.scores import score_of
 from companyos_gateway.server.apps.shells import shell_of
-from companyos_gateway.server.browsing import SEE_OTHER, remembered, shown, submitted
+from companyos_gateway.server.browsing import SEE_OTHER, shown, signed_in, submitted
 from companyos_gateway.server.console.paths import viewer_of
 from companyos_gateway.server.house import House
 from companyos_gateway.server.planes import episode_asked_for, is_trainer, without_outcome
@@ -42,7 +42,7 @@ def apps_router(house: House) -> APIRouter:
     ) -> Response:
         root = root_of(episode_id, request.scope.get("root_path", ""))
         if token is not None:
-            return remembered(root, COOKIE, token)
+            return signed_in(request, house.sessions, root, COOKIE)
         return await _shown(house, request, episode_id, lambda visit: visit.desk())
 
     @router.post(OWN_FORM)

@@ -26,7 +26,7 @@ TAKEN_SCOPE_KEY = "companyos.taken"
 """Where whoever asks for a page inside the process finds the steps that were taken for it."""
 
 COOKIE = "companyos_episode"
-"""The cookie that carries an episode's token."""
+"""The cookie of a browser's session at the desk of an episode."""
 
 _INSIDE = tuple(compile_path(path)[0] for _, path in sorted(APP_DOORS))
 _FORMS = tuple(compile_path(path)[0] for path in sorted(FORM_DOORS | CONSOLE_FORMS))

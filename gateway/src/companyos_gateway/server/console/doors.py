@@ -13,10 +13,10 @@ from companyos.contract import Outcome
 from companyos_gateway.episode.episode import VERSION, Episode
 from companyos_gateway.episode.errors import GatewayProblem
 from companyos_gateway.server.apps.paths import root_of
-from companyos_gateway.server.browsing import SEE_OTHER, remembered, shown, submitted
+from companyos_gateway.server.browsing import SEE_OTHER, shown, signed_in, signed_out, submitted
 from companyos_gateway.server.console.compare_doors import compare_router
 from companyos_gateway.server.console.episodes import OVER, RUNNING, listed
-from companyos_gateway.server.console.paths import COOKIE, END, ROOT, START
+from companyos_gateway.server.console.paths import COOKIE, END, ROOT, SIGN_OUT, START
 from companyos_gateway.server.console.result_doors import results_router
 from companyos_gateway.server.console.scenario_doors import scenarios_router
 from companyos_gateway.server.console.showing import Asked, Cut, choices, page, prefix_of, root_path_of
@@ -35,12 +35,16 @@ def console_router(house: House, drain: Drain) -> APIRouter:
     @router.get(f"{ROOT}/")
     async def console(request: Request, token: Annotated[str | None, Query(max_length=200)] = None) -> Response:
         if token is not None:
-            return remembered(prefix_of(request), COOKIE, token)
+            return signed_in(request, house.sessions, prefix_of(request), COOKIE)
         return await shown(partial(_listed, house, request))
 
     @router.post(START)
     async def start(request: Request) -> Response:
         return await shown(partial(_started, house, request))
+
+    @router.post(SIGN_OUT)
+    async def sign_out(request: Request) -> Response:
+        return signed_out(request, house.sessions, prefix_of(request), COOKIE)
 
     @router.post(END)
     async def end(request: Request) -> Response:
@@ -92,6 +96,7 @@ def _console(house: House, request: Request, said: Said | None = None, status: i
         states=[RUNNING, OVER],
         outcomes=list(Outcome),
         version=VERSION,
+        can_sign_out=COOKIE in request.cookies,
         **choices(stage),
     )
 

@@ -7,6 +7,7 @@ from urllib.parse import quote
 ROOT = "/console"
 START = f"{ROOT}/-/start"
 END = f"{ROOT}/-/end"
+SIGN_OUT = f"{ROOT}/-/sign-out"
 STATIC = f"{ROOT}/static"
 EPISODE = f"{ROOT}/episodes/{{episode_id}}"
 COMPARE = f"{ROOT}/compare"
@@ -16,9 +17,9 @@ SCENARIOS = f"{ROOT}/scenarios"
 SCENARIO = f"{SCENARIOS}/{{name}}"
 
 COOKIE = "companyos_trainer"
-"""The cookie that carries the trainer's token."""
+"""The cookie of the trainer's session in a browser."""
 
-FORMS = frozenset({START, END})
+FORMS = frozenset({START, END, SIGN_OUT})
 
 
 def is_console(path: str) -> bool:
