@@ -38,6 +38,10 @@ OF_A_SERVICE = {
 }
 
 
+OF_A_LEASE = ("service.lease.before", "service.lease.after")
+"""Places that a service passes when a gateway starts and takes its lease."""
+
+
 async def die_at(trial: Trial, *, victims: tuple[str, ...], place: str, work: str, insist: bool = True) -> None:
     """Arm the place in one of the victims, work until it dies there, and start it again without the place."""
     victim = trial.chance.choice(victims)
@@ -57,6 +61,29 @@ async def die_at(trial: Trial, *, victims: tuple[str, ...], place: str, work: st
         await come_back(trial, [victim])
 
     await during(trial, work, strike, arm=arm, insist=insist)
+
+
+async def die_granting(trial: Trial, *, place: str) -> None:
+    """Kill a service where it grants its lease to a gateway that starts again, and start it without the place."""
+    victim, house = trial.chance.choice(SERVICES), trial.house
+
+    async def arm() -> None:
+        await house.restart([victim], **{FAILPOINT: place})
+
+    async def strike() -> None:
+        await trial.mid_work()
+        await house.kill([GATEWAY])
+        async with house.starting():
+            await house.processes[GATEWAY].start()
+            try:
+                async with asyncio.timeout(PATIENCE_S):
+                    await house.processes[victim].wait_until_gone()
+            except TimeoutError:
+                trial.findings.unclear.append(f"{victim} never came past {place}")
+            await come_back(trial, [victim])
+            await house.wait_until_ready([GATEWAY])
+
+    await during(trial, "step", strike, arm=arm)
 
 
 CELLS = [
@@ -79,4 +106,5 @@ CELLS = [
         for place, works in OF_A_SERVICE.items()
         for work in works
     ),
+    *(Cell(f"{place}, gateway starts", partial(die_granting, place=place), full=6) for place in OF_A_LEASE),
 ]

@@ -103,6 +103,7 @@ def _said(**altered: Any) -> Forge:
 def _signed_by_somebody(request: httpx.Request) -> httpx.Request:
     signature = sign(
         b"another key",
+        audience="x",
         method=request.method,
         target=request.url.raw_path.decode(),
         body=request.content,

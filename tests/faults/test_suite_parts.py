@@ -82,7 +82,7 @@ def test_every_place_where_a_process_can_be_told_to_die_has_a_cell() -> None:
         path.read_text() for room in ("shared", "gateway") for path in (ROOT / room / "src").rglob("*.py")
     )
     places = set(re.findall(r'failpoint\("([\w.]+)"\)', written))
-    assert places == {*failpoints.OF_THE_GATEWAY, *failpoints.OF_A_SERVICE}
+    assert places == {*failpoints.OF_THE_GATEWAY, *failpoints.OF_A_SERVICE, *failpoints.OF_A_LEASE}
 
 
 def test_every_sabotage_is_held_against_a_cell() -> None:

@@ -62,6 +62,10 @@ class Settings(BaseSettings):
         validation_alias="SPACE_HOST",
         description="The name that a Hugging Face Space tells its container; it is answered to as well.",
     )
+    take_over: bool = Field(
+        False,
+        description="Take over services that another gateway holds the lease of; that gateway's episodes end.",
+    )
     max_connections: int | None = Field(
         None, ge=1, description="Open WebSockets at most; as many as live episodes when not given."
     )

@@ -13,6 +13,7 @@ from pydantic import BaseModel
 from companyos_gateway.episode.admission import Places
 from companyos_gateway.episode.clearing import Clearing
 from companyos_gateway.episode.errors import HouseFault, SnapshotCorrupt, SnapshotLost
+from companyos_gateway.episode.leases import SERVICE_CONTEXT, Leases
 from companyos_gateway.episode.link import (
     Reported,
     ServiceAnswer,
@@ -27,10 +28,14 @@ from companyos_shared.wire.control import (
     CheckReply,
     CheckRequest,
     DigestReply,
+    EntriesRequest,
     EvidenceReply,
     ForgetRequest,
+    InventoryReply,
     LoadReply,
     LoadRequest,
+    QuarantineReply,
+    QuarantineRequest,
     SettleRequest,
     SnapshotReply,
     SweepReply,
@@ -55,6 +60,7 @@ class Cluster:
         self.links = dict(links)
         self._places = {name: Places(name) for name in links}
         self._clearing = Clearing(links, self._told_to_drop)
+        self._leases = Leases(links)
 
     @classmethod
     def at(cls, addresses: Mapping[str, str], key: bytes, traces: Traces = NO_TRACES) -> Cluster:
@@ -68,7 +74,12 @@ class Cluster:
     async def aclose(self) -> None:
         """Close every link."""
         await self._clearing.aclose()
+        await self._leases.aclose()
         await asyncio.gather(*(link.aclose() for link in self.links.values()))
+
+    async def lease(self, owner: str, *, take_over: bool = False) -> None:
+        """Take the lease of every service, which is waited for; raises LeaseHeldError or ServiceRefusalError."""
+        await self._leases.take(owner, take_over=take_over)
 
     async def readiness(self) -> dict[str, bool]:
         """Return by name whether each service is ready."""
@@ -117,6 +128,28 @@ class Cluster:
     async def sweep(self, service: str, context: CallContext, asked: SweepRequest) -> SweepReply:
         """Let a service forget every episode and snapshot that is not named."""
         return await self.links[service].ask("sweep", SweepReply, context, asked)
+
+    async def inventory(self, service: str) -> InventoryReply:
+        """Return everything that a service holds of episodes and snapshots."""
+        return await self.links[service].ask("inventory", InventoryReply, SERVICE_CONTEXT)
+
+    async def quarantine(self, service: str, asked: QuarantineRequest) -> QuarantineReply:
+        """Let a service move episodes and snapshots into its quarantine, and return the entries made."""
+        return await self.links[service].ask("quarantine", QuarantineReply, SERVICE_CONTEXT, asked)
+
+    async def quarantined(self, service: str) -> QuarantineReply:
+        """Return the quarantine of a service."""
+        return await self.links[service].ask("quarantine/list", QuarantineReply, SERVICE_CONTEXT)
+
+    async def restore_quarantined(self, service: str, entries: list[str]) -> QuarantineReply:
+        """Let a service move entries of its quarantine back; raises ServiceRefusalError."""
+        asked = EntriesRequest(entries=entries)
+        return await self.links[service].ask("quarantine/restore", QuarantineReply, SERVICE_CONTEXT, asked)
+
+    async def remove_quarantined(self, service: str, entries: list[str]) -> QuarantineReply:
+        """Let a service delete entries of its quarantine; raises ServiceRefusalError."""
+        asked = EntriesRequest(entries=entries)
+        return await self.links[service].ask("quarantine/remove", QuarantineReply, SERVICE_CONTEXT, asked)
 
     async def export(self, service: str, context: CallContext, document: Planting) -> bytes:
         """Return a copy of the database that the epoch is played on."""

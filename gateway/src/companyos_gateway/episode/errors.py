@@ -29,12 +29,16 @@ GatewayProblem             a refusal with a status and a stable code
 |- ShuttingDown      503   the gateway is about to end
 `- InternalError     500   a bug of the house
 HouseFault                 a bug of the house: the episode ends as infra_error
+`- ServiceRefusalError     a service refused a call of the gateway
+LeaseHeldError             another gateway holds the lease of a service
 JournalUnreadable          a journal that this version did not write
 """
 
 from __future__ import annotations
 
 from typing import Any, ClassVar
+
+import orjson
 
 from companyos_shared.wire.problem import ProblemBody
 
@@ -179,5 +183,29 @@ class HouseFault(Exception):
     """A bug or a real outage of the house in the middle of an episode; never the agent's fault."""
 
 
+class ServiceRefusalError(HouseFault):
+    """A service refused a call of the gateway itself; `code` is that of its problem."""
+
+    def __init__(self, text: str, *, code: str, detail: str) -> None:
+        super().__init__(text)
+        self.code = code
+        self.detail = detail
+
+
+class LeaseHeldError(Exception):
+    """Another gateway holds the lease of a service."""
+
+
 class JournalUnreadable(Exception):
     """A journal whose lines are none of this version's."""
+
+
+def problem_of(content: bytes) -> tuple[str, str]:
+    """Return the code and the detail of a service's refusal; `no-problem` where the content is none."""
+    try:
+        body = orjson.loads(content)
+    except orjson.JSONDecodeError:
+        return "no-problem", ""
+    if not isinstance(body, dict):
+        return "no-problem", ""
+    return str(body.get("code", "no-problem")), str(body.get("detail") or body.get("title") or "")

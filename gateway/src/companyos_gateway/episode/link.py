@@ -17,11 +17,11 @@ import orjson
 from httpx_aiohttp import AiohttpTransport
 from pydantic import BaseModel
 
-from companyos_gateway.episode.errors import HouseFault, ServicesDown
+from companyos_gateway.episode.errors import HouseFault, ServiceRefusalError, ServicesDown, problem_of
+from companyos_gateway.episode.signing import CONTROL_PREFIX, Signer
 from companyos_shared.telemetry.figures import Latency
 from companyos_shared.telemetry.traces import NO_TRACES, Traces
-from companyos_shared.wire.context import CONTEXT_HEADER, REPORT_HEADER, SIGNATURE_HEADER, CallContext, encode_context
-from companyos_shared.wire.context import sign as signature_of
+from companyos_shared.wire.context import REPORT_HEADER, CallContext
 from companyos_shared.wire.control import LoadRequest, Report, SettleRequest, SweepRequest
 from companyos_shared.wire.strict_json import MAX_BODY_BYTES
 
@@ -37,8 +37,11 @@ KEEPALIVE_S = 60.0
 MOST_CONNECTIONS = 256
 
 _JSON = "application/json"
-_CONTROL = "/control/"
+_UNAUTHORIZED = 401
+_SIGN_ANEW = frozenset({"call-expired", "call-replayed"})
+"""Control calls are refused so where a wall clock was set or a service restarted; each attempt has a new signature."""
 _UNKNOWN_SOURCE = "unknown-source"
+STALE_GENERATION = "stale-generation"
 _SOURCE_USELESS = frozenset({"source-corrupt", "source-outdated"})
 _LONG = (LoadRequest, SweepRequest)
 """What may take long. It is waited for: sent again, a sweep could come late and delete what was made since."""
@@ -114,11 +117,13 @@ class ServiceLink:
     ) -> None:
         self.name = name
         self.address = address
+        self.signer = Signer(key, name)
+        self.superseded = False
+        """Whether the service was heard to follow another gateway by now."""
         self.latency = Latency()
         self.resends = 0
         self.faults = 0
         self._traces = traces
-        self._key = key
         self._base = "http://service" if address.startswith("unix:") else address
         self._transport = transport or _transport(address)
 
@@ -165,6 +170,8 @@ class ServiceLink:
             try:
                 async with asyncio.timeout(min(deadline_s, give_up_at - clock())):
                     answer = await self._carry(self._signed(call, context))
+                if answer.status_code == _UNAUTHORIZED and problem_of(answer.content)[0] in _SIGN_ANEW:
+                    raise ConnectionError(problem_of(answer.content)[0])
                 self.latency.observe(clock() - began_at)
                 return answer
             except _TRANSPORT_ERRORS as error:
@@ -195,17 +202,23 @@ class ServiceLink:
 
     async def _asked(self, verb: str, context: CallContext, body: BaseModel | None = None) -> bytes:
         content = b"{}" if body is None else body.model_dump_json().encode()
-        call = ServiceCall("POST", _CONTROL + verb, content)
+        call = ServiceCall("POST", CONTROL_PREFIX + verb, content)
         answer = await self.send(call, context, is_long=isinstance(body, _LONG))
         if answer.is_error:
-            code = _problem_code(answer.content)
+            code = problem_of(answer.content)[0]
             self._check_source(code)
-            raise self._fault(f"{self.name}: {verb} answered {answer.status_code}: {code}")
+            raise self._refused(f"{self.name}: {verb} answered {answer.status_code}: {code}", answer.content)
         return answer.content
 
     def _fault(self, text: str) -> HouseFault:
         self.faults += 1
         return HouseFault(text)
+
+    def _refused(self, text: str, content: bytes) -> HouseFault:
+        self.faults += 1
+        code, detail = problem_of(content)
+        self.superseded = self.superseded or code == STALE_GENERATION
+        return ServiceRefusalError(text, code=code, detail=detail)
 
     def _check_source(self, code: str) -> None:
         if code == _UNKNOWN_SOURCE:
@@ -214,17 +227,7 @@ class ServiceLink:
             raise SourceCorrupt(self.name)
 
     def _signed(self, call: ServiceCall, context: CallContext) -> httpx.Request:
-        text = encode_context(context)
-        headers = {CONTEXT_HEADER: text}
-        if self._key:
-            headers[SIGNATURE_HEADER] = signature_of(
-                self._key,
-                method=call.method,
-                target=call.target,
-                body=call.body,
-                context=text,
-                headers=call.headers.items() if call.headers else (),
-            )
+        headers = self.signer.headers(call.method, call.target, call.body, context, call.headers)
         if call.body:
             headers["Content-Type"] = _JSON
         if call.headers:
@@ -250,13 +253,13 @@ class ServiceLink:
         body = answer.content
         length = answer.headers.get(REPORT_HEADER)
         if length is None:
-            code = _problem_code(body)
+            code = problem_of(body)[0]
             self._check_source(code)
-            raise self._fault(f"{self.name}: answered {answer.status_code} without a report: {code}")
+            raise self._refused(f"{self.name}: answered {answer.status_code} without a report: {code}", body)
         cut = len(body) - int(length)
         reported = _reported(body[cut:])
         if answer.is_server_error and reported.report.planned is None:
-            raise self._fault(f"{self.name}: answered {answer.status_code}: {_problem_code(body[:cut])}")
+            raise self._fault(f"{self.name}: answered {answer.status_code}: {problem_of(body[:cut])[0]}")
         retry_after = answer.headers.get("Retry-After")
         return ServiceAnswer(
             status=answer.status_code,
@@ -268,7 +271,7 @@ class ServiceLink:
 
 def _word_for(call: ServiceCall) -> str:
     """Return what a call does in a word that holds none of its arguments."""
-    return call.target.removeprefix(_CONTROL) if call.target.startswith(_CONTROL) else call.method
+    return call.target.removeprefix(CONTROL_PREFIX) if call.target.startswith(CONTROL_PREFIX) else call.method
 
 
 def _reported(raw: bytes) -> Reported:
@@ -284,11 +287,3 @@ def _transport(address: str) -> AiohttpTransport:
     path = address.removeprefix("unix:") if address.startswith("unix:") else None
     limits = httpx.Limits(max_connections=MOST_CONNECTIONS, keepalive_expiry=KEEPALIVE_S)
     return AiohttpTransport(uds=path, limits=limits, trust_env=False, verify=False)
-
-
-def _problem_code(content: bytes) -> str:
-    try:
-        body = orjson.loads(content)
-    except orjson.JSONDecodeError:
-        return "no-problem"
-    return str(body.get("code", "no-problem")) if isinstance(body, dict) else "no-problem"

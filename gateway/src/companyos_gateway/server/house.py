@@ -18,6 +18,7 @@ from companyos_gateway.episode.environment import Stage
 from companyos_gateway.episode.episode import Episode
 from companyos_gateway.episode.errors import GatewayProblem, InternalError, InvalidReset, ServicesDown, UnknownScenario
 from companyos_gateway.episode.files import EpisodeFiles
+from companyos_gateway.episode.leases import owner_of
 from companyos_gateway.episode.observations import StepObservation
 from companyos_gateway.episode.recovery import recover
 from companyos_gateway.episode.schemas import published
@@ -209,6 +210,8 @@ class House:
     async def _open(self, cluster: Cluster, folder: Path) -> None:
         """Discover the tools as soon as every service answers, find the episodes again, then look after them."""
         documents = await _discover(cluster)
+        secret = read_or_make_secret(folder)
+        await cluster.lease(owner_of(secret), take_over=self.settings.take_over)
         toolbox = build_toolbox(documents, _finish_schema())
         settings = self.settings
         scenarios = await asyncio.to_thread(_checked_scenarios) if self._scenarios is None else self._scenarios
@@ -217,7 +220,7 @@ class House:
         store = KeepingStore(
             cluster,
             files,
-            EpisodeTokens(read_or_make_secret(folder)),
+            EpisodeTokens(secret),
             node=settings.node,
             limits=EpisodeLimits(
                 most_episodes=settings.max_episodes,

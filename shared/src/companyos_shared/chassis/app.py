@@ -30,6 +30,7 @@ from companyos_shared.chassis.errors import (
 from companyos_shared.chassis.forms import FormDoor
 from companyos_shared.chassis.metrics import metrics_router
 from companyos_shared.chassis.pages import PAGES_PREFIX
+from companyos_shared.chassis.replays import Replays
 from companyos_shared.chassis.schemas import StoredAnswer
 from companyos_shared.chassis.service import Service
 from companyos_shared.chassis.settings import ServiceSettings
@@ -90,7 +91,8 @@ def create_app(service: Service[Any], settings: ServiceSettings | None = None) -
     app.add_exception_handler(StoredAnswer, _on_stored_answer)
     for kind in STORAGE_ERRORS:
         app.add_exception_handler(kind, _on_storage_error)
-    app.add_middleware(Edge, episodes=episodes, key=key, standalone=standalone, traces=traces)
+    replays = Replays()  # made now: the middleware itself is made with the first call
+    app.add_middleware(Edge, episodes=episodes, key=key, standalone=standalone, traces=traces, replays=replays)
     if standalone is not None:
         app.add_middleware(FormDoor, openapi=app.openapi, title=service.title, name=service.name)
         app.add_middleware(TrustedHosts, names=names_of(settings.allowed_hosts))  # a signed call proves who asks

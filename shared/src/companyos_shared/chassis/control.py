@@ -1,6 +1,7 @@
 """The control plane of a service, never in the public OpenAPI.
 
-Of an episode: settle, snapshot, export, drop, digest, evidence. Of its sources: load, check, forget. Of all: sweep.
+Of an episode: settle, snapshot, export, drop, digest, evidence. Of its sources: load, check, forget. Of the service:
+lease, renew, release, inventory, quarantine, sweep.
 """
 
 from __future__ import annotations
@@ -35,11 +36,19 @@ from companyos_shared.wire.control import (
     CheckReply,
     CheckRequest,
     DigestReply,
+    EntriesRequest,
     EvidenceReply,
     ForgetReply,
     ForgetRequest,
+    InventoryReply,
+    LeaseReply,
+    LeaseRequest,
     LoadReply,
     LoadRequest,
+    QuarantineReply,
+    QuarantineRequest,
+    ReleaseRequest,
+    RenewRequest,
     Report,
     SettleRequest,
     SnapshotReply,
@@ -70,6 +79,8 @@ def control_router(episodes: Episodes) -> APIRouter:
     router = APIRouter(prefix="/control", include_in_schema=False)
 
     _add_sources(router, episodes)
+    _add_lease(router, episodes)
+    _add_quarantine(router, episodes)
 
     @router.post("/settle")
     async def settle_due(asked: SettleRequest, context: ContextDep) -> Report:
@@ -129,6 +140,43 @@ def _add_sources(router: APIRouter, episodes: Episodes) -> None:
     @router.post("/sweep")
     async def sweep(asked: SweepRequest) -> SweepReply:
         return episodes.sweep(set(asked.episodes), set(asked.sources))
+
+
+def _add_lease(router: APIRouter, episodes: Episodes) -> None:
+    @router.post("/lease")
+    async def grant(asked: LeaseRequest) -> LeaseReply:
+        return episodes.lease.grant(asked.owner, take_over=asked.take_over)
+
+    @router.post("/renew")
+    async def renew(asked: RenewRequest, context: ContextDep) -> LeaseReply:
+        return episodes.lease.renew(asked.owner, context.generation)
+
+    @router.post("/release")
+    async def release(asked: ReleaseRequest) -> dict[str, str]:
+        episodes.lease.release(asked.owner)
+        return {"released": asked.owner}
+
+
+def _add_quarantine(router: APIRouter, episodes: Episodes) -> None:
+    @router.post("/inventory")
+    async def inventory() -> InventoryReply:
+        return episodes.inventory()
+
+    @router.post("/quarantine")
+    async def keep(asked: QuarantineRequest) -> QuarantineReply:
+        return QuarantineReply(entries=episodes.move_to_quarantine(asked))
+
+    @router.post("/quarantine/list")
+    async def entries() -> QuarantineReply:
+        return QuarantineReply(entries=episodes.quarantine.entries())
+
+    @router.post("/quarantine/restore")
+    async def restore(asked: EntriesRequest) -> QuarantineReply:
+        return QuarantineReply(entries=[episodes.restore_from_quarantine(entry) for entry in asked.entries])
+
+    @router.post("/quarantine/remove")
+    async def remove(asked: EntriesRequest) -> QuarantineReply:
+        return QuarantineReply(entries=[episodes.quarantine.remove(entry) for entry in asked.entries])
 
 
 def clock_router(episodes: Episodes, standalone: Standalone) -> APIRouter:

@@ -19,12 +19,13 @@ from sqlalchemy.pool import NullPool
 from companyos_shared.chassis import tables
 from companyos_shared.chassis.changes import row_statements, trigger_statements
 from companyos_shared.chassis.driver import begin, commit, driver_of
+from companyos_shared.chassis.files import TEMPORARY, sync_file, sync_folder, temporary_name
 from companyos_shared.failpoints import failpoint
 from companyos_shared.streams import digest
 
 _BUSY_TIMEOUT_S = 2.0
 _CACHED_STATEMENTS = 256
-_ASIDE = ".tmp"
+_WRITE_META = "INSERT OR REPLACE INTO _meta (key, value) VALUES (?, ?)"
 _PAGE_BYTES = 1024
 """Most tables of an episode are small: a page each is most of the file, and the file is copied at every first touch."""
 
@@ -90,7 +91,7 @@ class Database:
 
     def copy(self, source: Path, target: Path) -> None:
         """Copy a file at rest to a new name; it appears whole under its name or not at all."""
-        made = f"{target.parent}/.{target.name}{_ASIDE}"
+        made = f"{target.parent}/.{target.name}{TEMPORARY}"
         try:
             os.makedirs(target.parent, exist_ok=True)
             with open(source, "rb", buffering=0) as held, open(made, "wb") as copied:
@@ -103,16 +104,22 @@ class Database:
             raise
         failpoint("service.epoch.after")
 
-    def take(self, db: Connection, folder: Path, name: str) -> str:
-        """Copy a live database, whatever its log holds, name the copy by the sha256 of its bytes and return that."""
-        with _aside(folder / name) as made:
-            with closing(sqlite3.connect(made)) as taken:
+    def take(self, db: Connection, folder: Path, notes: Mapping[str, str]) -> str:
+        """Copy a live database, whatever its log holds, with notes in its meta table.
+
+        The copy is named by the sha256 of its bytes, which is returned. It is on the disk before it has its name.
+        """
+        with _aside(folder / "snapshot") as made:
+            with closing(sqlite3.connect(made, isolation_level=None)) as taken:
                 taken.execute("PRAGMA synchronous=OFF")
                 taken.execute("PRAGMA journal_mode=OFF")
                 driver_of(db).backup(taken)
+                taken.executemany(_WRITE_META, notes.items())
             source = hashlib.sha256(made.read_bytes()).hexdigest()
+            sync_file(made)
             failpoint("service.snapshot.before")
             os.replace(made, folder / f"{source}.db")
+        sync_folder(folder)
         failpoint("service.snapshot.after")
         return source
 
@@ -148,7 +155,7 @@ def read_meta(db: Connection, key: str) -> str | None:
 
 def write_meta(db: Connection, values: Mapping[str, str]) -> None:
     """Insert or replace values of the meta table."""
-    driver_of(db).executemany("INSERT OR REPLACE INTO _meta (key, value) VALUES (?, ?)", values.items())
+    driver_of(db).executemany(_WRITE_META, values.items())
 
 
 def remove_database(path: Path) -> None:
@@ -160,7 +167,7 @@ def remove_database(path: Path) -> None:
 
 def remove_strays(folder: Path) -> None:
     """Delete what a killed process left half made, anywhere below the folder."""
-    for path in folder.rglob(f".*{_ASIDE}*"):
+    for path in folder.rglob(f".*{TEMPORARY}*"):
         path.unlink(missing_ok=True)
 
 
@@ -168,8 +175,7 @@ def remove_strays(folder: Path) -> None:
 def _aside(path: Path) -> Iterator[Path]:
     """Give a name beside `path` to make a file under; whatever is there under it in the end is deleted."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    made = path.with_name(f".{path.name}{_ASIDE}")
-    remove_database(made)
+    made = temporary_name(path)
     try:
         yield made
     finally:

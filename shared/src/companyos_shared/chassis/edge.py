@@ -21,6 +21,7 @@ from companyos_shared.chassis.faults import fault_response, is_outage, strikes_b
 from companyos_shared.chassis.hindsight import before_step
 from companyos_shared.chassis.identity import check_signature
 from companyos_shared.chassis.pages import PAGES_PREFIX
+from companyos_shared.chassis.replays import Replays
 from companyos_shared.chassis.sessions import Session
 from companyos_shared.chassis.standalone import Standalone
 from companyos_shared.chassis.storage import STORAGE_ERRORS, storage_problem
@@ -34,6 +35,7 @@ from companyos_shared.wire.strict_json import MAX_BODY_BYTES, MalformedJson, par
 
 CONTEXT_SCOPE_KEY = "companyos.context"
 CONTROL_PREFIX = "/control/"
+LEASE_PATH = "/control/lease"
 MAX_CONTROL_BYTES = 32 * 1024 * 1024
 
 OPEN_PATHS = frozenset({"/", "/livez", "/readyz", "/-/metrics", "/docs", "/openapi.json"})
@@ -55,12 +57,14 @@ class Edge:
         key: bytes | None = None,
         standalone: Standalone | None = None,
         traces: Traces = NO_TRACES,
+        replays: Replays | None = None,
     ) -> None:
         self._app = app
         self._episodes = episodes
         self._key = key
         self._standalone = standalone
         self._traces = traces
+        self._replays = replays or Replays()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request; what is open to everybody passes straight through."""
@@ -104,7 +108,19 @@ class Edge:
         headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]]
         if self._key is None:
             raise NotSigned("The service has no key to check a signature with.")
-        return check_signature(self._key, method=scope["method"], target=_target(scope), body=body, headers=headers)
+        context = check_signature(
+            self._key,
+            audience=self._episodes.service.name,
+            method=scope["method"],
+            target=_target(scope),
+            body=body,
+            headers=headers,
+        )
+        if scope["path"].startswith(CONTROL_PREFIX):
+            self._replays.check(context)
+        if scope["path"] != LEASE_PATH:
+            self._episodes.lease.check(context.generation)
+        return context
 
     async def _agent_call(self, scope: Scope, body: bytes, context: CallContext) -> tuple[HeldAnswer, Report]:
         async with self._episodes.turn(context) as session:

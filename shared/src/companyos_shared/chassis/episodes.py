@@ -18,13 +18,21 @@ from sqlalchemy import Connection
 from companyos_shared.chassis.database import Database, remove_database, remove_strays
 from companyos_shared.chassis.driver import begin
 from companyos_shared.chassis.errors import EpisodeCorrupt, EpisodeDropped, StaleEpoch, UnknownSource
+from companyos_shared.chassis.lease import Lease
 from companyos_shared.chassis.premises import Premise
+from companyos_shared.chassis.quarantine import Quarantine
 from companyos_shared.chassis.service import Service
 from companyos_shared.chassis.sessions import Session
 from companyos_shared.chassis.sources import Sources
 from companyos_shared.chassis.storage import DATABASE_ERRORS, Storage, is_damage
 from companyos_shared.wire.context import CallContext
-from companyos_shared.wire.control import SweepReply
+from companyos_shared.wire.control import (
+    HeldEpisode,
+    InventoryReply,
+    QuarantineEntry,
+    QuarantineRequest,
+    SweepReply,
+)
 
 _DROPPED_REMEMBERED = 65_536
 
@@ -46,6 +54,8 @@ class Episodes:
         self.storage = Storage(folder, min_free_bytes=min_free_bytes)
         self.sources = Sources(service, self.database, self.storage, max_template_bytes=max_template_bytes)
         self._folder = folder / "episodes"
+        self.lease = Lease(folder)
+        self.quarantine = Quarantine(folder / "quarantine", episodes=self._folder, snapshots=self.sources.snapshots)
         self._max_open = max_open
         self._open: OrderedDict[str, Session] = OrderedDict()
         self._dropped: OrderedDict[str, None] = OrderedDict()
@@ -99,9 +109,7 @@ class Episodes:
         self._dropped[episode] = None
         if len(self._dropped) > _DROPPED_REMEMBERED:
             self._dropped.popitem(last=False)
-        session = self._open.pop(episode, None)
-        if session is not None:
-            self._shut(session)
+        self._let_go(episode)
         shutil.rmtree(self._folder / episode, ignore_errors=True)
 
     def sweep(self, episodes: set[str], sources: set[str]) -> SweepReply:
@@ -113,9 +121,36 @@ class Episodes:
         remove_strays(self.storage.folder)
         return SweepReply(episodes=len(unnamed), sources=self.sources.forget_all_but(sources))
 
+    def inventory(self) -> InventoryReply:
+        """Return every episode and every snapshot that has files here."""
+        found = sorted(path for path in self._folder.glob("*") if path.is_dir())
+        episodes = [HeldEpisode(id=path.name, epochs=sorted(self._epochs(path.name))) for path in found]
+        return InventoryReply(episodes=episodes, sources=self.sources.held())
+
+    def move_to_quarantine(self, asked: QuarantineRequest) -> list[QuarantineEntry]:
+        """Move episodes and snapshots into quarantine, and return the entries made."""
+        for episode in asked.episodes:
+            self._let_go(episode)
+        kept = [self.quarantine.keep_episode(episode, asked.reason) for episode in asked.episodes]
+        kept += [self.quarantine.keep_source(source, asked.reason) for source in asked.sources]
+        return [entry for entry in kept if entry is not None]
+
+    def restore_from_quarantine(self, entry: str) -> QuarantineEntry:
+        """Move an entry of the quarantine back; raises UnknownEntryError (404) or QuarantineConflictError (409)."""
+        restored = self.quarantine.restore(entry)
+        if restored.episode is not None:
+            self._dropped.pop(restored.episode, None)
+            self._let_go(restored.episode)
+        return restored
+
+    def _let_go(self, episode: str) -> None:
+        session = self._open.pop(episode, None)
+        if session is not None:
+            self._shut(session)
+
     def snapshot(self, session: Session) -> str:
         """Keep the epoch as it is now as a source, and return its id; raises StorageFull (507)."""
-        return self.sources.take(session.db, f"{session.episode}.{session.epoch}")
+        return self.sources.take(session.db, session.episode, session.epoch)
 
     def export(self, session: Session) -> bytes:
         """Return the epoch as it is now as one SQLite file; raises StorageFull (507)."""

@@ -2,7 +2,9 @@
 
 Problem                  the caller's to read; each feature keeps its own beside its rule
 |- of the input          InvalidArguments, InvalidCursor, StaleVersion, IdempotencyKeyReused, BodyTooLarge
-|- of the caller         NotSigned, BadContext
+|- of the caller         NotSigned, BadContext, CallExpiredError, CallReplayedError
+|- of the gateway        LeaseHeldError, StaleGenerationError, LeaseDamagedError
+|- of the quarantine     UnknownEntryError, QuarantineConflictError
 |- of the source         UnknownSource, SourceMismatch, InvalidSeed, SourceCorrupt, SourceOutdated
 |- of the episode        StaleEpoch, EpisodeOutdated, EpisodeCorrupt, EpisodeDropped, OpReused, StepMovedOn
 |- of the machine        StorageFull
@@ -86,6 +88,34 @@ class NotSigned(Problem):
 
 class BadContext(Problem):
     status, code, title = 400, "bad-context", "The call's context is not well formed"
+
+
+class CallExpiredError(Problem):
+    status, code, title = 401, "call-expired", "The control call is not valid at this time"
+
+
+class CallReplayedError(Problem):
+    status, code, title = 401, "call-replayed", "The control call was received before"
+
+
+class LeaseHeldError(Problem):
+    status, code, title = 409, "lease-held", "Another gateway holds the lease of this service"
+
+
+class StaleGenerationError(Problem):
+    status, code, title = 409, "stale-generation", "Another gateway has taken the lease of this service"
+
+
+class LeaseDamagedError(Problem):
+    status, code, title = 503, "lease-damaged", "The lease of this service cannot be read"
+
+
+class UnknownEntryError(Problem):
+    status, code, title = 404, "unknown-entry", "The quarantine has no such entry"
+
+
+class QuarantineConflictError(Problem):
+    status, code, title = 409, "quarantine-conflict", "The entry cannot be restored"
 
 
 class UnknownSource(Problem):

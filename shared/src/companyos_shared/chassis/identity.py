@@ -13,14 +13,16 @@ _CONTEXT, _SIGNATURE = CONTEXT_HEADER.lower(), SIGNATURE_HEADER.lower()
 
 
 def check_signature(
-    key: bytes, *, method: str, target: str, body: bytes, headers: Sequence[tuple[str, str]]
+    key: bytes, *, audience: str, method: str, target: str, body: bytes, headers: Sequence[tuple[str, str]]
 ) -> CallContext:
     """Return the context of a signed call; raises NotSigned (401) or BadContext (400). Header names are lower case."""
     found = dict(headers)
     context, signature = found.get(_CONTEXT), found.get(_SIGNATURE)
     if context is None or signature is None:
         raise NotSigned
-    if not is_signed(signature, key, method=method, target=target, body=body, context=context, headers=headers):
+    if not is_signed(
+        signature, key, audience=audience, method=method, target=target, body=body, context=context, headers=headers
+    ):
         raise NotSigned("The signature does not belong to the call.")
     try:
         return CallContext.model_validate_json(context)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -25,8 +26,11 @@ from companyos_shared.chassis.readers import Reader, Readers
 from companyos_shared.chassis.schemas import SeedDocument
 from companyos_shared.chassis.service import Service
 from companyos_shared.chassis.storage import DATABASE_ERRORS, Storage, is_damage
-from companyos_shared.wire.control import LoadReply
+from companyos_shared.wire.context import SOURCE_PATTERN
+from companyos_shared.wire.control import HeldSource, LoadReply
 
+_EPISODE, _EPOCH = "taken_of_episode", "taken_of_epoch"
+_SOURCE = re.compile(SOURCE_PATTERN)
 _FileState = tuple[int, int, int]
 """inode, size and time of the last write: a file that was verified is not read again while these stand."""
 
@@ -40,7 +44,7 @@ class Sources:
         self._storage = storage
         self._max_template_bytes = max_template_bytes
         self._templates = storage.folder / "templates" / database.schema[:16]
-        self._snapshots = storage.folder / "snapshots"
+        self.snapshots = storage.folder / "snapshots"
         self._verified: dict[str, _FileState] = {}
         self.premises = Premises()
         self.readers = Readers(database, self.premises)
@@ -83,10 +87,10 @@ class Sources:
         """Return where the template of a source lies, if it is there."""
         return self._templates / f"{source}.db"
 
-    def take(self, db: Connection, name: str) -> str:
-        """Keep a live database as it is now, and return the id of the snapshot; raises StorageFull (507)."""
+    def take(self, db: Connection, episode: str, epoch: int) -> str:
+        """Keep an epoch as it is now, and return the id of the snapshot; raises StorageFull (507)."""
         self.make_room()
-        source = self._database.take(db, self._snapshots, name)
+        source = self._database.take(db, self.snapshots, {_EPISODE: episode, _EPOCH: str(epoch)})
         self._verified[source] = _state(self._snapshot(source).stat())
         return source
 
@@ -97,10 +101,22 @@ class Sources:
 
     def forget_all_but(self, named: set[str]) -> int:
         """Delete every snapshot that is not named, and return how many there were."""
-        unnamed = [path.stem for path in self._snapshots.glob("*.db") if path.stem not in named]
+        unnamed = [path.stem for path in self.snapshots.glob("*.db") if path.stem not in named]
         for source in unnamed:
             self.forget(source)
         return len(unnamed)
+
+    def held(self) -> list[HeldSource]:
+        """Return every snapshot with the epoch that it was taken of; one that cannot be read has neither."""
+        return [self._held(path) for path in sorted(self.snapshots.glob("*.db")) if _SOURCE.fullmatch(path.stem)]
+
+    def _held(self, path: Path) -> HeldSource:
+        try:
+            with self._database.connect_at_rest(path) as db:
+                episode, epoch = read_meta(db, _EPISODE), read_meta(db, _EPOCH)
+        except DATABASE_ERRORS:
+            episode = epoch = None
+        return HeldSource(source=path.stem, episode=episode, epoch=int(epoch) if epoch else None)
 
     def discard_template(self, source: str) -> None:
         """Delete a template that cannot be read: it is made again from its document."""
@@ -132,7 +148,7 @@ class Sources:
             return LoadReply(source=source, rows=rows, next_due_at=due.next_due_at(db))
 
     def _snapshot(self, source: str) -> Path:
-        return self._snapshots / f"{source}.db"
+        return self.snapshots / f"{source}.db"
 
     def _verify(self, source: str, snapshot: Path) -> None:
         with snapshot.open("rb") as file:

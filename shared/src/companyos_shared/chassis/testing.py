@@ -20,6 +20,7 @@ from companyos_shared.chassis.sessions import Session
 from companyos_shared.chassis.settings import ServiceSettings
 from companyos_shared.wire.context import (
     CONTEXT_HEADER,
+    CONTROL_LIFETIME_S,
     REPORT_HEADER,
     SIGNATURE_HEADER,
     Actor,
@@ -37,6 +38,7 @@ from companyos_shared.wire.control import (
     SnapshotReply,
     SweepReply,
 )
+from companyos_shared.wire.once import new_nonce, wall_clock
 
 _KEY = "a key for tests"
 _READS = frozenset({"GET", "HEAD"})
@@ -61,6 +63,7 @@ class ServiceHarness:
         self.epoch = 1
         self.step = 0
         self.now: datetime = self.seed.started_at
+        self.generation = 0
         self.last_report = Report()
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
         if folder is None:
@@ -186,9 +189,14 @@ class ServiceHarness:
         session: Session = self.app.state.episodes.session(self._context(None, None))
         return session
 
-    def signed(self, request: httpx.Request) -> httpx.Request:
-        """Sign a request of the control plane."""
-        return self._signed(request, self._context(None, None))
+    def signed(
+        self, request: httpx.Request, context: CallContext | None = None, *, audience: str | None = None
+    ) -> httpx.Request:
+        """Sign a request of the control plane; a given context is taken as it is."""
+        if context is None:
+            once = {"nonce": new_nonce(), "expires_at": wall_clock() + CONTROL_LIFETIME_S}
+            context = self._context(None, None).model_copy(update=once)
+        return self._signed(request, context, audience)
 
     async def control(self, verb: str, body: dict[str, Any]) -> httpx.Response:
         """Send one signed call of the control plane."""
@@ -207,14 +215,16 @@ class ServiceHarness:
             actor=Actor.AGENT,
             now=self.now,
             fault=fault,
+            generation=self.generation,
         )
 
-    def _signed(self, request: httpx.Request, context: CallContext) -> httpx.Request:
+    def _signed(self, request: httpx.Request, context: CallContext, audience: str | None = None) -> httpx.Request:
         encoded = encode_context(context)
         target = request.url.raw_path.decode()
         request.headers[CONTEXT_HEADER] = encoded
         request.headers[SIGNATURE_HEADER] = sign(
             _KEY.encode(),
+            audience=audience or self.service.name,
             method=request.method,
             target=target,
             body=request.content,

@@ -15,6 +15,9 @@ SIGNATURE_HEADER = "X-CompanyOS-Signature"
 REPORT_HEADER = "X-CompanyOS-Report"
 SIGNED_HEADERS = frozenset({"if-match", "idempotency-key"})
 
+CONTROL_LIFETIME_S = 60.0
+"""How long after it was signed a control call is accepted, by the wall clock."""
+
 EPISODE_PATTERN = r"^[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}$"
 SOURCE_PATTERN = r"^[0-9a-f]{64}$"
 
@@ -64,6 +67,11 @@ class CallContext(BaseModel):
     actor: Actor = Actor.AGENT
     now: datetime
     fault: Fault | None = None
+    generation: int = Field(0, ge=0, description="The lease of the gateway that sends the call; 0 is no lease.")
+    written_step: int = Field(0, ge=0, description="The last step known to have changed rows of the service.")
+    written_seq: int = Field(0, ge=0, description="The last change of the service that is known.")
+    nonce: str | None = Field(None, pattern=r"^[0-9a-f]{32}$", description="Control calls: accepted once.")
+    expires_at: float | None = Field(None, description="Control calls: Unix time after which the call is refused.")
 
 
 def op_id(context: CallContext) -> str:
@@ -77,15 +85,22 @@ def encode_context(context: CallContext) -> str:
 
 
 def sign(
-    key: bytes, *, method: str, target: str, body: bytes, context: str, headers: Iterable[tuple[str, str]] = ()
+    key: bytes,
+    *,
+    audience: str,
+    method: str,
+    target: str,
+    body: bytes,
+    context: str,
+    headers: Iterable[tuple[str, str]] = (),
 ) -> str:
     """Return the HMAC-SHA256 of a call, in hexadecimal.
 
-    It covers the method, the target (path and query), the digest of the body, the context, and of the headers those
-    that decide about a write: SIGNED_HEADERS, each as often as it is sent.
+    It covers the name of the service that the call is for, the method, the target (path and query), the digest of the
+    body, the context, and of the headers those that decide about a write: SIGNED_HEADERS, each as often as it is sent.
     """
     deciding = sorted(f"{name.lower()}: {value}" for name, value in headers if name.lower() in SIGNED_HEADERS)
-    parts = (method.upper(), target, hashlib.sha256(body).hexdigest(), context, *deciding)
+    parts = (audience, method.upper(), target, hashlib.sha256(body).hexdigest(), context, *deciding)
     return hmac.new(key, "\n".join(parts).encode(), hashlib.sha256).hexdigest()
 
 
@@ -93,6 +108,7 @@ def is_signed(
     signature: str,
     key: bytes,
     *,
+    audience: str,
     method: str,
     target: str,
     body: bytes,
@@ -100,5 +116,5 @@ def is_signed(
     headers: Iterable[tuple[str, str]] = (),
 ) -> bool:
     """Say whether the signature belongs to the request, in constant time."""
-    wanted = sign(key, method=method, target=target, body=body, context=context, headers=headers)
+    wanted = sign(key, audience=audience, method=method, target=target, body=body, context=context, headers=headers)
     return hmac.compare_digest(signature.encode(), wanted.encode())

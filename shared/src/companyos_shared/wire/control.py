@@ -18,6 +18,8 @@ Rows = dict[str, dict[str, Row]]
 SourceId = NewType("SourceId", str)
 """Digest of a document and of the schema that holds it, 64 hexadecimal characters."""
 
+OWNER_PATTERN = r"^[A-Za-z0-9._-]{8,128}$"
+
 DATABASE_MEDIA_TYPE = "application/vnd.sqlite3"
 
 
@@ -146,3 +148,81 @@ class SweepReply(_Message):
 
     episodes: int
     sources: int
+
+
+class LeaseRequest(_Message):
+    """Ask to be the one gateway whose calls the service accepts."""
+
+    owner: str = Field(pattern=OWNER_PATTERN, description="The id that the gateway keeps with its data.")
+    take_over: bool = Field(False, description="Take the lease from another owner that still holds it.")
+
+
+class LeaseReply(_Message):
+    """The lease was granted. Calls of an older generation are refused from now on."""
+
+    generation: int = Field(ge=1)
+    lifetime_s: float = Field(gt=0, description="Without a call for so long, another owner may take the lease.")
+
+
+class RenewRequest(_Message):
+    """Keep the lease of the call's generation."""
+
+    owner: str = Field(pattern=OWNER_PATTERN)
+
+
+class ReleaseRequest(_Message):
+    """Give the lease of the call's generation back: any owner may take it."""
+
+    owner: str = Field(pattern=OWNER_PATTERN)
+
+
+class HeldEpisode(_Message):
+    """An episode of which a service holds files."""
+
+    id: str = Field(description="Internal id.")
+    epochs: list[int]
+
+
+class HeldSource(_Message):
+    """A snapshot database that a service holds, and the epoch that it was taken of, as far as that can be read."""
+
+    source: str
+    episode: str | None
+    epoch: int | None
+
+
+class InventoryReply(_Message):
+    """Everything that a service holds of episodes and snapshots. Templates are not part of it."""
+
+    episodes: list[HeldEpisode]
+    sources: list[HeldSource]
+
+
+class QuarantineRequest(_Message):
+    """Move episodes and snapshots into quarantine; what is not there is no error."""
+
+    episodes: list[Annotated[str, Field(pattern=EPISODE_PATTERN)]] = Field(default_factory=list)
+    sources: list[Annotated[str, Field(pattern=SOURCE_PATTERN)]] = Field(default_factory=list)
+    reason: str = Field(max_length=1000)
+
+
+class QuarantineEntry(_Message):
+    """One episode or snapshot in the quarantine of a service."""
+
+    entry: str = Field(description="The name of the entry: that of the episode or snapshot, numbered if needed.")
+    episode: str | None = None
+    source: str | None = None
+    reason: str
+    bytes: int = Field(ge=0)
+
+
+class QuarantineReply(_Message):
+    """Entries of the quarantine: those of one request, or all of them."""
+
+    entries: list[QuarantineEntry]
+
+
+class EntriesRequest(_Message):
+    """Restore or remove entries of the quarantine, by name."""
+
+    entries: list[Annotated[str, Field(pattern=EPISODE_PATTERN)]]

@@ -1,0 +1,51 @@
+"""Files that have to survive a power loss: written aside, synced, renamed, and the folder synced as well."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from contextlib import suppress
+from pathlib import Path
+
+TEMPORARY = ".tmp"
+
+_NUMBERS = itertools.count(1)
+
+
+def temporary_name(path: Path) -> Path:
+    """Return a hidden name beside `path` that no other process uses."""
+    return path.with_name(f".{path.name}{TEMPORARY}-{os.getpid()}-{next(_NUMBERS)}")
+
+
+def write_durably(path: Path, content: bytes) -> None:
+    """Replace a file; after a power loss it has either its old content or the new one."""
+    made = temporary_name(path)
+    try:
+        with made.open("xb") as file:
+            os.fchmod(file.fileno(), 0o600)
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        made.replace(path)
+    finally:
+        with suppress(FileNotFoundError):
+            made.unlink()
+    sync_folder(path.parent)
+
+
+def sync_file(path: Path) -> None:
+    """Write what the system holds of a file to the disk."""
+    _sync(path, os.O_RDONLY)
+
+
+def sync_folder(path: Path) -> None:
+    """Write the names of a folder to the disk."""
+    _sync(path, os.O_RDONLY | os.O_DIRECTORY)
+
+
+def _sync(path: Path, flags: int) -> None:
+    descriptor = os.open(path, flags)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

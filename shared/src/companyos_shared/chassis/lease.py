@@ -1,0 +1,114 @@
+"""The lease of a service: which gateway it accepts calls from. Each grant has a generation, and generations only grow.
+
+The lease is one file. It is read again whenever it was replaced, so that a process that was stopped for a while sees
+what another one has granted since. Its expiry is on this process's monotonic clock and only decides whether another
+owner needs `take_over`; it never stops the current owner.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from companyos_shared.chassis.errors import LeaseDamagedError, LeaseHeldError, StaleGenerationError
+from companyos_shared.chassis.files import write_durably
+from companyos_shared.failpoints import failpoint
+from companyos_shared.streams import digest
+from companyos_shared.wire.control import OWNER_PATTERN, LeaseReply
+
+FORMAT = 1
+LIFETIME_S = 15.0
+"""How long another owner has to wait after the last call of the current one."""
+
+_FILE = "lease.json"
+_FileState = tuple[int, int, int]
+
+
+class LeaseRecord(BaseModel):
+    """What the file says. The owner is null once the lease was given back."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    format: int = FORMAT
+    generation: Annotated[int, Field(ge=0)] = 0
+    owner: Annotated[str, Field(pattern=OWNER_PATTERN)] | None = None
+    checksum: str = ""
+
+    def sealed(self) -> LeaseRecord:
+        """Return the record with its checksum."""
+        return self.model_copy(update={"checksum": digest(self.model_dump(exclude={"checksum"}))})
+
+
+class Lease:
+    """The lease of one service folder; raises LeaseDamagedError (503) where its file cannot be read."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / _FILE
+        self._state: _FileState | None = None
+        self._record = LeaseRecord()
+        self._renewed_at = time.monotonic()
+
+    @property
+    def generation(self) -> int:
+        """The generation granted last; 0 where none was."""
+        return self._read().generation
+
+    def check(self, generation: int) -> None:
+        """Raise StaleGenerationError (409) for a call that was sent under an older lease; any other call renews."""
+        current = self._read().generation
+        if generation < current:
+            raise StaleGenerationError(
+                f"The call was sent under generation {generation}; another gateway took the lease as {current}."
+            )
+        self._renewed_at = time.monotonic()
+
+    def grant(self, owner: str, *, take_over: bool) -> LeaseReply:
+        """Grant the lease to an owner as the next generation; raises LeaseHeldError (409)."""
+        held = self._read()
+        idle_s = time.monotonic() - self._renewed_at
+        if held.owner not in (None, owner) and idle_s < LIFETIME_S and not take_over:
+            raise LeaseHeldError(
+                f"Gateway {held.owner} holds the lease (generation {held.generation}, last call {idle_s:.1f} s ago). "
+                f"It can be taken over explicitly, or {LIFETIME_S:g} s after the holder's last call."
+            )
+        self._write(LeaseRecord(generation=held.generation + 1, owner=owner))
+        return LeaseReply(generation=held.generation + 1, lifetime_s=LIFETIME_S)
+
+    def renew(self, owner: str, generation: int) -> LeaseReply:
+        """Keep a lease; where this folder has lost it, it is written again."""
+        if generation > self._read().generation:
+            self._write(LeaseRecord(generation=generation, owner=owner))
+        return LeaseReply(generation=generation, lifetime_s=LIFETIME_S)
+
+    def release(self, owner: str) -> None:
+        """Give a lease back, so that any owner may take it."""
+        held = self._read()
+        if held.owner == owner:
+            self._write(LeaseRecord(generation=held.generation))
+
+    def _read(self) -> LeaseRecord:
+        try:
+            found = self._path.stat()
+        except FileNotFoundError:
+            return self._record
+        state = (found.st_ino, found.st_size, found.st_mtime_ns)
+        if state != self._state:
+            try:
+                record = LeaseRecord.model_validate_json(self._path.read_bytes())
+            except ValidationError as error:
+                raise LeaseDamagedError(f"{self._path} cannot be read.") from error
+            if record.format != FORMAT or record != record.sealed():
+                raise LeaseDamagedError(f"{self._path} has format {record.format} or a checksum that does not match.")
+            self._record, self._state = record, state
+        return self._record
+
+    def _write(self, record: LeaseRecord) -> None:
+        content = record.sealed().model_dump_json().encode()
+        failpoint("service.lease.before")
+        write_durably(self._path, content)
+        failpoint("service.lease.after")
+        self._read()
+        self._renewed_at = time.monotonic()

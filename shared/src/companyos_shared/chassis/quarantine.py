@@ -1,0 +1,104 @@
+"""Quarantine of a service: episodes and snapshots that nobody can explain or read are kept apart, never deleted.
+
+Each entry is a folder `quarantine/<entry>` with `reason.json` and what was moved there.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from companyos_shared.chassis.errors import QuarantineConflictError, UnknownEntryError
+from companyos_shared.chassis.files import write_durably
+from companyos_shared.wire.control import QuarantineEntry
+
+_REASON = "reason.json"
+_EPISODE = "episode"
+_SOURCE = "source.db"
+
+
+class Quarantine:
+    """The quarantine below one service folder."""
+
+    def __init__(self, folder: Path, *, episodes: Path, snapshots: Path) -> None:
+        self._folder = folder
+        self._episodes = episodes
+        self._snapshots = snapshots
+
+    def keep_episode(self, episode: str, reason: str) -> QuarantineEntry | None:
+        """Move the files of an episode here; None where there are none."""
+        return self._keep(self._episodes / episode, {"episode": episode, "reason": reason})
+
+    def keep_source(self, source: str, reason: str) -> QuarantineEntry | None:
+        """Move a snapshot here; None where it is not there."""
+        return self._keep(self._snapshots / f"{source}.db", {"source": source, "reason": reason})
+
+    def entries(self) -> list[QuarantineEntry]:
+        """Return every entry by name."""
+        return [self._entry(path) for path in self._folders()]
+
+    def restore(self, entry: str) -> QuarantineEntry:
+        """Move an entry back; raises UnknownEntryError (404), or QuarantineConflictError (409) for a name in use."""
+        found = self._named(entry)
+        kept, place = self._places(found)
+        if place.exists():
+            raise QuarantineConflictError(f"{found.episode or found.source} exists again.")
+        if kept.exists():
+            place.parent.mkdir(parents=True, exist_ok=True)
+            os.rename(kept, place)
+        shutil.rmtree(self._folder / entry)
+        return found
+
+    def remove(self, entry: str) -> QuarantineEntry:
+        """Delete an entry; raises UnknownEntryError (404)."""
+        found = self._named(entry)
+        shutil.rmtree(self._folder / entry)
+        return found
+
+    def _keep(self, place: Path, described: dict[str, str]) -> QuarantineEntry | None:
+        """Write the reason first: an entry without what it is about is an unfinished move, which starts anew."""
+        if not place.exists():
+            return None
+        name = described.get("episode") or described["source"]
+        entry = self._new_entry(name)
+        entry.mkdir(parents=True, mode=0o700)
+        write_durably(entry / _REASON, json.dumps(described).encode())
+        os.rename(place, entry / (_EPISODE if "episode" in described else _SOURCE))
+        return self._entry(entry)
+
+    def _new_entry(self, name: str) -> Path:
+        names = itertools.chain([name], (f"{name}.{number}" for number in itertools.count(2)))
+        return next(path for path in map(self._folder.__truediv__, names) if not path.exists())
+
+    def _named(self, entry: str) -> QuarantineEntry:
+        path = self._folder / entry
+        if entry in (".", "..") or not path.is_dir():
+            raise UnknownEntryError(f"No entry is named {entry!r}.")
+        return self._entry(path)
+
+    def _places(self, entry: QuarantineEntry) -> tuple[Path, Path]:
+        folder = self._folder / entry.entry
+        if entry.source is not None:
+            return folder / _SOURCE, self._snapshots / f"{entry.source}.db"
+        return folder / _EPISODE, self._episodes / (entry.episode or entry.entry)
+
+    def _folders(self) -> Iterator[Path]:
+        return (path for path in sorted(self._folder.glob("*")) if path.is_dir())
+
+    def _entry(self, path: Path) -> QuarantineEntry:
+        try:
+            described = dict(json.loads((path / _REASON).read_text()))
+        except (OSError, ValueError):
+            described = {"episode": path.name, "reason": "the reason cannot be read"}
+        size = sum(found.stat().st_size for found in path.rglob("*") if found.is_file())
+        return QuarantineEntry(
+            entry=path.name,
+            episode=described.get("episode"),
+            source=described.get("source"),
+            reason=described["reason"],
+            bytes=size,
+        )
