@@ -7,6 +7,7 @@ from collections import Counter
 from contextlib import closing
 from pathlib import Path
 
+from companyos_shared.chassis.database import epoch_files
 from faults.script import CANARY
 
 _TABLES = {
@@ -16,10 +17,15 @@ _TABLES = {
 }
 
 
+def database_of(data: Path, service: str, *, episode: str, epoch: int) -> Path | None:
+    """Return the database that a service keeps of an epoch; None where it was not opened."""
+    return epoch_files(data / service / "episodes" / episode).get(epoch)
+
+
 def canaries_in(data: Path, service: str, *, episode: str, epoch: int) -> Counter[str] | None:
     """Return how often each canary stands in a service's own rows of an epoch; None where it was not opened."""
-    path = data / service / "episodes" / episode / f"{epoch}.db"
-    if not path.exists():
+    path = database_of(data, service, episode=episode, epoch=epoch)
+    if path is None:
         return None
     table, column = _TABLES[service]
     return Counter(text for text in _column(path, table, column) if CANARY.fullmatch(text))
@@ -27,8 +33,8 @@ def canaries_in(data: Path, service: str, *, episode: str, epoch: int) -> Counte
 
 def audited_twice(data: Path, service: str, *, episode: str, epoch: int) -> list[int]:
     """Return the steps that the audit of an epoch holds more than once."""
-    path = data / service / "episodes" / episode / f"{epoch}.db"
-    if not path.exists():
+    path = database_of(data, service, episode=episode, epoch=epoch)
+    if path is None:
         return []
     steps = Counter(int(step) for step in _column(path, "_audit", "step"))
     return sorted(step for step, times in steps.items() if times > 1)

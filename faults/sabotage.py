@@ -17,16 +17,15 @@ GATEWAY = "companyos_gateway"
 
 
 def no_stored_answer() -> None:
-    """Let a service commit an effect without its answer: a call that is sent again happens again."""
-    applied: Any = import_module("companyos_shared.chassis.applied")
-    sessions: Any = import_module("companyos_shared.chassis.sessions")
-    moved_on = sessions.Session.move_on
-    applied.store_op = lambda *_arguments, **_named: None
+    """Let a service forget which step it applied: a call that is sent again happens again."""
+    episodes: Any = import_module("companyos_shared.chassis.episodes")
+    begin = episodes.Episodes.begin
 
-    def forgetful(session: Any, report: Any, *, step: int) -> None:
-        moved_on(session, report, step=0 * step)
+    def forgetful(self: Any, session: Any, context: Any) -> None:
+        begin(self, session, context)
+        session.applied_step = 0
 
-    sessions.Session.move_on = forgetful
+    episodes.Episodes.begin = forgetful
 
 
 def forgotten_intents() -> None:

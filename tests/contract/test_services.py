@@ -181,7 +181,7 @@ async def test_rows_come_back_in_the_same_order_when_sqlite_reverses_what_is_uno
     for reverse in ("OFF", "ON"):
         async with ServiceHarness(service) as fresh:
             session = fresh.session()
-            fresh.app.state.episodes.begin(session)
+            fresh.app.state.episodes.begin(session, fresh.context())
             commit(session.db)
             session.db.exec_driver_sql(f"PRAGMA reverse_unordered_selects={reverse}")
             transcript = await _transcript(fresh, tools)

@@ -11,6 +11,7 @@ from random import Random
 import pytest
 import pytest_asyncio
 
+from faults.databases import database_of
 from faults.findings import Findings
 from faults.house import GATEWAY, House
 from faults.player import Player
@@ -41,7 +42,9 @@ async def seated(furnished: tuple[House, Reference], name: str) -> tuple[Player,
     for _ in range(6):
         assert await player.step()
     evidence = await house.door.ask("GET", f"/v1/episodes/{player.name}/evidence")
-    return player, house.data / "ticketdesk" / "episodes" / evidence.body["folder"] / "1.db"
+    database = database_of(house.data, "ticketdesk", episode=evidence.body["folder"], epoch=1)
+    assert database is not None
+    return player, database
 
 
 def tamper(database: Path, statement: str, *values: str) -> None:

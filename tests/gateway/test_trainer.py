@@ -55,5 +55,5 @@ async def test_the_database_of_an_episode_is_left_only_where_that_is_asked_for(
         episode = (await door.reset(seed=3))["episode_id"]
         await door.step(episode, "notes_write_note", text="one")
         folder = (await door.http.get(f"/v1/episodes/{episode}/evidence")).json()["folder"]
-        assert len(list(tmp_path.glob(f"*/episodes/{folder}/1.db"))) == 1
-    assert len(list(tmp_path.glob(f"*/episodes/{folder}/1.db"))) == left
+        assert len(list(tmp_path.glob(f"*/episodes/{folder}/1-*.db"))) == 1
+    assert len(list(tmp_path.glob(f"*/episodes/{folder}/1-*.db"))) == left

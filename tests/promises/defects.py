@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from hashlib import sha256
 from pathlib import Path
@@ -30,18 +30,13 @@ Plant = Callable[[pytest.MonkeyPatch], None]
 
 def _op_ids_are_ignored(patch: pytest.MonkeyPatch) -> None:
     """A service does not know which step it applied last: what is sent again happens again."""
-    move_on, recall = Session.move_on, Session.recall
+    begin = Episodes.begin
 
-    def forgetful_move_on(self: Session, *given: Any, **named: Any) -> None:
-        move_on(self, *given, **named)
-        self.applied_step = 0
+    def forgetful(self: Episodes, session: Session, context: CallContext) -> None:
+        begin(self, session, context)
+        session.applied_step = 0
 
-    def forgetful_recall(self: Session) -> None:
-        recall(self)
-        self.applied_step = 0
-
-    patch.setattr(Session, "move_on", forgetful_move_on)
-    patch.setattr(Session, "recall", forgetful_recall)
+    patch.setattr(Episodes, "begin", forgetful)
 
 
 def _old_epochs_are_served(patch: pytest.MonkeyPatch) -> None:
@@ -93,7 +88,7 @@ def _a_snapshot_does_not_wait_for_its_turn(patch: pytest.MonkeyPatch) -> None:
 def _a_live_file_is_copied(patch: pytest.MonkeyPatch) -> None:
     """A snapshot is a copy of the database file, without what its log holds."""
 
-    def copied(self: Database, db: Connection, folder: Path, name: str) -> str:
+    def copied(self: Database, db: Connection, folder: Path, notes: Mapping[str, str]) -> str:
         live = Path(db.exec_driver_sql("PRAGMA database_list").one()[2]).read_bytes()
         source = sha256(live).hexdigest()
         folder.mkdir(parents=True, exist_ok=True)

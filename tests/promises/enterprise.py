@@ -29,6 +29,7 @@ from companyos_gateway.episode.task import TaskShelf
 from companyos_gateway.episode.tokens import EpisodeTokens
 from companyos_gateway.episode.toolbox import Toolbox, build_toolbox
 from companyos_shared.chassis import ServiceSettings, create_app
+from companyos_shared.chassis.database import epoch_files
 from companyos_shared.chassis.episodes import Episodes
 from companyos_shared.wire.context import CONTEXT_HEADER
 from tests.promises import desk_work
@@ -204,7 +205,7 @@ class Enterprise:
 
     def has_opened(self, service: str, episode: Episode) -> bool:
         """Say whether a service has begun the epoch of the episode."""
-        return (self._folder / service / "episodes" / episode.internal_id / f"{episode.epoch}.db").exists()
+        return episode.epoch in epoch_files(self._folder / service / "episodes" / episode.internal_id)
 
     def episode_folders(self) -> dict[str, set[str]]:
         """Return the internal ids that have a folder, by process."""
@@ -230,9 +231,9 @@ class Enterprise:
 
     def _database(self, service: str, manifest: dict[str, Any]) -> Path | None:
         folder = self._folder / service
-        opened = folder / "episodes" / manifest["internal_id"] / f"{manifest['epoch']}.db"
+        opened = epoch_files(folder / "episodes" / manifest["internal_id"]).get(manifest["epoch"])
         snapshot = folder / "snapshots" / f"{manifest['sources'][service]}.db"
-        return next((path for path in (opened, snapshot) if path.exists()), None)
+        return opened or (snapshot if snapshot.exists() else None)
 
 
 _MOST_OPEN = 64

@@ -46,9 +46,20 @@ def _context(library: ServiceHarness, episode: str, *, epoch: int = 1, source: s
 def _written(episodes: Episodes, context: CallContext) -> Session:
     """Return an epoch that has been written to, so that it has a file."""
     session = episodes.session(context)
-    episodes.begin(session)
+    episodes.begin(session, context)
     commit(session.db)
     return session
+
+
+def _file(session: Session) -> Path:
+    assert session.path is not None
+    return session.path
+
+
+def _template(episodes: Episodes, source: str) -> Path:
+    found = episodes.sources.template(source)
+    assert found is not None
+    return found
 
 
 async def test_an_episode_that_starts_from_a_snapshot_goes_on_where_it_was_taken(library: ServiceHarness) -> None:
@@ -160,7 +171,7 @@ def test_templates_over_the_limit_vanish_and_are_made_again_from_the_document(
     other = {**library.document, "titles": ["Only one"]}
     source = library.service.source_of(other)
     episodes.sources.load(source, other)
-    assert not episodes.sources.template(library.source).exists()
+    assert episodes.sources.template(library.source) is None
     with pytest.raises(UnknownSource):
         episodes.session(_context(library, "e1"))
     rows = episodes.sources.load(library.source, library.document).rows
@@ -177,38 +188,38 @@ def test_a_document_that_is_no_seed_is_refused_with_the_place_and_leaves_nothing
         episodes.sources.load(source, wrong)
     with pytest.raises(SourceMismatch):
         episodes.sources.load("0" * 64, library.document)
-    assert not episodes.sources.template(source).exists()
-    assert not list(episodes.sources.template(source).parent.glob(".*"))
+    assert episodes.sources.template(source) is None
+    assert not list(_template(episodes, library.source).parent.glob(".*"))
 
 
 def test_a_later_epoch_removes_the_file_of_the_earlier_one(library: ServiceHarness, episodes: Episodes) -> None:
-    path = _written(episodes, _context(library, "e1")).path
+    path = _file(_written(episodes, _context(library, "e1")))
     later = episodes.session(_context(library, "e1", epoch=4))
     assert not path.exists()
-    assert later.path.exists()
+    assert _file(later).exists()
 
 
 def test_epochs_that_a_killed_process_left_behind_go_with_the_next_one(
     library: ServiceHarness, episodes: Episodes, tmp_path: Path
 ) -> None:
-    path = _written(episodes, _context(library, "e1", epoch=2)).path
-    path.with_name("1.db").write_bytes(path.read_bytes())
+    path = _file(_written(episodes, _context(library, "e1", epoch=2)))
+    path.with_name(path.name.replace("2-", "1-")).write_bytes(path.read_bytes())
     episodes.close()
     again = Episodes(library.service, tmp_path, max_open=2, max_template_bytes=1)
     assert again.session(_context(library, "e1", epoch=2)).path == path
-    assert [found.name for found in path.parent.glob("*.db")] == ["2.db"]
+    assert list(path.parent.glob("*.db")) == [path]
     again.close()
 
 
 def test_what_a_killed_process_left_half_made_is_gone_at_the_next_start(
     library: ServiceHarness, episodes: Episodes, tmp_path: Path
 ) -> None:
-    path = _written(episodes, _context(library, "e1")).path
+    path = _file(_written(episodes, _context(library, "e1")))
     (tmp_path / "snapshots").mkdir()
     strays = [
         path.with_name(".2.db.tmp"),
         path.with_name(".2.db.tmp-wal"),
-        episodes.sources.template(library.source).with_name(".x.db.tmp"),
+        _template(episodes, library.source).with_name(".x.db.tmp"),
         tmp_path / "snapshots" / ".e1.1.tmp",
     ]
     for stray in strays:
@@ -221,7 +232,7 @@ def test_what_a_killed_process_left_half_made_is_gone_at_the_next_start(
 
 @pytest.mark.parametrize("damage", [b"", b"no database", b"SQLite format 3\0" + b"\0" * 5000])
 def test_an_episode_whose_file_is_damaged_says_so(library: ServiceHarness, episodes: Episodes, damage: bytes) -> None:
-    path = _written(episodes, _context(library, "e1")).path
+    path = _file(_written(episodes, _context(library, "e1")))
     episodes.close()
     path.write_bytes(damage)
     with pytest.raises(EpisodeCorrupt):
@@ -230,7 +241,7 @@ def test_an_episode_whose_file_is_damaged_says_so(library: ServiceHarness, episo
 
 
 def test_a_damaged_template_is_made_again_from_its_document(library: ServiceHarness, episodes: Episodes) -> None:
-    episodes.sources.template(library.source).write_bytes(b"")
+    _template(episodes, library.source).write_bytes(b"")
     with pytest.raises(UnknownSource):
         episodes.session(_context(library, "e1"))
     episodes.sources.load(library.source, library.document)
@@ -249,9 +260,9 @@ def test_an_episode_of_another_version_of_the_service_says_so(library: ServiceHa
 async def test_a_damaged_template_is_made_again_when_it_is_loaded(library: ServiceHarness, damage: bytes) -> None:
     sources = library.app.state.episodes.sources
     whole = sources.load(library.source, library.document)
-    sources.template(library.source).write_bytes(damage)
+    _template(library.app.state.episodes, library.source).write_bytes(damage)
     assert sources.load(library.source, library.document) == whole
-    sources.template(library.source).write_bytes(damage)
+    _template(library.app.state.episodes, library.source).write_bytes(damage)
     with pytest.raises(UnknownSource):
         sources.load(library.source, None)
 

@@ -203,6 +203,8 @@ class Episode:
             actor=actor,
             now=self.progress.now,
             fault=fault,
+            written_step=self.progress.written_step[service],
+            written_seq=self.progress.last_seq[service],
         )
 
     def document(self, service: str) -> Callable[[], dict[str, Any]] | None:

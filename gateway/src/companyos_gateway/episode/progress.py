@@ -68,6 +68,8 @@ class Progress:
     now: datetime
     next_due_at: dict[str, datetime | None]
     last_seq: Counter[str] = field(default_factory=Counter)
+    written_step: Counter[str] = field(default_factory=Counter)
+    """By service, the last step of the agent that is known to have changed its rows."""
     step: int = 0
     outcome: Outcome | None = None
     finish: FinishDeclaration | None = None
@@ -112,6 +114,8 @@ class Progress:
         self.next_due_at[service] = report.next_due_at
         if report.changes:
             self.last_seq[service] = max(self.last_seq[service], report.changes[-1].seq)
+            written = (change.step for change in report.changes if change.actor is Actor.AGENT)
+            self.written_step[service] = max(self.written_step[service], *written, 0)
 
     def lag(self, asked: Asked, nth: int, report: Report, faults: FaultPlan) -> None:
         """Note how long reads lag behind a write, where one was carried out and seen to be."""

@@ -199,7 +199,7 @@ def clock_router(episodes: Episodes, standalone: Standalone) -> APIRouter:
 def settle(episodes: Episodes, session: Session, context: CallContext, *, after: int | None = None) -> Report:
     """Apply what is due at `context.now` in (due_at, id) order, each at its own time, in one transaction."""
     if session.next_due_at is not None and session.next_due_at <= context.now:
-        episodes.begin(session)
+        episodes.begin(session, context)
         try:
             seen = session.last_seq if after is None else after
             _apply_due(episodes, session, context)

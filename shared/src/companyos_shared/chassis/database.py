@@ -19,7 +19,13 @@ from sqlalchemy.pool import NullPool
 from companyos_shared.chassis import tables
 from companyos_shared.chassis.changes import row_statements, trigger_statements
 from companyos_shared.chassis.driver import begin, commit, driver_of
-from companyos_shared.chassis.files import TEMPORARY, sync_file, sync_folder, temporary_name
+from companyos_shared.chassis.files import (
+    TEMPORARY,
+    is_of_running_process,
+    sync_file,
+    sync_folder,
+    temporary_name,
+)
 from companyos_shared.failpoints import failpoint
 from companyos_shared.streams import digest
 
@@ -61,11 +67,28 @@ class Database:
             check_same_thread=False,
         )
         raw.execute("PRAGMA synchronous=OFF")
+        raw.execute("PRAGMA wal_autocheckpoint=0")
         return raw
 
-    def build(self, path: Path, plant: Callable[[Connection], None]) -> None:
-        """Make a file with all tables, triggers and planted rows; it appears whole under its name or not at all."""
-        with _aside(path) as made:
+    def close(self, db: Connection, path: Path) -> None:
+        """Close an epoch and leave its file and its log as they are.
+
+        The last connection to close would copy the log into the file and delete it. One that only reads cannot, so it
+        is opened before and closed last.
+        """
+        try:
+            with closing(sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True)) as last:
+                last.execute("PRAGMA user_version").fetchone()
+                db.close()
+        except sqlite3.Error:
+            db.close()
+
+    def build(self, folder: Path, name: str, plant: Callable[[Connection], None]) -> Path:
+        """Make a file with all tables, triggers and planted rows, and return it: `<name>-<sha256>.db`.
+
+        It appears whole under its name or not at all.
+        """
+        with _aside(folder / name) as made:
             if self._blank is None:
                 self._blank = self._make_blank(made)
             made.write_bytes(self._blank)
@@ -74,7 +97,9 @@ class Database:
                 plant(db)
                 _carry_out(db, self._triggers)
                 _come_to_rest(db)
+            path = folder / f"{name}-{checksum(made)}.db"
             os.replace(made, path)
+        return path
 
     def _make_blank(self, made: Path) -> bytes:
         with closing(sqlite3.connect(made)) as raw:
@@ -90,18 +115,17 @@ class Database:
         return made.read_bytes()
 
     def copy(self, source: Path, target: Path) -> None:
-        """Copy a file at rest to a new name; it appears whole under its name or not at all."""
-        made = f"{target.parent}/.{target.name}{TEMPORARY}"
+        """Copy a file at rest to a new name; raises FileExistsError where the name is taken, and leaves it alone."""
+        made = f"{temporary_name(target)}"
         try:
             os.makedirs(target.parent, exist_ok=True)
-            with open(source, "rb", buffering=0) as held, open(made, "wb") as copied:
+            with open(source, "rb", buffering=0) as held, open(made, "xb") as copied:
                 copied.write(held.read())
             failpoint("service.epoch.before")
-            os.replace(made, target)
-        except BaseException:
+            os.link(made, target)
+        finally:
             with suppress(FileNotFoundError):
                 os.unlink(made)
-            raise
         failpoint("service.epoch.after")
 
     def take(self, db: Connection, folder: Path, notes: Mapping[str, str]) -> str:
@@ -115,7 +139,7 @@ class Database:
                 taken.execute("PRAGMA journal_mode=OFF")
                 driver_of(db).backup(taken)
                 taken.executemany(_WRITE_META, notes.items())
-            source = hashlib.sha256(made.read_bytes()).hexdigest()
+            source = checksum(made)
             sync_file(made)
             failpoint("service.snapshot.before")
             os.replace(made, folder / f"{source}.db")
@@ -165,10 +189,33 @@ def remove_database(path: Path) -> None:
             os.unlink(f"{path}{suffix}")
 
 
+def checksum(path: Path) -> str:
+    """Return the sha256 of a file, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def named_checksum(path: Path) -> str:
+    """Return the sha256 that the name of a file ends with."""
+    return path.stem.rpartition("-")[2]
+
+
+def epoch_path(folder: Path, epoch: int, content: str) -> Path:
+    """Return where the file of an epoch lies that starts from these bytes, by their sha256."""
+    return folder / f"{epoch}-{content}.db"
+
+
+def epoch_files(folder: Path) -> dict[int, Path]:
+    """Return the database file of each epoch of an episode."""
+    found = ((path, path.stem.partition("-")[0]) for path in folder.glob("*-*.db"))
+    return {int(epoch): path for path, epoch in found if epoch.isdecimal()}
+
+
 def remove_strays(folder: Path) -> None:
-    """Delete what a killed process left half made, anywhere below the folder."""
+    """Delete what processes that are gone left half made, anywhere below the folder."""
     for path in folder.rglob(f".*{TEMPORARY}*"):
-        path.unlink(missing_ok=True)
+        if not is_of_running_process(path):
+            path.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from companyos_shared.chassis import applied, audit, due
 from companyos_shared.chassis.answers import HeldAnswer, read_body, replay, run_held, send_held
 from companyos_shared.chassis.call import SCOPE_KEY, Call
 from companyos_shared.chassis.changes import Stamp, stamp_changes
-from companyos_shared.chassis.driver import begin, commit, rollback
+from companyos_shared.chassis.driver import commit, driver_of, rollback
 from companyos_shared.chassis.episodes import Episodes
 from companyos_shared.chassis.errors import InternalError, MalformedBody, NotSigned, Problem, StepMovedOn
 from companyos_shared.chassis.faults import fault_response, is_outage, strikes_before
@@ -124,8 +124,7 @@ class Edge:
 
     async def _agent_call(self, scope: Scope, body: bytes, context: CallContext) -> tuple[HeldAnswer, Report]:
         async with self._episodes.turn(context) as session:
-            if context.step < session.applied_step:
-                raise StepMovedOn(f"Step {session.applied_step} was applied.")
+            _check_step(session, context)
             if _is_read(scope):
                 return await self._read(scope, body, context, session)
             return await self._write(scope, body, context, session)
@@ -152,10 +151,12 @@ class Edge:
         self, scope: Scope, body: bytes, context: CallContext, session: Session
     ) -> tuple[HeldAnswer, Report]:
         request = digest([scope["method"], _target(scope), _conditions(scope), body.decode("utf-8", "replace")])
-        if context.step and context.step == session.applied_step:
-            return applied.stored_op(session.db, request)
-        self._episodes.begin(session)
+        self._episodes.begin(session, context)
         try:
+            if context.step and context.step <= session.applied_step:
+                rollback(session.db)
+                return _repeated(session, context, request)
+            driver_of(session.db).execute("SAVEPOINT effect")
             answer = await self._effect(scope, body, context, session)
             report = _close_books(session, context, audit.audit_line(scope, body, context, answer))
             answer.attach(report)
@@ -176,8 +177,7 @@ class Edge:
         call = self._call(context, session)
         answer = await self._run(scope, body, call)
         if answer.status >= 400:
-            rollback(session.db)
-            begin(session.db)
+            driver_of(session.db).execute("ROLLBACK TO effect")
         else:
             applied.store_idempotent(call, answer)
         if context.fault is not None and is_outage(context.fault):
@@ -204,6 +204,17 @@ class Edge:
             actor=context.actor,
             cause=op_id(context),
         )
+
+
+def _check_step(session: Session, context: CallContext) -> None:
+    if context.step < session.applied_step:
+        raise StepMovedOn(f"Step {session.applied_step} was applied.")
+
+
+def _repeated(session: Session, context: CallContext, request: str) -> tuple[HeldAnswer, Report]:
+    """Return what the step answered when it was applied; raises StepMovedOn (409) or OpReused (422)."""
+    _check_step(session, context)
+    return applied.stored_op(session.db, request)
 
 
 def _is_read(scope: Scope) -> bool:

@@ -1,7 +1,8 @@
 """Episodes of a service: one file per epoch opened lazily, connections in an LRU.
 
 The context of a call names (episode, epoch, source). An epoch not seen yet is copied from its source; an epoch older
-than the newest is refused, so late writers are fenced off. Live files are never overwritten.
+than the newest is refused, and so is a generation older than the last one that wrote. Live files are never overwritten
+and never change: what is written goes to the log beside them, so that damage to either shows.
 """
 
 from __future__ import annotations
@@ -15,8 +16,16 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from companyos_shared.chassis.database import Database, remove_database, remove_strays
-from companyos_shared.chassis.driver import begin
+from companyos_shared.chassis.database import (
+    Database,
+    checksum,
+    epoch_files,
+    epoch_path,
+    named_checksum,
+    remove_database,
+    remove_strays,
+)
+from companyos_shared.chassis.driver import begin, rollback
 from companyos_shared.chassis.errors import EpisodeCorrupt, EpisodeDropped, StaleEpoch, UnknownSource
 from companyos_shared.chassis.lease import Lease
 from companyos_shared.chassis.premises import Premise
@@ -35,6 +44,7 @@ from companyos_shared.wire.control import (
 )
 
 _DROPPED_REMEMBERED = 65_536
+_VERIFIED_REMEMBERED = 65_536
 
 
 class Episodes:
@@ -59,6 +69,8 @@ class Episodes:
         self._max_open = max_open
         self._open: OrderedDict[str, Session] = OrderedDict()
         self._dropped: OrderedDict[str, None] = OrderedDict()
+        self._verified: OrderedDict[Path, None] = OrderedDict()
+        """Files of epochs that this process has made, or found to be what they were."""
         remove_strays(folder)
 
     def session(self, context: CallContext) -> Session:
@@ -69,26 +81,37 @@ class Episodes:
             return session
         if context.episode in self._dropped:
             raise EpisodeDropped
-        known = self._epochs(context.episode)
-        newest = max(known, default=0) if session is None else session.epoch
+        known = epoch_files(self._folder / context.episode)
+        newest = max([*known, session.epoch if session is not None else 0], default=0)
         if context.epoch < newest:
             raise StaleEpoch(f"The episode is at epoch {newest}.")
         opened = self._open_epoch(context, known)
         if session is not None:
             self._shut(session)
-        for epoch in known:
-            if epoch != context.epoch:
-                remove_database(self._epoch_path(context.episode, epoch))
+        for epoch, path in known.items():
+            if epoch < context.epoch:
+                remove_database(path)
         self._open[context.episode] = opened
         self._open.move_to_end(context.episode)
         self._close_least_used()
         return opened
 
-    def begin(self, session: Session) -> None:
-        """Open a write transaction; an epoch that only read so far gets its file first. Raises what `turn` raises."""
+    def begin(self, session: Session, context: CallContext) -> None:
+        """Open a write transaction of a call's generation; an epoch that only read so far gets its file first.
+
+        What the session remembers is read again inside: another process may have written. Raises StaleGenerationError
+        (409) and what `turn` raises.
+        """
         if session.reader is not None:
             self._own(session)
         begin(session.db)
+        try:
+            self.lease.check(context.generation)
+            session.fence(context.generation)
+            session.check_written(context)
+        except BaseException:
+            rollback(session.db)
+            raise
 
     @asynccontextmanager
     async def turn(self, context: CallContext) -> AsyncIterator[Session]:
@@ -101,6 +124,7 @@ class Episodes:
             session = self.session(context)
             async with session.lock:
                 if self._open.get(context.episode) is session:
+                    session.check_written(context)
                     yield session
                     return
 
@@ -124,7 +148,7 @@ class Episodes:
     def inventory(self) -> InventoryReply:
         """Return every episode and every snapshot that has files here."""
         found = sorted(path for path in self._folder.glob("*") if path.is_dir())
-        episodes = [HeldEpisode(id=path.name, epochs=sorted(self._epochs(path.name))) for path in found]
+        episodes = [HeldEpisode(id=path.name, epochs=sorted(epoch_files(path))) for path in found]
         return InventoryReply(episodes=episodes, sources=self.sources.held())
 
     def move_to_quarantine(self, asked: QuarantineRequest) -> list[QuarantineEntry]:
@@ -169,19 +193,18 @@ class Episodes:
         """How many epochs are open."""
         return len(self._open)
 
-    def _open_epoch(self, context: CallContext, known: list[int]) -> Session:
-        path = self._epoch_path(context.episode, context.epoch)
+    def _open_epoch(self, context: CallContext, known: dict[int, Path]) -> Session:
         if context.epoch in known:
-            return self._connected(context, path)
+            return self._connected(context, known[context.epoch])
         reader = None if known else self.sources.borrow(context.source)
         if reader is None:
-            return self._copied(context, path)
-        session = self._session(context, path, reader.db, reader.premise)
+            return self._copied(context)
+        session = self._session(context, None, reader.db, reader.premise)
         session.reader, session.next_due_at = reader, reader.next_due_at
         return session
 
-    def _copied(self, context: CallContext, path: Path) -> Session:
-        self._copy_source(context.source, path)
+    def _copied(self, context: CallContext) -> Session:
+        path = self._copy_source(context.episode, context.epoch, context.source)
         try:
             return self._connected(context, path)
         except EpisodeCorrupt:
@@ -190,13 +213,14 @@ class Episodes:
             raise UnknownSource from None
 
     def _connected(self, context: CallContext, path: Path) -> Session:
+        self._verify(path)
         try:
             db = self.database.connect(path)
             try:
                 session = self._session(context, path, db, self.sources.premises.of(db))
                 session.recall()
             except BaseException:
-                db.close()
+                self.database.close(db, path)
                 raise
         except (*DATABASE_ERRORS, LookupError) as error:
             if is_damage(error):
@@ -204,45 +228,60 @@ class Episodes:
             raise
         return session
 
+    def _verify(self, path: Path) -> None:
+        """Raise EpisodeCorrupt (410) for a file whose bytes are not those that it began with; writes go to its log."""
+        if path not in self._verified:
+            if checksum(path) != named_checksum(path):
+                raise EpisodeCorrupt("The bytes of the file are not those that it was created with.")
+            self._remember(path)
+
+    def _remember(self, path: Path) -> None:
+        self._verified[path] = None
+        if len(self._verified) > _VERIFIED_REMEMBERED:
+            self._verified.popitem(last=False)
+
     def _own(self, session: Session) -> None:
         """Give an epoch that reads through a reader a file of its own."""
-        self._copy_source(session.source, session.path)
+        path = self._copy_source(session.episode, session.epoch, session.source)
+        self._verify(path)
         reader, shared = session.reader, session.db
         try:
-            session.db = self.database.connect(session.path)
+            session.db = self.database.connect(path)
             session.recall()
         except DATABASE_ERRORS as error:
             if session.db is not shared:
                 session.db.close()
                 session.db = shared
-            remove_database(session.path)
+            remove_database(path)
             if not is_damage(error):
                 raise
             self.sources.discard_template(session.source)
             raise UnknownSource from error
-        session.reader = None
+        session.reader, session.path = None, path
         if reader is not None:
             self.sources.readers.give_back(reader)
 
-    def _copy_source(self, source: str, path: Path) -> None:
+    def _copy_source(self, episode: str, epoch: int, source: str) -> Path:
+        """Give an epoch a file and return it; one that another process gave it in the meantime is taken as it is."""
+        folder = self._folder / episode
         self.sources.make_room()
-        self.database.copy(self.sources.ready(source), path)
+        found = self.sources.ready(source)
+        path = epoch_path(folder, epoch, named_checksum(found))
+        try:
+            self.database.copy(found, path)
+        except FileExistsError:
+            return path
+        self._remember(path)
+        return path
 
-    def _session(self, context: CallContext, path: Path, db: Connection, premise: Premise) -> Session:
+    def _session(self, context: CallContext, path: Path | None, db: Connection, premise: Premise) -> Session:
         return Session(context.episode, context.epoch, context.source, path, db, self.database.schema, premise)
 
     def _shut(self, session: Session) -> None:
-        if session.reader is None:
-            session.db.close()
-        else:
+        if session.reader is not None:
             self.sources.readers.give_back(session.reader)
-
-    def _epoch_path(self, episode: str, epoch: int) -> Path:
-        return self._folder / episode / f"{epoch}.db"
-
-    def _epochs(self, episode: str) -> list[int]:
-        found = (self._folder / episode).glob("*.db")
-        return [int(path.stem) for path in found if path.stem.isdecimal()]
+        elif session.path is not None:
+            self.database.close(session.db, session.path)
 
     def _close_least_used(self) -> None:
         *others, _newest = self._open

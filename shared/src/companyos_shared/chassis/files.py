@@ -17,6 +17,12 @@ def temporary_name(path: Path) -> Path:
     return path.with_name(f".{path.name}{TEMPORARY}-{os.getpid()}-{next(_NUMBERS)}")
 
 
+def is_of_running_process(path: Path) -> bool:
+    """Say whether a temporary name is that of another process that still runs."""
+    pid = path.name.rpartition(TEMPORARY)[2].removeprefix("-").partition("-")[0]
+    return pid.isdecimal() and int(pid) != os.getpid() and Path("/proc", pid).exists()
+
+
 def write_durably(path: Path, content: bytes) -> None:
     """Replace a file; after a power loss it has either its old content or the new one."""
     made = temporary_name(path)

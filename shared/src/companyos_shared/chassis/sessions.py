@@ -9,15 +9,18 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
+from companyos_shared.chassis.database import write_meta
 from companyos_shared.chassis.driver import driver_of
-from companyos_shared.chassis.errors import EpisodeOutdated
+from companyos_shared.chassis.errors import EpisodeCorrupt, EpisodeOutdated, StaleGenerationError
 from companyos_shared.chassis.premises import Premise
 from companyos_shared.chassis.readers import Reader
+from companyos_shared.wire.context import CallContext
 from companyos_shared.wire.control import Report
 
 _RECALL = """
 SELECT (SELECT value FROM _meta WHERE key = 'schema'), (SELECT COALESCE(MAX(seq), 0) FROM _changes),
-       (SELECT step FROM _applied), (SELECT MIN(due_at) FROM _due)
+       (SELECT step FROM _applied), (SELECT MIN(due_at) FROM _due),
+       (SELECT value FROM _meta WHERE key = 'generation')
 """
 
 
@@ -25,13 +28,14 @@ SELECT (SELECT value FROM _meta WHERE key = 'schema'), (SELECT COALESCE(MAX(seq)
 class Session:
     """An open epoch: its connection, and what is cheap to remember between calls.
 
-    Until it is written to, an epoch of a template has no file: it reads through the reader that it borrowed.
+    Until it is written to, an epoch of a template reads through the reader that it borrowed.
     """
 
     episode: str
     epoch: int
     source: str
-    path: Path
+    path: Path | None
+    """Its file; None until it is written to."""
     db: Connection
     schema: str
     premise: Premise
@@ -41,13 +45,44 @@ class Session:
     applied_step: int = 0
     next_due_at: datetime | None = None
 
-    def recall(self) -> None:
-        """Read from the database what is remembered between calls; raises EpisodeOutdated (410)."""
-        schema, self.last_seq, applied_step, next_due_at = driver_of(self.db).execute(_RECALL).fetchone()
+    def recall(self) -> int:
+        """Read from the database what is remembered between calls, and return the generation that wrote last.
+
+        Raises EpisodeOutdated (410).
+        """
+        found = driver_of(self.db).execute(_RECALL).fetchone()
+        schema, self.last_seq, applied_step, next_due_at, generation = found
         if schema != self.schema:
             raise EpisodeOutdated
         self.applied_step = applied_step or 0
         self.next_due_at = None if next_due_at is None else datetime.fromisoformat(next_due_at)
+        return int(generation or 0)
+
+    def fence(self, generation: int) -> None:
+        """In a write transaction, see what other processes wrote and keep older generations from writing later.
+
+        Raises StaleGenerationError (409) where a newer generation has written.
+        """
+        wrote_last = self.recall()
+        if wrote_last > generation:
+            raise StaleGenerationError(f"Generation {wrote_last} has written to the episode.")
+        if wrote_last < generation:
+            write_meta(self.db, {"generation": str(generation)})
+
+    def check_written(self, context: CallContext) -> None:
+        """Raise EpisodeCorrupt (410) where the database lacks a step or a change that the gateway knows of."""
+        if self._has(context):
+            return
+        if self.reader is None:
+            self.recall()
+        if not self._has(context):
+            raise EpisodeCorrupt(
+                f"The database holds step {self.applied_step} and change {self.last_seq}; "
+                f"step {context.written_step} and change {context.written_seq} were committed."
+            )
+
+    def _has(self, context: CallContext) -> bool:
+        return self.last_seq >= context.written_seq and self.applied_step >= context.written_step
 
     def move_on(self, report: Report, *, step: int) -> None:
         """Remember what a committed write reported."""

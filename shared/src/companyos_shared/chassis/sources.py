@@ -1,11 +1,10 @@
 """Sources: what an epoch starts from. Templates are made from documents and may vanish; snapshots stay until forgotten.
 
-A snapshot is named by the sha256 of its file, so that damage shows before anything starts from it.
+The name of a source's file ends with the sha256 of its bytes, so that damage shows before anything starts from it.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from contextlib import suppress
@@ -19,7 +18,14 @@ from companyos_shared.chassis import due
 from companyos_shared.chassis.call import Call
 from companyos_shared.chassis.changes import read_rows
 from companyos_shared.chassis.columns import time_text
-from companyos_shared.chassis.database import Database, read_meta, remove_database, write_meta
+from companyos_shared.chassis.database import (
+    Database,
+    checksum,
+    named_checksum,
+    read_meta,
+    remove_database,
+    write_meta,
+)
 from companyos_shared.chassis.errors import InvalidSeed, SourceCorrupt, SourceMismatch, SourceOutdated, UnknownSource
 from companyos_shared.chassis.premises import Premises
 from companyos_shared.chassis.readers import Reader, Readers
@@ -46,6 +52,7 @@ class Sources:
         self._templates = storage.folder / "templates" / database.schema[:16]
         self.snapshots = storage.folder / "snapshots"
         self._verified: dict[str, _FileState] = {}
+        self._known: dict[str, Path] = {}
         self.premises = Premises()
         self.readers = Readers(database, self.premises)
 
@@ -54,38 +61,48 @@ class Sources:
 
         Raises as `ready` does, or InvalidSeed.
         """
-        if document is not None and not self._snapshot(source).exists() and not self.template(source).exists():
-            self._build(source, document)
         try:
             return self._at_rest(source)
-        except DATABASE_ERRORS as error:
-            if not is_damage(error):
-                raise
-            self.discard_template(source)
+        except UnknownSource:
             if document is None:
-                raise UnknownSource from error
+                raise
         self._build(source, document)
         return self._at_rest(source)
 
     def ready(self, source: str) -> Path:
-        """Return the file of a source; raises UnknownSource (404), SourceCorrupt (410) or SourceOutdated (410)."""
-        snapshot = self._snapshot(source)
+        """Return the file of a source, which is what it was when it was made.
+
+        Raises UnknownSource (404), SourceCorrupt or SourceOutdated (410). A damaged template is deleted: it can be made
+        again.
+        """
+        path = self._snapshot(source)
         try:
-            found = snapshot.stat()
+            found = path.stat()
         except FileNotFoundError:
-            template = self.template(source)
-            if not template.exists():
-                raise UnknownSource from None
-            return template
+            path = self._known_template(source)
+            found = path.stat()
         state = _state(found)
         if self._verified.get(source) != state:
-            self._verify(source, snapshot)
+            self._verify(source, path)
             self._verified[source] = state
-        return snapshot
+        return path
 
-    def template(self, source: str) -> Path:
-        """Return where the template of a source lies, if it is there."""
-        return self._templates / f"{source}.db"
+    def template(self, source: str) -> Path | None:
+        """Return the template of a source, None where there is none."""
+        known = self._known.get(source)
+        if known is None or not known.exists():
+            known = next(self._templates.glob(f"{source}-*.db"), None)
+            if known is None:
+                self._known.pop(source, None)
+            else:
+                self._known[source] = known
+        return known
+
+    def _known_template(self, source: str) -> Path:
+        template = self.template(source)
+        if template is None:
+            raise UnknownSource
+        return template
 
     def take(self, db: Connection, episode: str, epoch: int) -> str:
         """Keep an epoch as it is now, and return the id of the snapshot; raises StorageFull (507)."""
@@ -121,7 +138,9 @@ class Sources:
     def discard_template(self, source: str) -> None:
         """Delete a template that cannot be read: it is made again from its document."""
         self.readers.forget(source)
-        remove_database(self.template(source))
+        self._verified.pop(source, None)
+        for path in self._templates.glob(f"{source}-*.db"):
+            remove_database(path)
 
     def borrow(self, source: str) -> Reader | None:
         """Return the reader of a template, to be given back; None for a snapshot. Raises what `ready` raises."""
@@ -143,18 +162,32 @@ class Sources:
             self._storage.check_headroom()
 
     def _at_rest(self, source: str) -> LoadReply:
-        with self._database.connect_at_rest(self.ready(source)) as db:
-            rows = read_rows(db, self._service.metadata)
-            return LoadReply(source=source, rows=rows, next_due_at=due.next_due_at(db))
+        path = self.ready(source)
+        try:
+            with self._database.connect_at_rest(path) as db:
+                rows = read_rows(db, self._service.metadata)
+                return LoadReply(source=source, rows=rows, next_due_at=due.next_due_at(db))
+        except DATABASE_ERRORS as error:
+            if not is_damage(error):
+                raise
+            self.discard_template(source)
+            raise UnknownSource from error
 
     def _snapshot(self, source: str) -> Path:
         return self.snapshots / f"{source}.db"
 
-    def _verify(self, source: str, snapshot: Path) -> None:
-        with snapshot.open("rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
-        if found != source:
+    def _verify(self, source: str, path: Path) -> None:
+        is_whole = checksum(path) == named_checksum(path)
+        if path.parent == self._templates:
+            if not is_whole:
+                self.discard_template(source)
+                raise UnknownSource("The template was damaged.")
+        elif is_whole:
+            self._check_schema(path)
+        else:
             raise SourceCorrupt
+
+    def _check_schema(self, snapshot: Path) -> None:
         try:
             with self._database.connect_at_rest(snapshot) as db:
                 schema = read_meta(db, "schema")
@@ -175,7 +208,8 @@ class Sources:
             place = ".".join(str(part) for part in first["loc"])
             raise InvalidSeed(f"{place or 'document'}: {first['msg']}") from error
         self.make_room()
-        self._database.build(self.template(source), lambda db: self._plant(db, source, seed))
+        made = self._database.build(self._templates, source, lambda db: self._plant(db, source, seed))
+        self._known[source], self._verified[source] = made, _state(made.stat())
         self._evict(keep=source)
 
     def _plant(self, db: Connection, source: str, seed: SeedDocument) -> None:
@@ -204,8 +238,9 @@ class Sources:
         for stat, path in sorted(found, key=lambda item: item[0].st_mtime_ns):
             if taken <= self._max_template_bytes and self._storage.has_headroom():
                 return
-            if path.stem != keep:
-                self.discard_template(path.stem)
+            source = path.stem.partition("-")[0]
+            if source != keep:
+                self.discard_template(source)
                 taken -= stat.st_size
 
 

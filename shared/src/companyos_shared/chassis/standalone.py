@@ -51,10 +51,11 @@ class Standalone:
         now = self.now() + timedelta(minutes=minutes)
         if now.year > LAST_YEAR:
             raise InvalidArguments(f"The clock goes no further than the year {LAST_YEAR}.")
-        self._episodes.begin(session)
+        context = self._context(session.applied_step, now)
+        self._episodes.begin(session, context)
         write_meta(session.db, {_CLOCK: time_text(now)})
         commit(session.db)
-        return self._context(session.applied_step, now)
+        return context
 
     def _context(self, step: int, now: datetime) -> CallContext:
         return CallContext(

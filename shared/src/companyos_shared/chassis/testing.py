@@ -63,7 +63,7 @@ class ServiceHarness:
         self.epoch = 1
         self.step = 0
         self.now: datetime = self.seed.started_at
-        self.generation = 0
+        self.generation = self.written_step = self.written_seq = 0
         self.last_report = Report()
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
         if folder is None:
@@ -189,6 +189,10 @@ class ServiceHarness:
         session: Session = self.app.state.episodes.session(self._context(None, None))
         return session
 
+    def context(self) -> CallContext:
+        """Return the context of the current step."""
+        return self._context(None, None)
+
     def signed(
         self, request: httpx.Request, context: CallContext | None = None, *, audience: str | None = None
     ) -> httpx.Request:
@@ -216,6 +220,8 @@ class ServiceHarness:
             now=self.now,
             fault=fault,
             generation=self.generation,
+            written_step=self.written_step,
+            written_seq=self.written_seq,
         )
 
     def _signed(self, request: httpx.Request, context: CallContext, audience: str | None = None) -> httpx.Request:
