@@ -31,10 +31,10 @@ def _log(path: Path) -> Path:
     return Path(f"{path}-wal")
 
 
-DAMAGE: dict[str, Callable[[Path], None]] = {
+DAMAGE: dict[str, Callable[[Path], object]] = {
     "database deleted": lambda path: path.unlink(),
     "log deleted": lambda path: _log(path).unlink(),
-    "both deleted": lambda path: (path.unlink(), _log(path).unlink())[0],
+    "both deleted": lambda path: [found.unlink() for found in (path, _log(path))],
     "database flipped at the start": lambda path: _flip(path, 0.0),
     "database flipped in the middle": lambda path: _flip(path, 0.5),
     "database flipped at the end": lambda path: _flip(path, 0.9999),
@@ -50,7 +50,7 @@ DAMAGE: dict[str, Callable[[Path], None]] = {
 
 @pytest.mark.parametrize("ends", ["closed", "killed"])
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE.keys())
-async def test_a_damaged_epoch_is_refused(library: ServiceHarness, damage: Callable[[Path], None], ends: str) -> None:
+async def test_a_damaged_epoch_is_refused(library: ServiceHarness, damage: Callable[[Path], object], ends: str) -> None:
     await _write(library)
     before = library.app.state.episodes
     if ends == "killed":  # its connections stay open, and a copy of the files is what the next process finds
