@@ -31,13 +31,19 @@ def _log(path: Path) -> Path:
     return Path(f"{path}-wal")
 
 
+def _delete(*paths: Path) -> None:
+    for path in paths:
+        path.unlink()
+
+
 DAMAGE: dict[str, Callable[[Path], object]] = {
     "database deleted": lambda path: path.unlink(),
     "log deleted": lambda path: _log(path).unlink(),
-    "both deleted": lambda path: [found.unlink() for found in (path, _log(path))],
+    "both deleted": lambda path: _delete(path, _log(path)),
     "database flipped at the start": lambda path: _flip(path, 0.0),
     "database flipped in the middle": lambda path: _flip(path, 0.5),
     "database flipped at the end": lambda path: _flip(path, 0.9999),
+    "database flipped in a row": lambda path: path.write_bytes(path.read_bytes().replace(b"Volume 10", b"Volume 11")),
     "database cut": lambda path: path.write_bytes(path.read_bytes()[:-1024]),
     "database emptied": lambda path: path.write_bytes(b""),
     "log flipped at the start": lambda path: _flip(_log(path), 0.0),
