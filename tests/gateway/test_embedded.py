@@ -21,6 +21,7 @@ from companyos_gateway.server.child_environment import service_environment
 from companyos_gateway.server.embedded import EmbeddedServices
 from companyos_gateway.server.folders import private_folder, roomy_parent
 from companyos_shared.chassis.settings import ServiceSettings
+from companyos_shared.folder_lock import FolderInUseError, holder_of, kill_orphan, lock_folder
 from companyos_shared.telemetry.settings import TelemetrySettings
 
 DEADLINE_S = 60.0
@@ -36,6 +37,19 @@ async def main():
     with private_folder(Path(sys.argv[1])) as folder:
       async with EmbeddedServices(folder, folder / "data") as services:
         print(*services.addresses.values(), sep="\\n", flush=True)
+        await asyncio.sleep(600)
+
+asyncio.run(main())
+"""
+
+
+LASTING_PARENT = """
+import asyncio, sys
+from pathlib import Path
+from companyos_gateway.server.embedded import EmbeddedServices
+
+async def main():
+    async with EmbeddedServices(Path(sys.argv[1]), Path(sys.argv[2])) as services:
         await asyncio.sleep(600)
 
 asyncio.run(main())
@@ -189,3 +203,32 @@ def _is_running(pid: int) -> bool:
     except OSError:
         return False
     return state != "Z"
+
+
+async def test_stopped_children_of_a_gateway_that_is_gone_are_killed_before_new_ones_start(parent: Path) -> None:
+    data = parent / "data"
+    command = [sys.executable, "-c", LASTING_PARENT, str(parent), str(data)]
+    old_parent = await asyncio.create_subprocess_exec(*command)
+    names = EmbeddedServices(parent, data).addresses
+    try:
+        while not all(holder_of(data / name) for name in names):  # noqa: ASYNC110 - other processes write it
+            await asyncio.sleep(POLL_S)
+        children = {name: holder_of(data / name) for name in names}
+        for child in children.values():
+            assert child is not None
+            os.kill(child.pid, signal.SIGSTOP)
+    finally:
+        old_parent.kill()
+        await old_parent.wait()
+    async with EmbeddedServices(parent, data) as services, reached(services):
+        assert not [child for child in children.values() if child is None or child.runs]
+        assert not [name for name, child in children.items() if holder_of(data / name) == child]
+
+
+async def test_a_folder_of_a_service_that_is_no_child_is_left_to_it(parent: Path) -> None:
+    (parent / "data" / "ticketdesk").mkdir(parents=True)
+    with (
+        lock_folder(parent / "data" / "ticketdesk"),
+        pytest.raises(FolderInUseError, match=f"in use by process {os.getpid()}"),
+    ):
+        kill_orphan(parent / "data" / "ticketdesk", embedded.CHILD_MODULE)

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from companyos_gateway.episode.admission import Places
 from companyos_gateway.episode.clearing import Clearing
-from companyos_gateway.episode.errors import HouseFault, SnapshotCorrupt, SnapshotLost
+from companyos_gateway.episode.errors import HouseFault, ServicesDown, SnapshotCorrupt, SnapshotLost
 from companyos_gateway.episode.leases import SERVICE_CONTEXT, Leases
 from companyos_gateway.episode.link import (
     Reported,
@@ -80,6 +80,12 @@ class Cluster:
     async def lease(self, owner: str, *, take_over: bool = False) -> None:
         """Take the lease of every service, which is waited for; raises LeaseHeldError or ServiceRefusalError."""
         await self._leases.take(owner, take_over=take_over)
+
+    def check_lease(self) -> None:
+        """Raise ServicesDown (503) where another gateway has taken over a service."""
+        lost = sorted(name for name, link in self.links.items() if link.superseded)
+        if lost:
+            raise ServicesDown(f"Another gateway has taken over {', '.join(lost)}.")
 
     async def readiness(self) -> dict[str, bool]:
         """Return by name whether each service is ready."""
@@ -175,11 +181,13 @@ class Cluster:
     async def _tried(self, service: str, verb: str, context: CallContext, asked: BaseModel | None = None) -> bool:
         content = b"{}" if asked is None else asked.model_dump_json().encode()
         try:
-            await self.links[service].send(ServiceCall("POST", f"/control/{verb}", content), context)
+            answer = await self.links[service].send(ServiceCall("POST", f"/control/{verb}", content), context)
         except HouseFault:
             _log.warning("%s: %s of %s was not answered", service, verb, context.episode)
             return False
-        return True
+        if answer.is_error:
+            _log.warning("%s: %s of %s answered %d", service, verb, context.episode, answer.status_code)
+        return answer.is_success
 
     async def _planted(
         self,

@@ -20,11 +20,12 @@ from companyos_gateway.episode.episode import Episode
 from companyos_gateway.episode.errors import (
     EpisodeClosed,
     HouseFault,
+    ServiceRefusalError,
     ServicesDown,
     UnknownEpisode,
 )
 from companyos_gateway.episode.journal import Intent
-from companyos_gateway.episode.link import Reported, ServiceCall
+from companyos_gateway.episode.link import STALE_GENERATION, Reported, ServiceCall
 from companyos_gateway.episode.observations import StepObservation
 from companyos_gateway.episode.operations import Operation
 from companyos_gateway.episode.outcome import StepKind, ending
@@ -80,6 +81,7 @@ class Stage:
 
     async def _reset(self, options: ResetOptions, previous: Episode | None) -> Episode:
         holder = previous and previous.holder
+        self.cluster.check_lease()
         asked = await asked_for(options, self.task_set)
         try:
             task = await self.shelf.task(asked.key)
@@ -275,4 +277,6 @@ class Stage:
 def _reason(fault: Exception) -> str:
     if isinstance(fault, TimeoutError):
         return f"infra-error: The step was not done within {STEP_DEADLINE_S:g} s, which is not your fault."
+    if isinstance(fault, ServiceRefusalError) and fault.code == STALE_GENERATION:
+        return "infra-error: another gateway has taken over the services, which is not your fault."
     return "infra-error: The house failed, not you."

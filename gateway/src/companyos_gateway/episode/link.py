@@ -132,7 +132,9 @@ class ServiceLink:
         await self._transport.aclose()
 
     async def is_ready(self) -> bool:
-        """Say whether the service answers that it is ready."""
+        """Say whether the service answers that it is ready, and follows this gateway as far as is known."""
+        if self.superseded:
+            return False
         try:
             async with asyncio.timeout(PROBE_DEADLINE_S):
                 return (await self._carry(self._request("GET", "/readyz"))).is_success

@@ -12,7 +12,9 @@ from pathlib import Path
 from types import TracebackType
 
 from companyos_gateway.server.child_environment import service_environment
+from companyos_shared.folder_lock import kill_orphan
 
+CHILD_MODULE = "companyos_gateway.server.child"
 SERVICE_GROUP = "companyos.services"
 STOP_DEADLINE_S = 1.5
 RESTART_PAUSE_S = 0.2
@@ -76,12 +78,14 @@ class EmbeddedServices:
         _log.error("the service %s ended with code %s and is started again", name, code)
 
     async def _start(self, name: str) -> asyncio.subprocess.Process:
+        """Start a service. The gateway's folder is locked, so a child that still holds the service's is an orphan."""
+        await asyncio.to_thread(kill_orphan, self._data_dir / name, CHILD_MODULE)
         with suppress(FileNotFoundError):
             self._socket(name).unlink()
         return await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",
-            "companyos_gateway.server.child",
+            CHILD_MODULE,
             self._apps[name],
             str(self._socket(name)),
             stdin=asyncio.subprocess.PIPE,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import shutil
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any, cast
 
@@ -36,6 +37,7 @@ from companyos_shared.chassis.service import Service
 from companyos_shared.chassis.settings import ServiceSettings
 from companyos_shared.chassis.standalone import Standalone
 from companyos_shared.chassis.storage import STORAGE_ERRORS, Storage, storage_problem
+from companyos_shared.folder_lock import lock_folder
 from companyos_shared.pages import MOUNT, STATIC
 from companyos_shared.private_files import keep_files_private
 from companyos_shared.telemetry.traces import Traces, traces_of
@@ -103,14 +105,25 @@ def create_app(service: Service[Any], settings: ServiceSettings | None = None) -
 def _lifespan(episodes: Episodes, traces: Traces, *, temporary: Path | None) -> Callable[[FastAPI], Any]:
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-        yield
-        episodes.close()
+        with lock_folder(episodes.storage.folder), _closed_at_exit(episodes):
+            yield
         if traces.on:
             await asyncio.to_thread(traces.close)
         if temporary is not None:
             shutil.rmtree(temporary, ignore_errors=True)
 
     return lifespan
+
+
+@contextmanager
+def _closed_at_exit(episodes: Episodes) -> Iterator[None]:
+    """Close the episodes at the end, also where the process exits without coming here: files must not change then."""
+    atexit.register(episodes.close)
+    try:
+        yield
+    finally:
+        episodes.close()
+        atexit.unregister(episodes.close)
 
 
 def _add_health(app: FastAPI, service: Service[Any], storage: Storage) -> None:

@@ -1,0 +1,138 @@
+"""An exclusive lock on a data folder, held by one process for its life; the file names its holder."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+LOCK_FILE = "lock"
+FREED_DEADLINE_S = 5.0
+
+_POLL_S = 0.02
+_START_TIME = 19
+"""The place of the start time in /proc/<pid>/stat, counted behind the name of the program."""
+
+
+class FolderInUseError(OSError):
+    """Another process holds the folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """A process by its id and its start time in clock ticks since the boot, which together name it for good."""
+
+    pid: int
+    started: int
+
+    @property
+    def runs(self) -> bool:
+        """Whether this very process still runs."""
+        return start_time(self.pid) == self.started
+
+    @property
+    def command(self) -> list[str]:
+        """The command line of the process; empty where it cannot be read."""
+        try:
+            return Path(f"/proc/{self.pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
+        except OSError:
+            return []
+
+
+@contextmanager
+def lock_folder(folder: Path) -> Iterator[None]:
+    """Hold the lock of a folder; raises FolderInUseError, which names the holder."""
+    descriptor = os.open(folder / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        if not _is_taken(descriptor):
+            raise FolderInUseError(f"The folder {folder} is in use by {_named(holder_of(folder))}.")
+        me = {"pid": os.getpid(), "started": start_time(os.getpid())}
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, json.dumps(me).encode(), 0)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def kill_orphan(folder: Path, module: str) -> None:
+    """Free a folder from a process that runs a module and whose parent is gone, if one holds it.
+
+    SIGKILL also ends a process that was stopped. Raises FolderInUseError where something else holds the folder, or
+    where it is not freed in time.
+    """
+    if not (folder / LOCK_FILE).exists() or _is_free(folder):
+        return
+    holder = holder_of(folder)
+    if holder is None or not _kill(holder, module):
+        if _is_free(folder):
+            return
+        raise FolderInUseError(f"The folder {folder} is in use by {_named(holder)}.")
+    give_up_at = time.monotonic() + FREED_DEADLINE_S
+    while not _is_free(folder):
+        if time.monotonic() > give_up_at:
+            raise FolderInUseError(f"The folder {folder} is still in use by {_named(holder)}, which was killed.")
+        time.sleep(_POLL_S)
+
+
+def holder_of(folder: Path) -> Holder | None:
+    """Return the process that took the lock last, None where the file does not say."""
+    try:
+        found = json.loads((folder / LOCK_FILE).read_bytes())
+        return Holder(int(found["pid"]), int(found["started"]))
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+
+
+def start_time(pid: int) -> int:
+    """Return when a process started, in clock ticks since the boot; 0 where that cannot be read."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return 0
+    return int(stat.rpartition(")")[2].split()[_START_TIME])
+
+
+def _kill(holder: Holder, module: str) -> bool:
+    """Kill a process that runs a module, and say whether it was that one; the id may be another process' by now."""
+    try:
+        handle = os.pidfd_open(holder.pid)
+    except OSError:
+        return False
+    try:
+        if not holder.runs or module not in holder.command:
+            return False
+        signal.pidfd_send_signal(handle, signal.SIGKILL)
+    except ProcessLookupError:
+        return False
+    finally:
+        os.close(handle)
+    return True
+
+
+def _is_free(folder: Path) -> bool:
+    descriptor = os.open(folder / LOCK_FILE, os.O_RDWR | os.O_CLOEXEC)
+    try:
+        return _is_taken(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _is_taken(descriptor: int) -> bool:
+    """Take the lock if it is free, and say whether it was."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _named(holder: Holder | None) -> str:
+    if holder is None:
+        return "another process"
+    return f"process {holder.pid} ({' '.join(holder.command).strip() or 'unknown command'})"

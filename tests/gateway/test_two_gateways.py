@@ -1,0 +1,98 @@
+"""Two gateways over the same services: the second one is refused, or takes over and the first one ends cleanly."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from companyos_gateway.episode import leases
+from companyos_gateway.episode.cluster import Cluster
+from companyos_gateway.episode.errors import LeaseHeldError
+from companyos_gateway.server.app import create_app
+from companyos_gateway.server.house import House
+from companyos_gateway.settings import Settings
+from tests.gateway.conftest import Door
+from tests.gateway.notes import SERVICE, NoteKeeping
+from tests.in_process import link_to, service_app
+
+
+@asynccontextmanager
+async def gateway(service: FastAPI, folder: Path, **settings: Any) -> AsyncIterator[Door]:
+    cluster = Cluster({"notes": link_to("notes", service)})
+    scenarios: dict[str, Any] = {"note_keeping": NoteKeeping()}
+    house = House(Settings(data_dir=folder, **settings), cluster=cluster, scenarios=scenarios)
+    app = create_app(house)
+    transport = httpx.ASGITransport(app)
+    async with app.router.lifespan_context(app), httpx.AsyncClient(transport=transport, base_url="http://g") as http:
+        yield Door(http, app, house, service)
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> FastAPI:
+    return service_app(SERVICE, tmp_path / "services")
+
+
+async def test_a_second_gateway_is_refused_and_deletes_nothing(service: FastAPI, tmp_path: Path) -> None:
+    async with gateway(service, tmp_path / "first") as first:
+        episode = (await first.reset())["episode_id"]
+        await first.step(episode, "notes_write_note", text="one")
+        with pytest.raises(LeaseHeldError, match="COMPANYOS_TAKE_OVER"):
+            async with gateway(service, tmp_path / "second"):
+                pass
+        observation = (await first.step(episode, "notes_list_notes"))["observation"]
+        assert len(observation["result"]) == 3
+        assert list(tmp_path.glob("services/*/episodes/*/1-*.db"))
+
+
+async def test_a_gateway_that_was_taken_over_ends_its_episodes_and_writes_nothing(
+    service: FastAPI, tmp_path: Path
+) -> None:
+    async with gateway(service, tmp_path / "first") as first:
+        episode = (await first.reset())["episode_id"]
+        await first.step(episode, "notes_write_note", text="one")
+        async with gateway(service, tmp_path / "second", take_over=True) as second:
+            answer = await first.step(episode, "notes_write_note", text="two")
+            assert answer["done"]
+            assert "another gateway has taken over" in answer["observation"]["error"]["message"]
+            assert (await first.state(episode))["outcome"] == "infra_error"
+            assert (await first.http.get("/readyz")).status_code == 503
+            assert (await first.http.post("/reset", json={"scenario": "note_keeping", "seed": 2})).status_code == 503
+            other = (await second.reset())["episode_id"]
+            await second.step(other, "notes_write_note", text="three")
+            assert (await second.http.get("/readyz")).status_code == 200
+        assert service.state.episodes.lease.generation == 2
+
+
+async def test_the_same_gateway_starts_again_at_once(service: FastAPI, tmp_path: Path) -> None:
+    async with gateway(service, tmp_path / "first") as first:
+        episode = (await first.reset())["episode_id"]
+        await first.step(episode, "notes_write_note", text="one")
+    async with gateway(service, tmp_path / "first") as again:
+        await again.step(episode, "notes_write_note", text="two")
+    assert service.state.episodes.lease.generation == 2
+
+
+async def test_a_gateway_that_ended_leaves_the_services_to_another_one(service: FastAPI, tmp_path: Path) -> None:
+    async with gateway(service, tmp_path / "first"):
+        pass
+    async with gateway(service, tmp_path / "second") as second:
+        assert (await second.http.get("/readyz")).status_code == 200
+
+
+async def test_a_lease_is_renewed_while_nobody_calls(
+    service: FastAPI, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(leases, "RENEWALS_PER_LIFETIME", 1_500)
+    async with gateway(service, tmp_path / "first"):
+        lease = service.state.episodes.lease
+        before = lease._renewed_at
+        async with asyncio.timeout(5):
+            while lease._renewed_at == before:  # noqa: ASYNC110 - the gateway renews by itself
+                await asyncio.sleep(0.01)

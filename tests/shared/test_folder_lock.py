@@ -1,0 +1,88 @@
+"""The lock of a service's folder: one process at a time, which the file names."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from companyos_shared.chassis.testing import ServiceHarness
+from companyos_shared.folder_lock import FolderInUseError, Holder, holder_of, kill_orphan, lock_folder, start_time
+
+HOLDER = """
+import sys, time
+from pathlib import Path
+from companyos_shared.folder_lock import lock_folder
+
+with lock_folder(Path(sys.argv[1])):
+    print("held", flush=True)
+    time.sleep(600)
+"""
+
+
+@contextmanager
+def held_by_another_process(folder: Path, mark: str = "mark") -> Iterator[int]:
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(folder), mark], stdout=subprocess.PIPE, text=True
+    ) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "held\n"
+        try:
+            yield other.pid
+        finally:
+            other.kill()
+
+
+def test_a_folder_is_held_by_one_process_and_free_behind_it(tmp_path: Path) -> None:
+    with lock_folder(tmp_path):
+        assert holder_of(tmp_path) == Holder(os.getpid(), start_time(os.getpid()))
+        with pytest.raises(FolderInUseError, match=str(os.getpid())), lock_folder(tmp_path):
+            pass
+    with lock_folder(tmp_path):
+        pass
+
+
+def test_a_process_that_runs_the_module_is_killed_even_if_it_is_stopped(tmp_path: Path) -> None:
+    with held_by_another_process(tmp_path, "a.module") as pid:
+        os.kill(pid, signal.SIGSTOP)
+        kill_orphan(tmp_path, "a.module")
+        with lock_folder(tmp_path):
+            pass
+
+
+def test_any_other_process_is_left_alone_and_named(tmp_path: Path) -> None:
+    with held_by_another_process(tmp_path) as pid:
+        with pytest.raises(FolderInUseError, match=f"process {pid} "):
+            kill_orphan(tmp_path, "a.module")
+        time.sleep(0.05)
+        assert Holder(pid, start_time(pid)).runs
+
+
+@pytest.mark.parametrize("content", ["", "{}", "[]", '{"pid": "x", "started": 1}'])
+def test_a_holder_that_cannot_be_read_is_left_alone(tmp_path: Path, content: str) -> None:
+    with held_by_another_process(tmp_path, "a.module"):
+        (tmp_path / "lock").write_text(content)
+        with pytest.raises(FolderInUseError, match="another process"):
+            kill_orphan(tmp_path, "a.module")
+
+
+def test_a_process_with_the_id_of_the_holder_and_another_start_is_left_alone(tmp_path: Path) -> None:
+    with held_by_another_process(tmp_path, "a.module") as pid:
+        (tmp_path / "lock").write_text(f'{{"pid": {pid}, "started": 1}}')
+        with pytest.raises(FolderInUseError):
+            kill_orphan(tmp_path, "a.module")
+
+
+async def test_a_service_does_not_start_on_a_folder_in_use(library: ServiceHarness) -> None:
+    folder = library.app.state.episodes.storage.folder
+    with held_by_another_process(folder) as pid, pytest.raises(FolderInUseError, match=str(pid)):
+        await library.app.router.lifespan_context(library.app).__aenter__()
+    async with library.app.router.lifespan_context(library.app):
+        assert holder_of(folder) == Holder(os.getpid(), start_time(os.getpid()))
