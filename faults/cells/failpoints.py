@@ -18,6 +18,7 @@ PATIENCE_S = 4.0
 OF_THE_GATEWAY = {
     "gateway.intent.after": ("step",),
     "gateway.sent.after": ("step",),
+    "gateway.header.before": ("step",),
     "gateway.outcome.before": ("step",),
     "gateway.outcome.after": ("step",),
     "gateway.manifest.before": ("reset", "restore", "fork"),

@@ -79,7 +79,7 @@ async def other_format(trial: Trial) -> None:
     player, _ = await trial.seated(2, snapshot=True)
     (snapshot,) = player.snapshots
     folder = trial.house.data / GATEWAY / "snapshots"
-    content = (folder / f"{snapshot}.jsonl").read_bytes().replace(b'"format":1', b'"format":9', 1)
+    content = (folder / f"{snapshot}.jsonl").read_bytes().replace(b'"format":2', b'"format":9', 1)
     later = hashlib.sha256(content).hexdigest()[: len(snapshot)]
     (folder / f"{later}.jsonl").write_bytes(content)
     for answer in (await _restore(trial, player, later), await _fork(trial, later)):

@@ -40,6 +40,7 @@ WRONG = (
 NAMES = {
     "env_name": "companyos",
     "service": "notes",
+    "item_id": "n1-0",
     "snapshot_id": "0" * 32,
     "tool": "wait",
     "operation": "write_note",

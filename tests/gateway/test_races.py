@@ -69,7 +69,7 @@ async def test_an_episode_that_is_freed_while_it_is_restored_stays_gone(
         restoring = restore(door, episode, await snapshot(door, episode))
         answer = await _while_held(held, restoring, door.http.delete(f"/v1/episodes/{episode}"))
         assert (answer.status_code, answer.json()["code"]) == (409, "episode-closed")
-        assert list((tmp_path / "kept" / "gateway" / "episodes").iterdir()) == []
+        assert list((tmp_path / "kept" / "gateway" / "episodes").glob("[!.]*")) == []
 
 
 async def test_a_reset_while_the_episode_before_is_restored_is_found_again_as_it_was(

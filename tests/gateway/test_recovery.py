@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import httpx
 import pytest
 
 from companyos.contract import DEFAULT_SCENARIO
-from companyos_gateway.episode import link
+from companyos_gateway.episode.snapshot_files import SnapshotFiles
 from tests.gateway.conftest import Door, Open
 from tests.gateway.test_snapshots import evidence, fork, snapshot, texts
 
@@ -46,24 +47,6 @@ class Held(httpx.AsyncBaseTransport):
             self.came.set()
             await self.goes_on.wait()
         return answer
-
-
-class SlowToSweep(httpx.AsyncBaseTransport):
-    """Delivers everything, sweeps after a while, whether or not anybody still waits for them."""
-
-    def __init__(self, inner: httpx.AsyncBaseTransport) -> None:
-        self._inner = inner
-        self.sweeps: list[asyncio.Task[httpx.Response]] = []
-
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        if request.url.path != "/control/sweep":
-            return await self._inner.handle_async_request(request)
-        self.sweeps.append(asyncio.create_task(self._deliver_late(request)))
-        return await asyncio.shield(self.sweeps[-1])
-
-    async def _deliver_late(self, request: httpx.Request) -> httpx.Response:
-        await asyncio.sleep(0.5)
-        return await self._inner.handle_async_request(request)
 
 
 async def test_an_episode_is_found_again_as_it_was(open_door: Open, tmp_path: Path) -> None:
@@ -124,7 +107,8 @@ async def test_forks_are_found_again_all_of_them_or_none(open_door: Open, tmp_pa
         episode = (await door.reset())["episode_id"]
         taken = await snapshot(door, episode)
         whole, cut_off = await fork(door, taken, 2), await fork(door, taken, 3)
-    manifests = [json.loads(path.read_text()) for path in (kept / "gateway" / "episodes").glob("*/manifest.json")]
+    paths = (kept / "gateway" / "episodes").glob("*/manifest.json")
+    manifests = [json.loads(path.read_text())["manifest"] for path in paths]
     (batch,) = {manifest["batch"] for manifest in manifests if manifest["id"] in cut_off}
     notes = kept / "gateway" / "unfinished"
     assert not list(notes.iterdir())
@@ -135,54 +119,66 @@ async def test_forks_are_found_again_all_of_them_or_none(open_door: Open, tmp_pa
         assert not list(notes.iterdir())
 
 
-async def test_a_sweep_that_takes_its_time_deletes_nothing_that_was_made_since(
-    open_door: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(link, "CALL_DEADLINE_S", 0.1)
-    monkeypatch.setattr(link, "CALL_BUDGET_S", 0.2)
-    slow: list[SlowToSweep] = []
-
-    def slowly(inner: httpx.AsyncBaseTransport) -> SlowToSweep:
-        slow.append(SlowToSweep(inner))
-        return slow[-1]
-
-    async with open_door(wrap=slowly) as door:
-        episode = (await door.reset())["episode_id"]
-        await door.step(episode, "notes_write_note", text="one")
-        await asyncio.gather(*slow[0].sweeps)
-        assert "one" in await texts(door, episode)
-
-
-async def test_what_no_manifest_names_is_swept_from_the_services(open_door: Open, tmp_path: Path) -> None:
+async def test_what_nothing_names_is_quarantined_in_the_services(open_door: Open, tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     async with open_door(data_dir=kept) as door:
         lost, found = [(await door.reset())["episode_id"] for _ in range(2)]
         for episode in (lost, found):
             await door.step(episode, "notes_write_note", text="one")
-        await snapshot(door, lost)
-        taken = await snapshot(door, found)
+        taken = [await snapshot(door, episode) for episode in (lost, found)]
         folder = door.house.stage().store.get(lost).internal_id
-    for path in (kept / "gateway" / "episodes" / folder).iterdir():
-        path.unlink()
-    assert len(list(tmp_path.rglob("snapshots/*.db"))) == 2
+    shutil.rmtree(kept / "gateway" / "episodes" / folder)
+    (kept / "gateway" / "snapshots" / f"{taken[0]}.jsonl").unlink()
     async with open_door(data_dir=kept) as door:
         assert [state["episode_id"] for state in (await door.http.get("/v1/episodes")).json()] == [found]
+        (item,) = (await door.http.get("/v1/quarantine")).json()
+        assert (item["kind"], item["reason"], len(item["databases"]["notes"])) == ("databases", "unknown-owner", 2)
         assert not (tmp_path / "notes" / "episodes" / folder).exists()
-        assert "one" in await texts(door, (await fork(door, taken))[0])
+        assert len(list((tmp_path / "notes" / "snapshots").glob("*.db"))) == 1
+        assert "one" in await texts(door, (await fork(door, taken[1]))[0])
+        assert (await door.http.delete(f"/v1/quarantine/{item['id']}")).status_code == 204
+    assert list((tmp_path / "notes" / "quarantine").iterdir()) == []
 
 
-async def test_an_episode_of_another_plan_is_dropped_as_a_whole(open_door: Open, tmp_path: Path) -> None:
+@pytest.mark.parametrize("epoch", [1, 2])
+async def test_a_drop_that_was_cut_off_is_completed(open_door: Open, tmp_path: Path, epoch: int) -> None:
     kept = tmp_path / "kept"
     async with open_door(data_dir=kept) as door:
         episode = (await door.reset())["episode_id"]
         await door.step(episode, "notes_write_note", text="one")
-    manifest = next((kept / "gateway" / "episodes").rglob("manifest.json"))
-    content = json.loads(manifest.read_text())
-    content["planned"] = {"notes": "0" * 64}
-    manifest.write_text(json.dumps(content))
+        taken = await snapshot(door, episode)
+        if epoch > 1:
+            assert (await door.http.post(f"/v1/episodes/{episode}/restore", json={"snapshot": taken})).is_success
+        folder = door.house.stage().store.get(episode).internal_id
+    episodes, snapshots = kept / "gateway" / "episodes", kept / "gateway" / "snapshots"
+    (episodes / folder).rename(episodes / f".ended-{folder}")
+    (snapshots / f"{taken}.jsonl").rename(snapshots / f"{taken}.ended")
     async with open_door(data_dir=kept) as door:
         assert (await door.http.get("/v1/episodes")).json() == []
-        assert list((kept / "gateway" / "episodes").iterdir()) == []
+        assert (await door.http.get("/v1/quarantine")).json() == []
+    assert [*episodes.iterdir(), *snapshots.iterdir()] == []
+    assert [path for path in tmp_path.rglob("*.db*") if "templates" not in path.parts] == []
+
+
+async def test_a_snapshot_that_was_cut_off_leaves_nothing(
+    open_door: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(_self: SnapshotFiles, _content: bytes) -> str:
+        raise KeyboardInterrupt
+
+    kept = tmp_path / "kept"
+    async with open_door(data_dir=kept) as door:
+        episode = (await door.reset())["episode_id"]
+        await door.step(episode, "notes_write_note", text="one")
+        monkeypatch.setattr(SnapshotFiles, "keep", killed)
+        with pytest.raises(KeyboardInterrupt):
+            await door.house.snapshots().take(door.house.stage().store.get(episode))
+        assert len(list((tmp_path / "notes" / "snapshots").glob("*.db"))) == 1
+    async with open_door(data_dir=kept) as door:
+        assert "one" in await texts(door, episode)
+        assert (await door.http.get("/v1/quarantine")).json() == []
+    assert list((tmp_path / "notes" / "snapshots").glob("*.db")) == []
+    assert list((kept / "gateway" / "snapshots").iterdir()) == []
 
 
 async def test_without_a_folder_of_its_own_nothing_is_left(open_door: Open, tmp_path: Path) -> None:

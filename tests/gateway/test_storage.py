@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from companyos_gateway.episode.files import EpisodeFiles, snapshot_id_of
+from companyos_gateway.episode.files import EpisodeFiles
+from companyos_gateway.episode.snapshot_files import snapshot_id_of
 from tests.gateway.conftest import Open
 from tests.gateway.test_snapshots import fork, restore, snapshot, texts
 
@@ -81,11 +82,11 @@ async def test_what_cannot_be_written_or_deleted_is_refused_and_goes_on_later(op
 
 def test_a_manifest_that_cannot_be_read_now_costs_no_episode(tmp_path: Path) -> None:
     files = EpisodeFiles(tmp_path)
-    manifest = tmp_path / "episodes" / "n1-0" / "manifest.json"
+    manifest = tmp_path / "episodes" / f"n1-{0:024}" / "manifest.json"
     manifest.parent.mkdir()
     manifest.symlink_to(manifest)
     with pytest.raises(OSError, match="symbolic links"):
-        list(files.manifests())
+        files.find()
     assert manifest.is_symlink()
 
 

@@ -21,10 +21,13 @@ from companyos_gateway.episode.cluster import Cluster
 from companyos_gateway.episode.environment import Stage
 from companyos_gateway.episode.episode import Episode
 from companyos_gateway.episode.files import EpisodeFiles
+from companyos_gateway.episode.limits import EpisodeLimits
 from companyos_gateway.episode.link import ServiceLink
-from companyos_gateway.episode.recovery import recover
+from companyos_gateway.episode.quarantine import Quarantine
+from companyos_gateway.episode.recovery import Recovery
+from companyos_gateway.episode.snapshot_files import SnapshotFiles
 from companyos_gateway.episode.snapshots import Snapshots
-from companyos_gateway.episode.store import EpisodeLimits, EpisodeStore
+from companyos_gateway.episode.store import EpisodeStore
 from companyos_gateway.episode.task import TaskShelf
 from companyos_gateway.episode.tokens import EpisodeTokens
 from companyos_gateway.episode.toolbox import Toolbox, build_toolbox
@@ -146,14 +149,15 @@ class Enterprise:
         links = {name: ServiceLink(name, f"http://{name}", KEY.encode(), wire) for name, wire in self.wires.items()}
         cluster = Cluster(links)
         folder = self._folder / "gateway"
-        files = EpisodeFiles(folder)
+        files, snapshot_files = EpisodeFiles(folder), SnapshotFiles(folder)
+        quarantine = Quarantine(folder, cluster, files, snapshot_files)
         limits = EpisodeLimits(most_episodes=64, idle_s=3600, detached_s=60, lifetime_s=86400)
         store = EpisodeStore(cluster, files, EpisodeTokens(SECRET), node="n1", limits=limits)
         scenarios: dict[str, Any] = {desk_work.NAME: desk_work.DeskWork()}
         shelf = TaskShelf(scenarios, cluster, most_kept=8)
         self._stage = Stage(cluster, _toolbox(), shelf, store)
-        self._snapshots = Snapshots(cluster, files, shelf, store, most_kept=64)
-        return await recover(self.stage, files, self.snapshots)
+        self._snapshots = Snapshots(cluster, snapshot_files, files, quarantine, shelf, store, most_kept=64)
+        return await Recovery(self.stage, files, self.snapshots, quarantine).run()
 
     async def kill_gateway(self) -> None:
         """End the gateway where it stands: nothing that it has begun goes on, nothing is put in order."""
@@ -193,9 +197,8 @@ class Enterprise:
 
     def marked_rows(self, episode: Episode) -> Counter[Row]:
         """Return every marked row that an episode's databases hold, wherever its epochs begin."""
-        manifest = json.loads(
-            (self._folder / "gateway" / "episodes" / episode.internal_id / "manifest.json").read_text()
-        )
+        file = self._folder / "gateway" / "episodes" / episode.internal_id / "manifest.json"
+        manifest = json.loads(file.read_text())["manifest"]
         found: Counter[Row] = Counter()
         for service, table, column in MARKED:
             path = self._database(service, manifest)

@@ -38,8 +38,6 @@ from companyos_shared.wire.control import (
     QuarantineRequest,
     SettleRequest,
     SnapshotReply,
-    SweepReply,
-    SweepRequest,
 )
 
 _log = logging.getLogger(__name__)
@@ -66,6 +64,15 @@ class Cluster:
     def at(cls, addresses: Mapping[str, str], key: bytes, traces: Traces = NO_TRACES) -> Cluster:
         """Return the cluster of these addresses."""
         return cls({name: ServiceLink(name, address, key, traces=traces) for name, address in addresses.items()})
+
+    @property
+    def after_last_drop(self) -> Callable[[str], None] | None:
+        """What is done with an episode's id once every service has answered a drop that was sent again."""
+        return self._clearing.after_last
+
+    @after_last_drop.setter
+    def after_last_drop(self, done: Callable[[str], None]) -> None:
+        self._clearing.after_last = done
 
     def place(self, service: str | None) -> AbstractAsyncContextManager[None]:
         """Return a place with a service, to be held while a step is taken; a step that calls none needs none."""
@@ -127,13 +134,9 @@ class Cluster:
         except SourceUnknown as unknown:
             raise SnapshotLost(f"The database of {service} is gone.") from unknown
 
-    async def forget(self, service: str, context: CallContext) -> None:
-        """Let a service forget a snapshot; one that does not answer keeps it until the next sweep."""
-        await self._tried(service, "forget", context, ForgetRequest(source=context.source))
-
-    async def sweep(self, service: str, context: CallContext, asked: SweepRequest) -> SweepReply:
-        """Let a service forget every episode and snapshot that is not named."""
-        return await self.links[service].ask("sweep", SweepReply, context, asked)
+    async def forget(self, service: str, context: CallContext) -> bool:
+        """Let a service forget a snapshot and return whether it did."""
+        return await self._tried(service, "forget", context, ForgetRequest(source=context.source))
 
     async def inventory(self, service: str) -> InventoryReply:
         """Return everything that a service holds of episodes and snapshots."""
@@ -171,9 +174,9 @@ class Cluster:
         """Return everything that the service recorded of the epoch."""
         return await self.links[service].ask("evidence", EvidenceReply, context)
 
-    async def drop(self, service: str, context: CallContext) -> None:
-        """Free what the service holds of the episode; one that does not answer is told again."""
-        await self._clearing.drop(service, context)
+    async def drop(self, service: str, context: CallContext) -> bool:
+        """Free what the service holds of the episode and return whether it did; if not, it is sent again later."""
+        return await self._clearing.drop(service, context)
 
     async def _told_to_drop(self, service: str, context: CallContext) -> bool:
         return await self._tried(service, "drop", context)

@@ -19,6 +19,9 @@ GatewayProblem             a refusal with a status and a stable code
 |- ForeignSnapshot   409   the snapshot is of another episode
 |- SnapshotLost      410   what the snapshot names is gone
 |- SnapshotCorrupt   410   the snapshot is not what it was
+|- EpisodeQuarantinedError 410 the episode is in quarantine
+|- UnknownQuarantineItemError 404 nothing in quarantine has that id
+|- QuarantineConflictError 409 what is in quarantine cannot go back
 |- SnapshotsFull     409   no more snapshots are kept
 |- StorageFull       507   there is no room on the disk
 |- AtCapacity        503   no room for another episode
@@ -31,11 +34,12 @@ GatewayProblem             a refusal with a status and a stable code
 HouseFault                 a bug of the house: the episode ends as infra_error
 `- ServiceRefusalError     a service refused a call of the gateway
 LeaseHeldError             another gateway holds the lease of a service
-JournalUnreadable          a journal that this version did not write
+UnusableError              files of an episode or a snapshot that this version cannot go on from
 """
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Any, ClassVar
 
 import orjson
@@ -139,6 +143,18 @@ class SnapshotCorrupt(GatewayProblem):
     status, code, title = 410, "snapshot-corrupt", "The snapshot is not what it was"
 
 
+class EpisodeQuarantinedError(GatewayProblem):
+    status, code, title = 410, "episode-quarantined", "The episode is in quarantine"
+
+
+class UnknownQuarantineItemError(GatewayProblem):
+    status, code, title = 404, "unknown-quarantine-item", "Nothing in quarantine has that id"
+
+
+class QuarantineConflictError(GatewayProblem):
+    status, code, title = 409, "quarantine-conflict", "The files cannot be moved back"
+
+
 class SnapshotsFull(GatewayProblem):
     status, code, title = 409, "snapshots-full", "No more snapshots are kept; delete one"
 
@@ -196,10 +212,6 @@ class LeaseHeldError(Exception):
     """Another gateway holds the lease of a service."""
 
 
-class JournalUnreadable(Exception):
-    """A journal whose lines are none of this version's."""
-
-
 def problem_of(content: bytes) -> tuple[str, str]:
     """Return the code and the detail of a service's refusal; `no-problem` where the content is none."""
     try:
@@ -209,3 +221,22 @@ def problem_of(content: bytes) -> tuple[str, str]:
     if not isinstance(body, dict):
         return "no-problem", ""
     return str(body.get("code", "no-problem")), str(body.get("detail") or body.get("title") or "")
+
+
+class Reason(StrEnum):
+    """Why files are moved to quarantine."""
+
+    DAMAGED = "damaged"
+    FORMAT = "unsupported-format"
+    TASK_CHANGED = "task-changed"
+    DATABASES = "databases-disagree"
+    DUPLICATE = "duplicate-id"
+    UNKNOWN_OWNER = "unknown-owner"
+
+
+class UnusableError(Exception):
+    """Files that this version cannot go on from: `reason` is a stable code, the text says what was found."""
+
+    def __init__(self, reason: Reason, detail: str) -> None:
+        super().__init__(detail)
+        self.reason = reason

@@ -1,63 +1,94 @@
-"""The gateway's own files: manifests and journals of live episodes, and snapshots.
+"""The gateway's files of episodes: manifests and journals.
 
-A file appears whole under its name or not at all. They survive the death of any process, not that of the host.
+An episode appears and ends by renaming its folder, so a folder under an episode's name without a manifest is damage.
+The files survive the death of any process, not that of the host.
 """
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import os
+import re
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from companyos_gateway.episode.errors import StorageFull
+from companyos_gateway.episode.errors import Reason, StorageFull, UnusableError
 from companyos_gateway.episode.journal import Journal
-from companyos_gateway.episode.manifest import FORMAT, Manifest
+from companyos_gateway.episode.journal_format import Header
+from companyos_gateway.episode.manifest import Manifest, State, decode, encode
 from companyos_shared.failpoints import failpoint
 
-_MANIFEST = "manifest.json"
-_JOURNAL = ".jsonl"
-_ASIDE = ".tmp"
-_ID_LENGTH = 32
+MANIFEST = "manifest.json"
+JOURNAL_SUFFIX = ".jsonl"
+TEMPORARY = ".tmp-"
+ENDED = ".ended-"
+
+FOLDER_MODE = 0o700
+FILE_MODE = 0o600
+
+_MANIFEST_ASIDE = "manifest.tmp"
 _BATCH_BYTES = 12
+_BATCH = re.compile(r"[0-9a-f]{24}")
+_INTERNAL_ID = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*-[0-9a-f]{24}")
 _log = logging.getLogger(__name__)
 
 
+@dataclass(slots=True)
+class FoundEpisodes:
+    """What a start finds in the folder of episodes. `manifests` are those of live and kept ones, with checksums."""
+
+    manifests: list[tuple[Manifest, str]] = field(default_factory=list)
+    ended: dict[str, Manifest | None] = field(default_factory=dict)
+    """By internal id; None where the manifest cannot be read."""
+    unusable: dict[str, UnusableError] = field(default_factory=dict)
+    unknown: list[Path] = field(default_factory=list)
+    notes: list[Path] = field(default_factory=list)
+    """Of forks that were cut off; to be removed once their episodes are."""
+
+
 class EpisodeFiles:
-    """Everything below the gateway's folder: `episodes/<internal id>/`, `snapshots/<id>.jsonl`, `unfinished/<fork>`."""
+    """The folders `episodes/<internal id>` and `unfinished/<fork>` below the gateway's folder."""
 
     def __init__(self, folder: Path) -> None:
         self._episodes = folder / "episodes"
-        self._snapshots = folder / "snapshots"
         self._unfinished = folder / "unfinished"
-        for made in (self._episodes, self._snapshots, self._unfinished):
-            made.mkdir(parents=True, exist_ok=True)
+        for made in (self._episodes, self._unfinished):
+            made.mkdir(FOLDER_MODE, parents=True, exist_ok=True)
 
-    def commit(self, manifest: Manifest, lines: bytes = b"") -> Journal:
-        """Begin an epoch whose journal starts with `lines`; it counts once its manifest lies under its name.
+    def commit(self, manifest: Manifest, payloads: Sequence[bytes] = ()) -> Journal:
+        """Begin an epoch whose journal starts with these payloads; it counts once its manifest has its name.
 
         Raises StorageFull (507); the epoch before is then untouched.
         """
-        folder = self._episodes / manifest.internal_id
-        journal = Journal(folder / f"{manifest.epoch}{_JOURNAL}")
+        content, checksum = encode(manifest)
+        folder = self._folder(manifest.internal_id)
+        journal = self._journal(folder, manifest, checksum)
+        first = manifest.epoch == 1
+        aside = self._episodes / f"{TEMPORARY}{manifest.internal_id}" if first else folder
+        written = (aside / journal.path.name, aside / (MANIFEST if first else _MANIFEST_ASIDE))
         try:
-            folder.mkdir(exist_ok=True)
-            journal.path.unlink(missing_ok=True)
-            journal.begin(lines)
-            self._write_manifest(manifest)
+            if first:
+                aside.mkdir(FOLDER_MODE)
+            journal.begin(list(payloads), written[0])
+            write_file(written[1], content)
+            failpoint("gateway.manifest.before")
+            os.rename(aside, folder) if first else os.replace(written[1], folder / MANIFEST)
         except (OSError, StorageFull) as error:
             journal.close()
-            with suppress(OSError):
-                journal.path.unlink()
-            with suppress(OSError):  # what holds a manifest already stays; no descriptor is needed for this
-                folder.rmdir()
-            raise error if isinstance(error, StorageFull) else _no_room(error) from error
-        if manifest.epoch > 1:
-            self._remove_older(folder, journal.path)
+            for path in written:
+                with suppress(OSError):
+                    path.unlink()
+            if first:
+                with suppress(OSError):
+                    aside.rmdir()
+            raise error if isinstance(error, StorageFull) else no_room(error) from error
+        failpoint("gateway.manifest.after")
+        if not first:
+            self.remove_other_epochs(manifest)
         return journal
 
     @contextmanager
@@ -71,122 +102,134 @@ class EpisodeFiles:
             return
         note = self._unfinished / secrets.token_hex(_BATCH_BYTES)
         try:
-            note.touch()
+            write_file(note, b"")
             yield origin.model_copy(update={"batch": note.name})
             note.unlink()
         except OSError as error:
-            raise _no_room(error) from error
+            raise no_room(error) from error
 
-    def journal(self, manifest: Manifest) -> Journal:
-        """Return the journal of an epoch that was begun before, mended."""
-        journal = Journal(self._episodes / manifest.internal_id / f"{manifest.epoch}{_JOURNAL}")
-        journal.mend()
-        self._remove_older(journal.path.parent, journal.path)
-        return journal
+    def journal(self, manifest: Manifest, checksum: str) -> Journal:
+        """Return the journal of an epoch that was begun before."""
+        return self._journal(self._folder(manifest.internal_id), manifest, checksum)
 
-    def manifests(self) -> Iterator[Manifest]:
-        """Yield the manifest of every episode; what holds none, one of another format or of half a fork, is removed.
+    def find(self) -> FoundEpisodes:
+        """Read every manifest. Only folders that were never committed are removed.
 
-        Raises OSError for one that cannot be read now: it may be whole, and what it names is not to be lost for it.
+        Raises OSError for a manifest that cannot be read now: it may be whole.
         """
-        notes = list(self._unfinished.iterdir())
-        unfinished = {note.name for note in notes}
-        for folder in sorted(self._episodes.iterdir()):
-            try:
-                manifest = Manifest.model_validate_json((folder / _MANIFEST).read_bytes())
-                if manifest.format != FORMAT or manifest.internal_id != folder.name:
-                    raise ValueError("the manifest is of another format or another episode")
-                if manifest.batch in unfinished:
-                    raise ValueError("the fork that made it was cut off")
-            except (FileNotFoundError, NotADirectoryError, IsADirectoryError, ValueError) as error:
-                _log.warning("the episode folder %s has no manifest and is removed: %s", folder.name, error)
-                shutil.rmtree(folder, ignore_errors=True)
-            else:
-                yield manifest
-        for note in notes:
-            note.unlink()
+        found = FoundEpisodes()
+        for note in self._unfinished.iterdir():
+            (found.notes if _BATCH.fullmatch(note.name) else found.unknown).append(note)
+        unfinished = {note.name for note in found.notes}
+        for path in sorted(self._episodes.iterdir()):
+            self._classify(path, unfinished, found)
+        return found
 
-    def remove(self, internal_id: str) -> None:
-        """Forget an episode: its manifest first, so that nothing half removed is ever found."""
-        folder = self._episodes / internal_id
-        with suppress(OSError):
-            (folder / _MANIFEST).unlink()
-        shutil.rmtree(folder, ignore_errors=True)
+    def end(self, internal_id: str) -> None:
+        """Mark an episode as over, in one step that needs no room. Raises OSError; it is then live as before."""
+        os.rename(self._folder(internal_id), self._episodes / f"{ENDED}{internal_id}")
+
+    def forget(self, internal_id: str) -> None:
+        """Remove what is left of an episode that is over."""
+        shutil.rmtree(self._episodes / f"{ENDED}{internal_id}", ignore_errors=True)
 
     def retire(self, manifest: Manifest) -> None:
-        """Keep of an episode only that its databases are to be kept."""
+        """Record that an episode is over and its databases are to be kept."""
+        folder = self._folder(manifest.internal_id)
         with suppress(OSError):
-            self._write_manifest(manifest.model_copy(update={"is_over": True}))
+            write_file(folder / _MANIFEST_ASIDE, encode(manifest.model_copy(update={"state": State.KEPT}))[0])
+            os.replace(folder / _MANIFEST_ASIDE, folder / MANIFEST)
 
-    def keep_snapshot(self, content: bytes) -> str:
-        """Write a snapshot and return its id; raises StorageFull (507)."""
-        snapshot_id = snapshot_id_of(content)
-        path = self._snapshot(snapshot_id)
-        aside = path.with_suffix(_ASIDE)
-        try:
-            aside.write_bytes(content)
-            failpoint("gateway.snapshot.before")
-            os.replace(aside, path)
-        except OSError as error:
-            with suppress(OSError):
-                aside.unlink()
-            raise _no_room(error) from error
-        failpoint("gateway.snapshot.after")
-        return snapshot_id
+    def move_away(self, internal_id: str, target: Path) -> None:
+        """Move an episode's folder somewhere else; raises OSError."""
+        os.rename(self._folder(internal_id), target)
 
-    def snapshot(self, snapshot_id: str) -> bytes | None:
-        """Return the bytes of a snapshot, None where there is none."""
-        try:
-            return self._snapshot(snapshot_id).read_bytes()
-        except FileNotFoundError:
-            return None
+    def move_back(self, internal_id: str, source: Path) -> None:
+        """Move an episode's folder back under its name; raises OSError."""
+        os.rename(source, self._folder(internal_id))
 
-    def remove_snapshot(self, snapshot_id: str) -> None:
-        """Forget a snapshot; one that is not there is no error. Raises StorageFull (507); it is then still there."""
-        try:
-            self._snapshot(snapshot_id).unlink(missing_ok=True)
-        except OSError as error:
-            raise _no_room(error) from error
-
-    def snapshots(self) -> list[str]:
-        """Return the ids of all snapshots, the oldest first; what a killed writer left is removed."""
-        for left in self._snapshots.glob(f"*{_ASIDE}"):
-            left.unlink(missing_ok=True)
-        found = [(path.stat().st_mtime_ns, path.stem) for path in self._snapshots.glob(f"*{_JOURNAL}")]
-        return [name for _, name in sorted(found)]
+    def folder(self, internal_id: str) -> Path:
+        """Return where the files of an episode are."""
+        return self._folder(internal_id)
 
     def folder_count(self) -> int:
         """Return how many episodes have a folder."""
-        return sum(1 for _ in self._episodes.iterdir())
+        return sum(1 for path in self._episodes.iterdir() if is_internal_id(path.name))
 
-    def _write_manifest(self, manifest: Manifest) -> None:
-        path = self._episodes / manifest.internal_id / _MANIFEST
-        aside = path.with_suffix(_ASIDE)
-        try:
-            aside.write_bytes(manifest.model_dump_json(exclude={"options": {"resume", "injected_state"}}).encode())
-            failpoint("gateway.manifest.before")
-            os.replace(aside, path)
-        except OSError:
-            with suppress(OSError):
-                aside.unlink()
-            raise
-        failpoint("gateway.manifest.after")
-
-    def _remove_older(self, folder: Path, newest: Path) -> None:
-        """Delete what no manifest names any more; what stays all the same is named by none either."""
+    def remove_other_epochs(self, manifest: Manifest) -> None:
+        """Remove the journals of an episode's other epochs, and what a killed writer left; nothing else."""
+        folder = self._folder(manifest.internal_id)
         with suppress(OSError):
             for path in folder.iterdir():
-                if path not in (newest, folder / _MANIFEST):
+                if path.name != f"{manifest.epoch}{JOURNAL_SUFFIX}" and _is_own(path):
                     path.unlink(missing_ok=True)
 
-    def _snapshot(self, snapshot_id: str) -> Path:
-        return self._snapshots / f"{snapshot_id}{_JOURNAL}"
+    def _classify(self, path: Path, unfinished: set[str], found: FoundEpisodes) -> None:
+        name = path.name
+        if name.startswith(TEMPORARY) and is_internal_id(name.removeprefix(TEMPORARY)):
+            _log.info("the folder %s of an episode that never began is removed", name)
+            shutil.rmtree(path, ignore_errors=True)
+        elif name.startswith(ENDED) and is_internal_id(name.removeprefix(ENDED)):
+            found.ended[name.removeprefix(ENDED)] = _read_or_none(path)
+        elif not is_internal_id(name) or not path.is_dir():
+            found.unknown.append(path)
+        else:
+            try:
+                manifest, checksum = _read(path)
+                if manifest.internal_id != name:
+                    raise UnusableError(Reason.DAMAGED, f"the manifest is that of {manifest.internal_id}")
+            except UnusableError as error:
+                found.unusable[name] = error
+                return
+            if manifest.batch in unfinished:
+                self.end(name)
+                found.ended[name] = manifest
+                return
+            found.manifests.append((manifest, checksum))
+            found.unknown += [inner for inner in path.iterdir() if not (_is_own(inner) or inner.name == MANIFEST)]
+
+    def _folder(self, internal_id: str) -> Path:
+        return self._episodes / internal_id
+
+    def _journal(self, folder: Path, manifest: Manifest, checksum: str) -> Journal:
+        header = Header(episode=manifest.internal_id, epoch=manifest.epoch, manifest=checksum, id=manifest.id)
+        return Journal(folder / f"{manifest.epoch}{JOURNAL_SUFFIX}", header)
 
 
-def snapshot_id_of(content: bytes) -> str:
-    """Return the id that belongs to the bytes of a snapshot."""
-    return hashlib.sha256(content).hexdigest()[:_ID_LENGTH]
+def is_internal_id(name: str) -> bool:
+    """Say whether a name is one that a gateway gives to an episode."""
+    return _INTERNAL_ID.fullmatch(name) is not None
 
 
-def _no_room(error: OSError) -> StorageFull:
+def write_file(path: Path, content: bytes, *, durable: bool = False) -> None:
+    """Write a file that only its owner may read; raises OSError, also where there is room for a part of it alone."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, FILE_MODE)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+        if durable:
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def no_room(error: OSError) -> StorageFull:
+    """Return the refusal of what could not be written."""
     return StorageFull(f"The gateway's folder cannot be written: {error.strerror}.")
+
+
+def _is_own(path: Path) -> bool:
+    """Say whether a file in an episode's folder is one that the gateway writes and replaces."""
+    return path.name == _MANIFEST_ASIDE or (path.suffix == JOURNAL_SUFFIX and path.stem.isdecimal())
+
+
+def _read(folder: Path) -> tuple[Manifest, str]:
+    try:
+        return decode((folder / MANIFEST).read_bytes())
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        raise UnusableError(Reason.DAMAGED, "the manifest is missing") from None
+
+
+def _read_or_none(folder: Path) -> Manifest | None:
+    try:
+        return _read(folder)[0]
+    except (UnusableError, OSError):
+        return None

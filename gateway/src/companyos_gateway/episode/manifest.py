@@ -1,19 +1,39 @@
-"""The manifest of an episode: what it is played on. Writing it under its name is the one commit point."""
+"""The manifest of an episode: what it is played on. Writing it under its name is the one commit point.
+
+The file is one JSON object: the format, the SHA-256 of the manifest, and the manifest itself as the last member.
+"""
 
 from __future__ import annotations
 
+import re
+from enum import StrEnum
+from hashlib import sha256
 from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from companyos.contract import ResetOptions
+from companyos_gateway.episode.errors import Reason, UnusableError
 from companyos_gateway.episode.task import TaskKey
 from companyos_gateway.taskset import TaskRef
 from companyos_shared.wire.context import EPISODE_PATTERN, SOURCE_PATTERN
 
-FORMAT = 1
+FORMAT = 2
+
+_ENVELOPE = re.compile(rb'\{"format":2,"checksum":"([0-9a-f]{64})","manifest":(\{.*\})\}', re.DOTALL)
+_ANY_FORMAT = re.compile(rb'\{"format":(\d+),')
 
 _Source = Annotated[str, Field(pattern=SOURCE_PATTERN)]
+
+
+class State(StrEnum):
+    """Whether an episode is played, or over while its databases are kept.
+
+    An episode that is over altogether has no manifest under its name: its folder is renamed first.
+    """
+
+    LIVE = "live"
+    KEPT = "kept"
 
 
 class Manifest(BaseModel):
@@ -21,11 +41,12 @@ class Manifest(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    format: int = FORMAT
     version: str = Field(description="The version of the gateway that wrote it.")
     id: str = Field(description="The client's label.")
     internal_id: str = Field(pattern=EPISODE_PATTERN)
     epoch: int = Field(ge=1)
+    previous: str | None = Field(None, description="The checksum of the previous epoch's manifest.")
+    first_step: int = Field(0, ge=0, description="The step that the epoch starts after: that of its snapshot, or 0.")
     lineage: str = Field(description="The reset that the episode comes from; forks and restores keep it.")
     task: TaskKey
     options: ResetOptions
@@ -33,10 +54,38 @@ class Manifest(BaseModel):
     sources: dict[str, _Source]
     published: TaskRef | None = Field(None, description="The task of the task set that was asked for, if one was.")
     batch: str | None = Field(None, description="The fork that made the episode with others, all of them or none.")
-    is_over: bool = Field(False, description="Only the databases are kept.")
+    state: State = State.LIVE
 
     @model_validator(mode="after")
     def _of_the_same_services(self) -> Self:
         if self.planned.keys() != self.sources.keys():
             raise ValueError("what was planned and what is begun from are of different services")
         return self
+
+    def kept_sources(self) -> list[tuple[str, str]]:
+        """Return service and source of what was kept for a snapshot; the rest are templates."""
+        return [place for place in self.sources.items() if place[1] != self.planned.get(place[0])]
+
+
+def encode(manifest: Manifest) -> tuple[bytes, str]:
+    """Return a manifest as the content of its file, and its checksum."""
+    content = manifest.model_dump_json(exclude={"options": {"resume", "injected_state"}}).encode()
+    checksum = sha256(content).hexdigest()
+    return b'{"format":%d,"checksum":"%s","manifest":%s}' % (FORMAT, checksum.encode(), content), checksum
+
+
+def decode(content: bytes) -> tuple[Manifest, str]:
+    """Return the manifest of a file with its checksum; raises UnusableError."""
+    matched = _ENVELOPE.fullmatch(content)
+    if matched is None:
+        named = _ANY_FORMAT.match(content)
+        if named is not None and int(named[1]) != FORMAT:
+            raise UnusableError(Reason.FORMAT, f"the manifest has format {int(named[1])}, this version reads {FORMAT}")
+        raise UnusableError(Reason.DAMAGED, "the file holds no manifest")
+    checksum = matched[1].decode()
+    if sha256(matched[2]).hexdigest() != checksum:
+        raise UnusableError(Reason.DAMAGED, "the manifest has another checksum")
+    try:
+        return Manifest.model_validate_json(matched[2]), checksum
+    except ValidationError as error:
+        raise UnusableError(Reason.FORMAT, f"the manifest does not fit: {error.errors()[0]['msg']}") from error

@@ -71,6 +71,10 @@ class Progress:
     written_step: Counter[str] = field(default_factory=Counter)
     """By service, the last step of the agent that is known to have changed its rows."""
     step: int = 0
+    first_step: int = 0
+    """The step that the epoch started after: what was written until then is in the sources it started from."""
+    changed_step: Counter[str] = field(default_factory=Counter)
+    """By service, the last step in which anybody is known to have changed its rows."""
     outcome: Outcome | None = None
     finish: FinishDeclaration | None = None
     calls: Counter[Asked] = field(default_factory=Counter)
@@ -116,6 +120,11 @@ class Progress:
             self.last_seq[service] = max(self.last_seq[service], report.changes[-1].seq)
             written = (change.step for change in report.changes if change.actor is Actor.AGENT)
             self.written_step[service] = max(self.written_step[service], *written, 0)
+            self.changed_step[service] = report.changes[-1].step
+
+    def has_written(self, service: str) -> bool:
+        """Say whether a service is known to have changed rows in this epoch, and so has a database of its own."""
+        return self.changed_step[service] > self.first_step
 
     def lag(self, asked: Asked, nth: int, report: Report, faults: FaultPlan) -> None:
         """Note how long reads lag behind a write, where one was carried out and seen to be."""

@@ -1,59 +1,38 @@
-"""Snapshots: an episode as it stood after a step, to be restored, or forked as new episodes.
-
-A snapshot is one file: a header, then the journal of its episode. What the header names lies in the services. The id
-belongs to the bytes, so one that was altered is told from one that was not.
-"""
+"""Snapshots: an episode as it stood after a step, to be restored, or forked as new episodes."""
 
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import Iterable
-from dataclasses import dataclass
-
-from pydantic import BaseModel, ConfigDict, ValidationError
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 
 from companyos.contract import SnapshotInfo
 from companyos_gateway.episode.cluster import Cluster
+from companyos_gateway.episode.drops import context_about
 from companyos_gateway.episode.episode import Episode
 from companyos_gateway.episode.errors import (
     EpisodeClosed,
     ForeignSnapshot,
     HouseFault,
-    JournalUnreadable,
     ServicesDown,
     SnapshotCorrupt,
     SnapshotsFull,
     UnknownSnapshot,
+    UnusableError,
 )
-from companyos_gateway.episode.files import EpisodeFiles, snapshot_id_of
+from companyos_gateway.episode.files import EpisodeFiles
 from companyos_gateway.episode.gate import Gate
 from companyos_gateway.episode.journal import Entry, entries
-from companyos_gateway.episode.manifest import FORMAT, Manifest
+from companyos_gateway.episode.loose_sources import LooseSources
+from companyos_gateway.episode.manifest import Manifest
 from companyos_gateway.episode.progress import Progress, fold
+from companyos_gateway.episode.quarantine import Quarantine
+from companyos_gateway.episode.snapshot_files import FoundSnapshots, SnapshotFiles
+from companyos_gateway.episode.snapshot_format import Snapshot, SnapshotHeader, decode, encode
 from companyos_gateway.episode.store import EpisodeStore, still_held
 from companyos_gateway.episode.task import Task, TaskShelf
 from companyos_gateway.episode.watch import Watch
 from companyos_shared.wire.context import Actor, CallContext
-
-_log = logging.getLogger(__name__)
-
-
-class _Header(BaseModel):
-    """The first line of a snapshot."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    snapshot: SnapshotInfo
-    manifest: Manifest
-
-
-@dataclass(frozen=True, slots=True)
-class _Snapshot:
-    """A snapshot that was read."""
-
-    header: _Header
-    lines: bytes
 
 
 class Snapshots:
@@ -62,7 +41,9 @@ class Snapshots:
     def __init__(
         self,
         cluster: Cluster,
-        files: EpisodeFiles,
+        files: SnapshotFiles,
+        episode_files: EpisodeFiles,
+        quarantine: Quarantine,
         shelf: TaskShelf,
         store: EpisodeStore,
         *,
@@ -71,65 +52,89 @@ class Snapshots:
     ) -> None:
         self._cluster = cluster
         self._files = files
+        self._episode_files = episode_files
+        self._quarantine = quarantine
         self._shelf = shelf
         self._store = store
         self._most_kept = most_kept
         self._watch = watch or Watch()
-        self._kept: dict[str, _Header] = {}
-        self._loose: dict[tuple[str, str], CallContext] = {}
-        """By service and source: what was kept, and may be named by nothing."""
+        self._kept: dict[str, SnapshotHeader] = {}
+        self._loose = LooseSources(cluster, files)
+        self._held: set[str] = set()
+        """Sources that episodes name which are over while their databases are kept."""
         self._gate = Gate()
-        store.after_drop = self._forget_unnamed
+        store.drops.after_drop = self.forget_unnamed
 
     def __len__(self) -> int:
         return len(self._kept)
 
-    def find(self) -> None:
-        """Read the headers of the snapshots that lie in the files; one that cannot be read is left where it lies."""
-        for snapshot_id in self._files.snapshots():
+    def find(self) -> FoundSnapshots:
+        """Read the snapshots in the files; one that cannot be read is moved to quarantine."""
+        found = self._files.find()
+        for snapshot_id in found.ids:
             try:
-                self._kept[snapshot_id] = self._read(snapshot_id).header
-            except (SnapshotCorrupt, UnknownSnapshot) as error:
-                _log.warning("%s", error)
+                self._kept[snapshot_id] = decode(snapshot_id, self._files.read(snapshot_id) or b"").header
+            except UnusableError as error:
+                self._quarantine.add_snapshot(snapshot_id, error)
+        for snapshot_id in found.ended:
+            self._loose.add_ended(snapshot_id, ())
+            with suppress(OSError, UnusableError):
+                self._add_ended(snapshot_id, decode(snapshot_id, self._files.read_ended(snapshot_id)).header)
+        return found
 
     def look_after(self, episodes: Iterable[Episode]) -> None:
         """Take in what found episodes began from: where its snapshot is gone, it goes with the last of them."""
         for episode in episodes:
-            for place in _kept_sources(episode.manifest):
-                self._loose[place] = episode.context(place[0], Actor.TRAINER)
+            for place in episode.manifest.kept_sources():
+                self._loose.add(place[0], episode.context(place[0], Actor.TRAINER))
+
+    def hold(self, manifest: Manifest) -> None:
+        """Keep what an episode began from that is over while its databases are kept."""
+        self._held.update(manifest.sources.values())
+
+    def loosen(self, service: str, context: CallContext) -> None:
+        """Let a service forget the source of a context at the next opportunity, unless something names it."""
+        self._loose.add(service, context)
 
     def known(self) -> list[SnapshotInfo]:
         """Return every snapshot, the oldest first."""
-        return [_info(snapshot_id, header) for snapshot_id, header in self._kept.items()]
+        return [header.info(snapshot_id) for snapshot_id, header in self._kept.items()]
 
     def info(self, snapshot_id: str) -> SnapshotInfo:
         """Return what a snapshot is of; raises UnknownSnapshot (404) or SnapshotCorrupt (410)."""
-        return _info(snapshot_id, self._kept.get(snapshot_id) or self._read(snapshot_id).header)
+        return (self._kept.get(snapshot_id) or self._read(snapshot_id).header).info(snapshot_id)
 
     def sources(self) -> set[str]:
-        """Return every source that a snapshot or a live episode names."""
+        """Return every source that a snapshot, an episode or something in quarantine names."""
         found = [header.manifest.sources for header in self._kept.values()]
         found += [dict(episode.sources) for episode in self._store]
-        return {source for sources in found for source in sources.values()}
+        named = {source for sources in found for source in sources.values()}
+        return named | self._held | self._quarantine.sources()
+
+    def loose(self) -> set[str]:
+        """Return every source that is about to be forgotten: services hold it, and nothing names it."""
+        return self._loose.sources - self.sources()
 
     async def take(self, episode: Episode) -> SnapshotInfo:
         """Keep an episode as it stands; raises EpisodeClosed, SnapshotsFull (409), ServicesDown (503), StorageFull."""
         with self._watch.act("snapshot", episode):
-            return await self._take(episode)
+            async with episode.turn(), self._gate.together():
+                return await self._take(episode)
 
     async def _take(self, episode: Episode) -> SnapshotInfo:
-        async with episode.turn(), self._gate.together():
-            self._check_may_keep(episode)
-            sources = await self._keep_databases(episode)
-            self._check_may_keep(episode)
-            info, manifest = _described(episode, sources)
-            header = _Header(snapshot=info, manifest=manifest)
-            first = header.model_dump_json(exclude={"manifest": {"options": {"resume", "injected_state"}}}).encode()
-            snapshot_id = self._files.keep_snapshot(first + b"\n" + episode.journal.lines())
-            self._kept[snapshot_id] = header
-            for place in _kept_sources(header.manifest):
-                self._loose.pop(place, None)
-            return _info(snapshot_id, header)
+        self._check_may_keep(episode)
+        payloads = _payloads(episode)
+        note = self._files.begin(episode.internal_id, episode.epoch)
+        sources = await self._keep_databases(episode)
+        self._check_may_keep(episode)
+        info, manifest = _described(episode, sources)
+        header = SnapshotHeader(snapshot=info, manifest=manifest)
+        snapshot_id = self._files.keep(encode(header, payloads))
+        self._kept[snapshot_id] = header
+        self._loose.discard(manifest.kept_sources())
+        with suppress(OSError):
+            note.unlink()  # after an error it stays: a start then knows whose databases these are
+        return header.info(snapshot_id)
 
     async def restore(self, episode: Episode, snapshot_id: str) -> None:
         """Let an episode stand where its snapshot was taken, as its next epoch.
@@ -150,7 +155,7 @@ class Snapshots:
             task, steps = await self._unfold(snapshot)
             if episode.closed:
                 raise EpisodeClosed
-            self._store.restore(episode, snapshot.header.manifest, _progress(snapshot, task, steps), snapshot.lines)
+            self._store.restore(episode, snapshot.header.manifest, _progress(snapshot, task, steps), snapshot.payloads)
 
     async def fork(
         self, snapshot_id: str, count: int, label: str | None = None, previous: Episode | None = None
@@ -167,11 +172,11 @@ class Snapshots:
             previous = still_held(previous, holder)
             self._store.make_room(count - (previous is not None))
             try:
-                with self._files.all_or_none(snapshot.header.manifest, count) as origin:
+                with self._episode_files.all_or_none(snapshot.header.manifest, count) as origin:
                     for _ in range(count):
                         progress = _progress(snapshot, task, steps)
                         progress.touched.clear()
-                        forked.append(self._store.fork(origin, task, progress, snapshot.lines, label, previous))
+                        forked.append(self._store.fork(origin, task, progress, snapshot.payloads, label, previous))
             except BaseException:
                 for episode in forked:
                     self._store.free(episode)
@@ -180,25 +185,34 @@ class Snapshots:
 
     async def delete(self, snapshot_id: str) -> None:
         """Forget a snapshot and what nothing else names of it; raises UnknownSnapshot (404) or StorageFull (507)."""
-        if snapshot_id not in self._kept and self._files.snapshot(snapshot_id) is None:
+        if snapshot_id not in self._kept and self._files.read(snapshot_id) is None:
             raise UnknownSnapshot
-        self._files.remove_snapshot(snapshot_id)
-        header = self._kept.pop(snapshot_id, None)
-        if header is not None:
-            self._loose |= {place: _context(header, place[0]) for place in _kept_sources(header.manifest)}
-        await self._forget_unnamed()
+        self._files.end(snapshot_id)
+        self._loose.add_ended(snapshot_id, ())
+        if (header := self._kept.pop(snapshot_id, None)) is not None:
+            self._add_ended(snapshot_id, header)
+        await self.forget_unnamed()
 
-    async def _forget_unnamed(self) -> None:
+    async def forget_unnamed(self) -> None:
         """Let the services forget what was a snapshot's, as far as no other one and no live episode names it."""
-        if not self._loose:
-            return
-        async with self._gate.alone():
-            named = self.sources()
-            for episode in self._store:
-                episode.progress.forget_all_but(named)
-            unnamed = {place: context for place, context in self._loose.items() if context.source not in named}
-            await asyncio.gather(*(self._cluster.forget(service, context) for (service, _), context in unnamed.items()))
-            self._loose = {place: context for place, context in self._loose.items() if place not in unnamed}
+        if self._loose:
+            async with self._gate.alone():
+                named = self.sources()
+                for episode in self._store:
+                    episode.progress.forget_all_but(named)
+                await self._loose.forget(named)
+
+    async def forget_sources(self, episode: str, sources: Mapping[str, str]) -> None:
+        """Let the services forget databases that were named by something in quarantine, unless something names them."""
+        for service, source in sources.items():
+            self._loose.add(service, context_about(episode, 1, source))
+        await self.forget_unnamed()
+
+    def _add_ended(self, snapshot_id: str, header: SnapshotHeader) -> None:
+        places = header.manifest.kept_sources()
+        self._loose.add_ended(snapshot_id, places)
+        for service, source in places:
+            self._loose.add(service, _context(header, source))
 
     def _check_may_keep(self, episode: Episode) -> None:
         """Raise EpisodeClosed or SnapshotsFull (409). Either can come about while the services copy."""
@@ -221,43 +235,46 @@ class Snapshots:
     async def _keep(self, episode: Episode, service: str, context: CallContext) -> str:
         """Keep one database, which is loose until a snapshot names it."""
         source = await self._cluster.snapshot(service, context, episode.document(service))
-        self._loose[service, source] = context.model_copy(update={"source": source})
+        self._loose.add(service, context.model_copy(update={"source": source}))
         return source
 
-    async def _unfold(self, snapshot: _Snapshot) -> tuple[Task, list[Entry]]:
+    async def _unfold(self, snapshot: Snapshot) -> tuple[Task, list[Entry]]:
         """Return the task and the journal of a snapshot that every service can begin from."""
         header = snapshot.header
         try:
             task = await self._shelf.task(header.manifest.task)
             if dict(task.sources) != header.manifest.planned:
                 raise SnapshotCorrupt("It is of another version of the scenario or of a service.")
-            changed = [
-                service for service, source in header.manifest.sources.items() if source != task.sources[service]
-            ]
-            await asyncio.gather(*(self._cluster.check(service, _context(header, service)) for service in changed))
-            return task, list(entries(snapshot.lines))
+            places = [place for place in header.manifest.sources.items() if place[1] != task.sources[place[0]]]
+            checks = [self._cluster.check(service, _context(header, source)) for service, source in places]
+            await asyncio.gather(*checks)
+            return task, list(entries(snapshot.payloads))
         except HouseFault as fault:
             raise ServicesDown(f"The snapshot could not be opened: {fault}") from fault
-        except JournalUnreadable as error:
+        except UnusableError as error:
             raise SnapshotCorrupt(str(error)) from error
 
-    def _read(self, snapshot_id: str) -> _Snapshot:
-        content = self._files.snapshot(snapshot_id)
+    def _read(self, snapshot_id: str) -> Snapshot:
+        content = self._files.read(snapshot_id)
         if content is None:
+            if (item := self._quarantine.snapshot_of(snapshot_id)) is not None:
+                raise SnapshotCorrupt(f"It is in quarantine as {item.id}: {item.detail}")
             raise UnknownSnapshot(f"No snapshot has the id {snapshot_id}.")
-        if snapshot_id_of(content) != snapshot_id:
-            raise SnapshotCorrupt(f"The bytes of {snapshot_id} are not those that were written.")
-        first, _, lines = content.partition(b"\n")
         try:
-            header = _Header.model_validate_json(first)
-        except ValidationError as error:
-            raise SnapshotCorrupt(f"{snapshot_id} was written by another version.") from error
-        if header.manifest.format != FORMAT:
-            raise SnapshotCorrupt(f"{snapshot_id} is of format {header.manifest.format}.")
-        return _Snapshot(header, lines)
+            return decode(snapshot_id, content)
+        except UnusableError as error:
+            raise SnapshotCorrupt(str(error)) from error
 
 
-def _progress(snapshot: _Snapshot, task: Task, steps: list[Entry]) -> Progress:
+def _payloads(episode: Episode) -> list[bytes]:
+    """Return the lines of an episode's journal, which are verified while they are read; raises ServicesDown (503)."""
+    try:
+        return episode.journal.payloads()
+    except (UnusableError, OSError) as error:
+        raise ServicesDown(f"The journal of the episode cannot be read: {error}") from error
+
+
+def _progress(snapshot: Snapshot, task: Task, steps: list[Entry]) -> Progress:
     progress = Progress.start(task, snapshot.header.manifest.options)
     fold(progress, task, steps)
     return progress
@@ -279,22 +296,5 @@ def _described(episode: Episode, sources: dict[str, str]) -> tuple[SnapshotInfo,
     return info, episode.manifest.model_copy(update={"sources": sources})
 
 
-def _info(snapshot_id: str, header: _Header) -> SnapshotInfo:
-    return header.snapshot.model_copy(update={"id": snapshot_id})
-
-
-def _kept_sources(manifest: Manifest) -> list[tuple[str, str]]:
-    """Return service and source of what was kept for a snapshot; the rest lies in templates."""
-    return [place for place in manifest.sources.items() if place[1] != manifest.planned.get(place[0])]
-
-
-def _context(header: _Header, service: str) -> CallContext:
-    manifest = header.manifest
-    return CallContext(
-        episode=manifest.internal_id,
-        epoch=manifest.epoch,
-        source=manifest.sources[service],
-        step=0,
-        actor=Actor.TRAINER,
-        now=header.snapshot.now,
-    )
+def _context(header: SnapshotHeader, source: str) -> CallContext:
+    return context_about(header.manifest.internal_id, header.manifest.epoch, source)

@@ -7,38 +7,29 @@ import re
 import secrets
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from companyos.contract import Outcome
 from companyos_gateway.episode.asked import Asked
 from companyos_gateway.episode.cluster import Cluster
+from companyos_gateway.episode.drops import EpisodeDrops
 from companyos_gateway.episode.episode import VERSION, Episode
 from companyos_gateway.episode.errors import AtCapacity, EpisodeExists, UnknownEpisode
 from companyos_gateway.episode.files import EpisodeFiles
 from companyos_gateway.episode.journal import Journal
-from companyos_gateway.episode.manifest import FORMAT, Manifest
+from companyos_gateway.episode.limits import EpisodeLimits
+from companyos_gateway.episode.manifest import Manifest, State
 from companyos_gateway.episode.progress import Progress
+from companyos_gateway.episode.quarantine import Quarantine
 from companyos_gateway.episode.task import Task
 from companyos_gateway.episode.tokens import EpisodeTokens
-from companyos_shared.wire.context import Actor
 
 REAP_INTERVAL_S = 5.0
 IDLE_BEFORE_EVICTION_S = 60.0
 
 _ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
 _ID_BYTES = 12
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EpisodeLimits:
-    """How many episodes may live, and for how many seconds: without a call, without a connection, and at all."""
-
-    most_episodes: int
-    idle_s: float
-    detached_s: float
-    lifetime_s: float
 
 
 class EpisodeStore:
@@ -54,25 +45,19 @@ class EpisodeStore:
         limits: EpisodeLimits,
         keep_databases: bool = False,
         kept_episode: str | None = None,
+        quarantine: Quarantine | None = None,
     ) -> None:
-        self._cluster = cluster
         self._files = files
         self._tokens = tokens
         self._node = node
         self._limits = limits
         self._keep_databases = keep_databases
         self._kept_episode = kept_episode
+        self._quarantine = quarantine
         self._live: dict[str, Episode] = {}
         self._by_internal_id: dict[str, Episode] = {}
-        self._freeing: set[asyncio.Task[None]] = set()
+        self.drops = EpisodeDrops(cluster, files)
         self.outcomes: Counter[Outcome] = Counter()
-        self.after_drop: Callable[[], Awaitable[None]] | None = None
-        """What is done once the services have let go of an episode that was freed."""
-
-    @property
-    def freeing(self) -> int:
-        """How many episodes are gone here while the services are still told to drop them."""
-        return len(self._freeing)
 
     def __len__(self) -> int:
         return len(self._live)
@@ -85,9 +70,11 @@ class EpisodeStore:
         return episode_id in self._live
 
     def get(self, episode_id: str) -> Episode:
-        """Return the live episode of that id; raises UnknownEpisode (404)."""
+        """Return the live episode of that id; raises UnknownEpisode (404) or EpisodeQuarantinedError (410)."""
         episode = self._live.get(episode_id)
         if episode is None:
+            if self._quarantine is not None:
+                self._quarantine.check_episode(episode_id, is_kept=episode_id == self._kept_episode)
             raise UnknownEpisode(f"No live episode has the id {episode_id!r}." if _ID.fullmatch(episode_id) else None)
         return episode
 
@@ -101,7 +88,8 @@ class EpisodeStore:
     def open(self, asked: Asked, task: Task, previous: Episode | None = None) -> Episode:
         """Start an episode; it takes the place of `previous` as that one's next epoch.
 
-        Raises EpisodeExists (409) for an id that is live elsewhere, AtCapacity (503) or StorageFull (507).
+        Raises EpisodeExists (409) for an id that is live elsewhere, EpisodeQuarantinedError (410) for that of the kept
+        episode while it is in quarantine, AtCapacity (503) or StorageFull (507).
         """
         previous = still_held(previous, previous and previous.holder)
         label = self._label(asked.options.episode_id, previous)
@@ -110,17 +98,20 @@ class EpisodeStore:
         internal_id = previous.internal_id if previous else self._new_internal_id()
         epoch = previous.epoch + 1 if previous else 1
         manifest = Manifest.model_construct(
-            format=FORMAT,
             version=VERSION,
             id=label,
             internal_id=internal_id,
             epoch=epoch,
+            previous=previous.journal.manifest_checksum if previous else None,
+            first_step=0,
             lineage=f"{internal_id}.{epoch}",
             task=task.key,
             options=asked.options,
             planned=dict(task.sources),
             sources=dict(task.sources),
             published=asked.published,
+            batch=None,
+            state=State.LIVE,
         )
         progress = Progress.start(task, asked.options)
         if previous is not None:
@@ -132,35 +123,47 @@ class EpisodeStore:
         origin: Manifest,
         task: Task,
         progress: Progress,
-        lines: bytes,
+        payloads: list[bytes],
         label: str | None,
         previous: Episode | None = None,
     ) -> Episode:
-        """Start an episode from a snapshot's manifest, with a journal that begins with `lines`; raises as `open`.
+        """Start an episode from a snapshot's manifest, with a journal that begins with `payloads`; raises as `open`.
 
         It takes the place of `previous`, which is freed.
         """
         label = self._label(label, previous)
         if previous is None:
             self.make_room(1)
-        manifest = origin.model_copy(
-            update={"version": VERSION, "id": label, "internal_id": self._new_internal_id(), "epoch": 1}
-        )
-        forked = self._begin(manifest, task, progress, lines, previous=previous)
+        begun = {"internal_id": self._new_internal_id(), "epoch": 1, "previous": None, "first_step": progress.step}
+        manifest = origin.model_copy(update={"version": VERSION, "id": label, **begun})
+        forked = self._begin(manifest, task, progress, payloads, previous=previous)
         if previous is not None:
             self._discard(previous)
         return forked
 
-    def restore(self, episode: Episode, origin: Manifest, progress: Progress, lines: bytes) -> None:
+    def restore(self, episode: Episode, origin: Manifest, progress: Progress, payloads: list[bytes]) -> None:
         """Let an episode stand where a snapshot's manifest and journal say, as its next epoch; raises StorageFull."""
-        manifest = episode.manifest.model_copy(update={"epoch": episode.epoch + 1, "sources": origin.sources})
-        journal = self._files.commit(manifest, lines)
-        progress.at_rest = dict(manifest.sources)
+        manifest = episode.manifest.model_copy(
+            update={
+                "epoch": episode.epoch + 1,
+                "previous": episode.journal.manifest_checksum,
+                "first_step": progress.step,
+                "sources": origin.sources,
+            }
+        )
+        journal = self._files.commit(manifest, payloads)
+        progress.at_rest, progress.first_step = dict(manifest.sources), manifest.first_step
         episode.go_on_from(manifest, progress, journal)
 
     def adopt(self, manifest: Manifest, task: Task, progress: Progress, journal: Journal) -> Episode:
         """Take in an episode that was found in the files."""
         return self._enter(Episode.of(manifest, task, progress, journal, self._tokens.token(manifest.internal_id)))
+
+    def disown(self, episode: Episode) -> None:
+        """Let go of an episode that turned out to be unusable; its files stay."""
+        episode.journal.close()
+        self._live.pop(episode.id, None)
+        self._by_internal_id.pop(episode.internal_id, None)
 
     def hold(self, episode: Episode, holder: object) -> None:
         """Let a connection play the episode, and no other one."""
@@ -194,11 +197,8 @@ class EpisodeStore:
     def _discard(self, episode: Episode) -> None:
         if self._keep_databases:
             self._files.retire(episode.manifest)
-            return
-        self._files.remove(episode.internal_id)
-        freeing = asyncio.get_running_loop().create_task(self._drop(episode))
-        self._freeing.add(freeing)
-        freeing.add_done_callback(self._freeing.discard)
+        else:
+            self.drops.end(episode)
 
     def reap(self) -> int:
         """Free every episode that was idle, detached or alive for too long, and say how many."""
@@ -221,7 +221,7 @@ class EpisodeStore:
                 episode.journal.close()
             else:
                 self.free(episode)
-        await asyncio.gather(*self._freeing)
+        await self.drops.wait()
 
     def make_room(self, count: int) -> None:
         """Make sure that so many more episodes may live; where there is none, those needed least are freed.
@@ -240,6 +240,8 @@ class EpisodeStore:
     def _label(self, asked: str | None, previous: Episode | None) -> str:
         label = asked or secrets.token_hex(_ID_BYTES)
         holder = self._live.get(label)
+        if holder is None and label == self._kept_episode and self._quarantine is not None:
+            self._quarantine.check_episode(label, is_kept=True)
         if holder is not None and holder is not previous:
             if not holder.done:
                 raise EpisodeExists(f"The episode {label!r} is live.")
@@ -250,10 +252,16 @@ class EpisodeStore:
         return f"{self._node}-{secrets.token_hex(_ID_BYTES)}"
 
     def _begin(
-        self, manifest: Manifest, task: Task, progress: Progress, lines: bytes = b"", *, previous: Episode | None = None
+        self,
+        manifest: Manifest,
+        task: Task,
+        progress: Progress,
+        payloads: Sequence[bytes] = (),
+        *,
+        previous: Episode | None = None,
     ) -> Episode:
-        journal = self._files.commit(manifest, lines)
-        progress.at_rest = dict(manifest.sources)
+        journal = self._files.commit(manifest, payloads)
+        progress.at_rest, progress.first_step = dict(manifest.sources), manifest.first_step
         if previous is not None:
             self._leave(previous)
         return self.adopt(manifest, task, progress, journal)
@@ -269,26 +277,13 @@ class EpisodeStore:
         self._live.pop(episode.id, None)
         self._by_internal_id.pop(episode.internal_id, None)
 
-    async def _drop(self, episode: Episode) -> None:
-        async with episode.lock:
-            touched = sorted(episode.progress.touched)
-            await asyncio.gather(*(self._cluster.drop(name, episode.context(name, Actor.TRAINER)) for name in touched))
-        if self.after_drop is not None:
-            await self.after_drop()
-
     def _is_needless(self, episode: Episode) -> bool:
         if episode.busy or episode.id == self._kept_episode:
             return False
         return episode.done or time.monotonic() - episode.used_at > IDLE_BEFORE_EVICTION_S
 
     def _is_expired(self, episode: Episode, now: float) -> bool:
-        if episode.busy or episode.id == self._kept_episode:
-            return False
-        limits, idle_s = self._limits, now - episode.used_at
-        if now - episode.began_at > limits.lifetime_s:
-            return True
-        is_detached = episode.detached_at is not None and now - episode.detached_at > limits.detached_s
-        return idle_s > (limits.detached_s if is_detached else limits.idle_s)
+        return not (episode.busy or episode.id == self._kept_episode) and self._limits.is_expired(episode, now)
 
 
 def still_held(previous: Episode | None, holder: object | None) -> Episode | None:

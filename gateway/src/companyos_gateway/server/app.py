@@ -31,6 +31,7 @@ from companyos_gateway.server.pages import frame_ancestors, pages_router, static
 from companyos_gateway.server.plain_http import episodes_router, plain_http_router
 from companyos_gateway.server.planes import Planes
 from companyos_gateway.server.problems import install_problem_handlers
+from companyos_gateway.server.quarantine_routes import quarantine_router
 from companyos_gateway.server.slots import SocketGate, SocketSlots
 from companyos_gateway.server.task_rules import TaskRules
 from companyos_gateway.server.tools import episode_tools_router, tools_router
@@ -76,7 +77,7 @@ def create_app(house: House) -> FastAPI:
     if mode is ServerMode.SIMULATION:
         routers += [episodes_router(house), episode_tools_router(house), plain_http_router(house)]
         routers += [trainer_router(house), demonstration_router(house)]
-        routers += [held_episodes_router(house), snapshots_router(house)]
+        routers += [held_episodes_router(house), snapshots_router(house), quarantine_router(house)]
     own = [route for router in routers for route in router.routes]
     app.router.routes.extend(own)  # as they are: an included router looks at all of its routes twice, and at each call
     app.router.routes.extend([*static_mounts(), *mcp_routes(house)])

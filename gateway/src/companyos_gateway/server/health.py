@@ -65,6 +65,7 @@ async def _look(house: House, drain: Drain) -> dict[str, Any]:
         "tools": tools,
         "free_bytes": free_bytes,
         "descriptors": {"open": held, "limit": most},
+        "quarantine": _quarantine(house),
         "reasons": [reason for reason, is_so in found.items() if is_so],
     }
 
@@ -74,6 +75,16 @@ def _tools(house: House) -> int:
         return len(house.stage().toolbox)
     except ServicesDown:
         return 0
+
+
+def _quarantine(house: House) -> dict[str, Any]:
+    """Return how many items are in quarantine and how many files are unknown; neither keeps the gateway from ready."""
+    try:
+        quarantine = house.quarantine()
+    except ServicesDown:
+        return {}
+    found = {"items": len(quarantine), "unknown_files": len(quarantine.unknown_files)}
+    return found | ({"see": "GET /v1/quarantine or `companyos quarantine list`"} if any(found.values()) else {})
 
 
 def _free_bytes(house: House) -> int | None:

@@ -16,14 +16,23 @@ from companyos_gateway.chaos import levels, profile_for
 from companyos_gateway.episode.cluster import Cluster
 from companyos_gateway.episode.environment import Stage
 from companyos_gateway.episode.episode import Episode
-from companyos_gateway.episode.errors import GatewayProblem, InternalError, InvalidReset, ServicesDown, UnknownScenario
+from companyos_gateway.episode.errors import (
+    EpisodeQuarantinedError,
+    GatewayProblem,
+    InternalError,
+    InvalidReset,
+    ServicesDown,
+    UnknownScenario,
+)
 from companyos_gateway.episode.files import EpisodeFiles
 from companyos_gateway.episode.leases import owner_of
+from companyos_gateway.episode.limits import EpisodeLimits
 from companyos_gateway.episode.observations import StepObservation
-from companyos_gateway.episode.recovery import recover
+from companyos_gateway.episode.quarantine import Quarantine
+from companyos_gateway.episode.recovery import Recovery
 from companyos_gateway.episode.schemas import published
+from companyos_gateway.episode.snapshot_files import SnapshotFiles
 from companyos_gateway.episode.snapshots import Snapshots
-from companyos_gateway.episode.store import EpisodeLimits
 from companyos_gateway.episode.task import TaskShelf
 from companyos_gateway.episode.tokens import EpisodeTokens, read_or_make_secret
 from companyos_gateway.episode.toolbox import build_toolbox
@@ -31,6 +40,7 @@ from companyos_gateway.rubrics import FinishDeclaration
 from companyos_gateway.scenarios import Scenario, catalogue
 from companyos_gateway.scenarios.checks import check_catalogue
 from companyos_gateway.server.browser_sessions import BrowserSessions
+from companyos_gateway.server.discovery import discover
 from companyos_gateway.server.embedded import EmbeddedServices
 from companyos_gateway.server.folders import held_folder, private_folder
 from companyos_gateway.server.screens.screens import Screens
@@ -42,10 +52,8 @@ from companyos_gateway.settings import Settings
 from companyos_shared import descriptors
 from companyos_shared.telemetry.traces import traces_of
 
-FIRST_RETRY_S = 0.05
-SLOWEST_RETRY_S = 0.25
 LETTING_GO_S = 1.5
-"""So long the end waits for services to drop what they hold; whatever they keep is swept at the next start."""
+"""So long the end waits for services to drop what they hold; whatever they keep is dropped after the next start."""
 
 _log = logging.getLogger(__name__)
 
@@ -69,6 +77,7 @@ class House:
         self._scenarios = scenarios
         self._stage: Stage | None = None
         self._snapshots: Snapshots | None = None
+        self._quarantine: Quarantine | None = None
         self._reaping: asyncio.Task[None] | None = None
         self._background: set[asyncio.Task[None]] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -160,6 +169,12 @@ class House:
             raise ServicesDown("The services have not answered yet.")
         return self._snapshots
 
+    def quarantine(self) -> Quarantine:
+        """Return the quarantine; raises ServicesDown (503) while the services have not been found."""
+        if self._quarantine is None:
+            raise ServicesDown("The services have not answered yet.")
+        return self._quarantine
+
     def runs(self) -> Runs:
         """Return the runs of `companyos eval` that the console shows."""
         if self._runs is None:
@@ -209,13 +224,14 @@ class House:
 
     async def _open(self, cluster: Cluster, folder: Path) -> None:
         """Discover the tools as soon as every service answers, find the episodes again, then look after them."""
-        documents = await _discover(cluster)
+        documents = await discover(cluster)
         secret = read_or_make_secret(folder)
         await cluster.lease(owner_of(secret), take_over=self.settings.take_over)
         toolbox = build_toolbox(documents, _finish_schema())
         settings = self.settings
         scenarios = await asyncio.to_thread(_checked_scenarios) if self._scenarios is None else self._scenarios
-        files = EpisodeFiles(folder)
+        files, snapshot_files = EpisodeFiles(folder), SnapshotFiles(folder)
+        quarantine = Quarantine(folder, cluster, files, snapshot_files)
         self.watch.finished = FinishedEpisodes(folder / "finished", most=settings.max_finished)
         store = KeepingStore(
             cluster,
@@ -230,17 +246,27 @@ class House:
             ),
             keep_databases=settings.keep_episodes,
             kept_episode=settings.keep_episode,
+            quarantine=quarantine,
             watch=self.watch,
         )
         shelf = TaskShelf(scenarios, cluster, most_kept=settings.max_tasks_kept)
         stage = Stage(cluster, toolbox, shelf, store, self.watch)
-        snapshots = Snapshots(cluster, files, shelf, store, most_kept=settings.max_snapshots, watch=self.watch)
-        found = await recover(stage, files, snapshots)
+        given = (cluster, snapshot_files, files, quarantine, shelf, store)
+        snapshots = Snapshots(*given, most_kept=settings.max_snapshots, watch=self.watch)
+        quarantine.has_label = store.has
+        found = await Recovery(stage, files, snapshots, quarantine).run()
         if settings.keep_episode is not None and not store.has(settings.keep_episode):
-            await stage.reset(ResetOptions(episode_id=settings.keep_episode))
-        self._stage, self._snapshots = stage, snapshots
+            await self._begin_kept(stage, settings.keep_episode)
+        self._stage, self._snapshots, self._quarantine = stage, snapshots, quarantine
         self._reaping = asyncio.create_task(store.reap_forever())
         _log.info("%d tools of %d services, %d episodes found again", len(toolbox), len(documents), found)
+
+    async def _begin_kept(self, stage: Stage, label: str) -> None:
+        """Begin the episode that is kept, but not in the place of one in quarantine."""
+        try:
+            await stage.reset(ResetOptions(episode_id=label))
+        except EpisodeQuarantinedError as quarantined:
+            _log.error("the kept episode is not replaced: %s", quarantined.detail)
 
     async def _shut(self, opening: asyncio.Task[None]) -> None:
         for task in filter(None, (opening, self._reaping, *self._background)):
@@ -252,7 +278,7 @@ class House:
             with suppress(TimeoutError):
                 async with asyncio.timeout(LETTING_GO_S):
                     await self._stage.store.aclose(lasting=self.settings.data_dir is not None)
-        self._stage = self._snapshots = None
+        self._stage = self._snapshots = self._quarantine = None
         if self.watch.traces.on:
             await asyncio.to_thread(self.watch.traces.close)
 
@@ -271,14 +297,3 @@ def _tell_failure(opening: asyncio.Task[None]) -> None:
 def _finish_schema() -> dict[str, Any]:
     shape = FinishDeclaration.model_json_schema()
     return {word: value for word, value in published(shape, shape).items() if word != "description"}
-
-
-async def _discover(cluster: Cluster) -> dict[str, dict[str, Any]]:
-    pause_s = FIRST_RETRY_S
-    while True:
-        try:
-            return await cluster.openapi()
-        except ServicesDown as waiting:
-            _log.debug("%s", waiting)
-            await asyncio.sleep(pause_s)
-            pause_s = min(1.5 * pause_s, SLOWEST_RETRY_S)

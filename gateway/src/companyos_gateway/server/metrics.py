@@ -93,7 +93,7 @@ class HouseCollector(Collector):
         for process, count in folders.items():
             found.add_metric([process], count)
             if not self._house.settings.keep_episodes:
-                leaked.add_metric([f"{process}_folders"], max(0, count - len(store) - store.freeing))
+                leaked.add_metric([f"{process}_folders"], max(0, count - len(store) - len(store.drops)))
         sessions = server.get_capacity_status().active_sessions
         leaked.add_metric(["sessions"], max(0, sessions - server.slots_used()))
         leaked.add_metric(["sockets"], max(0, len(self._drain.sockets) - len(server.sockets)))
@@ -141,7 +141,7 @@ def _episodes(store: EpisodeStore) -> Iterator[Metric]:
     yield _gauge("episodes_live", "Episodes that live.", len(store))
     detached = sum(episode.detached_at is not None for episode in store)
     yield _gauge("episodes_detached", "Episodes that lost their connection.", detached)
-    yield _gauge("episodes_being_freed", "Episodes that the services are told to drop.", store.freeing)
+    yield _gauge("episodes_being_freed", "Episodes that the services are told to drop.", len(store.drops))
     ended = CounterMetricFamily("companyos_episodes_ended", "Episodes that ended, by outcome.", labels=["outcome"])
     for outcome, count in store.outcomes.items():
         ended.add_metric([outcome.value], count)

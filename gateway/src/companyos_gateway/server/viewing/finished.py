@@ -6,7 +6,6 @@ A journal is kept as a second name of its file, so nothing is copied, and it out
 from __future__ import annotations
 
 import os
-import shutil
 import time
 from collections import OrderedDict
 from collections.abc import Iterator
@@ -40,8 +39,9 @@ class FinishedEpisodes:
         self._most = most
         self._kept: OrderedDict[str, Finished] = OrderedDict()
         self._bytes = 0
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
+        folder.mkdir(0o700, parents=True, exist_ok=True)
+        for left in folder.glob("*.jsonl"):
+            left.unlink()
 
     def __len__(self) -> int:
         return len(self._kept)

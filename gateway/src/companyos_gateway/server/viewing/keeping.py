@@ -34,17 +34,17 @@ class KeepingStore(EpisodeStore):
         origin: Manifest,
         task: Task,
         progress: Progress,
-        lines: bytes,
+        payloads: list[bytes],
         label: str | None,
         previous: Episode | None = None,
     ) -> Episode:
         """Start an episode from a snapshot, as the store does."""
         with self._leaving(previous):
-            return super().fork(origin, task, progress, lines, label, previous)
+            return super().fork(origin, task, progress, payloads, label, previous)
 
-    def restore(self, episode: Episode, origin: Manifest, progress: Progress, lines: bytes) -> None:
+    def restore(self, episode: Episode, origin: Manifest, progress: Progress, payloads: list[bytes]) -> None:
         """Let an episode stand where a snapshot says, as the store does, and tell who looks."""
-        super().restore(episode, origin, progress, lines)
+        super().restore(episode, origin, progress, payloads)
         self._watch.news.ring(episode.internal_id)
 
     def adopt(self, manifest: Manifest, task: Task, progress: Progress, journal: Journal) -> Episode:

@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import BinaryIO
 
 from companyos_gateway.episode.journal import Entry, Taken
+from companyos_gateway.episode.journal_format import hash_before_lines, payload_of, read_line
 
 
 class JournalLines:
@@ -16,6 +17,8 @@ class JournalLines:
     def __init__(self, path: Path) -> None:
         self._file: BinaryIO | None = None
         self._path = path
+        self._chain = b""
+        self._number = 0
 
     def __enter__(self) -> JournalLines:
         return self
@@ -27,18 +30,24 @@ class JournalLines:
             self._file.close()
 
     def further(self) -> Iterator[Taken]:
-        """Yield the steps that were taken since the last call; a line that is being written is left for the next."""
+        """Yield the steps that were taken since the last call; a line that is being written is left for the next.
+
+        Raises UnusableError for a line that is not the one that was written.
+        """
         if self._file is None:
             try:
                 self._file = self._path.open("rb")
             except FileNotFoundError:
                 return
+            self._chain = hash_before_lines(self._file.readline())
         while True:
             began_at = self._file.tell()
             line = self._file.readline()
             if not line.endswith(b"\n"):
                 self._file.seek(began_at)
                 return
-            taken = Entry.model_validate_json(line).taken
+            self._number += 1
+            self._chain = read_line(self._chain, line[:-1], self._number)
+            taken = Entry.model_validate_json(payload_of(line)).taken
             if taken is not None:
                 yield taken

@@ -54,7 +54,7 @@ class Teller:
 
 
 def document_of(subject: Subject, name: str) -> EpisodeDocument:
-    """Return the whole document of an episode. Raises JournalUnreadable."""
+    """Return the whole document of an episode. Raises UnusableError."""
     with JournalLines(subject.journal) as journal:
         steps = list(Teller(subject).steps(journal.further()))
     lost = subject.step - (steps[-1].number if steps else 0)

@@ -1,0 +1,251 @@
+"""The gateway's quarantine: files that it cannot go on from, each item a folder with a `reason.json`.
+
+What the services hold of an item is in their own quarantine. An item is written before anything is moved into it, and
+removed after everything was moved out of it, so whatever a killed gateway leaves can be moved again.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from datetime import UTC, datetime
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from companyos.quarantine import QuarantineItem, QuarantineKind
+from companyos_gateway.episode.cluster import Cluster
+from companyos_gateway.episode.episode import VERSION
+from companyos_gateway.episode.errors import (
+    EpisodeQuarantinedError,
+    HouseFault,
+    QuarantineConflictError,
+    Reason,
+    ServicesDown,
+    UnknownQuarantineItemError,
+    UnusableError,
+)
+from companyos_gateway.episode.files import FOLDER_MODE, MANIFEST, EpisodeFiles, write_file
+from companyos_gateway.episode.journal_format import label_in
+from companyos_gateway.episode.manifest import decode as decode_manifest
+from companyos_gateway.episode.snapshot_files import SnapshotFiles
+from companyos_gateway.episode.snapshot_format import sources_in
+
+REASON = "reason.json"
+FOLDER = "quarantine"
+
+_EPISODE = "episode"
+_LABEL = re.compile(rb'"id":"([A-Za-z0-9._-]{1,128})"')
+_log = logging.getLogger(__name__)
+
+
+class Quarantine:
+    """Everything that is in quarantine, and the way there and back."""
+
+    def __init__(self, folder: Path, cluster: Cluster, files: EpisodeFiles, snapshot_files: SnapshotFiles) -> None:
+        self.folder = folder / FOLDER
+        self.unknown_files: list[Path] = []
+        """Files in the gateway's folders that it does not know. They are left alone."""
+        self.has_label: Callable[[str], bool] = lambda _label: False
+        """Whether an episode with a label is live."""
+        self._cluster = cluster
+        self._files = files
+        self._snapshot_files = snapshot_files
+        self._items: dict[str, QuarantineItem] = {}
+        self.folder.mkdir(FOLDER_MODE, parents=True, exist_ok=True)
+        for path in sorted(self.folder.iterdir()):
+            if path.is_dir():
+                self._items[path.name] = _read_item(path)
+            else:
+                self.unknown_files.append(path)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def items(self) -> list[QuarantineItem]:
+        """Return every item, the oldest first."""
+        return sorted(self._items.values(), key=lambda item: (item.at, item.id))
+
+    def get(self, item_id: str) -> QuarantineItem:
+        """Return an item; raises UnknownQuarantineItemError (404)."""
+        if item_id not in self._items:
+            raise UnknownQuarantineItemError(f"No item of the quarantine has the id {item_id!r}.")
+        return self._items[item_id]
+
+    def episode_of(self, label: str) -> QuarantineItem | None:
+        """Return the item of an episode with a label, None without one."""
+        return next((item for item in self._episodes() if item.episode_id == label), None)
+
+    def check_episode(self, label: str, *, is_kept: bool = False) -> None:
+        """Raise EpisodeQuarantinedError (410) where the episode with a label is in quarantine.
+
+        The one that the gateway keeps must not be replaced silently: an item without a readable label could be it.
+        """
+        item = self.episode_of(label)
+        if item is None and is_kept:
+            item = next((item for item in self._episodes() if item.episode_id is None), None)
+        if item is not None:
+            raise EpisodeQuarantinedError(
+                f"{label!r} is in quarantine as {item.id}: {item.detail}. See `companyos quarantine --help`."
+            )
+
+    def snapshot_of(self, snapshot_id: str) -> QuarantineItem | None:
+        """Return the item of a snapshot, None without one."""
+        return next((item for item in self._items.values() if item.snapshot_id == snapshot_id), None)
+
+    def sources(self) -> set[str]:
+        """Return every snapshot database that an item names. A live snapshot may name the same one."""
+        return {source for item in self._items.values() for source in item.sources.values()}
+
+    def report_unknown(self, path: Path) -> None:
+        """Report a file that the gateway does not know; it is left alone."""
+        self.unknown_files.append(path)
+        _log.warning("%s is not a file of this gateway and is left alone", path)
+
+    def add_episode(self, internal_id: str, error: UnusableError) -> QuarantineItem:
+        """Move an episode's folder into quarantine; its databases follow with `add_databases`."""
+        label, sources = _described(self._files.folder(internal_id))
+        item = self._new(
+            internal_id, QuarantineKind.EPISODE, error, episode_id=label, internal_id=internal_id, sources=sources
+        )
+        self._files.move_away(internal_id, self.folder / item.id / _EPISODE)
+        return item
+
+    def add_snapshot(self, snapshot_id: str, error: UnusableError) -> QuarantineItem:
+        """Move a snapshot into quarantine; its databases follow with `add_databases`."""
+        path = self._snapshot_files.path(snapshot_id)
+        sources = dict(sources_in(path.read_bytes()))
+        name = f"snapshot-{snapshot_id}"
+        item = self._new(name, QuarantineKind.SNAPSHOT, error, snapshot_id=snapshot_id, sources=sources)
+        os.rename(path, self.folder / item.id / path.name)
+        return item
+
+    def item_of(self, internal_id: str | None) -> QuarantineItem:
+        """Return the item that databases of an episode belong to, a new one where there is none."""
+        for item in self._items.values():
+            if item.internal_id is not None and item.internal_id == internal_id:
+                return item
+        error = UnusableError(Reason.UNKNOWN_OWNER, "A service holds databases that no manifest and no snapshot names.")
+        name = f"databases-{internal_id or 'unknown'}"
+        return self._new(name, QuarantineKind.DATABASES, error, internal_id=internal_id)
+
+    def add_databases(self, item_id: str, service: str, entries: Iterable[str]) -> None:
+        """Record which entries of a service's quarantine belong to an item."""
+        item = self._items[item_id]
+        held = [*item.databases.get(service, []), *entries]
+        self._write(item.model_copy(update={"databases": {**item.databases, service: sorted(set(held))}}))
+
+    async def remove(self, item_id: str) -> None:
+        """Delete an item for good, here and in the services; raises 404, or ServicesDown (503): some of it is left."""
+        item = self.get(item_id)
+        await self._each_service(item, self._cluster.remove_quarantined)
+        shutil.rmtree(self.folder / item_id)
+        del self._items[item_id]
+        _log.warning("%s was removed from quarantine", item_id)
+
+    async def restore(self, item_id: str) -> QuarantineItem:
+        """Move an item back to where it came from; the next start picks it up.
+
+        Raises UnknownQuarantineItemError (404), QuarantineConflictError (409) or ServicesDown (503).
+        """
+        item = self.get(item_id)
+        if item.episode_id is not None and self.has_label(item.episode_id):
+            raise QuarantineConflictError(f"Another episode with the id {item.episode_id!r} is live; delete it first.")
+        await self._each_service(item, self._cluster.restore_quarantined)
+        folder = self.folder / item_id
+        try:
+            if item.kind is QuarantineKind.EPISODE and item.internal_id is not None and (folder / _EPISODE).exists():
+                self._files.move_back(item.internal_id, folder / _EPISODE)
+            if item.kind is QuarantineKind.SNAPSHOT and item.snapshot_id is not None:
+                path = self._snapshot_files.path(item.snapshot_id)
+                os.rename(folder / path.name, path)
+        except OSError as error:
+            raise QuarantineConflictError(f"The files cannot be moved back: {error.strerror}.") from error
+        shutil.rmtree(folder)
+        del self._items[item_id]
+        _log.warning("%s was restored from quarantine; the next start picks it up", item_id)
+        return item
+
+    def _episodes(self) -> list[QuarantineItem]:
+        return [item for item in self.items() if item.kind is QuarantineKind.EPISODE]
+
+    async def _each_service(self, item: QuarantineItem, act: Callable[[str, list[str]], Any]) -> None:
+        for service, entries in item.databases.items():
+            try:
+                await act(service, entries)
+            except (HouseFault, KeyError) as error:
+                raise ServicesDown(f"{service} did not move the databases of {item.id}: {error}") from error
+
+    def _new(self, name: str, kind: QuarantineKind, error: UnusableError, **described: Any) -> QuarantineItem:
+        item = QuarantineItem(
+            id=self._free_name(name),
+            kind=kind,
+            reason=error.reason.value,
+            detail=str(error),
+            version=VERSION,
+            at=datetime.now(UTC),  # noqa: TID251  # for people, and not the world's
+            **described,
+        )
+        (self.folder / item.id).mkdir(FOLDER_MODE, exist_ok=True)
+        self._write(item)
+        _log.error("%s %s is moved to %s: %s", kind, item.episode_id or name, self.folder / item.id, error)
+        return item
+
+    def _free_name(self, name: str) -> str:
+        """Return a name that no other files have; an item that a killed gateway moved nothing into is used again."""
+        names = (name if number == 1 else f"{name}.{number}" for number in count(1))
+        return next(free for free in names if not _holds_files(self.folder / free))
+
+    def _write(self, item: QuarantineItem) -> None:
+        path = self.folder / item.id / REASON
+        aside = path.with_suffix(".tmp")
+        write_file(aside, item.model_dump_json(indent=1).encode(), durable=True)
+        os.replace(aside, path)
+        self._items[item.id] = item
+
+
+def _holds_files(folder: Path) -> bool:
+    return folder.exists() and any(path.name != REASON for path in folder.iterdir())
+
+
+def _read_item(folder: Path) -> QuarantineItem:
+    """Return the item of a folder; one whose reason cannot be read is told by its name."""
+    try:
+        return QuarantineItem.model_validate_json((folder / REASON).read_bytes()).model_copy(update={"id": folder.name})
+    except (OSError, ValidationError) as error:
+        is_snapshot = folder.name.startswith("snapshot-")
+        kind = QuarantineKind.SNAPSHOT if is_snapshot else QuarantineKind.EPISODE
+        return QuarantineItem.model_construct(
+            id=folder.name,
+            kind=kind,
+            internal_id=None if is_snapshot else folder.name,
+            snapshot_id=folder.name.removeprefix("snapshot-") if is_snapshot else None,
+            reason=Reason.DAMAGED.value,
+            detail=f"{REASON} cannot be read: {type(error).__name__}",
+            version=VERSION,
+            at=datetime.fromtimestamp(folder.stat().st_mtime, UTC),
+            databases={},
+            sources={},
+        )
+
+
+def _described(folder: Path) -> tuple[str | None, dict[str, str]]:
+    """Return label and snapshot databases of an episode, as far as its manifest or its journals say them."""
+    with suppress(OSError, UnusableError):
+        manifest, _ = decode_manifest((folder / MANIFEST).read_bytes())
+        return manifest.id, dict(manifest.kept_sources())
+    for path in sorted(folder.glob("*.jsonl")):
+        with suppress(OSError):
+            label = label_in(path.read_bytes())
+            if label is not None:
+                return label, {}
+    with suppress(OSError):
+        if (named := _LABEL.search((folder / MANIFEST).read_bytes())) is not None:
+            return named[1].decode(), {}
+    return None, {}

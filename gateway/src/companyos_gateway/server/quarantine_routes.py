@@ -1,0 +1,45 @@
+"""The quarantine over HTTP: what the gateway could not go on from, listed, restored and removed. For trainers only."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path
+
+from companyos.quarantine import QUARANTINE_ID, QuarantineItem
+from companyos_gateway.server.documented import DOCUMENTED_PROBLEMS
+from companyos_gateway.server.house import House
+from companyos_gateway.server.queries import KNOWN_QUERIES
+
+ItemId = Annotated[str, Path(description="The id of an item in quarantine.", pattern=QUARANTINE_ID)]
+
+
+def quarantine_router(house: House) -> APIRouter:
+    """Return the routes of the quarantine."""
+    router = APIRouter(
+        prefix="/v1/quarantine", tags=["Trainer"], responses=DOCUMENTED_PROBLEMS, dependencies=KNOWN_QUERIES
+    )
+
+    @router.get("")
+    async def list_quarantine() -> list[QuarantineItem]:
+        """List what is in quarantine, the oldest first."""
+        return house.quarantine().items()
+
+    @router.get("/{item_id}")
+    async def get_quarantine_item(item_id: ItemId) -> QuarantineItem:
+        """Read why something is in quarantine."""
+        return house.quarantine().get(item_id)
+
+    @router.post("/{item_id}/restore")
+    async def restore_quarantine_item(item_id: ItemId) -> QuarantineItem:
+        """Move an item back to where it came from. The next start of the gateway reads it again."""
+        return await house.quarantine().restore(item_id)
+
+    @router.delete("/{item_id}", status_code=204)
+    async def remove_quarantine_item(item_id: ItemId) -> None:
+        """Delete an item for good, with its databases."""
+        item = house.quarantine().get(item_id)
+        await house.quarantine().remove(item_id)
+        await house.snapshots().forget_sources(item.internal_id or item_id, item.sources)
+
+    return router

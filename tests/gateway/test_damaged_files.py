@@ -1,0 +1,202 @@
+"""A gateway that starts on files that it cannot read deletes none of them."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from companyos.contract import DEFAULT_SCENARIO
+from tests.gateway.conftest import Open
+from tests.gateway.notes import STARTED_AT, NoteKeeping
+from tests.gateway.test_snapshots import snapshot, texts
+
+Damage = Callable[[Path], None]
+
+
+def flip(path: Path, at: int) -> None:
+    content = bytearray(path.read_bytes())
+    content[at // 8] ^= 1 << at % 8
+    path.write_bytes(content)
+
+
+def flip_somewhere(twelfth: int) -> Damage:
+    def damage(path: Path) -> None:
+        flip(path, (8 * path.stat().st_size - 1) * twelfth // 11)
+
+    return damage
+
+
+def truncate(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def remove(path: Path) -> None:
+    path.unlink()
+
+
+def lose_the_last_line(path: Path) -> None:
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-1]))
+
+
+def make_newer(path: Path) -> None:
+    path.write_bytes(path.read_bytes().replace(b'"format":2', b'"format":3').replace(b'"format":1', b'"format":3'))
+
+
+FLIPS = [pytest.param(flip_somewhere(seed), id=f"bit {seed}") for seed in range(12)]
+CUTS = [truncate, empty, remove, make_newer]
+DAMAGES = [
+    *(pytest.param("manifest.json", case.values[0], id=f"manifest-{case.id}") for case in FLIPS),
+    *(pytest.param("1.jsonl", case.values[0], id=f"journal-{case.id}") for case in FLIPS),
+    *(pytest.param("manifest.json", cut, id=f"manifest-{cut.__name__}") for cut in CUTS),
+    *(pytest.param("1.jsonl", cut, id=f"journal-{cut.__name__}") for cut in (*CUTS, lose_the_last_line)),
+]
+
+
+@pytest.mark.parametrize(("name", "damage"), DAMAGES)
+async def test_a_damaged_episode_is_quarantined_with_its_databases(
+    open_door: Open, tmp_path: Path, name: str, damage: Damage
+) -> None:
+    kept = tmp_path / "kept"
+    async with open_door(data_dir=kept) as door:
+        damaged, other = [(await door.reset())["episode_id"] for _ in range(2)]
+        for episode in (damaged, other):
+            await door.step(episode, "notes_write_note", text=f"of {episode}")
+        folder = door.house.stage().store.get(damaged).internal_id
+    damage(kept / "gateway" / "episodes" / folder / name)
+    for _ in range(2):
+        async with open_door(data_dir=kept) as door:
+            assert [state["episode_id"] for state in (await door.http.get("/v1/episodes")).json()] == [other]
+            assert f"of {other}" in await texts(door, other)
+            (item,) = (await door.http.get("/v1/quarantine")).json()
+            assert (item["kind"], item["episode_id"]) == ("episode", damaged)
+            assert (await door.http.get("/readyz")).json()["quarantine"]["items"] == 1
+            refused = await door.http.get(f"/v1/episodes/{damaged}")
+            assert (refused.status_code, refused.json()["code"]) == (410, "episode-quarantined")
+        assert notes_in_databases(tmp_path / "notes", folder) == {f"of {damaged}"}
+        assert (kept / "gateway" / "quarantine" / item["id"] / "reason.json").exists()
+
+
+@pytest.mark.parametrize("damage", [truncate, flip_somewhere(1), lose_the_last_line])
+async def test_a_kept_episode_in_quarantine_is_not_replaced(open_door: Open, tmp_path: Path, damage: Damage) -> None:
+    settings: dict[str, Any] = {"data_dir": tmp_path / "kept", "keep_episode": "main"}
+    settings["names"] = ("note_keeping", DEFAULT_SCENARIO)
+    async with open_door(**settings) as door:
+        await door.step("main", "notes_write_note", text="one")
+        folder = door.house.stage().store.get("main").internal_id
+    files = tmp_path / "kept" / "gateway" / "episodes" / folder
+    damage(files / ("1.jsonl" if damage is lose_the_last_line else "manifest.json"))
+    async with open_door(**settings) as door:
+        assert (await door.http.get("/v1/episodes")).json() == []
+        refused = [
+            await door.http.get("/v1/episodes/main"),
+            await door.post_step("main", "notes_list_notes"),
+            await door.http.post("/reset", json={"scenario": "note_keeping", "episode_id": "main"}),
+        ]
+        assert {(answer.status_code, answer.json()["code"]) for answer in refused} == {(410, "episode-quarantined")}
+        (item,) = (await door.http.get("/v1/quarantine")).json()
+        assert (await door.http.delete(f"/v1/quarantine/{item['id']}")).status_code == 204
+    assert notes_in_databases(tmp_path / "notes", folder) == set()
+    async with open_door(**settings) as door:
+        assert "one" not in await texts(door, "main")
+
+
+async def test_an_episode_of_a_changed_task_comes_back_with_the_task(open_door: Open, tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    async with open_door(data_dir=kept) as door:
+        episode = (await door.reset())["episode_id"]
+        await door.step(episode, "notes_write_note", text="one")
+        state = await door.state(episode)
+    async with open_door(NoteKeeping(later=STARTED_AT), data_dir=kept) as door:
+        (item,) = (await door.http.get("/v1/quarantine")).json()
+        assert item["reason"] == "task-changed"
+    async with open_door(data_dir=kept) as door:
+        assert (await door.http.post(f"/v1/quarantine/{item['id']}/restore")).status_code == 200
+        assert (await door.http.get("/v1/quarantine")).json() == []
+    async with open_door(data_dir=kept) as door:
+        assert await door.state(episode) == state
+        assert "one" in await texts(door, episode)
+
+
+async def test_unknown_files_and_folders_are_left_alone(open_door: Open, tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    async with open_door(data_dir=kept) as door:
+        episode = (await door.reset())["episode_id"]
+        await door.step(episode, "notes_write_note", text="one")
+        folder = door.house.stage().store.get(episode).internal_id
+    gateway = kept / "gateway"
+    foreign = [
+        gateway / "episodes" / "holiday" / "photo.jpg",
+        gateway / "episodes" / "notes.txt",
+        gateway / "episodes" / folder / "todo.txt",
+        gateway / "snapshots" / "backup.tar",
+        gateway / "snapshots" / "draft.tmp",
+        gateway / "finished" / "mine.txt",
+    ]
+    for path in foreign:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("mine")
+    async with open_door(data_dir=kept) as door:
+        assert "one" in await texts(door, episode)
+        found = (await door.http.get("/readyz")).json()["quarantine"]["unknown_files"]
+        assert found == 5
+    assert [path.read_text() for path in foreign] == ["mine"] * len(foreign)
+
+
+@pytest.mark.parametrize("damage", [truncate, flip_somewhere(1), make_newer])
+async def test_a_damaged_snapshot_is_quarantined_and_its_databases_stay(
+    open_door: Open, tmp_path: Path, damage: Damage
+) -> None:
+    kept = tmp_path / "kept"
+    async with open_door(data_dir=kept) as door:
+        episode = (await door.reset())["episode_id"]
+        await door.step(episode, "notes_write_note", text="one")
+        taken = await snapshot(door, episode)
+        await door.step(episode, "notes_write_note", text="two")
+    content = (path := kept / "gateway" / "snapshots" / f"{taken}.jsonl").read_bytes()
+    before = databases(tmp_path / "notes")
+    damage(path)
+    async with open_door(data_dir=kept) as door:
+        (item,) = [one for one in (await door.http.get("/v1/quarantine")).json() if one["kind"] == "snapshot"]
+        assert item["snapshot_id"] == taken
+        answer = await door.http.post(f"/v1/snapshots/{taken}/fork", json={})
+        assert (answer.status_code, answer.json()["code"]) == (410, "snapshot-corrupt")
+        assert "two" in await texts(door, episode)
+    assert content != (kept / "gateway" / "quarantine" / item["id"] / f"{taken}.jsonl").read_bytes()
+    assert databases(tmp_path / "notes") == before
+
+
+async def test_a_service_database_that_is_gone_quarantines_the_episode(open_door: Open, tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    async with open_door(data_dir=kept) as door:
+        episode = (await door.reset())["episode_id"]
+        await door.step(episode, "notes_write_note", text="one")
+        folder = door.house.stage().store.get(episode).internal_id
+    for path in (tmp_path / "notes" / "episodes" / folder).iterdir():
+        path.unlink()
+    async with open_door(data_dir=kept) as door:
+        assert (await door.http.get("/v1/episodes")).json() == []
+        (item,) = (await door.http.get("/v1/quarantine")).json()
+        assert (item["episode_id"], item["reason"]) == (episode, "databases-disagree")
+
+
+def databases(folder: Path) -> int:
+    """Return how many databases a service holds of epochs and snapshots, wherever they are below its folder."""
+    return len([path for path in folder.rglob("*.db") if "templates" not in path.parts])
+
+
+def notes_in_databases(folder: Path, episode: str) -> set[str]:
+    """Return what was written into the databases of an episode, wherever they are below a service's folder."""
+    found = set()
+    for path in folder.rglob("*.db"):
+        if episode in path.parts:
+            with sqlite3.connect(path) as db:
+                found |= {text for (text,) in db.execute("select text from notes where text like 'o%'")}
+    return found
