@@ -9,7 +9,6 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 import urllib.error
 import urllib.request
@@ -17,9 +16,10 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Self
+from typing import Any, Self
 
 from companyos.extras import installing
+from companyos.log_file import LogFile
 
 GATEWAY = "companyos_gateway"
 HOST = "127.0.0.1"
@@ -37,7 +37,6 @@ _SETTINGS = "COMPANYOS_"
 _FOR_PEOPLE = {"COMPANYOS_LOG_FORMAT": "console"}
 """Whatever the gateway says last is read by whoever started it."""
 
-_LAST_LINES = 40
 _MISUSED = 2
 """The status with which the gateway refuses to start; its last line says why."""
 
@@ -78,7 +77,12 @@ class Enterprise:
         self._settings = dict(settings or {})
         self._alone = alone
         self._process: subprocess.Popen[bytes] | None = None
-        self._log: IO[bytes] | None = None
+        self._log: LogFile | None = None
+
+    @property
+    def log_path(self) -> Path | None:
+        """The file that the gateway logs to while it runs; kept in a data folder, else after a failure alone."""
+        return self._log.path if self._log is not None else None
 
     @property
     def url(self) -> str:
@@ -96,12 +100,12 @@ class Enterprise:
             raise EnterpriseFailed(f"the server is not installed: {installing('server')}")
         self._port = _free_port(self._port)
         command = [sys.executable, "-m", GATEWAY, "--host", HOST, "--port", str(self._port), "--until-input-ends"]
-        self._log = tempfile.TemporaryFile()  # noqa: SIM115  # lives as long as the child writes to it
+        self._log = LogFile(self._data_dir)
         self._process = subprocess.Popen(
             command,
             env=self._environment(),
             stdin=subprocess.PIPE,
-            stdout=self._log,
+            stdout=self._log.file,
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
@@ -113,7 +117,7 @@ class Enterprise:
         while not _is_healthy(self.url):
             self.check_alive()
             if time.monotonic() > deadline:
-                raise EnterpriseFailed(f"the enterprise was not ready within {timeout_s:.0f} s\n{self._last_words()}")
+                raise EnterpriseFailed(f"the enterprise was not ready within {timeout_s:.0f} s{self._last_words()}")
             time.sleep(_POLL_S)
 
     def check_alive(self) -> None:
@@ -121,10 +125,18 @@ class Enterprise:
         if self._process is None:
             raise EnterpriseFailed("the enterprise was not started")
         if (code := self._process.poll()) is not None:
-            said = self._last_words()
-            if code == _MISUSED and said:
-                raise EnterpriseFailed(said.splitlines()[-1].removeprefix("error: "))
-            raise EnterpriseFailed(f"the gateway ended with status {code}\n{said}")
+            last_lines = [] if self._log is None else self._log.last_lines()
+            if code == _MISUSED and last_lines:
+                raise EnterpriseFailed(last_lines[-1].removeprefix("error: "))
+            raise EnterpriseFailed(f"the gateway ended with status {code}{self._last_words()}")
+
+    def readiness(self) -> dict[str, Any]:
+        """Return what the gateway answers at /readyz; raises EnterpriseFailed where it does not answer."""
+        try:
+            with _OPENER.open(f"{self.url}/readyz", timeout=2.0) as answer:
+                return dict(json.load(answer))
+        except (OSError, ValueError) as error:
+            raise EnterpriseFailed(f"the gateway does not answer: {error}{self._last_words()}") from error
 
     def stop(self) -> None:
         """Stop the gateway and its services; do nothing when they have ended."""
@@ -145,11 +157,11 @@ class Enterprise:
         return environment | self._settings
 
     def _last_words(self) -> str:
+        """Return the last lines of the log and its path, which is kept from here on."""
         if self._log is None:
             return ""
-        self._log.seek(0)
-        said = self._log.read().decode(errors="replace").rstrip()
-        return "\n".join(said.splitlines()[-_LAST_LINES:])
+        self._log.keep()
+        return "\n".join(["", *self._log.last_lines(), f"log: {self._log.path}"])
 
     def __enter__(self) -> Self:
         self.start()

@@ -22,6 +22,7 @@ from companyos.contract import (
     SplitInfo,
     TaskInfo,
 )
+from companyos.quarantine import QuarantineItem
 from companyos.refusal import ServerRefusal
 
 TIMEOUT_S = 30.0
@@ -38,6 +39,8 @@ _SNAPSHOT = TypeAdapter(SnapshotInfo)
 _SNAPSHOTS = TypeAdapter(list[SnapshotInfo])
 _OPENED = TypeAdapter(list[OpenedEpisode])
 _DIFF = TypeAdapter(EpisodeDiff)
+_ITEM = TypeAdapter(QuarantineItem)
+_ITEMS = TypeAdapter(list[QuarantineItem])
 _SCENARIOS = TypeAdapter(list[ScenarioInfo])
 _SPLITS = TypeAdapter(list[SplitInfo])
 _TASK = TypeAdapter(dict[Literal["task"], TaskInfo])
@@ -155,6 +158,18 @@ class Trainer:
     async def delete_snapshot(self, snapshot_id: str) -> None:
         """Forget a snapshot; episodes that were begun from it live on."""
         await self._ask("DELETE", f"/v1/snapshots/{_segment(snapshot_id)}")
+
+    async def quarantine(self) -> list[QuarantineItem]:
+        """Return what the server could not read and moved aside."""
+        return await self._read(_ITEMS, "GET", "/v1/quarantine")
+
+    async def restore_from_quarantine(self, item_id: str) -> QuarantineItem:
+        """Move an item of the quarantine back; the server's next start reads it again."""
+        return await self._read(_ITEM, "POST", f"/v1/quarantine/{_segment(item_id)}/restore")
+
+    async def remove_from_quarantine(self, item_id: str) -> None:
+        """Delete an item of the quarantine for good."""
+        await self._ask("DELETE", f"/v1/quarantine/{_segment(item_id)}")
 
     async def diff(self, episode_id: str, *, from_: int = 0, to: int | None = None) -> EpisodeDiff:
         """Return the rows that differ between two steps of an episode; `to` left out is its last one."""

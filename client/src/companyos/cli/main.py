@@ -14,6 +14,7 @@ from companyos.cli.evaluate import evaluate
 from companyos.cli.export import TasksCommand
 from companyos.cli.fork import fork
 from companyos.cli.play import play
+from companyos.cli.quarantine import quarantine_app
 from companyos.cli.rescore import rescore
 from companyos.cli.restore import restore
 from companyos.cli.snapshot import snapshot
@@ -64,6 +65,7 @@ app.command("restore", rich_help_panel=LIVE)(restore)
 app.command("fork", rich_help_panel=LIVE)(fork)
 app.command("diff", rich_help_panel=LIVE)(diff)
 app.command("db", rich_help_panel=LIVE)(db)
+app.add_typer(quarantine_app, name="quarantine", rich_help_panel=LIVE)
 
 
 def _print_version(is_asked: bool) -> None:

@@ -11,15 +11,17 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from companyos.cli.session import Server
-from companyos.cli.terminal import ERR, MISUSED, OUT, clear_errors, fail, shown
+from companyos.cli.terminal import ERR, MISUSED, OUT, clear_errors, counted, fail, shown
 
 if TYPE_CHECKING:
     from companyos.contract import CompanyOSState
     from companyos.enterprise import Enterprise
+    from companyos.quarantine import QuarantineItem
 
 DEFAULT_PORT = 8000
 DEFAULT_EPISODE = "main"
 _POLL_S = 0.5
+_ITEMS_SHOWN = 5
 
 
 def up(
@@ -69,10 +71,14 @@ def up(
                 enterprise.start()
                 enterprise.wait_until_ready()
                 held = None if kept is None else _read(enterprise.url, kept)
-            _print_addresses(enterprise.url, folder)
-            if held is not None:
+                quarantined = _read_quarantine(enterprise)
+            _print_addresses(enterprise.url, folder, enterprise.log_path)
+            if isinstance(held, str):
+                _print_row("episode", f"[bold red]{shown(held)}[/]")
+            elif held is not None:
                 _print_episode(enterprise.url, held)
-            OUT.print("\n[dim]Ctrl-C stops everything.[/]")
+            if quarantined:
+                _print_quarantine(enterprise, quarantined)
             _watch(enterprise)
         except PortTaken as taken:
             hint = "" if taken.free_port is None else f"; --port {taken.free_port} is free"
@@ -100,8 +106,8 @@ def _trainer_token() -> str | None:
     return Path(file).read_text(encoding="utf-8").strip() if file else None
 
 
-def _read(url: str, episode_id: str) -> CompanyOSState | None:
-    """Return where an episode stands; None where the gateway is told not to say, as in production mode."""
+def _read(url: str, episode_id: str) -> CompanyOSState | str | None:
+    """Return where an episode stands, or why it is in quarantine; None in production mode, which does not say."""
     import asyncio
 
     from companyos.light_openenv import import_light_openenv
@@ -109,11 +115,13 @@ def _read(url: str, episode_id: str) -> CompanyOSState | None:
     import_light_openenv()
     from companyos.refusal import ServerRefusal
 
-    async def read() -> CompanyOSState | None:
+    async def read() -> CompanyOSState | str | None:
         async with Server(url, _trainer_token()).trainer() as trainer:
             try:
                 return await trainer.episode(episode_id)
             except ServerRefusal as refusal:
+                if refusal.problem == "episode-quarantined":
+                    return f"not replaced: {str(refusal).partition(': ')[2]}"
                 if refusal.problem != "not-found":
                     raise
                 return None
@@ -121,9 +129,46 @@ def _read(url: str, episode_id: str) -> CompanyOSState | None:
     return asyncio.run(read())
 
 
+def _read_quarantine(enterprise: Enterprise) -> list[QuarantineItem]:
+    """Return what is in quarantine; nothing in production mode, which does not say."""
+    if not enterprise.readiness().get("quarantine", {}).get("items"):
+        return []
+    import asyncio
+
+    from companyos.light_openenv import import_light_openenv
+
+    import_light_openenv()
+    from companyos.refusal import ServerRefusal
+
+    async def read() -> list[QuarantineItem]:
+        async with Server(enterprise.url, _trainer_token()).trainer() as trainer:
+            try:
+                return await trainer.quarantine()
+            except ServerRefusal as refusal:
+                if refusal.problem != "not-found":
+                    raise
+                return []
+
+    return asyncio.run(read())
+
+
+def _print_quarantine(enterprise: Enterprise, items: list[QuarantineItem]) -> None:
+    """Say what the start could not read, and where to look."""
+    port = "" if enterprise.url.endswith(f":{DEFAULT_PORT}") else f" --url {enterprise.url}"
+    OUT.print(f"\n[bold red]{counted(len(items), 'item')} in quarantine.[/] Nothing of it was deleted.\n")
+    for item in items[:_ITEMS_SHOWN]:
+        of = item.episode_id or item.snapshot_id or item.internal_id or item.id
+        _print_row(item.kind.value, f"{shown(of)}: {shown(item.detail)}")
+    if len(items) > _ITEMS_SHOWN:
+        _print_row("", f"and {len(items) - _ITEMS_SHOWN} more")
+    _print_row("look", f"companyos quarantine list{port}")
+    _print_row("log", shown(str(enterprise.log_path)))
+
+
 def _watch(enterprise: Enterprise) -> None:
     """Return when the user stops the command; raise EnterpriseFailed when the enterprise ends by itself."""
     try:
+        OUT.print("\n[dim]Ctrl-C stops everything.[/]")
         while True:
             enterprise.check_alive()
             time.sleep(_POLL_S)
@@ -142,7 +187,7 @@ def _stop(_signal: int, _frame: object) -> NoReturn:
     raise KeyboardInterrupt
 
 
-def _print_addresses(url: str, data_dir: Path | None) -> None:
+def _print_addresses(url: str, data_dir: Path | None, log: Path | None) -> None:
     rows = {
         "page": url + "/",
         "console": f"{url}/console",
@@ -153,6 +198,7 @@ def _print_addresses(url: str, data_dir: Path | None) -> None:
     }
     if data_dir is not None:
         rows["data"] = str(data_dir.resolve())
+        rows["log"] = str(log)
     OUT.print("\n[bold green]CompanyOS is up.[/]\n")
     for name, value in rows.items():
         _print_row(name, shown(value))

@@ -1,0 +1,74 @@
+"""`companyos up` on a damaged folder, and `companyos quarantine`: real processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from companyos.log_file import MOST_KEPT, LogFile
+from tests.client.test_keep import _stepped, _url, kept_up
+
+pytestmark = pytest.mark.integration
+
+
+def companyos(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "companyos", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+
+
+def test_a_damaged_kept_episode_is_named_at_the_terminal_and_comes_back_once_it_is_whole(tmp_path: Path) -> None:
+    with kept_up(tmp_path) as said:
+        _stepped(said)
+        seed = re.search(r"seed (\d+)", said)
+    assert seed is not None
+    (manifest,) = (tmp_path / "companyos" / "gateway" / "episodes").glob("*/manifest.json")
+    whole = manifest.read_bytes()
+    manifest.write_bytes(whole[:100])
+    with kept_up(tmp_path) as said:
+        assert "'main' is in quarantine" in said
+        assert "1 item in quarantine" in said
+        log = re.search(r"log +(/\S+)", said)
+        assert log is not None
+        assert "to quarantine" in Path(log[1]).read_text() or "is moved to" in Path(log[1]).read_text()
+        url = _url(said)
+        (item,) = json.loads(companyos("quarantine", "list", "--json", "--url", url).stdout)
+        assert (item["episode_id"], item["reason"]) == ("main", "damaged")
+        assert "holds no manifest" in companyos("quarantine", "show", "main", "--url", url).stdout
+        assert companyos("quarantine", "remove", "main", "--url", url).returncode == 2
+        assert companyos("quarantine", "show", "nobody", "--url", url).returncode == 1
+        (moved,) = (tmp_path / "companyos" / "gateway" / "quarantine").glob("*/episode/manifest.json")
+        moved.write_bytes(whole)
+        restored = companyos("quarantine", "restore", "main", "--url", url)
+        assert restored.returncode == 0, restored.stderr
+    with kept_up(tmp_path) as said:
+        assert f"episode     main: vendor_onboarding, seed {seed[1]}, step 1" in said
+        assert "in quarantine" not in said
+
+
+def test_of_the_logs_in_a_data_folder_the_newest_are_kept_and_nobody_else_reads_them(tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    for number in range(MOST_KEPT + 3):
+        (tmp_path / "logs" / f"gateway-20260101T0000{number:02}-1.log").touch()
+    (tmp_path / "logs" / "mine.log").touch()
+    log = LogFile(tmp_path)
+    log.close()
+    kept = {path.name for path in (tmp_path / "logs").iterdir()}
+    assert len(kept) == MOST_KEPT + 1
+    assert {"mine.log", log.path.name} <= kept
+    assert oct(os.stat(log.path).st_mode & 0o777) == "0o600"
+
+
+def test_a_log_without_a_data_folder_stays_after_a_failure_alone() -> None:
+    for is_wrong in (False, True):
+        log = LogFile(None)
+        if is_wrong:
+            log.keep()
+        log.close()
+        assert log.path.exists() is is_wrong
+        log.path.unlink(missing_ok=True)
