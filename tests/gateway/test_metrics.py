@@ -92,7 +92,7 @@ async def test_where_nothing_leaks_the_gauge_says_nothing(door: Door) -> None:
 async def test_a_leak_is_seen(door: Door) -> None:
     episode_id = (await door.reset())["episode_id"]
     assert door.house.data_dir is not None
-    (door.house.data_dir / "gateway" / "episodes" / "n1-left-behind").mkdir()
+    (door.house.data_dir / "gateway" / "episodes" / f"n1-{0:024}").mkdir()
     door.house.stage().store.hold(door.house.stage().store.get(episode_id), object())
     door.app.state.slots._sessions["nobody's"] = None
     found = leaks(await figures_of(door.http))

@@ -152,10 +152,6 @@ class EpisodeFiles:
         """Return where the files of an episode are."""
         return self._folder(internal_id)
 
-    def folder_count(self) -> int:
-        """Return how many episodes have a folder."""
-        return sum(1 for path in self._episodes.iterdir() if is_internal_id(path.name))
-
     def remove_other_epochs(self, manifest: Manifest) -> None:
         """Remove the journals of an episode's other epochs, and what a killed writer left; nothing else."""
         folder = self._folder(manifest.internal_id)

@@ -21,6 +21,7 @@ from prometheus_client.registry import Collector
 from companyos_gateway.episode.environment import Stage
 from companyos_gateway.episode.episode import VERSION
 from companyos_gateway.episode.errors import ServicesDown
+from companyos_gateway.episode.files import is_internal_id
 from companyos_gateway.episode.link import ServiceLink
 from companyos_gateway.episode.store import EpisodeStore
 from companyos_gateway.episode.watch import Watch
@@ -153,7 +154,7 @@ def _folders(data_dir: Path | None, stage: Stage) -> dict[str, int]:
     if data_dir is None:
         return {}
     places = {name: data_dir / name / _EPISODES for name in (_OWN, *stage.cluster.links)}
-    return {name: len(os.listdir(place)) for name, place in places.items() if place.is_dir()}
+    return {name: sum(map(is_internal_id, os.listdir(place))) for name, place in places.items() if place.is_dir()}
 
 
 def _gauge(name: str, text: str, value: float) -> GaugeMetricFamily:

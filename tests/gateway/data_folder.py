@@ -1,0 +1,76 @@
+"""A data folder of this version with one episode and one snapshot, packed for later versions.
+
+`python -m tests.gateway.data_folder` writes `tests/fixtures/data-folder-format-<n>.tar.gz`. Run it once when the format
+changes, and keep the files of earlier formats.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import shutil
+import tarfile
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from companyos_gateway.episode.cluster import Cluster
+from companyos_gateway.episode.manifest import FORMAT
+from companyos_gateway.server.app import create_app
+from companyos_gateway.server.house import House
+from companyos_gateway.settings import Settings
+from tests.gateway.conftest import Door
+from tests.gateway.notes import SERVICE, NoteKeeping
+from tests.in_process import link_to, service_app
+
+FIXTURES = Path(__file__).parent.parent / "fixtures"
+EXPECTED = "expected.json"
+EPISODE = "kept-over-versions"
+
+
+async def play(folder: Path) -> None:
+    """Play an episode, keep a snapshot in the middle of it, and write down what a later version has to find."""
+    service = service_app(SERVICE, folder)
+    scenarios: dict[str, Any] = {"note_keeping": NoteKeeping()}
+    house = House(
+        Settings(data_dir=folder / "kept"),
+        cluster=Cluster({"notes": link_to("notes", service)}),
+        scenarios=scenarios,
+    )
+    app = create_app(house)
+    transport = httpx.ASGITransport(app)
+    async with app.router.lifespan_context(app), httpx.AsyncClient(transport=transport, base_url="http://g") as http:
+        door = Door(http, app, house, service)
+        await door.reset(episode_id=EPISODE)
+        await door.step(EPISODE, "notes_write_note", text="before the snapshot")
+        taken = (await http.post(f"/v1/episodes/{EPISODE}/snapshots")).json()["id"]
+        await door.step(EPISODE, "notes_write_note", text="after the snapshot")
+        await door.step(EPISODE, "wait", minutes=600)
+        state = await door.state(EPISODE)
+    service.state.episodes.close()
+    shutil.rmtree(folder / "notes" / "templates", ignore_errors=True)
+    expected = {"snapshot": taken, "state": {name: state[name] for name in ("step_count", "now", "return", "seed")}}
+    (folder / EXPECTED).write_text(json.dumps(expected))
+
+
+def main() -> None:
+    """Write the fixture of this version."""
+    FIXTURES.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        asyncio.run(play(folder))
+        packed = FIXTURES / f"data-folder-format-{FORMAT}.tar.gz"
+        with tarfile.open(packed, "w:gz") as archive:
+            for path in sorted(folder.rglob("*")):
+                info = archive.gettarinfo(path, str(path.relative_to(folder)))
+                info.uid = info.gid = 0
+                info.uname = info.gname = ""
+                archive.addfile(info, io.BytesIO(path.read_bytes()) if path.is_file() else None)
+    print(f"{packed}: {packed.stat().st_size} bytes")  # noqa: T201
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,69 @@
+"""Data folders that earlier versions wrote are opened, or kept in quarantine whole."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from companyos_gateway.episode.manifest import FORMAT
+from tests.gateway.conftest import Open
+from tests.gateway.data_folder import EPISODE, EXPECTED, FIXTURES
+from tests.gateway.test_snapshots import fork, texts
+
+PACKED = sorted(FIXTURES.glob("data-folder-format-*.tar.gz"))
+OLDER = b'"format":1,"version":"0.1.0"'
+
+
+def unpack(packed: Path, folder: Path) -> dict[str, Any]:
+    with tarfile.open(packed) as archive:
+        archive.extractall(folder, filter="data")
+    expected: dict[str, Any] = json.loads((folder / EXPECTED).read_text())
+    return expected
+
+
+def digests(folder: Path) -> set[str]:
+    """Return the digests of the files that hold an episode or a snapshot, wherever they are."""
+    found = [path for path in folder.rglob("*") if path.suffix in (".db", ".jsonl") or path.name == "manifest.json"]
+    return {hashlib.sha256(path.read_bytes()).hexdigest() for path in found if "templates" not in path.parts}
+
+
+def test_there_is_a_data_folder_of_this_format() -> None:
+    assert f"data-folder-format-{FORMAT}.tar.gz" in {path.name for path in PACKED}
+
+
+@pytest.mark.parametrize("packed", PACKED, ids=lambda path: path.name.removesuffix(".tar.gz"))
+async def test_a_data_folder_of_any_version_is_opened_or_quarantined(
+    open_door: Open, tmp_path: Path, packed: Path
+) -> None:
+    expected, before = unpack(packed, tmp_path), digests(tmp_path)
+    async with open_door(data_dir=tmp_path / "kept") as door:
+        items = (await door.http.get("/v1/quarantine")).json()
+        if not items:
+            state = await door.state(EPISODE)
+            assert {name: state[name] for name in expected["state"]} == expected["state"]
+            assert "after the snapshot" in await texts(door, EPISODE)
+            forked = (await fork(door, expected["snapshot"]))[0]
+            assert {"before the snapshot"} <= set(await texts(door, forked)) - {"after the snapshot"}
+        else:
+            assert {item["reason"] for item in items} <= {"unsupported-format", "task-changed"}
+            assert before <= digests(tmp_path)
+
+
+async def test_the_first_format_is_quarantined_and_can_be_taken_back(open_door: Open, tmp_path: Path) -> None:
+    unpack(PACKED[-1], tmp_path)
+    for path in (tmp_path / "kept" / "gateway").rglob("manifest.json"):
+        path.write_bytes(b"{" + OLDER + b',"id":"%s"}' % EPISODE.encode())
+    before = digests(tmp_path)
+    async with open_door(data_dir=tmp_path / "kept") as door:
+        (item,) = (await door.http.get("/v1/quarantine")).json()
+        assert (item["reason"], item["episode_id"]) == ("unsupported-format", EPISODE)
+        assert before <= digests(tmp_path)
+        assert (await door.http.post(f"/v1/quarantine/{item['id']}/restore")).status_code == 200
+    assert before <= digests(tmp_path)
+    assert list((tmp_path / "kept" / "gateway" / "quarantine").iterdir()) == []
+    assert list((tmp_path / "notes" / "quarantine").iterdir()) == []
