@@ -179,24 +179,25 @@ class Stage:
         if tool is None:
             draft.refuse(ToolErrorType.TOOL_NOT_FOUND, "There is no such tool.")
             return
+        arguments = tool.with_choices(draft.arguments)
         try:
-            tool.check(draft.arguments)
+            tool.check(arguments)
         except ArgumentsMisfit as misfit:
             draft.refuse(ToolErrorType.INVALID_ARGS, str(misfit))
             return
         if tool.operation is not None:
-            call = tool.operation.call_of(draft.arguments)
+            call = tool.operation.call_of(arguments)
             if call.fits:
-                await self._call(episode, tool.operation, call, draft)
+                await self._call(episode, tool.operation, tool.operation.entity(arguments), call, draft)
             else:
                 draft.refuse(ToolErrorType.INVALID_ARGS, "The arguments are too large.")
         elif tool.name == WAIT:
             await self._wait(episode, draft)
         else:
-            self._finish(episode, draft)
+            self._finish(episode, draft, arguments)
 
-    def _finish(self, episode: Episode, draft: Draft) -> None:
-        draft.finish = finish = FinishDeclaration.model_validate(draft.arguments)
+    def _finish(self, episode: Episode, draft: Draft, arguments: dict[str, Any]) -> None:
+        draft.finish = finish = FinishDeclaration.model_validate(arguments)
         episode.progress.declare(finish)
         draft.judge(episode)
         draft.result = {"outcome": finish.outcome.value}
@@ -212,9 +213,9 @@ class Stage:
             draft.judge(episode)
         draft.result = {"waited_minutes": int((progress.now - started).total_seconds()) // 60}
 
-    async def _call(self, episode: Episode, operation: Operation, call: ServiceCall, draft: Draft) -> None:
+    async def _call(self, episode: Episode, operation: Operation, entity: str, call: ServiceCall, draft: Draft) -> None:
         service, faults, progress = operation.service, episode.task.instance.faults, episode.progress
-        draft.asked = asked = (service, operation.operation_id, operation.entity(draft.arguments))
+        draft.asked = asked = (service, operation.operation_id, entity)
         nth = progress.ask(asked)
         progress.now += timedelta(minutes=operation.minutes + faults.slow_minutes(*asked, nth))
         settled = await self._settle(episode, draft)

@@ -9,6 +9,7 @@ from typing import Any
 import fastjsonschema
 
 from companyos_gateway.chaos import Drift
+from companyos_gateway.episode.choices import with_choices
 from companyos_gateway.episode.operations import Operation, operations_of
 from companyos_shared.streams import digest
 
@@ -39,6 +40,11 @@ class Tool:
             return self
         told = drift.described(self.name, operation.service, self.description, operation.answers)
         return self if told == self.description else replace(self, description=told)
+
+    def with_choices(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Return the arguments with every choice spelled as the schema spells it."""
+        spelled: dict[str, Any] = with_choices(arguments, self.input_schema)
+        return spelled
 
     def check(self, arguments: Any) -> None:
         """Raise ArgumentsMisfit where the arguments do not fit."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from companyos_gateway.rubrics.composition import Finding
 from companyos_gateway.rubrics.evidence import Evidence
+from companyos_shared.choices import same_choice
 
 CLOSE = 1e-9
 """By how much numbers may differ that are the same: as much as arithmetic costs."""
@@ -40,7 +41,7 @@ def is_same_answer(given: Any, wanted: Answer | None) -> bool:
     if wanted is None or given is None:
         return False
     if isinstance(wanted, str):
-        return isinstance(given, str) and given == wanted
+        return isinstance(given, str) and same_choice(given, wanted)
     if isinstance(given, bool) or not isinstance(given, int | float):
         return False
     try:

@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from companyos_gateway.rubrics import facts
+from companyos_shared.choices import same_choice
 from companyos_shared.streams import digest
 from companyos_shared.wire.context import Actor
 from companyos_shared.wire.control import AuditLine, Change, Report, Row, Rows
@@ -235,6 +236,13 @@ def _net(place: Place, touched: _Touched, now: Row | None) -> NetChange | None:
         if not columns:
             return None
     return NetChange(service, table, key, first is None, now is None, columns, first, now)
+
+
+def is_same_given(given: Any, wanted: Any) -> bool:
+    """Say whether a value that somebody typed is the wanted one; a choice may be typed as a page shows it."""
+    if isinstance(given, str) and isinstance(wanted, str):
+        return same_choice(given, wanted)
+    return same_value(given, wanted)
 
 
 def same_value(one: Any, other: Any) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from companyos_gateway.rubrics import facts
 from companyos_gateway.rubrics.boundaries import Allowance, changed_keys
-from companyos_gateway.rubrics.evidence import Evidence, same_value
+from companyos_gateway.rubrics.evidence import Evidence, is_same_given
 
 
 class Goal(Protocol):
@@ -43,7 +43,7 @@ class VendorGoal:
         """Say whether the vendor is so, now or once a step had been taken."""
         place = (facts.DATAHUB, "vendors", self.vendor_id)
         row = evidence.row(*place) if step is None else evidence.row_at(*place, step)
-        return row is not None and all(same_value(row[name], value) for name, value in self.columns.items())
+        return row is not None and all(is_same_given(row[name], value) for name, value in self.columns.items())
 
     def is_premature(self, evidence: Evidence, request_id: str) -> bool:
         """Say whether one of the columns was changed before the request was approved, or before its day."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from companyos_gateway.rubrics import facts
 from companyos_gateway.rubrics.boundaries import Allowance, changed_keys
-from companyos_gateway.rubrics.evidence import Evidence, same_value
+from companyos_gateway.rubrics.evidence import Evidence, is_same_given
 from companyos_gateway.rubrics.requests import FieldRecord
 
 
@@ -42,7 +42,7 @@ class RecordGoal:
             row["state"] == (self.state or first["state"])
             and row["ends_on"] == (self.ends_on or first["ends_on"])
             and found.keys() == wanted.keys()
-            and all(same_value(found[name], value) for name, value in wanted.items())
+            and all(is_same_given(found[name], value) for name, value in wanted.items())
         )
 
     def is_premature(self, evidence: Evidence, request_id: str) -> bool:
@@ -80,7 +80,7 @@ def once_held(record_id: str, wanted: Mapping[str, Any], given: str | int | bool
     def value(evidence: Evidence, step: int) -> Any:
         row = evidence.row_at(facts.DATAHUB, "records", record_id, step)
         held: Mapping[str, Any] = {} if row is None else row["fields"]
-        return given if all(same_value(held.get(name), one) for name, one in wanted.items()) else _NOTHING
+        return given if all(is_same_given(held.get(name), one) for name, one in wanted.items()) else _NOTHING
 
     return value
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from companyos_gateway.rubrics import facts
 from companyos_gateway.rubrics.composition import Check, Finding
-from companyos_gateway.rubrics.evidence import Evidence, same_value
+from companyos_gateway.rubrics.evidence import Evidence, is_same_given, same_value
 from companyos_shared.wire.company import Company, Role
 from companyos_shared.wire.control import Change, Row
 
@@ -208,7 +208,7 @@ def _agrees(given: Any, recorded: Any) -> bool:
         return _moment(given) == recorded
     if isinstance(given, str) is not isinstance(recorded, str):
         return False
-    return same_value(given, recorded)
+    return is_same_given(given, recorded)
 
 
 def _moment(given: Any) -> datetime | None:

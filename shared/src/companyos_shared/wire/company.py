@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, time, timedelta
-from enum import StrEnum
 from functools import cached_property
 
 from pydantic import BaseModel, ConfigDict, Field
+
+from companyos_shared.choices import Choice
 
 _LONGEST_BREAK_DAYS = 366
 
@@ -15,7 +16,7 @@ class _Document(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Role(StrEnum):
+class Role(Choice):
     """What a person may decide about. Approval thresholds and policies name roles, never people."""
 
     CEO = "ceo"
@@ -30,7 +31,7 @@ class Role(StrEnum):
     TEAM_LEAD = "team_lead"
 
 
-class AbsenceKind(StrEnum):
+class AbsenceKind(Choice):
     """Why a person is out of office."""
 
     VACATION = "vacation"

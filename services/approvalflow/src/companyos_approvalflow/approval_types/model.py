@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any
 
 from sqlalchemy import Connection, Row, bindparam, select
 
 from companyos_approvalflow import tables
+from companyos_shared.choices import Choice
 from companyos_shared.wire.company import Role
 
 FieldValue = str | int | float | bool
 Fields = Mapping[str, FieldValue]
 
 
-class FieldType(StrEnum):
+class FieldType(Choice):
     """What a field of a request holds; datetimes carry a UTC offset."""
 
     TEXT = "text"

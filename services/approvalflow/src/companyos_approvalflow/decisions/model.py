@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from enum import StrEnum
 
 from sqlalchemy import Connection, bindparam, func, select
 
@@ -13,10 +12,11 @@ from companyos_approvalflow import tables
 from companyos_approvalflow.approval_types.model import ApprovalType
 from companyos_approvalflow.delegations.model import Delegation, read_delegations
 from companyos_approvalflow.requests.model import Request
+from companyos_shared.choices import Choice
 from companyos_shared.wire.company import Company, Role
 
 
-class DecisionKind(StrEnum):
+class DecisionKind(Choice):
     """What somebody did with a request."""
 
     APPROVED = "approved"
@@ -25,7 +25,7 @@ class DecisionKind(StrEnum):
     ESCALATED = "escalated"
 
 
-class ReactionKind(StrEnum):
+class ReactionKind(Choice):
     """How a planned decision differs from the honest one."""
 
     REJECT = "reject"
@@ -33,7 +33,7 @@ class ReactionKind(StrEnum):
     SLOW = "slow"
 
 
-class RejectionReason(StrEnum):
+class RejectionReason(Choice):
     """Why an approver rejects of their own accord."""
 
     CONFLICT_OF_INTEREST = "conflict_of_interest"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
-from enum import StrEnum
 from typing import Any
 
 from sqlalchemy import Connection, Row, bindparam, select
 
 from companyos_approvalflow import tables
 from companyos_approvalflow.approval_types.model import Fields
+from companyos_shared.choices import Choice
 
 ID_PREFIX = "APR-"
 
@@ -18,7 +18,7 @@ SHORTEST_JUSTIFICATION = 20
 """Characters of a justification that an approver accepts, blanks at its ends not counted."""
 
 
-class RequestStatus(StrEnum):
+class RequestStatus(Choice):
     """Where a request stands; escalated waits for another decider than the one it was submitted to."""
 
     DRAFT = "draft"
@@ -56,7 +56,7 @@ OPEN = WAITING | {RequestStatus.INFO_REQUESTED}
 """Submitted and not final."""
 
 
-class EndReason(StrEnum):
+class EndReason(Choice):
     """Why a request was cancelled."""
 
     COMPLETED = "completed"

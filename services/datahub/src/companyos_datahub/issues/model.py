@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
+from companyos_shared.choices import Choice
 
 
-class IssueKind(StrEnum):
+class IssueKind(Choice):
     """What is wrong."""
 
     STALE = "stale"
@@ -16,7 +16,7 @@ class IssueKind(StrEnum):
     NOT_ELIGIBLE = "not_eligible"
 
 
-class ReasonCode(StrEnum):
+class ReasonCode(Choice):
     """Why a piece of work ends."""
 
     COMPLETED = "completed"

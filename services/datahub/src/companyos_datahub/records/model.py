@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
-from enum import StrEnum
 from typing import Any
 
 from pydantic import JsonValue
 from sqlalchemy import Row
 
+from companyos_shared.choices import Choice
 
-class RecordKind(StrEnum):
+
+class RecordKind(Choice):
     """What a record is."""
 
     CONTRACT = "contract"
@@ -26,7 +27,7 @@ class RecordKind(StrEnum):
     DOCUMENT = "document"
 
 
-class FoundKind(StrEnum):
+class FoundKind(Choice):
     """What a search may find: every kind of record, and vendors."""
 
     CONTRACT = "contract"
@@ -41,7 +42,7 @@ class FoundKind(StrEnum):
     VENDOR = "vendor"
 
 
-class FieldType(StrEnum):
+class FieldType(Choice):
     """What the value of a field is; a date is text like `2026-03-02`."""
 
     TEXT = "text"

@@ -19,6 +19,7 @@ from companyos_datahub.records.rules import (
 from companyos_datahub.records.schemas import Found, RecordDetail, RecordFilter, RecordUpdate
 from companyos_datahub.tables import records, vendors
 from companyos_shared.chassis import Call, Page, PageParams, check_version, paginate_sequence
+from companyos_shared.choices import fold_choice
 
 
 def search_records(call: Call, page: PageParams, wanted: RecordFilter) -> Page[Found]:
@@ -41,6 +42,8 @@ def update_record(call: Call, record_id: str, body: RecordUpdate, *, if_match: i
     record = Record.from_row(_load(call, record_id))
     check_version(if_match, record.version)
     changes = body.model_dump(exclude_defaults=True)
+    if "state" in changes:
+        changes["state"] = fold_choice(changes["state"])
     check_changes(changes)
     check_state(record.kind, changes.get("state", record.state))
     check_owner(changes.get("owner_id"), is_active=call.company.is_active(changes.get("owner_id", ""), call.now.date()))

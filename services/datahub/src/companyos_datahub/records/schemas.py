@@ -11,6 +11,7 @@ from pydantic.config import JsonDict
 
 from companyos_datahub.records.model import FoundKind, RecordKind
 from companyos_shared.chassis import Answer, Body, WrittenTime
+from companyos_shared.choices import fold_choice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +26,12 @@ class RecordFilter:
 
     def columns(self) -> dict[str, str]:
         """Return the given parts that are columns."""
-        asked = {"kind": self.kind, "state": self.state, "vendor_id": self.vendor_id, "owner_id": self.owner_id}
+        asked = {
+            "kind": self.kind,
+            "state": self.state and fold_choice(self.state),
+            "vendor_id": self.vendor_id,
+            "owner_id": self.owner_id,
+        }
         return {name: str(value) for name, value in asked.items() if value is not None}
 
 

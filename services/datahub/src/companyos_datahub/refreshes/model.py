@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
 from typing import Any
 
 from sqlalchemy import Row
 
+from companyos_shared.choices import Choice
 
-class RefreshStatus(StrEnum):
+
+class RefreshStatus(Choice):
     """How far a refresh job is."""
 
     QUEUED = "queued"
@@ -22,7 +23,7 @@ class RefreshStatus(StrEnum):
 OPEN_STATUSES = (RefreshStatus.QUEUED, RefreshStatus.RUNNING)
 
 
-class RefreshOutcome(StrEnum):
+class RefreshOutcome(Choice):
     """How a refresh job ends."""
 
     SUCCEEDED = "succeeded"

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
 from typing import Any
 
 from sqlalchemy import Row
 
+from companyos_shared.choices import Choice
 
-class PipelineState(StrEnum):
+
+class PipelineState(Choice):
     """How the pipeline behind a source is doing."""
 
     HEALTHY = "healthy"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import StrEnum
+
+from companyos_shared.choices import Choice
 
 
-class VendorStatus(StrEnum):
+class VendorStatus(Choice):
     """Whether the company buys from a vendor."""
 
     PROSPECT = "prospect"
@@ -22,7 +23,7 @@ MOVES: Mapping[VendorStatus, frozenset[VendorStatus]] = {
 """The statuses that may follow each status."""
 
 
-class RiskTier(StrEnum):
+class RiskTier(Choice):
     """How much harm a vendor could do."""
 
     LOW = "low"

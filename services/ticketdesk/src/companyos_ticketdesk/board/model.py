@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, func, select
 
+from companyos_shared.choices import Choice
 from companyos_ticketdesk.tables import tickets
 
 NONE = "none"
 """As a filter: the field is not set."""
 
 
-class StatusFilter(StrEnum):
+class StatusFilter(Choice):
     """A status, or none for tickets that were never triaged."""
 
     NONE = NONE
@@ -27,7 +27,7 @@ class StatusFilter(StrEnum):
     CANCELLED = "cancelled"
 
 
-class PriorityFilter(StrEnum):
+class PriorityFilter(Choice):
     """A priority, or none for tickets without one."""
 
     NONE = NONE

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
 from typing import Any
 
 from sqlalchemy import Connection, Row, bindparam, or_, select
 
+from companyos_shared.choices import Choice
 from companyos_ticketdesk.tables import links, tickets
 from companyos_ticketdesk.tickets.model import SETTLED
 
 
-class LinkKind(StrEnum):
+class LinkKind(Choice):
     """What the first ticket is to the second."""
 
     BLOCKS = "blocks"
@@ -21,7 +21,7 @@ class LinkKind(StrEnum):
     RELATES_TO = "relates_to"
 
 
-class Relation(StrEnum):
+class Relation(Choice):
     """What one ticket is to the other, read from either end."""
 
     BLOCKS = "blocks"

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
 from typing import Any
 
 from sqlalchemy import Connection, Row, bindparam, select
 
+from companyos_shared.choices import Choice
 from companyos_ticketdesk import tables
 
 
-class TicketType(StrEnum):
+class TicketType(Choice):
     """What kind of work a ticket is."""
 
     TASK = "task"
@@ -22,7 +22,7 @@ class TicketType(StrEnum):
     CHANGE = "change"
 
 
-class Priority(StrEnum):
+class Priority(Choice):
     """How urgent a ticket is; a ticket without one has not been prioritised."""
 
     LOW = "low"
@@ -31,7 +31,7 @@ class Priority(StrEnum):
     CRITICAL = "critical"
 
 
-class Status(StrEnum):
+class Status(Choice):
     """Where a ticket stands; a ticket without one was never triaged."""
 
     OPEN = "open"
@@ -43,7 +43,7 @@ class Status(StrEnum):
     CANCELLED = "cancelled"
 
 
-class ReasonCode(StrEnum):
+class ReasonCode(Choice):
     """Why a ticket was blocked, closed or cancelled."""
 
     COMPLETED = "completed"

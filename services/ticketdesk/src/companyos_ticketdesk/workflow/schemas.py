@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from datetime import datetime
-from enum import StrEnum
 
 from pydantic import ConfigDict, Field
 
 from companyos_shared.chassis import Answer, Body
+from companyos_shared.choices import Choice
 from companyos_ticketdesk.tickets.model import ReasonCode, Status
 from companyos_ticketdesk.tickets.schemas import REF_CHARS, UtcTime
 
@@ -28,7 +28,7 @@ class Move(Body):
     )
 
 
-class HistoryEvent(StrEnum):
+class HistoryEvent(Choice):
     """What happened to a ticket."""
 
     TRANSITION = "transition"
