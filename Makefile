@@ -107,6 +107,9 @@ load: $(STAMP) ## Play a thousand episodes at once, abandon ten thousand, ask th
 fuzz: $(STAMP) ## Send growing inputs to every route and parser and print the worst time for each kilobyte
 	@$(BIN)/pytest -n0 -m "load or not load" tests/complexity $(ARGS)
 
+damage: $(STAMP) ## Flip, cut off and delete files of a data folder a thousand times, and see what a start makes of it (TRIALS=100)
+	@$(BIN)/python -m tests.promises.damage --trials $(or $(TRIALS),1000) $(ARGS)
+
 nightly: $(STAMP) ## Move three episodes about five hundred times and compare them with a model (ARGS="--defect NAME"), solve every task
 	@$(BIN)/pytest -n0 tests/promises/test_state_machine.py -k model --hypothesis-profile=nightly $(ARGS)
 	@$(if $(ARGS),:,$(BIN)/pytest -n $(WORKERS) --dist load -m slow tests/scenarios/test_published_tasks.py)

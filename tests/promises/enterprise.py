@@ -21,6 +21,7 @@ from companyos_gateway.episode.cluster import Cluster
 from companyos_gateway.episode.environment import Stage
 from companyos_gateway.episode.episode import Episode
 from companyos_gateway.episode.files import EpisodeFiles
+from companyos_gateway.episode.leases import owner_of
 from companyos_gateway.episode.limits import EpisodeLimits
 from companyos_gateway.episode.link import ServiceLink
 from companyos_gateway.episode.quarantine import Quarantine
@@ -108,6 +109,8 @@ class Enterprise:
         self._folder = folder
         self._stage: Stage | None = None
         self._snapshots: Snapshots | None = None
+        self._quarantine: Quarantine | None = None
+        self._renewing: set[asyncio.Task[Any]] = set()
         self.wires = {name: Wire(_app(name)) for name in desk_work.SERVICES}
         for name in desk_work.SERVICES:
             self.restart_service(name)
@@ -123,6 +126,12 @@ class Enterprise:
         """The gateway's snapshots."""
         assert self._snapshots is not None
         return self._snapshots
+
+    @property
+    def quarantine(self) -> Quarantine:
+        """The gateway's quarantine."""
+        assert self._quarantine is not None
+        return self._quarantine
 
     def episodes(self) -> list[Episode]:
         """Return the live episodes."""
@@ -148,9 +157,12 @@ class Enterprise:
         """Start a gateway that knows what the files say and nothing else; return how many episodes it found."""
         links = {name: ServiceLink(name, f"http://{name}", KEY.encode(), wire) for name, wire in self.wires.items()}
         cluster = Cluster(links)
+        before = asyncio.all_tasks()
+        await cluster.lease(owner_of(SECRET))
+        self._renewing = asyncio.all_tasks() - before
         folder = self._folder / "gateway"
         files, snapshot_files = EpisodeFiles(folder), SnapshotFiles(folder)
-        quarantine = Quarantine(folder, cluster, files, snapshot_files)
+        quarantine = self._quarantine = Quarantine(folder, cluster, files, snapshot_files)
         limits = EpisodeLimits(most_episodes=64, idle_s=3600, detached_s=60, lifetime_s=86400)
         store = EpisodeStore(cluster, files, EpisodeTokens(SECRET), node="n1", limits=limits)
         scenarios: dict[str, Any] = {desk_work.NAME: desk_work.DeskWork()}
@@ -192,7 +204,7 @@ class Enterprise:
         await self._quiet()
 
     async def _quiet(self) -> None:
-        while others := asyncio.all_tasks() - {asyncio.current_task()}:
+        while others := asyncio.all_tasks() - self._renewing - {asyncio.current_task()}:
             await asyncio.wait(others)
 
     def marked_rows(self, episode: Episode) -> Counter[Row]:

@@ -1,0 +1,321 @@
+"""Damage to the files of a stopped enterprise: one flipped bit, one file cut off, or one file deleted.
+
+`python -m tests.promises.damage --trials 1000` starts an enterprise on a damaged copy of a data folder, again and
+again. Each episode and each snapshot must either be exactly as it was, or be in quarantine with its files.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import logging
+import shutil
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import track
+
+from companyos.contract import ResetOptions
+from companyos_gateway.episode.episode import Episode
+from companyos_gateway.episode.errors import SnapshotCorrupt, SnapshotLost
+from companyos_gateway.episode.quarantine import REASON
+from companyos_shared.streams import Stream, digest
+from companyos_shared.wire.context import Actor
+from tests.promises import desk_work
+from tests.promises.enterprise import Enterprise, Trouble
+
+MEMORY = Path("/dev/shm")
+START_DEADLINE_S = 30.0
+FLIP, TRUNCATE, DELETE = "bit flipped", "truncated", "deleted"
+DAMAGES = (FLIP, TRUNCATE, DELETE)
+HARMLESS, QUARANTINED, REFUSED, STOPPED = "harmless", "quarantined", "refused in use", "start refused"
+"""What a damage comes to. `refused in use`: a snapshot answers that its database is damaged or gone."""
+RESULTS = (HARMLESS, QUARANTINED, REFUSED, STOPPED)
+_WIDTH = 14
+_SNAPSHOT_OF = "snapshot of "
+SNAPSHOT, SNAPSHOT_DATABASE, TEMPLATE = "snapshot", "database of a snapshot", "template"
+
+_COMMENT = ("ticketdesk_add_comment", {"key": "OPS-301", "body": "A comment."})
+_ISSUE = ("datahub_report_data_issue", {"subject": "MET-1", "kind": "stale", "description": "An issue."})
+_NOTE = ("approvalflow_add_approval_note", {"request_id": "APR-1002", "body": "A note."})
+_LIST = ("ticketdesk_list_tickets", {"limit": 3})
+_WAIT = ("wait", {"minutes": 90})
+_NEXT = (_LIST, _COMMENT, _ISSUE)
+
+_KINDS = (
+    ("gateway/episodes/*/manifest.json", "manifest"),
+    ("gateway/episodes/*/*.jsonl", "journal"),
+    ("gateway/snapshots/*", SNAPSHOT),
+    ("gateway/*", "other file of the gateway"),
+    ("*/episodes/*/*.db", "database"),
+    ("*/episodes/*/*-wal", "write-ahead log"),
+    ("*/episodes/*/*-shm", "shared memory"),
+    ("*/snapshots/*", SNAPSHOT_DATABASE),
+    ("*/templates/*", TEMPLATE),
+    ("*", "other file of a service"),
+)
+
+
+@dataclass
+class Outcome:
+    """What a trial came to. `violations` is empty where every promise was kept."""
+
+    file: str
+    kind: str
+    damage: str
+    result: str = HARMLESS
+    violations: list[str] = field(default_factory=list)
+
+
+async def build(folder: Path) -> None:
+    """Make the data folder of an enterprise that was killed with every kind of episode and snapshot in it."""
+    enterprise = Enterprise(folder)
+    await enterprise.start_gateway()
+    stage, snapshots = enterprise.stage, enterprise.snapshots
+
+    async def begin(label: str, *calls: tuple[str, dict[str, Any]], seed: int = 1) -> Episode:
+        options = ResetOptions(scenario=desk_work.NAME, seed=seed, chaos=0, episode_id=label)
+        episode = await stage.reset(options)
+        for tool, arguments in calls:
+            await stage.step(episode, tool, arguments)
+        return episode
+
+    await begin("untouched")
+    await begin("reads", _LIST, _LIST)
+    await begin("writes", _COMMENT, _ISSUE, _LIST, _COMMENT, _NOTE, _WAIT, seed=2)
+    restored = await begin("restored", _COMMENT, _ISSUE)
+    taken = await snapshots.take(restored)
+    await stage.step(restored, *_COMMENT)
+    await snapshots.restore(restored, taken.id)
+    await stage.step(restored, *_NOTE)
+    await snapshots.fork(taken.id, 1, "forked")
+    away = await begin("away", _NOTE)
+    await snapshots.take(away)
+    await enterprise.free(away)
+    open_step = await begin("open-step", _COMMENT)
+    enterprise.wires["ticketdesk"].trouble = Trouble.HANGS_AFTER
+    step = asyncio.create_task(stage.step(open_step, *_COMMENT))
+    await enterprise.is_stuck(step)
+    await enterprise.kill_gateway()
+
+
+@asynccontextmanager
+async def started(folder: Path) -> AsyncIterator[Enterprise]:
+    """Start an enterprise on a data folder; it is killed on leaving."""
+    enterprise = Enterprise(folder)
+    try:
+        async with asyncio.timeout(START_DEADLINE_S):
+            await enterprise.start_gateway()
+        yield enterprise
+    finally:
+        await enterprise.kill_gateway()
+        enterprise.close()
+
+
+async def observe(enterprise: Enterprise) -> dict[str, str]:
+    """Return a digest of all that can be seen of each episode and each snapshot, its next steps included."""
+    found: dict[str, str] = {}
+    stage = enterprise.stage
+    for info in enterprise.snapshots.known():
+        name = f"{_SNAPSHOT_OF}{info.episode_id}"
+        try:
+            (forked,) = await enterprise.snapshots.fork(info.id, 1, f"fork of {info.id[:8]}")
+        except (SnapshotCorrupt, SnapshotLost):
+            found[name] = REFUSED
+            continue
+        found[name] = digest([info.model_dump(mode="json"), await _seen(stage, forked)])
+        await enterprise.free(forked)
+    for episode in enterprise.episodes():
+        found[f"episode {episode.id}"] = digest(await _seen(stage, episode))
+    return found
+
+
+async def _seen(stage: Any, episode: Episode) -> list[Any]:
+    hidden = {"token", "episode_id"}
+    seen: list[Any] = [episode.state().model_dump(mode="json", exclude=hidden)]
+    for tool, arguments in _NEXT:
+        seen.append((await stage.step(episode, tool, arguments)).model_dump(mode="json"))
+    for service in desk_work.SERVICES:
+        context = episode.context(service, Actor.TRAINER)
+        reply = await stage.cluster.digest(service, context, episode.document(service))
+        seen.append([reply.digest, episode.evidence.fold_digest(service)])
+    return [*seen, episode.state().model_dump(mode="json", exclude=hidden)]
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What an undamaged enterprise shows, and the contents that its start removes."""
+
+    seen: dict[str, str]
+    removed: frozenset[str]
+
+
+class Campaign:
+    """Trials over copies of one data folder."""
+
+    def __init__(self, work: Path, seed: int) -> None:
+        self._work = work
+        self._seed = seed
+        self._base = work / "base"
+        self._expected: Expected | None = None
+
+    async def prepare(self) -> None:
+        """Build the data folder, and see what an undamaged copy shows."""
+        live = self._work / "live"
+        live.mkdir()
+        await build(live)
+        shutil.copytree(live, self._base)
+        folder = self._copied()
+        before = _contents(folder)
+        async with started(folder) as enterprise:
+            removed = before.keys() - _contents(folder).keys()
+            self._expected = Expected(await observe(enterprise), frozenset(removed))
+        shutil.rmtree(folder)
+
+    async def trial(self, number: int) -> Outcome:
+        """Damage a copy of the data folder in the way that belongs to a number, and judge the start on it."""
+        stream = Stream("damage", self._seed, number)
+        folder = self._copied()
+        by_kind: dict[str, list[Path]] = {}
+        for path in _files(folder):
+            by_kind.setdefault(kind_of(path.relative_to(folder)), []).append(path)
+        path = stream.choice(by_kind[stream.choice(sorted(by_kind))])
+        damage = stream.choice(DAMAGES if path.stat().st_size else (DELETE,))
+        outcome = Outcome(str(path.relative_to(folder)), kind_of(path.relative_to(folder)), damage)
+        outcome.file += _apply(path, damage, stream)
+        try:
+            await self._judge(folder, outcome)
+        except Exception as error:  # noqa: BLE001 - whatever a damaged file leads to is the finding
+            named = path.name in str(error) or path.stem in str(error)
+            outcome.result = STOPPED
+            if not named:
+                outcome.violations.append(f"{type(error).__name__} that does not name the file: {error}")
+        finally:
+            shutil.rmtree(folder)
+        return outcome
+
+    async def _judge(self, folder: Path, outcome: Outcome) -> None:
+        assert self._expected is not None
+        before = _contents(folder)
+        async with started(folder) as enterprise:
+            after = _contents(folder)
+            quarantine = enterprise.quarantine
+            items = quarantine.items()
+            seen = await observe(enterprise)
+        for content in before.keys() - after.keys() - self._expected.removed:
+            if outcome.kind != TEMPLATE:  # it is made again from its document
+                outcome.violations.append(f"{before[content]} was removed")
+        missing = self._expected.seen.keys() - seen.keys()
+        if outcome.kind == SNAPSHOT and outcome.damage == DELETE:  # nothing else lists snapshots
+            missing = {name for name in missing if not name.startswith(_SNAPSHOT_OF)}
+        if len(missing) > len(items):
+            outcome.violations.append(f"{sorted(missing)} are gone, {len(items)} are in quarantine")
+        for name, value in seen.items():
+            if value == REFUSED and outcome.kind in (SNAPSHOT, SNAPSHOT_DATABASE):
+                outcome.result = REFUSED
+            elif value != self._expected.seen.get(name):
+                outcome.violations.append(f"{name} is not what it was")
+        if items or quarantine.unknown_files:
+            outcome.result = QUARANTINED
+
+    def _copied(self) -> Path:
+        folder = self._work / "trial"
+        shutil.copytree(self._base, folder)
+        return folder
+
+
+def kind_of(path: Path) -> str:
+    """Return what kind of file a path below a data folder is."""
+    return next(kind for pattern, kind in _KINDS if path.match(pattern) or pattern == "*" or _below(path, pattern))
+
+
+def _below(path: Path, pattern: str) -> bool:
+    """Say whether a path is anywhere below what a pattern with a last star names."""
+    return pattern.endswith("/*") and any(parent.match(pattern) for parent in path.parents)
+
+
+def _apply(path: Path, damage: str, stream: Stream) -> str:
+    """Damage a file, and return where."""
+    content = bytearray(path.read_bytes())
+    if damage == DELETE:
+        path.unlink()
+        return ""
+    at = stream.integer(0, len(content) - 1)
+    if damage == TRUNCATE:
+        path.write_bytes(content[:at])
+        return f" after byte {at} of {len(content)}"
+    bit = stream.integer(0, 7)
+    content[at] ^= 1 << bit
+    path.write_bytes(content)
+    return f" at byte {at}, bit {bit}"
+
+
+def _files(folder: Path) -> list[Path]:
+    """Return every file in the order in which they were written, whatever random ids they carry."""
+    return sorted((path for path in folder.rglob("*") if path.is_file()), key=lambda path: path.stat().st_mtime_ns)
+
+
+def _contents(folder: Path) -> dict[str, str]:
+    """Return a path for every content that a file in the folder has; what SQLite and locks make is left out."""
+    found = {}
+    for path in folder.rglob("*"):
+        if path.is_file() and path.name not in ("lock", REASON) and not path.name.endswith(("-shm", "-wal")):
+            content = path.read_bytes()
+            if content:
+                found[sha256(content).hexdigest()] = str(path.relative_to(folder))
+    return found
+
+
+def report(outcomes: list[Outcome]) -> str:
+    """Return the table of a campaign."""
+    counts = Counter((outcome.kind, outcome.damage, outcome.result) for outcome in outcomes)
+    broken = Counter((outcome.kind, outcome.damage) for outcome in outcomes if outcome.violations)
+    header = ("trials", *RESULTS, "violations")
+    lines = [f"{'file':26} {'damage':12}" + "".join(f" {name:>{_WIDTH}}" for name in header)]
+    for kind, damage in sorted({(outcome.kind, outcome.damage) for outcome in outcomes}):
+        found = [counts[(kind, damage, result)] for result in RESULTS]
+        row = (sum(found), *found, broken[(kind, damage)])
+        lines.append(f"{kind:26} {damage:12}" + "".join(f" {number:{_WIDTH}}" for number in row))
+    return "\n".join(lines)
+
+
+async def run(trials: range, seed: int, *, quiet: bool = False) -> list[Outcome]:
+    """Run the trials with these numbers."""
+    work = Path(tempfile.mkdtemp(prefix="companyos-damage-", dir=MEMORY if MEMORY.is_dir() else None))
+    try:
+        campaign = Campaign(work, seed)
+        await campaign.prepare()
+        return [
+            await campaign.trial(number)
+            for number in track(trials, "Damaging files", console=Console(stderr=True), disable=quiet)
+        ]
+    finally:
+        shutil.rmtree(work)
+
+
+def main() -> int:
+    """Run a campaign and print its table; the status is 1 where a promise was broken."""
+    parser = argparse.ArgumentParser(prog="python -m tests.promises.damage", description=__doc__)
+    parser.add_argument("--trials", type=int, default=1000, help="how many (default: 1000)")
+    parser.add_argument("--first", type=int, default=0, help="the number of the first trial (default: 0)")
+    parser.add_argument("--seed", type=int, default=0, help="what the trials are drawn from (default: 0)")
+    asked = parser.parse_args()
+    logging.disable(logging.CRITICAL)
+    outcomes = asyncio.run(run(range(asked.first, asked.first + asked.trials), asked.seed))
+    for number, outcome in enumerate(outcomes, start=asked.first):
+        for violation in outcome.violations:
+            sys.stdout.write(f"trial {number}: {outcome.damage} {outcome.file}: {violation}\n")
+    sys.stdout.write(f"{report(outcomes)}\n")
+    return any(outcome.violations for outcome in outcomes)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
