@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from faults.cells import clients, clocks, embedded, failpoints, kills, snapshots, stops, storage, wires
+from faults.cells import clients, clocks, embedded, failpoints, kills, snapshots, stalls, stops, storage, wires
 from faults.trial import Cell
 
 CELLS: list[Cell] = [
@@ -10,6 +10,7 @@ CELLS: list[Cell] = [
     *failpoints.CELLS,
     *wires.CELLS,
     *stops.CELLS,
+    *stalls.CELLS,
     *storage.CELLS,
     *clients.CELLS,
     *snapshots.CELLS,
