@@ -92,7 +92,7 @@ async def test_a_misfit_costs_no_time_and_reaches_no_service(door: Door) -> None
 
 
 LONG_ADDRESS = '{"tool_name": "notes_find_word", "arguments": {"word": "' + "中" * 2_000 + '"}}'
-LONG_NUMBERS = ",".join(["1e15"] * 10_000)
+LONG_NUMBERS = ",".join(["1e15"] * 4_000)
 LONG_BODY = '{"tool_name": "notes_write_note", "arguments": {"text": "x", "scores": [' + LONG_NUMBERS + "]}}"
 
 

@@ -69,6 +69,14 @@ class Settings(BaseSettings):
     max_connections: int | None = Field(
         None, ge=1, description="Open WebSockets at most; as many as live episodes when not given."
     )
+    client_share: float = Field(
+        0.05,
+        gt=0,
+        le=1,
+        description="The part of the gateway's time that a client has at least while others are active; one that takes "
+        "more waits. With 1 nobody waits.",
+    )
+    client_queue: int = Field(64, ge=1, description="Requests of one client that may wait; a further one gets 429.")
     max_mcp_sessions: int = Field(
         64, ge=1, description="Sessions at most that `/mcp` keeps for callers without a socket."
     )

@@ -14,6 +14,7 @@ GatewayProblem             a refusal with a status and a stable code
 |- EpisodeClosed     409   a step on an episode that was dropped
 |- StepConflict      409   the step number belongs to another step
 |- TooManyWaiting    429   the episode's queue is full
+|- RateLimitedError  429   too many requests of the client wait for its share
 |- EpisodeTaken      409   the episode goes on over another connection
 |- UnknownSnapshot   404   no snapshot has that id
 |- ForeignSnapshot   409   the snapshot is of another episode
@@ -121,6 +122,10 @@ class StepConflict(GatewayProblem):
 
 class TooManyWaiting(GatewayProblem):
     status, code, title = 429, "too-many-waiting", "Too many calls wait for this episode"
+
+
+class RateLimitedError(GatewayProblem):
+    status, code, title = 429, "rate-limited", "Too many requests of this client are waiting"
 
 
 class EpisodeTaken(GatewayProblem):

@@ -14,6 +14,7 @@ from starlette.routing import BaseRoute, Route
 
 from companyos.contract import CompanyOSObservation, CompanyOSResetObservation, CompanyOSState
 from companyos_gateway.episode.episode import VERSION
+from companyos_gateway.server.admission import Admission
 from companyos_gateway.server.apps.doors import apps_router
 from companyos_gateway.server.branching import held_episodes_router, snapshots_router
 from companyos_gateway.server.console.doors import console_router
@@ -32,6 +33,7 @@ from companyos_gateway.server.plain_http import episodes_router, plain_http_rout
 from companyos_gateway.server.planes import Planes
 from companyos_gateway.server.problems import install_problem_handlers
 from companyos_gateway.server.quarantine_routes import quarantine_router
+from companyos_gateway.server.rate_limits import FairShares
 from companyos_gateway.server.slots import SocketGate, SocketSlots
 from companyos_gateway.server.task_rules import TaskRules
 from companyos_gateway.server.tools import episode_tools_router, tools_router
@@ -110,6 +112,13 @@ def _stand_guard(app: FastAPI, house: House, sockets: SocketSlots, drain: Drain)
     app.add_middleware(Planes, trainer_token=token, sessions=house.sessions, store=lambda: house.stage().store)
     names, own = settings.host_names(), settings.space_host
     app.add_middleware(TrustedHosts, names=names, own=own, any_name=token is not None)
+    app.state.shares = FairShares(least_share=settings.client_share, most_waiting=settings.client_queue)
+    app.add_middleware(
+        Admission,
+        shares=app.state.shares,
+        trainer_token=token,
+        store=lambda: house.stage().store,
+    )
 
 
 def _lifespan(house: House, server: SlottedServer, drain: Drain) -> Any:

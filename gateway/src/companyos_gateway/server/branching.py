@@ -21,6 +21,7 @@ from companyos_gateway.episode.differences import difference
 from companyos_gateway.server.documented import DOCUMENTED_PROBLEMS
 from companyos_gateway.server.house import House
 from companyos_gateway.server.queries import KNOWN_QUERIES
+from companyos_gateway.server.rate_limits import charge_episode
 
 MOST_FORKS = 64
 SQLITE_MEDIA_TYPE = "application/vnd.sqlite3"
@@ -120,6 +121,7 @@ def snapshots_router(house: House) -> APIRouter:
     async def fork_snapshot(snapshot_id: SnapshotId, wanted: ForkRequest) -> list[OpenedEpisode]:
         """Begin episodes where a snapshot was taken, all of them or none."""
         episodes = await house.snapshots().fork(snapshot_id, wanted.count)
+        charge_episode(episodes[0].id)
         return [OpenedEpisode(episode_id=episode.id, token=episode.token) for episode in episodes]
 
     return router

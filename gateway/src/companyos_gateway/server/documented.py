@@ -33,6 +33,7 @@ _ON_THE_WAY: _Refusals = {
         "foreign-origin": "The request comes from the page of another site",
     },
     422: {"invalid-request": "The request does not fit"},
+    429: {errors.RateLimitedError.code: errors.RateLimitedError.title},
 }
 _WITH_A_BODY: _Refusals = {
     408: {"body-too-slow": "The body took too long"},

@@ -15,6 +15,8 @@ from starlette._utils import get_route_path
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from companyos_gateway.episode.errors import RateLimitedError
+from companyos_gateway.server.admission import ADMISSION_SCOPE_KEY, refuse_and_close
 from companyos_gateway.server.apps.paths import takes_form
 from companyos_gateway.server.apps.refusals import body_page
 from companyos_gateway.server.mcp_rules import McpRefused, asked_in, check_mcp, speaks_mcp
@@ -60,12 +62,17 @@ class Guard:
             if read is None:
                 return
             body = read
+            if (pending := scope.get(ADMISSION_SCOPE_KEY)) is not None:
+                await pending.admit(body)
             if takes_form(path):
                 scope[BODY_SCOPE_KEY] = body
             else:
                 scope[JSON_SCOPE_KEY] = parse_object(body) if body else {}
             if path == MCP_PATH or speaks_mcp(path):
                 check_mcp(scope[JSON_SCOPE_KEY])
+        except RateLimitedError as problem:
+            await refuse_and_close(problem, scope, receive, send)
+            return
         except McpRefused as refused:
             await JSONResponse(refused.answer)(scope, receive, send)
             return

@@ -43,6 +43,7 @@ from companyos_gateway.server.browser_sessions import BrowserSessions
 from companyos_gateway.server.discovery import discover
 from companyos_gateway.server.embedded import EmbeddedServices
 from companyos_gateway.server.folders import held_folder, private_folder
+from companyos_gateway.server.rate_limits import charge_episode
 from companyos_gateway.server.screens.screens import Screens
 from companyos_gateway.server.viewing.finished import FinishedEpisodes
 from companyos_gateway.server.viewing.keeping import KeepingStore
@@ -100,7 +101,9 @@ class House:
         try:
             if options.resume is not None:
                 with self.watch.act("resume"):
-                    return await stage.resume(options.resume, holder)
+                    resumed = await stage.resume(options.resume, holder)
+                charge_episode(resumed.id)
+                return resumed
             if options.injected_state is not None:
                 taken, label = options.injected_state.snapshot, options.episode_id
                 begun = (await self.snapshots().fork(taken, 1, label, previous))[0]
@@ -109,6 +112,7 @@ class House:
                     await self.screens.check_ready(previous)
                 begun = await stage.reset(options, previous)
             stage.store.hold(begun, holder)
+            charge_episode(begun.id)
             return begun
         except UnknownScenario as unknown:
             raise UnknownScenario(f"{unknown.detail} There are {', '.join(sorted(stage.scenarios))}.") from unknown

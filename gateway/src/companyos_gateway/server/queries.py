@@ -9,7 +9,7 @@ from fastapi.params import Query
 from fastapi.routing import APIRoute
 
 
-def refuse_unknown_queries(request: Request) -> None:
+async def refuse_unknown_queries(request: Request) -> None:
     """Raise RequestValidationError for query parameters that the route does not declare."""
     route = request.scope["route"]
     assert isinstance(route, APIRoute)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from companyos_shared.serving import SERVER_OPTIONS
@@ -17,6 +18,7 @@ UVICORN_OPTIONS: dict[str, Any] = {
     "ws_ping_interval": 20.0,
     "ws_ping_timeout": 20.0,
     "ws_max_size": 1024 * 1024,
+    "proxy_headers": "FORWARDED_ALLOW_IPS" in os.environ,  # else a client on this machine could name any address
     "timeout_graceful_shutdown": 1,  # what was taken has been drained before
 }
 

@@ -1,0 +1,290 @@
+"""Shares of the event loop: who waits, who does not, and who is refused."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+
+import pytest
+
+from companyos_gateway.episode.errors import RateLimitedError
+from companyos_gateway.server.rate_limits import (
+    ACTIVE_S,
+    BURST_S,
+    MOST_SHARE,
+    Charged,
+    FairShares,
+    Ticket,
+    charge_episode,
+    client_of_episode,
+)
+from tests.gateway.conftest import Door, Open
+from tests.gateway.sockets import connected
+
+LEAST_SHARE = 0.05
+
+
+class Clock:
+    """A clock that is moved by hand."""
+
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def shares(clock: Clock) -> FairShares:
+    return FairShares(least_share=LEAST_SHARE, most_waiting=2, clock=clock)
+
+
+async def _goes_on(shares: FairShares, name: str) -> bool:
+    """Say whether a client goes on without waiting."""
+    try:
+        await asyncio.wait_for(shares.admit(name), 0.0001)
+    except TimeoutError:
+        return False
+    return True
+
+
+async def test_a_client_alone_never_waits(shares: FairShares) -> None:
+    for _ in range(10):
+        shares.charge("a", 1.0)
+        assert await _goes_on(shares, "a")
+
+
+async def test_a_client_without_budget_waits_while_others_are_active(shares: FairShares, clock: Clock) -> None:
+    await shares.admit("a")
+    await shares.admit("b")
+    shares.charge("a", BURST_S + 0.1)
+    assert not await _goes_on(shares, "a")
+    assert await _goes_on(shares, "b")
+    clock.now += 0.1 / MOST_SHARE + 0.001
+    assert await _goes_on(shares, "a")
+
+
+async def test_a_client_that_is_alone_again_goes_on(shares: FairShares, clock: Clock) -> None:
+    await shares.admit("b")
+    shares.charge("a", 10.0)
+    assert not await _goes_on(shares, "a")
+    clock.now += ACTIVE_S + 0.001
+    assert await _goes_on(shares, "a")
+
+
+async def test_what_a_client_alone_has_taken_is_no_debt(shares: FairShares) -> None:
+    shares.charge("a", 100.0)
+    await shares.admit("b")
+    assert shares.charge("a", 0.01) == pytest.approx(0.01 / MOST_SHARE)
+
+
+async def test_shares_shrink_as_clients_come_and_grow_as_they_leave(shares: FairShares, clock: Clock) -> None:
+    for number in range(1000):
+        await shares.admit(f"client {number}")
+    assert shares.share() == LEAST_SHARE
+    clock.now += ACTIVE_S + 0.001
+    await shares.admit("a")
+    assert (len(shares), shares.share()) == (1, MOST_SHARE)
+
+
+async def test_a_client_that_owes_is_remembered(shares: FairShares, clock: Clock) -> None:
+    await shares.admit("a")
+    shares.charge("b", 10.0)
+    clock.now += ACTIVE_S + 0.001
+    await shares.admit("a")
+    assert not await _goes_on(shares, "b")
+
+
+async def test_more_than_the_queue_of_a_client_is_refused(shares: FairShares) -> None:
+    await shares.admit("b")
+    shares.charge("a", 10.0)
+    waiting = [asyncio.create_task(shares.admit("a")) for _ in range(2)]
+    await asyncio.sleep(0)
+    with pytest.raises(RateLimitedError):
+        await shares.admit("a")
+    assert shares.waiting == 2
+    assert await _goes_on(shares, "b")
+    for one in waiting:
+        one.cancel()
+
+
+async def test_those_that_wait_go_on_in_order_as_the_budget_fills() -> None:
+    shares, order = FairShares(least_share=LEAST_SHARE, most_waiting=8), []
+
+    async def admitted(number: int) -> None:
+        await shares.admit("a")
+        order.append(number)
+
+    await shares.admit("b")
+    shares.charge("a", BURST_S + 0.005)
+    await asyncio.wait_for(asyncio.gather(*map(admitted, range(5))), 5)
+    assert order == [0, 1, 2, 3, 4]
+
+
+async def test_a_flood_takes_no_more_than_its_share_of_the_loop() -> None:
+    shares, taken = FairShares(least_share=LEAST_SHARE, most_waiting=64), Counter[str]()
+
+    async def work(name: str) -> None:
+        until = time.perf_counter() + 0.001
+        while time.perf_counter() < until:
+            pass
+        taken[name] += 1
+
+    async def ask(name: str, pause_s: float) -> None:
+        while True:
+            ticket = Ticket(shares, name)
+            await ticket.admit()
+            await Charged(work(name), ticket)
+            await asyncio.sleep(pause_s)
+
+    others = [asyncio.create_task(ask(f"other {number}", 0.2)) for number in range(39)]
+    flood = [asyncio.create_task(ask("flood", 0)) for _ in range(20)]
+    await asyncio.sleep(1.5)
+    for one in [*others, *flood]:
+        one.cancel()
+    assert taken["flood"] < 3 * 1500 * max(LEAST_SHARE, 2 / 40)
+    assert min(taken[f"other {number}"] for number in range(39)) >= 3
+
+
+async def test_a_ticket_that_moves_takes_its_charge_along(shares: FairShares) -> None:
+    await shares.admit("b")
+    ticket = Ticket(shares, "a")
+    await ticket.admit()
+    ticket.charge(1.0)
+    ticket.move_to("c")
+    assert await _goes_on(shares, "a")
+    assert not await _goes_on(shares, "c")
+
+
+async def test_charged_work_passes_values_and_errors_through(shares: FairShares) -> None:
+    done: list[str] = []
+
+    async def work() -> None:
+        try:
+            await asyncio.sleep(10)
+        except asyncio.CancelledError:
+            done.append("cancelled")
+            raise
+
+    async def fail() -> None:
+        await asyncio.sleep(0)
+        raise ValueError("a bug")
+
+    async def charged() -> None:
+        await Charged(work(), Ticket(shares, "a"))
+
+    task = asyncio.create_task(charged())
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    with pytest.raises(ValueError, match="a bug"):
+        await Charged(fail(), Ticket(shares, "a"))
+    assert done == ["cancelled"]
+
+
+def test_nothing_is_charged_outside_of_a_request() -> None:
+    charge_episode("a")
+
+
+def _shares_of(door: Door) -> FairShares:
+    shares: FairShares = door.app.state.shares
+    return shares
+
+
+def _names(door: Door) -> set[str]:
+    return set(_shares_of(door)._clients)
+
+
+ADDRESS = "address 127.0.0.1"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("GET", "/v1/episodes/live/state", None),
+        ("GET", "/state?episode_id=live", None),
+        ("POST", "/v1/episodes/live/step", {}),
+        ("POST", "/step", {"action": {}, "episode_id": "live"}),
+        ("POST", "/v1/episodes/live/mcp", {}),
+    ],
+)
+async def test_a_request_belongs_to_the_live_episode_that_it_names(
+    open_door: Open, method: str, path: str, body: object
+) -> None:
+    async with open_door() as door:
+        await door.reset(episode_id="live")
+        _shares_of(door)._clients.clear()
+        await door.http.request(method, path, json=body)
+        assert _names(door) - {ADDRESS} == {client_of_episode("live")}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("GET", "/v1/episodes/none/state", None),
+        ("POST", "/v1/episodes/none/step", {}),
+        ("POST", "/step", {"action": {}, "episode_id": "none"}),
+        ("POST", "/reset", {"scenario": "none"}),
+        ("GET", "/v1/tools", None),
+    ],
+)
+async def test_a_request_that_names_no_live_episode_belongs_to_its_address(
+    open_door: Open, method: str, path: str, body: object
+) -> None:
+    async with open_door() as door:
+        await door.http.request(method, path, json=body)
+        assert _names(door) == {ADDRESS}
+
+
+async def test_a_token_decides_where_tokens_are_asked_for(open_door: Open) -> None:
+    trainer = {"Authorization": "Bearer " + "t" * 40}
+    async with open_door(trainer_token="t" * 40) as door:
+        opened = [
+            (await door.http.post("/reset", json={"scenario": "note_keeping", "seed": 1}, headers=trainer)).json()
+            for _ in range(2)
+        ]
+        own, other = (one["episode_id"] for one in opened)
+        for headers, name in (
+            ({"Authorization": f"Bearer {opened[0]['token']}"}, client_of_episode(own)),
+            ({"Authorization": "Bearer none"}, ADDRESS),
+            ({}, ADDRESS),
+            (trainer, client_of_episode(other)),
+        ):
+            _shares_of(door)._clients.clear()
+            await door.http.post(f"/v1/episodes/{other}/step", json={}, headers=headers)
+            assert _names(door) - {"trainer"} == {name}, headers
+        _shares_of(door)._clients.clear()
+        await door.http.get("/v1/tools", headers=trainer)
+        assert _names(door) == {"trainer"}
+
+
+async def test_a_socket_belongs_to_the_episode_that_it_has_begun(open_door: Open) -> None:
+    async with open_door() as door, connected(door.app) as socket:
+        await socket.reset(episode_id="live")
+        _shares_of(door)._clients.clear()
+        await socket.step("notes_list_notes")
+        assert _names(door) == {client_of_episode("live")}
+
+
+async def test_a_client_whose_queue_is_full_is_told_to_come_back(open_door: Open) -> None:
+    async with open_door(client_queue=1) as door:
+        await door.reset(episode_id="live")
+        _shares_of(door).charge(ADDRESS, 1.0)
+        waiting = asyncio.create_task(door.http.get("/v1/tools"))
+        await asyncio.sleep(0.01)
+        for refused in (
+            await door.http.get("/v1/tools"),
+            await door.http.post("/reset", json={"scenario": "none"}),
+        ):
+            assert (refused.status_code, refused.json()["code"]) == (429, "rate-limited")
+            assert refused.headers["content-type"] == "application/problem+json"
+            assert refused.headers["connection"] == "close"
+            assert int(refused.headers["retry-after"]) > 0
+        assert (await door.step("live", "notes_list_notes"))["observation"]["error"] is None
+        assert (await waiting).status_code == 200
