@@ -1,0 +1,116 @@
+"""One hostile client delays nobody: the steps of many live sessions with it and without it, in one run."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import aiohttp
+import pytest
+
+from tests.promises.figures import Figures
+from tests.promises.hostile_client import BODY, READY
+from tests.promises.load_house import LoadHouse, load_house
+from tests.promises.load_players import Player, Seen, all_begun
+
+SESSIONS = 500
+STEPS_EVERY_S = 5.0
+"""Each session takes a step this often, so that the gateway is busy and not overloaded."""
+WINDOW_S, WINDOWS = 10.0, 3
+MOST_DELAYED = 2.0
+ANSWERED_S = 0.02
+HOSTILE_S = 400.0
+_READS = ("approvalflow_list_approvals", "ticketdesk_list_tickets", "datahub_list_metrics")
+
+pytestmark = [pytest.mark.load, pytest.mark.integration, pytest.mark.timeout(HOSTILE_S)]
+
+
+def p99(times: list[float]) -> float:
+    """Return the 99th percentile."""
+    return sorted(times)[int(0.99 * len(times))]
+
+
+async def _step_for(players: list[Player], seconds: float) -> list[float]:
+    """Let every player take its steps, spread evenly; return how long each step took."""
+    times: list[float] = []
+    began = time.perf_counter()
+
+    async def play(player: Player) -> None:
+        await asyncio.sleep(STEPS_EVERY_S * player.number / len(players))
+        while time.perf_counter() < began + seconds:
+            sent = time.perf_counter()
+            if player.seen.steps % 4:
+                await player.call(_READS[player.seen.steps % 3], limit=3)
+            else:
+                await player.call("ticketdesk_add_comment", key=player.ticket, body=player.canary)
+            times.append(time.perf_counter() - sent)
+            await asyncio.sleep(max(0.0, STEPS_EVERY_S - times[-1]))
+
+    await asyncio.gather(*(play(player) for player in players))
+    return times
+
+
+@contextmanager
+def _hostile(house: LoadHouse, episode: str, token: str) -> Iterator[None]:
+    command = [sys.executable, "-m", "tests.promises.hostile_client", str(urlsplit(house.url).port), episode, token]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as client:
+        try:
+            assert client.stdout is not None
+            assert client.stdout.readline().strip() == READY
+            yield
+            assert client.poll() is None
+        finally:
+            client.kill()
+
+
+async def _compared(house: LoadHouse) -> tuple[list[float], list[float]]:
+    """Return the times of the steps without the hostile client and with it, in windows that take turns."""
+    quiet: list[float] = []
+    attacked: list[float] = []
+    async with aiohttp.ClientSession(trust_env=False) as http:
+        async with http.post(f"{house.url}/v1/episodes", json={"seed": 1}) as answer:
+            own = await answer.json()
+        async with all_begun(house.url, house.socket_url, SESSIONS, Seen()) as players:
+            await _step_for(players, WINDOW_S)
+            for _ in range(WINDOWS):
+                quiet += await _step_for(players, WINDOW_S)
+                with _hostile(house, own["episode_id"], own["token"]):
+                    attacked += await _step_for(players, WINDOW_S)
+    return quiet, attacked
+
+
+def test_a_hostile_client_does_not_delay_the_steps_of_others(tmp_path: Path, figures: Figures) -> None:
+    with load_house(tmp_path) as house:
+        quiet, attacked = asyncio.run(_compared(house))
+    for name, times in (("without", quiet), ("with", attacked)):
+        middle = sorted(times)[len(times) // 2]
+        figures.tell(
+            f"{SESSIONS} sessions, {len(times)} steps {name} a hostile client, ms",
+            f"p50 {middle * 1000:.1f}, p99 {p99(times) * 1000:.1f}, most {max(times) * 1000:.1f}",
+        )
+    figures.tell("  p99 with it, as a ratio to p99 without it", f"{p99(attacked) / p99(quiet):.2f}")
+    assert p99(attacked) <= p99(quiet) * MOST_DELAYED
+
+
+def test_a_body_of_brackets_and_quotes_is_answered_at_once(tmp_path: Path, figures: Figures) -> None:
+    with load_house(tmp_path) as house:
+        times = asyncio.run(_answered(house))
+    figures.tell(f"{len(BODY)} bytes of brackets and quotes, ms until the answer", f"{min(times) * 1000:.2f}")
+    assert sorted(times)[len(times) // 2] <= ANSWERED_S
+
+
+async def _answered(house: LoadHouse) -> list[float]:
+    times = []
+    async with aiohttp.ClientSession(trust_env=False) as http:
+        for _ in range(9):
+            began = time.perf_counter()
+            async with http.post(f"{house.url}/v1/episodes/none/step", data=BODY) as answer:
+                assert (answer.status, (await answer.json())["code"]) == (422, "json-too-deep")
+            times.append(time.perf_counter() - began)
+    return times
