@@ -8,7 +8,9 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
+from statistics import median
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -22,7 +24,7 @@ from tests.promises.load_players import Player, Seen, all_begun
 SESSIONS = 500
 STEPS_EVERY_S = 5.0
 """Each session takes a step this often, so that the gateway is busy and not overloaded."""
-WINDOW_S, WINDOWS = 10.0, 3
+WINDOW_S, WINDOWS = 8.0, 5
 MOST_DELAYED = 2.0
 ANSWERED_S = 0.02
 HOSTILE_S = 400.0
@@ -69,33 +71,34 @@ def _hostile(house: LoadHouse, episode: str, token: str) -> Iterator[None]:
             client.kill()
 
 
-async def _compared(house: LoadHouse) -> tuple[list[float], list[float]]:
+async def _compared(house: LoadHouse) -> tuple[list[list[float]], list[list[float]]]:
     """Return the times of the steps without the hostile client and with it, in windows that take turns."""
-    quiet: list[float] = []
-    attacked: list[float] = []
+    quiet, attacked = [], []
     async with aiohttp.ClientSession(trust_env=False) as http:
         async with http.post(f"{house.url}/v1/episodes", json={"seed": 1}) as answer:
             own = await answer.json()
         async with all_begun(house.url, house.socket_url, SESSIONS, Seen()) as players:
             await _step_for(players, WINDOW_S)
             for _ in range(WINDOWS):
-                quiet += await _step_for(players, WINDOW_S)
+                quiet.append(await _step_for(players, WINDOW_S))
                 with _hostile(house, own["episode_id"], own["token"]):
-                    attacked += await _step_for(players, WINDOW_S)
+                    attacked.append(await _step_for(players, WINDOW_S))
     return quiet, attacked
 
 
 def test_a_hostile_client_does_not_delay_the_steps_of_others(tmp_path: Path, figures: Figures) -> None:
     with load_house(tmp_path) as house:
         quiet, attacked = asyncio.run(_compared(house))
-    for name, times in (("without", quiet), ("with", attacked)):
-        middle = sorted(times)[len(times) // 2]
+    for name, windows in (("without", quiet), ("with", attacked)):
+        times = sorted(chain(*windows))
         figures.tell(
             f"{SESSIONS} sessions, {len(times)} steps {name} a hostile client, ms",
-            f"p50 {middle * 1000:.1f}, p99 {p99(times) * 1000:.1f}, most {max(times) * 1000:.1f}",
+            f"p50 {times[len(times) // 2] * 1000:.1f}, p99 {p99(times) * 1000:.1f}; "
+            f"p99 of each window {', '.join(f'{p99(window) * 1000:.1f}' for window in windows)}",
         )
-    figures.tell("  p99 with it, as a ratio to p99 without it", f"{p99(attacked) / p99(quiet):.2f}")
-    assert p99(attacked) <= p99(quiet) * MOST_DELAYED
+    ratio = median(map(p99, attacked)) / median(map(p99, quiet))
+    figures.tell("  p99 of the middle window with it, as a ratio to that without it", f"{ratio:.2f}")
+    assert ratio <= MOST_DELAYED
 
 
 def test_a_body_of_brackets_and_quotes_is_answered_at_once(tmp_path: Path, figures: Figures) -> None:
