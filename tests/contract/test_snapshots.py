@@ -109,18 +109,6 @@ async def test_every_refusal_of_a_source_names_its_status_and_its_code(harness: 
     assert _code(await harness.control("check", {"source": words})) == (404, "unknown-source")
 
 
-async def test_a_sweep_keeps_what_is_named_and_nothing_else(harness: ServiceHarness) -> None:
-    kept, source = await harness.digest(), await harness.snapshot()
-    harness.episode = "other"
-    await harness.digest()
-    swept = await harness.sweep(episodes=["test"], sources=[])
-    assert (swept.episodes, swept.sources) == (1, 1)
-    assert _code(await harness.control("digest", {})) == (410, "episode-dropped")
-    assert _code(await harness.control("check", {"source": source})) == (404, "unknown-source")
-    harness.episode = "test"
-    assert await harness.digest() == kept
-
-
 async def test_an_export_holds_the_rows_of_the_episode(
     harness: ServiceHarness, tools: list[Tool], tmp_path: Path
 ) -> None:
@@ -135,7 +123,19 @@ async def test_an_export_holds_the_rows_of_the_episode(
 
 async def test_a_control_call_without_the_key_changes_nothing(harness: ServiceHarness) -> None:
     before = await harness.digest()
-    for verb in ("load", "check", "forget", "sweep", "settle", "snapshot", "export", "drop", "digest", "evidence"):
+    for verb in (
+        "load",
+        "check",
+        "forget",
+        "inventory",
+        "quarantine",
+        "settle",
+        "snapshot",
+        "export",
+        "drop",
+        "digest",
+        "evidence",
+    ):
         answer = await harness.client.post(f"/control/{verb}", json={})
         assert _code(answer) == (401, "not-signed"), verb
     assert await harness.digest() == before

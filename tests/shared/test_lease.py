@@ -81,7 +81,7 @@ async def test_a_call_of_an_older_generation_is_refused_and_writes_nothing(libra
     await library.control("lease", {"owner": OURS})
     refused = await library.post("/books/B-1/lend")
     assert (refused.status_code, refused.json()["code"]) == (409, "stale-generation")
-    for verb in ("settle", "drop", "snapshot", "renew", "inventory", "quarantine", "load", "forget", "sweep"):
+    for verb in ("settle", "drop", "snapshot", "renew", "inventory", "quarantine", "load", "forget"):
         refused = await library.control(verb, {})
         assert (refused.status_code, refused.json()["code"]) == (409, "stale-generation"), verb
     library.generation = 1
@@ -90,7 +90,7 @@ async def test_a_call_of_an_older_generation_is_refused_and_writes_nothing(libra
 
 @pytest.mark.parametrize(
     ("verb", "body"),
-    [("drop", {}), ("forget", {"source": "0" * 64}), ("sweep", {"episodes": [], "sources": []}), ("settle", {})],
+    [("drop", {}), ("forget", {"source": "0" * 64}), ("quarantine", {"reason": "a test"}), ("settle", {})],
 )
 async def test_a_control_call_is_accepted_once(library: ServiceHarness, verb: str, body: dict[str, object]) -> None:
     call = library.signed(library.client.build_request("POST", f"/control/{verb}", json=body))

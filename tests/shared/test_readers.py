@@ -94,13 +94,6 @@ async def test_an_earlier_epoch_is_fenced_off_while_nobody_has_written(library: 
     assert (late.status_code, late.json()["code"]) == (409, "stale-epoch")
 
 
-async def test_a_sweep_ends_epochs_that_have_no_file(library: ServiceHarness) -> None:
-    await library.get("/books/B-1")
-    assert (await library.sweep()).episodes == 1
-    late = await library.get("/books/B-1")
-    assert (late.status_code, late.json()["code"]) == (410, "episode-dropped")
-
-
 async def test_a_snapshot_and_an_export_need_no_write_before(library: ServiceHarness, tmp_path: Path) -> None:
     before = await library.digest()
     source = await library.snapshot()

@@ -133,35 +133,6 @@ async def test_forgetting_never_deletes_a_template(library: ServiceHarness) -> N
     await library.check(library.source)
 
 
-async def test_a_sweep_leaves_what_is_named_and_counts_what_it_deleted(library: ServiceHarness) -> None:
-    kept = await _living(library)
-    sources = [await library.snapshot()]
-    for episode in ("second", "third"):
-        library.episode = episode
-        library.step = 0
-        await library.post("/books/B-2/lend")
-        sources.append(await library.snapshot())
-    stray = library.folder / "library" / "episodes" / "test" / ".7.db.tmp"
-    stray.write_bytes(b"half")
-    swept = await library.sweep(episodes=["test", "never-seen"], sources=sources[:1])
-    assert (swept.episodes, swept.sources) == (2, 2)
-    assert not stray.exists()
-    assert [path.name for path in library.folder.glob("*/episodes/*")] == ["test"]
-    assert [path.stem for path in library.folder.glob("*/snapshots/*")] == sources[:1]
-    assert await _refusal(await library.get("/books/B-1")) == (410, "episode-dropped")
-    library.episode = "test"
-    assert await library.digest() == kept
-    again = await library.sweep(episodes=["test"], sources=sources[:1])
-    assert (again.episodes, again.sources) == (0, 0)
-
-
-@pytest.mark.parametrize("body", [{"episodes": ["../x"], "sources": []}, {"episodes": [], "sources": ["../../x"]}])
-async def test_a_sweep_that_names_a_path_deletes_nothing(library: ServiceHarness, body: dict[str, list[str]]) -> None:
-    before = await _living(library)
-    assert await _refusal(await library.control("sweep", body)) == (422, "invalid-arguments")
-    assert await library.digest() == before
-
-
 async def test_an_export_is_the_episode_as_it_is_in_one_file(library: ServiceHarness, tmp_path: Path) -> None:
     before = await _living(library)
     answer = await library.control("export", {})

@@ -1,7 +1,7 @@
 """The control plane of a service, never in the public OpenAPI.
 
 Of an episode: settle, snapshot, export, drop, digest, evidence. Of its sources: load, check, forget. Of the service:
-lease, renew, release, inventory, quarantine, sweep.
+lease, renew, release, inventory, quarantine.
 """
 
 from __future__ import annotations
@@ -52,8 +52,6 @@ from companyos_shared.wire.control import (
     Report,
     SettleRequest,
     SnapshotReply,
-    SweepReply,
-    SweepRequest,
 )
 
 MOST_CLOCK_MINUTES = 60 * 24 * 365
@@ -136,10 +134,6 @@ def _add_sources(router: APIRouter, episodes: Episodes) -> None:
     async def forget(asked: ForgetRequest) -> ForgetReply:
         episodes.sources.forget(asked.source)
         return ForgetReply(source=asked.source)
-
-    @router.post("/sweep")
-    async def sweep(asked: SweepRequest) -> SweepReply:
-        return episodes.sweep(set(asked.episodes), set(asked.sources))
 
 
 def _add_lease(router: APIRouter, episodes: Episodes) -> None:

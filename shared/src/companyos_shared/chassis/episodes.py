@@ -40,7 +40,6 @@ from companyos_shared.wire.control import (
     InventoryReply,
     QuarantineEntry,
     QuarantineRequest,
-    SweepReply,
 )
 
 _DROPPED_REMEMBERED = 65_536
@@ -135,15 +134,6 @@ class Episodes:
             self._dropped.popitem(last=False)
         self._let_go(episode)
         shutil.rmtree(self._folder / episode, ignore_errors=True)
-
-    def sweep(self, episodes: set[str], sources: set[str]) -> SweepReply:
-        """Drop every episode and forget every snapshot that is not named, and delete what is half made."""
-        known = {path.name for path in self._folder.glob("*")} | self._open.keys()
-        unnamed = known - episodes
-        for episode in unnamed:
-            self.drop(episode)
-        remove_strays(self.storage.folder)
-        return SweepReply(episodes=len(unnamed), sources=self.sources.forget_all_but(sources))
 
     def inventory(self) -> InventoryReply:
         """Return every episode and every snapshot that has files here."""

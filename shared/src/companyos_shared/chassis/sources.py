@@ -116,13 +116,6 @@ class Sources:
         self._verified.pop(source, None)
         remove_database(self._snapshot(source))
 
-    def forget_all_but(self, named: set[str]) -> int:
-        """Delete every snapshot that is not named, and return how many there were."""
-        unnamed = [path.stem for path in self.snapshots.glob("*.db") if path.stem not in named]
-        for source in unnamed:
-            self.forget(source)
-        return len(unnamed)
-
     def held(self) -> list[HeldSource]:
         """Return every snapshot with the epoch that it was taken of; one that cannot be read has neither."""
         return [self._held(path) for path in sorted(self.snapshots.glob("*.db")) if _SOURCE.fullmatch(path.stem)]

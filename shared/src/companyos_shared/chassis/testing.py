@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
@@ -36,7 +35,6 @@ from companyos_shared.wire.control import (
     LoadReply,
     Report,
     SnapshotReply,
-    SweepReply,
 )
 from companyos_shared.wire.once import new_nonce, wall_clock
 
@@ -159,11 +157,6 @@ class ServiceHarness:
     async def forget(self, source: str) -> None:
         """Let the service delete a snapshot."""
         await self._control("forget", {"source": source})
-
-    async def sweep(self, *, episodes: Iterable[str] = (), sources: Iterable[str] = ()) -> SweepReply:
-        """Let the service delete whatever is not named."""
-        named = {"episodes": list(episodes), "sources": list(sources)}
-        return SweepReply.model_validate(await self._control("sweep", named))
 
     async def export(self) -> bytes:
         """Return the episode's database as one file."""

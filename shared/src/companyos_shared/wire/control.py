@@ -136,20 +136,6 @@ class ForgetReply(_Message):
     source: str
 
 
-class SweepRequest(_Message):
-    """All that is to stay: every other episode and every other snapshot is deleted. Templates are not meant."""
-
-    episodes: list[Annotated[str, Field(pattern=EPISODE_PATTERN)]] = Field(description="Internal ids.")
-    sources: list[Annotated[str, Field(pattern=SOURCE_PATTERN)]] = Field(description="Ids of snapshots.")
-
-
-class SweepReply(_Message):
-    """How much was deleted."""
-
-    episodes: int
-    sources: int
-
-
 class LeaseRequest(_Message):
     """Ask to be the one gateway whose calls the service accepts."""
 
