@@ -185,7 +185,8 @@ async def test_without_a_folder_of_its_own_nothing_is_left(open_door: Open, tmp_
     async with open_door() as door:
         episode = (await door.reset())["episode_id"]
         await door.step(episode, "notes_write_note", text="one")
-    assert list((tmp_path / "notes" / "episodes").iterdir()) == []
+        await snapshot(door, episode)
+    assert [*(tmp_path / "notes" / "episodes").iterdir(), *(tmp_path / "notes" / "snapshots").iterdir()] == []
 
 
 async def test_a_kept_episode_is_there_at_every_start_and_never_idle(open_door: Open, tmp_path: Path) -> None:

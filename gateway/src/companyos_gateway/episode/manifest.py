@@ -5,23 +5,21 @@ The file is one JSON object: the format, the SHA-256 of the manifest, and the ma
 
 from __future__ import annotations
 
-import re
 from enum import StrEnum
-from hashlib import sha256
 from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from companyos.contract import ResetOptions
 from companyos_gateway.episode.errors import Reason, UnusableError
+from companyos_gateway.episode.sealed import seal, unseal
 from companyos_gateway.episode.task import TaskKey
 from companyos_gateway.taskset import TaskRef
 from companyos_shared.wire.context import EPISODE_PATTERN, SOURCE_PATTERN
 
 FORMAT = 2
 
-_ENVELOPE = re.compile(rb'\{"format":2,"checksum":"([0-9a-f]{64})","manifest":(\{.*\})\}', re.DOTALL)
-_ANY_FORMAT = re.compile(rb'\{"format":(\d+),')
+_NAME = "manifest"
 
 _Source = Annotated[str, Field(pattern=SOURCE_PATTERN)]
 
@@ -69,23 +67,13 @@ class Manifest(BaseModel):
 
 def encode(manifest: Manifest) -> tuple[bytes, str]:
     """Return a manifest as the content of its file, and its checksum."""
-    content = manifest.model_dump_json(exclude={"options": {"resume", "injected_state"}}).encode()
-    checksum = sha256(content).hexdigest()
-    return b'{"format":%d,"checksum":"%s","manifest":%s}' % (FORMAT, checksum.encode(), content), checksum
+    return seal(_NAME, FORMAT, manifest.model_dump_json(exclude={"options": {"resume", "injected_state"}}).encode())
 
 
 def decode(content: bytes) -> tuple[Manifest, str]:
     """Return the manifest of a file with its checksum; raises UnusableError."""
-    matched = _ENVELOPE.fullmatch(content)
-    if matched is None:
-        named = _ANY_FORMAT.match(content)
-        if named is not None and int(named[1]) != FORMAT:
-            raise UnusableError(Reason.FORMAT, f"the manifest has format {int(named[1])}, this version reads {FORMAT}")
-        raise UnusableError(Reason.DAMAGED, "the file holds no manifest")
-    checksum = matched[1].decode()
-    if sha256(matched[2]).hexdigest() != checksum:
-        raise UnusableError(Reason.DAMAGED, "the manifest has another checksum")
+    found, checksum = unseal(_NAME, FORMAT, content)
     try:
-        return Manifest.model_validate_json(matched[2]), checksum
+        return Manifest.model_validate_json(found), checksum
     except ValidationError as error:
         raise UnusableError(Reason.FORMAT, f"the manifest does not fit: {error.errors()[0]['msg']}") from error

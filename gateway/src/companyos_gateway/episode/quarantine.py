@@ -34,11 +34,15 @@ from companyos_gateway.episode.errors import (
 from companyos_gateway.episode.files import FOLDER_MODE, MANIFEST, EpisodeFiles, write_file
 from companyos_gateway.episode.journal_format import label_in
 from companyos_gateway.episode.manifest import decode as decode_manifest
+from companyos_gateway.episode.sealed import seal, unseal
 from companyos_gateway.episode.snapshot_files import SnapshotFiles
 from companyos_gateway.episode.snapshot_format import sources_in
 
 REASON = "reason.json"
 FOLDER = "quarantine"
+FORMAT = 1
+
+_ITEM = "item"
 
 _EPISODE = "episode"
 _LABEL = re.compile(rb'"id":"([A-Za-z0-9._-]{1,128})"')
@@ -205,7 +209,7 @@ class Quarantine:
     def _write(self, item: QuarantineItem) -> None:
         path = self.folder / item.id / REASON
         aside = path.with_suffix(".tmp")
-        write_file(aside, item.model_dump_json(indent=1).encode(), durable=True)
+        write_file(aside, seal(_ITEM, FORMAT, item.model_dump_json().encode())[0], durable=True)
         os.replace(aside, path)
         self._items[item.id] = item
 
@@ -217,8 +221,9 @@ def _holds_files(folder: Path) -> bool:
 def _read_item(folder: Path) -> QuarantineItem:
     """Return the item of a folder; one whose reason cannot be read is told by its name."""
     try:
-        return QuarantineItem.model_validate_json((folder / REASON).read_bytes()).model_copy(update={"id": folder.name})
-    except (OSError, ValidationError) as error:
+        content, _ = unseal(_ITEM, FORMAT, (folder / REASON).read_bytes())
+        return QuarantineItem.model_validate_json(content).model_copy(update={"id": folder.name})
+    except (OSError, ValidationError, UnusableError) as error:
         is_snapshot = folder.name.startswith("snapshot-")
         kind = QuarantineKind.SNAPSHOT if is_snapshot else QuarantineKind.EPISODE
         return QuarantineItem.model_construct(
@@ -227,7 +232,7 @@ def _read_item(folder: Path) -> QuarantineItem:
             internal_id=None if is_snapshot else folder.name,
             snapshot_id=folder.name.removeprefix("snapshot-") if is_snapshot else None,
             reason=Reason.DAMAGED.value,
-            detail=f"{REASON} cannot be read: {type(error).__name__}",
+            detail=f"{REASON} cannot be read: {type(error).__name__}: {str(error)[:200]}",
             version=VERSION,
             at=datetime.fromtimestamp(folder.stat().st_mtime, UTC),
             databases={},

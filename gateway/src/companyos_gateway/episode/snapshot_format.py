@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from companyos.contract import SnapshotInfo
+from companyos_gateway.episode.episode import Episode
 from companyos_gateway.episode.errors import Reason, UnusableError
 from companyos_gateway.episode.manifest import Manifest
 from companyos_gateway.episode.snapshot_files import snapshot_id_of
@@ -38,6 +39,23 @@ class Snapshot:
 
     header: SnapshotHeader
     payloads: list[bytes]
+
+
+def header_of(episode: Episode, sources: dict[str, str]) -> SnapshotHeader:
+    """Return the header of a snapshot of an episode as it stands, whose databases are these sources."""
+    key, progress = episode.task.key, episode.progress
+    info = SnapshotInfo(
+        id="0" * 32,
+        episode_id=episode.id,
+        scenario=key.scenario,
+        seed=key.seed,
+        chaos=key.chaos,
+        step=progress.step,
+        now=progress.now,
+        return_=progress.ledger.return_,
+        done=episode.done,
+    )
+    return SnapshotHeader(snapshot=info, manifest=episode.manifest.model_copy(update={"sources": sources}))
 
 
 def encode(header: SnapshotHeader, payloads: Iterable[bytes]) -> bytes:

@@ -28,7 +28,7 @@ from companyos_gateway.episode.manifest import Manifest
 from companyos_gateway.episode.progress import Progress, fold
 from companyos_gateway.episode.quarantine import Quarantine
 from companyos_gateway.episode.snapshot_files import FoundSnapshots, SnapshotFiles
-from companyos_gateway.episode.snapshot_format import Snapshot, SnapshotHeader, decode, encode
+from companyos_gateway.episode.snapshot_format import Snapshot, SnapshotHeader, decode, encode, header_of
 from companyos_gateway.episode.store import EpisodeStore, still_held
 from companyos_gateway.episode.task import Task, TaskShelf
 from companyos_gateway.episode.watch import Watch
@@ -127,11 +127,10 @@ class Snapshots:
         note = self._files.begin(episode.internal_id, episode.epoch)
         sources = await self._keep_databases(episode)
         self._check_may_keep(episode)
-        info, manifest = _described(episode, sources)
-        header = SnapshotHeader(snapshot=info, manifest=manifest)
+        header = header_of(episode, sources)
         snapshot_id = self._files.keep(encode(header, payloads))
         self._kept[snapshot_id] = header
-        self._loose.discard(manifest.kept_sources())
+        self._loose.discard(header.manifest.kept_sources())
         with suppress(OSError):
             note.unlink()  # after an error it stays: a start then knows whose databases these are
         return header.info(snapshot_id)
@@ -192,6 +191,11 @@ class Snapshots:
         if (header := self._kept.pop(snapshot_id, None)) is not None:
             self._add_ended(snapshot_id, header)
         await self.forget_unnamed()
+
+    async def delete_all(self) -> None:
+        """Forget every snapshot; raises as `delete` does."""
+        for snapshot_id in list(self._kept):
+            await self.delete(snapshot_id)
 
     async def forget_unnamed(self) -> None:
         """Let the services forget what was a snapshot's, as far as no other one and no live episode names it."""
@@ -278,22 +282,6 @@ def _progress(snapshot: Snapshot, task: Task, steps: list[Entry]) -> Progress:
     progress = Progress.start(task, snapshot.header.manifest.options)
     fold(progress, task, steps)
     return progress
-
-
-def _described(episode: Episode, sources: dict[str, str]) -> tuple[SnapshotInfo, Manifest]:
-    key, progress = episode.task.key, episode.progress
-    info = SnapshotInfo(
-        id="0" * 32,
-        episode_id=episode.id,
-        scenario=key.scenario,
-        seed=key.seed,
-        chaos=key.chaos,
-        step=progress.step,
-        now=progress.now,
-        return_=progress.ledger.return_,
-        done=episode.done,
-    )
-    return info, episode.manifest.model_copy(update={"sources": sources})
 
 
 def _context(header: SnapshotHeader, source: str) -> CallContext:

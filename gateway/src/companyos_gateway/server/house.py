@@ -260,17 +260,13 @@ class House:
         quarantine.has_label = store.has
         found = await Recovery(stage, files, snapshots, quarantine).run()
         if settings.keep_episode is not None and not store.has(settings.keep_episode):
-            await self._begin_kept(stage, settings.keep_episode)
+            try:
+                await stage.reset(ResetOptions(episode_id=settings.keep_episode))
+            except EpisodeQuarantinedError as quarantined:
+                _log.error("the kept episode is not replaced: %s", quarantined.detail)
         self._stage, self._snapshots, self._quarantine = stage, snapshots, quarantine
         self._reaping = asyncio.create_task(store.reap_forever())
         _log.info("%d tools of %d services, %d episodes found again", len(toolbox), len(documents), found)
-
-    async def _begin_kept(self, stage: Stage, label: str) -> None:
-        """Begin the episode that is kept, but not in the place of one in quarantine."""
-        try:
-            await stage.reset(ResetOptions(episode_id=label))
-        except EpisodeQuarantinedError as quarantined:
-            _log.error("the kept episode is not replaced: %s", quarantined.detail)
 
     async def _shut(self, opening: asyncio.Task[None]) -> None:
         for task in filter(None, (opening, self._reaping, *self._background)):
@@ -279,9 +275,11 @@ class House:
                 await task
         await self.screens.aclose()
         if self._stage is not None:
-            with suppress(TimeoutError):
+            with suppress(TimeoutError, GatewayProblem):
                 async with asyncio.timeout(LETTING_GO_S):
                     await self._stage.store.aclose(lasting=self.settings.data_dir is not None)
+                    if self.settings.data_dir is None:
+                        await self.snapshots().delete_all()
         self._stage = self._snapshots = self._quarantine = None
         if self.watch.traces.on:
             await asyncio.to_thread(self.watch.traces.close)
