@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from companyos.contract import DEFAULT_SCENARIO
+from companyos_gateway.episode.quarantine import Quarantine
 from tests.gateway.conftest import Open
 from tests.gateway.notes import STARTED_AT, NoteKeeping
 from tests.gateway.test_snapshots import snapshot, texts
@@ -122,6 +123,31 @@ async def test_an_episode_of_a_changed_task_comes_back_with_the_task(open_door: 
         assert (await door.http.get("/v1/quarantine")).json() == []
     async with open_door(data_dir=kept) as door:
         assert await door.state(episode) == state
+        assert "one" in await texts(door, episode)
+
+
+async def test_a_move_to_quarantine_that_was_cut_off_is_completed(
+    open_door: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = tmp_path / "kept"
+    async with open_door(data_dir=kept) as door:
+        episode = (await door.reset())["episode_id"]
+        await door.step(episode, "notes_write_note", text="one")
+    (manifest,) = (kept / "gateway" / "episodes").glob("*/manifest.json")
+    whole = manifest.read_bytes()
+    truncate(manifest)
+    with monkeypatch.context() as patch:
+        patch.setattr(Quarantine, "add_databases", lambda *_given: None)
+        async with open_door(data_dir=kept) as door:
+            (item,) = (await door.http.get("/v1/quarantine")).json()
+            assert item["databases"] == {}
+    async with open_door(data_dir=kept) as door:
+        (item,) = (await door.http.get("/v1/quarantine")).json()
+        assert list(item["databases"]) == ["notes"]
+        (moved,) = (kept / "gateway" / "quarantine").glob("*/episode/manifest.json")
+        moved.write_bytes(whole)
+        assert (await door.http.post(f"/v1/quarantine/{item['id']}/restore")).status_code == 200
+    async with open_door(data_dir=kept) as door:
         assert "one" in await texts(door, episode)
 
 

@@ -119,6 +119,7 @@ class Reconciliation:
                 unexplained[self.quarantine.item_of(kept.episode).id].sources.append(kept.source)
         for item_id, found in unexplained.items():
             await self._move(service, item_id, found)
+        await self._link_entries(service)
 
     async def _move(self, service: str, item_id: str, found: _Unexplained) -> None:
         detail = self.quarantine.get(item_id).detail
@@ -129,6 +130,19 @@ class Reconciliation:
             _log.error("%s did not move the databases of %s to quarantine: %s", service, item_id, fault)
         else:
             self.quarantine.add_databases(item_id, service, [entry.entry for entry in moved.entries])
+
+    async def _link_entries(self, service: str) -> None:
+        """Record entries of a service's quarantine that belong to no item: a gateway was killed before it did."""
+        try:
+            reply = await self.stage.cluster.quarantined(service)
+        except HouseFault as fault:
+            _log.error("the quarantine of %s cannot be read: %s", service, fault)
+            return
+        recorded = {entry for item in self.quarantine.items() for entry in item.databases.get(service, ())}
+        for found in reply.entries:
+            if found.entry not in recorded:
+                item = self.quarantine.item_of(found.episode)
+                self.quarantine.add_databases(item.id, service, [found.entry])
 
 
 async def _read(cluster: Cluster, service: str) -> InventoryReply | None:

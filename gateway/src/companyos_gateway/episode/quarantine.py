@@ -133,7 +133,7 @@ class Quarantine:
     def item_of(self, internal_id: str | None) -> QuarantineItem:
         """Return the item that databases of an episode belong to, a new one where there is none."""
         for item in self._items.values():
-            if item.internal_id is not None and item.internal_id == internal_id:
+            if item.internal_id == internal_id and (internal_id or item.kind is QuarantineKind.DATABASES):
                 return item
         error = UnusableError(Reason.UNKNOWN_OWNER, "A service holds databases that no manifest and no snapshot names.")
         name = f"databases-{internal_id or 'unknown'}"
