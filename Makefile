@@ -51,7 +51,7 @@ PROOF_FILES = $(if $(PROOF_LOG),--out docs/proof-full.md --worklog $(PROOF_LOG),
 # Many tests wait for processes and sockets: one worker more than there are cores, four at most.
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print(min(4, (os.cpu_count() or 1) + 1))')
 
-.PHONY: help setup demo up test e2e check format bench faults browser load fuzz nightly proof proof-keep clients ray-setup ray harnesses train-setup train-test learn baselines validate space tasks docs compose-up compose-down fresh-clone-check clean
+.PHONY: help setup demo up test e2e check format bench faults browser load fuzz simulate nightly proof proof-keep clients ray-setup ray harnesses train-setup train-test learn baselines validate space tasks docs compose-up compose-down fresh-clone-check clean
 
 help: ## List the targets
 	@echo "CompanyOS. Targets:"
@@ -109,6 +109,9 @@ fuzz: $(STAMP) ## Send growing inputs to every route and parser and print the wo
 
 damage: $(STAMP) ## Flip, cut off and delete files of a data folder a thousand times, and see what a start makes of it (TRIALS=100)
 	@$(BIN)/python -m tests.promises.damage --trials $(or $(TRIALS),1000) $(ARGS)
+
+simulate: $(STAMP) ## Play histories of crashes, stalls and restarts on a simulated machine (SEEDS=0-1999, ARGS="--seed 7")
+	@$(BIN)/python -m simulation $(if $(findstring --seed,$(ARGS)),,$(or $(SEEDS),0-1999)) $(ARGS)
 
 nightly: $(STAMP) ## Move three episodes about five hundred times and compare them with a model (ARGS="--defect NAME"), solve every task
 	@$(BIN)/pytest -n0 tests/promises/test_state_machine.py -k model --hypothesis-profile=nightly $(ARGS)

@@ -36,5 +36,16 @@ def _pass_by(_place: str) -> None:
     """Do nothing: no place is armed."""
 
 
-failpoint: Callable[[str], None] = armed(os.environ.get(VARIABLE))
-"""Pass the place of that name; the process dies there when it was told to."""
+_act: Callable[[str], None] = armed(os.environ.get(VARIABLE))
+
+
+def failpoint(place: str) -> None:
+    """Pass the place of that name; the process dies there when it was told to."""
+    _act(place)
+
+
+def observe(act: Callable[[str], None]) -> Callable[[str], None]:
+    """Call `act` at every place from here on, and return what was called before: a simulation schedules there."""
+    global _act
+    before, _act = _act, act
+    return before

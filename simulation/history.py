@@ -1,0 +1,70 @@
+"""One history: a seed decides what is done, what strikes meanwhile, and when. The model says what must come of it."""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import shutil
+import tempfile
+from pathlib import Path
+
+from simulation.driver import Outcomes, RefusedError, ViolationError
+from simulation.moves import FAULTS, LABELS, MOVES, Moves
+from simulation.scheduler import StuckError
+from simulation.world import APPS
+
+MEMORY = Path("/dev/shm")  # noqa: S108 - the one tmpfs every Linux has
+FAULT_SHARE = 0.4
+
+
+def play(seed: int) -> Outcomes:
+    """Play the history of a seed, and return what came of it."""
+    folder = Path(tempfile.mkdtemp(prefix="companyos-simulation-", dir=MEMORY if MEMORY.is_dir() else None))
+    APPS.prepare()
+    moves = Moves(seed, folder)
+    outcomes = moves.outcomes
+    collects = gc.isenabled()
+    gc.disable()  # when it runs is not the seed's decision
+    try:
+        with moves.machine.installed():
+            try:
+                _play(moves)
+            except ViolationError as violation:
+                outcomes.violation = str(violation)
+            except RefusedError as refused:
+                outcomes.faults["start_refused"] += 1
+                moves.note(f"the start is refused: {refused}")
+            except StuckError as stuck:
+                outcomes.violation = f"stuck: {stuck}"
+            finally:
+                moves.world.close()
+    finally:
+        if collects:
+            gc.enable()
+        shutil.rmtree(folder)
+    outcomes.switches = moves.scheduler.switches
+    outcomes.digest = hashlib.sha256("\n".join([*outcomes.lines, outcomes.violation]).encode()).hexdigest()[:16]
+    return outcomes
+
+
+def _play(moves: Moves) -> None:
+    """Play a few kinds of moves under a few kinds of faults: what all have a part in, hides what some do."""
+    rng = moves.rng
+    moves.start()
+    for label in LABELS[: rng.randint(1, len(LABELS))]:
+        moves.reset(label)
+    some_moves = [name for name, weight in MOVES.items() for _ in range(weight) if name == "step" or rng.random() < 0.6]
+    faults = {name: weight for name, weight in FAULTS.items() if rng.random() < 0.4} or {"kill_gateway": 1}
+    some_faults = [name for name, weight in faults.items() for _ in range(weight)]
+    for _ in range(rng.randint(3, 8)):
+        is_fault = rng.random() < FAULT_SHARE
+        name = rng.choice(some_faults if is_fault else some_moves)
+        (moves.outcomes.faults if is_fault else moves.outcomes.moves)[name] += 1
+        moves.note(f"-- {name}")
+        moves.is_rough = is_fault
+        getattr(moves, name)(rng.choice(LABELS))
+        moves.disarm()
+        moves.is_rough = False
+    moves.come_to_rest()
+    moves.probe()
+    moves.check_everything()
