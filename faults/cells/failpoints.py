@@ -14,6 +14,7 @@ from faults.trial import Cell, Trial
 
 LATEST_PASSING = 4
 PATIENCE_S = 4.0
+PATIENCE_WITH_A_START_S = 30.0
 
 OF_THE_GATEWAY = {
     "gateway.intent.after": ("step",),
@@ -77,7 +78,7 @@ async def die_granting(trial: Trial, *, place: str) -> None:
         async with house.starting():
             await house.processes[GATEWAY].start()
             try:
-                async with asyncio.timeout(PATIENCE_S):
+                async with asyncio.timeout(PATIENCE_WITH_A_START_S):
                     await house.processes[victim].wait_until_gone()
             except TimeoutError:
                 trial.findings.unclear.append(f"{victim} never came past {place}")

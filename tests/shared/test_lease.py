@@ -88,6 +88,17 @@ async def test_a_call_of_an_older_generation_is_refused_and_writes_nothing(libra
     assert (await library.post("/books/B-1/lend")).status_code == 200
 
 
+async def test_generations_count_on_where_the_lease_was_lost(library: ServiceHarness) -> None:
+    for _ in range(5):
+        await library.control("lease", {"owner": OURS})
+    library.generation = 5
+    assert (await library.post("/books/B-1/lend")).status_code == 200
+    (lease,) = library.folder.glob("*/lease.json")
+    lease.unlink()
+    library.restart()
+    assert (await library.control("lease", {"owner": OURS})).json()["generation"] == 6
+
+
 @pytest.mark.parametrize(
     ("verb", "body"),
     [("drop", {}), ("forget", {"source": "0" * 64}), ("quarantine", {"reason": "a test"}), ("settle", {})],

@@ -83,6 +83,15 @@ class Database:
         except sqlite3.Error:
             db.close()
 
+    def read_generation(self, path: Path) -> int:
+        """Return the generation that wrote last to an epoch; 0 where none did or the file cannot be read."""
+        try:
+            with closing(sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True)) as raw:
+                found = raw.execute("SELECT value FROM _meta WHERE key = 'generation'").fetchone()
+        except sqlite3.Error:
+            return 0
+        return int(found[0]) if found else 0
+
     def build(self, folder: Path, name: str, plant: Callable[[Connection], None]) -> Path:
         """Make a file with all tables, triggers and planted rows, and return it: `<name>-<sha256>.db`.
 

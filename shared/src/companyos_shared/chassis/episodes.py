@@ -63,7 +63,7 @@ class Episodes:
         self.storage = Storage(folder, min_free_bytes=min_free_bytes)
         self.sources = Sources(service, self.database, self.storage, max_template_bytes=max_template_bytes)
         self._folder = folder / "episodes"
-        self.lease = Lease(folder)
+        self.lease = Lease(folder, self._newest_generation)
         self.quarantine = Quarantine(folder / "quarantine", episodes=self._folder, snapshots=self.sources.snapshots)
         self._max_open = max_open
         self._open: OrderedDict[str, Session] = OrderedDict()
@@ -156,6 +156,11 @@ class Episodes:
             self._dropped.pop(restored.episode, None)
             self._let_go(restored.episode)
         return restored
+
+    def _newest_generation(self) -> int:
+        """Return the newest generation that has written to any epoch; files that cannot be read count for nothing."""
+        found = [self.database.read_generation(path) for path in self._folder.glob("*/*-*.db")]
+        return max(found, default=0)
 
     def _let_go(self, episode: str) -> None:
         session = self._open.pop(episode, None)

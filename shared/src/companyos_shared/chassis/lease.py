@@ -8,6 +8,7 @@ owner needs `take_over`; it never stops the current owner.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -43,10 +44,14 @@ class LeaseRecord(BaseModel):
 
 
 class Lease:
-    """The lease of one service folder; raises LeaseDamagedError (503) where its file cannot be read."""
+    """The lease of one service folder; raises LeaseDamagedError (503) where its file cannot be read.
 
-    def __init__(self, folder: Path) -> None:
+    Where the file is lost, generations count on from `newest_written`, the newest one that has written to a database.
+    """
+
+    def __init__(self, folder: Path, newest_written: Callable[[], int] = lambda: 0) -> None:
         self._path = folder / _FILE
+        self._newest_written = newest_written
         self._state: _FileState | None = None
         self._record = LeaseRecord()
         self._renewed_at = time.monotonic()
@@ -68,14 +73,15 @@ class Lease:
     def grant(self, owner: str, *, take_over: bool) -> LeaseReply:
         """Grant the lease to an owner as the next generation; raises LeaseHeldError (409)."""
         held = self._read()
+        generation = 1 + (held.generation if self._path.exists() else max(held.generation, self._newest_written()))
         idle_s = time.monotonic() - self._renewed_at
         if held.owner not in (None, owner) and idle_s < LIFETIME_S and not take_over:
             raise LeaseHeldError(
                 f"Gateway {held.owner} holds the lease (generation {held.generation}, last call {idle_s:.1f} s ago). "
                 f"It can be taken over explicitly, or {LIFETIME_S:g} s after the holder's last call."
             )
-        self._write(LeaseRecord(generation=held.generation + 1, owner=owner))
-        return LeaseReply(generation=held.generation + 1, lifetime_s=LIFETIME_S)
+        self._write(LeaseRecord(generation=generation, owner=owner))
+        return LeaseReply(generation=generation, lifetime_s=LIFETIME_S)
 
     def renew(self, owner: str, generation: int) -> LeaseReply:
         """Keep a lease; where this folder has lost it, it is written again."""
