@@ -168,7 +168,7 @@ async def test_a_call_of_the_control_plane_that_was_altered_is_refused_and_has_n
 ) -> None:
     await _sent_write(harness, tools)
     before = await harness.evidence()
-    for verb in ("settle", "drop", "snapshot", "quarantine", "export"):
+    for verb in ("settle", "drop", "snapshot", "inventory", "export"):
         call = harness.signed(harness.client.build_request("POST", f"/control/{verb}", json={}))
         for forge in (
             FORGERIES["another episode"],
@@ -177,7 +177,7 @@ async def test_a_call_of_the_control_plane_that_was_altered_is_refused_and_has_n
         ):
             answer = await harness.client.send(forge(call))
             assert (answer.status_code, answer.json()["code"]) == (401, "not-signed"), verb
-        call.url = call.url.copy_with(path="/control/drop" if verb != "drop" else "/control/forget")
+        call.url = call.url.copy_with(path="/control/drop" if verb != "drop" else "/control/settle")
         assert (await harness.client.send(call)).status_code == 401
     assert await harness.evidence() == before
 

@@ -22,7 +22,7 @@ from companyos_gateway.episode.signing import CONTROL_PREFIX, Signer
 from companyos_shared.telemetry.figures import Latency
 from companyos_shared.telemetry.traces import NO_TRACES, Traces
 from companyos_shared.wire.context import REPORT_HEADER, CallContext
-from companyos_shared.wire.control import LoadRequest, QuarantineRequest, Report, SettleRequest
+from companyos_shared.wire.control import EntriesRequest, LoadRequest, QuarantineRequest, Report, SettleRequest
 from companyos_shared.wire.strict_json import MAX_BODY_BYTES
 
 MAX_TARGET_BYTES = 4096
@@ -43,8 +43,8 @@ _SIGN_ANEW = frozenset({"call-expired", "call-replayed"})
 _UNKNOWN_SOURCE = "unknown-source"
 STALE_GENERATION = "stale-generation"
 _SOURCE_USELESS = frozenset({"source-corrupt", "source-outdated"})
-_LONG = (LoadRequest, QuarantineRequest)
-"""What may take long, and is waited for instead of sent again."""
+_LONG = (LoadRequest, QuarantineRequest, EntriesRequest)
+"""Requests that may take long and are waited for."""
 _TRANSPORT_ERRORS = (httpx.TransportError, aiohttp.ClientError, OSError, TimeoutError)
 _TIMEOUTS = {"timeout": {"connect": CONNECT_DEADLINE_S, "read": LOAD_DEADLINE_S}}
 _LONGEST_URL_KEPT = 128

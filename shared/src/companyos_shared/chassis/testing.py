@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
@@ -32,7 +33,9 @@ from companyos_shared.wire.control import (
     CheckReply,
     DigestReply,
     EvidenceReply,
+    InventoryReply,
     LoadReply,
+    QuarantineReply,
     Report,
     SnapshotReply,
 )
@@ -157,6 +160,15 @@ class ServiceHarness:
     async def forget(self, source: str) -> None:
         """Let the service delete a snapshot."""
         await self._control("forget", {"source": source})
+
+    async def inventory(self) -> InventoryReply:
+        """Return everything that the service holds of episodes and snapshots."""
+        return InventoryReply.model_validate(await self._control("inventory", {}))
+
+    async def quarantine(self, *, episodes: Iterable[str] = (), sources: Iterable[str] = ()) -> QuarantineReply:
+        """Let the service move episodes and snapshots into its quarantine."""
+        named = {"episodes": list(episodes), "sources": list(sources), "reason": "a test"}
+        return QuarantineReply.model_validate(await self._control("quarantine", named))
 
     async def export(self) -> bytes:
         """Return the episode's database as one file."""
