@@ -28,7 +28,8 @@ class LogFile:
             self.path = Path(name)
         else:
             folder = data_dir.resolve() / FOLDER
-            folder.mkdir(0o700, parents=True, exist_ok=True)
+            folder.parent.mkdir(0o700, parents=True, exist_ok=True)  # the mode is not that of parents
+            folder.mkdir(0o700, exist_ok=True)
             self.path = folder / f"{_PREFIX}{time.strftime('%Y%m%dT%H%M%S')}-{os.getpid()}{_SUFFIX}"
             descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
             _remove_oldest(folder)
