@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from faults.cells import clients, clocks, embedded, failpoints, kills, snapshots, stalls, stops, storage, wires
+from faults.cells import (
+    clients,
+    clocks,
+    embedded,
+    failpoints,
+    kills,
+    orphans,
+    snapshots,
+    stalls,
+    stops,
+    storage,
+    wires,
+)
 from faults.trial import Cell
 
 CELLS: list[Cell] = [
@@ -15,5 +27,6 @@ CELLS: list[Cell] = [
     *clients.CELLS,
     *snapshots.CELLS,
     *embedded.CELLS,
+    *orphans.CELLS,
     *clocks.CELLS,
 ]
