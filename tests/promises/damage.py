@@ -41,6 +41,7 @@ HARMLESS, QUARANTINED, REFUSED, STOPPED = "harmless", "quarantined", "refused in
 RESULTS = (HARMLESS, QUARANTINED, REFUSED, STOPPED)
 _WIDTH = 14
 _SNAPSHOT_OF = "snapshot of "
+_EPISODE_OF = "episode "
 SNAPSHOT, SNAPSHOT_DATABASE, TEMPLATE = "snapshot", "database of a snapshot", "template"
 
 _COMMENT = ("ticketdesk_add_comment", {"key": "OPS-301", "body": "A comment."})
@@ -134,7 +135,7 @@ async def observe(enterprise: Enterprise) -> dict[str, str]:
         found[name] = digest([info.model_dump(mode="json"), await _seen(stage, forked)])
         await enterprise.free(forked)
     for episode in enterprise.episodes():
-        found[f"episode {episode.id}"] = digest(await _seen(stage, episode))
+        found[_EPISODE_OF + episode.id] = digest(await _seen(stage, episode))
     return found
 
 
@@ -156,6 +157,8 @@ class Expected:
 
     seen: dict[str, str]
     removed: frozenset[str]
+    named: dict[str, frozenset[str]]
+    """By episode or snapshot that is seen, the ids of folders and databases that it is made of."""
 
 
 class Campaign:
@@ -177,7 +180,8 @@ class Campaign:
         before = _contents(folder)
         async with started(folder) as enterprise:
             removed = before.keys() - _contents(folder).keys()
-            self._expected = Expected(await observe(enterprise), frozenset(removed))
+            named = _named(enterprise)
+            self._expected = Expected(await observe(enterprise), frozenset(removed), named)
         shutil.rmtree(folder)
 
     async def trial(self, number: int) -> Outcome:
@@ -194,9 +198,8 @@ class Campaign:
         try:
             await self._judge(folder, outcome)
         except Exception as error:  # noqa: BLE001 - whatever a damaged file leads to is the finding
-            named = path.name in str(error) or path.stem in str(error)
             outcome.result = STOPPED
-            if not named:
+            if path.name not in str(error):
                 outcome.violations.append(f"{type(error).__name__} that does not name the file: {error}")
         finally:
             shutil.rmtree(folder)
@@ -213,23 +216,49 @@ class Campaign:
         for content in before.keys() - after.keys() - self._expected.removed:
             if outcome.kind != TEMPLATE:  # it is made again from its document
                 outcome.violations.append(f"{before[content]} was removed")
+        kept = {item.internal_id for item in items} | {item.snapshot_id for item in items}
+        outcome.violations += self._harmed(outcome, seen, kept)
+        if REFUSED in seen.values() and outcome.kind in (SNAPSHOT, SNAPSHOT_DATABASE):
+            outcome.result = REFUSED
+        if items or quarantine.unknown_files:
+            outcome.result = QUARANTINED
+
+    def _harmed(self, outcome: Outcome, seen: dict[str, str], kept: set[str | None]) -> list[str]:
+        """Return what is wrong with the episodes and snapshots that are seen, and with those that are not."""
+        assert self._expected is not None
         missing = self._expected.seen.keys() - seen.keys()
         if outcome.kind == SNAPSHOT and outcome.damage == DELETE:  # nothing else lists snapshots
             missing = {name for name in missing if not name.startswith(_SNAPSHOT_OF)}
-        if len(missing) > len(items):
-            outcome.violations.append(f"{sorted(missing)} are gone, {len(items)} are in quarantine")
-        for name, value in seen.items():
-            if value == REFUSED and outcome.kind in (SNAPSHOT, SNAPSHOT_DATABASE):
-                outcome.result = REFUSED
-            elif value != self._expected.seen.get(name):
-                outcome.violations.append(f"{name} is not what it was")
-        if items or quarantine.unknown_files:
-            outcome.result = QUARANTINED
+        named = self._expected.named
+        refused = {name for name, value in seen.items() if value == REFUSED}
+        if outcome.kind not in (SNAPSHOT, SNAPSHOT_DATABASE):
+            refused.clear()
+        changed = {name for name, value in seen.items() if value != self._expected.seen.get(name)} - refused
+        neighbours = {name for name in missing | refused if not any(part in outcome.file for part in named[name])}
+        return [
+            *(f"{name} is gone and not in quarantine" for name in sorted(missing) if not named[name] & kept),
+            *(f"{name} is harmed by damage to a file that it is not made of" for name in sorted(neighbours)),
+            *(f"{name} is not what it was" for name in sorted(changed)),
+        ]
 
     def _copied(self) -> Path:
         folder = self._work / "trial"
         shutil.copytree(self._base, folder)
         return folder
+
+
+def _named(enterprise: Enterprise) -> dict[str, frozenset[str]]:
+    """Return by episode and snapshot the ids in the paths of what it is made of: folders, files and databases."""
+    found = {
+        _EPISODE_OF + episode.id: frozenset(
+            {episode.internal_id, *(source for _service, source in episode.manifest.kept_sources())}
+        )
+        for episode in enterprise.episodes()
+    }
+    for info in enterprise.snapshots.known():
+        files = enterprise.files_of_snapshot(info.id)
+        found[_SNAPSHOT_OF + info.episode_id] = frozenset(Path(file).stem for file in files)
+    return found
 
 
 def kind_of(path: Path) -> str:
