@@ -1,6 +1,6 @@
 """No bytes on a connection hold the event loop of the gateway for long: heads, chunks, pipelined requests, frames.
 
-A server over TCP in this process; what is measured is the longest that its event loop was held at one time.
+A server over TCP in this process; what is measured is the most CPU time that one turn of its event loop took.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from tests.in_process import installed_cluster
 from tests.promises.figures import Figures
 
 SENT_BYTES = 512 * 1024
-HELD_S = 0.06
-"""The longest that the loop may be held, this test's own client included."""
+HELD_S = 0.02
+"""The most CPU time of one turn of the loop, this test's own client included."""
 WATCHED_S = 0.7
 REPEATS = 3
 
@@ -91,9 +91,9 @@ async def _held_s(port: int, sent: bytes, *, upgrade: bool) -> float:
     writer.write(sent)
     answers = asyncio.create_task(_discard(reader))
     while time.perf_counter() < until and not answers.done():
-        began = time.perf_counter()
+        began = time.thread_time()
         await asyncio.sleep(0)
-        longest = max(longest, time.perf_counter() - began)
+        longest = max(longest, time.thread_time() - began)
     answers.cancel()
     writer.transport.abort()
     return longest
@@ -114,5 +114,5 @@ async def test_what_is_sent_at_once_does_not_hold_the_loop(tmp_path: Path, name:
             for _ in range(REPEATS):
                 if held_s >= HELD_S:  # by other work on this machine, perhaps
                     held_s = min(held_s, await _held_s(port, sent, upgrade=name in FRAMES))
-    figures.tell(f"{len(sent)} bytes of {name}: longest hold of the loop, ms", f"{held_s * 1000:.1f}")
+    figures.tell(f"{len(sent)} bytes of {name}: longest turn of the loop, ms CPU", f"{held_s * 1000:.1f}")
     assert held_s < HELD_S
