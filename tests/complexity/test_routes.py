@@ -55,6 +55,7 @@ def _check(growth: Growth, name: str, figures: Figures) -> None:
     assert growth.superlinear == []
 
 
+@pytest.mark.timeout(FULL_S)
 async def test_requests_to_the_gateway(gateway: tuple[FastAPI, House], figures: Figures) -> None:
     _check(await _measure_gateway(*gateway, full=False), "gateway", figures)
 
