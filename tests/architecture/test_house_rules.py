@@ -29,7 +29,6 @@ CALLS = {
     "date": {"today"},
     "os": {"urandom", "getrandom"},
 }
-MOST_LINES = 300
 
 
 def test_the_rules_look_at_code_that_is_there() -> None:
@@ -123,15 +122,6 @@ def test_every_module_says_what_lives_in_it() -> None:
         if source.tree.body and source.path.name != "__init__.py" and not ast.get_docstring(source.tree)
     ]
     assert not silent
-
-
-def test_no_module_has_outgrown_its_subject() -> None:
-    long = {
-        source.place: count
-        for source in sources(*PRODUCT)
-        if (count := len(source.path.read_text().splitlines())) > MOST_LINES
-    }
-    assert not long
 
 
 def _has_title(node: ast.ClassDef) -> bool:
