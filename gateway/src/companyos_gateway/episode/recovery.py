@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
+from companyos.contract import Outcome
 from companyos_gateway.episode.environment import Stage
 from companyos_gateway.episode.episode import Episode
 from companyos_gateway.episode.errors import (
@@ -39,9 +40,16 @@ _MOST_REFUSALS = 10
 _CORRUPT = frozenset({"episode-corrupt", "episode-outdated", "episode-dropped", "stale-epoch"})
 """What a service answers where its database is not the one that the journal tells of."""
 
+_ABOUT_THE_GATEWAY = frozenset({"stale-generation", "lease-held", "call-expired", "not-signed"})
+"""What a service answers where it refuses the gateway, whatever the episode."""
+
 _log = logging.getLogger(__name__)
 
 T = TypeVar("T")
+
+
+class GatewayRefusedError(Exception):
+    """A service refuses this gateway, so nothing can be said of its episodes, and the start ends."""
 
 
 @dataclass(slots=True)
@@ -108,7 +116,7 @@ class Recovery:
         progress.touched.update(task.sources)
         inventory.check(manifest, {service for service in task.sources if progress.has_written(service)})
         found = Episode.of(manifest, task, progress, journal, token="")
-        await self._check_databases(found, compares=open_step is None)
+        await self._check_databases(found, compares=open_step is None and progress.outcome is not Outcome.INFRA_ERROR)
         episode = self.stage.store.adopt(manifest, task, progress, journal)
         if open_step is None:
             return
@@ -116,7 +124,7 @@ class Recovery:
             await self.stage.take(episode, open_step)
         _log.info("step %d of the episode %s was completed", open_step.step, episode.internal_id)
         try:
-            await self._check_databases(episode, compares=True)
+            await self._check_databases(episode, compares=episode.outcome is not Outcome.INFRA_ERROR)
         except UnusableError:
             self.stage.store.disown(episode)
             raise
@@ -138,7 +146,10 @@ class Recovery:
         return task
 
     async def _check_databases(self, episode: Episode, *, compares: bool) -> None:
-        """Hold the databases of an episode against its journal; raises UnusableError where they disagree."""
+        """Hold the databases of an episode against its journal; raises UnusableError where they disagree.
+
+        An episode that ended as infra_error may have one step more in a database than in its journal.
+        """
         await asyncio.gather(*(self._check_database(episode, service, compares) for service in sorted(episode.sources)))
 
     async def _check_database(self, episode: Episode, service: str, compares: bool) -> None:
@@ -163,6 +174,8 @@ class Recovery:
             try:
                 return await ask()
             except HouseFault as fault:
+                if isinstance(fault, ServiceRefusalError) and fault.code in _ABOUT_THE_GATEWAY:
+                    raise GatewayRefusedError(str(fault)) from fault
                 refusals += isinstance(fault, ServiceRefusalError)
                 if isinstance(fault, ServiceRefusalError) and (fault.code in _CORRUPT or refusals == _MOST_REFUSALS):
                     raise
