@@ -41,10 +41,6 @@ class ViolationError(AssertionError):
     """The enterprise is in a state that the model does not allow."""
 
 
-class RefusedError(Exception):
-    """A gateway refuses to start on damaged files, and says so: there the history ends."""
-
-
 @dataclass
 class Outcomes:
     """What a history did and what was found."""
@@ -346,8 +342,6 @@ class Driver:
         raise StuckError(f"{service} does not answer")
 
     def _check_start(self, error: BaseException | None) -> None:
-        if self.has_bad_medium and isinstance(error, errors.ServiceRefusalError) and error.code == "lease-damaged":
-            raise RefusedError(str(error))
         if error is not None:
             raise ViolationError(f"lost: the gateway does not start: {error!r}")
 

@@ -8,7 +8,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from simulation.driver import Outcomes, RefusedError, ViolationError
+from simulation.driver import Outcomes, ViolationError
 from simulation.moves import FAULTS, LABELS, MOVES, Moves
 from simulation.scheduler import StuckError
 from simulation.world import APPS
@@ -31,9 +31,6 @@ def play(seed: int) -> Outcomes:
                 _play(moves)
             except ViolationError as violation:
                 outcomes.violation = str(violation)
-            except RefusedError as refused:
-                outcomes.faults["start_refused"] += 1
-                moves.note(f"the start is refused: {refused}")
             except StuckError as stuck:
                 outcomes.violation = f"stuck: {stuck}"
             finally:

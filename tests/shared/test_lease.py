@@ -9,8 +9,8 @@ import httpx
 import pytest
 
 from companyos_shared.chassis import lease as leases
-from companyos_shared.chassis.errors import LeaseDamagedError, LeaseHeldError, StaleGenerationError
-from companyos_shared.chassis.lease import Lease
+from companyos_shared.chassis.errors import LeaseHeldError, StaleGenerationError
+from companyos_shared.chassis.lease import LOST_GENERATIONS, Lease
 from companyos_shared.chassis.testing import ServiceHarness
 from companyos_shared.wire.context import CONTEXT_HEADER, CallContext
 
@@ -62,19 +62,34 @@ def test_a_lost_lease_is_written_again_by_its_holder(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"{}x", b'{"generation": 1}', b"\0" * 100])
-def test_a_damaged_lease_lets_nobody_in(tmp_path: Path, content: bytes) -> None:
-    Lease(tmp_path).grant(OURS, take_over=False)
+def test_a_damaged_lease_is_kept_and_its_generations_are_never_granted_again(tmp_path: Path, content: bytes) -> None:
+    old = Lease(tmp_path).grant(OURS, take_over=False).generation
     (tmp_path / "lease.json").write_bytes(content)
-    with pytest.raises(LeaseDamagedError):
-        Lease(tmp_path).grant(OURS, take_over=True)
+    granted = Lease(tmp_path, lambda: old).grant(OURS, take_over=False)
+    assert granted.generation > old + LOST_GENERATIONS - 1
+    assert (tmp_path / "lease.json.damaged").read_bytes() == content
 
 
 def test_a_lease_with_another_generation_than_its_checksum_says_is_damaged(tmp_path: Path) -> None:
     Lease(tmp_path).grant(OURS, take_over=False)
     path = tmp_path / "lease.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"generation": 4}))
-    with pytest.raises(LeaseDamagedError):
-        Lease(tmp_path).check(4)
+    assert Lease(tmp_path).generation == 0
+    assert (tmp_path / "lease.json.damaged").exists()
+
+
+def test_a_request_of_a_dead_gateway_that_comes_late_is_refused(tmp_path: Path) -> None:
+    lease = Lease(tmp_path)
+    lease.grant(OURS, take_over=False, signed_until=1_000.5)
+    with pytest.raises(StaleGenerationError):
+        lease.grant(OURS, take_over=False, signed_until=1_000.0)
+    assert lease.grant(OURS, take_over=False, signed_until=1_001.0).generation == 2
+
+
+def test_a_clock_that_was_set_back_keeps_no_gateway_out(tmp_path: Path) -> None:
+    lease = Lease(tmp_path)
+    lease.grant(OURS, take_over=False, signed_until=1_000_000.0)
+    assert lease.grant(OURS, take_over=False, signed_until=1_000.0).generation == 2
 
 
 async def test_a_call_of_an_older_generation_is_refused_and_writes_nothing(library: ServiceHarness) -> None:
@@ -106,7 +121,8 @@ async def test_generations_count_on_where_the_lease_was_lost(library: ServiceHar
     (lease,) = library.folder.glob("*/lease.json")
     lease.unlink()
     library.restart()
-    assert (await library.control("lease", {"owner": OURS})).json()["generation"] == 6
+    granted = await library.control("lease", {"owner": OURS})
+    assert granted.json()["generation"] == 6 + LOST_GENERATIONS
 
 
 @pytest.mark.parametrize(

@@ -67,6 +67,9 @@ class Leases:
             try:
                 granted = await link.ask("lease", LeaseReply, SERVICE_CONTEXT, asked)
             except ServiceRefusalError as refusal:
+                if refusal.code == STALE_GENERATION:
+                    await asyncio.sleep(RETRY_PAUSE_S)
+                    continue
                 if refusal.code != _LEASE_HELD:
                     raise
                 raise LeaseHeldError(

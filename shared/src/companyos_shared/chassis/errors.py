@@ -3,7 +3,7 @@
 Problem                  the caller's to read; each feature keeps its own beside its rule
 |- of the input          InvalidArguments, InvalidCursor, StaleVersion, IdempotencyKeyReused, BodyTooLarge
 |- of the caller         NotSigned, BadContext, CallExpiredError, CallReplayedError
-|- of the gateway        LeaseHeldError, StaleGenerationError, LeaseDamagedError
+|- of the gateway        LeaseHeldError, StaleGenerationError
 |- of the quarantine     UnknownEntryError, QuarantineConflictError
 |- of the source         UnknownSource, SourceMismatch, InvalidSeed, SourceCorrupt, SourceOutdated
 |- of the episode        StaleEpoch, EpisodeOutdated, EpisodeCorrupt, EpisodeDropped, OpReused, StepMovedOn
@@ -104,10 +104,6 @@ class LeaseHeldError(Problem):
 
 class StaleGenerationError(Problem):
     status, code, title = 409, "stale-generation", "Another gateway has taken the lease of this service"
-
-
-class LeaseDamagedError(Problem):
-    status, code, title = 503, "lease-damaged", "The lease of this service cannot be read"
 
 
 class UnknownEntryError(Problem):

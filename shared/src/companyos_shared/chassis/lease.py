@@ -2,11 +2,13 @@
 
 The lease is one file. It is read again whenever it was replaced, so that a process that was stopped for a while sees
 what another one has granted since. Its expiry is on this process's monotonic clock and only decides whether another
-owner needs `take_over`; it never stops the current owner.
+owner needs `take_over`; it never stops the current owner. A file that cannot be read is kept beside as
+`lease.json.damaged` and counts as lost.
 """
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -14,18 +16,23 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from companyos_shared.chassis.errors import LeaseDamagedError, LeaseHeldError, StaleGenerationError
+from companyos_shared.chassis.errors import LeaseHeldError, StaleGenerationError
 from companyos_shared.chassis.files import write_durably
 from companyos_shared.failpoints import failpoint
 from companyos_shared.streams import digest
+from companyos_shared.wire.context import CONTROL_LIFETIME_S
 from companyos_shared.wire.control import OWNER_PATTERN, LeaseReply
 
 FORMAT = 1
 LIFETIME_S = 15.0
 """How long another owner has to wait after the last call of the current one."""
 
+LOST_GENERATIONS = 1_000_000
+"""Generations left out where the file is lost: more than were granted since the last write to a database."""
+
 _FILE = "lease.json"
 _FileState = tuple[int, int, int]
+_log = logging.getLogger(__name__)
 
 
 class LeaseRecord(BaseModel):
@@ -44,9 +51,10 @@ class LeaseRecord(BaseModel):
 
 
 class Lease:
-    """The lease of one service folder; raises LeaseDamagedError (503) where its file cannot be read.
+    """The lease of one service folder.
 
-    Where the file is lost, generations count on from `newest_written`, the newest one that has written to a database.
+    Where the file is lost, generations count on from far beyond `newest_written`, the newest one that has written to a
+    database; 0 where none has.
     """
 
     def __init__(self, folder: Path, newest_written: Callable[[], int] = lambda: 0) -> None:
@@ -55,6 +63,7 @@ class Lease:
         self._state: _FileState | None = None
         self._record = LeaseRecord()
         self._renewed_at = time.monotonic()
+        self._signed_until = 0.0
 
     @property
     def generation(self) -> int:
@@ -70,10 +79,16 @@ class Lease:
             )
         self._renewed_at = time.monotonic()
 
-    def grant(self, owner: str, *, take_over: bool) -> LeaseReply:
-        """Grant the lease to an owner as the next generation; raises LeaseHeldError (409)."""
+    def grant(self, owner: str, *, take_over: bool, signed_until: float = 0.0) -> LeaseReply:
+        """Grant the lease to an owner as the next generation.
+
+        Raises LeaseHeldError (409), or StaleGenerationError (409) for a request that expires before the one that was
+        granted last: it was sent by a gateway process that is gone, and came late.
+        """
+        if self._signed_until - CONTROL_LIFETIME_S < signed_until < self._signed_until:
+            raise StaleGenerationError("A later request has been granted.")
         held = self._read()
-        generation = 1 + (held.generation if self._path.exists() else max(held.generation, self._newest_written()))
+        generation = 1 + (held.generation if self._path.exists() else max(held.generation, self._newest_lost()))
         idle_s = time.monotonic() - self._renewed_at
         if held.owner not in (None, owner) and idle_s < LIFETIME_S and not take_over:
             raise LeaseHeldError(
@@ -81,6 +96,7 @@ class Lease:
                 f"It can be taken over explicitly, or {LIFETIME_S:g} s after the holder's last call."
             )
         self._write(LeaseRecord(generation=generation, owner=owner))
+        self._signed_until = signed_until
         return LeaseReply(generation=generation, lifetime_s=LIFETIME_S)
 
     def renew(self, owner: str, generation: int) -> LeaseReply:
@@ -102,14 +118,18 @@ class Lease:
             return self._record
         state = (found.st_ino, found.st_size, found.st_mtime_ns)
         if state != self._state:
-            try:
-                record = LeaseRecord.model_validate_json(self._path.read_bytes())
-            except ValidationError as error:
-                raise LeaseDamagedError(f"{self._path} cannot be read.") from error
-            if record.format != FORMAT or record != record.sealed():
-                raise LeaseDamagedError(f"{self._path} has format {record.format} or a checksum that does not match.")
+            record = _decoded(self._path.read_bytes())
+            if record is None:
+                damaged = self._path.with_name(f"{_FILE}.damaged")
+                self._path.replace(damaged)
+                _log.error("the lease cannot be read; it is kept as %s and counts as lost", damaged)
+                return self._record
             self._record, self._state = record, state
         return self._record
+
+    def _newest_lost(self) -> int:
+        written = self._newest_written()
+        return written + LOST_GENERATIONS if written else 0
 
     def _write(self, record: LeaseRecord) -> None:
         content = record.sealed().model_dump_json().encode()
@@ -118,3 +138,12 @@ class Lease:
         failpoint("service.lease.after")
         self._read()
         self._renewed_at = time.monotonic()
+
+
+def _decoded(content: bytes) -> LeaseRecord | None:
+    """Return the record of a lease file, None where it is damaged or has another format."""
+    try:
+        record = LeaseRecord.model_validate_json(content)
+    except ValidationError:
+        return None
+    return record if record.format == FORMAT and record == record.sealed() else None
