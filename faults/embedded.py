@@ -21,17 +21,12 @@ class EmbeddedHouse(House):
 
     def kill_child(self, service: str) -> bool:
         """Kill a service with signal 9; say whether there was one to kill."""
-        pid = self.child(service)
-        if pid is None:
-            return False
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-        return True
-
-    def child(self, service: str) -> int | None:
-        """Return the process id of a service, None where the gateway has no such child."""
-        roles = family(self.processes[GATEWAY].pid).items()
-        return next((pid for pid, role in roles if role == service), None)
+        for pid, role in family(self.processes[GATEWAY].pid).items():
+            if role == service:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+                return True
+        return False
 
     def _gateway(self) -> ServerProcess:
         made = super()._gateway()
