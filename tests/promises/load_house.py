@@ -89,7 +89,7 @@ class LoadHouse:
     def labels(self) -> dict[str, str]:
         """Return the label of every live episode by its folder's name."""
         manifests = (self.folder / "gateway" / "episodes").glob("*/manifest.json")
-        return {path.parent.name: json.loads(path.read_bytes())["id"] for path in manifests}
+        return {path.parent.name: json.loads(path.read_bytes())["manifest"]["id"] for path in manifests}
 
     def found(self, pattern: re.Pattern[bytes], internal_id: str) -> set[str]:
         """Return whatever fits a pattern anywhere in an episode's files, log and free pages included."""

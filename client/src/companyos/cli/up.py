@@ -72,14 +72,17 @@ def up(
                 enterprise.wait_until_ready()
                 held = None if kept is None else _read(enterprise.url, kept)
                 quarantined = _read_quarantine(enterprise)
-            _print_addresses(enterprise.url, folder, enterprise.log_path)
-            if isinstance(held, str):
-                _print_row("episode", f"[bold red]{shown(held)}[/]")
-            elif held is not None:
-                _print_episode(enterprise.url, held)
-            if quarantined:
-                _print_quarantine(enterprise, quarantined)
-            _watch(enterprise)
+            try:
+                _print_addresses(enterprise.url, folder, enterprise.log_path)
+                if isinstance(held, str):
+                    _print_row("episode", f"[bold red]{shown(held)}[/]")
+                elif held is not None:
+                    _print_episode(enterprise.url, held)
+                if quarantined:
+                    _print_quarantine(enterprise, quarantined)
+                _watch(enterprise)
+            except KeyboardInterrupt:
+                ERR.print("\nstopping ...", style="dim")
         except PortTaken as taken:
             hint = "" if taken.free_port is None else f"; --port {taken.free_port} is free"
             fail(f"{taken}{hint}")
@@ -165,15 +168,12 @@ def _print_quarantine(enterprise: Enterprise, items: list[QuarantineItem]) -> No
     _print_row("log", shown(str(enterprise.log_path)))
 
 
-def _watch(enterprise: Enterprise) -> None:
-    """Return when the user stops the command; raise EnterpriseFailed when the enterprise ends by itself."""
-    try:
-        OUT.print("\n[dim]Ctrl-C stops everything.[/]")
-        while True:
-            enterprise.check_alive()
-            time.sleep(_POLL_S)
-    except KeyboardInterrupt:
-        ERR.print("\nstopping ...", style="dim")
+def _watch(enterprise: Enterprise) -> NoReturn:
+    """Raise KeyboardInterrupt when the user stops the command, EnterpriseFailed when the enterprise ends by itself."""
+    OUT.print("\n[dim]Ctrl-C stops everything.[/]")
+    while True:
+        enterprise.check_alive()
+        time.sleep(_POLL_S)
 
 
 def _stop_by_signals() -> None:

@@ -33,7 +33,7 @@ FILE_MODE = 0o600
 _MANIFEST_ASIDE = "manifest.tmp"
 _BATCH_BYTES = 12
 _BATCH = re.compile(r"[0-9a-f]{24}")
-_INTERNAL_ID = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*-[0-9a-f]{24}")
+_INTERNAL_ID = re.compile(r"\A[A-Za-z0-9_-][A-Za-z0-9._-]*-[0-9a-f]{24}")
 _log = logging.getLogger(__name__)
 
 
