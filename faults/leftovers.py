@@ -20,6 +20,8 @@ async def look_for_leftovers(house: House, players: list[Player], findings: Find
     snapshots = sum(player.unheard_snapshots for player in players)
     await _free_forks(house, findings, at_most=forks)
     await _free_snapshots(house, findings, at_most=snapshots)
+    for item in await _listed(house, findings, "/v1/quarantine"):
+        await house.door.ask("DELETE", f"/v1/quarantine/{item['id']}")
     await _wait_for_files(house, findings)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Iterable
+from pathlib import Path
 
 from companyos_gateway.episode.cluster import Cluster
 from companyos_gateway.episode.snapshot_files import SnapshotFiles
@@ -21,9 +22,10 @@ class LooseSources:
         self._files = files
         self._contexts: dict[Place, CallContext] = {}
         self._ended: dict[str, list[Place]] = {}
+        self._notes: dict[Path, list[Place]] = {}
 
     def __bool__(self) -> bool:
-        return bool(self._contexts or self._ended)
+        return bool(self._contexts or self._ended or self._notes)
 
     @property
     def sources(self) -> set[str]:
@@ -37,6 +39,10 @@ class LooseSources:
     def add_ended(self, snapshot_id: str, places: Iterable[Place]) -> None:
         """Add a deleted snapshot that named these places."""
         self._ended[snapshot_id] = list(places)
+
+    def add_note(self, note: Path, episode: str) -> None:
+        """Add the note of a snapshot that failed; it stays until what the services keep of the episode is forgotten."""
+        self._notes[note] = [place for place, context in self._contexts.items() if context.episode == episode]
 
     def discard(self, places: Iterable[Place]) -> None:
         """Leave out what a snapshot names now."""
@@ -52,3 +58,7 @@ class LooseSources:
             if all(place not in self._contexts or place[1] in named for place in places):
                 self._files.forget(snapshot_id)
                 del self._ended[snapshot_id]
+        for note, places in list(self._notes.items()):
+            if all(place not in self._contexts for place in places):
+                note.unlink(missing_ok=True)
+                del self._notes[note]

@@ -13,7 +13,9 @@ from companyos_gateway.episode.episode import Episode
 from companyos_gateway.episode.errors import (
     EpisodeClosed,
     ForeignSnapshot,
+    GatewayProblem,
     HouseFault,
+    ServiceRefusalError,
     ServicesDown,
     SnapshotCorrupt,
     SnapshotsFull,
@@ -125,14 +127,22 @@ class Snapshots:
         self._check_may_keep(episode)
         payloads = _payloads(episode)
         note = self._files.begin(episode.internal_id, episode.epoch)
-        sources = await self._keep_databases(episode)
-        self._check_may_keep(episode)
-        header = header_of(episode, sources)
-        snapshot_id = self._files.keep(encode(header, payloads))
+        try:
+            sources = await self._keep_databases(episode)
+            self._check_may_keep(episode)
+            header = header_of(episode, sources)
+            snapshot_id = self._files.keep(encode(header, payloads))
+        except ServicesDown as error:
+            if isinstance(error.__cause__, ServiceRefusalError):
+                self._loose.add_note(note, episode.internal_id)
+            raise  # after any other failure of a call the note stays: a start then knows whose databases these are
+        except GatewayProblem:
+            self._loose.add_note(note, episode.internal_id)
+            raise
         self._kept[snapshot_id] = header
         self._loose.discard(header.manifest.kept_sources())
         with suppress(OSError):
-            note.unlink()  # after an error it stays: a start then knows whose databases these are
+            note.unlink()
         return header.info(snapshot_id)
 
     async def restore(self, episode: Episode, snapshot_id: str) -> None:
@@ -229,11 +239,16 @@ class Snapshots:
         at_rest = episode.progress.at_rest
         written = sorted(episode.sources.keys() - at_rest.keys())
         contexts = [(service, episode.context(service, Actor.TRAINER)) for service in written]
-        try:
-            kept = await asyncio.gather(*(self._keep(episode, service, context) for service, context in contexts))
-        except HouseFault as fault:
-            raise ServicesDown(f"The snapshot was not taken: {fault}") from fault
-        at_rest.update(zip(written, kept, strict=True))
+        keeping = (self._keep(episode, service, context) for service, context in contexts)
+        kept = await asyncio.gather(*keeping, return_exceptions=True)
+        failures = [failure for failure in kept if isinstance(failure, BaseException)]
+        for failure in sorted(failures, key=lambda failure: isinstance(failure, ServiceRefusalError)):
+            if isinstance(failure, HouseFault):
+                raise ServicesDown(f"The snapshot was not taken: {failure}") from failure
+            raise failure
+        at_rest.update(
+            {service: source for service, source in zip(written, kept, strict=True) if isinstance(source, str)}
+        )
         return dict(at_rest)
 
     async def _keep(self, episode: Episode, service: str, context: CallContext) -> str:
