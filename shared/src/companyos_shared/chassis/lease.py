@@ -79,13 +79,13 @@ class Lease:
             )
         self._renewed_at = time.monotonic()
 
-    def grant(self, owner: str, *, take_over: bool, signed_until: float = 0.0) -> LeaseReply:
+    def grant(self, owner: str, *, take_over: bool, signed_until: float | None = None) -> LeaseReply:
         """Grant the lease to an owner as the next generation.
 
-        Raises LeaseHeldError (409), or StaleGenerationError (409) for a request that expires before the one that was
-        granted last: it was sent by a gateway process that is gone, and came late.
+        Raises LeaseHeldError (409), or StaleGenerationError (409) for a request that does not expire after the one that
+        was granted last: it was sent by a gateway process that is gone, and came late.
         """
-        if self._signed_until - CONTROL_LIFETIME_S < signed_until < self._signed_until:
+        if signed_until and self._signed_until - CONTROL_LIFETIME_S < signed_until <= self._signed_until:
             raise StaleGenerationError("A later request has been granted.")
         held = self._read()
         generation = 1 + (held.generation if self._path.exists() else max(held.generation, self._newest_lost()))
@@ -96,7 +96,7 @@ class Lease:
                 f"It can be taken over explicitly, or {LIFETIME_S:g} s after the holder's last call."
             )
         self._write(LeaseRecord(generation=generation, owner=owner))
-        self._signed_until = signed_until
+        self._signed_until = signed_until or 0.0
         return LeaseReply(generation=generation, lifetime_s=LIFETIME_S)
 
     def renew(self, owner: str, generation: int) -> LeaseReply:
