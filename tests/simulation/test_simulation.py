@@ -18,7 +18,7 @@ DEFECT_SEEDS = range(60)
 DEFECTS_FOUND_AT_ONCE = (
     "generations-are-not-checked",
     "a-start-deletes-what-it-cannot-explain",
-    "nonces-are-not-remembered",
+    "an-intent-is-forgotten",
     "outcomes-are-not-journalled",
 )
 
