@@ -1,4 +1,4 @@
-"""Sources over the control plane: checked before anything starts from them, forgotten, swept, exported."""
+"""Sources over the control plane: checked before anything starts from them, forgotten, exported."""
 
 from __future__ import annotations
 

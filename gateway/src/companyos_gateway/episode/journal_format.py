@@ -60,11 +60,6 @@ def first_hash(fixed: bytes) -> bytes:
     return _hash(b"", fixed)
 
 
-def next_hash(previous: bytes, payload: bytes) -> bytes:
-    """Return the chain hash of a payload that follows another line."""
-    return _hash(previous, payload)
-
-
 def encode_lines(chain: bytes, payloads: Iterable[bytes]) -> tuple[bytes, bytes]:
     """Return the lines of payloads that follow a chain hash, and the last one's chain hash."""
     lines = []
