@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx
 import pytest
 
 from companyos_shared.chassis import lease as leases
-from companyos_shared.chassis.errors import LeaseHeldError, StaleGenerationError
+from companyos_shared.chassis.errors import CallReplayedError, LeaseHeldError, StaleGenerationError
 from companyos_shared.chassis.lease import LOST_GENERATIONS, Lease
 from companyos_shared.chassis.testing import ServiceHarness
-from companyos_shared.wire.context import CONTEXT_HEADER, CallContext
+from companyos_shared.wire.context import CONTEXT_HEADER, Actor, CallContext
 
 OURS, THEIRS = "owner-one", "owner-two"
 
@@ -79,18 +80,25 @@ def test_a_lease_with_another_generation_than_its_checksum_says_is_damaged(tmp_p
 
 
 def test_a_request_of_a_dead_gateway_that_comes_late_is_refused(tmp_path: Path) -> None:
-    lease = Lease(tmp_path)
-    lease.grant(OURS, take_over=False, signed_until=1_000.5)
+    Lease(tmp_path).grant(OURS, take_over=False, request=_request("granted", 1_000.5))
     for signed_until in (1_000.0, 1_000.5):
         with pytest.raises(StaleGenerationError):
-            lease.grant(OURS, take_over=False, signed_until=signed_until)
-    assert lease.grant(OURS, take_over=False, signed_until=1_001.0).generation == 2
+            Lease(tmp_path).grant(OURS, take_over=False, request=_request("late", signed_until))
+    assert Lease(tmp_path).grant(OURS, take_over=False, request=_request("next", 1_001.0)).generation == 2
 
 
-def test_a_clock_that_was_set_back_keeps_no_gateway_out(tmp_path: Path) -> None:
-    lease = Lease(tmp_path)
-    lease.grant(OURS, take_over=False, signed_until=1_000_000.0)
-    assert lease.grant(OURS, take_over=False, signed_until=1_000.0).generation == 2
+def test_a_clock_that_was_set_back_keeps_no_gateway_out_and_grants_no_request_twice(tmp_path: Path) -> None:
+    old, new = _request("old", 1_000_000.0), _request("new", 1_000.0)
+    assert [Lease(tmp_path).grant(OURS, take_over=False, request=asked).generation for asked in (old, new)] == [1, 2]
+    for asked in (old, new):
+        with pytest.raises(CallReplayedError):
+            Lease(tmp_path).grant(OURS, take_over=False, request=asked)
+
+
+def _request(nonce: str, signed_until: float) -> CallContext:
+    now = datetime(2030, 1, 1, tzinfo=UTC)
+    signed = CallContext(episode="service", epoch=1, source="0" * 64, step=0, actor=Actor.TRAINER, now=now)
+    return signed.model_copy(update={"nonce": nonce, "expires_at": signed_until})
 
 
 async def test_a_call_of_an_older_generation_is_refused_and_writes_nothing(library: ServiceHarness) -> None:

@@ -139,7 +139,7 @@ def _add_sources(router: APIRouter, episodes: Episodes) -> None:
 def _add_lease(router: APIRouter, episodes: Episodes) -> None:
     @router.post("/lease")
     async def grant(asked: LeaseRequest, context: ContextDep) -> LeaseReply:
-        return episodes.lease.grant(asked.owner, take_over=asked.take_over, signed_until=context.expires_at)
+        return episodes.lease.grant(asked.owner, take_over=asked.take_over, request=context)
 
     @router.post("/renew")
     async def renew(asked: RenewRequest, context: ContextDep) -> LeaseReply:

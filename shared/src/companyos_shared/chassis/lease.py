@@ -16,11 +16,11 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from companyos_shared.chassis.errors import LeaseHeldError, StaleGenerationError
+from companyos_shared.chassis.errors import CallReplayedError, LeaseHeldError, StaleGenerationError
 from companyos_shared.chassis.files import write_durably
 from companyos_shared.failpoints import failpoint
 from companyos_shared.streams import digest
-from companyos_shared.wire.context import CONTROL_LIFETIME_S
+from companyos_shared.wire.context import CONTROL_LIFETIME_S, CallContext
 from companyos_shared.wire.control import OWNER_PATTERN, LeaseReply
 
 FORMAT = 1
@@ -30,19 +30,28 @@ LIFETIME_S = 15.0
 LOST_GENERATIONS = 1_000_000
 """Generations left out where the file is lost: more than were granted since the last write to a database."""
 
+GRANTS_REMEMBERED = 64
+"""Lease requests whose nonces the file keeps, so that one is granted once whatever restarts and clocks do."""
+
 _FILE = "lease.json"
 _FileState = tuple[int, int, int]
 _log = logging.getLogger(__name__)
 
 
 class LeaseRecord(BaseModel):
-    """What the file says. The owner is null once the lease was given back."""
+    """What the file says. The owner is null once the lease was given back.
+
+    `signed_until` is the expiry of the request that was granted last, in Unix seconds; `nonces` are of the requests
+    that were granted, oldest first.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     format: int = FORMAT
     generation: Annotated[int, Field(ge=0)] = 0
     owner: Annotated[str, Field(pattern=OWNER_PATTERN)] | None = None
+    signed_until: float = 0.0
+    nonces: tuple[str, ...] = ()
     checksum: str = ""
 
     def sealed(self) -> LeaseRecord:
@@ -63,7 +72,6 @@ class Lease:
         self._state: _FileState | None = None
         self._record = LeaseRecord()
         self._renewed_at = time.monotonic()
-        self._signed_until = 0.0
 
     @property
     def generation(self) -> int:
@@ -79,15 +87,18 @@ class Lease:
             )
         self._renewed_at = time.monotonic()
 
-    def grant(self, owner: str, *, take_over: bool, signed_until: float | None = None) -> LeaseReply:
+    def grant(self, owner: str, *, take_over: bool, request: CallContext | None = None) -> LeaseReply:
         """Grant the lease to an owner as the next generation.
 
-        Raises LeaseHeldError (409), or StaleGenerationError (409) for a request that does not expire after the one that
-        was granted last: it was sent by a gateway process that is gone, and came late.
+        Raises LeaseHeldError (409), CallReplayedError (401), or StaleGenerationError (409) for a request that does not
+        expire after the one that was granted last: it was sent by a gateway process that is gone, and came late.
         """
-        if signed_until and self._signed_until - CONTROL_LIFETIME_S < signed_until <= self._signed_until:
-            raise StaleGenerationError("A later request has been granted.")
         held = self._read()
+        nonce, signed_until = (request.nonce, request.expires_at) if request else (None, None)
+        if nonce in held.nonces:
+            raise CallReplayedError
+        if signed_until and held.signed_until - CONTROL_LIFETIME_S < signed_until <= held.signed_until:
+            raise StaleGenerationError("A later request has been granted.")
         generation = 1 + (held.generation if self._path.exists() else max(held.generation, self._newest_lost()))
         idle_s = time.monotonic() - self._renewed_at
         if held.owner not in (None, owner) and idle_s < LIFETIME_S and not take_over:
@@ -95,21 +106,20 @@ class Lease:
                 f"Gateway {held.owner} holds the lease (generation {held.generation}, last call {idle_s:.1f} s ago). "
                 f"It can be taken over explicitly, or {LIFETIME_S:g} s after the holder's last call."
             )
-        self._write(LeaseRecord(generation=generation, owner=owner))
-        self._signed_until = signed_until or 0.0
+        nonces = (*held.nonces, nonce)[-GRANTS_REMEMBERED:] if nonce else held.nonces
+        self._write(generation=generation, owner=owner, signed_until=signed_until or 0.0, nonces=nonces)
         return LeaseReply(generation=generation, lifetime_s=LIFETIME_S)
 
     def renew(self, owner: str, generation: int) -> LeaseReply:
         """Keep a lease; where this folder has lost it, it is written again."""
         if generation > self._read().generation:
-            self._write(LeaseRecord(generation=generation, owner=owner))
+            self._write(generation=generation, owner=owner)
         return LeaseReply(generation=generation, lifetime_s=LIFETIME_S)
 
     def release(self, owner: str) -> None:
         """Give a lease back, so that any owner may take it."""
-        held = self._read()
-        if held.owner == owner:
-            self._write(LeaseRecord(generation=held.generation))
+        if self._read().owner == owner:
+            self._write(owner=None)
 
     def _read(self) -> LeaseRecord:
         try:
@@ -131,8 +141,8 @@ class Lease:
         written = self._newest_written()
         return written + LOST_GENERATIONS if written else 0
 
-    def _write(self, record: LeaseRecord) -> None:
-        content = record.sealed().model_dump_json().encode()
+    def _write(self, **changes: object) -> None:
+        content = self._record.model_copy(update=changes).sealed().model_dump_json().encode()
         failpoint("service.lease.before")
         write_durably(self._path, content)
         failpoint("service.lease.after")
