@@ -58,6 +58,10 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
+HISTORIES_PER_PROCESS = 200
+"""A killed simulated process leaves its descriptors open on `/dev/null`, about four a history."""
+
+
 def _trace(seed: int, defect: str | None) -> int:
     first, second = _play(seed, defect), _play(seed, defect)
     print("\n".join(first.lines))
@@ -87,8 +91,8 @@ def _played(seeds: Iterable[int], defect: str | None, jobs: int) -> Iterator[Out
     if jobs == 1:
         yield from map(_play_of, asked)
         return
-    with multiprocessing.get_context("fork").Pool(jobs, maxtasksperchild=2000) as pool:
-        yield from pool.imap(_play_of, asked, chunksize=10)
+    with multiprocessing.get_context("fork").Pool(jobs, maxtasksperchild=HISTORIES_PER_PROCESS) as pool:
+        yield from pool.imap(_play_of, asked)
 
 
 class Tally:
