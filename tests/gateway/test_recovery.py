@@ -101,6 +101,22 @@ async def test_a_torn_line_at_the_end_of_a_journal_is_cut_off(open_door: Open, t
         assert (await door.state(episode))["step_count"] == 2
 
 
+async def test_a_journal_without_the_writes_that_a_service_holds_is_quarantined(
+    open_door: Open, tmp_path: Path
+) -> None:
+    kept = tmp_path / "kept"
+    async with open_door(data_dir=kept) as door:
+        episode = (await door.reset())["episode_id"]
+        (journal,) = (kept / "gateway" / "episodes").rglob("*.jsonl")
+        synced = journal.read_bytes()
+        await door.step(episode, "notes_write_note", text="one")
+    journal.write_bytes(synced)
+    async with open_door(data_dir=kept) as door:
+        assert (await door.http.get("/v1/episodes")).json() == []
+        (item,) = (await door.http.get("/v1/quarantine")).json()
+        assert (item["id"], item["reason"]) == (journal.parent.name, "databases-disagree")
+
+
 async def test_forks_are_found_again_all_of_them_or_none(open_door: Open, tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     async with open_door(data_dir=kept) as door:

@@ -116,7 +116,8 @@ class Recovery:
         progress.touched.update(task.sources)
         inventory.check(manifest, {service for service in task.sources if progress.has_written(service)})
         found = Episode.of(manifest, task, progress, journal, token="")
-        await self._check_databases(found, compares=open_step is None and progress.outcome is not Outcome.INFRA_ERROR)
+        is_settled = open_step is None and progress.outcome is not Outcome.INFRA_ERROR
+        await self._check_databases(found, inventory, compares=is_settled)
         episode = self.stage.store.adopt(manifest, task, progress, journal)
         if open_step is None:
             return
@@ -124,7 +125,7 @@ class Recovery:
             await self.stage.take(episode, open_step)
         _log.info("step %d of the episode %s was completed", open_step.step, episode.internal_id)
         try:
-            await self._check_databases(episode, compares=episode.outcome is not Outcome.INFRA_ERROR)
+            await self._check_databases(episode, inventory, compares=episode.outcome is not Outcome.INFRA_ERROR)
         except UnusableError:
             self.stage.store.disown(episode)
             raise
@@ -145,18 +146,26 @@ class Recovery:
             raise UnusableError(Reason.TASK_CHANGED, detail)
         return task
 
-    async def _check_databases(self, episode: Episode, *, compares: bool) -> None:
+    async def _check_databases(self, episode: Episode, inventory: Inventory, *, compares: bool) -> None:
         """Hold the databases of an episode against its journal; raises UnusableError where they disagree.
 
-        An episode that ended as infra_error may have one step more in a database than in its journal.
+        A database counts even where the journal names no write to it: the journal may have lost lines that were not
+        synced. An episode that ended as infra_error may have one step more in a database than in its journal.
         """
-        await asyncio.gather(*(self._check_database(episode, service, compares) for service in sorted(episode.sources)))
+        manifest = episode.manifest
+        held = {name: inventory.epochs(name, manifest.internal_id) for name in episode.sources}
+        await asyncio.gather(
+            *(
+                self._check_database(episode, name, compares, has_database=manifest.epoch in (held[name] or ()))
+                for name in sorted(episode.sources)
+            )
+        )
 
-    async def _check_database(self, episode: Episode, service: str, compares: bool) -> None:
+    async def _check_database(self, episode: Episode, service: str, compares: bool, *, has_database: bool) -> None:
         context, document = episode.context(service, Actor.TRAINER), episode.document(service)
         cluster = self.stage.cluster
         try:
-            if episode.progress.has_written(service):
+            if has_database or episode.progress.has_written(service):
                 reply = await self._waited_for(episode.manifest, lambda: cluster.digest(service, context, document))
                 if compares and reply.digest != episode.evidence.fold_digest(service):
                     raise UnusableError(Reason.DATABASES, f"the database of {service} is not what the journal folds to")
