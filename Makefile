@@ -51,7 +51,7 @@ PROOF_FILES = $(if $(PROOF_LOG),--out docs/proof-full.md --worklog $(PROOF_LOG),
 # Many tests wait for processes and sockets: one worker more than there are cores, four at most.
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print(min(4, (os.cpu_count() or 1) + 1))')
 
-.PHONY: help setup demo up test e2e check format bench faults browser load fuzz simulate nightly proof proof-keep clients ray-setup ray harnesses train-setup train-test learn baselines validate space tasks docs compose-up compose-down fresh-clone-check clean damage
+.PHONY: help setup demo up test e2e check format bench faults browser load fuzz simulate nightly proof proof-keep clients ray-setup ray harnesses train-setup train-test learn baselines validate space tasks docs compose-up compose-down fresh-clone-check clean damage recorded-episodes
 
 help: ## List the targets
 	@echo "CompanyOS. Targets:"
@@ -112,6 +112,9 @@ damage: $(STAMP) ## Flip, cut off and delete files of a data folder a thousand t
 
 simulate: $(STAMP) ## Play histories of crashes, stalls and restarts on a simulated machine (SEEDS=0-1999, ARGS="--seed 7")
 	@$(BIN)/python -m simulation $(if $(findstring --seed,$(ARGS)),,$(or $(SEEDS),0-1999)) $(ARGS)
+
+recorded-episodes: $(STAMP) ## Play 680 episodes and compare what agents observed with results/recorded-episodes.csv (ARGS=--write)
+	@$(BIN)/python -m verification.recorded_episodes $(ARGS)
 
 nightly: $(STAMP) ## Move three episodes about five hundred times and compare them with a model (ARGS="--defect NAME"), solve every task
 	@$(BIN)/pytest -n0 tests/promises/test_state_machine.py -k model --hypothesis-profile=nightly $(ARGS)

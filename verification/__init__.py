@@ -1,0 +1,1 @@
+"""Checks for development that are not part of any distribution."""
