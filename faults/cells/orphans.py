@@ -52,15 +52,12 @@ def _lock_databases(trial: Trial, service: str, held: ExitStack) -> None:
     """Hold the write lock of every epoch's database of a service."""
     for episode in (trial.house.data / service / "episodes").glob("*"):
         for path in epoch_files(episode).values():
-            # Closed last, a connection that only reads keeps SQLite from merging the log into the database.
-            reader = held.enter_context(
-                closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, check_same_thread=False))
-            )
-            reader.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
-            lock = sqlite3.connect(path, isolation_level=None, timeout=LOCK_TIMEOUT_S, check_same_thread=False)
-            held.enter_context(closing(lock))
-            with suppress(sqlite3.OperationalError):
-                lock.execute("BEGIN IMMEDIATE")
+            with suppress(sqlite3.OperationalError):  # a restore has removed it, or its lock is held
+                # Closed last, a connection that only reads keeps SQLite from merging the log into the database.
+                reader = sqlite3.connect(f"file:{path}?mode=ro", uri=True, check_same_thread=False)
+                held.enter_context(closing(reader)).execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
+                lock = sqlite3.connect(path, isolation_level=None, timeout=LOCK_TIMEOUT_S, check_same_thread=False)
+                held.enter_context(closing(lock)).execute("BEGIN IMMEDIATE")
 
 
 CELLS = [
