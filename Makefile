@@ -154,7 +154,7 @@ space: $(STAMP) ## Write build/space, the folder for `openenv validate`, `openen
 tasks: $(STAMP) ## Say what the task set holds and look for equal instances (ARGS="--instances 100000" for a release)
 	@$(BIN)/python -m companyos_gateway.taskset $(ARGS)
 
-docs: $(STAMP) ## Write docs/scenarios.md and docs/tools.md anew, from the code
+docs: $(STAMP) ## Generate docs/scenarios.md and docs/tools.md from the code
 	@$(BIN)/python -m companyos_gateway.reference docs
 
 compose-up: ## Build the images and start the enterprise in containers; needs a Docker Engine with Compose

@@ -1,27 +1,23 @@
-"""What `make docs` writes is what is there."""
+"""The committed pages list every scenario, kind of chaos and tool. `make docs` regenerates them."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from companyos.contract import ToolSpec
-from companyos_gateway.reference.scenarios_page import scenarios_page
-from companyos_gateway.reference.tools_page import tools_page
+from companyos_gateway.chaos import Kind
 from companyos_gateway.scenarios import catalogue
 from tests.scenarios.stage import open_stage
 
 DOCS = Path(__file__).parents[2] / "docs"
-REMEDY = "`make docs` writes it anew"
 
 
-def test_the_page_of_scenarios_is_what_the_code_says() -> None:
-    assert (DOCS / "scenarios.md").read_text() == scenarios_page(catalogue()), REMEDY
+def test_the_page_of_scenarios_lists_every_scenario_and_kind() -> None:
+    page = (DOCS / "scenarios.md").read_text()
+    assert [name for name in catalogue() if f"| [{name}](" not in page] == []
+    assert [kind for kind in Kind if f"*{kind.replace('_', ' ')}*" not in page] == []
 
 
-async def test_the_page_of_tools_is_what_the_services_offer(tmp_path: Path) -> None:
+async def test_the_page_of_tools_lists_every_tool(tmp_path: Path) -> None:
+    page = (DOCS / "tools.md").read_text()
     async with open_stage(tmp_path) as stage:
-        tools = [
-            ToolSpec(name=tool.name, description=tool.description, input_schema=tool.input_schema)
-            for tool in stage.tools(None)
-        ]
-    assert (DOCS / "tools.md").read_text() == tools_page(tools), REMEDY
+        assert [tool.name for tool in stage.tools(None) if f"| `{tool.name}` |" not in page] == []

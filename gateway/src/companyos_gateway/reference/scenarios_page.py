@@ -1,13 +1,13 @@
-"""The page about scenarios: what each is about, what makes it hard, how success is judged. It solves no instance."""
+"""Renders docs/scenarios.md: one table row per scenario, the splits, and the kinds of chaos with their rates."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from companyos.contract import Split
 from companyos_gateway.chaos import Group, Kind, Mark, Profile, levels, profile_for
 from companyos_gateway.chaos.faults import ROUND
-from companyos_gateway.reference.markdown import bullet, document, listed, paragraph, table, words
+from companyos_gateway.reference.markdown import bullet, document, paragraph, table, words
 from companyos_gateway.reference.prose import PROSE, read_words
 from companyos_gateway.scenarios import Scenario
 from companyos_gateway.scenarios.parts.staging import REFUSALS_FROM
@@ -17,72 +17,62 @@ from companyos_gateway.taskset import COPIES, TaskSet
 _FOLDER_LINK = "../gateway/src/companyos_gateway/scenarios"
 
 GROUPS = {
-    Group.DATA: "In the data",
-    Group.PEOPLE: "With people",
-    Group.TRANSPORT: "On the wire",
+    Group.DATA: "Data",
+    Group.PEOPLE: "People",
+    Group.TRANSPORT: "Transport",
     Group.HOSTILE: "Hostile content",
     Group.DRIFT: "Drift",
-    Group.EVENTS: "While the agent works",
+    Group.EVENTS: "Events during the episode",
 }
 
 
 def scenarios_page(scenarios: Mapping[str, Scenario]) -> str:
-    """Return the page about these scenarios."""
+    """Return the page for these scenarios."""
     known = {name: scenarios[name] for name in sorted(scenarios)}
     facts = [facts_of(name, scenario) for name, scenario in known.items()]
     return document(
         "# Scenarios",
         paragraph(PROSE["scenarios"]["introduction"]),
-        table(("scenario", "what there is to do", "structures:", "steps:"), _overview(facts)),
-        "## How success is judged",
+        table(("scenario", "task", "structures", "always present from level 1", "tools:", "steps:"), map(_row, facts)),
+        "Tools are those that may be needed, plus distractors. Steps are the limit of an episode.",
+        "## Success",
         "\n".join(bullet(text.format(refusals_from=REFUSALS_FROM)) for text in PROSE["scenarios"]["judged"]),
+        "[Scoring](../README.md#scoring) lists the rewards.",
         "## Splits",
         *_splits(known),
-        *map(_section, facts),
-        "## What gets in the way",
+        "## Chaos",
         *_chaos(),
     )
 
 
-def _overview(facts: Iterable[ScenarioFacts]) -> Iterator[tuple[str, ...]]:
-    for one in facts:
-        yield f"[{one.name}](#{one.name})", one.summary, str(len(one.structures) or ""), str(one.max_steps or "")
-
-
-def _section(facts: ScenarioFacts) -> str:
-    parts = [f"## {facts.name}", f"*{facts.summary}*", *facts.prose]
-    points = "\n".join(bullet(point) for point in _points(facts))
-    return "\n\n".join([*parts, points])
-
-
-def _points(facts: ScenarioFacts) -> Iterator[str]:
-    if facts.structures:
-        told = f"; only the test split has {listed(map(words, facts.held_out))}" if facts.held_out else ""
-        yield f"Structures: {', '.join(map(words, facts.structures))}{told}."
-    if facts.tools:
-        yield f"Always in the way from level 1 on: {listed(words(kind) for kind in facts.always)}."
-        if facts.never:
-            yield f"Never strikes here: {', '.join(words(kind) for kind in facts.never)}."
-        beside = f", {len(facts.distractors)} more distract" if facts.distractors else ""
-        yield f"{len(facts.tools)} tools may be needed{beside}; {facts.max_steps} steps at most."
-    yield f"How it is made and judged: [{facts.name}]({_FOLDER_LINK}/{facts.name}/README.md)."
+def _row(facts: ScenarioFacts) -> tuple[str, ...]:
+    held_out = {*facts.held_out}
+    structures = (f"*{words(name)}*" if name in held_out else words(name) for name in facts.structures)
+    return (
+        f"[{facts.name}]({_FOLDER_LINK}/{facts.name}/README.md)",
+        facts.summary,
+        ", ".join(structures),
+        ", ".join(map(words, facts.always)),
+        f"{len(facts.tools)} + {len(facts.distractors)}" if facts.tools else "",
+        str(facts.max_steps or ""),
+    )
 
 
 def _splits(scenarios: Mapping[str, Scenario]) -> Iterator[str]:
     task_set = TaskSet(scenarios)
-    purposes = {Split.TRAIN: "to learn from", Split.VALIDATION: "to choose by", Split.TEST: "to measure with"}
+    purposes = {Split.TRAIN: "training", Split.VALIDATION: "model selection", Split.TEST: "final measurement"}
     rows = [
         (split.value, purposes[split], str(COPIES[split] * len(levels())), f"{task_set.size(split):,}")
         for split in Split
     ]
-    yield table(("split", "what for", "of each scenario:", "tasks:"), rows)
+    yield table(("split", "purpose", "tasks per scenario:", "tasks:"), rows)
     yield paragraph(PROSE["scenarios"]["splits"])
 
 
 def _chaos() -> Iterator[str]:
     profiles = [profile_for(level) for level in levels()]
     named = ", ".join(f"{profile.level} {profile.name}" for profile in profiles)
-    yield paragraph(PROSE["scenarios"]["chaos"].format(levels=named, count=len(profiles)))
+    yield paragraph(PROSE["scenarios"]["chaos"].format(levels=named, count=len(profiles), last=profiles[-1].level))
     told = read_words("kinds")
     columns = [f"{profile.level}:" for profile in profiles[1:]]
     for group, title in GROUPS.items():
@@ -90,7 +80,7 @@ def _chaos() -> Iterator[str]:
         rows = [(_marked(kind, profiles), told.get(kind, ""), *_rates(kind, profiles[1:])) for kind in kinds]
         if group is Group.TRANSPORT:
             yield paragraph(PROSE["scenarios"]["wire"].format(round=ROUND))
-        yield table((f"{title.lower()}", "what it is", *columns), [*rows, *_budgets(group, profiles[1:])])
+        yield table((title.lower(), "meaning", *columns), [*rows, *_budgets(group, profiles[1:])])
 
 
 def _marked(kind: Kind, profiles: list[Profile]) -> str:
@@ -111,10 +101,10 @@ def _told_rates(kind: Kind, profile: Profile) -> Iterator[str]:
 
 
 def _budgets(group: Group, profiles: list[Profile]) -> Iterator[tuple[str, ...]]:
-    """Yield what may strike at once, as rows below the rates."""
+    """Yield the limits of a group as rows below its rates."""
     budgets = [profile.budget for profile in profiles]
     if group is Group.TRANSPORT:
-        yield "at most", "failures in a row", *(str(one.consecutive) for one in budgets)
-        yield "at most", "rounds on a target that begin with failures", *(str(one.spells) for one in budgets)
+        yield "at most", "consecutive failures", *(str(one.consecutive) for one in budgets)
+        yield "at most", "rounds per target that begin with failures", *(str(one.spells) for one in budgets)
     else:
-        yield "at most", "kinds at once, beside what is always there", *(str(one.kinds(group)) for one in budgets)
+        yield "at most", "kinds at once, besides those always present", *(str(one.kinds(group)) for one in budgets)

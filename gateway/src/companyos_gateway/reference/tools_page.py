@@ -1,24 +1,25 @@
-"""The page about tools: what an agent can call, service by service, with an example of each."""
+"""Renders docs/tools.md: one table row per tool, grouped by service."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from companyos.contract import ToolSpec
 from companyos_gateway.reference.markdown import bullet, document, paragraph, table
-from companyos_gateway.reference.prose import PROSE, read_words
+from companyos_gateway.reference.prose import PROSE
 
 _TITLES = {"ticketdesk": "TicketDesk", "datahub": "DataHub", "approvalflow": "ApprovalFlow"}
-_ITSELF = "The environment itself"
+_ITSELF = "Environment"
 _BYTES_PER_TOKEN = 4
 
+_HEAD = ("tool", "description", "arguments")
 _COMMON: Mapping[str, str] = PROSE["tools"]["common"]
+_UNLISTED = {*_COMMON, "cursor"}
 
 
 def tools_page(tools: Sequence[ToolSpec]) -> str:
-    """Return the page about these tools."""
+    """Return the page for these tools."""
     by_service: dict[str, list[ToolSpec]] = {}
     for tool in tools:
         by_service.setdefault(_title(tool), []).append(tool)
@@ -28,78 +29,26 @@ def tools_page(tools: Sequence[ToolSpec]) -> str:
         "# Tools",
         paragraph(told),
         paragraph(PROSE["tools"]["refusals"]),
-        "Arguments in **bold** are required. Some mean the same everywhere:",
+        "**Bold** arguments are required. Some arguments are common to many tools and are not repeated in the tables:",
         "\n".join(bullet(f"`{name}`: {text}") for name, text in _COMMON.items()),
-        *(part for title, group in ordered for part in _service(title, group)),
+        *(part for title, group in ordered for part in (f"## {title}", table(_HEAD, map(_row, group)))),
         *_reasons(tools),
     )
 
 
-def example_of(tool: ToolSpec) -> dict[str, Any]:
-    """Return the arguments of an example call. Raises KeyError for a required argument that no example is known of."""
-    examples = read_words("examples")
-    arguments: dict[str, Any] | None = examples["calls"].get(tool.name)
-    if arguments is not None:
-        return arguments
-    return {name: examples["arguments"][name] for name in tool.input_schema.get("required", ())}
-
-
-def _service(title: str, tools: Sequence[ToolSpec]) -> Iterator[str]:
-    yield f"## {title}"
-    yield table(("tool", "what it does"), ((f"[{tool.name}](#{tool.name})", tool.description) for tool in tools))
-    for tool in tools:
-        yield f"### {tool.name}"
-        yield tool.description
-        arguments = _arguments(tool)
-        if arguments:
-            yield arguments
-        call = {"tool_name": tool.name, "arguments": example_of(tool)}
-        yield f"```json\n{json.dumps(call, ensure_ascii=False)}\n```"
-
-
-def _arguments(tool: ToolSpec) -> str:
+def _row(tool: ToolSpec) -> tuple[str, str, str]:
     required = tool.input_schema.get("required", ())
-    named: Mapping[str, Any] = tool.input_schema.get("properties", {})
-    special = [name for name in named if name in _COMMON or name == "cursor"]
-    ordered = sorted((name for name in named if name not in special), key=lambda name: name not in required)
-    lines = [bullet(f"{_named(name, name in required)}: {_type(named[name], name)}") for name in ordered]
-    if special:
-        lines.append(bullet(", ".join(f"`{name}`" for name in special)))
-    return "\n".join(lines)
+    names = [name for name in tool.input_schema.get("properties", {}) if name not in _UNLISTED]
+    ordered = sorted(names, key=lambda name: name not in required)
+    return f"`{tool.name}`", tool.description, ", ".join(_argument(name, name in required) for name in ordered)
 
 
-def _named(name: str, is_required: bool) -> str:
-    return f"**`{name}`**" if is_required else f"`{name}`"
-
-
-def _type(schema: Mapping[str, Any], name: str) -> str:
-    told = schema.get("description", "")
-    kind = "[reason](#reasons)" if name == "reason_code" else _kind(schema)
-    return f"{kind}. {told}" if told else kind
-
-
-def _kind(schema: Mapping[str, Any]) -> str:
-    if variants := schema.get("anyOf") or schema.get("oneOf"):
-        return " or ".join(_kind(variant) for variant in variants)
-    if "enum" in schema:
-        return "one of " + ", ".join(f"`{value}`" for value in schema["enum"])
-    found = str(schema.get("format") or schema.get("type", "anything"))
-    if found == "array":
-        return f"list of {_kind(schema.get('items', {}))}"
-    return _KINDS.get(found, found)
-
-
-_KINDS = {
-    "string": "text",
-    "integer": "whole number",
-    "date-time": "moment",
-    "boolean": "true or false",
-    "object": "object",
-}
+def _argument(name: str, is_required: bool) -> str:
+    return f"**{name}**" if is_required else name
 
 
 def _reasons(tools: Sequence[ToolSpec]) -> Iterator[str]:
-    """Tell the reasons once; several tools take them."""
+    """Yield the list of reason codes, which several tools share."""
     offered = (tool.input_schema.get("properties", {}).get("reason_code", {}).get("enum") for tool in tools)
     reasons = next(filter(None, offered), None)
     if reasons:
