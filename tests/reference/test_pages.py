@@ -98,4 +98,4 @@ def test_links_inside_the_pages_lead_somewhere(tools: list[ToolSpec]) -> None:
         headings = {heading.lower() for heading in _headings(page)}
         assert set(re.findall(r"\]\(#([^)]+)\)", page)) <= headings
     for link in re.findall(r"\]\((\.\./[^)]+)\)", PAGE):
-        assert (ROOT / "docs" / link).is_file(), link
+        assert (ROOT / "docs" / link.partition("#")[0]).is_file(), link
