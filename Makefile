@@ -44,9 +44,9 @@ COMPILE := $(BIN)/python -m compileall -q shared/src services gateway/src client
 
 # The full size takes hours: what is done of it is kept, and the next run goes on from there, on a fresh clone from
 # what was committed of it.
-PROOF_DONE := docs/proof-full.jsonl.gz
+PROOF_DONE := results/proof-full.jsonl.gz
 PROOF_LOG := $(if $(filter full,$(PROOF)),runs/proof-full.jsonl)
-PROOF_FILES = $(if $(PROOF_LOG),--out docs/proof-full.md --worklog $(PROOF_LOG),--out docs/proof.md)
+PROOF_FILES = $(if $(PROOF_LOG),--out results/proof-full.md --worklog $(PROOF_LOG),--out results/proof.md)
 
 # Many tests wait for processes and sockets: one worker more than there are cores, four at most.
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print(min(4, (os.cpu_count() or 1) + 1))')
@@ -120,14 +120,14 @@ nightly: $(STAMP) ## Move three episodes about five hundred times and compare th
 	@$(BIN)/pytest -n0 tests/promises/test_state_machine.py -k model --hypothesis-profile=nightly $(ARGS)
 	@$(if $(ARGS),:,$(BIN)/pytest -n $(WORKERS) --dist load -m slow tests/scenarios/test_published_tasks.py)
 
-proof: $(STAMP) $(PROOF_LOG) ## Prove every promise, one line each, and write docs/proof.md (PROOF=full for a release, ARGS="--row A")
+proof: $(STAMP) $(PROOF_LOG) ## Check every promise and write results/proof.md (PROOF=full for a release, ARGS="--row A")
 	@$(BIN)/python -m companyos_gateway.proof $(if $(ARGS),$(ARGS),$(PROOF_FILES))
 
 runs/proof-full.jsonl:
 	@mkdir -p $(@D)
 	@if [ -f $(PROOF_DONE) ]; then gzip -dc $(PROOF_DONE) > $@; else : > $@; fi
 
-proof-keep: ## Keep what is done of the full proof for other clones: docs/proof-full.jsonl.gz, to be committed
+proof-keep: ## Pack the full proof's work log into results/proof-full.jsonl.gz, to be committed
 	@gzip -nc runs/proof-full.jsonl > $(PROOF_DONE)
 	@ls -l $(PROOF_DONE)
 
@@ -139,10 +139,10 @@ train-setup: $(TRAIN_STAMP) ## Make .venv-train with PyTorch and TRL (about 1 GB
 train-test: $(TRAIN_STAMP) ## Train a tiny model for two steps through a live gateway, and the rest that needs PyTorch
 	@$(TRAIN)/bin/pytest -n0 -m train tests/train $(ARGS)
 
-learn: $(TRAIN_STAMP) ## Let a tiny model learn on the CPU, from three seeds, and write docs/learning.md
+learn: $(TRAIN_STAMP) ## Train a tiny model on the CPU from three seeds and write results/learning.md
 	@$(TRAIN)/bin/python -m benchmarks.learning $(ARGS)
 
-baselines: $(STAMP) ## Play the policies that need no model over 170 tasks, and write docs/baselines.md (ARGS="--help")
+baselines: $(STAMP) ## Play the scripted policies on the test split and write results/baselines.md (ARGS="--help")
 	@$(BIN)/python -m benchmarks.baselines $(ARGS)
 
 validate: $(STAMP) ## Hold the environment against OpenEnv's validator and our own graders, a line each (ARGS="static url graders")

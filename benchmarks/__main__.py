@@ -23,7 +23,7 @@ from benchmarks.measures import Bench
 from companyos.cli.terminal import OUT, plain_table
 from companyos.enterprise import Enterprise
 
-RESULTS = Path(__file__).parent / "results"
+RESULTS = Path("runs") / "bench"
 QUICK_SCALE = 0.1
 SHARED_MEMORY = Path("/dev/shm")  # noqa: S108  # the one tmpfs every Linux has
 
@@ -32,11 +32,12 @@ def main() -> None:
     """Measure once."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure what the enterprise costs.")
     parser.add_argument("--quick", action="store_true", help="a tenth of everything: whether it runs, not how fast")
-    parser.add_argument("--out", type=Path, help="where the JSON goes (default: benchmarks/results/<time>.json)")
+    parser.add_argument("--out", type=Path, help="where the JSON goes (default: runs/bench/<time>.json)")
     asked = parser.parse_args()
     figures = _measure(QUICK_SCALE if asked.quick else 1.0)
     run = _circumstances() | {"quick": asked.quick, "figures": figures.as_json()}
     out = asked.out or RESULTS / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}.json"
+    out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(json.dumps(run, indent=2) + "\n", encoding="utf-8")
     OUT.print(_table(figures, run))
     OUT.print(f"\n[dim]kept in[/] {out}")
@@ -64,7 +65,7 @@ def _circumstances() -> dict[str, Any]:
         capture_output=True,
         text=True,
         check=False,
-        cwd=RESULTS.parent,
+        cwd=Path(__file__).parent,
     )
     return {
         "at": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",

@@ -69,7 +69,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--lanes", type=int, default=2, metavar="N", help="houses at a time (%(default)s)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="where to keep everything that is known")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="where to write the table")
-    parser.add_argument("--sabotage", metavar="NAME", help="start every process without a promise: see docs/faults.md")
+    parser.add_argument(
+        "--sabotage", metavar="NAME", help="start every process without a promise: see docs/verification.md"
+    )
     parser.add_argument("--prove", action="store_true", help="break promises on purpose; each has to show")
     parser.add_argument("--list", action="store_true", help="name the cells and end")
     return parser

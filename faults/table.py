@@ -77,7 +77,7 @@ def markdown_table(results: list[CellResult], circumstances: Circumstances) -> s
         "# Faults: the full table",
         "",
         f"Written by `FAULTS=full make faults`: {circumstances}.",
-        "[How to read it](faults.md).",
+        "[Meaning of the columns](../docs/verification.md#faults).",
         "",
         f"| {' | '.join(HEADINGS)} |",
         "|---|" + "---:|" * (len(HEADINGS) - 1),

@@ -1,4 +1,4 @@
-"""`make baselines`: play the policies that need no model, and write docs/baselines.md."""
+"""`make baselines`: play the policies that need no model, and write results/baselines.md."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ def baselines(
     ] = None,
     no_play: Annotated[bool, typer.Option("--no-play", help="Play nothing: take the rows that the page has.")] = False,
     runs: Annotated[Path, typer.Option(help="Where runs are kept, a folder for each policy.")] = Path("runs/baselines"),
-    page: Annotated[Path, typer.Option(help="Where the page, its picture and its figures go.")] = Path("docs"),
+    page: Annotated[Path, typer.Option(help="Where the page, its picture and its figures go.")] = Path("results"),
     url: Annotated[str | None, typer.Option(help="A running enterprise; without it, one is started.")] = None,
     parallel: Annotated[int, typer.Option(min=1, help="Episodes at once.")] = 4,
 ) -> None:
-    """Play the baselines, the same tasks by every policy, and write docs/baselines.md, .png and .json.
+    """Play the baselines, the same tasks by every policy, and write results/baselines.md, .png and .json.
 
     The whole run is 4,080 episodes, a quarter of an hour of processor time. Ctrl-C stops it, and the same command
     goes on: what is kept in runs/baselines is not played again.

@@ -13,10 +13,7 @@ from benchmarks.learning.stages import STAGES
 
 FIGURES = "learning.json"
 _HEAD = ("tiny model", "pass@1", "mean return", "steps", "invalid calls")
-_NOT_RUN = (
-    "Not run. `make learn` trains tiny models by GRPO on the CPU ([training.md](training.md)); when it has written\n"
-    'its `learning.json`, `make baselines ARGS="--no-play"` shows them here.'
-)
+_NOT_RUN = 'Not run. Run `make learn`, then `make baselines ARGS="--no-play"`.'
 _TEXT = Path(__file__).with_name("learned.txt")
 
 

@@ -1,4 +1,4 @@
-"""`docs/baselines.md`: the rows as a page, with its picture; the same figures as JSON."""
+"""Writes results/baselines.md, .png and .json."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from companyos.runner.curves import draw_curves
 NAME = "baselines"
 LEVELS = ("0 calm", "1 light", "2 moderate", "3 heavy", "4 storm")
 WHO = {
-    "noop": "finishes at once and says that it is done",
-    "random": "calls any tool with arguments that fit its schema, half of the ids from the brief",
-    "worker1": "knows the workflow, takes everything at its face, gives up at the first failure",
-    "worker2": "tries again, refreshes what is stale, asks whoever holds a role",
-    "worker3": "finds who may decide today as well; refuses nothing, and takes any source for the right one",
-    "oracle": "a script for every scenario, which sees what an agent sees and follows the company's rules",
+    "noop": "calls `finish` with `done` at once",
+    "random": "calls random tools with arguments that match the schema; half of the ids come from the brief",
+    "worker1": "knows the workflow, checks nothing, gives up at the first failure",
+    "worker2": "also retries, refreshes stale values and asks the holder of a role",
+    "worker3": "also finds the entitled approver; never refuses, and trusts any source",
+    "oracle": "a script per scenario that sees what an agent sees and follows the policies",
 }
 
 _TEXT = Path(__file__).with_name("page.txt")

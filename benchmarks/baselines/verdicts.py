@@ -13,7 +13,11 @@ def verdicts(rows: Sequence[Row]) -> list[str]:
     known = {row.name: row for row in rows}
     told = [say(known) for say in (_of_the_oracle, _of_chance, _of_skill, _of_chaos, _of_repeating)]
     broken = sum(row.infra_errors for row in rows)
-    infra = f"The house broke {broken} episodes. They count as failures." if broken else "The house broke no episode."
+    infra = (
+        f"{broken} episodes ended as infra_error and count as failures."
+        if broken
+        else "No episode ended as infra_error."
+    )
     return [*(sentence for sentence in told if sentence), infra]
 
 
@@ -23,8 +27,8 @@ def _of_the_oracle(known: Mapping[str, Row]) -> str:
         return ""
     share = f"`oracle` succeeds in {percent(oracle.success.mean)} of its episodes"
     if oracle.success.mean == 1:
-        return f"{share}: every task can be done from what an agent is shown, at every level of chaos."
-    return f"{share}. It should in all: a task that it cannot do is a fault of the house."
+        return f"{share}: every task is solvable from what the agent sees, at every chaos level."
+    return f"{share}. It should succeed in all; a task that it cannot solve is a defect of the environment."
 
 
 def _of_chance(known: Mapping[str, Row]) -> str:
@@ -35,7 +39,7 @@ def _of_chance(known: Mapping[str, Row]) -> str:
     if any(row.success.mean for row in idle):
         return f"{names} succeed in {percent(max(row.success.mean for row in idle))} of their episodes at most."
     paid = " and ".join(f"{row.return_.mean:+.1f}" for row in idle)
-    return f"{names} never succeed{'s' * (len(idle) == 1)}, and return {paid}: neither idleness nor luck is paid."
+    return f"{names} never succeed{'s' * (len(idle) == 1)}, and return {paid}: chance earns nothing."
 
 
 def _of_skill(known: Mapping[str, Row]) -> str:
@@ -45,7 +49,7 @@ def _of_skill(known: Mapping[str, Row]) -> str:
         return ""
     told = ", ".join(map(percent, shares))
     if shares == sorted(shares):
-        return f"Care pays: from `{ladder[0].name}` to `{ladder[-1].name}` success rises ({told})."
+        return f"Success rises with skill from `{ladder[0].name}` to `{ladder[-1].name}` ({told})."
     return f"From `{ladder[0].name}` to `{ladder[-1].name}` success does not rise throughout ({told})."
 
 
@@ -55,7 +59,7 @@ def _of_chaos(known: Mapping[str, Row]) -> str:
         calm, *_, storm = known[name].levels if name in known and len(known[name].levels) > 1 else (None, None)
         if calm is not None and storm is not None and storm.success.mean < calm.success.mean:
             told.append(f"`{name}` from {percent(calm.success.mean)} to {percent(storm.success.mean)}")
-    return f"Chaos costs who ignores it: from the calmest to the stormiest level {', '.join(told)}." if told else ""
+    return f"Success falls from the lowest to the highest chaos level: {', '.join(told)}." if told else ""
 
 
 def _of_repeating(known: Mapping[str, Row]) -> str:
@@ -64,6 +68,6 @@ def _of_repeating(known: Mapping[str, Row]) -> str:
         return ""
     names = ", ".join(f"`{row.name}`" for row in same)
     return (
-        f"The same calls are the same episode: for {names} all {same[0].trials} trials of each task came out equal to "
-        f"the byte, so that pass^{same[0].trials} is pass@1."
+        f"Episodes are deterministic: for {names} all {same[0].trials} trials of each task were identical, "
+        f"so pass^{same[0].trials} equals pass@1."
     )

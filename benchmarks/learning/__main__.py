@@ -1,4 +1,4 @@
-"""`make learn`: three tiny models learn on the CPU, each from a seed of its own; docs/learning.md says how it went."""
+"""`make learn`: three tiny models learn on the CPU, each from a seed of its own; writes results/learning.md."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def main() -> None:
     asked.add_argument("--url", help="A running enterprise; otherwise one is started.")
     asked.add_argument("--seed", type=int, action="append", help=f"Only this one of {SEEDS}; again for more.")
     asked.add_argument("--out", type=Path, default=Path("runs/learning"), help="Where models' figures are kept.")
-    asked.add_argument("--page", type=Path, default=Path("docs"), help="Where learning.md and its curve go.")
+    asked.add_argument("--page", type=Path, default=Path("results"), help="The folder of learning.md, .png and .json.")
     given = asked.parse_args()
     torch.set_num_threads(1)  # a model of this size waits for a second thread longer than that saves
     with House(given.url) as house:

@@ -1,4 +1,4 @@
-"""`docs/learning.md`: what came of `make learn`, with its picture and its figures."""
+"""Writes results/learning.md, .png and .json."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Figures = Mapping[str, Any]
 
 NAME = "learning"
 
-_ROSE = "rose, with an interval above zero,"
+_ROSE = "rose with an interval above zero"
 
 _TEXT = Path(__file__).with_name("page.txt")
 
@@ -53,8 +53,8 @@ def verdict(figures: Sequence[Figures]) -> str:
     rose = sum(difference(one)[1] > 0 for one in figures)
     if not any(one["after"]["successes"] for one in figures):
         return f"The return {_ROSE} for {rose} of {len(figures)} seeds, and no episode succeeded."
-    taken = f"of these models taken together it changed by {_mean(*together(figures))}"
-    return f"By GRPO the return of held-out episodes {_ROSE} for {rose} of {len(figures)} seeds;\n{taken}."
+    taken = f"Over all seeds it changed by {_mean(*together(figures))}"
+    return f"With GRPO the return of held-out episodes {_ROSE} for {rose} of {len(figures)} seeds.\n{taken}."
 
 
 def difference(one: Figures) -> tuple[float, float, float]:

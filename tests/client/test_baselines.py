@@ -12,9 +12,9 @@ from typer.testing import CliRunner, Result
 from benchmarks.baselines.__main__ import app
 from benchmarks.baselines.cells import NO_BREAK
 from benchmarks.baselines.learned import told
-from benchmarks.baselines.page import page, read_figures
+from benchmarks.baselines.page import level_table, read_figures, table
 from benchmarks.baselines.playing import POLICIES, SESSIONS, TASKS, TRIALS
-from benchmarks.baselines.rows import NoRow, Row, row_of
+from benchmarks.baselines.rows import NoRow, row_of
 from companyos.cli.main import app as companyos
 from companyos.contract import CheckVerdict, EpisodeRecord, EpisodeVerdict
 from companyos.runner import read_records
@@ -23,7 +23,6 @@ from tests.architecture.sources import ROOT
 from tests.client.conftest import TASK_SET
 from tests.client.stored_runs import LINES, verdict
 
-LEARNED = "## A model that learns"
 NOOP = ("--policy", "noop")
 
 
@@ -192,19 +191,15 @@ def test_a_model_that_learned_has_a_row_for_each_stage() -> None:
     assert "**is not comparable with them**" in " ".join(text.split())
 
 
-def published() -> tuple[list[Row], str]:
-    rows, took = read_figures(ROOT / "docs")
-    return rows, page(rows, took, ROOT / "docs")
-
-
-def test_the_published_page_is_what_its_figures_say() -> None:
-    _, text = published()
-    shown = (ROOT / "docs" / "baselines.md").read_text()
-    assert shown.partition(LEARNED)[0] == text.partition(LEARNED)[0], '`make baselines ARGS="--no-play"` writes it anew'
+def test_the_published_tables_are_those_of_the_published_figures() -> None:
+    rows, _ = read_figures(ROOT / "results")
+    shown = (ROOT / "results" / "baselines.md").read_text()
+    assert table(rows) in shown, '`make baselines ARGS="--no-play"` regenerates it'
+    assert level_table(rows) in shown
 
 
 def test_the_published_rows_are_whole_and_the_ends_of_the_scale_are_where_they_belong() -> None:
-    rows, _ = published()
+    rows, _ = read_figures(ROOT / "results")
     assert [row.name for row in rows] == list(POLICIES)
     assert {(row.tasks, row.trials, row.infra_errors) for row in rows} == {(TASKS, TRIALS, 0)}
     assert (rows[0].success.mean, rows[1].success.mean, rows[-1].success.mean) == (0.0, 0.0, 1.0)

@@ -1,4 +1,4 @@
-"""What the proof says: a table on the terminal, and the page `docs/proof.md`."""
+"""What the proof says: a table on the terminal, and the page `results/proof.md`."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ def table(lines: Sequence[Line]) -> str:
 
 
 def page(run: Run, titles: Mapping[str, str], lines: Sequence[Line], details: Mapping[str, Sequence[str]]) -> str:
-    """Return the page: one line per promise, then what stands behind the rows."""
+    """Return the page: one row per promise, then the details of each row."""
     commits = ", ".join(f"`{one}`" for one in run.commits)
     made = (
         f"Generated on {run.date} at commit {commits} by `{run.command}`, in {run.seconds / 60:.1f} minutes with "
         f"{run.processes} processes on {platform.machine()}, Python {platform.python_version()}; do not edit. "
-        "What each row means is said in [proving.md](proving.md)."
+        "[Meaning of the rows](../docs/verification.md#proof)."
     )
     said = [
         f"# The proof, {run.size} size",
