@@ -1,7 +1,7 @@
 """The viewer's documents: a run with its episodes, and one episode with every step.
 
-They are JSON, versioned by `format`; docs/viewer.md tells how a page is given them, and how an episode that is going on
-is followed.
+They are JSON, versioned by `format`; docs/ui.md documents how a page loads them and
+follows a running episode.
 """
 
 from __future__ import annotations
