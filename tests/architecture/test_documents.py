@@ -83,12 +83,12 @@ def test_the_two_commands_take_packages_from_wherever_the_machine_takes_them() -
 def test_the_readme_pays_what_the_gateway_pays() -> None:
     rows = dict(re.findall(r"^\| ([^|]+) \| ([^|]+) \|$", (ROOT / "README.md").read_text(), re.MULTILINE))
     assert rows["each step"] == f"-{outcome.STEP_COST}"
-    assert rows["a call that fails by the agent's fault"] == f"-{outcome.PROBLEM_COST}"
-    assert rows["unknown tool, or arguments that do not fit"] == f"-{outcome.MISFIT_COST}"
-    assert rows["a request rejected"] == f"-{outcome.REJECTION_COST}"
+    assert rows["a failed call caused by the agent"] == f"-{outcome.PROBLEM_COST}"
+    assert rows["unknown tool or invalid arguments"] == f"-{outcome.MISFIT_COST}"
+    assert rows["a rejected request"] == f"-{outcome.REJECTION_COST}"
     assert rows["irreversible damage"].startswith(f"-{outcome.DAMAGE_COST} each, at most -{outcome.MOST_DAMAGE}")
     assert rows["success"] == f"+{outcome.SUCCESS_REWARD}"
-    assert rows["out of steps, closed early, or `finish` while the goal is not met"] == f"-{outcome.FAILURE_COST}"
+    assert rows["no steps left, closed early, or `finish` without success"] == f"-{outcome.FAILURE_COST}"
     assert f"stop at -{outcome.MOST_COSTS:g} for an episode" in (ROOT / "README.md").read_text()
 
 
