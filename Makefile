@@ -15,7 +15,7 @@ UV := $(TOOLS)/bin/uv
 STAMP := $(VENV)/.synced
 RAY := .venv-ray
 RAY_STAMP := $(RAY)/.synced
-MEMBERS := shared gateway client integrations/openenv-companyos $(wildcard services/*)
+MEMBERS := shared gateway client players integrations/openenv-companyos $(wildcard services/*)
 
 # Certificates and indexes are the machine's: what pip is told by its environment, uv is told too.
 export UV_SYSTEM_CERTS ?= true
@@ -40,7 +40,7 @@ FOR_TORCH := $(if $(PIP_FIND_LINKS),--find-links $(PIP_FIND_LINKS)) $(if $(TORCH
 ARGS ?=
 
 # Once, and not by each of the many processes that a machine starts where Python is told to write no bytecode.
-COMPILE := $(BIN)/python -m compileall -q shared/src services gateway/src client/src
+COMPILE := $(BIN)/python -m compileall -q shared/src services gateway/src client/src players/src
 
 # The full size takes hours: what is done of it is kept, and the next run goes on from there, on a fresh clone from
 # what was committed of it.
@@ -83,19 +83,19 @@ format: $(STAMP) ## Format the code and mend what ruff can mend
 	@$(BIN)/ruff format .
 
 harnesses: $(STAMP) ## Let the harnesses that others train and measure with run, each in an environment of its own (ARGS="--only inspect")
-	@$(BIN)/python -m interop.harnesses $(ARGS)
+	@$(BIN)/python -m verification.clients.harnesses $(ARGS)
 
 bench: $(STAMP) ## Measure steps, resets, memory and tokens, as ratios to a bare echo
-	@$(BIN)/python -m benchmarks $(ARGS)
+	@$(BIN)/python -m verification.benchmarks $(ARGS)
 
 faults: $(STAMP) ## Kill, starve and cut off real processes, and see what was kept (FAULTS=full for a release)
-	@$(BIN)/python -m faults $(ARGS)
+	@$(BIN)/python -m verification.faults $(ARGS)
 
 ray-setup: $(RAY_STAMP) ## Make .venv-ray with Ray and PyArrow (about 1 GB on disk)
 
 ray: $(RAY_STAMP) ## Play on a Ray cluster of two nodes on this machine, kill one, and time one worker and two (ROLLOUTS=500)
 	@RAY_worker_niceness=0 $(RAY)/bin/pytest -n0 -s -m ray tests/cluster $(ARGS)
-	@RAY_worker_niceness=0 $(RAY)/bin/python -m benchmarks.cluster
+	@RAY_worker_niceness=0 $(RAY)/bin/python -m verification.benchmarks.cluster
 
 browser: $(STAMP) ## Click through every page in a real Chromium, which has to be on the path (SCREENSHOTS=docs/screenshots)
 	@$(UV) sync --frozen --quiet --inexact --group browser --python "$(PYTHON)"
@@ -111,7 +111,7 @@ damage: $(STAMP) ## Flip, cut off and delete files of a data folder a thousand t
 	@$(BIN)/python -m tests.promises.damage --trials $(or $(TRIALS),1000) $(ARGS)
 
 simulate: $(STAMP) ## Play histories of crashes, stalls and restarts on a simulated machine (SEEDS=0-1999, ARGS="--seed 7")
-	@$(BIN)/python -m simulation $(if $(findstring --seed,$(ARGS)),,$(or $(SEEDS),0-1999)) $(ARGS)
+	@$(BIN)/python -m verification.simulation $(if $(findstring --seed,$(ARGS)),,$(or $(SEEDS),0-1999)) $(ARGS)
 
 recorded-episodes: $(STAMP) ## Play 680 episodes and compare what agents observed with results/recorded-episodes.csv (ARGS=--write)
 	@$(BIN)/python -m verification.recorded_episodes $(ARGS)
@@ -121,7 +121,7 @@ nightly: $(STAMP) ## Move three episodes about five hundred times and compare th
 	@$(if $(ARGS),:,$(BIN)/pytest -n $(WORKERS) --dist load -m slow tests/scenarios/test_published_tasks.py)
 
 proof: $(STAMP) $(PROOF_LOG) ## Check every promise and write results/proof.md (PROOF=full for a release, ARGS="--row A")
-	@$(BIN)/python -m companyos_gateway.proof $(if $(ARGS),$(ARGS),$(PROOF_FILES))
+	@$(BIN)/python -m verification.proof $(if $(ARGS),$(ARGS),$(PROOF_FILES))
 
 runs/proof-full.jsonl:
 	@mkdir -p $(@D)
@@ -132,7 +132,7 @@ proof-keep: ## Pack the full proof's work log into results/proof-full.jsonl.gz, 
 	@ls -l $(PROOF_DONE)
 
 clients: $(STAMP) ## Let clients that others wrote play, each in an environment of its own (ARGS="--only fastmcp")
-	@$(BIN)/python -m interop $(ARGS)
+	@$(BIN)/python -m verification.clients $(ARGS)
 
 train-setup: $(TRAIN_STAMP) ## Make .venv-train with PyTorch and TRL (about 1 GB on disk)
 
@@ -140,22 +140,22 @@ train-test: $(TRAIN_STAMP) ## Train a tiny model for two steps through a live ga
 	@$(TRAIN)/bin/pytest -n0 -m train tests/train $(ARGS)
 
 learn: $(TRAIN_STAMP) ## Train a tiny model on the CPU from three seeds and write results/learning.md
-	@$(TRAIN)/bin/python -m benchmarks.learning $(ARGS)
+	@$(TRAIN)/bin/python -m verification.benchmarks.learning $(ARGS)
 
 baselines: $(STAMP) ## Play the scripted policies on the test split and write results/baselines.md (ARGS="--help")
-	@$(BIN)/python -m benchmarks.baselines $(ARGS)
+	@$(BIN)/python -m verification.benchmarks.baselines $(ARGS)
 
 validate: $(STAMP) ## Hold the environment against OpenEnv's validator and our own graders, a line each (ARGS="static url graders")
-	@$(BIN)/python -m validation $(ARGS)
+	@$(BIN)/python -m verification.openenv $(ARGS)
 
 space: $(STAMP) ## Write build/space, the folder for `openenv validate`, `openenv build` and `openenv push`
-	@$(BIN)/python -m validation --package build/space
+	@$(BIN)/python -m verification.openenv --package build/space
 
 tasks: $(STAMP) ## Say what the task set holds and look for equal instances (ARGS="--instances 100000" for a release)
 	@$(BIN)/python -m companyos_gateway.taskset $(ARGS)
 
 docs: $(STAMP) ## Generate docs/scenarios.md and docs/tools.md from the code
-	@$(BIN)/python -m companyos_gateway.reference docs
+	@$(BIN)/python -m verification.reference docs
 
 compose-up: ## Build the images and start the enterprise in containers; needs a Docker Engine with Compose
 	docker compose up --build --wait

@@ -25,16 +25,16 @@ async def main(url: str) -> None:
         kept = await env.snapshot()
         print(f"kept {kept.id} after step {kept.step}, return {kept.return_:+.1f}")
 
-        seen = first.observation.model_dump(include={"brief", "company", "acting_as", "now", "steps_left"})
+        observation = first.observation.model_dump(include={"brief", "company", "acting_as", "now", "steps_left"})
         tools = tuple(await env.list_tools())
         forks = await env.fork(kept.id, FORKS)
-        luck = [Stream("best of n", SEED, n) for n in range(FORKS)]
-        tasks = [TaskView(scenario=SCENARIO, tools=tools, stream=stream, **seen) for stream in luck]
-        ends = await asyncio.gather(*map(play_on, forks, tasks))
+        streams = [Stream("best of n", SEED, n) for n in range(FORKS)]
+        tasks = [TaskView(scenario=SCENARIO, tools=tools, stream=stream, **observation) for stream in streams]
+        states = await asyncio.gather(*map(play_on, forks, tasks))
 
-        for number, end in enumerate(ends):
+        for number, end in enumerate(states):
             print(f"fork {number}: {end.outcome} after step {end.step_count}, return {end.return_:+.1f}")
-        best = max(range(FORKS), key=lambda number: ends[number].return_)
+        best = max(range(FORKS), key=lambda number: states[number].return_)
         print(f"fork {best} is the best of {FORKS}")
         await env.delete_snapshot(kept.id)
 

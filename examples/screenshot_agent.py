@@ -25,14 +25,14 @@ A_DAY_MINUTES = 1440
 FIELD = "textbox|combobox|spinbutton"
 
 
-class Clerk:
+class BrowserAgent:
     """Eyes and hands: what the page says, and clicks in the middle of what it shows."""
 
     def __init__(self, env: CompanyOSSyncEnv, **task: Any) -> None:
         self.env = env
         first = env.reset(modality="screenshot", **task).observation
         assert isinstance(first, CompanyOSResetObservation)
-        self.screen: Screenshot = self._shown(first)
+        self.screen: Screenshot = self._screenshot(first)
         self.looks = 0
 
     @property
@@ -65,41 +65,41 @@ class Clerk:
         """Return what a list offers."""
         return self._find("combobox", label).options or ()
 
-    def open(self, *ways: str) -> None:
+    def open(self, *links: str) -> None:
         """Follow links: that of an app is on every page."""
-        for way in ways:
-            self.click("link", way)
+        for link in links:
+            self.click("link", link)
 
-    def search(self, *ways: str, **texts: str) -> None:
+    def search(self, *links: str, **texts: str) -> None:
         """Follow links to a list, and look for something in it."""
-        self.open(*ways)
+        self.open(*links)
         self.fill(**texts)
         self.click("button", "Find")
 
     def _find(self, role: str, name: str) -> ScreenElement:
-        if (seen := self._seen(role, name)) is not None:
+        if (seen := self._visible_element(role, name)) is not None:
             return seen
         self._act("browser_scroll", dy=-self.screen.page_height)
-        while (seen := self._seen(role, name)) is None:
+        while (seen := self._visible_element(role, name)) is None:
             before = self.screen.scroll_y
             self._act("browser_scroll", dy=self.screen.viewport.height * 2 // 3)
             assert self.screen.scroll_y > before, f"no {role} {name!r} on {self.screen.address}"
         return seen
 
-    def _seen(self, role: str, name: str) -> ScreenElement | None:
+    def _visible_element(self, role: str, name: str) -> ScreenElement | None:
         shown = (one for one in self.screen.elements if re.fullmatch(role, one.role) and one.name == name)
         return next(shown, None)
 
     def _act(self, tool: str, **arguments: Any) -> None:
         answer = self.env.call_tool(tool, **arguments)
         seen = answer.observation
-        self.screen = self._shown(seen)
+        self.screen = self._screenshot(seen)
         if seen.tool_name == tool:
             self.looks += 1
         else:
             print(f"{seen.now:%d %b %H:%M}  {seen.tool_name:<36} {answer.reward:+.2f}")
 
-    def _shown(self, seen: CompanyOSResetObservation | CompanyOSObservation) -> Screenshot:
+    def _screenshot(self, seen: CompanyOSResetObservation | CompanyOSObservation) -> Screenshot:
         assert seen.screenshot is not None, "the browser failed"
         return seen.screenshot
 
@@ -116,33 +116,33 @@ class Renewal:
     new_end: date
     days_left: str
     as_of: datetime
-    decider: str
+    approver: str
 
 
-def study(clerk: Clerk) -> Renewal:
+def read_renewal(agent: BrowserAgent) -> Renewal:
     """Read the brief, the ticket, the licence, the policy, the figure and who decides."""
-    ticket = clerk.read(r"\b([A-Z]{3}-\d+)\b")
-    open_ticket(clerk, ticket)
-    title, vendor = clerk.read(r'asks to renew \\"(.*?)\\"'), clerk.read(r"\b(VEN-\d+)\b")
+    ticket = agent.read(r"\b([A-Z]{3}-\d+)\b")
+    open_ticket(agent, ticket)
+    title, vendor = agent.read(r'asks to renew \\"(.*?)\\"'), agent.read(r"\b(VEN-\d+)\b")
 
-    clerk.search("DataHub", "Records", words=title, kind="Licence")
-    licence = clerk.read(rf"row \"(LIC-\d+) {re.escape(title)} Licence Expiring {vendor}")
-    clerk.open(licence)
-    seats, used = number(clerk.read(r"row \"Seats (\S+) Integer")), number(clerk.read(r"Seats used (\S+) Number"))
-    price, term = number(clerk.read(r"Price per seat (\S+) Number")), int(clerk.read(r"Term days (\d+) Number"))
-    ends = moment(clerk.read(r"Ends - definition: \w+ (\d+ \w+ \d+)"), "%d %b %Y").date()
+    agent.search("DataHub", "Records", words=title, kind="Licence")
+    licence = agent.read(rf"row \"(LIC-\d+) {re.escape(title)} Licence Expiring {vendor}")
+    agent.open(licence)
+    seats, used = number(agent.read(r"row \"Seats (\S+) Integer")), number(agent.read(r"Seats used (\S+) Number"))
+    price, term = number(agent.read(r"Price per seat (\S+) Number")), int(agent.read(r"Term days (\d+) Number"))
+    ends = moment(agent.read(r"Ends - definition: \w+ (\d+ \w+ \d+)"), "%d %b %Y").date()
 
-    clerk.open("DataHub", "Policies")
-    clerk.open(clerk.read(r'row "(POL-\d+, version \d+) Renewals \d+ In force'))
-    seats = min(seats, used) if "seats_used" in clerk.page else seats
-    term = min([term, *map(int, re.findall(r"No term is longer than (\d+) days", clerk.page))])
+    agent.open("DataHub", "Policies")
+    agent.open(agent.read(r'row "(POL-\d+, version \d+) Renewals \d+ In force'))
+    seats = min(seats, used) if "seats_used" in agent.page else seats
+    term = min([term, *map(int, re.findall(r"No term is longer than (\d+) days", agent.page))])
 
-    clerk.search("DataHub", what_is_measured="Licence days left", subject=licence)
-    days_left, as_of = clerk.read_all(r"(\d+) days Fresh (\d+ \w+ \d+, \d+:\d+)")
+    agent.search("DataHub", what_is_measured="Licence days left", subject=licence)
+    days_left, as_of = agent.read_all(r"(\d+) days Fresh (\d+ \w+ \d+, \d+:\d+)")
 
-    clerk.open("ApprovalFlow", "Approval types", "Licence renewal")
-    limit, below, above = clerk.read_all(r'row "([\d,.]+) ([\w ]+) \w+": .*? row "Any amount ([\w ]+) \w+":')
-    clerk.open("DataHub", "Roles")
+    agent.open("ApprovalFlow", "Approval types", "Licence renewal")
+    limit, below, above = agent.read_all(r'row "([\d,.]+) ([\w ]+) \w+": .*? row "Any amount ([\w ]+) \w+":')
+    agent.open("DataHub", "Roles")
     role = below if seats * price <= number(limit) else above
     return Renewal(
         ticket=ticket,
@@ -153,21 +153,21 @@ def study(clerk: Clerk) -> Renewal:
         new_end=ends + timedelta(days=term),
         days_left=days_left,
         as_of=moment(as_of, "%d %b %Y, %H:%M"),
-        decider=clerk.read(rf'row "{role} (.*?) E-\d+ In office'),
+        approver=agent.read(rf'row "{role} (.*?) E-\d+ In office'),
     )
 
 
-def ask(clerk: Clerk, renewal: Renewal) -> str:
+def request_approval(agent: BrowserAgent, renewal: Renewal) -> str:
     """Make the ticket ready, ask for the approval, and return its id."""
-    open_ticket(clerk, renewal.ticket)
-    while to_tick := re.findall(r'button "(Tick off: .*?)"', clerk.screen.snapshot):
-        clerk.click("button", to_tick[0])
-    clerk.click("button", "Verify the ticket")
+    open_ticket(agent, renewal.ticket)
+    while to_tick := re.findall(r'button "(Tick off: .*?)"', agent.screen.snapshot):
+        agent.click("button", to_tick[0])
+    agent.click("button", "Verify the ticket")
 
-    clerk.open("ApprovalFlow", "Submit", "Choose Licence renewal")
-    clerk.fill(
+    agent.open("ApprovalFlow", "Submit", "Choose Licence renewal")
+    agent.fill(
         subject=renewal.licence,
-        approver=next(one for one in clerk.options("Approver") if one.startswith(f"{renewal.decider},")),
+        approver=next(one for one in agent.options("Approver") if one.startswith(f"{renewal.approver},")),
         justification="The licence is in use, and its end is within the policy's window.",
         ticket=renewal.ticket,
         licence_id=renewal.licence,
@@ -177,30 +177,30 @@ def ask(clerk: Clerk, renewal: Renewal) -> str:
         licence_days_left=renewal.days_left,
         days_left_as_of=f"{renewal.as_of:%Y-%m-%dT%H:%M:00Z}",
     )
-    clerk.click("button", "Submit the request")
-    return clerk.read(r"\b(APR-\d+)\b")
+    agent.click("button", "Submit the request")
+    return agent.read(r"\b(APR-\d+)\b")
 
 
-def record(clerk: Clerk, renewal: Renewal, request: str) -> None:
+def complete_renewal(agent: BrowserAgent, renewal: Renewal, request: str) -> None:
     """Wait for the approval, link it, renew the record and resolve the ticket."""
-    clerk.open("Desk")
-    clerk.fill(minutes=str(A_DAY_MINUTES))
-    clerk.click("button", "Wait")
-    open_ticket(clerk, renewal.ticket)
-    clerk.fill(approval_request=request)
-    clerk.click("button", "Link the approval")
-    clerk.search("DataHub", "Records", words=renewal.title, kind="Licence")
-    clerk.open(renewal.licence)
-    clerk.fill(state="Renewed", ends=renewal.new_end.isoformat(), seats=f"{renewal.seats:.0f}")
-    clerk.click("button", "Save")
-    open_ticket(clerk, renewal.ticket)
-    clerk.click("button", "Resolved")
+    agent.open("Desk")
+    agent.fill(minutes=str(A_DAY_MINUTES))
+    agent.click("button", "Wait")
+    open_ticket(agent, renewal.ticket)
+    agent.fill(approval_request=request)
+    agent.click("button", "Link the approval")
+    agent.search("DataHub", "Records", words=renewal.title, kind="Licence")
+    agent.open(renewal.licence)
+    agent.fill(state="Renewed", ends=renewal.new_end.isoformat(), seats=f"{renewal.seats:.0f}")
+    agent.click("button", "Save")
+    open_ticket(agent, renewal.ticket)
+    agent.click("button", "Resolved")
 
 
-def open_ticket(clerk: Clerk, ticket: str) -> None:
+def open_ticket(agent: BrowserAgent, ticket: str) -> None:
     """Look a ticket up and open it."""
-    clerk.search("TicketDesk", words=ticket)
-    clerk.open(ticket)
+    agent.search("TicketDesk", words=ticket)
+    agent.open(ticket)
 
 
 def number(text: str) -> float:
@@ -216,11 +216,11 @@ def moment(text: str, form: str) -> datetime:
 def main(url: str) -> CompanyOSState:
     """Play the task, and say how it ended."""
     with CompanyOSEnv(base_url=url).sync() as env:
-        clerk = Clerk(env, **TASK)
-        renewal = study(clerk)
-        record(clerk, renewal, ask(clerk, renewal))
+        agent = BrowserAgent(env, **TASK)
+        renewal = read_renewal(agent)
+        complete_renewal(agent, renewal, request_approval(agent, renewal))
         state: CompanyOSState = env.state()
-        print(f"{state.outcome}, return {state.return_:+.1f}, {state.step_count} steps, {clerk.looks} looks")
+        print(f"{state.outcome}, return {state.return_:+.1f}, {state.step_count} steps, {agent.looks} looks")
         return state
 
 

@@ -59,38 +59,44 @@ class CompanyOSText(BaseTextEnv):  # type: ignore[misc]  # its library is in an 
     def init(self, prompt: ConversationType) -> tuple[ConversationType, dict[str, Any]]:
         """Begin the episode and return what the model is told; the row's own prompt only names the task."""
         options = {"task_id": self._task, "toolset": "task", "reward_scale": "unit"}
-        begun = self._ask("POST", "/reset", options)
-        self._episode = begun["episode_id"]
-        seen = begun["observation"]
-        tools = self._ask("GET", f"/v1/episodes/{self._episode}/tools?format=openai")
+        started = self._request("POST", "/reset", options)
+        self._episode = started["episode_id"]
+        observation = started["observation"]
+        tools = self._request("GET", f"/v1/episodes/{self._episode}/tools?format=openai")
         system = SYSTEM.format(
-            company=seen["company"], acting_as=seen["acting_as"], tools="\n".join(json.dumps(tool) for tool in tools)
+            company=observation["company"],
+            acting_as=observation["acting_as"],
+            tools="\n".join(json.dumps(tool) for tool in tools),
         )
-        task = f"{seen['brief']}\n\nNow: {seen['now']}\nSteps left: {seen['steps_left']}"
+        task = f"{observation['brief']}\n\nNow: {observation['now']}\nSteps left: {observation['steps_left']}"
         return [{"role": "system", "content": system}, {"role": "user", "content": task}], {"task_id": self._task}
 
     def step(self, action: str) -> BaseTextEnvStepOutput:
         """Take the steps that a message asks for, until the episode is over."""
         self.turns += 1
-        reward, done, told = 0.0, False, []
+        reward, done, responses = 0.0, False, []
         for call in CALL.findall(action):
             if done:
                 break
             answer = self._step(call)
             reward, done = reward + answer["reward"], answer["done"]
-            seen = answer["observation"]
-            brought = {"error": seen["error"]} if seen.get("error") else {"result": seen.get("result")}
-            told.append(json.dumps(brought | {"now": seen["now"], "steps_left": seen["steps_left"]}))
+            observation = answer["observation"]
+            outcome = (
+                {"error": observation["error"]} if observation.get("error") else {"result": observation.get("result")}
+            )
+            responses.append(json.dumps(outcome | {"now": observation["now"], "steps_left": observation["steps_left"]}))
         if not done and self.turns >= self.max_turns:
             answer = self._step(json.dumps({"name": "finish", "arguments": GIVE_UP}))
             reward, done = reward + answer["reward"], True
-        text = "\n".join(f"<tool_response>{one}</tool_response>" for one in told) or REMINDER
+        text = "\n".join(f"<tool_response>{response}</tool_response>" for response in responses) or REMINDER
         observations = [] if done else [{"role": "user", "content": text}]
-        return BaseTextEnvStepOutput(observations=observations, reward=reward, done=done, metadata={"calls": len(told)})
+        return BaseTextEnvStepOutput(
+            observations=observations, reward=reward, done=done, metadata={"calls": len(responses)}
+        )
 
     def get_metrics(self) -> dict[str, Any]:
         """Return how the episode stands."""
-        state = self._ask("GET", f"/v1/episodes/{self._episode}/state")
+        state = self._request("GET", f"/v1/episodes/{self._episode}/state")
         return {"success": float(bool(state["success"])), "steps": state["step_count"]}
 
     def close(self) -> None:
@@ -103,15 +109,15 @@ class CompanyOSText(BaseTextEnv):  # type: ignore[misc]  # its library is in an 
     def _step(self, call: str) -> dict[str, Any]:
         """Take one step; what is no call of a tool is a step as well, refused at its price."""
         try:
-            asked = json.loads(call)
-            action = {"tool_name": str(asked["name"]), "arguments": dict(asked.get("arguments") or {})}
+            call_fields = json.loads(call)
+            action = {"tool_name": str(call_fields["name"]), "arguments": dict(call_fields.get("arguments") or {})}
         except (ValueError, TypeError, KeyError):
             action = {"tool_name": "unreadable", "arguments": {}}
         body = {"action": {"type": "call_tool", **action}}
-        answer: dict[str, Any] = self._ask("POST", f"/v1/episodes/{self._episode}/step", body)
+        answer: dict[str, Any] = self._request("POST", f"/v1/episodes/{self._episode}/step", body)
         return answer
 
-    def _ask(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
+    def _request(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
         """Return what the house answers. Raises requests.HTTPError where it refuses."""
         answer = self._http.request(method, f"{self._url}{path}", json=body, timeout=TIMEOUT_S)
         answer.raise_for_status()

@@ -19,37 +19,37 @@ os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
 
 from companyos.integrations.trl import CompanyOSSpec
 from companyos.integrations.trl.curves import draw_curves, read_curve
-from companyos.integrations.trl.demonstrations import demonstrate, thrifty, write_conversations
+from companyos.integrations.trl.demonstrations import demonstrate, essential_turns, write_conversations
 from companyos.integrations.trl.language import Language, ShortNames
 from companyos.integrations.trl.models import TINY, default_model, load
-from companyos.integrations.trl.playing import play
+from companyos.integrations.trl.rollouts import play
 from companyos.integrations.trl.training import METRICS, reinforce, warm_up
 
 HELD_OUT, SHOWN, TRAINED = 0, 1_000, 2_000  # where the seeds of the three begin
 
 
 def main() -> None:
-    asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    asked.add_argument("what", choices=("sft", "grpo", "eval"))
-    asked.add_argument("--url", help="a running CompanyOS")
-    asked.add_argument("--model", help=f"a name on the Hub, a folder, or `{TINY}`")
-    asked.add_argument("--scenario", nargs="+", default=["bug_escalation"])
-    asked.add_argument("--chaos", nargs="+", type=int, default=[0], help="levels, learned in this order: 0 1 2")
-    asked.add_argument("--episodes", type=int, default=100, help="of each scenario and level")
-    asked.add_argument("--steps", type=int, default=100, help="of the trainer")
-    asked.add_argument("--batch", type=int, default=16)
-    asked.add_argument("--split", help="eval: tasks of this split in place of held-out seeds")
-    asked.add_argument("--seed", type=int, default=0)
-    asked.add_argument("--out", type=Path, default=Path("runs/grpo"))
-    args = asked.parse_args()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("sft", "grpo", "eval"))
+    parser.add_argument("--url", help="a running CompanyOS")
+    parser.add_argument("--model", help=f"a name on the Hub, a folder, or `{TINY}`")
+    parser.add_argument("--scenario", nargs="+", default=["bug_escalation"])
+    parser.add_argument("--chaos", nargs="+", type=int, default=[0], help="levels, learned in this order: 0 1 2")
+    parser.add_argument("--episodes", type=int, default=100, help="of each scenario and level")
+    parser.add_argument("--steps", type=int, default=100, help="of the trainer")
+    parser.add_argument("--batch", type=int, default=16)
+    parser.add_argument("--split", help="eval: tasks of this split in place of held-out seeds")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", type=Path, default=Path("runs/grpo"))
+    args = parser.parse_args()
     args.model = args.model or default_model()
     {"sft": sft, "grpo": grpo, "eval": evaluate}[args.what](args)
 
 
 def sft(args: argparse.Namespace) -> None:
     with spec_of(args, SHOWN) as spec:
-        told = demonstrate(spec, spec.rows, choose=thrifty if args.model == TINY else None)
-        shown = [one.conversation for one in told]
+        demonstrations = demonstrate(spec, spec.rows, choose=essential_turns if args.model == TINY else None)
+        shown = [one.conversation for one in demonstrations]
         write_conversations(args.out / "demonstrations.jsonl", shown)
         learner = load(args.model, seed=args.seed, spec=spec, shown=shown)
         rates: dict[str, Any] = {

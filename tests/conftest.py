@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from companyos.light_openenv import import_light_openenv
+from companyos.openenv_preload import preload_openenv
 
-import_light_openenv()  # before any test imports the whole of it: its web page's toolkit takes longer than all the rest
+preload_openenv()  # before any test imports the whole of it: its web page's toolkit takes longer than all the rest
 
 SHARING = {
     "tests/integration/": "integration",
     "tests/integrations/": "integrations",
-    "tests/client/test_branching.py": "guarded",
+    "tests/client/test_snapshots.py": "guarded",
     "tests/client/test_live_commands.py": "guarded",
 }
 """Files that share an enterprise, by how their names begin: each further worker would start one more."""

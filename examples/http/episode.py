@@ -16,10 +16,10 @@ def main(url: str) -> None:
     token = os.environ.get("COMPANYOS_TRAINER_TOKEN")
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     with httpx.Client(base_url=url, headers=headers) as http:
-        begun = http.post("/v1/episodes", json={"scenario": "vendor_onboarding", "seed": 7, "chaos": 1})
-        begun.raise_for_status()
-        episode = begun.headers["Location"]
-        print(begun.json()["observation"]["brief"])
+        started = http.post("/v1/episodes", json={"scenario": "vendor_onboarding", "seed": 7, "chaos": 1})
+        started.raise_for_status()
+        episode = started.headers["Location"]
+        print(started.json()["observation"]["brief"])
 
         tools = http.get(f"{episode}/tools", params={"format": "openai"}).json()
         print(len(tools), "tools, the first is", tools[0]["function"]["name"])
@@ -30,8 +30,8 @@ def main(url: str) -> None:
             print(number, tool, step["reward"], "done" if step["done"] else "")
 
         action = {"tool_name": "wait", "arguments": {"minutes": 5}}
-        refused = http.post(f"{episode}/step", json={"action": action})
-        print(refused.status_code, refused.json()["code"])
+        rejected = http.post(f"{episode}/step", json={"action": action})
+        print(rejected.status_code, rejected.json()["code"])
 
         state = http.get(f"{episode}/state").json()
         print(state["outcome"], "after", state["step_count"], "steps, return", state["return"])

@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 
 from companyos.contract import ToolSpec
-from companyos.policies import EpisodeOver, StepView, TaskView, load_policy
+from companyos.policies import EpisodeOverError, StepView, TaskView, load_policy
 from companyos_shared.streams import Stream
 
 CALM: dict[str, Any] = {"scenario": "handbook_update", "seed": 7, "chaos": 0}
@@ -50,7 +50,7 @@ async def solve(
 
     async def call(tool: str, arguments: dict[str, Any], /) -> StepView:
         if len(lines) == most or (lines and lines[-1]["done"]):
-            raise EpisodeOver
+            raise EpisodeOverError
         seen = await step(client, episode_id, tool, **arguments)
         told = seen["observation"]
         shared = {"result": told["result"], "reward": seen["reward"], "done": seen["done"]}
@@ -74,7 +74,7 @@ async def solve(
         tools=tuple(ToolSpec(**{name: one[name] for name in ToolSpec.model_fields}) for one in tools),
         stream=Stream("policy", "oracle"),
     )
-    with suppress(EpisodeOver):
+    with suppress(EpisodeOverError):
         await load_policy("oracle").play(task, call)
     return lines
 

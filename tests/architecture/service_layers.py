@@ -7,7 +7,7 @@ from itertools import permutations
 import grimp
 from importlinter import Contract, ContractCheck, fields, output
 
-_Floor = list[frozenset[str]]
+_LayerGroup = list[frozenset[str]]
 """The rooms beside each other on one floor, each with the modules in it."""
 
 
@@ -39,17 +39,17 @@ class ServiceLayersContract(Contract):
         output.new_line()
 
     def _illegal_chains(self, graph: grimp.ImportGraph, service: str) -> set[tuple[str, ...]]:
-        floors = self._floors(graph, service)
-        towers = [[frozenset[str]().union(*rooms) for rooms in floors]]
-        towers += [list(pair) for rooms in floors for pair in permutations(rooms, 2)]
+        layer_groups = self._layer_groups(graph, service)
+        stacks = [[frozenset[str]().union(*siblings) for siblings in layer_groups]]
+        stacks += [list(pair) for siblings in layer_groups for pair in permutations(siblings, 2)]
         found: set[tuple[str, ...]] = set()
-        for tower in towers:
-            layers = [grimp.Layer(*modules, independent=False) for modules in tower if modules]
+        for stack in stacks:
+            layers = [grimp.Layer(*modules, independent=False) for modules in stack if modules]
             for dependency in graph.find_illegal_dependencies_for_layers(layers):
                 found |= {_chain(route) for route in dependency.routes}
         return found
 
-    def _floors(self, graph: grimp.ImportGraph, service: str) -> list[_Floor]:
+    def _layer_groups(self, graph: grimp.ImportGraph, service: str) -> list[_LayerGroup]:
         lines: list[str] = self.layers  # type: ignore[assignment]
         return [[_modules(graph, service, name.strip()) for name in line.split("|")] for line in lines]
 

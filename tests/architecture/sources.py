@@ -9,8 +9,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 FEATURE_FILES = frozenset({"model", "schemas", "rules", "operations", "routes"})
-ROOMS = ("benchmarks", "client", "deploy", "docs", "examples", "faults", "gateway", "services", "shared", "tests")
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *(path for room in ROOMS for path in (ROOT / room).rglob("*.md"))])
+FOLDERS = ("client", "deploy", "docs", "examples", "gateway", "players", "services", "shared", "tests", "verification")
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.md"))])
 SERVICES = tuple(sorted(path.name for path in (ROOT / "services").iterdir() if (path / "pyproject.toml").exists()))
 
 

@@ -14,17 +14,21 @@ from typing import Any
 import pytest
 
 import companyos_gateway
+import companyos_players
+import verification
 
 PACKAGE = Path(companyos_gateway.__file__).parent
+PLAYERS = Path(companyos_players.__file__).parent
+VERIFICATION = Path(str(verification.__file__)).parent
 MODEL, NAME = "expense_report", "petty_cash"
 LEVEL = 5
 
 LOOK = f"""
 import asyncio, json
-from companyos_gateway.proof import play
-from companyos_gateway.reference.scenarios_page import scenarios_page
+from verification.proof import play
+from verification.reference.scenarios_page import scenarios_page
 from companyos_gateway.scenarios import catalogue
-from companyos_gateway.scenarios.solutions import solutions_of
+from verification.privileged.solutions import solutions_for
 from companyos_gateway.server.house import House
 from companyos_gateway.server.openenv_environment import CompanyOSEnvironment
 from companyos_gateway.settings import Settings
@@ -37,7 +41,7 @@ async def look():
         tasks = environment.list_tasks("test")
         task = next(task for task in tasks if (task["scenario"], task["chaos"]) == ("{NAME}", {LEVEL}))
         seed = stage.task_set.seed(stage.task_set.find(task["id"]))
-        fair = solutions_of("{NAME}").fair
+        fair = solutions_for("{NAME}").fair
         played = await play(stage, "{NAME}", "fair", fair, seed=seed, chaos={LEVEL})
         told = environment.get_task("test", task["index"])
         return {{"task": told, "success": played.success, "kinds": sorted(played.kinds)}}
@@ -50,13 +54,23 @@ print(json.dumps(asyncio.run(look()) | {{"page": scenarios_page(catalogue())}}))
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the gateway with one more folder and one more file, and nothing else changed."""
-    root = tmp_path_factory.mktemp("gateway")
+    root = tmp_path_factory.mktemp("copy")
     ignored = shutil.ignore_patterns("__pycache__")
-    package = Path(shutil.copytree(PACKAGE, root / PACKAGE.name, ignore=ignored))
-    folder = Path(shutil.copytree(package / "scenarios" / MODEL, package / "scenarios" / NAME))
-    for file in folder.rglob("*.py"):
-        renamed = file.read_text().replace(f"scenarios.{MODEL}", f"scenarios.{NAME}")
-        file.write_text(renamed.replace(f'\nNAME = "{MODEL}"', f'\nNAME = "{NAME}"'))
+    package, players, verification = (
+        Path(shutil.copytree(source, root / source.name, ignore=ignored)) for source in (PACKAGE, PLAYERS, VERIFICATION)
+    )
+    shutil.copytree(package / "scenarios" / MODEL, package / "scenarios" / NAME)
+    for folder in (players / "fair", players / "adversaries", verification / "privileged"):
+        shutil.copy(folder / f"{MODEL}.py", folder / f"{NAME}.py")
+    for file in (
+        *(package / "scenarios" / NAME).rglob("*.py"),
+        *players.rglob(f"{NAME}.py"),
+        *verification.rglob(f"{NAME}.py"),
+    ):
+        text = file.read_text().replace(f'\nNAME = "{MODEL}"', f'\nNAME = "{NAME}"')
+        for place in ("scenarios", "fair", "adversaries", "privileged"):
+            text = text.replace(f"{place}.{MODEL}", f"{place}.{NAME}")
+        file.write_text(text)
     profiles = package / "chaos" / "profiles"
     storm = (profiles / "storm.toml").read_text()
     (profiles / "hurricane.toml").write_text(storm.replace('"storm"', '"hurricane"').replace("level = 4", "level = 5"))
@@ -93,6 +107,6 @@ def test_the_documents_tell_of_it(seen: dict[str, Any]) -> None:
 
 
 def test_the_proof_takes_it(copy: Path) -> None:
-    done = _run(copy, "-m", "companyos_gateway.proof", "--scenario", "nothing_like_it")
+    done = _run(copy, "-m", "verification.proof", "--scenario", "nothing_like_it")
     assert done.returncode == 2
     assert f"'{NAME}'" in done.stderr

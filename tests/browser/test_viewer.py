@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from companyos.viewer import export_page
-from companyos.viewer.serving import ViewerServer
-from companyos.viewer.stored import StoredRun
+from companyos.viewer.server import ViewerServer
+from companyos.viewer.stored_run import StoredRun
 from tests.browser.conftest import NARROW, WIDE
 from tests.browser.live import LiveServer
 from tests.client.stored_runs import CHANGES, LINES, a_change, a_line, an_audit, evidence, judge, write_episode
@@ -210,7 +210,7 @@ def test_axe_finds_nothing_serious_and_no_view_is_wider_than_its_window(page: An
 
 def test_a_served_run_is_judged_when_it_is_looked_at(page: Any, tmp_path: Path) -> None:
     write_episode(tmp_path)
-    with ViewerServer(StoredRun(tmp_path), load_judge=lambda: judge) as server:
+    with ViewerServer(StoredRun(tmp_path), load_rescorer=lambda: judge) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         page.goto(server.url)

@@ -31,7 +31,7 @@ from companyos.contract import (
     TaskInfo,
 )
 from companyos.enterprise import Enterprise
-from tests.client.steps import NOW
+from tests.client.builders import NOW
 
 MAX_STEPS = 20
 TASK_SET, TASK_SEED = "1.1.tiny", 3
@@ -199,7 +199,7 @@ def tiny_url() -> Iterator[str]:
 
 
 @dataclass(frozen=True)
-class Guarded:
+class SecuredEnterprise:
     """A real enterprise that asks for a token and takes at most MAX_CONNECTIONS."""
 
     url: str
@@ -207,9 +207,9 @@ class Guarded:
 
 
 @pytest.fixture(scope="session")
-def guarded() -> Iterator[Guarded]:
+def guarded() -> Iterator[SecuredEnterprise]:
     """Give a real enterprise with both planes closed."""
     token = "for-trainers-only"
     settings = {"COMPANYOS_TRAINER_TOKEN": token, "COMPANYOS_MAX_CONNECTIONS": str(MAX_CONNECTIONS)}
     with Enterprise(alone=True, settings=settings) as enterprise:
-        yield Guarded(enterprise.url, token)
+        yield SecuredEnterprise(enterprise.url, token)

@@ -9,19 +9,19 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from benchmarks.baselines.__main__ import app
-from benchmarks.baselines.cells import NO_BREAK
-from benchmarks.baselines.learned import told
-from benchmarks.baselines.page import level_table, read_figures, table
-from benchmarks.baselines.playing import POLICIES, SESSIONS, TASKS, TRIALS
-from benchmarks.baselines.rows import NoRow, row_of
 from companyos.cli.main import app as companyos
 from companyos.contract import CheckVerdict, EpisodeRecord, EpisodeVerdict
 from companyos.runner import read_records
-from companyos.runner.reading import name_of
+from companyos.runner.run_reader import name_of
 from tests.architecture.sources import ROOT
 from tests.client.conftest import TASK_SET
 from tests.client.stored_runs import LINES, verdict
+from verification.benchmarks.baselines.__main__ import app
+from verification.benchmarks.baselines.formatting import NO_BREAK
+from verification.benchmarks.baselines.learning_results import render_results
+from verification.benchmarks.baselines.page import level_table, read_figures, table
+from verification.benchmarks.baselines.results import InvalidRunError, row_of
+from verification.benchmarks.baselines.runner import POLICIES, SESSIONS, TASKS, TRIALS
 
 NOOP = ("--policy", "noop")
 
@@ -172,7 +172,7 @@ def test_a_run_that_is_no_whole_run_of_one_policy_gives_no_row(
     a_run(tmp_path)
     a_run(tmp_path, trial=2)
     a_run(tmp_path, **{"trial": 3, **changed})
-    with pytest.raises(NoRow, match=why):
+    with pytest.raises(InvalidRunError, match=why):
         row_of(tmp_path)
 
 
@@ -180,7 +180,7 @@ def test_a_model_that_learned_has_a_row_for_each_stage() -> None:
     part = {"episodes": 100, "successes": 3, "success_low": 0.01, "success_high": 0.085, "mean_return": -5.5}
     part |= {"low": -5.6, "high": -5.4, "steps": 4.0, "invalid_share": 0.25}
     after = part | {"mean_return": 2.25, "successes": 40}
-    text = told([{"seed": 11, "settings": {"steps": 20}, "untrained": part, "before": part, "after": after}])
+    text = render_results([{"seed": 11, "settings": {"steps": 20}, "untrained": part, "before": part, "after": after}])
     assert [line.split("<br>")[0] for line in text.splitlines() if "**<br>" in line] == [
         "| **untrained**",
         "| **after the warm start**",

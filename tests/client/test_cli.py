@@ -14,9 +14,9 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from companyos.cli import session
+from companyos.cli import connection
+from companyos.cli.eval_runs import balanced_sample
 from companyos.cli.main import app
-from companyos.cli.planning import balanced
 from companyos.contract import MAX_SEED, Split, TaskInfo
 
 RUNNER = CliRunner()
@@ -35,7 +35,7 @@ COMMANDS = [
     "diff",
     "db",
 ]
-LAST_SEED = str(session.LAST_SEED)
+LARGEST_SEED = str(connection.LARGEST_SEED)
 
 
 def test_help_names_every_command_and_where_to_start() -> None:
@@ -61,7 +61,7 @@ def test_an_example_stands_on_one_line_of_a_narrow_terminal(command: str) -> Non
 
 
 def test_the_last_seed_is_that_of_the_contract() -> None:
-    assert session.LAST_SEED == MAX_SEED
+    assert connection.LARGEST_SEED == MAX_SEED
 
 
 def test_help_imports_neither_openenv_nor_pydantic() -> None:
@@ -90,10 +90,10 @@ def test_the_version_is_that_of_the_package() -> None:
         (["eval", "--policy", "noop", "--url", "http://127.0.0.1:9"], 1, "error: Failed to connect"),
         (["tools", "--url", "http://127.0.0.1:9"], 1, "error: Failed to connect"),
         (["tasks", "--url", "http://127.0.0.1:9"], 1, "error:"),
-        (["eval", "--policy", "noop", "--seed", LAST_SEED], 2, f"seeds end at {LAST_SEED}"),
-        (["eval", "--policy", "noop", "--seed", str(2**60), "-n", "1"], 2, f"seeds end at {LAST_SEED}"),
-        (["tasks", "any", "--seed", LAST_SEED, "-n", "2"], 2, f"seeds end at {LAST_SEED}"),
-        (["demo", "--seed", LAST_SEED], 2, f"seeds end at {LAST_SEED}"),
+        (["eval", "--policy", "noop", "--seed", LARGEST_SEED], 2, f"seeds end at {LARGEST_SEED}"),
+        (["eval", "--policy", "noop", "--seed", str(2**60), "-n", "1"], 2, f"seeds end at {LARGEST_SEED}"),
+        (["tasks", "any", "--seed", LARGEST_SEED, "-n", "2"], 2, f"seeds end at {LARGEST_SEED}"),
+        (["demo", "--seed", LARGEST_SEED], 2, f"seeds end at {LARGEST_SEED}"),
         (["up", "--keep-databases"], 2, "--keep-databases needs --data-dir"),
         (["up", "--episode", "main"], 2, "it needs --keep"),
         (["fly"], 2, "fly"),
@@ -252,12 +252,12 @@ def test_a_part_of_a_split_is_even_over_levels_and_scenarios_and_grows() -> None
     names = [f"s{number}" for number in range(7)]
     tasks = [a_task(0, name, level) for name in names for level in range(5) for _ in range(2)]
     for count in (1, 5, 10, 35, 70, 99):
-        part = balanced(tasks, count)
+        part = balanced_sample(tasks, count)
         assert len(part) == min(count, len(tasks))
         for key in (lambda task: task.chaos, lambda task: task.scenario):
             counted = Counter(map(key, part))
             assert max(counted.values()) - min(counted.values()) <= 1 or len(counted) == 1
-        assert part == balanced(tasks, count + 1)[: len(part)]
+        assert part == balanced_sample(tasks, count + 1)[: len(part)]
 
 
 def test_trials_show_pass_k_and_a_folder_with_a_run_is_left_alone(tiny_url: str, tmp_path: Path) -> None:

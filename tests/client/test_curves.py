@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from companyos.cli.main import app
 from companyos.contract import EpisodeRecord, Outcome
 from companyos.runner import summarise
-from companyos.runner.curves import NoPlots, curves_of, draw_curves, return_points, success_points
+from companyos.runner.plots import PlottingUnavailableError, curves_of, draw_curves, return_points, success_points
 from companyos.runner.statistics import return_interval, success_interval, wilson_interval
 
 PNG = b"\x89PNG\r\n"
@@ -90,7 +90,7 @@ def test_the_picture_is_a_png(tmp_path: Path) -> None:
 
 def test_without_matplotlib_it_is_said_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(NoPlots, match=r"drawing needs matplotlib: .*\[plots\]'"):
+    with pytest.raises(PlottingUnavailableError, match=r"drawing needs matplotlib: .*\[plots\]'"):
         draw_curves(curves_of([a_record()]), tmp_path / "curves.png", title="tiny")
 
 

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from companyos.client import CompanyOSEnv, ServerRefusal
+from companyos.client import ApiError, CompanyOSEnv
 from companyos.contract import CallToolAction, CompanyOSObservation, CompanyOSResetObservation, CompanyOSState, Outcome
 
 
@@ -37,7 +37,7 @@ async def test_tools_are_listed_before_the_first_reset_and_are_no_step(tiny_url:
 
 async def test_a_refused_message_raises_with_code_and_message_and_the_session_lives(tiny_url: str) -> None:
     async with CompanyOSEnv(base_url=tiny_url) as env:
-        with pytest.raises(ServerRefusal, match="unknown-scenario") as refusal:
+        with pytest.raises(ApiError, match="unknown-scenario") as refusal:
             await env.reset(scenario="none")
         assert refusal.value.code == "EXECUTION_ERROR"
         assert (await env.reset(scenario="tiny", seed=1, chaos=0)).done is False

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from companyos.extras import installing
+from companyos.extras import install_command
 
 
 def test_where_the_package_was_installed_an_extra_comes_from_the_index(tmp_path: Path) -> None:
-    assert installing("plots", tmp_path) == "pip install 'companyos[plots]'"
+    assert install_command("plots", tmp_path) == "pip install 'companyos[plots]'"
 
 
 @pytest.fixture
@@ -25,26 +25,29 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_in_a_clone_an_extra_comes_from_the_clone(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "prefix", str(clone / ".venv"))
-    assert installing("plots", clone) == ".venv-tools/bin/uv pip install --python .venv -e './client[plots]'"
+    assert install_command("plots", clone) == ".venv-tools/bin/uv pip install --python .venv -e './client[plots]'"
 
 
 def test_an_environment_elsewhere_is_named_whole(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "prefix", "/opt/my agents")
-    assert installing("plots", clone) == ".venv-tools/bin/uv pip install --python '/opt/my agents' -e './client[plots]'"
+    assert (
+        install_command("plots", clone)
+        == ".venv-tools/bin/uv pip install --python '/opt/my agents' -e './client[plots]'"
+    )
 
 
 @pytest.mark.parametrize(("extra", "command"), [("ray", "make ray-setup"), ("trl", "make train-setup")])
 def test_what_a_clone_has_an_environment_ready_for_is_made_by_make(clone: Path, extra: str, command: str) -> None:
-    assert installing(extra, clone) == command
+    assert install_command(extra, clone) == command
 
 
 @pytest.mark.parametrize("extra", ["inspect", "unsloth"])
 def test_what_excludes_the_checks_gets_an_environment_of_its_own(clone: Path, extra: str) -> None:
-    command = installing(extra, clone)
+    command = install_command(extra, clone)
     assert command.startswith(f"python3 -m venv .venv-{extra} && ")
     assert command.endswith(f"--python .venv-{extra} './client[server,{extra}]'")
 
 
 def test_from_another_folder_the_command_goes_to_the_clone_first(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir("/")
-    assert installing("ray", clone) == f"cd {clone} && make ray-setup"
+    assert install_command("ray", clone) == f"cd {clone} && make ray-setup"

@@ -6,9 +6,9 @@ from typing import Any
 
 from companyos.contract import ToolSpec
 from companyos.policies import StepView, load_policy
-from companyos.policies.arguments import Surroundings, draw_arguments
+from companyos.policies.arguments import SamplingContext, sample_arguments
 from companyos_shared.streams import Stream
-from tests.client.steps import NOW, a_step, a_task
+from tests.client.builders import NOW, a_step, a_task
 
 LIST = ToolSpec(name="desk_list_vendors", description="", input_schema={"type": "object", "properties": {}})
 RENAME = ToolSpec(
@@ -48,7 +48,7 @@ async def test_an_episode_can_be_repeated() -> None:
 
 
 def test_what_was_seen_has_to_fit_the_schema() -> None:
-    around = Surroundings([], NOW, {"vendor_id": ["VEN-123456789", 7, "VEN-3"]})
-    drawn = {draw_arguments(RENAME.input_schema, Stream("a", n), around)["vendor_id"] for n in range(40)}
+    around = SamplingContext([], NOW, {"vendor_id": ["VEN-123456789", 7, "VEN-3"]})
+    drawn = {sample_arguments(RENAME.input_schema, Stream("a", n), around)["vendor_id"] for n in range(40)}
     assert "VEN-3" in drawn
     assert all(len(one) <= 8 for one in drawn)

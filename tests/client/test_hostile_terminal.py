@@ -11,16 +11,16 @@ import typer
 from rich.console import Console
 from typer.testing import CliRunner
 
-from companyos import judging
+from companyos import rescorers
 from companyos.cli import demo
-from companyos.cli.answers import answer
 from companyos.cli.main import app
-from companyos.cli.narration import step_line
-from companyos.cli.stations import Sign, Station
+from companyos.cli.milestones import Milestone, MilestoneEvent
+from companyos.cli.step_log import step_line
 from companyos.cli.terminal import fail
+from companyos.cli.tool_output import render_step_result
 from companyos.contract import CheckVerdict, EpisodeVerdict, InjectionInfo
 from companyos.runner import StepLine
-from tests.client.steps import a_step
+from tests.client.builders import a_step
 from tests.client.stored_runs import CHANGES, a_change, a_line, a_problem, evidence, judge, write_episode
 from tests.payloads import CONTROL_SIGNS, PAYLOADS
 
@@ -38,7 +38,7 @@ def check_is_text(told: str) -> None:
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(judging, "load_judge", lambda: judge)
+    monkeypatch.setattr(rescorers, "load_rescorer", lambda: judge)
     for number, text in enumerate(SHARES):
         lines = [
             a_line(1, tool=f"desk_{text}", arguments={text: text}, result={text: [text]}),
@@ -84,14 +84,14 @@ def test_an_answer_and_the_line_of_a_step_obey_nothing() -> None:
         console = Console(file=out, width=4000)
         step = a_step(result=result)
         line = StepLine(step=1, tool=EVERYTHING, arguments={}, result=result, error=None, reward=0, done=False, now="")
-        console.print(answer(step))
+        console.print(render_step_result(step))
         check_is_text(out.getvalue())
         console.print(step_line(line, step, 0, 4000))
         assert not set(out.getvalue()) & (CONTROL_SIGNS | TURNING)
 
 
 def test_the_demo_and_a_failure_obey_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    demo._print_sign(Sign(Station.PRIORITY, True, EVERYTHING))
+    demo._print_milestone(MilestoneEvent(Milestone.PRIORITY, True, EVERYTHING))
     with pytest.raises(typer.Exit):
         fail(f"{EVERYTHING}\n{EVERYTHING}")
     told = capsys.readouterr()

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 from companyos.cli.main import app
 from companyos.trainer import Trainer, bearer
-from tests.client.conftest import Guarded
+from tests.client.conftest import SecuredEnterprise
 
 pytestmark = pytest.mark.integration
 
@@ -27,7 +27,7 @@ LABEL = "watched"
 
 
 @pytest.fixture(autouse=True)
-def _quiet(guarded: Guarded, monkeypatch: pytest.MonkeyPatch) -> None:
+def _quiet(guarded: SecuredEnterprise, monkeypatch: pytest.MonkeyPatch) -> None:
     """Begin with no episode and no snapshot, and with the token where the commands look for it."""
     monkeypatch.setenv("COMPANYOS_TOKEN", guarded.token)
 
@@ -41,7 +41,7 @@ def _quiet(guarded: Guarded, monkeypatch: pytest.MonkeyPatch) -> None:
     asyncio.run(clear())
 
 
-class Desk:
+class CommandRunner:
     """Commands and plain HTTP of one server."""
 
     def __init__(self, url: str, http: httpx.Client) -> None:
@@ -74,91 +74,98 @@ class Desk:
 
 
 @pytest.fixture
-def desk(guarded: Guarded) -> Iterator[Desk]:
+def commands(guarded: SecuredEnterprise) -> Iterator[CommandRunner]:
     with httpx.Client(base_url=guarded.url, headers=bearer(guarded.token), trust_env=False) as http:
-        yield Desk(guarded.url, http)
+        yield CommandRunner(guarded.url, http)
 
 
-def test_live_episodes_are_a_table_or_json(desk: Desk) -> None:
-    assert desk.run("episodes").strip() == "no episode is live"
-    desk.begin()
-    head, row = desk.run("episodes").splitlines()
+def test_live_episodes_are_a_table_or_json(commands: CommandRunner) -> None:
+    assert commands.run("episodes").strip() == "no episode is live"
+    commands.begin()
+    head, row = commands.run("episodes").splitlines()
     assert head.split() == ["episode", "scenario", "seed", "chaos", "step", "return", "now"]
     assert row.split()[:6] == [LABEL, "vendor_onboarding", "7", "0", "1", "-0.1"]
-    [state] = json.loads(desk.run("episodes", "--json"))
+    [state] = json.loads(commands.run("episodes", "--json"))
     assert (state["episode_id"], state["step_count"], state["return"]) == (LABEL, 1, -0.1)
 
 
-def test_a_snapshot_is_taken_listed_restored_and_deleted_by_the_start_of_its_id(desk: Desk) -> None:
-    desk.begin()
-    taken = desk.run("snapshot").strip()
+def test_a_snapshot_is_taken_listed_restored_and_deleted_by_the_start_of_its_id(commands: CommandRunner) -> None:
+    commands.begin()
+    taken = commands.run("snapshot").strip()
     assert re.fullmatch("[0-9a-f]{32}", taken)
-    desk.step(LABEL, "wait", {"minutes": 30})
-    assert json.loads(desk.run("episodes", "--json"))[0]["step_count"] == 2
-    assert f"{taken[:12]}  {LABEL}" in desk.run("snapshot", "--list")
-    assert desk.run("snapshot", "--list", "somebody-else").strip() == "no snapshot of somebody-else is kept"
-    assert desk.run("restore", taken[:8]).startswith(f"{LABEL} is at step 1 again")
-    assert json.loads(desk.run("episodes", "--json"))[0]["step_count"] == 1
-    desk.run("restore", LABEL, taken)
-    desk.run("snapshot", "--delete", taken[:6])
-    assert json.loads(desk.run("snapshot", "--list", "--json")) == []
-    assert "no snapshots begin with" in desk.run("restore", taken[:8], code=2)
-    assert desk.run("restore", taken, code=1).startswith("error: unknown-snapshot: ")
+    commands.step(LABEL, "wait", {"minutes": 30})
+    assert json.loads(commands.run("episodes", "--json"))[0]["step_count"] == 2
+    assert f"{taken[:12]}  {LABEL}" in commands.run("snapshot", "--list")
+    assert commands.run("snapshot", "--list", "somebody-else").strip() == "no snapshot of somebody-else is kept"
+    assert commands.run("restore", taken[:8]).startswith(f"{LABEL} is at step 1 again")
+    assert json.loads(commands.run("episodes", "--json"))[0]["step_count"] == 1
+    commands.run("restore", LABEL, taken)
+    commands.run("snapshot", "--delete", taken[:6])
+    assert json.loads(commands.run("snapshot", "--list", "--json")) == []
+    assert "no snapshots begin with" in commands.run("restore", taken[:8], code=2)
+    assert commands.run("restore", taken, code=1).startswith("error: unknown-snapshot: ")
 
 
-def test_forks_are_told_with_their_tokens_and_can_be_stepped(desk: Desk) -> None:
-    key = desk.begin()
-    taken = json.loads(desk.run("snapshot", LABEL, "--json"))
-    opened = json.loads(desk.run("fork", taken["id"], "--count", "2", "--json"))
+def test_forks_are_told_with_their_tokens_and_can_be_stepped(commands: CommandRunner) -> None:
+    key = commands.begin()
+    taken = json.loads(commands.run("snapshot", LABEL, "--json"))
+    opened = json.loads(commands.run("fork", taken["id"], "--count", "2", "--json"))
     assert len({fork["token"] for fork in opened}) == 2
     for fork in opened:
-        assert desk.step(fork["episode_id"], "ticketdesk_get_ticket", {"key": key})["result"]["key"] == key
-    [line] = desk.run("fork", taken["id"][:10]).splitlines()[1:]
+        assert commands.step(fork["episode_id"], "ticketdesk_get_ticket", {"key": key})["result"]["key"] == key
+    [line] = commands.run("fork", taken["id"][:10]).splitlines()[1:]
     episode_id, token = line.split()
     assert re.fullmatch("[0-9a-f]{24}", episode_id)
     assert re.fullmatch("[A-Za-z0-9_-]{43}", token)
 
 
-def test_a_difference_is_read_row_by_row_and_obeys_no_escape_of_the_world(desk: Desk) -> None:
-    key = desk.begin()
-    desk.step(LABEL, "ticketdesk_transition_ticket", {"key": key, "to": "open"})
-    said = desk.run("diff")
+def test_a_difference_is_read_row_by_row_and_obeys_no_escape_of_the_world(commands: CommandRunner) -> None:
+    key = commands.begin()
+    commands.step(LABEL, "ticketdesk_transition_ticket", {"key": key, "to": "open"})
+    said = commands.run("diff")
     assert f"+ {key}" in said
     assert "Odd \N{REPLACEMENT CHARACTER}[31m[bold]ink" in said
     assert "\x1b" not in said
     assert said.splitlines()[-1].startswith("steps 0 to 2: 2 new")
-    last = desk.run("diff", LABEL, "--from", "1", "--to", "2")
+    last = commands.run("diff", LABEL, "--from", "1", "--to", "2")
     assert f"~ {key}" in last
     assert re.search(r"status +null → open", last)
     assert last.splitlines()[-1] == "steps 1 to 2: 1 new, 1 changed"
-    told = json.loads(desk.run("diff", "--from", "1", "--json"))
+    told = json.loads(commands.run("diff", "--from", "1", "--json"))
     assert told["services"]["ticketdesk"]["tickets"][key]["after"]["status"] == "open"
-    assert desk.run("diff", "--from", "1", "--to", "1").strip() == "steps 1 to 1: no row differs"
-    assert "invalid-step" in desk.run("diff", "--to", "9", code=1)
+    assert commands.run("diff", "--from", "1", "--to", "1").strip() == "steps 1 to 1: no row differs"
+    assert "invalid-step" in commands.run("diff", "--to", "9", code=1)
 
 
-def test_databases_are_asked_joined_and_kept(desk: Desk, tmp_path: Path) -> None:
-    key = desk.begin()
+def test_databases_are_asked_joined_and_kept(commands: CommandRunner, tmp_path: Path) -> None:
+    key = commands.begin()
     query = f"select key, type from tickets where key = '{key}'"  # noqa: S608
-    assert [line.split() for line in desk.run("db", "--sql", query).splitlines()] == [["key", "type"], [key, "request"]]
+    assert [line.split() for line in commands.run("db", "--sql", query).splitlines()] == [
+        ["key", "type"],
+        [key, "request"],
+    ]
     joined = "select count(*) n from ticketdesk.tickets t join datahub.vendors v on t.title like '%' || v.name || '%'"
-    assert json.loads(desk.run("db", "--sql", joined, "--json"))[0]["n"] > 0
-    kept = desk.run("db", LABEL, "--service", "ticketdesk", "--out", str(tmp_path / "copies")).split()
+    assert json.loads(commands.run("db", "--sql", joined, "--json"))[0]["n"] > 0
+    kept = commands.run("db", LABEL, "--service", "ticketdesk", "--out", str(tmp_path / "copies")).split()
     assert kept == [str(tmp_path / "copies" / "ticketdesk.sqlite3")]
     with sqlite3.connect(kept[0]) as copy:
         assert copy.execute(query).fetchall() == [(key, "request")]
         copy.execute("delete from tickets")
     copy.close()
-    assert key in desk.run("db", LABEL, "--sql", query)
-    assert desk.run("db", "--sql", "selct 1", code=2).strip() == 'error: near "selct": syntax error'
-    assert "unknown-service" in desk.run("db", "--service", "payroll", code=1)
+    assert key in commands.run("db", LABEL, "--sql", query)
+    assert commands.run("db", "--sql", "selct 1", code=2).strip() == 'error: near "selct": syntax error'
+    assert "unknown-service" in commands.run("db", "--service", "payroll", code=1)
 
 
 @pytest.mark.parametrize("is_installed", [True, False])
 def test_without_a_query_a_shell_is_opened_on_the_copies(
-    desk: Desk, guarded: Guarded, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, is_installed: bool
+    commands: CommandRunner,
+    guarded: SecuredEnterprise,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    is_installed: bool,
 ) -> None:
-    key = desk.begin()
+    key = commands.begin()
     asked = f"select key from ticketdesk.tickets\n where key = '{key}';\nselct 1;\n.tables\n.quit\n"  # noqa: S608
     if not is_installed:
         monkeypatch.setenv("PATH", str(tmp_path))
@@ -176,14 +183,14 @@ def test_without_a_query_a_shell_is_opened_on_the_copies(
     assert "Traceback" not in ended.stderr
 
 
-def test_where_several_episodes_are_live_one_has_to_be_named(desk: Desk) -> None:
-    desk.begin("monday")
-    desk.begin("tuesday")
+def test_where_several_episodes_are_live_one_has_to_be_named(commands: CommandRunner) -> None:
+    commands.begin("monday")
+    commands.begin("tuesday")
     for command in ("snapshot", "diff", "db"):
-        said = desk.run(command, code=2)
+        said = commands.run(command, code=2)
         assert said.strip() == "error: 2 episodes are live, say which one: monday, tuesday"
-    desk.step("monday", "finish", {"outcome": "done", "summary": "Enough."})
-    assert "steps 0 to 1" in desk.run("diff")
+    commands.step("monday", "finish", {"outcome": "done", "summary": "Enough."})
+    assert "steps 0 to 1" in commands.run("diff")
 
 
 @pytest.mark.parametrize(
@@ -203,14 +210,14 @@ def test_where_several_episodes_are_live_one_has_to_be_named(desk: Desk) -> None
         (["db", "--json"], 2, "--json prints what --sql asks for"),
     ],
 )
-def test_a_misuse_is_one_clear_line(desk: Desk, arguments: list[str], code: int, words: str) -> None:
-    assert words in desk.run(*arguments, code=code)
+def test_a_misuse_is_one_clear_line(commands: CommandRunner, arguments: list[str], code: int, words: str) -> None:
+    assert words in commands.run(*arguments, code=code)
 
 
-def test_other_commands_bring_the_token_too(desk: Desk, tmp_path: Path) -> None:
-    assert "vendor_onboarding" in desk.run("tasks")
-    assert "ticketdesk" in desk.run("tools")
-    said = desk.run("eval", "--policy", "noop", "-n", "2", "--out", str(tmp_path / "run"))
+def test_other_commands_bring_the_token_too(commands: CommandRunner, tmp_path: Path) -> None:
+    assert "vendor_onboarding" in commands.run("tasks")
+    assert "ticketdesk" in commands.run("tools")
+    said = commands.run("eval", "--policy", "noop", "-n", "2", "--out", str(tmp_path / "run"))
     assert "noop" in said
     assert len(list((tmp_path / "run" / "evidence").iterdir())) == 2
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from companyos.policies.llm.calls import MALFORMED, read_arguments, readable, tool_calls
+from companyos.policies.llm.calls import MALFORMED, read_arguments, sanitize_json, tool_calls
 
 
 def test_an_object_is_taken_as_it_is() -> None:
@@ -84,4 +84,4 @@ def test_an_unreadable_call_is_sent_back_as_json_that_every_endpoint_parses() ->
 
 
 def test_texts_are_made_sendable() -> None:
-    assert readable({"a": ["x\ud800y", float("nan")]}) == {"a": ["x?y", None]}
+    assert sanitize_json({"a": ["x\ud800y", float("nan")]}) == {"a": ["x?y", None]}

@@ -9,12 +9,12 @@ import pytest
 from typer.testing import CliRunner
 
 from companyos.cli.main import app
-from companyos.policies.llm.stub import StubServer, refusal
-from tests.client.scripted import Listed, calling, saying
+from companyos.policies.llm.stub import StubServer, error_reply
+from tests.client.llm_scripts import ScriptedReplies, text_message, tool_call_message
 
 RUNNER = CliRunner()
 ASKING = ["eval", "--policy", "llm", "--model", "m-1"]
-DONE = calling(("add", {"amount": 3}), ("finish", {}))
+DONE = tool_call_message(("add", {"amount": 3}), ("finish", {}))
 
 
 @pytest.fixture(autouse=True)
@@ -54,7 +54,7 @@ def test_the_key_is_no_option_and_the_help_says_where_it_is_read() -> None:
 
 
 def test_sums_and_means_stand_below_the_table(tiny_url: str) -> None:
-    with StubServer(Listed(DONE)) as stub:
+    with StubServer(ScriptedReplies(DONE)) as stub:
         options = ["--scenario", "tiny", "--seed", "3", "-n", "1", "--chaos", "0", "--chaos", "1", "--url", tiny_url]
         prices = ["--price-in", "2.5", "--price-out", "10"]
         answer = RUNNER.invoke(app, [*ASKING, "--base-url", stub.url, *options, *prices])
@@ -68,7 +68,7 @@ def test_sums_and_means_stand_below_the_table(tiny_url: str) -> None:
 
 
 def test_a_model_that_gives_up_is_told(tiny_url: str) -> None:
-    with StubServer(Listed(saying("Hello."))) as stub:
+    with StubServer(ScriptedReplies(text_message("Hello."))) as stub:
         options = ["--scenario", "tiny", "-n", "1", "--url", tiny_url, "--base-url", stub.url]
         answer = RUNNER.invoke(app, [*ASKING, *options])
     assert answer.exit_code == 0, answer.output
@@ -78,10 +78,10 @@ def test_a_model_that_gives_up_is_told(tiny_url: str) -> None:
 def test_a_run_that_an_endpoint_stops_is_told_kept_and_goes_on(tiny_url: str, tmp_path: Path) -> None:
     options = ["--scenario", "tiny", "--seed", "3", "-n", "3", "--parallel", "1", "--url", tiny_url]
     kept = ["--out", str(tmp_path / "run")]
-    with StubServer(Listed(DONE, refusal(401, "Your key has expired."), DONE)) as stub:
-        asked = [*ASKING, "--base-url", stub.url, *options, *kept]
-        first = RUNNER.invoke(app, asked)
-        again = RUNNER.invoke(app, [*asked, "--resume"])
+    with StubServer(ScriptedReplies(DONE, error_reply(401, "Your key has expired."), DONE)) as stub:
+        received = [*ASKING, "--base-url", stub.url, *options, *kept]
+        first = RUNNER.invoke(app, received)
+        again = RUNNER.invoke(app, [*received, "--resume"])
     assert first.exit_code == 1, first.output
     assert "stopped after 1 of 3 episodes; --resume goes on" in first.stderr
     assert "error: the endpoint answered 401: " in first.stderr
@@ -90,14 +90,14 @@ def test_a_run_that_an_endpoint_stops_is_told_kept_and_goes_on(tiny_url: str, tm
     assert "3 episodes in" in again.stdout
     records = [json.loads(line) for line in (tmp_path / "run" / "episodes.jsonl").read_text().splitlines()]
     assert [record["seed"] for record in records] == [3, 4, 5]
-    assert len(stub.asked) > 3
+    assert len(stub.received) > 3
 
 
 def test_going_on_as_another_model_is_a_misuse(tiny_url: str, tmp_path: Path) -> None:
     options = ["--scenario", "tiny", "--seed", "3", "-n", "1", "--url", tiny_url, "--out", str(tmp_path / "run")]
-    with StubServer(Listed(DONE)) as stub:
-        asked = [*ASKING, "--base-url", stub.url, *options]
-        assert RUNNER.invoke(app, asked).exit_code == 0
-        answer = RUNNER.invoke(app, [*asked, "--resume", "--temperature", "0.7"])
+    with StubServer(ScriptedReplies(DONE)) as stub:
+        received = [*ASKING, "--base-url", stub.url, *options]
+        assert RUNNER.invoke(app, received).exit_code == 0
+        answer = RUNNER.invoke(app, [*received, "--resume", "--temperature", "0.7"])
     assert answer.exit_code == 2
     assert "temperature of llm was null there and is 0.7 now" in answer.stderr

@@ -8,9 +8,9 @@ from typing import Any
 from companyos.contract import ToolSpec
 from companyos.policies.llm.calls import tool_calls
 from companyos.policies.llm.conversation import Conversation
-from companyos.policies.llm.prompt import read_result_text, read_task_text, result_text, task_part, task_text
-from tests.client.scripted import calling, saying
-from tests.client.steps import NOW, a_step, a_task
+from companyos.policies.llm.prompt import extract_task, parse_result_text, parse_task_text, result_text, task_text
+from tests.client.builders import NOW, a_step, a_task
+from tests.client.llm_scripts import text_message, tool_call_message
 
 LOOK = ToolSpec(name="look", description="Look.", input_schema={"type": "object", "properties": {}})
 
@@ -19,13 +19,13 @@ def a_conversation(turns: int, size: int = 2_000) -> Conversation:
     """Return a conversation in which every turn has two calls with long answers, and then a reminder."""
     conversation = Conversation(a_task(LOOK))
     for _ in range(turns):
-        message = calling(("look", {}), ("look", {}))
+        message = tool_call_message(("look", {}), ("look", {}))
         calls = tool_calls(message)
         conversation.add_answer(message, calls)
         for call in calls:
             conversation.add_result(call, a_step(result="x" * size))
-    conversation.add_answer(saying("Hm."), [])
-    conversation.remind()
+    conversation.add_answer(text_message("Hm."), [])
+    conversation.add_reminder()
     return conversation
 
 
@@ -68,7 +68,7 @@ def test_then_whole_turns_leave_and_the_task_says_how_many() -> None:
     assert dropped.turns > 0
     assert conversation.shrink(800) is not None
     assert conversation.messages[0]["role"] == "system"
-    assert task_part(conversation.messages[1]["content"]) == task_text(a_task(LOOK))
+    assert extract_task(conversation.messages[1]["content"]) == task_text(a_task(LOOK))
     assert conversation.messages[1]["content"].count("were dropped to make room") == 1
     assert conversation.messages[-2]["content"] == "Hm."
     check_is_well_formed(conversation.messages)
@@ -76,7 +76,7 @@ def test_then_whole_turns_leave_and_the_task_says_how_many() -> None:
 
 def test_the_last_turn_stays_whatever_it_holds() -> None:
     conversation = Conversation(a_task(LOOK))
-    message = calling(("look", {}))
+    message = tool_call_message(("look", {}))
     [call] = tool_calls(message)
     conversation.add_answer(message, [call])
     conversation.add_result(call, a_step(result="x" * 10_000))
@@ -86,15 +86,19 @@ def test_the_last_turn_stays_whatever_it_holds() -> None:
 
 def test_how_many_tokens_a_character_has_is_learnt_from_the_endpoint() -> None:
     conversation = a_conversation(turns=1)
-    conversation.learn(4_321)
+    conversation.calibrate(4_321)
     assert conversation.estimated_tokens() == 4_321
-    conversation.learn(None)
+    conversation.calibrate(None)
     assert conversation.estimated_tokens() == 4_321
 
 
 def test_a_message_is_sent_back_as_it_came_less_what_is_null() -> None:
     conversation = Conversation(a_task(LOOK))
-    message = calling(("look", {})) | {"role": "assistant", "refusal": None, "reasoning_details": [{"text": "Hm."}]}
+    message = tool_call_message(("look", {})) | {
+        "role": "assistant",
+        "refusal": None,
+        "reasoning_details": [{"text": "Hm."}],
+    }
     conversation.add_answer(message, tool_calls(message))
     assert conversation.messages[-1] == {
         "role": "assistant",
@@ -106,7 +110,7 @@ def test_a_message_is_sent_back_as_it_came_less_what_is_null() -> None:
 
 def test_a_model_is_told_neither_reward_nor_scenario_and_its_task_can_be_read_back() -> None:
     task = a_task(LOOK, brief="Do this.\n\nThen that.")
-    read = read_task_text(task_text(task), (LOOK,), "tiny")
+    read = parse_task_text(task_text(task), (LOOK,), "tiny")
     assert (read.brief, read.company, read.acting_as, read.now, read.steps_left) == (
         "Do this.\n\nThen that.",
         "Tiny",
@@ -120,5 +124,5 @@ def test_a_model_is_told_neither_reward_nor_scenario_and_its_task_can_be_read_ba
 
 def test_a_refusal_is_told_with_its_reason_and_can_be_read_back() -> None:
     told = result_text(a_step(error="invalid_args"), "The arguments are no JSON object.")
-    read = read_result_text(told)
+    read = parse_result_text(told)
     assert (read.error, read.message, read.result) == ("invalid_args", "The arguments are no JSON object.", None)

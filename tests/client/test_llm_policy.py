@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 
 from companyos.contract import Outcome
-from companyos.policies import CannotPlay
+from companyos.policies import PolicyUnavailableError
 from companyos.policies.llm import LlmPolicy
 from companyos.policies.llm.policy import CONTEXT_FULL, NO_CALLS, REMINDERS
 from companyos.policies.llm.prompt import REMINDER
-from companyos.policies.llm.stub import Reply, Script, StubServer, completion, refusal
+from companyos.policies.llm.stub import Reply, Script, StubServer, completion, error_reply
 from companyos.runner import EpisodePlan, PlayedEpisode, play_all
-from tests.client.scripted import AT_ONCE, Listed, a_model, calling, saying, texts
+from tests.client.llm_scripts import AT_ONCE, ScriptedReplies, a_model, text_message, texts, tool_call_message
 
 ADD_1, ADD_2 = ("add", {"amount": 1}), ("add", {"amount": 2})
 PLAN = EpisodePlan(scenario="tiny", seed=3, chaos=1, policy="llm")
-TOO_LONG = refusal(400, "This model's maximum context length is 9 tokens.", code="context_length_exceeded")
+TOO_LONG = error_reply(400, "This model's maximum context length is 9 tokens.", code="context_length_exceeded")
 
 Player = Callable[..., Any]
 
@@ -30,8 +30,8 @@ def played(tiny_url: str) -> Player:
 
     async def play(script: Script, **settings: Any) -> tuple[PlayedEpisode, StubServer]:
         with StubServer(script) as stub:
-            asked = a_model(stub.url, **settings)
-            [episode] = await play_all(tiny_url, [PLAN], make_policy=lambda _name: LlmPolicy(asked))
+            received = a_model(stub.url, **settings)
+            [episode] = await play_all(tiny_url, [PLAN], make_policy=lambda _name: LlmPolicy(received))
         return episode, stub
 
     return play
@@ -43,38 +43,42 @@ def kinds(played: PlayedEpisode) -> list[str]:
 
 
 async def test_calls_in_one_message_are_taken_in_order_and_each_is_a_step(played: Player) -> None:
-    episode, stub = await played(Listed(calling(ADD_1, ("fly", {}), ADD_2)))
+    episode, stub = await played(ScriptedReplies(tool_call_message(ADD_1, ("fly", {}), ADD_2)))
     assert (episode.record.success, episode.record.steps) == (True, 3)
     assert [line.tool for line in episode.steps] == ["add", "fly", "add"]
-    [asked] = stub.asked
-    assert [tool["function"]["name"] for tool in asked.body["tools"]] == ["add", "finish"]
-    assert set(asked.body) == {"model", "messages", "tools"}
-    assert "Add up to the number of T-1." in asked.body["messages"][1]["content"]
+    [received] = stub.received
+    assert [tool["function"]["name"] for tool in received.body["tools"]] == ["add", "finish"]
+    assert set(received.body) == {"model", "messages", "tools"}
+    assert "Add up to the number of T-1." in received.body["messages"][1]["content"]
 
 
 async def test_what_follows_the_last_step_of_a_message_is_not_played(played: Player) -> None:
-    episode, _ = await played(Listed(calling(ADD_1, ADD_2, ADD_2)))
+    episode, _ = await played(ScriptedReplies(tool_call_message(ADD_1, ADD_2, ADD_2)))
     assert (episode.record.success, episode.record.steps, episode.trouble) == (True, 2, None)
 
 
 async def test_the_next_request_holds_what_came_of_each_call(played: Player) -> None:
-    _, stub = await played(Listed(calling(ADD_1, ("fly", {})), calling(ADD_2)))
-    results = [message for message in stub.asked[1].body["messages"] if message["role"] == "tool"]
+    _, stub = await played(ScriptedReplies(tool_call_message(ADD_1, ("fly", {})), tool_call_message(ADD_2)))
+    results = [message for message in stub.received[1].body["messages"] if message["role"] == "tool"]
     assert [message["tool_call_id"] for message in results] == ["call_0", "call_1"]
     assert results[0]["content"] == '{"result":{"total":1},"now":"2026-03-02T09:16:00Z","steps_left":19}'
     assert "No tool is called 'fly'." in results[1]["content"]
 
 
 async def test_a_message_without_a_call_is_answered_by_a_reminder(played: Player) -> None:
-    episode, stub = await played(Listed(saying("Shall I?"), calling(ADD_1), saying("Now?"), calling(ADD_2)))
+    episode, stub = await played(
+        ScriptedReplies(
+            text_message("Shall I?"), tool_call_message(ADD_1), text_message("Now?"), tool_call_message(ADD_2)
+        )
+    )
     assert (episode.record.success, episode.record.steps) == (True, 2)
-    assert texts(stub.asked[1].body["messages"], "user")[1:] == [REMINDER]
-    assert texts(stub.asked[3].body["messages"], "user")[1:] == [REMINDER] * 2
+    assert texts(stub.received[1].body["messages"], "user")[1:] == [REMINDER]
+    assert texts(stub.received[3].body["messages"], "user")[1:] == [REMINDER] * 2
 
 
 async def test_a_model_that_calls_nothing_any_more_gives_up(played: Player) -> None:
-    episode, stub = await played(Listed(calling(ADD_1), saying("I am done.")))
-    assert len(stub.asked) == 1 + REMINDERS + 1
+    episode, stub = await played(ScriptedReplies(tool_call_message(ADD_1), text_message("I am done.")))
+    assert len(stub.received) == 1 + REMINDERS + 1
     assert (episode.record.outcome, episode.steps[-1].tool, episode.trouble) == (Outcome.FAILED, "finish", None)
     assert episode.record.usage is not None
     assert episode.record.usage.stopped == NO_CALLS
@@ -82,8 +86,10 @@ async def test_a_model_that_calls_nothing_any_more_gives_up(played: Player) -> N
 
 
 async def test_tokens_requests_and_cost_are_accounted(played: Player) -> None:
-    passing = refusal(503, "Later.", headers=AT_ONCE)
-    episode, stub = await played(Listed(calling(ADD_1), passing, calling(ADD_2)), price_in=2.0, price_out=8.0)
+    passing = error_reply(503, "Later.", headers=AT_ONCE)
+    episode, stub = await played(
+        ScriptedReplies(tool_call_message(ADD_1), passing, tool_call_message(ADD_2)), price_in=2.0, price_out=8.0
+    )
     usage = episode.record.usage
     answers = [line for line in episode.messages if line["kind"] == "answer"]
     assert (usage.model, usage.requests, usage.retries, usage.unmetered) == ("m-1", 3, 1, 0)
@@ -91,15 +97,15 @@ async def test_tokens_requests_and_cost_are_accounted(played: Player) -> None:
     assert usage.completion_tokens == sum(answer["completion_tokens"] for answer in answers) > 10
     assert usage.cost == pytest.approx((2 * usage.prompt_tokens + 8 * usage.completion_tokens) / 1e6)
     assert usage.latency_s > 0
-    assert len(stub.asked) == 3
+    assert len(stub.received) == 3
 
 
 async def test_an_answer_that_tells_no_tokens_is_counted_as_such(played: Player) -> None:
-    script = Listed(calling(ADD_1), calling(ADD_2))
+    script = ScriptedReplies(tool_call_message(ADD_1), tool_call_message(ADD_2))
 
     class Silent:
-        async def reply(self, asked: Any) -> Reply:
-            reply = await script.reply(asked)
+        async def reply(self, received: Any) -> Reply:
+            reply = await script.reply(received)
             return Reply(body={name: value for name, value in reply.body.items() if name != "usage"})
 
     usage = (await played(Silent()))[0].record.usage
@@ -107,7 +113,7 @@ async def test_an_answer_that_tells_no_tokens_is_counted_as_such(played: Player)
 
 
 async def test_the_transcript_holds_everything_that_was_said(played: Player) -> None:
-    episode, _ = await played(Listed(calling(ADD_1), saying("Hm."), calling(ADD_2)))
+    episode, _ = await played(ScriptedReplies(tool_call_message(ADD_1), text_message("Hm."), tool_call_message(ADD_2)))
     assert kinds(episode) == [
         "settings",
         *["message"] * 2,
@@ -123,57 +129,57 @@ async def test_the_transcript_holds_everything_that_was_said(played: Player) -> 
 
 
 async def test_an_endpoint_that_fails_in_the_middle_is_an_infra_error_with_its_account(played: Player) -> None:
-    episode, stub = await played(Listed(calling(ADD_1), refusal(500, "Down.", headers=AT_ONCE)))
+    episode, stub = await played(ScriptedReplies(tool_call_message(ADD_1), error_reply(500, "Down.", headers=AT_ONCE)))
     assert (episode.record.outcome, episode.record.success, episode.record.steps) == (Outcome.INFRA_ERROR, False, 1)
     assert episode.trouble is not None
     assert "the model's endpoint failed: the endpoint answered 500" in episode.trouble
     assert "(3 attempts)" in episode.trouble
     assert (episode.record.usage.requests, episode.record.usage.retries) == (4, 2)
-    assert len(stub.asked) == 4
+    assert len(stub.received) == 4
     assert kinds(episode)[-1] == "failed"
 
 
 @pytest.mark.parametrize("status", [408, 429, 500, 529])
 async def test_an_endpoint_that_fails_for_a_while_breaks_its_episode_alone(played: Player, status: int) -> None:
-    episode, _ = await played(Listed(refusal(status, "Later.", headers=AT_ONCE)), retries=1)
+    episode, _ = await played(ScriptedReplies(error_reply(status, "Later.", headers=AT_ONCE)), retries=1)
     assert (episode.record.outcome, episode.record.steps) == (Outcome.INFRA_ERROR, 0)
     assert f"answered {status}" in str(episode.trouble)
 
 
 @pytest.mark.parametrize(("status", "word"), [(400, "bad"), (401, "key"), (403, "no"), (404, "model")])
 async def test_an_endpoint_that_refuses_the_first_request_stops_the_run(played: Player, status: int, word: str) -> None:
-    with pytest.raises(CannotPlay, match=f"the endpoint answered {status}: .*{word}"):
-        await played(Listed(refusal(status, word)))
+    with pytest.raises(PolicyUnavailableError, match=f"the endpoint answered {status}: .*{word}"):
+        await played(ScriptedReplies(error_reply(status, word)))
 
 
 async def test_an_address_where_nothing_answers_stops_the_run(tiny_url: str) -> None:
     model = a_model("http://127.0.0.1:9/v1", retries=0)
-    with pytest.raises(CannotPlay, match=r"Failed to connect to http://127\.0\.0\.1:9/v1"):
+    with pytest.raises(PolicyUnavailableError, match=r"Failed to connect to http://127\.0\.0\.1:9/v1"):
         await play_all(tiny_url, [PLAN], make_policy=lambda _name: LlmPolicy(model))
 
 
 async def test_a_policy_without_a_model_stops_the_run(tiny_url: str) -> None:
-    with pytest.raises(CannotPlay, match="needs a model"):
+    with pytest.raises(PolicyUnavailableError, match="needs a model"):
         await play_all(tiny_url, [PLAN])
 
 
 async def test_an_endpoint_that_is_too_slow_is_an_infra_error(played: Player) -> None:
-    episode, _ = await played(Listed(calling(ADD_1), pause_s=0.5), timeout_s=0.05, retries=0)
+    episode, _ = await played(ScriptedReplies(tool_call_message(ADD_1), pause_s=0.5), timeout_s=0.05, retries=0)
     assert episode.trouble == "the model's endpoint failed: no answer within 0.05 s"
 
 
 @pytest.mark.parametrize("body", [b"<html>", [], {"choices": []}, {"choices": [{"message": "Hi."}]}, {"error": "No."}])
 async def test_what_is_no_completion_is_an_infra_error(played: Player, body: Any) -> None:
-    episode, _ = await played(Listed(Reply(body=body)))
+    episode, _ = await played(ScriptedReplies(Reply(body=body)))
     assert "what is no chat completion" in str(episode.trouble)
 
 
 async def test_the_key_goes_to_the_endpoint_and_nowhere_else(tiny_url: str, tmp_path: Path) -> None:
-    script = Listed(calling(ADD_1), refusal(400, "Incorrect API key provided: sk-secret-1."))
+    script = ScriptedReplies(tool_call_message(ADD_1), error_reply(400, "Incorrect API key provided: sk-secret-1."))
     with StubServer(script) as stub:
         model = a_model(stub.url, api_key="sk-secret-1")
         [episode] = await play_all(tiny_url, [PLAN], out=tmp_path, make_policy=lambda _name: LlmPolicy(model))
-    assert stub.asked[0].headers["authorization"] == "Bearer sk-secret-1"
+    assert stub.received[0].headers["authorization"] == "Bearer sk-secret-1"
     assert "provided: ***" in str(episode.trouble)
     assert "sk-secret-1" not in repr(model)
     files = [file for file in tmp_path.rglob("*") if file.is_file()]
@@ -183,39 +189,42 @@ async def test_the_key_goes_to_the_endpoint_and_nowhere_else(tiny_url: str, tmp_
 
 async def test_without_a_key_no_key_is_sent(played: Player, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-somebody")
-    _, stub = await played(Listed(calling(ADD_1, ADD_2)))
-    assert "authorization" not in stub.asked[0].headers
+    _, stub = await played(ScriptedReplies(tool_call_message(ADD_1, ADD_2)))
+    assert "authorization" not in stub.received[0].headers
 
 
 async def test_a_request_carries_what_it_is_told_to(played: Player) -> None:
     _, stub = await played(
-        Listed(calling(ADD_1, ADD_2)), temperature=0.3, max_output_tokens=99, extra_body={"reasoning_effort": "low"}
+        ScriptedReplies(tool_call_message(ADD_1, ADD_2)),
+        temperature=0.3,
+        max_output_tokens=99,
+        extra_body={"reasoning_effort": "low"},
     )
-    told = {name: stub.asked[0].body[name] for name in ("model", "temperature", "max_completion_tokens")}
+    told = {name: stub.received[0].body[name] for name in ("model", "temperature", "max_completion_tokens")}
     assert told == {"model": "m-1", "temperature": 0.3, "max_completion_tokens": 99}
-    assert stub.asked[0].body["reasoning_effort"] == "low"
+    assert stub.received[0].body["reasoning_effort"] == "low"
 
 
 async def test_a_conversation_that_outgrows_its_limit_drops_the_oldest_results(played: Player) -> None:
-    quiet = [calling(("add", {"amount": 0})) for _ in range(12)]
-    episode, stub = await played(Listed(*quiet, calling(ADD_1, ADD_2)), context_limit=1_200)
+    quiet = [tool_call_message(("add", {"amount": 0})) for _ in range(12)]
+    episode, stub = await played(ScriptedReplies(*quiet, tool_call_message(ADD_1, ADD_2)), context_limit=1_200)
     assert episode.record.success
     assert "dropped" in kinds(episode)
     sizes = [answer["prompt_tokens"] for answer in episode.messages if answer["kind"] == "answer"]
     assert max(sizes) <= 1_200
-    assert stub.asked[-1].body["messages"][1]["content"].startswith("Add up to the number of T-1.")
+    assert stub.received[-1].body["messages"][1]["content"].startswith("Add up to the number of T-1.")
 
 
 async def test_an_endpoint_that_finds_it_too_long_is_asked_again_with_less(played: Player) -> None:
-    quiet = [calling(("add", {"amount": 0})) for _ in range(6)]
-    episode, stub = await played(Listed(*quiet, TOO_LONG, calling(ADD_1, ADD_2)))
-    assert (episode.record.success, len(stub.asked)) == (True, 8)
-    refused, accepted = (len(asked.body["messages"]) for asked in stub.asked[-2:])
+    quiet = [tool_call_message(("add", {"amount": 0})) for _ in range(6)]
+    episode, stub = await played(ScriptedReplies(*quiet, TOO_LONG, tool_call_message(ADD_1, ADD_2)))
+    assert (episode.record.success, len(stub.received)) == (True, 8)
+    refused, accepted = (len(received.body["messages"]) for received in stub.received[-2:])
     assert accepted < refused
 
 
 async def test_a_conversation_that_cannot_be_made_shorter_is_given_up(played: Player) -> None:
-    episode, _ = await played(Listed(calling(ADD_1), TOO_LONG))
+    episode, _ = await played(ScriptedReplies(tool_call_message(ADD_1), TOO_LONG))
     assert (episode.record.outcome, episode.trouble) == (Outcome.FAILED, None)
     assert episode.record.usage.stopped == CONTEXT_FULL
 
@@ -223,12 +232,12 @@ async def test_a_conversation_that_cannot_be_made_shorter_is_given_up(played: Pl
 async def test_many_episodes_are_played_at_once_each_with_its_own_account(tiny_url: str) -> None:
     plans = [EpisodePlan(scenario="tiny", seed=3, chaos=level, policy="llm") for level in range(6)]
 
-    class Slow(Listed):
-        async def reply(self, asked: Any) -> Reply:
-            await super().reply(asked)
-            return completion(calling(ADD_1, ADD_2), asked)
+    class Slow(ScriptedReplies):
+        async def reply(self, received: Any) -> Reply:
+            await super().reply(received)
+            return completion(tool_call_message(ADD_1, ADD_2), received)
 
-    with StubServer(Slow(saying(""), pause_s=0.05)) as stub:
+    with StubServer(Slow(text_message(""), pause_s=0.05)) as stub:
         model = a_model(stub.url)
         episodes = await play_all(tiny_url, plans, parallel=4, make_policy=lambda _name: LlmPolicy(model))
     assert [episode.record.usage.requests for episode in episodes if episode.record.usage] == [1] * 6

@@ -18,13 +18,13 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from companyos.cli.answers import answer
 from companyos.cli.main import app
+from companyos.cli.parse_args import InvalidInputError, parse_arguments, parse_value
 from companyos.cli.terminal import INTERRUPTED
-from companyos.cli.typed import Unreadable, arguments_of, read_value
+from companyos.cli.tool_output import render_step_result
 from companyos.runner import read_records
-from tests.client.steps import a_step
-from tests.client.test_up import heeded
+from tests.client.builders import a_step
+from tests.client.test_up import signal_enabled
 
 RUNNER = CliRunner()
 WAIT_S = 30
@@ -109,9 +109,9 @@ def test_a_task_brings_its_own_scenario(tiny_url: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("task", ["tiny", "test.tiny.\u0661.00", f"test.tiny.{'9' * 5000}.00"])
 def test_what_is_no_id_of_a_task_is_refused(task: str, tmp_path: Path) -> None:
-    answer = RUNNER.invoke(app, ["play", "--task", task, "--out", str(tmp_path / "run")])
-    assert answer.exit_code == 2
-    assert "is no task's id" in answer.output
+    render_step_result = RUNNER.invoke(app, ["play", "--task", task, "--out", str(tmp_path / "run")])
+    assert render_step_result.exit_code == 2
+    assert "is no task's id" in render_step_result.output
 
 
 def test_a_run_that_is_kept_is_left_alone_and_only_what_play_can_do_is_offered(tiny_url: str, tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ class Terminal:
     def __init__(self, *command: str) -> None:
         self._ours, theirs = pty.openpty()
         environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
-        with heeded(signal.SIGINT):
+        with signal_enabled(signal.SIGINT):
             self.process = subprocess.Popen(
                 command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment, start_new_session=True
             )
@@ -203,7 +203,7 @@ def test_ctrl_c_at_a_terminal_gives_the_episode_up_and_keeps_it(tiny_url: str, t
     ],
 )
 def test_words_become_arguments(typed: str, read: dict[str, Any]) -> None:
-    assert arguments_of(SCHEMA, typed) == read
+    assert parse_arguments(SCHEMA, typed) == read
 
 
 @pytest.mark.parametrize(
@@ -222,20 +222,20 @@ def test_words_become_arguments(typed: str, read: dict[str, Any]) -> None:
     ],
 )
 def test_what_does_not_fit_is_refused(typed: str) -> None:
-    with pytest.raises(Unreadable):
-        arguments_of(SCHEMA, typed if typed != "[1]{" else "version=x")
+    with pytest.raises(InvalidInputError):
+        parse_arguments(SCHEMA, typed if typed != "[1]{" else "version=x")
 
 
 def test_an_object_and_a_list_may_be_typed_as_json() -> None:
-    assert read_value({"type": "object"}, '{"a": 1}') == {"a": 1}
-    assert read_value({"type": "array", "items": {"type": "integer"}}, "[1, 2]") == [1, 2]
-    with pytest.raises(Unreadable):
-        read_value({"type": "object"}, "[1]x")
+    assert parse_value({"type": "object"}, '{"a": 1}') == {"a": 1}
+    assert parse_value({"type": "array", "items": {"type": "integer"}}, "[1, 2]") == [1, 2]
+    with pytest.raises(InvalidInputError):
+        parse_value({"type": "object"}, "[1]x")
 
 
 def rendered(**step: Any) -> str:
     out = StringIO()
-    Console(file=out, width=100).print(answer(a_step(**step)))
+    Console(file=out, width=100).print(render_step_result(a_step(**step)))
     return out.getvalue()
 
 

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from companyos.policies import StepView, UnknownPolicy, load_policy, policy_names
-from tests.client.steps import a_step
+from companyos.policies import StepView, UnknownPolicyError, load_policy, policy_names
+from tests.client.builders import a_step
 
 
 def test_random_and_noop_are_installed() -> None:
@@ -25,7 +25,7 @@ def test_each_load_gives_a_new_policy() -> None:
 
 
 def test_an_unknown_policy_is_refused_with_the_installed_ones() -> None:
-    with pytest.raises(UnknownPolicy, match=r"'clever'.*noop.*random"):
+    with pytest.raises(UnknownPolicyError, match=r"'clever'.*noop.*random"):
         load_policy("clever")
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from companyos.log_file import MOST_KEPT, LogFile
-from tests.client.test_keep import _stepped, _url, kept_up
+from companyos.log_file import MAX_KEPT_LOGS, LogFile
+from tests.client.test_up_keep import _take_step, _url, kept_up
 
 pytestmark = pytest.mark.integration
 
@@ -24,7 +24,7 @@ def companyos(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 def test_a_damaged_kept_episode_is_named_at_the_terminal_and_comes_back_once_it_is_whole(tmp_path: Path) -> None:
     with kept_up(tmp_path) as said:
-        _stepped(said)
+        _take_step(said)
         seed = re.search(r"seed (\d+)", said)
     assert seed is not None
     (manifest,) = (tmp_path / "companyos" / "gateway" / "episodes").glob("*/manifest.json")
@@ -53,13 +53,13 @@ def test_a_damaged_kept_episode_is_named_at_the_terminal_and_comes_back_once_it_
 
 def test_of_the_logs_in_a_data_folder_the_newest_are_kept_and_nobody_else_reads_them(tmp_path: Path) -> None:
     (tmp_path / "logs").mkdir()
-    for number in range(MOST_KEPT + 3):
+    for number in range(MAX_KEPT_LOGS + 3):
         (tmp_path / "logs" / f"gateway-20260101T0000{number:02}-1.log").touch()
     (tmp_path / "logs" / "mine.log").touch()
     log = LogFile(tmp_path)
     log.close()
     kept = {path.name for path in (tmp_path / "logs").iterdir()}
-    assert len(kept) == MOST_KEPT + 1
+    assert len(kept) == MAX_KEPT_LOGS + 1
     assert {"mine.log", log.path.name} <= kept
     assert oct(os.stat(log.path).st_mode & 0o777) == "0o600"
 

@@ -11,12 +11,12 @@ import pytest
 
 from companyos.contract import ToolSpec
 from companyos.policies import StepView, TaskView, load_policy
-from companyos.policies.arguments import Surroundings, draw_arguments, ids_in
-from companyos.policies.patterns import UnsupportedPattern, draw_match
+from companyos.policies.arguments import SamplingContext, ids_in, sample_arguments
+from companyos.policies.patterns import UnsupportedPatternError, sample_match
 from companyos_shared.streams import Stream
 
 NOW = datetime(2026, 3, 2, 9, 15, tzinfo=UTC)
-AROUND = Surroundings(["OPS-1042", "VEN-207"], NOW)
+AROUND = SamplingContext(["OPS-1042", "VEN-207"], NOW)
 
 SCHEMAS: dict[str, dict[str, Any]] = {
     "an id and a choice": {
@@ -71,24 +71,24 @@ SCHEMAS: dict[str, dict[str, Any]] = {
 def test_drawn_arguments_fit_their_schema(schema: dict[str, Any]) -> None:
     check = fastjsonschema.compile(schema)
     for n in range(200):
-        check(draw_arguments(schema, Stream("drawn", n), AROUND))
+        check(sample_arguments(schema, Stream("drawn", n), AROUND))
 
 
 def test_an_optional_argument_is_sometimes_given_and_sometimes_left_out() -> None:
     schema = {"properties": {"note": {"type": "string"}}}
-    given = sum("note" in draw_arguments(schema, Stream("optional", n), AROUND) for n in range(400))
+    given = sum("note" in sample_arguments(schema, Stream("optional", n), AROUND) for n in range(400))
     assert 60 < given < 140
 
 
 def test_an_argument_that_takes_an_id_often_gets_one_that_the_brief_names() -> None:
     schema = {"properties": {"key": {"type": "string"}}, "required": ["key"]}
-    drawn = [draw_arguments(schema, Stream("ids", n), AROUND)["key"] for n in range(200)]
+    drawn = [sample_arguments(schema, Stream("ids", n), AROUND)["key"] for n in range(200)]
     assert 60 < sum(key in AROUND.ids for key in drawn) < 140
 
 
 def test_a_text_that_takes_no_id_never_gets_one() -> None:
     schema = {"properties": {"body": {"type": "string"}}, "required": ["body"]}
-    drawn = [draw_arguments(schema, Stream("texts", n), AROUND)["body"] for n in range(200)]
+    drawn = [sample_arguments(schema, Stream("texts", n), AROUND)["body"] for n in range(200)]
     assert not set(drawn) & set(AROUND.ids)
 
 
@@ -110,13 +110,13 @@ def test_the_ids_of_a_brief_are_found_once_each_in_order() -> None:
 )
 def test_a_drawn_string_matches_its_pattern(pattern: str) -> None:
     for n in range(100):
-        assert re.search(pattern, draw_match(pattern, Stream("match", n)))
+        assert re.search(pattern, sample_match(pattern, Stream("match", n)))
 
 
 @pytest.mark.parametrize("pattern", ["(?=a)b", r"\bword", "[", "(a", "a)", "*", r"\p{L}", "[^a-zA-Z0-9]"])
 def test_a_pattern_beyond_the_subset_is_refused(pattern: str) -> None:
-    with pytest.raises(UnsupportedPattern):
-        draw_match(pattern, Stream("match"))
+    with pytest.raises(UnsupportedPatternError):
+        sample_match(pattern, Stream("match"))
 
 
 async def play_random(seed: int, steps: int) -> list[tuple[str, dict[str, Any]]]:

@@ -16,29 +16,29 @@ import httpx
 import pytest
 from typer.testing import CliRunner
 
-from companyos.cli.desk import Desk
+from companyos.cli.connection import Server
+from companyos.cli.human_policy import PERSON, HumanPolicy, StartedEpisode, play_as_human
 from companyos.cli.main import app
-from companyos.cli.seat import PERSON, Begun, Seat, play_seated
-from companyos.cli.session import Server
+from companyos.cli.repl import EpisodePages
 from companyos.client import CompanyOSEnv
 from companyos.contract import EpisodeRecord, Outcome
 from companyos.enterprise import Enterprise
-from companyos.judging import UnfitEvidence
 from companyos.policies import Call, TaskView, load_policy
-from companyos.policies.arguments import Surroundings, draw_arguments
+from companyos.policies.arguments import SamplingContext, sample_arguments
 from companyos.policies.llm import LlmPolicy
+from companyos.policies.llm.policy_backed_stub import PolicyBackedStub
 from companyos.policies.llm.stub import StubServer
-from companyos.policies.llm.understudy import Understudy
+from companyos.rescorers import InvalidEvidenceError
 from companyos.runner import EpisodePlan, play_all, read_records
-from companyos.runner.reading import read_evidence
+from companyos.runner.run_reader import read_evidence
 from companyos.viewer import StepKind
-from companyos.viewer.stored import StoredRun
+from companyos.viewer.stored_run import StoredRun
 from companyos_gateway.episode.outcome import MISFIT_COST, MOST_COSTS, PROBLEM_COST, STEP_COST
 from companyos_gateway.scenarios.judging import judge_stored
 from companyos_shared.streams import Stream
 from tests.architecture.sources import ROOT
-from tests.client.scripted import Listed, a_model, calling
-from tests.client.steps import NOW
+from tests.client.builders import NOW
+from tests.client.llm_scripts import ScriptedReplies, a_model, tool_call_message
 from tests.client.test_client_readme import BLOCKS
 
 pytestmark = pytest.mark.integration
@@ -133,7 +133,7 @@ def test_stored_evidence_is_judged_again_without_a_service(url: str, tmp_path: P
     stored = read_evidence(folder, record)
     assert "verdict" not in stored
     stored["task"]["sources"]["datahub"] = "other"
-    with pytest.raises(UnfitEvidence, match="another one now"):
+    with pytest.raises(InvalidEvidenceError, match="another one now"):
         judge_stored(stored)
 
 
@@ -160,19 +160,21 @@ def test_the_viewer_tells_of_every_step_what_it_was_and_what_was_paid_for_what(u
 async def test_an_episode_through_chat_completions_is_the_workers_own_to_the_digest(url: str) -> None:
     plans = [EpisodePlan(scenario="bug_escalation", seed=seed, chaos=2, policy="llm") for seed in (1, 2)]
     own = [EpisodePlan(scenario="bug_escalation", seed=seed, chaos=2, policy="oracle") for seed in (1, 2)]
-    with StubServer(Understudy(lambda: load_policy("oracle"))) as stub:
+    with StubServer(PolicyBackedStub(lambda: load_policy("oracle"))) as stub:
         model = a_model(f"{stub.url}/bug_escalation")
-        asked = await play_all(url, plans, make_policy=lambda _name: LlmPolicy(model))
+        received = await play_all(url, plans, make_policy=lambda _name: LlmPolicy(model))
     alone = await play_all(url, own)
-    assert [episode.record.success for episode in asked] == [True, True]
-    assert [episode.record.digest for episode in asked] == [episode.record.digest for episode in alone]
-    assert [episode.record.usage.requests for episode in asked if episode.record.usage] == [
+    assert [episode.record.success for episode in received] == [True, True]
+    assert [episode.record.digest for episode in received] == [episode.record.digest for episode in alone]
+    assert [episode.record.usage.requests for episode in received if episode.record.usage] == [
         len(episode.steps) for episode in alone
     ]
 
 
 async def test_arguments_that_are_no_json_are_an_invalid_step_and_the_model_is_told(url: str) -> None:
-    script = Listed(calling(("ticketdesk_get_ticket", '{"key": "OPS-'), ("wait", "[]")), calling(FINISH))
+    script = ScriptedReplies(
+        tool_call_message(("ticketdesk_get_ticket", '{"key": "OPS-'), ("wait", "[]")), tool_call_message(FINISH)
+    )
     plan = EpisodePlan(scenario="vendor_onboarding", seed=7, chaos=0, policy="llm")
     with StubServer(script) as stub:
         model = a_model(stub.url)
@@ -182,7 +184,7 @@ async def test_arguments_that_are_no_json_are_an_invalid_step_and_the_model_is_t
     assert first.arguments == {"malformed_json": '{"key": "OPS-'}
     assert first.error is not None
     assert first.error["error_type"] == "invalid_args"
-    told = [json.loads(one["content"]) for one in stub.asked[1].body["messages"] if one["role"] == "tool"]
+    told = [json.loads(one["content"]) for one in stub.received[1].body["messages"] if one["role"] == "tool"]
     assert told[0]["message"].startswith("The arguments are no JSON object: Unterminated string")
     assert "it is a JSON array" in told[1]["message"]
 
@@ -216,7 +218,7 @@ async def test_a_call_that_nobody_can_read_is_the_policy_s_own_mistake(url: str)
     [episode] = await play_all(url, [plan], make_policy=lambda _name: Unreadable())
     assert episode.record.outcome is Outcome.FAILED
     assert episode.trouble is not None
-    assert "the policy raised ServerRefusal" in episode.trouble
+    assert "the policy raised ApiError" in episode.trouble
 
 
 async def test_random_arguments_fit_the_schema_of_every_tool(url: str) -> None:
@@ -225,7 +227,7 @@ async def test_random_arguments_fit_the_schema_of_every_tool(url: str) -> None:
     for tool in tools:
         check = fastjsonschema.compile(tool.input_schema)
         for n in range(50):
-            check(draw_arguments(tool.input_schema, Stream(tool.name, n), Surroundings(["OPS-1"], NOW)))
+            check(sample_arguments(tool.input_schema, Stream(tool.name, n), SamplingContext(["OPS-1"], NOW)))
 
 
 @pytest.mark.parametrize(
@@ -281,16 +283,16 @@ async def test_the_policy_in_the_docs_plays(url: str) -> None:
 
 
 def test_steps_at_the_desk_stand_in_the_trajectory_of_whoever_plays_in_the_terminal(url: str, tmp_path: Path) -> None:
-    def sit(begun: Begun, seat: Seat) -> None:
-        seat.step("wait", {"minutes": 5})
-        desk = Desk(url, str(begun.state.episode_id), begun.state.token).address.partition("?")
+    def run_session(started: StartedEpisode, human: HumanPolicy) -> None:
+        human.step("wait", {"minutes": 5})
+        desk = EpisodePages(url, str(started.state.episode_id), started.state.token).address.partition("?")
         form = {"minutes:int": "7"}
         answered = httpx.post(f"{desk[0]}/-/wait", data=form, headers={"Origin": url}, params=desk[2])
         assert answered.status_code == 303
-        seat.step("finish", {"outcome": "done", "summary": "All is well."})
+        human.step("finish", {"outcome": "done", "summary": "All is well."})
 
     plan = EpisodePlan(scenario="expense_report", seed=4, chaos=1, policy=PERSON)
-    played = play_seated(Server(url, None), plan, tmp_path, sit).episode
+    played = play_as_human(Server(url, None), plan, tmp_path, run_session).episode
     assert [(line.step, line.tool, line.done) for line in played.steps] == [
         (1, "wait", False),
         (2, "wait", False),

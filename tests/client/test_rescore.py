@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from companyos import judging
+from companyos import rescorers
 from companyos.cli.main import app
 from companyos.contract import CheckVerdict, EpisodeRecord, EpisodeVerdict
-from companyos.judging import UnfitEvidence
+from companyos.rescorers import InvalidEvidenceError
 from companyos.runner import Rescored, rescore
 
 RUNNER = CliRunner()
@@ -62,7 +62,7 @@ def lines_of(folder: Path) -> list[Rescored]:
 @pytest.fixture
 def judged(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the command's judge be ours."""
-    monkeypatch.setattr(judging, "load_judge", lambda: strict_on_1)
+    monkeypatch.setattr(rescorers, "load_rescorer", lambda: strict_on_1)
 
 
 def said(*folders: Path) -> tuple[int, str]:
@@ -89,7 +89,7 @@ def test_every_way_in_which_a_file_is_bad_is_told_with_its_line(tmp_path: Path) 
     lines = (run / "episodes.jsonl").read_text().splitlines()
     lines[4] = lines[4].replace('"seed":4', '"seed":"four"')
     (run / "episodes.jsonl").write_text("\n".join([*lines, "{torn"]) + "\n")
-    faults = {one.place.rpartition(" ")[2]: one.fault for one in lines_of(run) if one.fault is not None}
+    faults = {one.location.rpartition(" ")[2]: one.fault for one in lines_of(run) if one.fault is not None}
     assert faults.keys() == {"1", "3", "4", "5", "6"}
     assert faults["1"] == "evidence/tiny-0-c1-oracle.json.gz: missing"
     assert "Not a gzipped file" in str(faults["3"])
@@ -100,7 +100,7 @@ def test_every_way_in_which_a_file_is_bad_is_told_with_its_line(tmp_path: Path) 
 
 def test_evidence_that_does_not_fit_is_told(tmp_path: Path) -> None:
     def unfit(_stored: Mapping[str, Any], /) -> EpisodeVerdict:
-        raise UnfitEvidence("the task is another one now")
+        raise InvalidEvidenceError("the task is another one now")
 
     found = list(rescore(a_run(tmp_path / "run", seeds=1), unfit))
     assert [one.fault for one in found] == ["the task is another one now"]
@@ -108,7 +108,7 @@ def test_evidence_that_does_not_fit_is_told(tmp_path: Path) -> None:
 
 def test_what_the_house_broke_is_counted_and_not_judged(tmp_path: Path) -> None:
     found = lines_of(a_run(tmp_path / "run", outcome="infra_error"))
-    assert all(one.is_lost and one.new is None and one.fault is None for one in found)
+    assert all(one.is_infra_error and one.new is None and one.fault is None for one in found)
 
 
 @pytest.mark.usefixtures("judged")

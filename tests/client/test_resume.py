@@ -11,17 +11,17 @@ import pytest
 from companyos.contract import Outcome
 from companyos.policies import Call, TaskView
 from companyos.policies.llm import LlmPolicy
-from companyos.policies.llm.stub import StubServer, refusal
+from companyos.policies.llm.stub import StubServer, error_reply
 from companyos.runner import EpisodePlan, PlayedEpisode, play_all, read_records
-from companyos.runner.files import NotThisRun
-from tests.client.scripted import Listed, a_model, calling
+from companyos.runner.run_writer import RunMismatchError
+from tests.client.llm_scripts import ScriptedReplies, a_model, tool_call_message
 
 
 def plans_of(*seeds: int, policy: str = "random") -> list[EpisodePlan]:
     return [EpisodePlan(scenario="tiny", seed=seed, chaos=1, policy=policy) for seed in seeds]
 
 
-class Stopped(Exception):
+class StoppedError(Exception):
     pass
 
 
@@ -32,7 +32,7 @@ def stop_after(count: int) -> Any:
     def observe(played: PlayedEpisode) -> None:
         told.append(played)
         if len(told) == count:
-            raise Stopped
+            raise StoppedError
 
     return observe
 
@@ -44,7 +44,7 @@ def seeds_of(folder: Path) -> list[int | None]:
 async def test_a_stopped_run_goes_on_and_is_as_if_it_had_never_stopped(tiny_url: str, tmp_path: Path) -> None:
     whole, halved = tmp_path / "whole", tmp_path / "halved"
     await play_all(tiny_url, plans_of(*range(6)), out=whole, parallel=1)
-    with pytest.raises(Stopped):
+    with pytest.raises(StoppedError):
         await play_all(tiny_url, plans_of(*range(6)), out=halved, parallel=1, on_played=stop_after(2))
     assert seeds_of(halved) == [0, 1]
     told: list[PlayedEpisode] = []
@@ -98,17 +98,17 @@ async def test_a_folder_that_holds_nothing_yet_may_be_gone_on_with(tiny_url: str
 
 async def test_another_run_is_not_gone_on_with(tiny_url: str, tmp_path: Path) -> None:
     await play_all(tiny_url, plans_of(1, 2), out=tmp_path / "run")
-    with pytest.raises(NotThisRun, match="2 episodes that are not of this run"):
+    with pytest.raises(RunMismatchError, match="2 episodes that are not of this run"):
         await play_all(tiny_url, plans_of(3), out=tmp_path / "run", resume=True)
     assert seeds_of(tmp_path / "run") == [1, 2]
 
 
 async def test_a_run_of_another_model_is_not_gone_on_with(tiny_url: str, tmp_path: Path) -> None:
     [plan] = plans_of(3, policy="llm")
-    with StubServer(Listed(calling(("finish", {})))) as stub:
+    with StubServer(ScriptedReplies(tool_call_message(("finish", {})))) as stub:
         first, second = a_model(stub.url), a_model(stub.url, model="m-2")
         await play_all(tiny_url, [plan], out=tmp_path, make_policy=lambda _name: LlmPolicy(first))
-        with pytest.raises(NotThisRun, match='model of llm was "m-1" there and is "m-2" now'):
+        with pytest.raises(RunMismatchError, match='model of llm was "m-1" there and is "m-2" now'):
             await play_all(tiny_url, [plan], out=tmp_path, make_policy=lambda _name: LlmPolicy(second), resume=True)
     described = json.loads((tmp_path / "run.json").read_text())
     assert described["policies"]["llm"]["model"] == "m-1"
@@ -118,7 +118,7 @@ async def test_a_run_of_another_version_is_not_gone_on_with(tiny_url: str, tmp_p
     await play_all(tiny_url, plans_of(1), out=tmp_path)
     described = json.loads((tmp_path / "run.json").read_text())
     (tmp_path / "run.json").write_text(json.dumps(described | {"companyos": "0.0.0"}))
-    with pytest.raises(NotThisRun, match=r"another run: companyos 0\.0\.0 played it, and this is"):
+    with pytest.raises(RunMismatchError, match=r"another run: companyos 0\.0\.0 played it, and this is"):
         await play_all(tiny_url, plans_of(1, 2), out=tmp_path, resume=True)
     assert seeds_of(tmp_path) == [1]
 
@@ -126,21 +126,25 @@ async def test_a_run_of_another_version_is_not_gone_on_with(tiny_url: str, tmp_p
 async def test_what_an_endpoint_broke_stays_in_the_run_and_is_not_played_again(tiny_url: str, tmp_path: Path) -> None:
     plans = plans_of(5, 3, policy="llm")
     with StubServer(
-        Listed(calling(("add", {"amount": 3})), refusal(400, "No."), calling(("add", {"amount": 3})))
+        ScriptedReplies(
+            tool_call_message(("add", {"amount": 3})),
+            error_reply(400, "No."),
+            tool_call_message(("add", {"amount": 3})),
+        )
     ) as stub:
         model = a_model(stub.url)
         await play_all(tiny_url, plans[:1], out=tmp_path, make_policy=lambda _name: LlmPolicy(model))
         episodes = await play_all(
             tiny_url, plans, out=tmp_path, resume=True, make_policy=lambda _name: LlmPolicy(model)
         )
-    assert len(stub.asked) == 3
+    assert len(stub.received) == 3
     assert [episode.record.outcome for episode in episodes] == [Outcome.INFRA_ERROR, Outcome.SUCCESS]
     assert "the endpoint answered 400" in str(episodes[0].trouble)
 
 
 async def test_messages_of_a_model_lie_beside_the_trajectory(tiny_url: str, tmp_path: Path) -> None:
     [plan] = plans_of(3, policy="llm")
-    with StubServer(Listed(calling(("add", {"amount": 3})))) as stub:
+    with StubServer(ScriptedReplies(tool_call_message(("add", {"amount": 3})))) as stub:
         model = a_model(stub.url)
         [episode] = await play_all(tiny_url, [plan], out=tmp_path, make_policy=lambda _name: LlmPolicy(model))
     lines = (tmp_path / "messages" / "tiny-3-c1-llm.jsonl").read_text().splitlines()

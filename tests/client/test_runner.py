@@ -12,11 +12,11 @@ import pytest
 
 from companyos.client import CompanyOSEnv
 from companyos.contract import Outcome
-from companyos.policies import Call, EpisodeOver, TaskView, UnknownPolicy
+from companyos.policies import Call, EpisodeOverError, TaskView, UnknownPolicyError
 from companyos.runner import EpisodePlan, play_all, play_episode, read_records
-from companyos.runner.episode import ResetRefused
-from companyos.runner.files import NotThisRun, RunFolder, RunThere
-from companyos.viewer.stored import StoredRun
+from companyos.runner.episode import ResetRejectedError
+from companyos.runner.run_writer import RunExistsError, RunFolder, RunMismatchError
+from companyos.viewer.stored_run import StoredRun
 from companyos_shared.streams import digest
 
 
@@ -139,12 +139,12 @@ async def test_what_the_house_breaks_is_an_infra_error(tiny_url: str) -> None:
 
 
 async def test_an_episode_that_cannot_begin_is_refused(tiny_url: str) -> None:
-    with pytest.raises(ResetRefused, match="unknown-scenario"):
+    with pytest.raises(ResetRejectedError, match="unknown-scenario"):
         await play_all(tiny_url, [a_plan(scenario="none")])
 
 
 async def test_an_unknown_policy_is_refused_before_anything_is_played(tiny_url: str, tmp_path: Path) -> None:
-    with pytest.raises(UnknownPolicy):
+    with pytest.raises(UnknownPolicyError):
         await play_all(tiny_url, [a_plan(), a_plan(policy="clever")], out=tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
@@ -185,7 +185,7 @@ async def test_a_run_replaces_the_run_before_it_where_it_is_told_to_and_nothing_
 ) -> None:
     run = tmp_path / "run"
     await play_all(tiny_url, [a_plan(1), a_plan(2)], out=run)
-    with pytest.raises(RunThere, match="a run of 2 episodes already: --resume"):
+    with pytest.raises(RunExistsError, match="a run of 2 episodes already: --resume"):
         await play_all(tiny_url, [a_plan(2)], out=run)
     assert [record.seed for record in read_records(run)] == [1, 2]
     await play_all(tiny_url, [a_plan(2)], out=run, overwrite=True)
@@ -220,7 +220,7 @@ async def test_a_run_does_not_go_on_with_the_tasks_of_another_set(tiny_url: str,
     begun.add(of_sets[plans[0]], None)
     begun.close()
     resumed = RunFolder(tmp_path, plans, resume=True)
-    with pytest.raises(NotThisRun, match=r"task set 1\.1, and the house's is 1\.2 now"):
+    with pytest.raises(RunMismatchError, match=r"task set 1\.1, and the house's is 1\.2 now"):
         resumed.add(of_sets[plans[1]], None)
     resumed.close()
     assert [record.task_set for record in read_records(tmp_path)] == ["1.1"]
@@ -236,7 +236,7 @@ def test_a_plan_whose_files_would_lie_outside_of_the_folder_is_refused(tmp_path:
 
 async def test_a_run_that_cannot_begin_leaves_the_run_before_it(tiny_url: str, tmp_path: Path) -> None:
     await play_all(tiny_url, [a_plan(1)], out=tmp_path / "run")
-    with pytest.raises(ResetRefused):
+    with pytest.raises(ResetRejectedError):
         await play_all(tiny_url, [a_plan(scenario="none")], out=tmp_path / "run", overwrite=True)
     assert [record.seed for record in read_records(tmp_path / "run")] == [1]
 
@@ -249,9 +249,9 @@ async def test_episode_over_is_what_a_late_call_raises(tiny_url: str) -> None:
             await call("finish", {})
             try:
                 await call("add", {"amount": 1})
-            except EpisodeOver as over:
+            except EpisodeOverError as over:
                 seen.append(type(over))
 
     async with CompanyOSEnv(base_url=tiny_url) as env:
         await play_episode(env, a_plan(), Late())
-    assert seen == [EpisodeOver]
+    assert seen == [EpisodeOverError]

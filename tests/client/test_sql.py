@@ -13,7 +13,7 @@ import pytest
 from typer import Exit
 
 from companyos.cli import read_only, sql
-from companyos.cli.sql import Copies, Rows, print_rows
+from companyos.cli.sql import DatabaseCopies, QueryResult, print_rows
 from companyos.cli.terminal import OUT
 
 
@@ -26,7 +26,7 @@ def a_copy(path: Path, *lines: str) -> Path:
 
 
 @pytest.fixture
-def copies(tmp_path: Path) -> Iterator[Copies]:
+def copies(tmp_path: Path) -> Iterator[DatabaseCopies]:
     desk = a_copy(
         tmp_path / "it's a desk.sqlite3",
         "create table tickets (key text, vendor text, blob blob)",
@@ -36,33 +36,35 @@ def copies(tmp_path: Path) -> Iterator[Copies]:
     hub = a_copy(
         tmp_path / "hub", "create table vendors (id text, name text)", "insert into vendors values ('V-1', 'A')"
     )
-    attached = Copies({"desk": desk, 'odd "name"': hub})
+    attached = DatabaseCopies({"desk": desk, 'odd "name"': hub})
     yield attached
     attached.close()
 
 
-def test_one_query_joins_what_the_services_keep_apart(copies: Copies) -> None:
+def test_one_query_joins_what_the_services_keep_apart(copies: DatabaseCopies) -> None:
     joined = "select t.key, v.name from desk.tickets t left join vendors v on v.id = t.vendor order by t.key"
-    assert copies.answer(joined) == Rows(["key", "name"], [("OPS-1", "A"), ("OPS-2", None)])
+    assert copies.query_result(joined) == QueryResult(["key", "name"], [("OPS-1", "A"), ("OPS-2", None)])
 
 
-def test_tables_are_listed_without_the_bookkeeping_which_can_still_be_asked(copies: Copies) -> None:
-    assert copies.answer(".tables").rows == [("desk", "tickets", 2), ('odd "name"', "vendors", 1)]
-    assert copies.answer("select count(*) from _audit").rows == [(0,)]
+def test_tables_are_listed_without_the_bookkeeping_which_can_still_be_asked(copies: DatabaseCopies) -> None:
+    assert copies.query_result(".tables").rows == [("desk", "tickets", 2), ('odd "name"', "vendors", 1)]
+    assert copies.query_result("select count(*) from _audit").rows == [(0,)]
 
 
-def test_the_schema_of_a_table_is_told(copies: Copies) -> None:
-    assert copies.answer(".schema desk.tickets;").rows == [("CREATE TABLE tickets (key text, vendor text, blob blob)",)]
+def test_the_schema_of_a_table_is_told(copies: DatabaseCopies) -> None:
+    assert copies.query_result(".schema desk.tickets;").rows == [
+        ("CREATE TABLE tickets (key text, vendor text, blob blob)",)
+    ]
 
 
-def test_bytes_are_told_as_sql_writes_them(copies: Copies) -> None:
-    assert copies.answer("select blob from tickets where key = 'OPS-1'").rows == [("x'00ff'",)]
+def test_bytes_are_told_as_sql_writes_them(copies: DatabaseCopies) -> None:
+    assert copies.query_result("select blob from tickets where key = 'OPS-1'").rows == [("x'00ff'",)]
 
 
 @pytest.mark.parametrize("query", ["selct 1", ".dump", "select 1; select 2", "select * from payroll"])
-def test_what_cannot_be_answered_ends_the_command_as_a_misuse(copies: Copies, query: str) -> None:
+def test_what_cannot_be_answered_ends_the_command_as_a_misuse(copies: DatabaseCopies, query: str) -> None:
     with pytest.raises(Exit) as ended:
-        copies.ask(query)
+        copies.run_query(query)
     assert ended.value.exit_code == 2
 
 
@@ -71,19 +73,19 @@ def test_rows_too_wide_for_a_table_are_told_a_line_for_each_column(
 ) -> None:
     monkeypatch.setattr(OUT, "width", 80)
     columns = [f"column_{n}" for n in range(9)]
-    print_rows(Rows(columns, [tuple("x" * 30 for _ in columns)]))
+    print_rows(QueryResult(columns, [tuple("x" * 30 for _ in columns)]))
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert lines[1:10] == [[column, "x" * 30] for column in columns]
-    print_rows(Rows(columns[:3], [("a", 1, None)]))
+    print_rows(QueryResult(columns[:3], [("a", 1, None)]))
     assert [line.split() for line in capsys.readouterr().out.splitlines()] == [columns[:3], ["a", "1", "null"]]
 
 
 def test_the_small_shell_answers_goes_on_after_an_error_and_leaves(
-    copies: Copies, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    copies: DatabaseCopies, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr("sys.stdin", io.StringIO(".help\nselct 1;\nselect key\n  from tickets;\n.quit\nselect 9;"))
-    sql.explore(copies)
+    sql.open_shell(copies)
     said = capsys.readouterr()
     assert "OPS-2" in said.out
     assert "9" not in said.out.replace("OPS", "")
@@ -117,14 +119,14 @@ def test_the_small_shell_answers_goes_on_after_an_error_and_leaves(
         "savepoint one",
     ],
 )
-def test_a_query_can_only_read(copies: Copies, tmp_path: Path, query: str) -> None:
+def test_a_query_can_only_read(copies: DatabaseCopies, tmp_path: Path, query: str) -> None:
     there = tmp_path / "there"
     before = {path: path.read_bytes() for path in copies.paths.values()}
     with pytest.raises(sqlite3.Error):
-        copies.answer(query.format(there=there, folder=tmp_path))
+        copies.query_result(query.format(there=there, folder=tmp_path))
     assert not there.exists()
     assert {path: path.read_bytes() for path in copies.paths.values()} == before
-    assert len(copies.answer("select * from tickets").rows) == 2
+    assert len(copies.query_result("select * from tickets").rows) == 2
 
 
 @pytest.mark.parametrize(
@@ -138,41 +140,41 @@ def test_a_query_can_only_read(copies: Copies, tmp_path: Path, query: str) -> No
         "values (5)",
     ],
 )
-def test_what_only_reads_is_answered(copies: Copies, query: str) -> None:
-    assert copies.answer(query).rows
+def test_what_only_reads_is_answered(copies: DatabaseCopies, query: str) -> None:
+    assert copies.query_result(query).rows
 
 
-def test_a_query_ends_at_its_deadline(copies: Copies, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_query_ends_at_its_deadline(copies: DatabaseCopies, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(read_only, "QUERY_DEADLINE_S", 0.2)
     endless = "with recursive n(i) as (select 1 union all select i + 1 from n) select count(*) from n"
     with pytest.raises(sqlite3.Error, match=r"longer than 0\.2 s"):
-        copies.answer(endless)
-    assert copies.answer("select 1").rows == [(1,)]
+        copies.query_result(endless)
+    assert copies.query_result("select 1").rows == [(1,)]
 
 
-def test_a_query_with_too_many_rows_is_refused(copies: Copies) -> None:
+def test_a_query_with_too_many_rows_is_refused(copies: DatabaseCopies) -> None:
     rows = "with recursive n(i) as (select 1 union all select i + 1 from n limit {}) select i from n"
-    assert len(copies.answer(rows.format(read_only.MAX_ROWS)).rows) == read_only.MAX_ROWS
+    assert len(copies.query_result(rows.format(read_only.MAX_ROWS)).rows) == read_only.MAX_ROWS
     with pytest.raises(sqlite3.Error, match=f"more than {read_only.MAX_ROWS} rows"):
-        copies.answer(rows.format(read_only.MAX_ROWS + 1))
+        copies.query_result(rows.format(read_only.MAX_ROWS + 1))
 
 
-def test_a_value_of_any_size_is_refused_before_it_takes_memory(copies: Copies) -> None:
+def test_a_value_of_any_size_is_refused_before_it_takes_memory(copies: DatabaseCopies) -> None:
     with pytest.raises(sqlite3.Error, match="too big"):
-        copies.answer("select length(zeroblob(900000000))")
+        copies.query_result("select length(zeroblob(900000000))")
 
 
 def test_a_view_of_a_copy_calls_no_unsafe_function(tmp_path: Path) -> None:
     path = a_copy(tmp_path / "copy", "create view trap as select fts3_tokenizer('simple')")
-    copies = Copies({"desk": path})
+    copies = DatabaseCopies({"desk": path})
     with pytest.raises(sqlite3.Error):
-        copies.answer("select * from trap")
+        copies.query_result("select * from trap")
     copies.close()
 
 
 @pytest.mark.skipif(shutil.which("sqlite3") is None, reason="the sqlite3 program is not installed")
-def test_the_sqlite3_shell_gets_the_copies_read_only(copies: Copies) -> None:
-    attaching = [part for line in copies.attaching() for part in ("-cmd", line)]
-    shell = ["sqlite3", *attaching, ":memory:", "delete from desk.tickets"]
+def test_the_sqlite3_shell_gets_the_copies_read_only(copies: DatabaseCopies) -> None:
+    attach_statements = [part for line in copies.attach_statements() for part in ("-cmd", line)]
+    shell = ["sqlite3", *attach_statements, ":memory:", "delete from desk.tickets"]
     ended = subprocess.run(shell, capture_output=True, text=True, check=False)
     assert "readonly" in ended.stderr

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from companyos.cli.results import passes_shown
+from companyos.cli.results import pass_hat_ks
 from companyos.contract import EpisodeRecord, Outcome
 from companyos.runner import summarise, wilson_interval
 
@@ -113,4 +113,4 @@ def test_trials_that_agree_widen_the_interval_as_their_tasks_do() -> None:
 
 
 def test_more_trials_show_more_of_pass_k() -> None:
-    assert [passes_shown(trials) for trials in (0, 1, 2, 3, 5, 8)] == [[], [], [2], [2, 3], [2, 4, 5], [2, 4, 8]]
+    assert [pass_hat_ks(trials) for trials in (0, 1, 2, 3, 5, 8)] == [[], [], [2], [2, 3], [2, 4, 5], [2, 4, 8]]

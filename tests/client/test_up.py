@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from companyos.enterprise import Enterprise, EnterpriseFailed
-from tests.client.family import family
+from companyos.enterprise import Enterprise, EnterpriseError
+from tests.client.process_tree import child_processes
 
 pytestmark = pytest.mark.integration
 
@@ -26,7 +26,7 @@ GONE_WITHIN_S = 15.0
 
 
 @contextmanager
-def heeded(number: signal.Signals) -> Iterator[None]:
+def signal_enabled(number: signal.Signals) -> Iterator[None]:
     """Let processes started here heed a signal that a shell told its background jobs to ignore."""
     before = signal.signal(number, signal.default_int_handler)
     try:
@@ -38,7 +38,7 @@ def heeded(number: signal.Signals) -> Iterator[None]:
 @pytest.fixture
 def up(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     command = [sys.executable, "-m", "companyos", "up", "--port", "0", "--data-dir", str(tmp_path / "data")]
-    with heeded(signal.SIGINT):
+    with signal_enabled(signal.SIGINT):
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     yield process
     process.kill()
@@ -67,7 +67,7 @@ def test_up_serves_until_it_is_stopped_and_leaves_no_process(up: subprocess.Pope
     url = address(up)
     with OPENER.open(f"{url}/health") as answer:
         assert json.load(answer)["status"] == "healthy"
-    below = family(up.pid)
+    below = child_processes(up.pid)
     assert len(below) == 4
     os.kill(up.pid, signal.SIGINT)
     assert up.wait(GONE_WITHIN_S) == 0
@@ -84,7 +84,7 @@ def test_up_goes_on_when_its_terminal_is_gone_and_was_told_not_to_mind_until_it_
         with OPENER.open(f"{url}/health") as answer:
             assert json.load(answer)["status"] == "healthy"
         assert process.poll() is None
-        below = family(process.pid)
+        below = child_processes(process.pid)
         assert len(below) == 4
         process.terminate()
         assert process.wait(GONE_WITHIN_S) == 0
@@ -97,7 +97,7 @@ def test_up_goes_on_when_its_terminal_is_gone_and_was_told_not_to_mind_until_it_
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="processes are counted in /proc")
 def test_no_process_outlives_one_that_was_killed(up: subprocess.Popen[str]) -> None:
     address(up)
-    below = family(up.pid)
+    below = child_processes(up.pid)
     assert len(below) == 4
     up.kill()
     assert gone(below)
@@ -108,7 +108,7 @@ def test_an_enterprise_that_ends_by_itself_is_told_with_its_last_words(
 ) -> None:
     (tmp_path / "companyos_gateway.py").write_text("raise SystemExit('the roof is on fire')")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    with pytest.raises(EnterpriseFailed, match=r"(?s)ended with status 1.*the roof is on fire"), Enterprise():
+    with pytest.raises(EnterpriseError, match=r"(?s)ended with status 1.*the roof is on fire"), Enterprise():
         pass
 
 

@@ -11,7 +11,7 @@ import httpx
 import pytest
 from typer.testing import CliRunner
 
-from companyos import judging
+from companyos import rescorers
 from companyos.cli.main import app
 from tests.client.stored_runs import CHANGES, LINES, evidence, judge, write_episode
 
@@ -21,7 +21,7 @@ RUNNER = CliRunner()
 @pytest.fixture(autouse=True)
 def judged(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the command's judge be ours."""
-    monkeypatch.setattr(judging, "load_judge", lambda: judge)
+    monkeypatch.setattr(rescorers, "load_rescorer", lambda: judge)
 
 
 @pytest.fixture

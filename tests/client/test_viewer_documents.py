@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from companyos.contract import CheckVerdict, EpisodeVerdict
-from companyos.judging import UnfitEvidence
+from companyos.rescorers import InvalidEvidenceError
 from companyos.viewer import EpisodeDocument, Step, StepKind
-from companyos.viewer.reasons import reasons, row_told
-from companyos.viewer.rows import ChangeLine, row_change
-from companyos.viewer.stored import NoRun, StoredRun, UnknownEpisode
+from companyos.viewer.document_builder import ChangeLine, row_change
+from companyos.viewer.reasons import describe_row_change, reasons
+from companyos.viewer.stored_run import NotARunError, StoredRun, UnknownEpisodeError
 from tests.client.stored_runs import CHANGES, LINES, a_change, a_line, evidence, judge, verdict, write_episode
 
 NAME = "tiny-0-c1-oracle"
@@ -153,7 +153,9 @@ def test_a_row_that_the_evidence_names_is_told_as_it_stands() -> None:
 
 
 def test_a_row_is_told_in_one_line_whatever_became_of_it() -> None:
-    added, deleted = (row_told(row_change("desk", ChangeLine.model_validate(change))) for change in CHANGES[:2])
+    added, deleted = (
+        describe_row_change(row_change("desk", ChangeLine.model_validate(change))) for change in CHANGES[:2]
+    )
     assert added == "desk.comments C-1: added (by clock), text Unlocked it."
     assert deleted == "desk.locks L-1: deleted (by clock)"
 
@@ -179,7 +181,7 @@ def test_a_reward_of_other_rules_is_not_split(tmp_path: Path) -> None:
 
 def test_evidence_that_cannot_be_judged_is_told(tmp_path: Path) -> None:
     def unfit(_stored: Mapping[str, Any], /) -> Any:
-        raise UnfitEvidence("the task is another one now")
+        raise InvalidEvidenceError("the task is another one now")
 
     write_episode(tmp_path)
     found = StoredRun(tmp_path).judged_episode(NAME, unfit)
@@ -269,13 +271,13 @@ def test_a_trajectory_opens_alone_and_with_its_run(tmp_path: Path) -> None:
 def test_what_is_no_run_is_refused_with_the_reason(tmp_path: Path, made: str, told: str) -> None:
     if made == "x.txt":
         (tmp_path / made).write_text("x")
-    with pytest.raises(NoRun, match=told):
+    with pytest.raises(NotARunError, match=told):
         StoredRun(tmp_path / made)
 
 
 def test_an_unknown_episode_is_refused(tmp_path: Path) -> None:
     write_episode(tmp_path)
-    with pytest.raises(UnknownEpisode, match="nobody"):
+    with pytest.raises(UnknownEpisodeError, match="nobody"):
         StoredRun(tmp_path).episode("nobody")
 
 

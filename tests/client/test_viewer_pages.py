@@ -16,8 +16,8 @@ import httpx
 import pytest
 
 from companyos.viewer import SCRIPTS, STYLE, export_page, server_page, static_file
-from companyos.viewer.serving import ViewerServer
-from companyos.viewer.stored import StoredRun
+from companyos.viewer.server import ViewerServer
+from companyos.viewer.stored_run import StoredRun
 from tests.client.stored_runs import LINES, a_line, evidence, judge, write_episode
 
 HOSTILE = [
@@ -160,7 +160,7 @@ def run(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def served(run: Path) -> Iterator[httpx.Client]:
-    with ViewerServer(StoredRun(run), load_judge=lambda: judge) as server:
+    with ViewerServer(StoredRun(run), load_rescorer=lambda: judge) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         with httpx.Client(base_url=server.url) as client:

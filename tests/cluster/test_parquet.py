@@ -9,7 +9,7 @@ import pytest
 from companyos.cluster.parquet import FILE, TrajectoryTable
 from companyos.contract import EpisodeRecord
 from companyos.runner import EpisodePlan, PlayedEpisode, RunFolder, StepLine
-from companyos.runner.reading import TRAJECTORIES
+from companyos.runner.run_reader import TRAJECTORIES
 
 pytestmark = pytest.mark.ray
 
@@ -32,7 +32,7 @@ def _played(plan: EpisodePlan) -> PlayedEpisode:
     return PlayedEpisode(plan=plan, record=record, steps=(line,), episode_id="one")
 
 
-def _sitting(run: Path, node: str, *plans: EpisodePlan, tabled: bool = True) -> None:
+def _write_run(run: Path, node: str, *plans: EpisodePlan, tabled: bool = True) -> None:
     folder = RunFolder(run, PLANS, resume=True)
     table = TrajectoryTable(run, list(folder.kept.values()))
     for plan in plans:
@@ -47,9 +47,9 @@ def _sitting(run: Path, node: str, *plans: EpisodePlan, tabled: bool = True) -> 
 def test_a_run_that_goes_on_keeps_the_rows_of_what_was_played_before(tmp_path: Path) -> None:
     from pyarrow import parquet
 
-    _sitting(tmp_path, "first", PLANS[0], PLANS[1])
-    _sitting(tmp_path, "killed", PLANS[2], tabled=False)
-    _sitting(tmp_path, "last", PLANS[3])
+    _write_run(tmp_path, "first", PLANS[0], PLANS[1])
+    _write_run(tmp_path, "killed", PLANS[2], tabled=False)
+    _write_run(tmp_path, "last", PLANS[3])
     rows = parquet.read_table(tmp_path / TRAJECTORIES / FILE).to_pylist()
     assert [(row["seed"], row["node"]) for row in rows] == [(0, "first"), (1, "first"), (2, None), (3, "last")]
     assert [row["digest"] for row in rows] == [_played(plan).record.digest for plan in PLANS]
@@ -59,8 +59,8 @@ def test_a_run_that_goes_on_keeps_the_rows_of_what_was_played_before(tmp_path: P
 def test_a_table_that_was_cut_off_is_written_anew(tmp_path: Path) -> None:
     from pyarrow import parquet
 
-    _sitting(tmp_path, "first", PLANS[0])
+    _write_run(tmp_path, "first", PLANS[0])
     (tmp_path / TRAJECTORIES / FILE).write_bytes(b"PAR1")
-    _sitting(tmp_path, "last", PLANS[1])
+    _write_run(tmp_path, "last", PLANS[1])
     rows = parquet.read_table(tmp_path / TRAJECTORIES / FILE).to_pylist()
     assert [(row["seed"], row["node"]) for row in rows] == [(0, None), (1, "last")]

@@ -14,7 +14,7 @@ from companyos_gateway.server.house import House
 from companyos_gateway.settings import Settings
 from tests.in_process import installed_cluster
 from tests.promises.conftest import pytest_terminal_summary
-from tests.promises.figures import figures
+from tests.promises.measurements import figures
 
 __all__ = ["figures", "pytest_terminal_summary"]
 

@@ -19,7 +19,7 @@ from tests.complexity.growth import Growth
 from tests.complexity.inputs import BODIES
 from tests.complexity.routes import Target, targets_of
 from tests.contract.conftest import SERVICES
-from tests.promises.figures import Figures
+from tests.promises.measurements import Measurements
 
 FULL_S = 1800.0
 
@@ -50,31 +50,31 @@ async def _measure_service(service: Service[Any], folder: Path, *, full: bool) -
     return growth
 
 
-def _check(growth: Growth, name: str, figures: Figures) -> None:
-    figures.tell(f"{name}: worst time of an input", growth.described())
+def _check(growth: Growth, name: str, figures: Measurements) -> None:
+    figures.record(f"{name}: worst time of an input", growth.described())
     assert growth.superlinear == []
 
 
 @pytest.mark.timeout(FULL_S)
-async def test_requests_to_the_gateway(gateway: tuple[FastAPI, House], figures: Figures) -> None:
+async def test_requests_to_the_gateway(gateway: tuple[FastAPI, House], figures: Measurements) -> None:
     _check(await _measure_gateway(*gateway, full=False), "gateway", figures)
 
 
 @pytest.mark.parametrize("name", sorted(SERVICES))
-async def test_requests_to_a_service(name: str, tmp_path: Path, figures: Figures) -> None:
+async def test_requests_to_a_service(name: str, tmp_path: Path, figures: Measurements) -> None:
     _check(await _measure_service(SERVICES[name], tmp_path, full=False), name, figures)
 
 
 @pytest.mark.load
 @pytest.mark.timeout(FULL_S)
-async def test_every_request_to_the_gateway(gateway: tuple[FastAPI, House], figures: Figures) -> None:
+async def test_every_request_to_the_gateway(gateway: tuple[FastAPI, House], figures: Measurements) -> None:
     _check(await _measure_gateway(*gateway, full=True), "gateway", figures)
 
 
 @pytest.mark.load
 @pytest.mark.timeout(FULL_S)
 @pytest.mark.parametrize("name", sorted(SERVICES))
-async def test_every_request_to_a_service(name: str, tmp_path: Path, figures: Figures) -> None:
+async def test_every_request_to_a_service(name: str, tmp_path: Path, figures: Measurements) -> None:
     _check(await _measure_service(SERVICES[name], tmp_path, full=True), name, figures)
 
 

@@ -11,7 +11,7 @@ from companyos_gateway.server.house import House
 from tests.complexity.growth import Growth
 from tests.complexity.inputs import BODIES, MEMBERS, Input, repeated
 from tests.gateway.sockets import Socket, connected
-from tests.promises.figures import Figures
+from tests.promises.measurements import Measurements
 
 _MESSAGES = ("type", "data", "method", "params", "id")
 
@@ -32,7 +32,7 @@ def _sockets(app: FastAPI) -> list[str]:
     return [route.path for route in found if isinstance(route, WebSocketRoute)]
 
 
-async def test_messages_on_every_socket(gateway: tuple[FastAPI, House], figures: Figures) -> None:
+async def test_messages_on_every_socket(gateway: tuple[FastAPI, House], figures: Measurements) -> None:
     app, growth = gateway[0], Growth()
     paths = _sockets(app)
     assert paths
@@ -40,7 +40,7 @@ async def test_messages_on_every_socket(gateway: tuple[FastAPI, House], figures:
         for name, made in _inputs().items():
             async with connected(app, path) as socket:
                 await growth.measure(f"{path}, {name}", _asked(socket, made))
-    figures.tell("messages on sockets: worst time", growth.described())
+    figures.record("messages on sockets: worst time", growth.described())
     assert growth.superlinear == []
 
 

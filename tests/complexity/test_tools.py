@@ -12,7 +12,7 @@ from companyos_gateway.episode.toolbox import ArgumentsMisfit, Tool
 from companyos_gateway.server.house import House
 from tests.complexity.growth import Growth
 from tests.complexity.inputs import MEMBERS, TEXTS
-from tests.promises.figures import Figures
+from tests.promises.measurements import Measurements
 
 _UNITS = {
     **{name: TEXTS[name](64).decode() for name in ("letters", "digits", "spaces", "at signs", "hyphens")},
@@ -21,7 +21,7 @@ _UNITS = {
 }
 
 
-async def test_arguments_of_every_tool(gateway: tuple[FastAPI, House], figures: Figures) -> None:
+async def test_arguments_of_every_tool(gateway: tuple[FastAPI, House], figures: Measurements) -> None:
     growth = Growth()
     for tool in gateway[1].stage().toolbox:
         for name in tool.input_schema["properties"]:
@@ -29,7 +29,7 @@ async def test_arguments_of_every_tool(gateway: tuple[FastAPI, House], figures: 
                 await growth.measure(f"{tool.name}, {name} of {described}", _checked(tool, name, unit))
             for kind, (before, one, after) in MEMBERS.items():
                 await growth.measure(f"{tool.name}, {name} of {kind}", _checked_json(tool, name, before, one, after))
-    figures.tell("arguments of tools: worst time", growth.described())
+    figures.record("arguments of tools: worst time", growth.described())
     assert growth.superlinear == []
 
 

@@ -22,7 +22,7 @@ from companyos_gateway.server.house import House
 from companyos_gateway.server.uvicorn_options import uvicorn_options
 from companyos_gateway.settings import Settings
 from tests.in_process import installed_cluster
-from tests.promises.figures import Figures
+from tests.promises.measurements import Measurements
 
 SENT_BYTES = 512 * 1024
 HELD_S = 0.02
@@ -106,7 +106,7 @@ async def _discard(reader: asyncio.StreamReader) -> None:
 
 
 @pytest.mark.parametrize("name", [*REQUESTS, *FRAMES])
-async def test_what_is_sent_at_once_does_not_hold_the_loop(tmp_path: Path, name: str, figures: Figures) -> None:
+async def test_what_is_sent_at_once_does_not_hold_the_loop(tmp_path: Path, name: str, figures: Measurements) -> None:
     sent = (REQUESTS.get(name) or FRAMES[name])()
     with installed_cluster(tmp_path) as cluster:
         async with _served(create_app(House(Settings(), cluster=cluster))) as port:
@@ -114,5 +114,5 @@ async def test_what_is_sent_at_once_does_not_hold_the_loop(tmp_path: Path, name:
             for _ in range(REPEATS):
                 if held_s >= HELD_S:  # by other work on this machine, perhaps
                     held_s = min(held_s, await _held_s(port, sent, upgrade=name in FRAMES))
-    figures.tell(f"{len(sent)} bytes of {name}: longest turn of the loop, ms CPU", f"{held_s * 1000:.1f}")
+    figures.record(f"{len(sent)} bytes of {name}: longest turn of the loop, ms CPU", f"{held_s * 1000:.1f}")
     assert held_s < HELD_S

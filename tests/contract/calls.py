@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from companyos.policies.arguments import Surroundings, draw_arguments
+from companyos.policies.arguments import SamplingContext, sample_arguments
 from companyos_gateway.episode.operations import Operation
 from companyos_gateway.episode.toolbox import Tool
 from companyos_shared.chassis.testing import ServiceHarness
@@ -33,8 +33,8 @@ async def wander(harness: ServiceHarness, tools: list[Tool], calls: int, name: s
     for n in range(calls):
         tool = stream.choice(tools)
         assert tool.operation is not None
-        around = Surroundings(ids=stream.sample(ids, min(12, len(ids))), now=harness.now)
-        arguments = draw_arguments(tool.input_schema, stream.child(n), around)
+        around = SamplingContext(ids=stream.sample(ids, min(12, len(ids))), now=harness.now)
+        arguments = sample_arguments(tool.input_schema, stream.child(n), around)
         answer = await carry(harness, tool.operation, arguments)
         assert answer.status_code < 500, (tool.name, arguments, answer.text)
         if answer.status_code >= 400:

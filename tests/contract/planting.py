@@ -8,7 +8,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
-from companyos.policies.arguments import Surroundings, draw_arguments
+from companyos.policies.arguments import SamplingContext, sample_arguments
 from companyos_gateway.episode.toolbox import Tool
 from companyos_shared.chassis.testing import ServiceHarness
 from companyos_shared.streams import Stream
@@ -62,14 +62,14 @@ async def plant(
     planted, stream = Planted(), Stream("contract", "payloads")
     places = [(tool, place) for tool in tools for place in text_places(tool.input_schema)]
     rows = (await harness.evidence()).initial
-    around = Surroundings(ids=ids_of(rows), now=harness.now, seen=_seen(rows))
+    around = SamplingContext(ids=ids_of(rows), now=harness.now, seen=_seen(rows))
     members = _member_names(rows)
     texts = list(PAYLOADS.values())[:payloads]
     for number in range(calls):
         tool, place = places[number % len(places)]
         assert tool.operation is not None
         child = stream.child(number)
-        arguments = draw_arguments(tool.input_schema, child, around) | _of_a_row(tool, rows, child)
+        arguments = sample_arguments(tool.input_schema, child, around) | _of_a_row(tool, rows, child)
         whole = marked(number, texts[(number + number // len(places)) % len(texts)] if hostile else "plain words")
         text = whole[: schema_at(tool.input_schema, place).get("maxLength")]
         arguments = _placed(arguments, tool.input_schema, place, text, child.choice(members))

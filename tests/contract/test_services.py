@@ -11,7 +11,7 @@ from typing import Any
 
 import jsonschema
 
-from companyos.policies.arguments import Surroundings, draw_arguments
+from companyos.policies.arguments import SamplingContext, sample_arguments
 from companyos_gateway.episode.operations import Operation
 from companyos_gateway.episode.toolbox import Tool
 from companyos_shared.chassis import Service
@@ -76,8 +76,8 @@ async def _wander_still(harness: ServiceHarness, reads: list[Tool]) -> None:
     for n in range(30):
         for tool in reads:
             assert tool.operation is not None
-            around = Surroundings(ids=stream.sample(ids, min(40, len(ids))), now=harness.now)
-            arguments = draw_arguments(tool.input_schema, stream.child(tool.name, n), around)
+            around = SamplingContext(ids=stream.sample(ids, min(40, len(ids))), now=harness.now)
+            arguments = sample_arguments(tool.input_schema, stream.child(tool.name, n), around)
             answered.add((await carry(harness, tool.operation, arguments)).status_code)
     assert 200 in answered
 
@@ -158,8 +158,8 @@ async def test_operations_with_an_idempotency_key_answer_a_repeat_and_do_nothing
 async def _repeat_once(harness: ServiceHarness, operation: Operation, schema: dict[str, Any]) -> bool:
     stream, ids = Stream("contract", "repeat", operation.operation_id), ids_of((await harness.evidence()).initial)
     for n in range(400):
-        around = Surroundings(ids=stream.sample(ids, min(40, len(ids))), now=harness.now)
-        arguments = draw_arguments(schema, stream.child(n), around)
+        around = SamplingContext(ids=stream.sample(ids, min(40, len(ids))), now=harness.now)
+        arguments = sample_arguments(schema, stream.child(n), around)
         arguments.pop("if_match", None)
         arguments["idempotency_key"] = f"{operation.operation_id}-{n}"
         first = await carry(harness, operation, arguments)
@@ -195,8 +195,8 @@ async def _transcript(harness: ServiceHarness, tools: list[Tool]) -> list[str]:
     for n in range(150):
         tool = stream.choice(tools)
         assert tool.operation is not None
-        around = Surroundings(ids=stream.sample(ids, min(20, len(ids))), now=harness.now)
-        answer = await carry(harness, tool.operation, draw_arguments(tool.input_schema, stream.child(n), around))
+        around = SamplingContext(ids=stream.sample(ids, min(20, len(ids))), now=harness.now)
+        answer = await carry(harness, tool.operation, sample_arguments(tool.input_schema, stream.child(n), around))
         lines.append(f"{tool.name} {answer.status_code} {answer.text}")
         if n % 7 == 0:
             await harness.advance(minutes=300)

@@ -12,7 +12,7 @@ import httpx
 from fastapi import APIRouter
 from starlette.routing import BaseRoute, Mount, Route
 
-from companyos.policies.arguments import Surroundings, draw_arguments
+from companyos.policies.arguments import SamplingContext, sample_arguments
 from companyos_gateway.episode.operations import Operation
 from companyos_gateway.episode.toolbox import Tool
 from companyos_shared.chassis.testing import ServiceHarness
@@ -54,8 +54,8 @@ async def _sent_write(harness: ServiceHarness, tools: list[Tool]) -> tuple[httpx
     for n in range(MOST_TRIES):
         tool = stream.choice(writes)
         assert tool.operation is not None
-        around = Surroundings(ids=stream.sample(ids, min(12, len(ids))), now=harness.now)
-        request = _request(harness, tool.operation, draw_arguments(tool.input_schema, stream.child(n), around))
+        around = SamplingContext(ids=stream.sample(ids, min(12, len(ids))), now=harness.now)
+        request = _request(harness, tool.operation, sample_arguments(tool.input_schema, stream.child(n), around))
         answer = await harness.client.send(request)
         if answer.is_success and _report(answer).changes:
             return request, answer
@@ -224,5 +224,7 @@ def _unsent_write(harness: ServiceHarness, tools: list[Tool]) -> httpx.Request:
     """Return a write as the next step, which may be refused for what it says, but not for who says it."""
     write = next(tool for tool in tools if tool.operation is not None and not tool.operation.is_read)
     assert write.operation is not None
-    around = Surroundings(ids=["x"], now=harness.now)
-    return _request(harness, write.operation, draw_arguments(write.input_schema, Stream("contract", "unsent"), around))
+    around = SamplingContext(ids=["x"], now=harness.now)
+    return _request(
+        harness, write.operation, sample_arguments(write.input_schema, Stream("contract", "unsent"), around)
+    )

@@ -18,7 +18,7 @@ from openenv.auto._discovery import reset_discovery
 from openenv.core.generic_client import GenericEnvClient
 
 from tests.e2e.conftest import ROOT
-from validation.manifest import MANIFEST
+from verification.openenv.manifest import MANIFEST
 
 IMAGE = "companyos-env"
 """What AutoEnv starts where it is given no address."""

@@ -80,7 +80,7 @@ def test_it_is_asked_for_as_the_framework_does(monkeypatch: pytest.MonkeyPatch, 
 
 def test_a_start_imports_neither_its_toolkit_nor_the_client_of_a_judging_model() -> None:
     code = (
-        "from companyos.light_openenv import import_light_openenv; import_light_openenv()\n"
+        "from companyos.openenv_preload import preload_openenv; preload_openenv()\n"
         "import sys; from companyos_gateway.server.app import create_app\n"
         "from companyos_gateway.server.house import House; from companyos_gateway.settings import Settings\n"
         "create_app(House(Settings(web=True))); print({'gradio', 'openai'} & set(sys.modules) or 'neither')\n"

@@ -7,16 +7,16 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from interop.clients import CLIENTS, REQUIREMENTS, WANTED, WORKSPACE
-from interop.harnesses.__main__ import HARNESSES
-from interop.trials import CALLS, play
+from verification.clients.catalogue import CLIENTS, PACKAGES, REQUIREMENTS, WORKSPACE
+from verification.clients.harnesses.__main__ import HARNESSES
+from verification.clients.trials import CALLS, play
 
 FASTMCP = next(client for client in CLIENTS if client.name == "fastmcp")
 LIAR = """
 import json, sys, urllib.request
 sys.path.insert(0, {players!r})
-import playing
-url, episode = playing.asked()
+import common
+url, episode = common.read_arguments()
 step = {{"episode_id": episode, "action": {{"tool_name": "wait", "arguments": {{"minutes": 5}}}}}}
 request = urllib.request.Request(url + "/step", json.dumps(step).encode(), {{"Content-Type": "application/json"}})
 urllib.request.urlopen(request)
@@ -44,8 +44,8 @@ def test_a_client_that_breaks_says_how(up: str, tmp_path: Path) -> None:
 
 def test_every_environment_is_pinned_to_versions_and_to_no_place() -> None:
     used = {client.environment for client in CLIENTS} | {harness.environment for harness in HARNESSES}
-    assert used == {*WANTED, WORKSPACE, "inspect"}
-    assert {path.stem for path in REQUIREMENTS.glob("*.txt")} == set(WANTED)
+    assert used == {*PACKAGES, WORKSPACE, "inspect"}
+    assert {path.stem for path in REQUIREMENTS.glob("*.txt")} == set(PACKAGES)
     for path in REQUIREMENTS.glob("*.txt"):
         pins = [line for line in path.read_text().splitlines() if not line.startswith("#")]
         assert all(re.match(r"[a-z0-9.-]+(\[[a-z,-]+\])?==\S+", pin) for pin in pins), path

@@ -15,7 +15,7 @@ from openenv.core.mcp_client import MCPToolClient
 
 from companyos.client import CompanyOSEnv
 from companyos.contract import CallToolAction, CompanyOSObservation
-from validation.manifest import MANIFEST, ROOT
+from verification.openenv.manifest import MANIFEST, ROOT
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ async def test_the_mcp_client_calls_tools_of_the_episode_that_it_reset(up: str) 
         first = await env.reset(seed=3, chaos=0, episode_id="by-mcp")
         assert first.reward == 0.0
         declared = yaml.safe_load(MANIFEST.read_text())["validation"]["capabilities"]["declared_tools"]
-        assert sorted(tool.name for tool in await env.list_tools()) == declared, "python -m validation.record"
+        assert sorted(tool.name for tool in await env.list_tools()) == declared, "python -m verification.openenv.record"
         assert (await env.call_tool("ticketdesk_list_tickets"))["items"]
         step = await env.step(CallToolAction(tool_name="wait", arguments={"minutes": 5}))
         assert isinstance(step.reward, float)
@@ -74,4 +74,4 @@ def test_autoenv_plays_on_a_running_server(up: str) -> None:
 def test_the_oracle_of_the_manifest_reaches_the_greatest_reward(up: str) -> None:
     oracle = yaml.safe_load(MANIFEST.read_text())["validation"]["capabilities"]["oracle"]["location"]
     told = subprocess.run([sys.executable, ROOT / oracle, up], capture_output=True, text=True, check=False)
-    assert (told.returncode, told.stdout) == (0, "reward 1, done True\n"), "python -m validation.record"
+    assert (told.returncode, told.stdout) == (0, "reward 1, done True\n"), "python -m verification.openenv.record"

@@ -9,8 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 from companyos.cli.main import app
-from companyos.cluster.rows import plan_text, read_plan
-from companyos.extras import installing
+from companyos.cluster.worker import dump_plan, load_plan
+from companyos.extras import install_command
 from companyos.runner import EpisodePlan
 
 RUNNER = CliRunner()
@@ -33,9 +33,9 @@ def test_options_that_do_not_fit_a_cluster_are_refused(options: list[str], said:
 def test_without_ray_the_command_that_installs_it_is_told() -> None:
     answer = RUNNER.invoke(app, ["eval", "--policy", "noop", "--cluster", "auto"])
     assert answer.exit_code == 1
-    assert installing("ray") in re.sub(r"\s+", " ", answer.output)
+    assert install_command("ray") in re.sub(r"\s+", " ", answer.output)
 
 
 def test_a_plan_travels_whole() -> None:
     plan = EpisodePlan(scenario="vendor_onboarding", seed=2**53 - 1, chaos=4, policy="noop", trial=3)
-    assert read_plan(plan_text(7, plan)) == (7, plan)
+    assert load_plan(dump_plan(7, plan)) == (7, plan)

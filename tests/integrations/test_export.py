@@ -14,8 +14,8 @@ from companyos.cli.main import app
 from companyos.contract import TaskInfo
 from companyos.exports import tables
 from companyos.exports.harbor import write_harbor
-from companyos.exports.rows import OfferedTask, TaskRow, read_offered
-from companyos.extras import installing
+from companyos.exports.task_rows import TaskRow, TaskWithTools, read_tasks_with_tools
+from companyos.extras import install_command
 from companyos_gateway.taskset import CANARY
 from tests.architecture.sources import ROOT
 
@@ -60,7 +60,7 @@ def test_the_card_of_a_dataset_lists_its_files(exported: Path) -> None:
 
 def test_without_pyarrow_the_command_that_installs_it_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
-    with pytest.raises(ImportError, match=re.escape(installing("parquet"))):
+    with pytest.raises(ImportError, match=re.escape(install_command("parquet"))):
         tables.check_parquet()
     answer = RUNNER.invoke(app, ["tasks", "export", "--out", str(tmp_path)])
     assert answer.exit_code == 1
@@ -81,7 +81,7 @@ def _task(task_id: str) -> TaskInfo:
 
 async def test_a_house_that_stays_away_is_one_error_and_no_group_of_them() -> None:
     with pytest.raises(ConnectionError):
-        await read_offered("http://127.0.0.1:1", [_task("test.tiny.0.00")], token=None)
+        await read_tasks_with_tools("http://127.0.0.1:1", [_task("test.tiny.0.00")], token=None)
 
 
 @pytest.mark.parametrize("task_id", ["../beside", "..", "/beside", "a/b"])
@@ -90,7 +90,7 @@ def test_a_task_whose_id_leads_out_of_the_folder_is_written_nowhere(tmp_path: Pa
     place = {"seed": 0, "brief": "Do it.", "company": "Tiny", "acting_as": "E-1", "now": "2026-03-02T09:15:00Z"}
     row = TaskRow.model_validate({**told, **place, "max_steps": 9, "tools": [], "task_set": "1"})
     with pytest.raises(NotADirectoryError, match="no folder"):
-        write_harbor(tmp_path / "out", [OfferedTask(row, ())])
+        write_harbor(tmp_path / "out", [TaskWithTools(row, ())])
     assert list(tmp_path.rglob("*.toml")) == []
 
 

@@ -11,10 +11,10 @@ import gymnasium
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from companyos.extras import installing
+from companyos.errors import ApiError
+from companyos.extras import install_command
 from companyos.integrations.gymnasium import CompanyOSGym
-from companyos.policies import EpisodeOver
-from companyos.refusal import ServerRefusal
+from companyos.policies import EpisodeOverError
 
 pytestmark = pytest.mark.integration
 
@@ -60,7 +60,7 @@ def test_the_last_step_tells_how_the_episode_ended(env: gymnasium.Env[str, str])
     *_, terminated, truncated, info = env.step(FINISH)
     assert (terminated, truncated) == (True, False)
     assert info == {"outcome": "failed", "success": False, "return": pytest.approx(-5.2), "steps": 2}
-    with pytest.raises(EpisodeOver):
+    with pytest.raises(EpisodeOverError):
         env.step(LIST)
 
 
@@ -87,7 +87,7 @@ def test_options_of_a_reset_go_before_those_of_the_environment(url: str) -> None
     told, info = env.reset(seed=7, options={"scenario": "vendor_onboarding", "toolset": "all"})
     assert len(info["tools"]) > offered
     assert env.render() == told
-    with pytest.raises(ServerRefusal, match="colour"):
+    with pytest.raises(ApiError, match="colour"):
         env.reset(options={"colour": "blue"})
     env.close()
 
@@ -115,10 +115,10 @@ def test_environments_side_by_side_share_a_house(url: str) -> None:
 def test_without_an_address_a_house_is_started_and_ends_with_close() -> None:
     env = CompanyOSGym(scenario="vendor_onboarding")
     env.reset(seed=7)
-    pid = env._house._own.pid if env._house._own is not None else None
+    pid = env._enterprise._owned.pid if env._enterprise._owned is not None else None
     assert pid is not None
     env.close()
-    assert env._house._own is None
+    assert env._enterprise._owned is None
     env.close()
 
 
@@ -126,5 +126,5 @@ def test_without_gymnasium_the_command_that_installs_it_is_told(monkeypatch: pyt
     for name in [name for name in sys.modules if "gymnasium" in name]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "gymnasium", None)
-    with pytest.raises(ImportError, match=re.escape(installing("gymnasium"))):
+    with pytest.raises(ImportError, match=re.escape(install_command("gymnasium"))):
         __import__("companyos.integrations.gymnasium")

@@ -24,7 +24,7 @@ from typer.testing import CliRunner
 
 from companyos.cli.main import app
 from companyos.enterprise import Enterprise
-from companyos.integrations.harbor import DOOR_PORT, MOST_BYTES, READY, Seat, door, judges_door
+from companyos.integrations.harbor import AGENT_PORT, MAX_BODY_BYTES, READY, TrialEpisode, agent_server, verdict_server
 from companyos.runner import EpisodePlan, play_all
 from companyos_gateway.taskset import CANARY
 
@@ -65,13 +65,13 @@ def _opened(server: ThreadingHTTPServer) -> Iterator[str]:
 
 
 @contextmanager
-def _sat_down(url: str) -> Iterator[tuple[str, str]]:
+def _serve_trial(url: str) -> Iterator[tuple[str, str]]:
     """Give the addresses of an agent's door and of the judge's, of an episode of its own."""
-    seat = Seat(url, TASK, token=TOKEN)
+    trial = TrialEpisode(url, TASK, token=TOKEN)
     with (
-        closing(seat),
-        _opened(door(seat, host="127.0.0.1", port=0)) as agents,
-        _opened(judges_door(seat, port=0)) as judges,
+        closing(trial),
+        _opened(agent_server(trial, host="127.0.0.1", port=0)) as agents,
+        _opened(verdict_server(trial, port=0)) as judges,
     ):
         yield agents, judges
 
@@ -127,7 +127,7 @@ def test_the_company_of_a_task_is_a_service_of_the_image_that_was_named(exported
     services = yaml.safe_load((exported / TASK / "environment" / "docker-compose.yaml").read_text())["services"]
     assert services["companyos"]["image"] == FROM_ELSEWHERE
     assert services["companyos"]["command"][-2:] == ["serve", TASK]
-    assert f"'http://127.0.0.1:{DOOR_PORT}{READY}'" in services["companyos"]["healthcheck"]["test"][-1]
+    assert f"'http://127.0.0.1:{AGENT_PORT}{READY}'" in services["companyos"]["healthcheck"]["test"][-1]
     assert services["main"] == {"depends_on": {"companyos": {"condition": "service_healthy"}}}
 
 
@@ -141,7 +141,7 @@ def test_nothing_that_the_agent_is_given_names_the_task_or_its_seed(exported: Pa
 
 
 def test_the_command_in_the_agents_container_lists_and_calls_tools(exported: Path, guarded: str) -> None:
-    with _sat_down(guarded) as (agents, _):
+    with _serve_trial(guarded) as (agents, _):
         tools = [json.loads(line)["name"] for line in _company(exported, agents, "tools").stdout.splitlines()]
         assert LOOK["name"] in tools
         called = _company(exported, agents, "call", "ticketdesk_list_tickets", '{"limit": 1}')
@@ -151,7 +151,7 @@ def test_the_command_in_the_agents_container_lists_and_calls_tools(exported: Pat
 
 
 def test_the_agents_door_tells_no_reward_and_leads_nowhere_else(guarded: str) -> None:
-    with _sat_down(guarded) as (agents, judges):
+    with _serve_trial(guarded) as (agents, judges):
         answer = _called(agents, LOOK)
         assert answer["result"]["structuredContent"]["steps_left"] > 0
         assert "reward" not in json.dumps(answer)
@@ -161,12 +161,12 @@ def test_the_agents_door_tells_no_reward_and_leads_nowhere_else(guarded: str) ->
             assert _status(f"{agents}{path}") == 404
         for path in ("/reset", "/step", "/verdict"):
             assert _status(f"{agents}{path}", b"{}") == 404
-        assert _status(f"{agents}/mcp", b" " * (MOST_BYTES + 1)) == 413
+        assert _status(f"{agents}/mcp", b" " * (MAX_BODY_BYTES + 1)) == 413
         assert _status(f"{judges}/reward") == 404
 
 
 def test_an_agent_is_not_told_how_its_episode_ended(guarded: str) -> None:
-    with _sat_down(guarded) as (agents, _):
+    with _serve_trial(guarded) as (agents, _):
         last = _called(agents, {"name": "finish", "arguments": {"outcome": "done", "summary": "Looked around."}})
         late = _called(agents, LOOK)
     assert last["result"]["structuredContent"]["done"] is True
@@ -188,7 +188,7 @@ def test_an_agent_is_not_told_how_its_episode_ended(guarded: str) -> None:
 def test_a_message_whose_headers_do_not_fit_is_refused_and_ends_the_connection(
     guarded: str, header: str, status: int
 ) -> None:
-    with _sat_down(guarded) as (agents, _):
+    with _serve_trial(guarded) as (agents, _):
         host, port = agents.removeprefix("http://").split(":")
         with socket.create_connection((host, int(port)), timeout=30) as connection:
             another = "GET /readyz HTTP/1.1\r\nHost: company\r\n\r\n"
@@ -200,7 +200,7 @@ def test_a_message_whose_headers_do_not_fit_is_refused_and_ends_the_connection(
 
 
 def test_an_agent_that_leaves_is_judged_as_one_that_gave_up(guarded: str) -> None:
-    with _sat_down(guarded) as (agents, judges):
+    with _serve_trial(guarded) as (agents, judges):
         _called(agents, LOOK)
         verdict = _verdict(judges)
         assert verdict["reward"] == 0.0
@@ -213,7 +213,7 @@ def test_whoever_does_what_the_oracle_does_through_the_door_is_rewarded(guarded:
     plan = EpisodePlan(scenario="vendor_onboarding", chaos=0, policy="oracle", task_id=TASK)
     (played,) = asyncio.run(play_all(guarded, [plan], token=TOKEN))
     assert played.record.success
-    with _sat_down(guarded) as (agents, judges):
+    with _serve_trial(guarded) as (agents, judges):
         for step in played.steps:
             _called(agents, {"name": step.tool, "arguments": step.arguments})
         assert _verdict(judges) == {"reward": 1.0, "return": played.record.return_, "steps": played.record.steps}

@@ -8,8 +8,8 @@ import pytest
 
 from companyos.contract import Outcome
 from companyos.integrations.session import Session
-from companyos.policies import EpisodeOver
-from tests.integrations.cutting import Relay
+from companyos.policies import EpisodeOverError
+from tests.integrations.tcp_relay import Relay
 
 pytestmark = pytest.mark.integration
 
@@ -43,7 +43,7 @@ def test_an_end_whose_answer_is_lost_is_an_end(relay: Relay, session: Session) -
     ending = session.end()
     assert relay.lost == 1
     assert (ending.outcome, ending.success, ending.steps) == (Outcome.FAILED, False, 1)
-    with pytest.raises(EpisodeOver, match="the episode is over"):
+    with pytest.raises(EpisodeOverError, match="the episode is over"):
         session.call("wait", {"minutes": 5})
 
 

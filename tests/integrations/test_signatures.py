@@ -8,7 +8,7 @@ from typing import Any, Literal
 import pytest
 
 from companyos.contract import ToolSpec
-from companyos.integrations.signatures import method
+from companyos.integrations.signatures import tool_method
 
 CALENDAR = ToolSpec(
     name="datahub_get_calendar",
@@ -27,28 +27,28 @@ CALENDAR = ToolSpec(
 )
 
 
-class Desk:
+class RecordingTools:
     def __init__(self) -> None:
-        self.heard: list[tuple[str, dict[str, Any]]] = []
+        self.calls: list[tuple[str, dict[str, Any]]] = []
 
 
-def called(self: Desk, tool: str, arguments: dict[str, Any]) -> str:
-    self.heard.append((tool, arguments))
+def called(self: RecordingTools, tool: str, arguments: dict[str, Any]) -> str:
+    self.calls.append((tool, arguments))
     return "{}"
 
 
 @pytest.fixture
-def desk() -> Any:
-    return type("Made", (Desk,), {CALENDAR.name: method(CALENDAR, called)})()
+def tools() -> Any:
+    return type("Made", (RecordingTools,), {CALENDAR.name: tool_method(CALENDAR, called)})()
 
 
-def test_a_method_has_the_name_the_types_and_the_defaults_of_its_tool(desk: Any) -> None:
-    shown = inspect.signature(desk.datahub_get_calendar)
-    assert desk.datahub_get_calendar.__name__ == "datahub_get_calendar"
+def test_a_method_has_the_name_the_types_and_the_defaults_of_its_tool(tools: Any) -> None:
+    shown = inspect.signature(tools.datahub_get_calendar)
+    assert tools.datahub_get_calendar.__name__ == "datahub_get_calendar"
     assert list(shown.parameters) == ["person_id", "from_", "limit", "kinds", "state"]
     assert shown.parameters["person_id"].default is inspect.Parameter.empty
     assert shown.parameters["limit"].default is None
-    assert desk.datahub_get_calendar.__annotations__ == {
+    assert tools.datahub_get_calendar.__annotations__ == {
         "person_id": str,
         "from_": str | None,
         "limit": int | None,
@@ -58,8 +58,8 @@ def test_a_method_has_the_name_the_types_and_the_defaults_of_its_tool(desk: Any)
     }
 
 
-def test_a_docstring_describes_every_argument_as_google_writes_it(desk: Any) -> None:
-    assert inspect.getdoc(desk.datahub_get_calendar) == (
+def test_a_docstring_describes_every_argument_as_google_writes_it(tools: Any) -> None:
+    assert inspect.getdoc(tools.datahub_get_calendar) == (
         "Show absences, holidays and office hours.\n\n"
         "Args:\n"
         "    person_id: Text.\n"
@@ -70,11 +70,11 @@ def test_a_docstring_describes_every_argument_as_google_writes_it(desk: Any) -> 
     )
 
 
-def test_arguments_go_on_by_the_names_of_the_schema_and_without_those_that_are_none(desk: Any) -> None:
-    desk.datahub_get_calendar(person_id="E-1", from_="2026-11-20", limit=None)
-    assert desk.heard == [("datahub_get_calendar", {"person_id": "E-1", "from": "2026-11-20"})]
+def test_arguments_go_on_by_the_names_of_the_schema_and_without_those_that_are_none(tools: Any) -> None:
+    tools.datahub_get_calendar(person_id="E-1", from_="2026-11-20", limit=None)
+    assert tools.calls == [("datahub_get_calendar", {"person_id": "E-1", "from": "2026-11-20"})]
 
 
-def test_arguments_that_no_schema_knows_go_on_as_well(desk: Any) -> None:
-    desk.datahub_get_calendar(who="E-1")
-    assert desk.heard == [("datahub_get_calendar", {"who": "E-1"})]
+def test_arguments_that_no_schema_knows_go_on_as_well(tools: Any) -> None:
+    tools.datahub_get_calendar(who="E-1")
+    assert tools.calls == [("datahub_get_calendar", {"who": "E-1"})]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.promises.defects import DEFECTS
-from tests.promises.figures import figures, table_of
+from tests.promises.measurements import figures, table_of
+from verification.defects import DEFECTS
 
 __all__ = ["figures"]
 

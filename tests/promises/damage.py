@@ -29,8 +29,8 @@ from companyos_gateway.episode.errors import SnapshotCorrupt, SnapshotLost
 from companyos_gateway.episode.quarantine import REASON
 from companyos_shared.streams import Stream, digest
 from companyos_shared.wire.context import Actor
-from tests.promises import desk_work
-from tests.promises.enterprise import Enterprise, Trouble
+from tests.promises import demo_scenario
+from tests.promises.enterprise import Enterprise, NetworkFault
 
 MEMORY = Path("/dev/shm")
 START_DEADLINE_S = 30.0
@@ -83,7 +83,7 @@ async def build(folder: Path) -> None:
     stage, snapshots = enterprise.stage, enterprise.snapshots
 
     async def begin(label: str, *calls: tuple[str, dict[str, Any]], seed: int = 1) -> Episode:
-        options = ResetOptions(scenario=desk_work.NAME, seed=seed, chaos=0, episode_id=label)
+        options = ResetOptions(scenario=demo_scenario.NAME, seed=seed, chaos=0, episode_id=label)
         episode = await stage.reset(options)
         for tool, arguments in calls:
             await stage.step(episode, tool, arguments)
@@ -93,16 +93,16 @@ async def build(folder: Path) -> None:
     await begin("reads", _LIST, _LIST)
     await begin("writes", _COMMENT, _ISSUE, _LIST, _COMMENT, _NOTE, _WAIT, seed=2)
     restored = await begin("restored", _COMMENT, _ISSUE)
-    taken = await snapshots.take(restored)
+    snapshot = await snapshots.take(restored)
     await stage.step(restored, *_COMMENT)
-    await snapshots.restore(restored, taken.id)
+    await snapshots.restore(restored, snapshot.id)
     await stage.step(restored, *_NOTE)
-    await snapshots.fork(taken.id, 1, "forked")
+    await snapshots.fork(snapshot.id, 1, "forked")
     away = await begin("away", _NOTE)
     await snapshots.take(away)
     await enterprise.free(away)
     open_step = await begin("open-step", _COMMENT)
-    enterprise.wires["ticketdesk"].trouble = Trouble.HANGS_AFTER
+    enterprise.transports["ticketdesk"].fault = NetworkFault.HANGS_AFTER
     step = asyncio.create_task(stage.step(open_step, *_COMMENT))
     await enterprise.is_stuck(step)
     await enterprise.kill_gateway()
@@ -144,7 +144,7 @@ async def _seen(stage: Any, episode: Episode) -> list[Any]:
     seen: list[Any] = [episode.state().model_dump(mode="json", exclude=hidden)]
     for tool, arguments in _NEXT:
         seen.append((await stage.step(episode, tool, arguments)).model_dump(mode="json"))
-    for service in desk_work.SERVICES:
+    for service in demo_scenario.SERVICES:
         context = episode.context(service, Actor.TRAINER)
         reply = await stage.cluster.digest(service, context, episode.document(service))
         seen.append([reply.digest, episode.evidence.fold_digest(service)])
@@ -336,10 +336,10 @@ def main() -> int:
     parser.add_argument("--trials", type=int, default=1000, help="how many (default: 1000)")
     parser.add_argument("--first", type=int, default=0, help="the number of the first trial (default: 0)")
     parser.add_argument("--seed", type=int, default=0, help="what the trials are drawn from (default: 0)")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     logging.disable(logging.CRITICAL)
-    outcomes = asyncio.run(run(range(asked.first, asked.first + asked.trials), asked.seed))
-    for number, outcome in enumerate(outcomes, start=asked.first):
+    outcomes = asyncio.run(run(range(options.first, options.first + options.trials), options.seed))
+    for number, outcome in enumerate(outcomes, start=options.first):
         for violation in outcome.violations:
             sys.stdout.write(f"trial {number}: {outcome.damage} {outcome.file}: {violation}\n")
     sys.stdout.write(f"{report(outcomes)}\n")

@@ -36,7 +36,7 @@ from companyos_shared.chassis import ServiceSettings, create_app
 from companyos_shared.chassis.database import epoch_files
 from companyos_shared.chassis.episodes import Episodes
 from companyos_shared.wire.context import CONTEXT_HEADER
-from tests.promises import desk_work
+from tests.promises import demo_scenario
 from tests.promises.model import MARK, Row
 
 KEY = "a key for tests"
@@ -51,7 +51,7 @@ MARKED = (
 YIELDS_OF_A_SLOW_ANSWER = 40
 
 
-class Trouble(Enum):
+class NetworkFault(Enum):
     """What happens to the next call on its way."""
 
     REQUEST_LOST = auto()
@@ -61,31 +61,31 @@ class Trouble(Enum):
     HANGS_AFTER = auto()
 
 
-class Wire(httpx.AsyncBaseTransport):
+class FaultyTransport(httpx.AsyncBaseTransport):
     """The way to one service. It keeps the agent's signed calls, so that they can arrive once more, much later."""
 
     def __init__(self, app: FastAPI) -> None:
         self._inner = httpx.ASGITransport(app)
-        self.trouble: Trouble | None = None
+        self.fault: NetworkFault | None = None
         self.is_stuck = asyncio.Event()
         self.sent: list[httpx.Request] = []
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Carry a call; in trouble, lose it, lose its answer, let the answer wait, or never come back."""
-        trouble, self.trouble = self.trouble, None
+        fault, self.fault = self.fault, None
         if not request.url.path.startswith("/control/"):
             self.sent.append(request)
-        if trouble is Trouble.REQUEST_LOST:
+        if fault is NetworkFault.REQUEST_LOST:
             raise httpx.ConnectError("lost")
-        if trouble is Trouble.HANGS_BEFORE:
+        if fault is NetworkFault.HANGS_BEFORE:
             await self._hang()
         answer = await self._inner.handle_async_request(request)
         await answer.aread()
-        if trouble is Trouble.HANGS_AFTER:
+        if fault is NetworkFault.HANGS_AFTER:
             await self._hang()
-        if trouble is Trouble.ANSWER_LOST:
+        if fault is NetworkFault.ANSWER_LOST:
             raise httpx.ReadError("lost")
-        if trouble is Trouble.ANSWER_SLOW:
+        if fault is NetworkFault.ANSWER_SLOW:
             self.is_stuck.set()
             for _ in range(YIELDS_OF_A_SLOW_ANSWER):
                 await asyncio.sleep(0)
@@ -111,8 +111,8 @@ class Enterprise:
         self._snapshots: Snapshots | None = None
         self._quarantine: Quarantine | None = None
         self._renewing: set[asyncio.Task[Any]] = set()
-        self.wires = {name: Wire(_app(name)) for name in desk_work.SERVICES}
-        for name in desk_work.SERVICES:
+        self.transports = {name: FaultyTransport(_app(name)) for name in demo_scenario.SERVICES}
+        for name in demo_scenario.SERVICES:
             self.restart_service(name)
 
     @property
@@ -143,7 +143,7 @@ class Enterprise:
         It forgets who was dropped, too: of those no call is left on its way.
         """
         live = {episode.internal_id for episode in self.episodes()}
-        wire = self.wires[name]
+        wire = self.transports[name]
         wire.sent = [call for call in wire.sent if json.loads(call.headers[CONTEXT_HEADER])["episode"] in live]
         episodes: Episodes = _app(name).state.episodes
         episodes.close()
@@ -155,7 +155,9 @@ class Enterprise:
 
     async def start_gateway(self) -> int:
         """Start a gateway that knows what the files say and nothing else; return how many episodes it found."""
-        links = {name: ServiceLink(name, f"http://{name}", KEY.encode(), wire) for name, wire in self.wires.items()}
+        links = {
+            name: ServiceLink(name, f"http://{name}", KEY.encode(), wire) for name, wire in self.transports.items()
+        }
         cluster = Cluster(links)
         before = asyncio.all_tasks()
         await cluster.lease(owner_of(SECRET))
@@ -165,7 +167,7 @@ class Enterprise:
         quarantine = self._quarantine = Quarantine(folder, cluster, files, snapshot_files)
         limits = EpisodeLimits(most_episodes=64, idle_s=3600, detached_s=60, lifetime_s=86400)
         store = EpisodeStore(cluster, files, EpisodeTokens(SECRET), node="n1", limits=limits)
-        scenarios: dict[str, Any] = {desk_work.NAME: desk_work.DeskWork()}
+        scenarios: dict[str, Any] = {demo_scenario.NAME: demo_scenario.DemoScenario()}
         shelf = TaskShelf(scenarios, cluster, most_kept=8)
         self._stage = Stage(cluster, _toolbox(), shelf, store)
         self._snapshots = Snapshots(cluster, snapshot_files, files, quarantine, shelf, store, most_kept=64)
@@ -179,17 +181,17 @@ class Enterprise:
         await asyncio.gather(*others, return_exceptions=True)
         for episode in self.episodes():
             episode.journal.close()
-        for wire in self.wires.values():
-            wire.trouble = None
+        for wire in self.transports.values():
+            wire.fault = None
             wire.is_stuck.clear()
 
     async def is_stuck(self, work: asyncio.Task[Any]) -> bool:
         """Wait until a call of some work is stuck on its way, or the work is done; say which."""
-        stuck = [asyncio.create_task(wire.is_stuck.wait()) for wire in self.wires.values()]
+        stuck = [asyncio.create_task(wire.is_stuck.wait()) for wire in self.transports.values()]
         await asyncio.wait([work, *stuck], return_when=asyncio.FIRST_COMPLETED)
         for waiting in stuck:
             waiting.cancel()
-        for wire in self.wires.values():
+        for wire in self.transports.values():
             wire.is_stuck.clear()
         return not work.done()
 
@@ -224,7 +226,7 @@ class Enterprise:
 
     def episode_folders(self) -> dict[str, set[str]]:
         """Return the internal ids that have a folder, by process."""
-        found = {"gateway", *desk_work.SERVICES}
+        found = {"gateway", *demo_scenario.SERVICES}
         return {name: {path.name for path in (self._folder / name / "episodes").glob("*")} for name in found}
 
     def fingerprints(self) -> dict[str, str]:
@@ -241,7 +243,7 @@ class Enterprise:
 
     def close(self) -> None:
         """Close every database."""
-        for name in self.wires:
+        for name in self.transports:
             _app(name).state.episodes.close()
 
     def _database(self, service: str, manifest: dict[str, Any]) -> Path | None:
@@ -265,9 +267,9 @@ def _texts(path: Path, table: str, column: str) -> list[str]:
 def _app(name: str) -> FastAPI:
     """Return the app of a service; its episodes lie where the enterprise of the moment wants them."""
     settings = ServiceSettings(service_key=SecretStr(KEY), service_key_file=None)
-    return create_app(desk_work.service_of(name), settings)
+    return create_app(demo_scenario.service_of(name), settings)
 
 
 @cache
 def _toolbox() -> Toolbox:
-    return build_toolbox({name: _app(name).openapi() for name in desk_work.SERVICES}, {"type": "object"})
+    return build_toolbox({name: _app(name).openapi() for name in demo_scenario.SERVICES}, {"type": "object"})

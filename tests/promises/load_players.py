@@ -23,7 +23,7 @@ HTTP_CONNECTIONS = 32
 PATIENCE_S = 300.0
 
 
-class Door(Protocol):
+class GatewayClient(Protocol):
     """One way into the house."""
 
     async def reset(self, label: str, seed: int) -> dict[str, Any]:
@@ -36,7 +36,7 @@ class Door(Protocol):
 
 
 @dataclass
-class Seen:
+class Observations:
     """What all players saw together."""
 
     answers: Counter[str] = field(default_factory=Counter)
@@ -46,16 +46,16 @@ class Seen:
     written: dict[str, Counter[str]] = field(default_factory=dict)
 
 
-class RefusedHere(Exception):
+class RequestRefusedError(Exception):
     """The house did not do what was asked; the text says what it said."""
 
 
 @dataclass
-class SocketDoor:
+class WebSocketClient:
     """A WebSocket of one's own."""
 
     socket: ClientConnection
-    seen: Seen
+    seen: Observations
 
     async def reset(self, label: str, seed: int) -> dict[str, Any]:
         """Begin an episode of that id."""
@@ -70,18 +70,18 @@ class SocketDoor:
         answer = orjson.loads(await self.socket.recv())
         self.seen.answers[f"socket {answer['type']}"] += 1
         if answer["type"] != "observation":
-            raise RefusedHere(str(answer))
-        said: dict[str, Any] = answer["data"]
-        return said
+            raise RequestRefusedError(str(answer))
+        payload: dict[str, Any] = answer["data"]
+        return payload
 
 
 @dataclass
-class HttpDoor:
+class HttpClient:
     """Plain HTTP over connections that many players share."""
 
     http: aiohttp.ClientSession
     url: str
-    seen: Seen
+    seen: Observations
     label: str = ""
 
     async def reset(self, label: str, seed: int) -> dict[str, Any]:
@@ -100,9 +100,9 @@ class HttpDoor:
             content = await answer.read()
             self.seen.answers[f"http {answer.status // 100}xx"] += 1
             if answer.status != 200:
-                raise RefusedHere(f"{answer.status}: {content.decode()}")
-            said: dict[str, Any] = orjson.loads(content)
-            return said
+                raise RequestRefusedError(f"{answer.status}: {content.decode()}")
+            payload: dict[str, Any] = orjson.loads(content)
+            return payload
 
 
 @dataclass
@@ -110,8 +110,8 @@ class Player:
     """One player: reads, writes its canary, and looks at everything it is shown."""
 
     number: int
-    door: Door
-    seen: Seen
+    client: GatewayClient
+    seen: Observations
     ticket: str = ""
     team: str = ""
     metric: str = ""
@@ -128,7 +128,7 @@ class Player:
 
     async def begin(self) -> None:
         """Reset, and find a ticket, its team and a metric to write about."""
-        brief = self._look(await self.door.reset(self.label, self.number % SEEDS))["brief"]
+        brief = self._check_answer(await self.client.reset(self.label, self.number % SEEDS))["brief"]
         found = re.search(r"\b[A-Z]{2,4}-\d+\b", brief)
         assert found is not None, brief
         self.ticket = found[0]
@@ -163,14 +163,14 @@ class Player:
 
     async def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
         """Take a step that has to be carried out, and return its result."""
-        observation = self._look(await self.door.step(tool, arguments))
+        observation = self._check_answer(await self.client.step(tool, arguments))
         self.seen.steps += 1
         result: dict[str, Any] | None = observation["result"]
         if observation["error"] is not None or result is None or "code" in result:
-            raise RefusedHere(f"{tool}: {observation}")
+            raise RequestRefusedError(f"{tool}: {observation}")
         return result
 
-    def _look(self, answer: dict[str, Any]) -> dict[str, Any]:
+    def _check_answer(self, answer: dict[str, Any]) -> dict[str, Any]:
         words = {word.decode() for word in CANARY.findall(orjson.dumps(answer))}
         self.seen.foreign += sorted(words - {self.canary})
         observation: dict[str, Any] = answer["observation"]
@@ -188,7 +188,7 @@ def label_of(number: int) -> str:
 
 
 @asynccontextmanager
-async def all_begun(url: str, socket_url: str, count: int, seen: Seen) -> AsyncIterator[list[Player]]:
+async def all_begun(url: str, socket_url: str, count: int, seen: Observations) -> AsyncIterator[list[Player]]:
     """Give so many players whose episodes have begun: half on sockets of their own, half over shared HTTP."""
     connector = aiohttp.TCPConnector(limit=HTTP_CONNECTIONS)
     patience = aiohttp.ClientTimeout(total=PATIENCE_S)
@@ -198,11 +198,11 @@ async def all_begun(url: str, socket_url: str, count: int, seen: Seen) -> AsyncI
     async def begun(number: int) -> Player:
         async with places:
             if number % 2:
-                door: Door = HttpDoor(http, url, seen)
+                client: GatewayClient = HttpClient(http, url, seen)
             else:
                 sockets.append(await open_socket(socket_url))
-                door = SocketDoor(sockets[-1], seen)
-            player = Player(number, door, seen)
+                client = WebSocketClient(sockets[-1], seen)
+            player = Player(number, client, seen)
             await player.begin()
             return player
 
@@ -229,16 +229,16 @@ async def open_socket(socket_url: str) -> ClientConnection:
 async def abandon(socket_url: str, numbers: range) -> Counter[str]:
     """Begin an episode for each number, write in each, then cut every line without a word; return what went wrong."""
     places = asyncio.Semaphore(OPENING_AT_ONCE)
-    seen, wrong = Seen(), Counter[str]()
+    seen, wrong = Observations(), Counter[str]()
 
     async def opened(number: int) -> ClientConnection:
         async with places:
             socket = await open_socket(socket_url)
             try:
-                player = Player(number, SocketDoor(socket, seen), seen)
+                player = Player(number, WebSocketClient(socket, seen), seen)
                 await player.begin()
                 await player.call("ticketdesk_add_comment", key=player.ticket, body=player.canary)
-            except (RefusedHere, OSError) as error:
+            except (RequestRefusedError, OSError) as error:
                 wrong[str(error)[:200]] += 1
             return socket
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from companyos_shared.streams import canonical_json
-from tests.promises import desk_work
+from tests.promises import demo_scenario
 
 Row = tuple[str, str, str]
 """Service, table and the text that marks the row."""
 
-Seen = dict[str, Any]
+Observation = dict[str, Any]
 """An observation as it travels."""
 
 MARK = "canary "
@@ -41,7 +41,7 @@ class Action:
 
 
 @dataclass
-class Played:
+class EpisodeModel:
     """One episode: what was done in it since its reset, and what must have come of it."""
 
     seed: int
@@ -51,7 +51,7 @@ class Played:
     asked: Counter[str] = field(default_factory=Counter)
     now: str = "2026-03-02T09:00:00Z"
     return_: float = 0.0
-    last: tuple[Action, Seen] | None = None
+    last: tuple[Action, Observation] | None = None
 
     @property
     def step(self) -> int:
@@ -61,34 +61,34 @@ class Played:
     @property
     def is_over(self) -> bool:
         """Whether no step is left."""
-        return self.step == desk_work.MAX_STEPS
+        return self.step == demo_scenario.MAX_STEPS
 
-    def take(self, action: Action, seen: Seen) -> None:
+    def take(self, action: Action, seen: Observation) -> None:
         """Take in one step and what it answered."""
         assert (seen["error"] is not None) == action.is_misfit, seen
-        assert seen["done"] == (self.step + 1 == desk_work.MAX_STEPS), seen
+        assert seen["done"] == (self.step + 1 == demo_scenario.MAX_STEPS), seen
         self.asked[action.operation] += 1
         nth = self.asked[action.operation]
         is_refused = isinstance(seen["result"], dict) and "code" in seen["result"]
         if not action.may_be_refused:
-            assert is_refused != desk_work.is_answered(action.operation, nth), seen
-        is_written = not is_refused if action.may_be_refused else desk_work.is_carried_out(action.operation, nth)
+            assert is_refused != demo_scenario.is_answered(action.operation, nth), seen
+        is_written = not is_refused if action.may_be_refused else demo_scenario.is_carried_out(action.operation, nth)
         if action.writes and is_written:
             self.rows[action.writes] += 1
         self.actions += (action.name,)
         self.now, self.return_ = seen["now"], round(self.return_ + seen["reward"], 6)
         self.last = (action, seen)
 
-    def copy(self) -> Played:
+    def copy(self) -> EpisodeModel:
         """Return a copy that goes on by itself."""
         return deepcopy(self)
 
 
 @dataclass(frozen=True)
-class Kept:
+class SnapshotModel:
     """A snapshot: what was played when it was taken, and a fingerprint of every file that belongs to it."""
 
-    played: Played
+    played: EpisodeModel
     fingerprints: dict[str, str]
 
 
@@ -96,17 +96,17 @@ class Kept:
 class Model:
     """Every episode by its label, every snapshot by its id, and what every course of actions answered."""
 
-    live: dict[str, Played] = field(default_factory=dict)
-    snapshots: dict[str, Kept] = field(default_factory=dict)
-    answered: dict[tuple[int, tuple[str, ...]], Seen] = field(default_factory=dict)
+    live: dict[str, EpisodeModel] = field(default_factory=dict)
+    snapshots: dict[str, SnapshotModel] = field(default_factory=dict)
+    answered: dict[tuple[int, tuple[str, ...]], Observation] = field(default_factory=dict)
     lineages: int = 0
 
     def reset(self, label: str, seed: int) -> None:
         """Begin an episode."""
         self.lineages += 1
-        self.live[label] = Played(seed, self.lineages)
+        self.live[label] = EpisodeModel(seed, self.lineages)
 
-    def take(self, label: str, action: Action, seen: Seen) -> None:
+    def take(self, label: str, action: Action, seen: Observation) -> None:
         """Take in a step; whoever did the same from the same start was answered the same."""
         played = self.live[label]
         played.take(action, seen)

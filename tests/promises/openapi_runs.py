@@ -13,16 +13,16 @@ SEED = 20
 
 def failures(url: str, folder: Path, *, examples: int, deadline_s: float) -> str:
     """Ask every operation of the process with data that fits and data that does not; empty where nothing failed."""
-    asked = [
+    command = [
         *(str(Path(sys.executable).with_name("st")), "--config-file", str(CONFIG), "run", f"{url}/openapi.json"),
         *("--workers", "1", "--continue-on-failure", "--max-examples", str(examples), "--seed", str(SEED)),
         *("--generation-database", "none", "--suppress-health-check", "all", "--warnings", "off", "--no-color"),
     ]
     environment = {**os.environ, "NO_PROXY": "*", "no_proxy": "*"}
-    done = subprocess.run(
-        asked, cwd=folder, env=environment, capture_output=True, text=True, timeout=deadline_s, check=False
+    completed = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=deadline_s, check=False
     )
-    if done.returncode:
-        return done.stdout + done.stderr
-    assert " passed" in done.stdout, done.stdout
+    if completed.returncode:
+        return completed.stdout + completed.stderr
+    assert " passed" in completed.stdout, completed.stdout
     return ""

@@ -16,10 +16,10 @@ from urllib.parse import urlsplit
 import aiohttp
 import pytest
 
-from tests.promises.figures import Figures
+from tests.promises.deployment_under_load import DeploymentUnderLoad, deployment_under_load
 from tests.promises.hostile_client import BODY, READY
-from tests.promises.load_house import LoadHouse, load_house
-from tests.promises.load_players import Player, Seen, all_begun
+from tests.promises.load_players import Observations, Player, all_begun
+from tests.promises.measurements import Measurements
 
 SESSIONS = 500
 STEPS_EVERY_S = 5.0
@@ -59,8 +59,15 @@ async def _step_for(players: list[Player], seconds: float) -> list[float]:
 
 
 @contextmanager
-def _hostile(house: LoadHouse, episode: str, token: str) -> Iterator[None]:
-    command = [sys.executable, "-m", "tests.promises.hostile_client", str(urlsplit(house.url).port), episode, token]
+def _hostile(deployment: DeploymentUnderLoad, episode: str, token: str) -> Iterator[None]:
+    command = [
+        sys.executable,
+        "-m",
+        "tests.promises.hostile_client",
+        str(urlsplit(deployment.url).port),
+        episode,
+        token,
+    ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as client:
         try:
             assert client.stdout is not None
@@ -71,49 +78,49 @@ def _hostile(house: LoadHouse, episode: str, token: str) -> Iterator[None]:
             client.kill()
 
 
-async def _compared(house: LoadHouse) -> tuple[list[list[float]], list[list[float]]]:
+async def _compared(deployment: DeploymentUnderLoad) -> tuple[list[list[float]], list[list[float]]]:
     """Return the times of the steps without the hostile client and with it, in windows that take turns."""
     quiet, attacked = [], []
     async with aiohttp.ClientSession(trust_env=False) as http:
-        async with http.post(f"{house.url}/v1/episodes", json={"seed": 1}) as answer:
+        async with http.post(f"{deployment.url}/v1/episodes", json={"seed": 1}) as answer:
             own = await answer.json()
-        async with all_begun(house.url, house.socket_url, SESSIONS, Seen()) as players:
+        async with all_begun(deployment.url, deployment.socket_url, SESSIONS, Observations()) as players:
             await _step_for(players, WINDOW_S)
             for _ in range(WINDOWS):
                 quiet.append(await _step_for(players, WINDOW_S))
-                with _hostile(house, own["episode_id"], own["token"]):
+                with _hostile(deployment, own["episode_id"], own["token"]):
                     attacked.append(await _step_for(players, WINDOW_S))
     return quiet, attacked
 
 
-def test_a_hostile_client_does_not_delay_the_steps_of_others(tmp_path: Path, figures: Figures) -> None:
-    with load_house(tmp_path) as house:
-        quiet, attacked = asyncio.run(_compared(house))
+def test_a_hostile_client_does_not_delay_the_steps_of_others(tmp_path: Path, figures: Measurements) -> None:
+    with deployment_under_load(tmp_path) as deployment:
+        quiet, attacked = asyncio.run(_compared(deployment))
     for name, windows in (("without", quiet), ("with", attacked)):
         times = sorted(chain(*windows))
-        figures.tell(
+        figures.record(
             f"{SESSIONS} sessions, {len(times)} steps {name} a hostile client, ms",
             f"p50 {times[len(times) // 2] * 1000:.1f}, p99 {p99(times) * 1000:.1f}; "
             f"p99 of each window {', '.join(f'{p99(window) * 1000:.1f}' for window in windows)}",
         )
     ratio = median(map(p99, attacked)) / median(map(p99, quiet))
-    figures.tell("  p99 of the middle window with it, as a ratio to that without it", f"{ratio:.2f}")
+    figures.record("  p99 of the middle window with it, as a ratio to that without it", f"{ratio:.2f}")
     assert ratio <= MOST_DELAYED
 
 
-def test_a_body_of_brackets_and_quotes_is_answered_at_once(tmp_path: Path, figures: Figures) -> None:
-    with load_house(tmp_path) as house:
-        times = asyncio.run(_answered(house))
-    figures.tell(f"{len(BODY)} bytes of brackets and quotes, ms until the answer", f"{min(times) * 1000:.2f}")
+def test_a_body_of_brackets_and_quotes_is_answered_at_once(tmp_path: Path, figures: Measurements) -> None:
+    with deployment_under_load(tmp_path) as deployment:
+        times = asyncio.run(_answered(deployment))
+    figures.record(f"{len(BODY)} bytes of brackets and quotes, ms until the answer", f"{min(times) * 1000:.2f}")
     assert sorted(times)[len(times) // 2] <= ANSWERED_S
 
 
-async def _answered(house: LoadHouse) -> list[float]:
+async def _answered(deployment: DeploymentUnderLoad) -> list[float]:
     times = []
     async with aiohttp.ClientSession(trust_env=False) as http:
         for _ in range(9):
             began = time.perf_counter()
-            async with http.post(f"{house.url}/v1/episodes/none/step", data=BODY) as answer:
+            async with http.post(f"{deployment.url}/v1/episodes/none/step", data=BODY) as answer:
                 assert (answer.status, (await answer.json())["code"]) == (422, "json-too-deep")
             times.append(time.perf_counter() - began)
     return times

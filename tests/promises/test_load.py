@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from companyos_gateway.episode.link import MOST_CONNECTIONS
-from tests.promises.figures import Figures
+from tests.promises.deployment_under_load import SERVICES, DeploymentUnderLoad, Level, deployment_under_load
 from tests.promises.load_clients import READY
-from tests.promises.load_house import SERVICES, Level, LoadHouse, load_house
-from tests.promises.load_players import CANARY, STEPS, Player, Seen, abandon, all_begun, canary_of, label_of
+from tests.promises.load_players import CANARY, STEPS, Observations, Player, abandon, all_begun, canary_of, label_of
+from tests.promises.measurements import Measurements
 
 FEW, MANY = 100, 1000
 FEW_ABANDONED, MANY_ABANDONED = 200, 10_000
@@ -40,15 +40,15 @@ QUICK_PINGS = {"COMPANYOS_WS_PING_INTERVAL_S": "5", "COMPANYOS_WS_PING_TIMEOUT_S
 pytestmark = pytest.mark.integration
 
 
-async def _played(house: LoadHouse, count: int, figures: Figures) -> Seen:
+async def _played(deployment: DeploymentUnderLoad, count: int, figures: Measurements) -> Observations:
     """Let so many players play at once; what lies in the databases is looked at while all of them are still there."""
-    seen = Seen()
-    async with all_begun(house.url, house.socket_url, count, seen) as players:
+    seen = Observations()
+    async with all_begun(deployment.url, deployment.socket_url, count, seen) as players:
         began, before = time.perf_counter(), seen.steps
         await asyncio.gather(*(_play(player) for player in players))
         took_s = time.perf_counter() - began
-        figures.tell(f"{count} episodes at once x {STEPS} steps, steps/s", f"{(seen.steps - before) / took_s:.0f}")
-        await asyncio.to_thread(_look_into, house, seen)
+        figures.record(f"{count} episodes at once x {STEPS} steps, steps/s", f"{(seen.steps - before) / took_s:.0f}")
+        await asyncio.to_thread(_check_databases, deployment, seen)
     return seen
 
 
@@ -59,21 +59,21 @@ async def _play(player: Player) -> None:
         player.seen.unclear.append(f"{type(error).__name__}: {error}")
 
 
-def _look_into(house: LoadHouse, seen: Seen) -> None:
+def _check_databases(deployment: DeploymentUnderLoad, seen: Observations) -> None:
     numbers = {label_of(number): number for number in range(len(seen.written))}
-    for internal_id, label in house.labels().items():
+    for internal_id, label in deployment.labels().items():
         own = canary_of(numbers.pop(label))
-        seen.foreign += sorted(house.found(CANARY, internal_id) - {own})
-        rows = house.marked_rows(internal_id, own)
+        seen.foreign += sorted(deployment.found(CANARY, internal_id) - {own})
+        rows = deployment.marked_rows(internal_id, own)
         if rows != seen.written[label]:
             seen.unclear.append(f"{label} holds {dict(rows)}, not {dict(seen.written[label])}")
     seen.unclear += [f"{label} has no manifest" for label in numbers]
 
 
-def _check_nobody_met(house: LoadHouse, count: int, figures: Figures) -> None:
-    seen = asyncio.run(_played(house, count, figures))
-    figures.tell("  answers", ", ".join(f"{number} {name}" for name, number in sorted(seen.answers.items())))
-    figures.tell("  foreign canaries in observations and databases", len(seen.foreign))
+def _check_nobody_met(deployment: DeploymentUnderLoad, count: int, figures: Measurements) -> None:
+    seen = asyncio.run(_played(deployment, count, figures))
+    figures.record("  answers", ", ".join(f"{number} {name}" for name, number in sorted(seen.answers.items())))
+    figures.record("  foreign canaries in observations and databases", len(seen.foreign))
     assert seen.unclear == []
     assert seen.foreign == []
     assert seen.answers.keys() == {"socket observation", "http 2xx"}
@@ -81,19 +81,21 @@ def _check_nobody_met(house: LoadHouse, count: int, figures: Figures) -> None:
     assert sum(map(Counter.total, seen.written.values())) == count * 9
 
 
-def _check_nothing_is_left(house: LoadHouse, count: int, *, warm_up: int, wave: int, figures: Figures) -> None:
+def _check_nothing_is_left(
+    deployment: DeploymentUnderLoad, count: int, *, warm_up: int, wave: int, figures: Measurements
+) -> None:
     """What is held with no episode alive differs by 5 % at most, after the first ones and after the others.
 
     A wave is so many episodes alive at once, each abandoned; the next one begins when nobody is alive any more. So the
     house was as full before as after, and what its pools and allocators keep is no difference.
     """
-    before = _after(house, range(0, warm_up, wave), wave)
+    before = _after(deployment, range(0, warm_up, wave), wave)
     began = time.perf_counter()
-    after = _after(house, range(warm_up, warm_up + count, wave), wave)
+    after = _after(deployment, range(warm_up, warm_up + count, wave), wave)
     took_s = time.perf_counter() - began
-    figures.tell(f"{count} episodes opened and abandoned, {wave} at once", f"{took_s:.0f} s")
-    figures.tell(f"  before (after {warm_up} others)", before.told())
-    figures.tell("  after", after.told())
+    figures.record(f"{count} episodes opened and abandoned, {wave} at once", f"{took_s:.0f} s")
+    figures.record(f"  before (after {warm_up} others)", before.to_text())
+    figures.record("  after", after.to_text())
     assert after.leaked == 0
     assert after.pooled <= MOST_POOLED
     assert after.descriptors <= before.descriptors * CLOSE_ENOUGH
@@ -101,75 +103,77 @@ def _check_nothing_is_left(house: LoadHouse, count: int, *, warm_up: int, wave: 
     assert after.memory <= before.memory * CLOSE_ENOUGH
 
 
-def _after(house: LoadHouse, waves: range, size: int) -> Level:
+def _after(deployment: DeploymentUnderLoad, waves: range, size: int) -> Level:
     for first in waves:
-        assert asyncio.run(abandon(house.socket_url, range(first, first + size))) == {}
-        level = house.wait_for(lambda level: level.live == level.slots == 0, QUIET_DEADLINE_S)
+        assert asyncio.run(abandon(deployment.socket_url, range(first, first + size))) == {}
+        level = deployment.wait_for(lambda level: level.live == level.slots == 0, QUIET_DEADLINE_S)
     return level
 
 
 @pytest.fixture(scope="module")
-def small_house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoadHouse]:
+def small_deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeploymentUnderLoad]:
     """The house of the small sizes."""
-    with load_house(tmp_path_factory.mktemp("house"), **DETACHED) as house:
-        yield house
+    with deployment_under_load(tmp_path_factory.mktemp("house"), **DETACHED) as deployment:
+        yield deployment
 
 
-def test_a_hundred_episodes_at_once_never_meet(small_house: LoadHouse, figures: Figures) -> None:
-    _check_nobody_met(small_house, FEW, figures)
+def test_a_hundred_episodes_at_once_never_meet(small_deployment: DeploymentUnderLoad, figures: Measurements) -> None:
+    _check_nobody_met(small_deployment, FEW, figures)
 
 
-def test_abandoned_episodes_leave_nothing_behind(small_house: LoadHouse, figures: Figures) -> None:
-    _check_nothing_is_left(small_house, FEW_ABANDONED, warm_up=FEW_BEFORE, wave=SMALL_WAVE, figures=figures)
-
-
-@pytest.mark.load
-@pytest.mark.timeout(LOAD_S)
-def test_a_thousand_episodes_at_once_never_meet(tmp_path: Path, figures: Figures) -> None:
-    with load_house(tmp_path) as house:
-        _check_nobody_met(house, MANY, figures)
+def test_abandoned_episodes_leave_nothing_behind(small_deployment: DeploymentUnderLoad, figures: Measurements) -> None:
+    _check_nothing_is_left(small_deployment, FEW_ABANDONED, warm_up=FEW_BEFORE, wave=SMALL_WAVE, figures=figures)
 
 
 @pytest.mark.load
 @pytest.mark.timeout(LOAD_S)
-def test_ten_thousand_abandoned_episodes_leave_nothing_behind(tmp_path: Path, figures: Figures) -> None:
-    with load_house(tmp_path, **DETACHED) as house:
-        _check_nothing_is_left(house, MANY_ABANDONED, warm_up=MANY_BEFORE, wave=LARGE_WAVE, figures=figures)
+def test_a_thousand_episodes_at_once_never_meet(tmp_path: Path, figures: Measurements) -> None:
+    with deployment_under_load(tmp_path) as deployment:
+        _check_nobody_met(deployment, MANY, figures)
+
+
+@pytest.mark.load
+@pytest.mark.timeout(LOAD_S)
+def test_ten_thousand_abandoned_episodes_leave_nothing_behind(tmp_path: Path, figures: Measurements) -> None:
+    with deployment_under_load(tmp_path, **DETACHED) as deployment:
+        _check_nothing_is_left(deployment, MANY_ABANDONED, warm_up=MANY_BEFORE, wave=LARGE_WAVE, figures=figures)
 
 
 @pytest.mark.load
 @pytest.mark.parametrize("fate", [signal.SIGSTOP, signal.SIGKILL])
 def test_the_slots_of_many_clients_that_go_silent_at_once_are_back_in_time(
-    tmp_path: Path, figures: Figures, fate: signal.Signals
+    tmp_path: Path, figures: Measurements, fate: signal.Signals
 ) -> None:
-    with load_house(tmp_path, **QUICK_PINGS) as house:
-        command = [sys.executable, "-m", "tests.promises.load_clients", house.socket_url, str(CLIENTS)]
+    with deployment_under_load(tmp_path, **QUICK_PINGS) as deployment:
+        command = [sys.executable, "-m", "tests.promises.load_clients", deployment.socket_url, str(CLIENTS)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as clients:
             try:
                 assert clients.stdout is not None
                 assert clients.stdout.readline().strip() == READY
                 clients.send_signal(fate)
                 began = time.monotonic()
-                house.wait_for(lambda level: level.slots == 0, SLOT_BACK_S)
+                deployment.wait_for(lambda level: level.slots == 0, SLOT_BACK_S)
             finally:
                 clients.kill()
-        figures.tell(
+        figures.record(
             f"{CLIENTS} clients {fate.name}, seconds until their slots are back", f"{time.monotonic() - began:.1f}"
         )
 
 
 @pytest.mark.load
-def test_the_slots_of_three_hundred_sessions_that_fall_idle_all_return(tmp_path: Path, figures: Figures) -> None:
-    with load_house(tmp_path, **IDLE) as house:
+def test_the_slots_of_three_hundred_sessions_that_fall_idle_all_return(tmp_path: Path, figures: Measurements) -> None:
+    with deployment_under_load(tmp_path, **IDLE) as deployment:
         for turn in ("first", "second"):
-            command = [sys.executable, "-m", "tests.promises.load_clients", house.socket_url, str(SESSIONS)]
+            command = [sys.executable, "-m", "tests.promises.load_clients", deployment.socket_url, str(SESSIONS)]
             with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as clients:
                 try:
                     assert clients.stdout is not None
                     assert clients.stdout.readline().strip() == READY, "a slot was not there"
                     began = time.monotonic()
-                    house.wait_for(lambda level: level.slots == level.live == 0, IDLE_S + REAPED_S)
+                    deployment.wait_for(lambda level: level.slots == level.live == 0, IDLE_S + REAPED_S)
                 finally:
                     clients.kill()
             took_s = time.monotonic() - began
-            figures.tell(f"{SESSIONS} idle sessions, {turn} time, seconds until their slots are back", f"{took_s:.1f}")
+            figures.record(
+                f"{SESSIONS} idle sessions, {turn} time, seconds until their slots are back", f"{took_s:.1f}"
+            )

@@ -35,7 +35,16 @@ def test_no_answer_is_one_that_the_document_does_not_announce(process: str, tmp_
 
 def test_a_status_that_the_document_leaves_out_is_found(tmp_path: Path) -> None:
     port = free_port()
-    command = [sys.executable, "-m", "uvicorn", "tests.promises.lying_app:app", "--host", HOST, "--port", str(port)]
+    command = [
+        sys.executable,
+        "-m",
+        "uvicorn",
+        "tests.promises.undocumented_status_app:app",
+        "--host",
+        HOST,
+        "--port",
+        str(port),
+    ]
     with running(command, f"http://{HOST}:{port}") as url:
         assert "Received: 418" in failures(url, tmp_path, examples=EXAMPLES, deadline_s=DEADLINE_S)
 

@@ -13,7 +13,7 @@ import pytest
 import requests
 
 from tests.integration.processes import child_of
-from tests.promises.load_house import LoadHouse, load_house
+from tests.promises.deployment_under_load import DeploymentUnderLoad, deployment_under_load
 
 IMPATIENCE_S = 0.4
 STOPPED_S = 1.2
@@ -25,8 +25,8 @@ pytestmark = pytest.mark.integration
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoadHouse]:
-    with load_house(tmp_path_factory.mktemp("house")) as opened:
+def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeploymentUnderLoad]:
+    with deployment_under_load(tmp_path_factory.mktemp("house")) as opened:
         yield opened
 
 
@@ -40,11 +40,11 @@ def http() -> Iterator[requests.Session]:
 class Client:
     """A client of the plain HTTP door, on an episode of its own."""
 
-    def __init__(self, house: LoadHouse, http: requests.Session) -> None:
-        self._house, self._http = house, http
-        begun = http.post(f"{house.url}/reset", json={"seed": 1, "chaos": 0})
-        assert begun.status_code == 200, begun.text
-        self.episode: str = begun.json()["episode_id"]
+    def __init__(self, deployment: DeploymentUnderLoad, http: requests.Session) -> None:
+        self._house, self._http = deployment, http
+        opened = http.post(f"{deployment.url}/reset", json={"seed": 1, "chaos": 0})
+        assert opened.status_code == 200, opened.text
+        self.episode: str = opened.json()["episode_id"]
         listed = self.step(1, "ticketdesk_list_tickets").json()
         self.ticket: str = listed["observation"]["result"]["items"][0]["key"]
 
@@ -65,14 +65,14 @@ class Client:
 
 
 @pytest.fixture
-def client(house: LoadHouse, http: requests.Session) -> Client:
-    return Client(house, http)
+def client(deployment: DeploymentUnderLoad, http: requests.Session) -> Client:
+    return Client(deployment, http)
 
 
 @contextmanager
-def _stopped(house: LoadHouse, service: str) -> Iterator[None]:
+def _stopped(deployment: DeploymentUnderLoad, service: str) -> Iterator[None]:
     """Let a service stand still for a while: it takes what is sent, and answers later."""
-    pid = child_of(house.processes["gateway"], service)
+    pid = child_of(deployment.processes["gateway"], service)
     os.kill(pid, signal.SIGSTOP)
     wake = Timer(STOPPED_S, os.kill, (pid, signal.SIGCONT))
     wake.start()
@@ -82,8 +82,10 @@ def _stopped(house: LoadHouse, service: str) -> Iterator[None]:
         wake.join()
 
 
-def test_a_step_that_timed_out_is_answered_with_what_was_stored(house: LoadHouse, client: Client) -> None:
-    with _stopped(house, "ticketdesk"), pytest.raises(requests.ReadTimeout):
+def test_a_step_that_timed_out_is_answered_with_what_was_stored(
+    deployment: DeploymentUnderLoad, client: Client
+) -> None:
+    with _stopped(deployment, "ticketdesk"), pytest.raises(requests.ReadTimeout):
         client.comment(2, wait_s=IMPATIENCE_S)
     again = client.comment(2)
     assert again.status_code == 200
@@ -92,8 +94,10 @@ def test_a_step_that_timed_out_is_answered_with_what_was_stored(house: LoadHouse
     assert client.comments(3).count(MARK) == 1
 
 
-def test_asking_again_while_the_step_is_still_on_its_way_is_no_second_step(house: LoadHouse, client: Client) -> None:
-    with _stopped(house, "ticketdesk"):
+def test_asking_again_while_the_step_is_still_on_its_way_is_no_second_step(
+    deployment: DeploymentUnderLoad, client: Client
+) -> None:
+    with _stopped(deployment, "ticketdesk"):
         for _ in range(2):
             with pytest.raises(requests.ReadTimeout):
                 client.comment(2, wait_s=IMPATIENCE_S)
@@ -103,8 +107,10 @@ def test_asking_again_while_the_step_is_still_on_its_way_is_no_second_step(house
     assert client.comments(3).count(MARK) == 1
 
 
-def test_another_step_under_the_number_of_one_that_timed_out_is_refused(house: LoadHouse, client: Client) -> None:
-    with _stopped(house, "ticketdesk"), pytest.raises(requests.ReadTimeout):
+def test_another_step_under_the_number_of_one_that_timed_out_is_refused(
+    deployment: DeploymentUnderLoad, client: Client
+) -> None:
+    with _stopped(deployment, "ticketdesk"), pytest.raises(requests.ReadTimeout):
         client.comment(2, wait_s=IMPATIENCE_S)
     other = client.comment(2, body="something else")
     assert (other.status_code, other.json()["code"]) == (409, "step-conflict")

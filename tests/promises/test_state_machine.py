@@ -7,9 +7,9 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from companyos_gateway.episode import environment, link
-from tests.promises.compared import Broken
-from tests.promises.defects import DEFECTS
-from tests.promises.machine import EnterpriseMachine
+from tests.promises.model_comparison import ModelMismatchError
+from tests.promises.state_machine import EnterpriseMachine
+from verification.defects import DEFECTS
 
 NIGHTLY = "nightly"
 NIGHT_S = 3600.0
@@ -50,5 +50,5 @@ def test_three_episodes_are_where_the_model_says(
 @pytest.mark.parametrize("defect", DEFECTS)
 def test_a_planted_defect_is_found(defect: str, monkeypatch: pytest.MonkeyPatch) -> None:
     DEFECTS[defect](monkeypatch)
-    with pytest.raises(Broken):
+    with pytest.raises(ModelMismatchError):
         run_state_machine_as_test(EnterpriseMachine, settings=LOOKING)

@@ -42,14 +42,14 @@ COMPANY = Company(
 )
 
 
-class Shape(StrEnum):
+class Variant(StrEnum):
     """There is one structure here."""
 
     ONLY = "only"
 
 
 CASE = DeskCase(
-    shape=Shape.ONLY,
+    variant=Variant.ONLY,
     agent_id="agent",
     ticket_key="OPS-1",
     team_id="t",

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from companyos_gateway.proof import Kept
-from companyos_gateway.scenarios.policy import fair_player
-from tests.scenarios.stage import PlayAll, Wanted, open_playhouse
+from companyos_players.registry import fair_player
+from tests.scenarios.engine import EpisodeSpec, PlayAll, open_player
+from verification.proof import RecordedEpisode
 
 CALM = {"stale_metric": 1.0, "missing_priority": 1.0, "approver_out_of_office": 1.0}
 HARD = {
@@ -28,19 +28,19 @@ HARD = {
 @pytest.fixture(scope="session")
 def play_all(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PlayAll]:
     """What plays episodes on a stage that stays open for all tests."""
-    with open_playhouse(tmp_path_factory.mktemp("playhouse")) as opened:
+    with open_player(tmp_path_factory.mktemp("playhouse")) as opened:
         yield opened
 
 
 @pytest.fixture(scope="session")
-def solved(play_all: PlayAll) -> dict[str, Kept]:
+def solved(play_all: PlayAll) -> dict[str, RecordedEpisode]:
     """An easy instance, a hard one and one that must be refused, each solved by the fair oracle."""
     fair = fair_player("vendor_onboarding")
     wanted = {
-        "easy": Wanted(player=fair, seed=3, chaos=0, overrides=CALM),
-        "hard": Wanted(player=fair, seed=4, chaos=0, overrides=HARD),
-        "refused": Wanted(player=fair, seed=1, chaos=2, overrides={"unavailable": 0.0}),
-        "other": Wanted(player=fair, seed=5, chaos=0, overrides=CALM),
+        "easy": EpisodeSpec(player=fair, seed=3, chaos=0, overrides=CALM),
+        "hard": EpisodeSpec(player=fair, seed=4, chaos=0, overrides=HARD),
+        "refused": EpisodeSpec(player=fair, seed=1, chaos=2, overrides={"unavailable": 0.0}),
+        "other": EpisodeSpec(player=fair, seed=5, chaos=0, overrides=CALM),
     }
     kept = play_all(list(wanted.values()))
     return dict(zip(wanted, kept, strict=True))

@@ -19,13 +19,13 @@ from companyos_gateway.rubrics import Evidence, FinishDeclaration, facts
 from companyos_gateway.scenarios import Instance, Scenario, catalogue
 from companyos_gateway.scenarios.checks import brief_faults
 from companyos_gateway.scenarios.parts.staging import StagedScenario
-from companyos_gateway.scenarios.solutions import solutions_of
 from companyos_gateway.world.splits import HELD_OUT
 from companyos_gateway.world.splits import SEEDS as SEEDS_OF_SPLITS
 from companyos_shared.streams import digest
 from companyos_shared.wire.company import Company
-from tests.scenarios.plans import LEVELS, SEEDS, fingerprint, planned
-from tests.scenarios.stage import initial_rows
+from tests.scenarios.engine import initial_rows
+from tests.scenarios.instances import LEVELS, SEEDS, fingerprint, planned
+from verification.privileged.solutions import solutions_for
 
 PRINT_SOURCES = """
 import sys
@@ -173,9 +173,9 @@ def test_the_same_seed_is_the_same_company_at_every_level(scenario: Scenario) ->
 
 
 def test_every_scenario_has_its_solutions(scenario: Scenario) -> None:
-    solutions = solutions_of(scenario.name)
-    assert len(solutions.cheats) >= 6
-    assert set(solutions.needs) <= set(solutions.cheats)
+    solutions = solutions_for(scenario.name)
+    assert len(solutions.adversaries) >= 6
+    assert set(solutions.required_chaos) <= set(solutions.adversaries)
 
 
 def test_a_plan_is_a_pure_function_of_seed_and_level(scenario: Scenario) -> None:
@@ -211,7 +211,7 @@ def test_a_scenario_has_three_structures_or_more(scenario: Scenario) -> None:
     assert isinstance(scenario, StagedScenario)
     seen: set[str] = set()
     for seed in range(40):
-        seen.add(scenario.variant(scenario.stage(seed, profile_for(2), {}).case))
+        seen.add(scenario.variant(scenario.build(seed, profile_for(2), {}).case))
         if len(seen - scenario.held_out) >= 2 and scenario.held_out <= seen and scenario.held_out:
             return
     pytest.fail(f"{scenario.name}: {sorted(seen)} in 40 seeds, of which {sorted(scenario.held_out)} are held out")
@@ -221,5 +221,5 @@ def test_no_brief_names_a_fact_that_has_to_be_found(scenario: Scenario) -> None:
     assert isinstance(scenario, StagedScenario)
     starts = [0, *(SEEDS_OF_SPLITS[split].start for split in HELD_OUT)]
     for seed in [start + number for start in starts for number in range(4)]:
-        staged = scenario.stage(seed, profile_for(2), {})
+        staged = scenario.build(seed, profile_for(2), {})
         assert not list(brief_faults(staged.brief, staged.world, staged.case.ticket_key))

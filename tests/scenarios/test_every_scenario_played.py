@@ -8,36 +8,36 @@ import pytest
 
 from companyos.policies import Call, StepView, TaskView
 from companyos_gateway.chaos import Group, Kind
-from companyos_gateway.proof import STEP_SHARE
-from companyos_gateway.proof.players.oracles import replayed
 from companyos_gateway.scenarios import catalogue
-from companyos_gateway.scenarios.solutions import solutions_of
-from tests.scenarios.stage import PlayAll, Wanted
-from tests.scenarios.ways import CALM_WIRE, LEVEL, Way, both_ways
+from companyos_players.player import replay_of
+from tests.scenarios.engine import EpisodeSpec, PlayAll
+from tests.scenarios.oracle_traces import LEVEL, NO_TRANSPORT_FAULTS, OracleTrace, both_traces
+from verification.privileged.solutions import solutions_for
+from verification.proof import STEP_SHARE
 
 
 @pytest.fixture(scope="module", params=sorted(catalogue()))
-def ways(request: pytest.FixtureRequest, play_all: PlayAll) -> list[Way]:
+def ways(request: pytest.FixtureRequest, play_all: PlayAll) -> list[OracleTrace]:
     """The ways through a feasible instance and one that must be refused."""
-    return both_ways(play_all, request.param)
+    return both_traces(play_all, request.param)
 
 
-def test_the_clairvoyant_oracle_succeeds(ways: list[Way]) -> None:
+def test_the_clairvoyant_oracle_succeeds(ways: list[OracleTrace]) -> None:
     for way in ways:
-        assert way.kept.played.success, (way.seed, way.kept.played.trouble)
+        assert way.kept.result.success, (way.seed, way.kept.result.player_error)
 
 
-def test_the_fair_oracle_succeeds_well_within_its_steps(ways: list[Way], play_all: PlayAll) -> None:
+def test_the_fair_oracle_succeeds_well_within_its_steps(ways: list[OracleTrace], play_all: PlayAll) -> None:
     name = ways[0].scenario
-    fair = solutions_of(name).fair
-    wanted = [Wanted(scenario=name, player=fair, seed=way.seed, chaos=4) for way in ways]
+    fair = solutions_for(name).fair
+    wanted = [EpisodeSpec(scenario=name, player=fair, seed=way.seed, chaos=4) for way in ways]
     for kept in play_all(wanted):
-        assert kept.played.success, (kept.played.seed, kept.played.chaos, kept.played.trouble)
-        assert kept.played.steps <= STEP_SHARE * kept.played.max_steps
+        assert kept.result.success, (kept.result.seed, kept.result.chaos, kept.result.player_error)
+        assert kept.result.steps <= STEP_SHARE * kept.result.max_steps
 
 
 def test_the_fair_oracle_gets_past_everything_at_once_with_the_tools_of_the_task(
-    ways: list[Way], play_all: PlayAll
+    ways: list[OracleTrace], play_all: PlayAll
 ) -> None:
     used: set[str] = set()
     name = ways[0].scenario
@@ -47,40 +47,44 @@ def test_the_fair_oracle_gets_past_everything_at_once_with_the_tools_of_the_task
             used.add(tool)
             return await call(tool, arguments)
 
-        await solutions_of(name).fair(task, noted)
+        await solutions_for(name).fair(task, noted)
 
     everything = {kind.value: 1.0 for kind in Kind if kind.group is not Group.TRANSPORT}
-    wanted = [Wanted(scenario=name, player=watched, seed=31, chaos=0, overrides=everything)]
+    wanted = [EpisodeSpec(scenario=name, player=watched, seed=31, chaos=0, overrides=everything)]
     for kept in play_all(wanted):
-        assert kept.played.success, (kept.played.seed, kept.played.trouble)
+        assert kept.result.success, (kept.result.seed, kept.result.player_error)
         assert used - {"wait", "finish"} <= set(kept.instance.task_tools)
 
 
-def test_no_single_call_is_enough(ways: list[Way], play_all: PlayAll) -> None:
+def test_no_single_call_is_enough(ways: list[OracleTrace], play_all: PlayAll) -> None:
     for way in ways:
         once = list({repr(write): write for write in way.writes}.values())
-        players = [replayed([write]) for write in once]
+        players = [replay_of([write]) for write in once]
         wanted = [
-            Wanted(scenario=way.scenario, player=one, seed=way.seed, chaos=LEVEL, overrides=CALM_WIRE)
+            EpisodeSpec(scenario=way.scenario, player=one, seed=way.seed, chaos=LEVEL, overrides=NO_TRANSPORT_FAULTS)
             for one in players
         ]
         for write, kept in zip(once, play_all(wanted), strict=True):
-            assert not kept.played.success, (way.scenario, write)
+            assert not kept.result.success, (way.scenario, write)
 
 
-def test_a_cheat_that_is_the_scenarios_own_fails(ways: list[Way], play_all: PlayAll) -> None:
+def test_a_cheat_that_is_the_scenarios_own_fails(ways: list[OracleTrace], play_all: PlayAll) -> None:
     feasible = ways[0]
-    solutions = solutions_of(feasible.scenario)
+    solutions = solutions_for(feasible.scenario)
     own = {
-        name: cheat for name, cheat in solutions.cheats.items() if name not in _USUAL and name not in solutions.needs
+        name: adversary
+        for name, adversary in solutions.adversaries.items()
+        if name not in _USUAL and name not in solutions.required_chaos
     }
     assert own
     wanted = [
-        Wanted(scenario=feasible.scenario, player=cheat, seed=feasible.seed, chaos=LEVEL, overrides=CALM_WIRE)
-        for cheat in own.values()
+        EpisodeSpec(
+            scenario=feasible.scenario, player=adversary, seed=feasible.seed, chaos=LEVEL, overrides=NO_TRANSPORT_FAULTS
+        )
+        for adversary in own.values()
     ]
     for name, kept in zip(own, play_all(wanted), strict=True):
-        assert not kept.played.success, name
+        assert not kept.result.success, name
 
 
 _USUAL = frozenset(

@@ -8,9 +8,9 @@ import pytest
 
 from companyos.contract import Split
 from companyos_gateway.scenarios import catalogue
-from companyos_gateway.scenarios.solutions import solutions_of
 from companyos_gateway.taskset import Place, TaskSet
-from tests.scenarios.stage import PlayAll, Wanted
+from tests.scenarios.engine import EpisodeSpec, PlayAll
+from verification.privileged.solutions import solutions_for
 
 TASKS = TaskSet(catalogue())
 
@@ -24,11 +24,11 @@ def _unsolved(places: Sequence[Place], play_all: PlayAll) -> dict[str, str | Non
     """Return the tasks that the fair oracle does not solve, with what it broke on."""
     unsolved = {}
     for place in places:
-        player = solutions_of(place.scenario).fair
-        wanted = Wanted(scenario=place.scenario, player=player, seed=TASKS.seed(place), chaos=place.chaos)
+        player = solutions_for(place.scenario).fair
+        wanted = EpisodeSpec(scenario=place.scenario, player=player, seed=TASKS.seed(place), chaos=place.chaos)
         (kept,) = play_all([wanted])
-        if not kept.played.success:
-            unsolved[place.id] = kept.played.trouble
+        if not kept.result.success:
+            unsolved[place.id] = kept.result.player_error
     return unsolved
 
 

@@ -32,9 +32,9 @@ class Reworded(LicenseRenewal):
     def __init__(self, more: Callable[[Staged[Case]], str]) -> None:
         self._more = more
 
-    def stage(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
         """Stage a renewal, and let its brief say more."""
-        staged = super().stage(seed, profile, overrides)
+        staged = super().build(seed, profile, overrides)
         return replace(staged, brief=f"{staged.brief} {self._more(staged)}")
 
 
@@ -55,7 +55,7 @@ class Idle(LicenseRenewal):
 class Broken(LicenseRenewal):
     """Licence renewals that nobody can stage."""
 
-    def stage(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
         """Stage nothing."""
         raise KeyError("days")
 

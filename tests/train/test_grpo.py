@@ -15,10 +15,10 @@ import torch
 
 from companyos.integrations.trl import CompanyOSSpec
 from companyos.integrations.trl.curves import PANELS, draw_curves, read_curve
-from companyos.integrations.trl.demonstrations import Conversation, demonstrate, thrifty
+from companyos.integrations.trl.demonstrations import Conversation, demonstrate, essential_turns
 from companyos.integrations.trl.language import ShortNames
 from companyos.integrations.trl.models import TINY, load
-from companyos.integrations.trl.playing import play
+from companyos.integrations.trl.rollouts import play
 from companyos.integrations.trl.training import METRICS, conversations, reinforce, warm_up
 from tests.architecture.sources import ROOT
 
@@ -30,7 +30,7 @@ WARM: dict[str, Any] = {"max_steps": 60, "learning_rate": 6e-3, "lr_scheduler_ty
 @pytest.fixture(scope="module")
 def shown(url: str) -> list[Conversation]:
     with CompanyOSSpec(url, chaos=0, scenario=SCENARIO, seeds=range(4), language=ShortNames) as spec:
-        return [one.conversation for one in demonstrate(spec, spec.rows, choose=thrifty)]
+        return [one.conversation for one in demonstrate(spec, spec.rows, choose=essential_turns)]
 
 
 def test_the_oracle_shows_the_calls_that_count_in_the_words_of_the_model(shown: list[Conversation]) -> None:

@@ -36,8 +36,8 @@ def test_what_a_result_quotes_has_a_name_as_well() -> None:
     names = ShortNames()
     told = names.answer(step({"description": 'Services "search" and "ledger-sync" are affected.'}))
     assert json.loads(told) == {"description": 'Services "#description1" and "#description2" are affected.'}
-    assert names.said({"query": "Runbook: ledger-sync"}) == {"query": "Runbook: #description2"}
-    assert names.meant({"query": "Runbook: #description2"}) == {"query": "Runbook: ledger-sync"}
+    assert names.encoded({"query": "Runbook: ledger-sync"}) == {"query": "Runbook: #description2"}
+    assert names.decoded({"query": "Runbook: #description2"}) == {"query": "Runbook: ledger-sync"}
 
 
 def test_of_a_form_the_fields_that_it_requires_are_told() -> None:
@@ -57,8 +57,8 @@ def test_what_a_model_says_is_meant_as_the_house_told_it() -> None:
     names.task("See to PLT-17.")
     names.answer(step({"value": 37.5, "as_of": "2026-11-20T09:00:00Z"}))
     fields = {"rate": "#value1", "at": "#as_of1"}
-    said = {"key": "#task1", "fields": fields, "reason": "as #task1 says", "minutes": 60, "who": "#id99"}
-    assert names.meant(said) == {
+    encoded = {"key": "#task1", "fields": fields, "reason": "as #task1 says", "minutes": 60, "who": "#id99"}
+    assert names.decoded(encoded) == {
         "key": "PLT-17",
         "fields": {"rate": 37.5, "at": "2026-11-20T09:00:00Z"},
         "reason": "as PLT-17 says",
@@ -72,14 +72,14 @@ def test_the_oracle_says_what_would_be_meant() -> None:
     names.task("See to PLT-17.")
     names.answer(step({"value": 37.0, "as_of": "2026-11-20T09:00:00Z"}))
     arguments = {"key": "PLT-17", "rate": 37.0, "at": "2026-11-20T09:00:00+00:00", "minutes": 1440}
-    assert names.said(arguments) == {"key": "#task1", "rate": "#value1", "at": "#as_of1", "minutes": 1440}
+    assert names.encoded(arguments) == {"key": "#task1", "rate": "#value1", "at": "#as_of1", "minutes": 1440}
 
 
 def test_a_new_task_begins_the_names_anew() -> None:
     names = ShortNames()
     names.task("See to PLT-17.")
     assert names.task("See to OPS-5.") == "See to #task1."
-    assert names.meant({"key": "#task1"}) == {"key": "OPS-5"}
+    assert names.decoded({"key": "#task1"}) == {"key": "OPS-5"}
 
 
 def test_the_last_answer_says_that_it_is_the_last() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from companyos.integrations.trl import CompanyOSSpec
-from companyos.integrations.trl.demonstrations import demonstrate, thrifty
+from companyos.integrations.trl.demonstrations import demonstrate, essential_turns
 from companyos.integrations.trl.language import ShortNames
 from companyos.integrations.trl.models import TINY, load
 from tests.architecture.sources import ROOT
@@ -30,7 +30,7 @@ def test_the_training_block_is_short() -> None:
 
 def test_the_training_block_trains(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with CompanyOSSpec(url, "train", 0, scenario="vendor_onboarding", count=2, language=ShortNames) as spec:
-        shown = [one.conversation for one in demonstrate(spec, spec.rows, choose=thrifty)]
+        shown = [one.conversation for one in demonstrate(spec, spec.rows, choose=essential_turns)]
         load(TINY, spec=spec, shown=shown).save(tmp_path / "tiny")
     small = {
         "max_completion_length": 64,

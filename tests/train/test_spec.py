@@ -9,7 +9,7 @@ import pytest
 from transformers.utils import get_json_schema
 
 from companyos.integrations.trl import CompanyOSSpec
-from companyos.policies import EpisodeOver
+from companyos.policies import EpisodeOverError
 
 SCENARIO = "bug_escalation"
 
@@ -51,7 +51,7 @@ def test_results_are_json_and_after_the_end_nothing_is_heard(spec: CompanyOSSpec
     assert json.loads(environment.wait(minutes="soon"))["error"] == "invalid_args"  # type: ignore[attr-defined]
     last = json.loads(environment.finish(outcome="done", summary="Nothing."))  # type: ignore[attr-defined]
     assert last["done"]
-    with pytest.raises(EpisodeOver, match="the episode is over"):
+    with pytest.raises(EpisodeOverError, match="the episode is over"):
         environment.wait(minutes=5)  # type: ignore[attr-defined]
 
 

@@ -8,9 +8,9 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self, Unpack, cast
 
-from companyos.light_openenv import import_light_openenv
+from companyos.openenv_preload import preload_openenv
 
-import_light_openenv()  # before anything of OpenEnv's: a client never shows its web page
+preload_openenv()  # before anything of OpenEnv's: a client never shows its web page
 
 from openenv.core.client_types import StepResult  # noqa: E402
 from openenv.core.env_client import EnvClient  # noqa: E402
@@ -32,30 +32,30 @@ from companyos.contract import (  # noqa: E402
     ToolSpec,
 )
 from companyos.discovery import Discovery  # noqa: E402
+from companyos.errors import ApiError  # noqa: E402
 from companyos.options import ConnectionOptions, ResetArguments  # noqa: E402
-from companyos.refusal import ServerRefusal  # noqa: E402
-from companyos.trainer import Trainer, bearer, refusal_of  # noqa: E402
+from companyos.trainer import Trainer, bearer, error_from_response  # noqa: E402
 
 if TYPE_CHECKING:
     from companyos.sync import CompanyOSSyncEnv
 
 __all__ = [
     "Action",
+    "ApiError",
     "CompanyOSEnv",
     "CompanyosAction",
     "CompanyosEnv",
     "CompanyosObservation",
     "ConnectionOptions",
     "ResetArguments",
-    "ServerRefusal",
 ]
 
 Action = CallToolAction | ListToolsAction | dict[str, Any]
 
 RESUME_WITHIN_S = 10.0
-_FIRST_PAUSE_S = 0.1
-_LONGEST_PAUSE_S = 1.0
-_COMES_BACK = ("services-unavailable", "shutting-down")
+_INITIAL_BACKOFF_S = 0.1
+_MAX_BACKOFF_S = 1.0
+_RETRYABLE_PROBLEMS = ("services-unavailable", "shutting-down")
 """Refusals of a server that is going down or coming up."""
 
 _SERVER_ERROR = re.compile(r"Server error: (?P<message>.*) \(code: (?P<code>\w+)\)", re.DOTALL)
@@ -67,7 +67,7 @@ class CompanyOSEnv(EnvClient[Action, Observation, CompanyOSState], Discovery):
     `reset`, `step` and `state` are OpenEnv's and answer `StepResult`s whose observation is a
     CompanyOSResetObservation, a CompanyOSObservation or a ListToolsObservation, and a CompanyOSState. `token` is the
     trainer's, where the server asks for one. Calls that overlap are made one after another, in the order in which
-    they were begun. Every method raises ServerRefusal when the server refuses, and ConnectionError when it cannot be
+    they were begun. Every method raises ApiError when the server refuses, and ConnectionError when it cannot be
     reached or the connection is lost, be it to a call that was given up: `resume` goes on from there.
     """
 
@@ -82,8 +82,8 @@ class CompanyOSEnv(EnvClient[Action, Observation, CompanyOSState], Discovery):
         self._trainer: Trainer | None = None
         self._episode_id: str | None = None
         self._episode_token: str | None = None
-        self._turn: asyncio.Lock | None = None
-        self._turn_loop: asyncio.AbstractEventLoop | None = None
+        self._call_lock: asyncio.Lock | None = None
+        self._call_lock_loop: asyncio.AbstractEventLoop | None = None
         super().__init__(base_url, headers={**(headers or {}), **bearer(token)} or None, **options)
 
     def reset(self, **options: Unpack[ResetArguments]) -> Any:  # type: ignore[override]  # narrower on purpose
@@ -104,16 +104,16 @@ class CompanyOSEnv(EnvClient[Action, Observation, CompanyOSState], Discovery):
         """Return the tools of the episode, or all of them before the first reset. It is no step."""
         result = await self._step_async(ListToolsAction())
         if not isinstance(result.observation, ListToolsObservation):
-            raise ServerRefusal("The server does not list its tools.", "UNEXPECTED_ANSWER")
+            raise ApiError("The server does not list its tools.", "UNEXPECTED_ANSWER")
         return [ToolSpec.model_validate(tool.model_dump()) for tool in result.observation.tools]
 
     async def snapshot(self) -> SnapshotInfo:
         """Keep the episode as it stands after its last step: databases, clock, score, and the chaos still to come."""
-        return await self._http().snapshot(self._begun())
+        return await self._trainer_client().snapshot(self._require_episode_id())
 
     async def restore(self, snapshot_id: str) -> CompanyOSState:
         """Put this episode back to a snapshot of itself, or of one that it was forked from or with."""
-        return self._remember(await self._http().restore(self._begun(), snapshot_id))
+        return self._remember(await self._trainer_client().restore(self._require_episode_id(), snapshot_id))
 
     async def fork(self, snapshot_id: str, count: int = 1) -> list[Self]:
         """Open a snapshot as new episodes; return a connected session for each, which this one closes when it closes.
@@ -124,10 +124,10 @@ class CompanyOSEnv(EnvClient[Action, Observation, CompanyOSState], Discovery):
         sessions = [cast("Self", self._create_session_client()) for _ in opened]
         try:
             pairs = zip(sessions, opened, strict=True)
-            ended = await asyncio.gather(
+            results = await asyncio.gather(
                 *(session._attach(each.token) for session, each in pairs), return_exceptions=True
             )
-            for failure in ended:
+            for failure in results:
                 if failure is not None:
                     raise failure
         except BaseException:
@@ -139,32 +139,32 @@ class CompanyOSEnv(EnvClient[Action, Observation, CompanyOSState], Discovery):
 
     async def diff(self, from_: int = 0, to: int | None = None) -> EpisodeDiff:
         """Return the rows that differ between two steps of the episode; `to` left out is its last one."""
-        return await self._http().diff(self._begun(), from_=from_, to=to)
+        return await self._trainer_client().diff(self._require_episode_id(), from_=from_, to=to)
 
     async def delete_snapshot(self, snapshot_id: str) -> None:
         """Forget a snapshot; episodes that were begun from it live on."""
-        await self._http().delete_snapshot(snapshot_id)
+        await self._trainer_client().delete_snapshot(snapshot_id)
 
     async def resume(self, *, within_s: float = RESUME_WITHIN_S) -> StepResult[Any]:
         """Connect anew and go on with the episode of the last reset; the result is its last observation.
 
         A server that cannot be reached, or is just coming up, is tried again for `within_s` seconds. Raises
-        ServerRefusal with the problem `unknown-episode` when nobody held the episode for long enough.
+        ApiError with the problem `unknown-episode` when nobody held the episode for long enough.
         """
         token = self._episode_token
         if token is None:
-            raise ServerRefusal("not-reset: No episode was begun in this session.", "not-reset")
-        deadline, pause_s = time.monotonic() + within_s, _FIRST_PAUSE_S
+            raise ApiError("not-reset: No episode was begun in this session.", "not-reset")
+        deadline, backoff_s = time.monotonic() + within_s, _INITIAL_BACKOFF_S
         while True:
-            self._abandon_socket()
+            self._abort_connection()
             try:
                 return await self._reset_async(resume=token)
-            except (ConnectionError, ServerRefusal) as failure:
-                is_final = isinstance(failure, ServerRefusal) and failure.problem not in _COMES_BACK
-                if is_final or time.monotonic() + pause_s > deadline:
+            except (ConnectionError, ApiError) as failure:
+                is_final = isinstance(failure, ApiError) and failure.problem not in _RETRYABLE_PROBLEMS
+                if is_final or time.monotonic() + backoff_s > deadline:
                     raise
-            await asyncio.sleep(pause_s)
-            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+            await asyncio.sleep(backoff_s)
+            backoff_s = min(2 * backoff_s, _MAX_BACKOFF_S)
 
     async def new_session(self) -> Self:
         """Return another connected session with the same server; this one closes it when it closes."""
@@ -181,7 +181,7 @@ class CompanyOSEnv(EnvClient[Action, Observation, CompanyOSState], Discovery):
         return self
 
     async def _open(self, snapshot_id: str, count: int) -> list[OpenedEpisode]:
-        return await self._http().fork(snapshot_id, count)
+        return await self._trainer_client().fork(snapshot_id, count)
 
     async def _attach(self, token: str) -> None:
         await self.connect()
@@ -189,14 +189,14 @@ class CompanyOSEnv(EnvClient[Action, Observation, CompanyOSState], Discovery):
 
     async def _drop(self, episodes: list[str]) -> None:
         """Free episodes that nobody goes on with; the server itself frees what was idle for long."""
-        with suppress(ConnectionError, TimeoutError, ServerRefusal):
+        with suppress(ConnectionError, TimeoutError, ApiError):
             for episode_id in episodes:
-                await self._http().drop(episode_id)
+                await self._trainer_client().drop(episode_id)
 
-    def _begun(self) -> str:
+    def _require_episode_id(self) -> str:
         """Return the id of the episode that this session plays."""
         if self._episode_id is None:
-            raise ServerRefusal("not-reset: No episode was begun in this session.", "not-reset")
+            raise ApiError("not-reset: No episode was begun in this session.", "not-reset")
         return self._episode_id
 
     def _remember(self, state: CompanyOSState) -> CompanyOSState:
@@ -205,15 +205,15 @@ class CompanyOSEnv(EnvClient[Action, Observation, CompanyOSState], Discovery):
             self._episode_id, self._episode_token = state.episode_id, state.token or known
         return state
 
-    def _http(self) -> Trainer:
+    def _trainer_client(self) -> Trainer:
         """Return the server's plain HTTP side; a client belongs to one event loop, as its connections do."""
         if self._base_url is None:
-            raise ServerRefusal("not-reset: No episode was begun in this session.", "not-reset")
+            raise ApiError("not-reset: No episode was begun in this session.", "not-reset")
         if self._trainer is None or self._trainer.loop is not asyncio.get_running_loop():
             self._trainer = Trainer(self._base_url, headers=self._headers)
         return self._trainer
 
-    def _abandon_socket(self) -> None:
+    def _abort_connection(self) -> None:
         """Let go of the connection at once: the other end may never answer a good-bye."""
         ws, self._ws, self._ws_loop = self._ws, None, None
         if ws is not None and ws.transport is not None:
@@ -224,8 +224,8 @@ class CompanyOSEnv(EnvClient[Action, Observation, CompanyOSState], Discovery):
             await super()._connect_async()
         except ConnectionError as failure:
             if isinstance(failure.__cause__, InvalidStatus):
-                answer = failure.__cause__.response
-                raise refusal_of(answer.status_code, bytes(answer.body or b"")) from None
+                response = failure.__cause__.response
+                raise error_from_response(response.status_code, bytes(response.body or b"")) from None
             raise
         return self
 
@@ -238,34 +238,36 @@ class CompanyOSEnv(EnvClient[Action, Observation, CompanyOSState], Discovery):
                 await trainer.aclose()
 
     async def _reset_async(self, **options: Any) -> StepResult[Observation]:
-        plain = {name: given.model_dump() if isinstance(given, BaseModel) else given for name, given in options.items()}
-        result: StepResult[Observation] = await super()._reset_async(**plain)
+        dumped = {
+            name: value.model_dump() if isinstance(value, BaseModel) else value for name, value in options.items()
+        }
+        result: StepResult[Observation] = await super()._reset_async(**dumped)
         await self._state_async()
         return result
 
     async def _send_and_receive(self, message: dict[str, Any]) -> dict[str, Any]:
-        async with self._own_turn():
-            return await self._ask(message)
+        async with self._lock_for_loop():
+            return await self._exchange(message)
 
-    def _own_turn(self) -> asyncio.Lock:
+    def _lock_for_loop(self) -> asyncio.Lock:
         """Return the lock that pairs each answer with its question; a loop has one of its own, as its socket."""
         loop = asyncio.get_running_loop()
-        if self._turn is None or self._turn_loop is not loop:
-            self._turn, self._turn_loop = asyncio.Lock(), loop
-        return self._turn
+        if self._call_lock is None or self._call_lock_loop is not loop:
+            self._call_lock, self._call_lock_loop = asyncio.Lock(), loop
+        return self._call_lock
 
-    async def _ask(self, message: dict[str, Any]) -> dict[str, Any]:
+    async def _exchange(self, message: dict[str, Any]) -> dict[str, Any]:
         if self._episode_id is not None and message.get("type") != "reset" and not self._is_connected():
             raise ConnectionError("The connection to the episode was lost; `resume` goes on with it.")
         try:
-            answer: dict[str, Any] = await super()._send_and_receive(message)
+            response: dict[str, Any] = await super()._send_and_receive(message)
         except ConnectionClosed as closed:
             raise ConnectionError(f"The connection was lost: {closed}") from None
         except RuntimeError as error:
-            if (found := _SERVER_ERROR.fullmatch(str(error))) is None:
+            if (error_match := _SERVER_ERROR.fullmatch(str(error))) is None:
                 raise
-            raise ServerRefusal(found["message"], found["code"]) from None
-        return answer
+            raise ApiError(error_match["message"], error_match["code"]) from None
+        return response
 
     def _is_connected(self) -> bool:
         """Say whether there is a connection that this event loop can use."""
@@ -280,19 +282,19 @@ class CompanyOSEnv(EnvClient[Action, Observation, CompanyOSState], Discovery):
         return action if isinstance(action, dict) else action.model_dump(mode="json", exclude={"metadata"})
 
     def _parse_result(self, payload: dict[str, Any]) -> StepResult[Any]:
-        observed = dict(payload["observation"])
+        fields = dict(payload["observation"])
         reward, done = payload.get("reward"), payload.get("done", False)
-        observation = _observation_class(observed).model_validate({**observed, "reward": reward, "done": done})
+        observation = _observation_class(fields).model_validate({**fields, "reward": reward, "done": done})
         return StepResult(observation=observation, reward=reward, done=done, metadata=payload.get("metadata"))
 
     def _parse_state(self, payload: dict[str, Any]) -> CompanyOSState:
         return self._remember(CompanyOSState.model_validate(payload))
 
 
-def _observation_class(observed: dict[str, Any]) -> type[Observation]:
-    if "tools" in observed:
+def _observation_class(fields: dict[str, Any]) -> type[Observation]:
+    if "tools" in fields:
         return ListToolsObservation
-    return CompanyOSObservation if "tool_name" in observed else CompanyOSResetObservation
+    return CompanyOSObservation if "tool_name" in fields else CompanyOSResetObservation
 
 
 CompanyosEnv, CompanyosAction, CompanyosObservation = CompanyOSEnv, CallToolAction, CompanyOSObservation

@@ -6,20 +6,33 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Literal, Self
 
-from companyos.light_openenv import import_light_openenv
+from companyos.openenv_preload import preload_openenv
 
-import_light_openenv()  # before anything of OpenEnv's: nobody who keeps the contract shows OpenEnv's own web page
+preload_openenv()  # before anything of OpenEnv's: nobody who keeps the contract shows OpenEnv's own web page
 
 from openenv.core.env_server.mcp_types import CallToolAction, CallToolObservation, ListToolsAction  # noqa: E402
 from openenv.core.env_server.types import Observation, State  # noqa: E402
 from pydantic import BaseModel, ConfigDict, Field, model_validator  # noqa: E402
 from pydantic_core import PydanticCustomError  # noqa: E402
 
-from companyos.differences import EpisodeDiff, RowDiff  # noqa: E402
-from companyos.published import ScenarioInfo, Split, SplitInfo, TaskInfo, ToolSpec  # noqa: E402
-from companyos.screens import Modality, ScreenElement, Screenshot, Viewport, is_absent, is_text  # noqa: E402
-from companyos.usage import AgentUsage  # noqa: E402
-from companyos.verdicts import CheckVerdict, EpisodeVerdict  # noqa: E402
+from companyos.schemas import (  # noqa: E402  # noqa: E402  # noqa: E402  # noqa: E402
+    AgentUsage,
+    CheckVerdict,
+    EpisodeDiff,
+    EpisodeVerdict,
+    Modality,
+    RowDiff,
+    ScenarioInfo,
+    ScreenElement,
+    Screenshot,
+    Split,
+    SplitInfo,
+    TaskInfo,
+    ToolSpec,
+    Viewport,
+    is_none,
+    is_text_modality,
+)
 
 __all__ = [
     "AgentUsage",
@@ -156,11 +169,11 @@ class ResetOptions(BaseModel):
     modality: Modality = Field(
         Modality.TEXT,
         strict=False,
-        exclude_if=is_text,
+        exclude_if=is_text_modality,
         description="`screenshot`: a browser's window comes with each answer, and tools to click and type in it.",
     )
     viewport: Viewport | None = Field(
-        None, exclude_if=is_absent, description="The size of that window; 1280 by 800 when missing."
+        None, exclude_if=is_none, description="The size of that window; 1280 by 800 when missing."
     )
     split: Split | None = Field(None, strict=False, description="With `index`: a task of the task set.")
     index: int | None = Field(None, ge=0, le=MAX_SEED, description="The number of a task in its split, from 0.")
@@ -173,30 +186,30 @@ class ResetOptions(BaseModel):
     injected_state: InjectedState | None = Field(None, description="Begin as a fork of a snapshot.")
 
     @model_validator(mode="after")
-    def _one_way_to_begin(self) -> Self:
-        given = self.model_fields_set & {"resume", "injected_state"}
-        if len(given) == 2 or (given and self.model_fields_set - given - {"episode_id"}):
+    def _check_single_start(self) -> Self:
+        provided = self.model_fields_set & {"resume", "injected_state"}
+        if len(provided) == 2 or (provided and self.model_fields_set - provided - {"episode_id"}):
             raise PydanticCustomError("one-way-to-begin", "an episode that goes on brings its own options with it")
-        if "resume" in given and "episode_id" in self.model_fields_set:
+        if "resume" in provided and "episode_id" in self.model_fields_set:
             raise PydanticCustomError("one-way-to-begin", "an episode that goes on keeps its id")
         return self
 
     @model_validator(mode="after")
-    def _viewport_of_a_window(self) -> Self:
+    def _check_viewport(self) -> Self:
         if self.viewport is not None and self.modality is Modality.TEXT:
             raise PydanticCustomError("no-window", "a viewport belongs to the modality screenshot")
         return self
 
     @model_validator(mode="after")
-    def _one_way_to_name_a_task(self) -> Self:
+    def _check_task_reference(self) -> Self:
         if (self.split is None) != (self.index is None):
             raise PydanticCustomError("one-task", "split and index belong together")
         if self.split is not None and self.task_id is not None:
             raise PydanticCustomError("one-task", "a task is named by split and index or by task_id")
         if self.split is not None or self.task_id is not None:
-            given = sorted(self.model_fields_set & {"scenario", "seed", "chaos", "chaos_overrides"})
-            if given:
-                raise PydanticCustomError("one-task", "a task brings its own {given}", {"given": ", ".join(given)})
+            provided = sorted(self.model_fields_set & {"scenario", "seed", "chaos", "chaos_overrides"})
+            if provided:
+                raise PydanticCustomError("one-task", "a task brings its own {given}", {"given": ", ".join(provided)})
         return self
 
 
@@ -208,7 +221,7 @@ class CompanyOSResetObservation(Observation):
     acting_as: str = Field(description="Id of the employee in whose name the agent acts.")
     now: datetime = Field(description="Simulated time.")
     steps_left: int = Field(ge=0)
-    screenshot: Screenshot | None = Field(None, exclude_if=is_absent, description="The window, in its modality.")
+    screenshot: Screenshot | None = Field(None, exclude_if=is_none, description="The window, in its modality.")
 
 
 class CompanyOSObservation(CallToolObservation):
@@ -216,7 +229,7 @@ class CompanyOSObservation(CallToolObservation):
 
     now: datetime = Field(description="Simulated time after the step.")
     steps_left: int = Field(ge=0)
-    screenshot: Screenshot | None = Field(None, exclude_if=is_absent, description="The window, in its modality.")
+    screenshot: Screenshot | None = Field(None, exclude_if=is_none, description="The window, in its modality.")
 
 
 class CompanyOSState(State):

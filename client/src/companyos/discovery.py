@@ -11,30 +11,30 @@ if TYPE_CHECKING:
 
 
 class Discovery:
-    """The methods of a client that find tasks; each raises ServerRefusal for a split or index that there is not."""
+    """The methods of a client that find tasks; each raises ApiError for a split or index that there is not."""
 
-    def _http(self) -> Trainer:
+    def _trainer_client(self) -> Trainer:
         raise NotImplementedError
 
     async def list_splits(self) -> list[SplitInfo]:
         """Return the splits of the task set with their sizes."""
-        return await self._http().splits()
+        return await self._trainer_client().splits()
 
     async def num_tasks(self, split: str) -> int:
         """Return how many tasks a split has."""
-        return await self._http().num_tasks(split)
+        return await self._trainer_client().num_tasks(split)
 
     async def list_tasks(self, split: str) -> list[TaskInfo]:
         """Return the tasks of a split, without their briefs."""
-        return await self._http().tasks(split)
+        return await self._trainer_client().tasks(split)
 
     async def get_task(self, split: str, index: int) -> TaskInfo:
         """Return one task with its brief."""
-        return await self._http().task(split, index)
+        return await self._trainer_client().task(split, index)
 
     async def get_task_range(self, split: str, start: int | None = None, stop: int | None = None) -> list[TaskInfo]:
         """Return the tasks from start to before stop, as Python slices, without their briefs."""
-        return await self._http().tasks(split, start, stop)
+        return await self._trainer_client().tasks(split, start, stop)
 
 
 class SyncDiscovery:
@@ -42,7 +42,7 @@ class SyncDiscovery:
 
     _async: Any
 
-    def _run(self, waiting: Any) -> Any:
+    def _run(self, awaitable: Any) -> Any:
         raise NotImplementedError
 
     def list_splits(self) -> list[SplitInfo]:

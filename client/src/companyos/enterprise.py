@@ -18,7 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from companyos.extras import installing
+from companyos.extras import install_command
 from companyos.log_file import LogFile
 
 GATEWAY = "companyos_gateway"
@@ -27,28 +27,28 @@ START_TIMEOUT_S = 60.0
 STOP_TIMEOUT_S = 10.0
 _POLL_S = 0.05
 _PORTS_TRIED = 20
-_OTHER_SERVICES = ("COMPANYOS_SERVICES", "COMPANYOS_SERVICE_KEY", "COMPANYOS_SERVICE_KEY_FILE")
+_SERVICE_SETTINGS = ("COMPANYOS_SERVICES", "COMPANYOS_SERVICE_KEY", "COMPANYOS_SERVICE_KEY_FILE")
 """Settings that would lead the gateway to somebody else's services."""
 
-_SECRETS_OF_OTHERS = ("OPENAI_API_KEY",)
+_POLICY_SECRETS = ("OPENAI_API_KEY",)
 """What only the policies of this process need."""
 
 _SETTINGS = "COMPANYOS_"
-_FOR_PEOPLE = {"COMPANYOS_LOG_FORMAT": "console"}
+_LOG_DEFAULTS = {"COMPANYOS_LOG_FORMAT": "console"}
 """Whatever the gateway says last is read by whoever started it."""
 
-_MISUSED = 2
+_USAGE_ERROR_STATUS = 2
 """The status with which the gateway refuses to start; its last line says why."""
 
 _OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 """Loopback is never asked for through a proxy."""
 
 
-class EnterpriseFailed(Exception):
+class EnterpriseError(Exception):
     """The enterprise could not be started, or ended by itself; the text ends with its last words."""
 
 
-class PortTaken(EnterpriseFailed):
+class PortInUseError(EnterpriseError):
     """Nothing can listen on that port; `free_port` is the next one that can be had."""
 
     def __init__(self, port: int, reason: str, free_port: int | None) -> None:
@@ -61,7 +61,7 @@ class Enterprise:
 
     Leaving stops the gateway and with it the services, within ten seconds; so does the end of this process, however it
     comes. `settings` are environment variables of the gateway, beside and before this process's own; with `alone` it is
-    given no other setting of the house. Raises EnterpriseFailed.
+    given no other setting of the house. Raises EnterpriseError.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class Enterprise:
     def start(self) -> Self:
         """Start the gateway without waiting for it."""
         if importlib.util.find_spec(GATEWAY) is None:
-            raise EnterpriseFailed(f"the server is not installed: {installing('server')}")
+            raise EnterpriseError(f"the server is not installed: {install_command('server')}")
         self._port = _free_port(self._port)
         command = [sys.executable, "-m", GATEWAY, "--host", HOST, "--port", str(self._port), "--until-input-ends"]
         self._log = LogFile(self._data_dir)
@@ -117,46 +117,46 @@ class Enterprise:
         while not _is_healthy(self.url):
             self.check_alive()
             if time.monotonic() > deadline:
-                raise EnterpriseFailed(f"the enterprise was not ready within {timeout_s:.0f} s{self._last_words()}")
+                raise EnterpriseError(f"the enterprise was not ready within {timeout_s:.0f} s{self._log_tail()}")
             time.sleep(_POLL_S)
 
     def check_alive(self) -> None:
-        """Raise EnterpriseFailed when the gateway has ended."""
+        """Raise EnterpriseError when the gateway has ended."""
         if self._process is None:
-            raise EnterpriseFailed("the enterprise was not started")
+            raise EnterpriseError("the enterprise was not started")
         if (code := self._process.poll()) is not None:
             last_lines = [] if self._log is None else self._log.last_lines()
-            if code == _MISUSED and last_lines:
-                raise EnterpriseFailed(last_lines[-1].removeprefix("error: "))
-            raise EnterpriseFailed(f"the gateway ended with status {code}{self._last_words()}")
+            if code == _USAGE_ERROR_STATUS and last_lines:
+                raise EnterpriseError(last_lines[-1].removeprefix("error: "))
+            raise EnterpriseError(f"the gateway ended with status {code}{self._log_tail()}")
 
     def readiness(self) -> dict[str, Any]:
-        """Return what the gateway answers at /readyz; raises EnterpriseFailed where it does not answer."""
+        """Return what the gateway answers at /readyz; raises EnterpriseError where it does not answer."""
         try:
-            with _OPENER.open(f"{self.url}/readyz", timeout=2.0) as answer:
-                return dict(json.load(answer))
+            with _OPENER.open(f"{self.url}/readyz", timeout=2.0) as response:
+                return dict(json.load(response))
         except (OSError, ValueError) as error:
-            raise EnterpriseFailed(f"the gateway does not answer: {error}{self._last_words()}") from error
+            raise EnterpriseError(f"the gateway does not answer: {error}{self._log_tail()}") from error
 
     def stop(self) -> None:
         """Stop the gateway and its services; do nothing when they have ended."""
         process, self._process = self._process, None
         if process is not None:
-            _end(process)
+            _terminate(process)
         if self._log is not None:
             self._log.close()
 
     def _environment(self) -> dict[str, str]:
-        environment = _FOR_PEOPLE | {
+        environment = _LOG_DEFAULTS | {
             name: value
             for name, value in os.environ.items()
-            if not (name in (*_OTHER_SERVICES, *_SECRETS_OF_OTHERS) or (self._alone and name.startswith(_SETTINGS)))
+            if not (name in (*_SERVICE_SETTINGS, *_POLICY_SECRETS) or (self._alone and name.startswith(_SETTINGS)))
         }
         if self._data_dir is not None:
             environment["COMPANYOS_DATA_DIR"] = str(self._data_dir.resolve())
         return environment | self._settings
 
-    def _last_words(self) -> str:
+    def _log_tail(self) -> str:
         """Return the last lines of the log and its path, which is kept from here on."""
         if self._log is None:
             return ""
@@ -178,7 +178,7 @@ class Enterprise:
         self.stop()
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _terminate(process: subprocess.Popen[bytes]) -> None:
     """Ask the process to end; after ten seconds end its whole group."""
     if process.poll() is None:
         process.terminate()
@@ -192,31 +192,31 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _free_port(port: int) -> int:
-    """Return the port, or a free one for 0; raises PortTaken for a taken one."""
+    """Return the port, or a free one for 0; raises PortInUseError for a taken one."""
     try:
-        return _bound(port)
+        return _bind(port)
     except OSError as error:
-        raise PortTaken(port, error.strerror or str(error), _next_free(port)) from None
+        raise PortInUseError(port, error.strerror or str(error), _next_free_port(port)) from None
 
 
-def _next_free(port: int) -> int | None:
+def _next_free_port(port: int) -> int | None:
     for candidate in range(port + 1, port + 1 + _PORTS_TRIED):
         with suppress(OSError, OverflowError):
-            return _bound(candidate)
+            return _bind(candidate)
     return None
 
 
-def _bound(port: int) -> int:
+def _bind(port: int) -> int:
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         probe.bind((HOST, port))
-        bound: int = probe.getsockname()[1]
-        return bound
+        bound_port: int = probe.getsockname()[1]
+        return bound_port
 
 
 def _is_healthy(url: str) -> bool:
     try:
-        with _OPENER.open(f"{url}/health", timeout=2.0) as answer:
-            return bool(json.load(answer).get("status") == "healthy")
+        with _OPENER.open(f"{url}/health", timeout=2.0) as response:
+            return bool(json.load(response).get("status") == "healthy")
     except (OSError, ValueError):
         return False

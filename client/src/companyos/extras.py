@@ -4,29 +4,42 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 _CLONE = Path(__file__).resolve().parents[3]
 _UV = ".venv-tools/bin/uv"
-_READY = {"ray": "make ray-setup", "trl": "make train-setup"}
+_MAKE_TARGETS = {"ray": "make ray-setup", "trl": "make train-setup"}
 """Extras that a clone makes an environment of their own for: `.venv-ray`, `.venv-train`."""
 
-_ALONE = ("inspect", "unsloth")
+_SEPARATE_ENVIRONMENTS = ("inspect", "unsloth")
 """Extras whose pins exclude what the checks of a clone stand on."""
 
 
-def installing(extra: str, clone: Path = _CLONE) -> str:
+def install_command(extra: str, clone: Path = _CLONE) -> str:
     """Return the command that installs an extra, here and from the folder that the process runs in."""
     if not (clone / _UV).exists():
         return f"pip install 'companyos[{extra}]'"
-    command = _READY.get(extra) or _in_clone(extra, clone)
+    command = _MAKE_TARGETS.get(extra) or _clone_command(extra, clone)
     return command if Path.cwd() == clone else f"cd {shlex.quote(str(clone))} && {command}"
 
 
-def _in_clone(extra: str, clone: Path) -> str:
-    if extra in _ALONE:
-        own = f".venv-{extra}"
-        return f"python3 -m venv {own} && {_UV} pip install --python {own} './client[server,{extra}]'"
-    running = Path(sys.prefix)
-    python = running.relative_to(clone) if running.is_relative_to(clone) else running
+def _clone_command(extra: str, clone: Path) -> str:
+    if extra in _SEPARATE_ENVIRONMENTS:
+        venv = f".venv-{extra}"
+        return f"python3 -m venv {venv} && {_UV} pip install --python {venv} './client[server,{extra}]'"
+    environment = Path(sys.prefix)
+    python = environment.relative_to(clone) if environment.is_relative_to(clone) else environment
     return f"{_UV} pip install --python {shlex.quote(str(python))} -e './client[{extra}]'"
+
+
+@contextmanager
+def require_extra(library: str, extra: str) -> Iterator[None]:
+    """Import a library. Raises ImportError that names the extra which brings it."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] != library:
+            raise
+        raise ImportError(f"{library} is not installed: {install_command(extra)}", name=library) from None

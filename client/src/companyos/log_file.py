@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO
 
 FOLDER = "logs"
-MOST_KEPT = 10
+MAX_KEPT_LOGS = 10
 _LAST_LINES = 40
 _PREFIX, _SUFFIX = "gateway-", ".log"
 
@@ -54,6 +54,6 @@ class LogFile:
 
 def _remove_oldest(folder: Path) -> None:
     logs = sorted(folder.glob(f"{_PREFIX}*T*{_SUFFIX}"))
-    for path in logs[:-MOST_KEPT]:
+    for path in logs[:-MAX_KEPT_LOGS]:
         with suppress(OSError):
             path.unlink()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import NoReturn
 
-from companyos.light_openenv import import_light_openenv
+from companyos.openenv_preload import preload_openenv
 from companyos_gateway.server.parent import end_with_input
 from companyos_gateway.server.uvicorn_options import uvicorn_options
 from companyos_shared.private_files import keep_files_private
@@ -29,7 +29,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     keep_files_private()
     if asked.until_input_ends:
         end_with_input()
-    import_light_openenv()
+    preload_openenv()
     from companyos_gateway.server.preflight import CannotStart, checked_settings  # OpenEnv comes with it
 
     try:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from companyos.light_openenv import import_light_openenv
+from companyos.openenv_preload import preload_openenv
 
-import_light_openenv()  # a host that starts this app by itself waits for it; /web brings its toolkit when it is opened
+preload_openenv()  # a host that starts this app by itself waits for it; /web brings its toolkit when it is opened
 
 from companyos_gateway.server.app import create_app  # noqa: E402
 from companyos_gateway.server.child_environment import forget_secrets  # noqa: E402

@@ -11,17 +11,17 @@ from typing import Annotated
 
 import typer
 
-from companyos.cli.session import (
+from companyos.cli.connection import (
     DEFAULT_URL,
     EpisodeArgument,
     JsonOption,
     RunningUrlOption,
     TokenOption,
-    live_episode,
-    running_server,
+    connect_to,
+    resolve_episode_id,
 )
-from companyos.cli.sql import Copies, explore, print_rows
-from companyos.cli.terminal import MISUSED, OUT, clear_errors, fail, print_json, shown
+from companyos.cli.sql import DatabaseCopies, open_shell, print_rows
+from companyos.cli.terminal import OUT, USAGE_ERROR, fail, print_json, report_errors, sanitize
 
 _SERVICE_NAME = re.compile("[A-Za-z0-9_-]+")
 
@@ -54,31 +54,33 @@ def db(
       [cyan]companyos db main --out runs/main[/]
     """
     if as_json and sql is None:
-        fail("--json prints what --sql asks for", MISUSED)
-    with clear_errors(), ExitStack() as stack:
+        fail("--json prints what --sql asks for", USAGE_ERROR)
+    with report_errors(), ExitStack() as stack:
         folder = out or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="companyos-db-")))
-        copies = stack.enter_context(closing(Copies(_keep(folder, asyncio.run(_fetch(url, token, episode, service))))))
+        copies = stack.enter_context(
+            closing(DatabaseCopies(_write_copies(folder, asyncio.run(_fetch(url, token, episode, service)))))
+        )
         if out is not None:
             for path in copies.paths.values():
-                OUT.print(shown(str(path)), soft_wrap=True)
+                OUT.print(sanitize(str(path)), soft_wrap=True)
         if sql is not None:
-            answer = copies.ask(sql)
+            query_result = copies.run_query(sql)
             if as_json:
-                print_json([dict(zip(answer.columns, row, strict=True)) for row in answer.rows])
+                print_json([dict(zip(query_result.columns, row, strict=True)) for row in query_result.rows])
             else:
-                print_rows(answer)
+                print_rows(query_result)
         elif out is None:
-            explore(copies)
+            open_shell(copies)
 
 
 async def _fetch(url: str, token: str | None, episode: str | None, service: str | None) -> dict[str, bytes]:
-    async with running_server(url, token).trainer() as trainer:
-        meant = await live_episode(trainer, episode)
+    async with connect_to(url, token).trainer() as trainer:
+        episode_id = await resolve_episode_id(trainer, episode)
         services = [service] if service is not None else await trainer.services()
-        return {name: await trainer.database(meant, name) for name in services}
+        return {name: await trainer.database(episode_id, name) for name in services}
 
 
-def _keep(folder: Path, databases: dict[str, bytes]) -> dict[str, Path]:
+def _write_copies(folder: Path, databases: dict[str, bytes]) -> dict[str, Path]:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for name in databases:
         if _SERVICE_NAME.fullmatch(name) is None:

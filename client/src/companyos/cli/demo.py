@@ -8,14 +8,14 @@ import typer
 from rich.padding import Padding
 from rich.table import Table
 
-from companyos.cli.narration import heading, step_line
-from companyos.cli.results import result_cells, signed
-from companyos.cli.session import Server, TokenOption, UrlOption, check_seeds, some_server
-from companyos.cli.terminal import FAILED, OUT, clear_errors, fail, plain_table, shown
-from companyos.extras import installing
+from companyos.cli.connection import Server, TokenOption, UrlOption, check_seeds, connect_or_start
+from companyos.cli.results import format_reward, result_cells
+from companyos.cli.step_log import step_line, step_log_header
+from companyos.cli.terminal import FAILED, OUT, fail, plain_table, report_errors, sanitize
+from companyos.extras import install_command
 
 if TYPE_CHECKING:
-    from companyos.cli.stations import Sign, Story
+    from companyos.cli.milestones import MilestoneEvent, MilestoneTracker
     from companyos.policies import StepView, TaskView
     from companyos.runner import EpisodePlan, PlayedEpisode, StepLine, Summary
 
@@ -30,7 +30,7 @@ ORIGINAL = {
 }
 """What the environment that CompanyOS started from paid for the same on its own task."""
 
-_SIGN_INDENT = 5
+_MILESTONE_INDENT = 5
 _FACT_INDENT = 4
 
 WHY_RANDOM_EARNS_LESS = (
@@ -62,17 +62,17 @@ def demo(
     """
     from companyos.policies import policy_names
 
-    missing = [name for name in POLICIES if name not in policy_names()]
-    if missing:
-        fail(f"the policy {missing[0]!r} comes with the server: {installing('server')}")
+    unavailable = [name for name in POLICIES if name not in policy_names()]
+    if unavailable:
+        fail(f"the policy {unavailable[0]!r} comes with the server: {install_command('server')}")
     check_seeds(seed, episodes)
-    with clear_errors(), some_server(url, token) as server:
-        story, told = _tell(server, seed)
+    with report_errors(), connect_or_start(url, token) as server:
+        tracker, demo_episode = _play_and_print(server, seed)
         summaries = _compare(server, seed, episodes)
-    OUT.print(_comparison(summaries, seed, episodes))
+    OUT.print(_comparison_table(summaries, seed, episodes))
     for note in (WHY_RANDOM_EARNS_LESS, ORIGINAL_POLLING):
         OUT.print(Padding(f"[dim]{note}[/]", (1, 0, 0, 0)))
-    if not (told.record.success and story.is_complete):
+    if not (demo_episode.record.success and tracker.is_complete):
         raise typer.Exit(FAILED)
 
 
@@ -82,26 +82,26 @@ def _plan(policy: str, seed: int) -> EpisodePlan:
     return EpisodePlan(scenario=SCENARIO, seed=seed, chaos=CHAOS, policy=policy)
 
 
-def _tell(server: Server, seed: int) -> tuple[Story, PlayedEpisode]:
+def _play_and_print(server: Server, seed: int) -> tuple[MilestoneTracker, PlayedEpisode]:
     import asyncio
 
-    from companyos.cli.stations import Story
+    from companyos.cli.milestones import MilestoneTracker
     from companyos.policies import load_policy
     from companyos.policies.arguments import ids_in
     from companyos.runner import play_episode
 
-    story, total = Story(""), 0.0
+    tracker, total = MilestoneTracker(""), 0.0
 
     def on_start(task: TaskView) -> None:
-        story.ticket = ids_in(task.brief)[0]
+        tracker.ticket = ids_in(task.brief)[0]
         _print_task(task, seed)
 
     def on_step(line: StepLine, view: StepView) -> None:
         nonlocal total
         total += view.reward
         OUT.print(step_line(line, view, total, OUT.width))
-        for sign in story.read(line.tool, view):
-            _print_sign(sign)
+        for event in tracker.observe(line.tool, view):
+            _print_milestone(event)
 
     async def play() -> PlayedEpisode:
         async with server.env() as env:
@@ -109,53 +109,53 @@ def _tell(server: Server, seed: int) -> tuple[Story, PlayedEpisode]:
             return await play_episode(env, _plan("oracle", seed), oracle, on_start=on_start, on_step=on_step)
 
     played = asyncio.run(play())
-    _print_end(played, story)
-    return story, played
+    _print_result(played, tracker)
+    return tracker, played
 
 
 def _print_task(task: TaskView, seed: int) -> None:
     OUT.print(
-        f"[bold]{shown(task.company)}[/], {task.now:%A %d %B %Y, %H:%M}  "
+        f"[bold]{sanitize(task.company)}[/], {task.now:%A %d %B %Y, %H:%M}  "
         f"[dim]{task.scenario}, seed {seed}, chaos {CHAOS}, played by the oracle over OpenEnv[/]"
     )
-    OUT.print(Padding(shown(task.brief), (1, 2)))
-    OUT.print(heading(OUT.width))
+    OUT.print(Padding(sanitize(task.brief), (1, 2)))
+    OUT.print(step_log_header(OUT.width))
 
 
-def _print_sign(sign: Sign) -> None:
+def _print_milestone(event: MilestoneEvent) -> None:
     """Print a station; where the line is too narrow for its fact, the fact stands below."""
-    mark, style = ("✔", "green") if sign.is_passed else ("▶", "yellow")
-    name = f"{mark} {sign.station.number} {sign.station.value}:"
-    fits = _SIGN_INDENT + len(name) + 1 + len(sign.fact) <= OUT.width
-    fact = shown(sign.fact)
-    OUT.print(Padding(f"[{style}]{name}[/]{f' {fact}' if fits else ''}", (0, 0, 0, _SIGN_INDENT)))
+    mark, style = ("✔", "green") if event.is_passed else ("▶", "yellow")
+    name = f"{mark} {event.milestone.number} {event.milestone.value}:"
+    fits = _MILESTONE_INDENT + len(name) + 1 + len(event.fact) <= OUT.width
+    fact = sanitize(event.fact)
+    OUT.print(Padding(f"[{style}]{name}[/]{f' {fact}' if fits else ''}", (0, 0, 0, _MILESTONE_INDENT)))
     if not fits:
-        OUT.print(Padding(fact, (0, 0, 0, _SIGN_INDENT + _FACT_INDENT)))
+        OUT.print(Padding(fact, (0, 0, 0, _MILESTONE_INDENT + _FACT_INDENT)))
 
 
-def _print_end(played: PlayedEpisode, story: Story) -> None:
+def _print_result(played: PlayedEpisode, tracker: MilestoneTracker) -> None:
     record = played.record
     verdict = "[bold green]success[/]" if record.success else f"[bold red]{record.outcome}[/]"
     OUT.print(
-        f"\n  {verdict} after {record.steps} steps, return {signed(record.return_)}, "
-        f"{len(story.passed)} of 5 stations passed\n"
+        f"\n  {verdict} after {record.steps} steps, return {format_reward(record.return_)}, "
+        f"{len(tracker.passed)} of 5 stations passed\n"
     )
     if played.trouble is not None:
-        OUT.print(f"  [yellow]{shown(played.trouble)}[/]\n")
+        OUT.print(f"  [yellow]{sanitize(played.trouble)}[/]\n")
 
 
 def _compare(server: Server, seed: int, episodes: int) -> list[Summary]:
-    from companyos.cli.playing import play_with_bar
+    from companyos.cli.eval_runs import play_with_progress
     from companyos.runner import summarise
 
     plans = [_plan(policy, seed + n) for policy in POLICIES for n in range(episodes)]
-    played, stop = play_with_bar(server, plans, parallel=4)
+    played, stop = play_with_progress(server, plans, parallel=4)
     if stop is not None:
         raise KeyboardInterrupt
     return [summarise([episode.record for episode in played if episode.plan.policy == policy]) for policy in POLICIES]
 
 
-def _comparison(summaries: list[Summary], seed: int, episodes: int) -> Table:
+def _comparison_table(summaries: list[Summary], seed: int, episodes: int) -> Table:
     table = plain_table(f"{SCENARIO}, chaos {CHAOS}, seeds {seed} to {seed + episodes - 1}")
     table.add_column("policy", style="bold")
     for column in ("mean return", "success", "95 % interval", "mean steps"):

@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any
 
-from companyos.cli.results import signed
-from companyos.cli.session import DEFAULT_URL, JsonOption, RunningUrlOption, TokenOption, running_server
-from companyos.cli.terminal import OUT, clear_errors, data_table, day_and_time, id_width, print_json, shown
+import typer
+from rich.padding import Padding
+from rich.table import Table
+
+from companyos.cli.connection import (
+    DEFAULT_URL,
+    EpisodeArgument,
+    JsonOption,
+    RunningUrlOption,
+    TokenOption,
+    connect_to,
+    resolve_episode_id,
+)
+from companyos.cli.results import format_reward
+from companyos.cli.terminal import OUT, data_table, format_time, id_column_width, print_json, report_errors, sanitize
 
 if TYPE_CHECKING:
-    from companyos.contract import CompanyOSState
+    from companyos.contract import CompanyOSState, EpisodeDiff, RowDiff
 
 
 def episodes(as_json: JsonOption = False, url: RunningUrlOption = DEFAULT_URL, token: TokenOption = None) -> None:
@@ -23,24 +39,24 @@ def episodes(as_json: JsonOption = False, url: RunningUrlOption = DEFAULT_URL, t
     """
     import asyncio
 
-    with clear_errors():
-        listed = asyncio.run(_fetch(url, token))
+    with report_errors():
+        listed = asyncio.run(_fetch_episodes(url, token))
     if as_json:
         print_json([episode.model_dump(mode="json", exclude={"token"}) for episode in listed])
     elif listed:
-        _print(listed)
+        _print_episodes(listed)
     else:
         OUT.print("[dim]no episode is live[/]")
 
 
-async def _fetch(url: str, token: str | None) -> list[CompanyOSState]:
-    async with running_server(url, token).trainer() as trainer:
+async def _fetch_episodes(url: str, token: str | None) -> list[CompanyOSState]:
+    async with connect_to(url, token).trainer() as trainer:
         return await trainer.episodes()
 
 
-def _print(listed: list[CompanyOSState]) -> None:
+def _print_episodes(listed: list[CompanyOSState]) -> None:
     table = data_table()
-    width = id_width(episode.episode_id for episode in listed)
+    width = id_column_width(episode.episode_id for episode in listed)
     table.add_column("episode", style="bold cyan", overflow="fold", min_width=width)
     table.add_column("scenario", overflow="ellipsis")
     for number in ("seed", "chaos", "step", "return"):
@@ -49,12 +65,105 @@ def _print(listed: list[CompanyOSState]) -> None:
     for episode in listed:
         ended = f"[dim]{episode.outcome}[/]" if episode.done else None
         table.add_row(
-            shown(str(episode.episode_id)),
-            shown(episode.scenario or ""),
+            sanitize(str(episode.episode_id)),
+            sanitize(episode.scenario or ""),
             str(episode.seed),
             str(episode.chaos),
             str(episode.step_count),
-            signed(episode.return_),
-            ended or day_and_time(episode.now),
+            format_reward(episode.return_),
+            ended or format_time(episode.now),
         )
     OUT.print(table)
+
+
+_MARKS = {"new": ("+", "green"), "changed": ("~", "yellow"), "gone": ("-", "red")}
+_MAX_CHARS = 200
+"""How much of a long text is shown; --json tells all of it."""
+
+
+def diff(
+    episode: EpisodeArgument = None,
+    from_: Annotated[int, typer.Option("--from", min=0, metavar="STEP", help="After which step.")] = 0,
+    to: Annotated[int | None, typer.Option(min=0, metavar="STEP", help="Up to which; the last one without.")] = None,
+    as_json: JsonOption = False,
+    url: RunningUrlOption = DEFAULT_URL,
+    token: TokenOption = None,
+) -> None:
+    """Show the rows that differ between two steps of an episode, for each service and table.
+
+    Step 0 is the first morning, before anything was done. What time brought
+    by itself is shown like what the agent did.
+
+    Examples:
+
+      [cyan]companyos diff[/]                        all of the one live episode
+      [cyan]companyos diff main --from 4 --to 5[/]   what step 5 did
+      [cyan]companyos diff main --json[/]
+    """
+    with report_errors():
+        episode_diff = asyncio.run(_fetch_diff(url, token, episode, from_, to))
+    if as_json:
+        print_json(episode_diff.model_dump(mode="json"))
+    else:
+        _print_diff(episode_diff)
+
+
+async def _fetch_diff(url: str, token: str | None, episode: str | None, from_: int, to: int | None) -> EpisodeDiff:
+    async with connect_to(url, token).trainer() as trainer:
+        return await trainer.diff(await resolve_episode_id(trainer, episode), from_=from_, to=to)
+
+
+def _print_diff(episode_diff: EpisodeDiff) -> None:
+    counts: Counter[str] = Counter()
+    for service, tables in sorted(episode_diff.services.items()):
+        for table, rows in sorted(tables.items()):
+            if not rows:
+                continue
+            OUT.print(f"[bold]{sanitize(service)}[/] [dim]{sanitize(table)}[/]")
+            for key, row in rows.items():
+                counts[_change_kind(row)] += 1
+                print_row_change(key, row)
+            OUT.print()
+    text = ", ".join(f"{counts[kind]} {kind}" for kind in _MARKS if counts[kind]) or "no row differs"
+    OUT.print(f"[dim]steps {episode_diff.from_} to {episode_diff.to}:[/] {text}")
+
+
+def _change_kind(row: RowDiff) -> str:
+    if row.before is None:
+        return "new"
+    return "gone" if row.after is None else "changed"
+
+
+def print_row_change(key: str, row: RowDiff) -> None:
+    """Print a row with the columns that say something."""
+    mark, colour = _MARKS[_change_kind(row)]
+    OUT.print(Padding(f"[{colour}]{mark} {sanitize(key)}[/]", (0, 0, 0, 2), expand=False))
+    columns = Table.grid(padding=(0, 2, 0, 0), pad_edge=False)
+    columns.add_column(style="dim", no_wrap=True)
+    columns.add_column(overflow="fold")
+    for name, text in _changed_columns(row):
+        columns.add_row(sanitize(name), text)
+    if columns.row_count:
+        OUT.print(Padding(columns, (0, 0, 0, 6), expand=False))
+
+
+def _changed_columns(row: RowDiff) -> Iterator[tuple[str, str]]:
+    """Yield the columns that say something: those that changed, or those of the row that came or went."""
+    before, after = row.before or {}, row.after or {}
+    for name in {**before, **after}:
+        was, is_ = before.get(name), after.get(name)
+        if was == is_:
+            continue
+        if row.before is None:
+            yield name, f"[green]{_format_value(is_)}[/]"
+        elif row.after is None:
+            yield name, f"[red]{_format_value(was)}[/]"
+        else:
+            yield name, f"[red]{_format_value(was)}[/] [dim]→[/] [green]{_format_value(is_)}[/]"
+
+
+def _format_value(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    text = " ".join(text.split()) if isinstance(value, str) else text
+    cut = text if len(text) <= _MAX_CHARS else text[: _MAX_CHARS - 1] + "…"
+    return sanitize(cut) if cut else '""'

@@ -8,13 +8,29 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from companyos.cli import model, model_options
-from companyos.cli.planning import Seeds, tasks_of, tried
-from companyos.cli.playing import Cluster, Stop, check_cluster, play_with_bar
-from companyos.cli.results import expenses_table, results_table, troubles
-from companyos.cli.session import LAST_CHAOS, LEVELS, TokenOption, UrlOption, check_seeds, check_split, some_server
+from companyos.cli import model
+from companyos.cli import model as model_options
+from companyos.cli.connection import (
+    LARGEST_CHAOS,
+    LEVELS,
+    TokenOption,
+    UrlOption,
+    check_seeds,
+    check_split,
+    connect_or_start,
+)
+from companyos.cli.eval_runs import (
+    EarlyStop,
+    RayCluster,
+    SeedPlans,
+    check_cluster,
+    play_with_progress,
+    split_plans,
+    with_trials,
+)
+from companyos.cli.results import failure_lines, results_table, usage_table
 from companyos.cli.tasks import SplitOption
-from companyos.cli.terminal import ERR, FAILED, MISUSED, OUT, clear_errors, counted, fail, shown
+from companyos.cli.terminal import ERR, FAILED, OUT, USAGE_ERROR, fail, pluralize, report_errors, sanitize
 
 if TYPE_CHECKING:
     from companyos.runner import EpisodePlan, PlayedEpisode
@@ -42,7 +58,7 @@ def evaluate(
         typer.Option(
             metavar="LEVEL",
             min=0,
-            max=LAST_CHAOS,
+            max=LARGEST_CHAOS,
             help=f"{LEVELS}: 1, or all levels of a split; again for more levels.",
         ),
     ] = None,
@@ -108,17 +124,17 @@ def evaluate(
     from companyos.policies import policy_names
 
     if not policy:
-        fail(f"--policy is missing; installed are {', '.join(policy_names())}", MISUSED)
+        fail(f"--policy is missing; installed are {', '.join(policy_names())}", USAGE_ERROR)
     for name in policy:
         if name not in policy_names():
-            fail(f"no policy is called {name!r}; installed are {', '.join(policy_names())}", MISUSED)
+            fail(f"no policy is called {name!r}; installed are {', '.join(policy_names())}", USAGE_ERROR)
     if split is not None:
         check_split(split)
     if split is not None and seed is not None:
-        fail("a task of a split brings its own seed: --split or --seed, not both", MISUSED)
+        fail("a task of a split brings its own seed: --split or --seed, not both", USAGE_ERROR)
     check_seeds(seed or 0, episodes or SEEDS)
     _check_folder(out, resume=resume, overwrite=overwrite)
-    asking = model.Asking(
+    llm_options = model.LlmOptions(
         model=model_name,
         base_url=base_url,
         temperature=temperature,
@@ -131,26 +147,36 @@ def evaluate(
         extra_body=extra_body,
         dry_run=dry_run,
     )
-    asking.check_is_asked(policy)
+    llm_options.check_policies(policy)
     check_cluster(cluster, workers=workers, url=url, dry_run=dry_run)
     levels = tuple(sorted(set(chaos or ())))
-    with clear_errors(), model.cast_of(policy, asking) as cast, some_server(url, token) as server:
+    with (
+        report_errors(),
+        model.select_policies(policy, llm_options) as selection,
+        connect_or_start(url, token) as server,
+    ):
         plans_of: Callable[[str], list[EpisodePlan]]
         if split is None:
-            named = Seeds(scenario or "vendor_onboarding", levels or (1,), seed or 0, episodes or SEEDS)
-            title, plans_of = named.title, named.plans
+            seed_plans = SeedPlans(scenario or "vendor_onboarding", levels or (1,), seed or 0, episodes or SEEDS)
+            title, plans_of = seed_plans.title, seed_plans.plans
         else:
-            title, plans_of = tasks_of(server, split, scenario, levels, episodes)
-        plans = [plan for name in cast.names(policy) for plan in tried(plans_of(name), trials)]
-        player = server if cluster is None else Cluster(cluster, workers)
-        played, stop = play_with_bar(
-            player, plans, parallel=parallel, out=out, make_policy=cast.make_policy, resume=resume, overwrite=overwrite
+            title, plans_of = split_plans(server, split, scenario, levels, episodes)
+        plans = [plan for name in selection.names(policy) for plan in with_trials(plans_of(name), trials)]
+        player = server if cluster is None else RayCluster(cluster, workers)
+        played, stop = play_with_progress(
+            player,
+            plans,
+            parallel=parallel,
+            out=out,
+            make_policy=selection.make_policy,
+            resume=resume,
+            overwrite=overwrite,
         )
         title = f"dry run: {title}" if dry_run else title
         _print_results(played, title, out)
-        cast.print_note()
+        selection.print_note()
     if plot is not None and played:
-        _draw(played, title, plot)
+        _plot(played, title, plot)
     if stop is not None:
         _print_stop(stop, len(played), len(plans), out)
     if any(episode.record.outcome == "infra_error" for episode in played):
@@ -160,14 +186,14 @@ def evaluate(
 def _check_folder(out: Path | None, *, resume: bool, overwrite: bool) -> None:
     """End the command where it is not clear what is to become of a run that is there."""
     if (resume or overwrite) and out is None:
-        fail("--resume and --overwrite need --out DIR, the run that is meant", MISUSED)
+        fail("--resume and --overwrite need --out DIR, the run that is meant", USAGE_ERROR)
     if resume and overwrite:
-        fail("a run goes on or is replaced: --resume or --overwrite, not both", MISUSED)
+        fail("a run goes on or is replaced: --resume or --overwrite, not both", USAGE_ERROR)
 
 
-def _print_stop(stop: Stop, played: int, planned: int, out: Path | None) -> NoReturn:
-    goes_on = "; --resume goes on" if out is not None and played else ""
-    ERR.print(f"stopped after {played} of {planned} episodes{goes_on}", style="yellow")
+def _print_stop(stop: EarlyStop, played: int, planned: int, out: Path | None) -> NoReturn:
+    resume_hint = "; --resume goes on" if out is not None and played else ""
+    ERR.print(f"stopped after {played} of {planned} episodes{resume_hint}", style="yellow")
     if stop.reason is not None:
         fail(stop.reason, stop.code)
     raise typer.Exit(stop.code)
@@ -182,13 +208,13 @@ def _print_results(played: list[PlayedEpisode], title: str, out: Path | None) ->
         OUT.print()
         _print_table([episode for episode in played if episode.record.chaos == level], f"chaos {level}")
     _print_expenses(played)
-    lines = troubles(played)
+    lines = failure_lines(played)
     for line in lines[:_TROUBLES_SHOWN]:
-        ERR.print(f"[yellow]trouble:[/] {shown(line)}", soft_wrap=True)
+        ERR.print(f"[yellow]trouble:[/] {sanitize(line)}", soft_wrap=True)
     if len(lines) > _TROUBLES_SHOWN:
-        ERR.print(f"[yellow]trouble:[/] {counted(len(lines) - _TROUBLES_SHOWN, 'more episode')}", soft_wrap=True)
+        ERR.print(f"[yellow]trouble:[/] {pluralize(len(lines) - _TROUBLES_SHOWN, 'more episode')}", soft_wrap=True)
     if out is not None and played:
-        OUT.print(f"\n[dim]{counted(len(played), 'episode')} in[/] {shown(str(out))}", soft_wrap=True)
+        OUT.print(f"\n[dim]{pluralize(len(played), 'episode')} in[/] {sanitize(str(out))}", soft_wrap=True)
 
 
 def _print_table(played: list[PlayedEpisode], title: str) -> None:
@@ -203,28 +229,28 @@ def _print_table(played: list[PlayedEpisode], title: str) -> None:
 
 def _print_expenses(played: list[PlayedEpisode]) -> None:
     """Print what models have taken, where some were asked."""
-    from companyos.runner.expenses import expenses
+    from companyos.runner.statistics import usage_totals
 
-    sums = expenses([episode.record for episode in played])
-    if not sums:
+    totals = usage_totals([episode.record for episode in played])
+    if not totals:
         return
     OUT.print()
-    OUT.print(expenses_table(sums))
-    for one in sums:
+    OUT.print(usage_table(totals))
+    for one in totals:
         if one.unmetered:
-            told = f"{one.unmetered} answers of {one.model} told no tokens: the figures are too low by them"
-            ERR.print(f"[yellow]note:[/] {shown(told)}", soft_wrap=True)
+            note = f"{one.unmetered} answers of {one.model} told no tokens: the figures are too low by them"
+            ERR.print(f"[yellow]note:[/] {sanitize(note)}", soft_wrap=True)
         if one.gave_up:
-            gave_up = f"{shown(one.model)} gave up {one.gave_up} of {one.episodes} episodes"
+            gave_up = f"{sanitize(one.model)} gave up {one.gave_up} of {one.episodes} episodes"
             ERR.print(f"[yellow]note:[/] {gave_up}", soft_wrap=True)
 
 
-def _draw(played: list[PlayedEpisode], title: str, file: Path) -> None:
-    from companyos.runner.curves import NoPlots, curves_of, draw_curves
+def _plot(played: list[PlayedEpisode], title: str, file: Path) -> None:
+    from companyos.runner.plots import PlottingUnavailableError, curves_of, draw_curves
 
     try:
-        with clear_errors():
+        with report_errors():
             draw_curves(curves_of([episode.record for episode in played]), file, title=title)
-    except NoPlots as missing:
-        fail(str(missing))
-    OUT.print(f"[dim]curves in[/] {shown(str(file))}", soft_wrap=True)
+    except PlottingUnavailableError as error:
+        fail(str(error))
+    OUT.print(f"[dim]curves in[/] {sanitize(str(file))}", soft_wrap=True)

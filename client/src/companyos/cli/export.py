@@ -12,14 +12,22 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from typer.core import TyperCommand
 
-from companyos.cli.session import LAST_CHAOS, SPLITS, Server, TokenOption, UrlOption, check_split, some_server
-from companyos.cli.terminal import ERR, MISUSED, OUT, clear_errors, counted, fail
+from companyos.cli.connection import (
+    LARGEST_CHAOS,
+    SPLITS,
+    Server,
+    TokenOption,
+    UrlOption,
+    check_split,
+    connect_or_start,
+)
+from companyos.cli.terminal import ERR, OUT, USAGE_ERROR, fail, pluralize, report_errors
 
 if TYPE_CHECKING:
     from companyos.contract import ToolSpec
-    from companyos.exports.rows import OfferedTask
+    from companyos.exports.task_rows import TaskWithTools
 
-    Writer = Callable[[Path, Sequence[OfferedTask], Sequence[ToolSpec]], list[Path]]
+    Writer = Callable[[Path, Sequence[TaskWithTools], Sequence[ToolSpec]], list[Path]]
 
 
 class Format(StrEnum):
@@ -42,7 +50,7 @@ def export(
     split: Annotated[list[str] | None, typer.Option(help="All three; again for several.")] = None,
     scenario: Annotated[str | None, typer.Option(help="Only the tasks of this scenario.")] = None,
     chaos: Annotated[
-        int | None, typer.Option(metavar="LEVEL", min=0, max=LAST_CHAOS, help="Only the tasks of this level.")
+        int | None, typer.Option(metavar="LEVEL", min=0, max=LARGEST_CHAOS, help="Only the tasks of this level.")
     ] = None,
     count: Annotated[int | None, typer.Option("--count", "-n", min=1, help="How many of each split: all.")] = None,
     image: Annotated[
@@ -68,16 +76,16 @@ def export(
     for name in splits:
         check_split(name)
     if image is not None and fmt is not Format.HARBOR:
-        fail("an image is named in Harbor's task folders, and in no other format", MISUSED)
-    write = _writer(fmt, image)
-    with clear_errors(), some_server(url, token) as server:
+        fail("an image is named in Harbor's task folders, and in no other format", USAGE_ERROR)
+    write = _make_writer(fmt, image)
+    with report_errors(), connect_or_start(url, token) as server:
         offered, tools = _read(server, splits, scenario, chaos, count)
         for path in write(out, offered, tools):
             OUT.print(f"{path.stat().st_size:>12,} bytes  {escape(str(path))}", soft_wrap=True)
-    OUT.print(f"\n[dim]{counted(len(offered), 'task')} of the set {offered[0].row.task_set}[/]")
+    OUT.print(f"\n[dim]{pluralize(len(offered), 'task')} of the set {offered[0].row.task_set}[/]")
 
 
-def _writer(fmt: Format, image: str | None) -> Writer:
+def _make_writer(fmt: Format, image: str | None) -> Writer:
     """Return what writes a format; what it needs is looked for before any task is begun."""
     if fmt is Format.HARBOR:
         from companyos.exports.harbor import IMAGE, write_harbor
@@ -92,25 +100,27 @@ def _writer(fmt: Format, image: str | None) -> Writer:
     if fmt is Format.PARQUET:
         try:
             tables.check_parquet()
-        except ImportError as missing:
-            fail(str(missing))
+        except ImportError as error:
+            fail(str(error))
     write = tables.write_jsonl if fmt is Format.JSONL else tables.write_parquet
     return lambda out, offered, tools: write(out, [one.row for one in offered], tools)
 
 
 def _read(
     server: Server, splits: Sequence[str], scenario: str | None, chaos: int | None, count: int | None
-) -> tuple[list[OfferedTask], list[ToolSpec]]:
+) -> tuple[list[TaskWithTools], list[ToolSpec]]:
     import asyncio
 
-    from companyos.exports.rows import read_offered, read_tasks, read_tools
+    from companyos.exports.task_rows import read_tasks, read_tasks_with_tools, read_tools
 
-    async def read(progress: Progress) -> tuple[list[OfferedTask], list[ToolSpec]]:
+    async def read(progress: Progress) -> tuple[list[TaskWithTools], list[ToolSpec]]:
         tasks = await read_tasks(server.url, splits, scenario=scenario, chaos=chaos, count=count, token=server.token)
         if not tasks:
-            fail(f"no task is of the scenario {scenario!r}; `companyos tasks` lists the scenarios", MISUSED)
+            fail(f"no task is of the scenario {scenario!r}; `companyos tasks` lists the scenarios", USAGE_ERROR)
         bar = progress.add_task("Reading tasks", total=len(tasks))
-        offered = await read_offered(server.url, tasks, token=server.token, on_read=lambda: progress.advance(bar))
+        offered = await read_tasks_with_tools(
+            server.url, tasks, token=server.token, on_read=lambda: progress.advance(bar)
+        )
         return offered, await read_tools(server.url, token=server.token)
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
@@ -125,13 +135,13 @@ class TasksCommand(TyperCommand):
         """Return the context of the command that is meant."""
         if args[:1] != ["export"]:
             return super().make_context(info_name, args, parent, **extra)
-        return _EXPORT.make_context(f"{info_name} export", args[1:], parent, **extra)
+        return _EXPORT_COMMAND.make_context(f"{info_name} export", args[1:], parent, **extra)
 
 
-def _command() -> TyperCommand:
+def _export_command() -> TyperCommand:
     app = typer.Typer(rich_markup_mode="rich", add_completion=False)
     app.command("export")(export)
     return cast(TyperCommand, typer.main.get_command(app))
 
 
-_EXPORT = _command()
+_EXPORT_COMMAND = _export_command()

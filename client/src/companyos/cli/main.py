@@ -8,16 +8,13 @@ import typer
 
 from companyos.cli.db import db
 from companyos.cli.demo import demo
-from companyos.cli.diff import diff
-from companyos.cli.episodes import episodes
+from companyos.cli.episodes import diff, episodes
 from companyos.cli.evaluate import evaluate
 from companyos.cli.export import TasksCommand
-from companyos.cli.fork import fork
 from companyos.cli.play import play
 from companyos.cli.quarantine import quarantine_app
 from companyos.cli.rescore import rescore
-from companyos.cli.restore import restore
-from companyos.cli.snapshot import snapshot
+from companyos.cli.snapshots import fork, restore, snapshot
 from companyos.cli.tasks import tasks
 from companyos.cli.tools import tools
 from companyos.cli.up import up
@@ -68,8 +65,8 @@ app.command("db", rich_help_panel=LIVE)(db)
 app.add_typer(quarantine_app, name="quarantine", rich_help_panel=LIVE)
 
 
-def _print_version(is_asked: bool) -> None:
-    if is_asked:
+def _print_version(is_requested: bool) -> None:
+    if is_requested:
         from importlib.metadata import version
 
         typer.echo(f"companyos {version('companyos')}")

@@ -7,17 +7,25 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from companyos.cli.session import LAST_CHAOS, LEVELS, Server, TokenOption, UrlOption, check_seeds, some_server
-from companyos.cli.terminal import FAILED, INTERRUPTED, MISUSED, OUT, clear_errors, fail, shown
+from companyos.cli.connection import (
+    LARGEST_CHAOS,
+    LEVELS,
+    Server,
+    TokenOption,
+    UrlOption,
+    check_seeds,
+    connect_or_start,
+)
+from companyos.cli.terminal import FAILED, INTERRUPTED, OUT, USAGE_ERROR, fail, report_errors, sanitize
 
 if TYPE_CHECKING:
-    from companyos.cli.seat import Begun, Played, Seat
+    from companyos.cli.human_policy import HumanEpisode, HumanPolicy, StartedEpisode
     from companyos.runner import EpisodePlan
 
 SCENARIO, SEED, CHAOS = "vendor_onboarding", 0, 1
 RUNS = Path("runs")
 
-_LEVELS = frozenset(map(str, range(LAST_CHAOS + 1)))
+_LEVELS = frozenset(map(str, range(LARGEST_CHAOS + 1)))
 
 
 def play(
@@ -25,7 +33,7 @@ def play(
     seed: Annotated[int | None, typer.Option(min=0, help=f"Which company and which case: {SEED}.")] = None,
     chaos: Annotated[
         int | None,
-        typer.Option(metavar="LEVEL", min=0, max=LAST_CHAOS, help=f"{LEVELS}: {CHAOS}."),
+        typer.Option(metavar="LEVEL", min=0, max=LARGEST_CHAOS, help=f"{LEVELS}: {CHAOS}."),
     ] = None,
     task: Annotated[str | None, typer.Option(metavar="ID", help="A task of a split instead, by its id.")] = None,
     out: Annotated[
@@ -51,15 +59,15 @@ def play(
     Ctrl-C, or the end of the input, gives the episode up; it is scored as it stands.
     """
     if task is not None and (scenario, seed, chaos) != (None, None, None):
-        fail("a task brings its own scenario, seed and chaos: --task alone", MISUSED)
+        fail("a task brings its own scenario, seed and chaos: --task alone", USAGE_ERROR)
     check_seeds(seed or 0, 1)
     if task is not None:
         _task_parts(task)
     folder = out or _free_folder()
-    _check_is_free(folder)
-    with clear_errors(), some_server(url, token) as server:
+    _check_no_run(folder)
+    with report_errors(), connect_or_start(url, token) as server:
         plan = _plan(scenario, seed, chaos, task)
-        played = _played(server, plan, folder, browser=browser)
+        played = _play(server, plan, folder, browser=browser)
         _print_score(folder, plan)
     if played.episode.record.outcome == "infra_error":
         raise typer.Exit(FAILED)
@@ -67,29 +75,28 @@ def play(
         raise typer.Exit(INTERRUPTED)
 
 
-def _played(server: Server, plan: EpisodePlan, folder: Path, *, browser: bool) -> Played:
-    from companyos.cli.desk import Desk
-    from companyos.cli.seat import play_seated
-    from companyos.cli.sitting import Sitting
+def _play(server: Server, plan: EpisodePlan, folder: Path, *, browser: bool) -> HumanEpisode:
+    from companyos.cli.human_policy import play_as_human
+    from companyos.cli.repl import EpisodePages, Repl
 
-    def sit(begun: Begun, seat: Seat) -> None:
-        desk = Desk(server.url, str(begun.state.episode_id), begun.state.token)
-        sitting = Sitting(begun, seat, desk)
-        sitting.tell_task()
+    def run_session(started: StartedEpisode, human: HumanPolicy) -> None:
+        pages = EpisodePages(server.url, str(started.state.episode_id), started.state.token)
+        repl = Repl(started, human, pages)
+        repl.print_task()
         if browser:
-            desk.open()
-        sitting.play()
+            pages.open()
+        repl.play()
 
-    return play_seated(server, plan, folder, sit)
+    return play_as_human(server, plan, folder, run_session)
 
 
 def _plan(scenario: str | None, seed: int | None, chaos: int | None, task: str | None) -> EpisodePlan:
-    from companyos.cli.seat import PERSON
+    from companyos.cli.human_policy import PERSON
     from companyos.runner import EpisodePlan
 
     if task is not None:
-        named, level = _task_parts(task)
-        return EpisodePlan(scenario=named, chaos=level, policy=PERSON, task_id=task)
+        task_scenario, level = _task_parts(task)
+        return EpisodePlan(scenario=task_scenario, chaos=level, policy=PERSON, task_id=task)
     return EpisodePlan(
         scenario=scenario or SCENARIO,
         seed=SEED if seed is None else seed,
@@ -103,7 +110,7 @@ def _task_parts(task: str) -> tuple[str, int]:
     match task.split("."):
         case [_, scenario, chaos, _] if chaos in _LEVELS:
             return scenario, int(chaos)
-    return fail(f"{task!r} is no task's id, such as test.bug_escalation.3.05", MISUSED)
+    return fail(f"{task!r} is no task's id, such as test.bug_escalation.3.05", USAGE_ERROR)
 
 
 def _free_folder() -> Path:
@@ -114,24 +121,24 @@ def _free_folder() -> Path:
     return folder
 
 
-def _check_is_free(folder: Path) -> None:
+def _check_no_run(folder: Path) -> None:
     """Fail where a run is kept in the folder already, before anybody has played."""
-    from companyos.runner.files import RunThere, check_is_free
+    from companyos.runner.run_writer import RunExistsError, check_no_run
 
     try:
-        check_is_free(folder)
-    except RunThere as there:
-        fail(f"{there.fact}: --out another folder", MISUSED)
+        check_no_run(folder)
+    except RunExistsError as error:
+        fail(f"{error.fact}: --out another folder", USAGE_ERROR)
 
 
 def _print_score(folder: Path, plan: EpisodePlan) -> None:
     """Print how the kept episode ended, check by check, and where it is kept."""
-    from companyos.cli.verdicts import print_score
-    from companyos.cli.view import installed_judge
-    from companyos.viewer.stored import StoredRun
+    from companyos.cli.episode_report import print_score
+    from companyos.cli.view import installed_rescorer
+    from companyos.viewer.stored_run import StoredRun
 
-    stored, judge = StoredRun(folder), installed_judge()
-    episode = stored.episode(plan.name) if judge is None else stored.judged_episode(plan.name, judge)
+    stored, rescorer = StoredRun(folder), installed_rescorer()
+    episode = stored.episode(plan.name) if rescorer is None else stored.judged_episode(plan.name, rescorer)
     print_score(episode)
-    told = shown(str(folder))
-    OUT.print(f"\n[dim]kept in[/] {told}[dim]; every step:[/] companyos view {told}", soft_wrap=True)
+    folder_text = sanitize(str(folder))
+    OUT.print(f"\n[dim]kept in[/] {folder_text}[dim]; every step:[/] companyos view {folder_text}", soft_wrap=True)

@@ -8,23 +8,23 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from companyos.cli.session import DEFAULT_URL, JsonOption, RunningUrlOption, TokenOption, running_server
+from companyos.cli.connection import DEFAULT_URL, JsonOption, RunningUrlOption, TokenOption, connect_to
 from companyos.cli.terminal import (
     ERR,
-    MISUSED,
     OUT,
-    clear_errors,
-    counted,
+    USAGE_ERROR,
     data_table,
     fail,
-    id_width,
+    id_column_width,
     plain_table,
+    pluralize,
     print_json,
-    shown,
+    report_errors,
+    sanitize,
 )
 
 if TYPE_CHECKING:
-    from companyos.quarantine import QuarantineItem
+    from companyos.schemas import QuarantineItem
     from companyos.trainer import Trainer
 
 HELP = """
@@ -52,12 +52,12 @@ quarantine_app = typer.Typer(help=HELP, no_args_is_help=True, rich_markup_mode="
 @quarantine_app.command("list")
 def list_items(as_json: JsonOption = False, url: RunningUrlOption = DEFAULT_URL, token: TokenOption = None) -> None:
     """List what is in quarantine, the oldest first."""
-    with clear_errors():
+    with report_errors():
         items = asyncio.run(_list(url, token))
     if as_json:
         print_json([item.model_dump(mode="json") for item in items])
     elif items:
-        _print(items)
+        _print_items(items)
     else:
         OUT.print("[dim]nothing is in quarantine[/]")
 
@@ -67,14 +67,14 @@ def show(
     item: ItemArgument, as_json: JsonOption = False, url: RunningUrlOption = DEFAULT_URL, token: TokenOption = None
 ) -> None:
     """Show why an item is in quarantine, and what belongs to it."""
-    with clear_errors():
+    with report_errors():
         found = asyncio.run(_show(url, token, item))
     if as_json:
         print_json(found.model_dump(mode="json"))
         return
     table = plain_table(show_header=False)
     for name, value in _facts(found):
-        table.add_row(f"[dim]{name}[/]", shown(value))
+        table.add_row(f"[dim]{name}[/]", sanitize(value))
     OUT.print(table)
 
 
@@ -85,9 +85,9 @@ def restore(item: ItemArgument, url: RunningUrlOption = DEFAULT_URL, token: Toke
     An item whose cause remains is moved to quarantine again. After `task-changed` or `unsupported-format`, start the
     version that wrote it instead: `companyos quarantine show` names it.
     """
-    with clear_errors():
+    with report_errors():
         restored = asyncio.run(_restore(url, token, item))
-    ERR.print(f"[dim]restored[/] {shown(restored.id)}[dim]; restart the gateway to go on with it[/]", soft_wrap=True)
+    ERR.print(f"[dim]restored[/] {sanitize(restored.id)}[dim]; restart the gateway to go on with it[/]", soft_wrap=True)
 
 
 @quarantine_app.command("remove")
@@ -98,54 +98,54 @@ def remove(
     token: TokenOption = None,
 ) -> None:
     """Delete an item for good, with its databases."""
-    with clear_errors():
+    with report_errors():
         found = asyncio.run(_show(url, token, item))
         if not is_sure and not sys.stdin.isatty():
-            fail("deleting for good needs --yes where nobody can be asked", MISUSED)
+            fail("deleting for good needs --yes where nobody can be asked", USAGE_ERROR)
         if is_sure or typer.confirm(f"Delete {found.id} ({found.detail}) for good?", abort=True):
             asyncio.run(_remove(url, token, found.id))
-    ERR.print(f"[dim]deleted[/] {shown(found.id)}", soft_wrap=True)
+    ERR.print(f"[dim]deleted[/] {sanitize(found.id)}", soft_wrap=True)
 
 
 async def _list(url: str, token: str | None) -> list[QuarantineItem]:
-    async with running_server(url, token).trainer() as trainer:
+    async with connect_to(url, token).trainer() as trainer:
         return await trainer.quarantine()
 
 
 async def _show(url: str, token: str | None, name: str) -> QuarantineItem:
-    async with running_server(url, token).trainer() as trainer:
-        return await _found(trainer, name)
+    async with connect_to(url, token).trainer() as trainer:
+        return await _find_item(trainer, name)
 
 
 async def _restore(url: str, token: str | None, name: str) -> QuarantineItem:
-    async with running_server(url, token).trainer() as trainer:
-        return await trainer.restore_from_quarantine((await _found(trainer, name)).id)
+    async with connect_to(url, token).trainer() as trainer:
+        return await trainer.restore_from_quarantine((await _find_item(trainer, name)).id)
 
 
 async def _remove(url: str, token: str | None, item_id: str) -> None:
-    async with running_server(url, token).trainer() as trainer:
+    async with connect_to(url, token).trainer() as trainer:
         await trainer.remove_from_quarantine(item_id)
 
 
-async def _found(trainer: Trainer, name: str) -> QuarantineItem:
+async def _find_item(trainer: Trainer, name: str) -> QuarantineItem:
     """Return the one item of a name: exactly that, else one whose id begins with it."""
     items = await trainer.quarantine()
     exact = [item for item in items if name in (item.id, item.episode_id, item.snapshot_id)]
     found = exact or [item for item in items if item.id.startswith(name)]
     if len(found) != 1:
-        fail(f"{counted(len(found), 'item')} in quarantine match {name!r}; `companyos quarantine list` lists them")
+        fail(f"{pluralize(len(found), 'item')} in quarantine match {name!r}; `companyos quarantine list` lists them")
     return found[0]
 
 
-def _print(items: list[QuarantineItem]) -> None:
+def _print_items(items: list[QuarantineItem]) -> None:
     table = data_table()
-    table.add_column("item", style="bold cyan", overflow="fold", min_width=id_width(item.id for item in items))
+    table.add_column("item", style="bold cyan", overflow="fold", min_width=id_column_width(item.id for item in items))
     table.add_column("of", overflow="fold")
     table.add_column("reason", no_wrap=True)
     table.add_column("what was found", overflow="fold")
     for item in items:
         of = item.episode_id or item.snapshot_id or item.internal_id or "unknown"
-        table.add_row(shown(item.id), f"{item.kind} {shown(of)}", shown(item.reason), shown(item.detail))
+        table.add_row(sanitize(item.id), f"{item.kind} {sanitize(of)}", sanitize(item.reason), sanitize(item.detail))
     OUT.print(table)
 
 

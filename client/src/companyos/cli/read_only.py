@@ -32,7 +32,7 @@ def restrict(session: sqlite3.Connection) -> None:
     session.set_authorizer(_authorizer(functions))
 
 
-def ask(session: sqlite3.Connection, query: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+def run_query(session: sqlite3.Connection, query: str) -> tuple[list[str], list[tuple[Any, ...]]]:
     """Return the columns and rows of a query.
 
     Raises sqlite3.Error, also for a query that takes longer than QUERY_DEADLINE_S or has more than MAX_ROWS rows.

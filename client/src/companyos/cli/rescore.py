@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from companyos.cli.terminal import ERR, FAILED, MISUSED, OUT, clear_errors, fail, plain_table, shown
+from companyos.cli.terminal import ERR, FAILED, OUT, USAGE_ERROR, fail, plain_table, report_errors, sanitize
 
 if TYPE_CHECKING:
     from companyos.contract import EpisodeVerdict
@@ -29,21 +29,21 @@ def rescore(
       [cyan]companyos rescore runs/oracle[/]
       [cyan]companyos rescore runs/*[/]
     """
-    from companyos import judging
-    from companyos.runner import rescore as judged_again
+    from companyos import rescorers
+    from companyos.runner import rescore as rescore_run
 
     try:
-        judge = judging.load_judge()
-    except judging.NoJudge as missing:
-        fail(str(missing))
-    with clear_errors():
-        found = [one for folder in runs for one in judged_again(folder, judge)]
-    differing = [one for one in found if one.differs]
+        rescorer = rescorers.load_rescorer()
+    except rescorers.RescorerUnavailableError as error:
+        fail(str(error))
+    with report_errors():
+        results = [one for folder in runs for one in rescore_run(folder, rescorer)]
+    differing = [one for one in results if one.differs]
     if differing:
         _print_differing(differing)
-    _print_count(found, len(differing))
-    if any(one.fault is not None for one in found):
-        raise typer.Exit(MISUSED)
+    _print_count(results, len(differing))
+    if any(one.fault is not None for one in results):
+        raise typer.Exit(USAGE_ERROR)
     if differing:
         raise typer.Exit(FAILED)
 
@@ -58,40 +58,45 @@ def _print_differing(differing: list[Rescored]) -> None:
         assert record.verdict is not None
         assert new is not None
         name = f"{record.scenario}, seed {record.seed}, chaos {record.chaos}, {record.policy}"
-        table.add_row(shown(name), _told(record.verdict), _told(new), shown(_difference(record.verdict, new)))
+        table.add_row(
+            sanitize(name),
+            _format_verdict(record.verdict),
+            _format_verdict(new),
+            sanitize(_describe_difference(record.verdict, new)),
+        )
     OUT.print(table)
     OUT.print()
 
 
-def _print_count(found: list[Rescored], differing: int) -> None:
-    judged, lost = sum(one.new is not None for one in found), sum(one.is_lost for one in found)
-    broken = f", {lost} that the house broke have none" if lost else ""
-    OUT.print(f"{judged} of {len(found)} episodes judged again{broken}: {differing} verdicts differ")
-    faults = [one for one in found if one.fault is not None]
+def _print_count(results: list[Rescored], differing: int) -> None:
+    judged, broken_count = sum(one.new is not None for one in results), sum(one.is_infra_error for one in results)
+    broken = f", {broken_count} that the house broke have none" if broken_count else ""
+    OUT.print(f"{judged} of {len(results)} episodes judged again{broken}: {differing} verdicts differ")
+    faults = [one for one in results if one.fault is not None]
     for one in faults[:_FAULTS_SHOWN]:
-        ERR.print(f"[yellow]not judged:[/] {shown(f'{one.place}: {one.fault}')}", soft_wrap=True)
+        ERR.print(f"[yellow]not judged:[/] {sanitize(f'{one.location}: {one.fault}')}", soft_wrap=True)
     if len(faults) > _FAULTS_SHOWN:
         ERR.print(f"[yellow]not judged:[/] {len(faults) - _FAULTS_SHOWN} more lines", soft_wrap=True)
 
 
-def _told(verdict: EpisodeVerdict) -> str:
+def _format_verdict(verdict: EpisodeVerdict) -> str:
     return "[green]success[/]" if verdict.success else "[red]failure[/]"
 
 
-def _difference(old: EpisodeVerdict, new: EpisodeVerdict) -> str:
+def _describe_difference(old: EpisodeVerdict, new: EpisodeVerdict) -> str:
     """Say what two verdicts disagree about."""
     before = {check.id: check.passed for check in old.checks}
     after = {check.id: check.passed for check in new.checks}
-    words = {True: "passes", False: "fails", None: "is not asked"}
-    said = [
-        f"{name} {words[after.get(name)]}, did not before"
+    labels = {True: "passes", False: "fails", None: "is not asked"}
+    differences = [
+        f"{name} {labels[after.get(name)]}, did not before"
         for name in {**before, **after}
         if before.get(name) is not after.get(name)
     ]
     if round(old.potential, 9) != round(new.potential, 9):
-        said.append(f"milestones {old.potential:g} -> {new.potential:g}")
+        differences.append(f"milestones {old.potential:g} -> {new.potential:g}")
     if set(old.damage) != set(new.damage):
-        said.append(f"damaged: {', '.join(new.damage) or 'nothing'}, was {', '.join(old.damage) or 'nothing'}")
+        differences.append(f"damaged: {', '.join(new.damage) or 'nothing'}, was {', '.join(old.damage) or 'nothing'}")
     if old.rejections != new.rejections:
-        said.append(f"rejections {old.rejections} -> {new.rejections}")
-    return "; ".join(said)
+        differences.append(f"rejections {old.rejections} -> {new.rejections}")
+    return "; ".join(differences)

@@ -15,37 +15,37 @@ from rich.padding import Padding
 from rich.table import Table
 
 from companyos.cli import read_only
-from companyos.cli.terminal import ERR, MISUSED, OUT, data_table, fail, shown
+from companyos.cli.terminal import ERR, OUT, USAGE_ERROR, data_table, fail, sanitize
 
 SHELL = "sqlite3"
 _READABLE_CHARS = 20
 """What a column needs at most to be read; longer text folds."""
 
-_TABLES = (
+_LIST_TABLES_SQL = (
     "select name from {schema}.sqlite_master "
     "where type = 'table' and name not glob '[_]*' and name not glob 'sqlite*' order by name"
 )
 """Tables of the service's own; those that begin with an underscore are the bookkeeping of every service."""
 
-_PROMPT, _MORE = "sql> ", "...> "
+_PROMPT, _CONTINUATION_PROMPT = "sql> ", "...> "
 _HELP = ".tables lists the tables, .schema TABLE shows one, .quit ends; everything else is SQL and ends with ;"
 
 
 @dataclass(frozen=True)
-class Rows:
+class QueryResult:
     """What a query answers."""
 
     columns: list[str]
     rows: list[tuple[Any, ...]]
 
 
-class Copies:
+class DatabaseCopies:
     """Copies of databases by service, attached to one session under the services' names."""
 
     def __init__(self, paths: Mapping[str, Path]) -> None:
         self.paths = dict(paths)
         self._session = sqlite3.connect("file::memory:", uri=True, isolation_level=None)
-        for line in self.attaching():
+        for line in self.attach_statements():
             self._session.execute(line)
         read_only.restrict(self._session)
 
@@ -53,68 +53,68 @@ class Copies:
         """End the session; the copies stay."""
         self._session.close()
 
-    def attaching(self) -> list[str]:
+    def attach_statements(self) -> list[str]:
         """Return the statements that attach the copies, read-only."""
         return [
-            f"attach {_quoted(f'{path.resolve().as_uri()}?mode=ro&immutable=1')} as {_name(service)}"
+            f"attach {_quote_text(f'{path.resolve().as_uri()}?mode=ro&immutable=1')} as {_quote_name(service)}"
             for service, path in self.paths.items()
         ]
 
-    def ask(self, query: str) -> Rows:
+    def run_query(self, query: str) -> QueryResult:
         """Return the answer to a statement, or to `.tables` and `.schema TABLE`; ends the command where it has none."""
         try:
-            return self.answer(query)
+            return self.query_result(query)
         except (sqlite3.Error, sqlite3.Warning) as error:
-            fail(str(error), MISUSED)
+            fail(str(error), USAGE_ERROR)
 
-    def answer(self, query: str) -> Rows:
+    def query_result(self, query: str) -> QueryResult:
         """Return the answer to a statement, or to `.tables` and `.schema TABLE`. Raises sqlite3.Error."""
         match query.strip().rstrip(";").split():
             case [".tables"]:
-                return Rows(["service", "table", "rows"], self._tables())
+                return QueryResult(["service", "table", "rows"], self._tables())
             case [".schema", table]:
-                return Rows(["schema"], self._schema(table.rpartition(".")[2]))
+                return QueryResult(["schema"], self._schema(table.rpartition(".")[2]))
             case [word, *_] if word.startswith("."):
                 raise sqlite3.ProgrammingError(f"{word} is not known here; {_HELP}")
-        columns, rows = read_only.ask(self._session, query)
-        return Rows(columns, [tuple(_readable(value) for value in row) for row in rows])
+        columns, rows = read_only.run_query(self._session, query)
+        return QueryResult(columns, [tuple(_printable(value) for value in row) for row in rows])
 
     def _tables(self) -> list[tuple[Any, ...]]:
-        found = []
+        rows = []
         for service in self.paths:
-            for (table,) in self._session.execute(_TABLES.format(schema=_name(service))).fetchall():
-                count = f"select count(*) from {_name(service)}.{_name(table)}"  # noqa: S608  # names, quoted as such
-                found.append((service, table, self._session.execute(count).fetchone()[0]))
-        return found
+            for (table,) in self._session.execute(_LIST_TABLES_SQL.format(schema=_quote_name(service))).fetchall():
+                count = f"select count(*) from {_quote_name(service)}.{_quote_name(table)}"  # noqa: S608  # names, quoted as such
+                rows.append((service, table, self._session.execute(count).fetchone()[0]))
+        return rows
 
     def _schema(self, table: str) -> list[tuple[Any, ...]]:
-        found: list[tuple[Any, ...]] = []
+        rows: list[tuple[Any, ...]] = []
         for service in self.paths:
-            asked = f"select sql from {_name(service)}.sqlite_master where name = ?"  # noqa: S608  # a name, quoted
-            found += self._session.execute(asked, (table,)).fetchall()
-        return found
+            statement = f"select sql from {_quote_name(service)}.sqlite_master where name = ?"  # noqa: S608  # a name, quoted
+            rows += self._session.execute(statement, (table,)).fetchall()
+        return rows
 
 
-def print_rows(answer: Rows) -> None:
+def print_rows(query_result: QueryResult) -> None:
     """Print rows as a table; how many there are is told beside the answer."""
-    if not answer.columns:
+    if not query_result.columns:
         return
-    if _is_wide(answer):
-        for number, row in enumerate(answer.rows, start=1):
-            _print_record(answer.columns, row, number)
+    if _is_wide(query_result):
+        for number, row in enumerate(query_result.rows, start=1):
+            _print_record(query_result.columns, row, number)
     else:
-        OUT.print(_table(answer))
-    ERR.print(f"[dim]{len(answer.rows)} {'row' if len(answer.rows) == 1 else 'rows'}[/]")
+        OUT.print(_table(query_result))
+    ERR.print(f"[dim]{len(query_result.rows)} {'row' if len(query_result.rows) == 1 else 'rows'}[/]")
 
 
-def _table(answer: Rows) -> Table:
+def _table(query_result: QueryResult) -> Table:
     table = data_table()
-    for place, column in enumerate(answer.columns):
-        values = [row[place] for row in answer.rows if row[place] is not None]
+    for index, column in enumerate(query_result.columns):
+        values = [row[index] for row in query_result.rows if row[index] is not None]
         is_number = bool(values) and all(isinstance(value, int | float) for value in values)
-        table.add_column(shown(column), overflow="fold", justify="right" if is_number else "left")
-    for row in answer.rows:
-        table.add_row(*(_cell(value) for value in row))
+        table.add_column(sanitize(column), overflow="fold", justify="right" if is_number else "left")
+    for row in query_result.rows:
+        table.add_row(*(_format_cell(value) for value in row))
     return table
 
 
@@ -124,77 +124,79 @@ def _print_record(columns: list[str], row: tuple[Any, ...], number: int) -> None
     record.add_column(style="dim", no_wrap=True)
     record.add_column(overflow="fold")
     for column, value in zip(columns, row, strict=True):
-        record.add_row(shown(column), _cell(value))
+        record.add_row(sanitize(column), _format_cell(value))
     OUT.print(f"[bold]{number}[/]")
     OUT.print(Padding(record, (0, 0, 1, 2), expand=False))
 
 
-def _is_wide(answer: Rows) -> bool:
+def _is_wide(query_result: QueryResult) -> bool:
     """Say whether a table would squeeze its columns to less than can be read."""
-    cells = zip(answer.columns, *(map(str, row) for row in answer.rows), strict=True)
-    wanted = sum(min(max(map(len, column)), _READABLE_CHARS) + 2 for column in cells)
-    return wanted > OUT.width
+    cells = zip(query_result.columns, *(map(str, row) for row in query_result.rows), strict=True)
+    needed_width = sum(min(max(map(len, column)), _READABLE_CHARS) + 2 for column in cells)
+    return needed_width > OUT.width
 
 
-def _cell(value: Any) -> str:
-    return "[dim]null[/]" if value is None else shown(str(value))
+def _format_cell(value: Any) -> str:
+    return "[dim]null[/]" if value is None else sanitize(str(value))
 
 
-def explore(copies: Copies) -> None:
+def open_shell(copies: DatabaseCopies) -> None:
     """Open a shell on the copies until the user leaves it."""
     program = shutil.which(SHELL)
     named = ", ".join(copies.paths)
     ERR.print(f"[dim]a copy of[/] {named}[dim]; .tables lists the tables, .quit leaves[/]", soft_wrap=True)
     if program is None:
-        _loop(copies)
+        _run_shell(copies)
         return
-    attaching = [part for line in copies.attaching() for part in ("-cmd", line)]
+    attach_statements = [part for line in copies.attach_statements() for part in ("-cmd", line)]
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the shell's while it runs
     try:
-        subprocess.run([program, "-header", "-column", *attaching, ":memory:"], check=False, preexec_fn=_heed)
+        subprocess.run(
+            [program, "-header", "-column", *attach_statements, ":memory:"], check=False, preexec_fn=_restore_sigint
+        )
     finally:
         signal.signal(signal.SIGINT, before)
 
 
-def _heed() -> None:
+def _restore_sigint() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def _loop(copies: Copies) -> None:
+def _run_shell(copies: DatabaseCopies) -> None:
     """Read statements and print their answers, where no sqlite3 is installed."""
     lines: list[str] = []
     while True:
         try:
-            lines.append(input(_MORE if lines else _PROMPT))
+            lines.append(input(_CONTINUATION_PROMPT if lines else _PROMPT))
         except EOFError:
             return
-        asked = "\n".join(lines).strip()
-        if asked in (".quit", ".exit"):
+        statement = "\n".join(lines).strip()
+        if statement in (".quit", ".exit"):
             return
-        if asked in (".help", ""):
+        if statement in (".help", ""):
             ERR.print(f"[dim]{_HELP}[/]")
-        elif not (asked.startswith(".") or sqlite3.complete_statement(asked)):
+        elif not (statement.startswith(".") or sqlite3.complete_statement(statement)):
             continue
         else:
-            _print_answer(copies, asked)
+            _print_answer(copies, statement)
         lines.clear()
 
 
-def _print_answer(copies: Copies, asked: str) -> None:
+def _print_answer(copies: DatabaseCopies, statement: str) -> None:
     try:
-        print_rows(copies.answer(asked))
+        print_rows(copies.query_result(statement))
     except (sqlite3.Error, sqlite3.Warning) as error:
-        ERR.print(f"[bold red]error:[/] {shown(str(error))}", soft_wrap=True)
+        ERR.print(f"[bold red]error:[/] {sanitize(str(error))}", soft_wrap=True)
 
 
-def _readable(value: Any) -> Any:
+def _printable(value: Any) -> Any:
     """Return a value as it can be printed: bytes as SQL writes them."""
     return f"x'{value.hex()}'" if isinstance(value, bytes) else value
 
 
-def _quoted(text: str) -> str:
+def _quote_text(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _name(text: str) -> str:
+def _quote_name(text: str) -> str:
     return '"' + text.replace('"', '""') + '"'

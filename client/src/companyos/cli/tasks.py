@@ -8,8 +8,8 @@ import typer
 from rich.padding import Padding
 from rich.table import Table
 
-from companyos.cli.session import (
-    LAST_CHAOS,
+from companyos.cli.connection import (
+    LARGEST_CHAOS,
     LEVELS,
     SPLITS,
     JsonOption,
@@ -18,19 +18,19 @@ from companyos.cli.session import (
     UrlOption,
     check_seeds,
     check_split,
-    some_server,
+    connect_or_start,
 )
-from companyos.cli.terminal import MISUSED, OUT, clear_errors, counted, fail, plain_table, print_json, shown
+from companyos.cli.terminal import OUT, USAGE_ERROR, fail, plain_table, pluralize, print_json, report_errors, sanitize
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from companyos.contract import CompanyOSResetObservation, ScenarioInfo, SplitInfo, TaskInfo
 
-LISTED = 20
+DEFAULT_TASKS = 20
 """Tasks of a split that are shown where nobody says how many."""
 
-BRIEFS = 3
+DEFAULT_BRIEFS = 3
 
 SplitOption = Annotated[str | None, typer.Option(metavar="SPLIT", help="Tasks of train, validation or test.")]
 
@@ -44,11 +44,14 @@ def tasks(
     scenario: Annotated[str | None, typer.Option(help="Of a split: only the tasks of this scenario.")] = None,
     chaos: Annotated[
         int | None,
-        typer.Option(metavar="LEVEL", min=0, max=LAST_CHAOS, help=f"{LEVELS}. Of a scenario: 1."),
+        typer.Option(metavar="LEVEL", min=0, max=LARGEST_CHAOS, help=f"{LEVELS}. Of a scenario: 1."),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of a scenario: the first seed.")] = 0,
     count: Annotated[
-        int | None, typer.Option("--count", "-n", min=1, help=f"How many: {BRIEFS} briefs, {LISTED} tasks, or so many.")
+        int | None,
+        typer.Option(
+            "--count", "-n", min=1, help=f"How many: {DEFAULT_BRIEFS} briefs, {DEFAULT_TASKS} tasks, or so many."
+        ),
     ] = None,
     as_json: JsonOption = False,
     url: UrlOption = None,
@@ -69,18 +72,20 @@ def tasks(
       [cyan]companyos tasks --split train --json > train.json[/]
       [cyan]companyos tasks export --out tasks[/]                   all, as a dataset
     """
-    check_seeds(seed, count or BRIEFS)
+    check_seeds(seed, count or DEFAULT_BRIEFS)
     if split is not None:
         check_split(split)
-    with clear_errors(), some_server(url, token) as server:
+    with report_errors(), connect_or_start(url, token) as server:
         if split is not None:
             if what is not None:
-                fail("a split is browsed, or one task or scenario is named; not both", MISUSED)
+                fail("a split is browsed, or one task or scenario is named; not both", USAGE_ERROR)
             _browse(server, split, scenario, chaos, count, as_json=as_json)
         elif what is not None and what.count(".") > 1:
             _show_task(server, what, as_json=as_json)
         elif what is not None:
-            _show_briefs(server, what, range(seed, seed + (count or BRIEFS)), 1 if chaos is None else chaos, as_json)
+            _show_briefs(
+                server, what, range(seed, seed + (count or DEFAULT_BRIEFS)), 1 if chaos is None else chaos, as_json
+            )
         else:
             _show_all(server, as_json=as_json)
 
@@ -94,13 +99,13 @@ def _show_all(server: Server, *, as_json: bool) -> None:
 
     scenarios, splits = asyncio.run(read())
     if as_json:
-        print_json({"scenarios": _plain(scenarios), "splits": _plain(splits)})
+        print_json({"scenarios": _dump_models(scenarios), "splits": _dump_models(splits)})
         return
     table = plain_table()
     table.add_column("scenario", style="bold cyan", no_wrap=True)
     table.add_column("what there is to do")
     for known in scenarios:
-        table.add_row(known.name, shown(known.summary))
+        table.add_row(known.name, sanitize(known.summary))
     OUT.print(table, "")
     table = plain_table()
     table.add_column("split", style="bold cyan", no_wrap=True)
@@ -121,24 +126,24 @@ def _browse(
         async with server.trainer() as trainer:
             return await trainer.tasks(split)
 
-    wanted = chosen(asyncio.run(read()), scenario, chaos)
+    selected = filter_tasks(asyncio.run(read()), scenario, chaos)
     if as_json:
-        print_json([task.model_dump(mode="json", exclude={"brief"}) for task in wanted[:count]])
+        print_json([task.model_dump(mode="json", exclude={"brief"}) for task in selected[:count]])
         return
-    first = wanted[: count or LISTED]
+    first = selected[: count or DEFAULT_TASKS]
     OUT.print(_table(first))
-    left = f"; {len(wanted) - len(first):,} more, -n shows them" if len(first) < len(wanted) else ""
+    left = f"; {len(selected) - len(first):,} more, -n shows them" if len(first) < len(selected) else ""
     OUT.print(
-        f"\n[dim]{len(first)} of {counted(len(wanted), 'task')}{left}; companyos tasks {first[0].id} reads one[/]"
+        f"\n[dim]{len(first)} of {pluralize(len(selected), 'task')}{left}; companyos tasks {first[0].id} reads one[/]"
     )
 
 
-def chosen(listed: list[TaskInfo], scenario: str | None, chaos: int | None) -> list[TaskInfo]:
+def filter_tasks(listed: list[TaskInfo], scenario: str | None, chaos: int | None) -> list[TaskInfo]:
     """Return the tasks of a scenario and level, where these are given; none is a misuse."""
-    wanted = [task for task in listed if scenario in (None, task.scenario) and chaos in (None, task.chaos)]
-    if not wanted:
-        fail(f"no task is of the scenario {scenario!r}; `companyos tasks` lists the scenarios", MISUSED)
-    return wanted
+    selected = [task for task in listed if scenario in (None, task.scenario) and chaos in (None, task.chaos)]
+    if not selected:
+        fail(f"no task is of the scenario {scenario!r}; `companyos tasks` lists the scenarios", USAGE_ERROR)
+    return selected
 
 
 def _table(listed: list[TaskInfo]) -> Table:
@@ -162,7 +167,7 @@ def _show_task(server: Server, task_id: str, *, as_json: bool) -> None:
             listed = await trainer.tasks(task_id.partition(".")[0])
             found = next((task for task in listed if task.id == task_id), None)
             if found is None:
-                fail(f"no task is called {task_id!r}; `companyos tasks --split test` lists some", MISUSED)
+                fail(f"no task is called {task_id!r}; `companyos tasks --split test` lists some", USAGE_ERROR)
             return await trainer.task(found.split, found.index)
 
     task = asyncio.run(read())
@@ -171,7 +176,7 @@ def _show_task(server: Server, task_id: str, *, as_json: bool) -> None:
         return
     structure = ", a structure that no other split has" if task.held_out else ""
     OUT.print(f"[bold]{task.id}[/] [dim]{task.split} {task.index}: {task.scenario}, {task.difficulty}{structure}[/]\n")
-    OUT.print(Padding(shown(task.brief or ""), (0, 0, 0, 2)))
+    OUT.print(Padding(sanitize(task.brief or ""), (0, 0, 0, 2)))
     OUT.print(f'\n[dim]await env.reset(split="{task.split}", index={task.index})   task set {task.version}[/]')
 
 
@@ -187,7 +192,7 @@ def _show_briefs(server: Server, scenario: str, seeds: range, chaos: int, as_jso
 
     briefs = asyncio.run(read())
     if briefs is None:
-        fail(f"no scenario is called {scenario!r}; `companyos tasks` lists them", MISUSED)
+        fail(f"no scenario is called {scenario!r}; `companyos tasks` lists them", USAGE_ERROR)
     if as_json:
         named = {"scenario": scenario, "chaos": chaos}
         print_json([{**named, "seed": seed, "brief": first.brief} for seed, first in briefs.items()])
@@ -195,12 +200,12 @@ def _show_briefs(server: Server, scenario: str, seeds: range, chaos: int, as_jso
     for number, first in briefs.items():
         OUT.print(f"[bold]{scenario}[/] [dim]seed[/] {number} [dim]chaos[/] {chaos}")
         OUT.print(
-            f"[dim]{shown(first.company)}, {first.now:%A %d %B %Y, %H:%M}, acting as {shown(first.acting_as)}, "
+            f"[dim]{sanitize(first.company)}, {first.now:%A %d %B %Y, %H:%M}, acting as {sanitize(first.acting_as)}, "
             f"{first.steps_left} steps[/]"
         )
-        OUT.print(Padding(shown(first.brief), (0, 0, 1, 2)))
+        OUT.print(Padding(sanitize(first.brief), (0, 0, 1, 2)))
 
 
-def _plain(models: list[ScenarioInfo] | list[SplitInfo]) -> list[dict[str, object]]:
+def _dump_models(models: list[ScenarioInfo] | list[SplitInfo]) -> list[dict[str, object]]:
     listed: list[BaseModel] = list(models)
     return [model.model_dump(mode="json") for model in listed]

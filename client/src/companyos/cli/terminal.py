@@ -30,11 +30,11 @@ if not OUT.is_terminal:
 ERR = Console(stderr=True, highlight=False)
 
 FAILED = 1
-MISUSED = 2
+USAGE_ERROR = 2
 INTERRUPTED = 130
 
 
-def counted(count: int, what: str) -> str:
+def pluralize(count: int, what: str) -> str:
     """Return how many of what: "1 task", "1,200 tasks"."""
     return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
@@ -59,27 +59,27 @@ def data_table() -> Table:
     return table
 
 
-def id_width(ids: Iterable[str | None]) -> int:
+def id_column_width(ids: Iterable[str | None]) -> int:
     """Return how wide a column of episode ids has to be; only a label longer than the house's own is folded."""
     return min(max(len(str(each)) for each in ids), _ID_CHARS)
 
 
-def harmless(text: str) -> str:
+def replace_control_characters(text: str) -> str:
     """Return text of the world without signs that a terminal obeys, or that change the order of others."""
-    return "".join(sign if sign.isprintable() or sign == "\n" else _REPLACEMENT for sign in text)
+    return "".join(char if char.isprintable() or char == "\n" else _REPLACEMENT for char in text)
 
 
-def shown(text: str) -> str:
+def sanitize(text: str) -> str:
     """Return text of the world as markup: nothing in it is obeyed, neither by rich nor by the terminal."""
-    return escape(harmless(text))
+    return escape(replace_control_characters(text))
 
 
-def has_screen() -> bool:
+def has_display() -> bool:
     """Say whether a browser would have a window: without one a text browser would take the terminal."""
     return sys.platform in {"darwin", "win32"} or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
-def day_and_time(moment: datetime | None) -> str:
+def format_time(moment: datetime | None) -> str:
     """Return simulated time in a few characters."""
     return "" if moment is None else f"{moment:%d %b %H:%M}"
 
@@ -92,14 +92,14 @@ def print_json(value: Any) -> None:
 def fail(message: str, code: int = FAILED) -> NoReturn:
     """End the command with one clear line (and what a server said last, below it)."""
     first, _, rest = message.partition("\n")
-    ERR.print(f"[bold red]error:[/] {shown(first)}", soft_wrap=True)
+    ERR.print(f"[bold red]error:[/] {sanitize(first)}", soft_wrap=True)
     if rest:
-        ERR.print(harmless(rest), style="dim", markup=False, soft_wrap=True)
+        ERR.print(replace_control_characters(rest), style="dim", markup=False, soft_wrap=True)
     raise typer.Exit(code)
 
 
 @contextmanager
-def clear_errors() -> Iterator[None]:
+def report_errors() -> Iterator[None]:
     """Turn the failures that a user can meet into one line and an exit code; a bug keeps its traceback."""
     try:
         yield
@@ -116,16 +116,16 @@ def _exit_code(error: Exception) -> int | None:
     """Return the exit code of an expected failure; the names are compared so that nothing heavy is imported."""
     names = {kind.__name__ for kind in type(error).__mro__}
     if isinstance(error, OSError) and error.filename is not None:
-        return MISUSED
+        return USAGE_ERROR
     if names & {
-        "UnknownPolicy",
-        "NotThisRun",
-        "ResetRefused",
+        "UnknownPolicyError",
+        "RunMismatchError",
+        "ResetRejectedError",
         "FileExistsError",
         "NotADirectoryError",
         "PermissionError",
     }:
-        return MISUSED
-    if names & {"EnterpriseFailed", "ConnectionError", "ServerRefusal", "HTTPError", "TimeoutError"}:
+        return USAGE_ERROR
+    if names & {"EnterpriseError", "ConnectionError", "ApiError", "HTTPError", "TimeoutError"}:
         return FAILED
     return None

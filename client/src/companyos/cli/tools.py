@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from companyos.cli.session import Server, TokenOption, UrlOption, some_server
-from companyos.cli.terminal import MISUSED, OUT, clear_errors, fail, plain_table, shown
+from companyos.cli.connection import Server, TokenOption, UrlOption, connect_or_start
+from companyos.cli.terminal import OUT, USAGE_ERROR, fail, plain_table, report_errors, sanitize
 
 if TYPE_CHECKING:
     from companyos.contract import ToolSpec
@@ -32,23 +32,23 @@ def tools(
       [cyan]companyos tools approvalflow_submit_approval[/]
       [cyan]companyos tools --json > tools.json[/]
     """
-    with clear_errors(), some_server(url, token) as server:
-        offered = _fetch(server)
+    with report_errors(), connect_or_start(url, token) as server:
+        specs = _fetch(server)
     if name is not None:
-        offered = [tool for tool in offered if tool.name == name]
-        if not offered:
-            fail(f"no tool is called {name!r}; `companyos tools` lists them", MISUSED)
+        specs = [tool for tool in specs if tool.name == name]
+        if not specs:
+            fail(f"no tool is called {name!r}; `companyos tools` lists them", USAGE_ERROR)
     if as_json:
-        typer.echo(json.dumps([tool.model_dump() for tool in offered], indent=2, ensure_ascii=False))
+        typer.echo(json.dumps([tool.model_dump() for tool in specs], indent=2, ensure_ascii=False))
     elif name is not None:
-        print_tool(offered[0])
+        print_tool(specs[0])
     else:
-        print_tools(offered)
+        print_tools(specs)
 
 
-def schema_bytes(offered: Sequence[ToolSpec]) -> int:
+def schema_bytes(specs: Sequence[ToolSpec]) -> int:
     """Return the size of the schemas as compact JSON, as a model is given them."""
-    listed = [tool.model_dump() for tool in offered]
+    listed = [tool.model_dump() for tool in specs]
     return len(json.dumps(listed, separators=(",", ":"), ensure_ascii=False).encode())
 
 
@@ -62,10 +62,10 @@ def _fetch(server: Server) -> list[ToolSpec]:
     return asyncio.run(fetch())
 
 
-def print_tools(offered: Sequence[ToolSpec]) -> None:
+def print_tools(specs: Sequence[ToolSpec]) -> None:
     """Print every tool with what it does and takes, by system."""
     by_system: dict[str, list[ToolSpec]] = {}
-    for tool in offered:
+    for tool in specs:
         system, separator, _ = tool.name.partition("_")
         by_system.setdefault(system if separator else "the environment itself", []).append(tool)
     for system, group in by_system.items():
@@ -74,13 +74,13 @@ def print_tools(offered: Sequence[ToolSpec]) -> None:
         table.add_column(style="cyan", no_wrap=True)
         table.add_column()
         for tool in group:
-            table.add_row(tool.name, f"{shown(tool.description)}\n[dim]{shown(arguments_told(tool))}[/]")
+            table.add_row(tool.name, f"{sanitize(tool.description)}\n[dim]{sanitize(describe_arguments(tool))}[/]")
         OUT.print(table, "")
-    tokens = schema_bytes(offered) // BYTES_PER_TOKEN
-    OUT.print(f"[dim]{len(offered)} tools, about {tokens:,} tokens of schemas[/]")
+    tokens = schema_bytes(specs) // BYTES_PER_TOKEN
+    OUT.print(f"[dim]{len(specs)} tools, about {tokens:,} tokens of schemas[/]")
 
 
-def arguments_told(tool: ToolSpec) -> str:
+def describe_arguments(tool: ToolSpec) -> str:
     """Return the names of the arguments, in brackets where they may be left out."""
     required = tool.input_schema.get("required", ())
     names = tool.input_schema.get("properties", {})
@@ -90,7 +90,7 @@ def arguments_told(tool: ToolSpec) -> str:
 
 def print_tool(tool: ToolSpec) -> None:
     """Print one tool with all that its schema says."""
-    OUT.print(f"[bold cyan]{tool.name}[/]\n{shown(tool.description)}\n")
+    OUT.print(f"[bold cyan]{tool.name}[/]\n{sanitize(tool.description)}\n")
     arguments = tool.input_schema.get("properties", {})
     is_described = any(schema.get("description") for schema in arguments.values())
     table = plain_table()
@@ -99,23 +99,23 @@ def print_tool(tool: ToolSpec) -> None:
     required = tool.input_schema.get("required", ())
     for name, schema in arguments.items():
         needed = "[bold]required[/]" if name in required else "[dim]optional[/]"
-        told = [shown(schema.get("description", ""))] if is_described else []
-        table.add_row(f"[cyan]{name}[/]", needed, shown(type_told(schema)), *told)
+        cells = [sanitize(schema.get("description", ""))] if is_described else []
+        table.add_row(f"[cyan]{name}[/]", needed, sanitize(describe_type(schema)), *cells)
     OUT.print(table if table.row_count else "[dim]no arguments[/]")
 
 
-def type_told(schema: Mapping[str, Any]) -> str:
+def describe_type(schema: Mapping[str, Any]) -> str:
     """Return the type that a schema asks for, with its limits, in words."""
     if variants := schema.get("anyOf") or schema.get("oneOf"):
-        return " | ".join(type_told(variant) for variant in variants)
+        return " | ".join(describe_type(variant) for variant in variants)
     if "enum" in schema:
         return " | ".join(str(value) for value in schema["enum"])
-    named = schema.get("format") or schema.get("type", "any")
-    named = " | ".join(named) if isinstance(named, list) else str(named)
-    if named == "array":
-        return f"list of {type_told(schema.get('items', {}))}"
+    type_name = schema.get("format") or schema.get("type", "any")
+    type_name = " | ".join(type_name) if isinstance(type_name, list) else str(type_name)
+    if type_name == "array":
+        return f"list of {describe_type(schema.get('items', {}))}"
     limits = [f"{word} {schema[key]}" for key, word in _LIMITS.items() if key in schema]
-    return f"{named} ({', '.join(limits)})" if limits else named
+    return f"{type_name} ({', '.join(limits)})" if limits else type_name
 
 
 _LIMITS = {

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from companyos.cli.session import Server
-from companyos.cli.terminal import ERR, MISUSED, OUT, clear_errors, counted, fail, shown
+from companyos.cli.connection import Server
+from companyos.cli.terminal import ERR, OUT, USAGE_ERROR, fail, pluralize, report_errors, sanitize
 
 if TYPE_CHECKING:
     from companyos.contract import CompanyOSState
     from companyos.enterprise import Enterprise
-    from companyos.quarantine import QuarantineItem
+    from companyos.schemas import QuarantineItem
 
 DEFAULT_PORT = 8000
 DEFAULT_EPISODE = "main"
@@ -55,49 +55,49 @@ def up(
     one that --keep names is there always. With --keep the folder is
     ~/.local/share/companyos, unless --data-dir says otherwise.
     """
-    from companyos.enterprise import Enterprise, PortTaken
+    from companyos.enterprise import Enterprise, PortInUseError
 
-    _stop_by_signals()
+    _install_signal_handlers()
     if episode is not None and not keep:
-        fail("--episode names what --keep holds: it needs --keep", MISUSED)
-    folder = own_folder() if keep and data_dir is None else data_dir
+        fail("--episode names what --keep holds: it needs --keep", USAGE_ERROR)
+    folder = default_data_dir() if keep and data_dir is None else data_dir
     if keep_databases and folder is None:
-        fail("--keep-databases needs --data-dir: without it the databases are in memory", MISUSED)
-    kept = (episode or DEFAULT_EPISODE) if keep else None
-    with clear_errors():
-        enterprise = Enterprise(port=port, data_dir=folder, settings=_settings(kept, keep_databases))
+        fail("--keep-databases needs --data-dir: without it the databases are in memory", USAGE_ERROR)
+    kept_episode = (episode or DEFAULT_EPISODE) if keep else None
+    with report_errors():
+        enterprise = Enterprise(port=port, data_dir=folder, settings=_settings(kept_episode, keep_databases))
         try:
             with ERR.status("Starting the gateway and its three services ..."):
                 enterprise.start()
                 enterprise.wait_until_ready()
-                held = None if kept is None else _read(enterprise.url, kept)
+                episode_state = None if kept_episode is None else _read_episode(enterprise.url, kept_episode)
                 quarantined = _read_quarantine(enterprise)
             try:
                 _print_addresses(enterprise.url, folder, enterprise.log_path)
-                if isinstance(held, str):
-                    _print_row("episode", f"[bold red]{shown(held)}[/]")
-                elif held is not None:
-                    _print_episode(enterprise.url, held)
+                if isinstance(episode_state, str):
+                    _print_row("episode", f"[bold red]{sanitize(episode_state)}[/]")
+                elif episode_state is not None:
+                    _print_episode(enterprise.url, episode_state)
                 if quarantined:
                     _print_quarantine(enterprise, quarantined)
-                _watch(enterprise)
+                _wait_until_stopped(enterprise)
             except KeyboardInterrupt:
                 ERR.print("\nstopping ...", style="dim")
-        except PortTaken as taken:
-            hint = "" if taken.free_port is None else f"; --port {taken.free_port} is free"
-            fail(f"{taken}{hint}")
+        except PortInUseError as error:
+            hint = "" if error.free_port is None else f"; --port {error.free_port} is free"
+            fail(f"{error}{hint}")
         finally:
             enterprise.stop()
 
 
-def own_folder() -> Path:
+def default_data_dir() -> Path:
     """Return the user's own data folder, as the XDG Base Directory Specification places it."""
-    told = os.environ.get("XDG_DATA_HOME", "")
-    return (Path(told) if os.path.isabs(told) else Path.home() / ".local" / "share") / "companyos"
+    xdg_data_home = os.environ.get("XDG_DATA_HOME", "")
+    return (Path(xdg_data_home) if os.path.isabs(xdg_data_home) else Path.home() / ".local" / "share") / "companyos"
 
 
-def _settings(kept: str | None, keep_databases: bool) -> dict[str, str]:
-    settings = {} if kept is None else {"COMPANYOS_KEEP_EPISODE": kept}
+def _settings(kept_episode: str | None, keep_databases: bool) -> dict[str, str]:
+    settings = {} if kept_episode is None else {"COMPANYOS_KEEP_EPISODE": kept_episode}
     return settings | ({"COMPANYOS_KEEP_EPISODES": "true"} if keep_databases else {})
 
 
@@ -109,23 +109,23 @@ def _trainer_token() -> str | None:
     return Path(file).read_text(encoding="utf-8").strip() if file else None
 
 
-def _read(url: str, episode_id: str) -> CompanyOSState | str | None:
+def _read_episode(url: str, episode_id: str) -> CompanyOSState | str | None:
     """Return where an episode stands, or why it is in quarantine; None in production mode, which does not say."""
     import asyncio
 
-    from companyos.light_openenv import import_light_openenv
+    from companyos.openenv_preload import preload_openenv
 
-    import_light_openenv()
-    from companyos.refusal import ServerRefusal
+    preload_openenv()
+    from companyos.errors import ApiError
 
     async def read() -> CompanyOSState | str | None:
         async with Server(url, _trainer_token()).trainer() as trainer:
             try:
                 return await trainer.episode(episode_id)
-            except ServerRefusal as refusal:
-                if refusal.problem == "episode-quarantined":
-                    return f"not replaced: {str(refusal).partition(': ')[2]}"
-                if refusal.problem != "not-found":
+            except ApiError as error:
+                if error.problem == "episode-quarantined":
+                    return f"not replaced: {str(error).partition(': ')[2]}"
+                if error.problem != "not-found":
                     raise
                 return None
 
@@ -138,17 +138,17 @@ def _read_quarantine(enterprise: Enterprise) -> list[QuarantineItem]:
         return []
     import asyncio
 
-    from companyos.light_openenv import import_light_openenv
+    from companyos.openenv_preload import preload_openenv
 
-    import_light_openenv()
-    from companyos.refusal import ServerRefusal
+    preload_openenv()
+    from companyos.errors import ApiError
 
     async def read() -> list[QuarantineItem]:
         async with Server(enterprise.url, _trainer_token()).trainer() as trainer:
             try:
                 return await trainer.quarantine()
-            except ServerRefusal as refusal:
-                if refusal.problem != "not-found":
+            except ApiError as error:
+                if error.problem != "not-found":
                     raise
                 return []
 
@@ -158,32 +158,32 @@ def _read_quarantine(enterprise: Enterprise) -> list[QuarantineItem]:
 def _print_quarantine(enterprise: Enterprise, items: list[QuarantineItem]) -> None:
     """Say what the start could not read, and where to look."""
     port = "" if enterprise.url.endswith(f":{DEFAULT_PORT}") else f" --url {enterprise.url}"
-    OUT.print(f"\n[bold red]{counted(len(items), 'item')} in quarantine.[/] Nothing of it was deleted.\n")
+    OUT.print(f"\n[bold red]{pluralize(len(items), 'item')} in quarantine.[/] Nothing of it was deleted.\n")
     for item in items[:_ITEMS_SHOWN]:
         of = item.episode_id or item.snapshot_id or item.internal_id or item.id
-        _print_row(item.kind.value, f"{shown(of)}: {shown(item.detail)}")
+        _print_row(item.kind.value, f"{sanitize(of)}: {sanitize(item.detail)}")
     if len(items) > _ITEMS_SHOWN:
         _print_row("", f"and {len(items) - _ITEMS_SHOWN} more")
     _print_row("look", f"companyos quarantine list{port}")
-    _print_row("log", shown(str(enterprise.log_path)))
+    _print_row("log", sanitize(str(enterprise.log_path)))
 
 
-def _watch(enterprise: Enterprise) -> NoReturn:
-    """Raise KeyboardInterrupt when the user stops the command, EnterpriseFailed when the enterprise ends by itself."""
+def _wait_until_stopped(enterprise: Enterprise) -> NoReturn:
+    """Raise KeyboardInterrupt when the user stops the command, EnterpriseError when the enterprise ends by itself."""
     OUT.print("\n[dim]Ctrl-C stops everything.[/]")
     while True:
         enterprise.check_alive()
         time.sleep(_POLL_S)
 
 
-def _stop_by_signals() -> None:
+def _install_signal_handlers() -> None:
     """Let a signal stop the command like Ctrl-C does, but for those that whoever started it chose to ignore (nohup)."""
     for name in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(name) is not signal.SIG_IGN:
-            signal.signal(name, _stop)
+            signal.signal(name, _raise_interrupt)
 
 
-def _stop(_signal: int, _frame: object) -> NoReturn:
+def _raise_interrupt(_signal: int, _frame: object) -> NoReturn:
     raise KeyboardInterrupt
 
 
@@ -201,26 +201,29 @@ def _print_addresses(url: str, data_dir: Path | None, log: Path | None) -> None:
         rows["log"] = str(log)
     OUT.print("\n[bold green]CompanyOS is up.[/]\n")
     for name, value in rows.items():
-        _print_row(name, shown(value))
+        _print_row(name, sanitize(value))
 
 
 def _print_row(name: str, value: str) -> None:
     OUT.print(f"  [dim]{name:<12}[/]{value}", soft_wrap=True)
 
 
-def _print_episode(url: str, held: CompanyOSState) -> None:
+def _print_episode(url: str, episode_state: CompanyOSState) -> None:
     """Say where the kept episode stands, and what goes on from there."""
-    name = f"[bold]{shown(str(held.episode_id))}[/]"
-    stands = f"{name}: {held.scenario}, seed {held.seed}, step {held.step_count} of {held.max_steps}"
-    identity = f'"episode_id": "{held.episode_id}"'
+    name = f"[bold]{sanitize(str(episode_state.episode_id))}[/]"
+    summary = (
+        f"{name}: {episode_state.scenario}, seed {episode_state.seed}, "
+        f"step {episode_state.step_count} of {episode_state.max_steps}"
+    )
+    identity = f'"episode_id": "{episode_state.episode_id}"'
     header = ' -H "Authorization: Bearer $COMPANYOS_TRAINER_TOKEN"' if _trainer_token() else ""
-    if held.done:
-        _print_row("episode", f"{stands}, over: {held.outcome}")
+    if episode_state.done:
+        _print_row("episode", f"{summary}, over: {episode_state.outcome}")
         OUT.print("\nIt begins anew with:\n")
         line = f"curl -s {url}/reset{header} -d '{{{identity}}}'"
     else:
-        _print_row("episode", f"{stands}, {held.now:%a %d %b %Y, %H:%M}" if held.now else stands)
+        _print_row("episode", f"{summary}, {episode_state.now:%a %d %b %Y, %H:%M}" if episode_state.now else summary)
         OUT.print("\nA step of it:\n")
         action = '"action": {"tool_name": "ticketdesk_list_tickets", "arguments": {}}'
         line = f"curl -s {url}/step{header} -d '{{{identity}, {action}}}'"
-    OUT.print(f"  {shown(line)}", soft_wrap=True)
+    OUT.print(f"  {sanitize(line)}", soft_wrap=True)

@@ -10,12 +10,12 @@ from urllib.parse import urlencode
 
 import typer
 
-from companyos.cli.terminal import ERR, MISUSED, OUT, clear_errors, counted, fail, has_screen, shown
+from companyos.cli.terminal import ERR, OUT, USAGE_ERROR, fail, has_display, pluralize, report_errors, sanitize
 
 if TYPE_CHECKING:
-    from companyos.judging import Judge
+    from companyos.rescorers import Rescorer
     from companyos.viewer.document import EpisodeDocument
-    from companyos.viewer.stored import StoredRun
+    from companyos.viewer.stored_run import StoredRun
 
 _NAMES_SHOWN = 6
 _FAULTS_SHOWN = 20
@@ -61,115 +61,121 @@ def view(
     The status is 2 where a file of the run could not be read; the rest is shown.
     """
     if step is not None and episode is None:
-        fail("--step needs --episode NAME", MISUSED)
+        fail("--step needs --episode NAME", USAGE_ERROR)
     if compare is not None and episode is not None:
-        fail("--compare names its episodes itself: --compare or --episode, not both", MISUSED)
+        fail("--compare names its episodes itself: --compare or --episode, not both", USAGE_ERROR)
     if export is not None and in_terminal:
-        fail("--export or --terminal, not both", MISUSED)
-    from companyos.light_openenv import import_light_openenv
+        fail("--export or --terminal, not both", USAGE_ERROR)
+    from companyos.openenv_preload import preload_openenv
 
-    import_light_openenv()
-    from companyos.viewer.stored import StoredRun
+    preload_openenv()
+    from companyos.viewer.stored_run import StoredRun
 
-    with clear_errors(), _misuse_told():
+    with report_errors(), _usage_errors():
         stored = StoredRun(run)
-        chosen = [_name(stored, asked) for asked in compare or ((episode,) if episode is not None else ())]
+        selected = [
+            _resolve_name(stored, requested) for requested in compare or ((episode,) if episode is not None else ())
+        ]
         if in_terminal:
-            from companyos.cli.viewing import print_view
+            from companyos.cli.episode_report import print_run
 
-            _end(print_view(stored, chosen, step, (installed_judge() if rescore else None)))
+            _report_faults(print_run(stored, selected, step, (installed_rescorer() if rescore else None)))
         elif export is not None:
-            _end(_export(stored, chosen, (installed_judge() if rescore else None), export))
+            _report_faults(_export(stored, selected, (installed_rescorer() if rescore else None), export))
         else:
-            _serve(stored, _fragment(chosen, step), rescore=rescore, port=port, browser=browser)
+            _serve(stored, _fragment(selected, step), rescore=rescore, port=port, browser=browser)
 
 
 @contextmanager
-def _misuse_told() -> Iterator[None]:
-    from companyos.viewer.stored import NoRun, UnknownEpisode
+def _usage_errors() -> Iterator[None]:
+    from companyos.viewer.stored_run import NotARunError, UnknownEpisodeError
 
     try:
         yield
-    except (NoRun, UnknownEpisode) as error:
-        fail(str(error.args[0]), MISUSED)
+    except (NotARunError, UnknownEpisodeError) as error:
+        fail(str(error.args[0]), USAGE_ERROR)
 
 
-def _name(run: StoredRun, asked: str) -> str:
+def _resolve_name(run: StoredRun, requested: str) -> str:
     """Return the name of the episode that is meant."""
     names = run.names
-    found = [asked] if asked in names else [name for name in names if asked in name]
-    if len(found) == 1:
-        return found[0]
-    several = found or names
-    shown = ", ".join(several[:_NAMES_SHOWN]) + (", ..." if len(several) > _NAMES_SHOWN else "")
-    words = f"{len(found)} episodes have {asked!r} in their name" if found else f"no episode has {asked!r} in its name"
-    return fail(f"{words}: {shown}", MISUSED)
+    matches = [requested] if requested in names else [name for name in names if requested in name]
+    if len(matches) == 1:
+        return matches[0]
+    candidates = matches or names
+    sanitize = ", ".join(candidates[:_NAMES_SHOWN]) + (", ..." if len(candidates) > _NAMES_SHOWN else "")
+    reason = (
+        f"{len(matches)} episodes have {requested!r} in their name"
+        if matches
+        else f"no episode has {requested!r} in its name"
+    )
+    return fail(f"{reason}: {sanitize}", USAGE_ERROR)
 
 
-def installed_judge() -> Judge | None:
+def installed_rescorer() -> Rescorer | None:
     """Return the judge of the installed server; None where there is none."""
-    from companyos import judging
+    from companyos import rescorers
 
     try:
-        return judging.load_judge()
-    except judging.NoJudge:
+        return rescorers.load_rescorer()
+    except rescorers.RescorerUnavailableError:
         return None
 
 
-def _export(run: StoredRun, chosen: list[str], judge: Judge | None, file: Path) -> list[str]:
+def _export(run: StoredRun, selected: list[str], rescorer: Rescorer | None, file: Path) -> list[str]:
     """Write the page; return what could not be read."""
     from companyos.viewer import export_page
 
     document = run.document()
-    if chosen:
-        document.episodes = [facts for facts in document.episodes if facts.name in chosen]
+    if selected:
+        document.episodes = [facts for facts in document.episodes if facts.name in selected]
     count, faults = len(document.episodes), [*run.faults]
 
     def episodes() -> Iterator[EpisodeDocument]:
         for facts in document.episodes:
-            one = run.episode(facts.name) if judge is None else run.judged_episode(facts.name, judge)
+            one = run.episode(facts.name) if rescorer is None else run.judged_episode(facts.name, rescorer)
             faults.extend(one.faults)
             yield one
 
     with ERR.status(f"Reading {count} episodes ..."):
         file.write_text(export_page(document, episodes()), encoding="utf-8")
-    told = f"{counted(count, 'episode')}, {file.stat().st_size / 1e6:.1f} MB in"
-    OUT.print(f"[dim]{told}[/] {shown(str(file))}", soft_wrap=True)
+    summary = f"{pluralize(count, 'episode')}, {file.stat().st_size / 1e6:.1f} MB in"
+    OUT.print(f"[dim]{summary}[/] {sanitize(str(file))}", soft_wrap=True)
     return faults
 
 
-def _end(faults: list[str]) -> None:
+def _report_faults(faults: list[str]) -> None:
     """Tell what could not be read, and end as misused where there was such."""
     for fault in faults[:_FAULTS_SHOWN]:
-        ERR.print(f"[yellow]not read:[/] {shown(fault)}", soft_wrap=True)
+        ERR.print(f"[yellow]not read:[/] {sanitize(fault)}", soft_wrap=True)
     if len(faults) > _FAULTS_SHOWN:
         ERR.print(f"[yellow]not read:[/] {len(faults) - _FAULTS_SHOWN} more", soft_wrap=True)
     if faults:
-        raise typer.Exit(MISUSED)
+        raise typer.Exit(USAGE_ERROR)
 
 
-def _fragment(chosen: list[str], step: int | None) -> str:
-    asked = dict(zip(("episode", "with"), chosen, strict=False))
+def _fragment(selected: list[str], step: int | None) -> str:
+    requested = dict(zip(("episode", "with"), selected, strict=False))
     if step is not None:
-        asked["step"] = str(step)
-    return f"#{urlencode(asked)}" if asked else ""
+        requested["step"] = str(step)
+    return f"#{urlencode(requested)}" if requested else ""
 
 
 def _serve(run: StoredRun, fragment: str, *, rescore: bool, port: int, browser: bool) -> None:
-    from companyos import judging
-    from companyos.viewer.serving import ViewerServer
+    from companyos import rescorers
+    from companyos.viewer.server import ViewerServer
 
     try:
-        server = ViewerServer(run, port=port, load_judge=judging.load_judge if rescore else None)
+        server = ViewerServer(run, port=port, load_rescorer=rescorers.load_rescorer if rescore else None)
     except OSError as error:
         fail(f"cannot listen on 127.0.0.1:{port}: {error.strerror or error}")
     with server:
         url = server.url + fragment
-        OUT.print(f"{shown(run.title)} is shown on [cyan]{shown(url)}[/]", soft_wrap=True)
+        OUT.print(f"{sanitize(run.title)} is shown on [cyan]{sanitize(url)}[/]", soft_wrap=True)
         OUT.print("[dim]Ctrl-C stops it.[/]")
         for fault in run.faults[:_FAULTS_SHOWN]:
-            ERR.print(f"[yellow]not read:[/] {shown(fault)}", soft_wrap=True)
-        if browser and has_screen():
+            ERR.print(f"[yellow]not read:[/] {sanitize(fault)}", soft_wrap=True)
+        if browser and has_display():
             import webbrowser
 
             webbrowser.open(url)

@@ -9,10 +9,10 @@ from typing import Any
 
 from companyos.contract import EpisodeRecord
 from companyos.runner import PlayedEpisode, StepLine
-from companyos.runner.reading import TRAJECTORIES, name_of
+from companyos.runner.run_reader import TRAJECTORIES, name_of
 
 FILE = "trajectories.parquet"
-_ROWS_AT_ONCE = 64
+_ROWS_PER_WRITE = 64
 
 
 class TrajectoryTable:
@@ -25,21 +25,21 @@ class TrajectoryTable:
     def __init__(self, run: Path, kept: Sequence[EpisodeRecord] = ()) -> None:
         self._path = run / TRAJECTORIES / FILE
         self._kept = kept
-        self._waiting: list[dict[str, Any]] = []
+        self._pending_rows: list[dict[str, Any]] = []
         self._writer: Any = None
         self._nodes: dict[str, str] | None = None
 
     def add(self, played: PlayedEpisode, node: str) -> None:
         """Take an episode; it is on the disk after some more, or with `close`. Raises OSError."""
         if self._nodes is None:
-            self._nodes = _nodes_of(self._path) if self._kept else {}
+            self._nodes = _read_nodes(self._path) if self._kept else {}
             for record in self._kept:
                 lines = (self._path.parent / f"{name_of(record)}.jsonl").read_text(encoding="utf-8").splitlines()
                 self._add(record, [StepLine(**json.loads(line)) for line in lines], self._nodes.get(record.digest))
         self._add(played.record, played.steps, node)
 
     def _add(self, record: EpisodeRecord, lines: Sequence[StepLine], node: str | None) -> None:
-        told = record.model_dump(mode="json", include=set(_COLUMNS) - {"return"}) | {"return": record.return_}
+        fields = record.model_dump(mode="json", include=set(_COLUMNS) - {"return"}) | {"return": record.return_}
         steps = [
             {
                 "step": line.step,
@@ -53,8 +53,8 @@ class TrajectoryTable:
             }
             for line in lines
         ]
-        self._waiting.append({name: told.get(name) for name in _COLUMNS} | {"node": node, "trajectory": steps})
-        if len(self._waiting) >= _ROWS_AT_ONCE:
+        self._pending_rows.append({name: fields.get(name) for name in _COLUMNS} | {"node": node, "trajectory": steps})
+        if len(self._pending_rows) >= _ROWS_PER_WRITE:
             self._write()
 
     def close(self) -> None:
@@ -67,12 +67,12 @@ class TrajectoryTable:
         import pyarrow
         from pyarrow import parquet
 
-        if not self._waiting:
+        if not self._pending_rows:
             return
         if self._writer is None:
             self._writer = parquet.ParquetWriter(self._path, _schema(), compression="zstd")
-        self._writer.write_table(pyarrow.Table.from_pylist(self._waiting, schema=_schema()))
-        self._waiting.clear()
+        self._writer.write_table(pyarrow.Table.from_pylist(self._pending_rows, schema=_schema()))
+        self._pending_rows.clear()
 
 
 _COLUMNS = {
@@ -92,7 +92,7 @@ _COLUMNS = {
 }
 
 
-def _nodes_of(table: Path) -> dict[str, str]:
+def _read_nodes(table: Path) -> dict[str, str]:
     """Return by digest the nodes that a table names; none of a file that is not there or was cut off."""
     import pyarrow
     from pyarrow import parquet

@@ -1,19 +1,68 @@
-"""What runs on a node: an enterprise, and a session for each of the episodes that are played there at once."""
+"""What travels between the nodes: plans out, played episodes back, each as one text."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
+from dataclasses import asdict
 from typing import Any
 
 from companyos.client import CompanyOSEnv
-from companyos.cluster.rows import PLAN, PLAYED, played_text, read_plan, refusal_text
-from companyos.contract import Outcome
-from companyos.enterprise import Enterprise, EnterpriseFailed
-from companyos.policies import CannotPlay
-from companyos.runner.batch import PolicyMaker, with_evidence
-from companyos.runner.episode import EpisodePlan, ResetRefused, play_episode
+from companyos.contract import EpisodeRecord, Outcome
+from companyos.enterprise import Enterprise, EnterpriseError
+from companyos.policies import PolicyUnavailableError
+from companyos.runner import EpisodePlan, PlayedEpisode, StepLine
+from companyos.runner.batch import PolicyFactory, attach_evidence
+from companyos.runner.episode import ResetRejectedError, play_episode
 from companyos.trainer import Trainer
+
+PLAN = "plan"
+PLAYED = "played"
+"""The columns."""
+
+
+def dump_plan(number: int, plan: EpisodePlan) -> str:
+    """Return a plan with its place in the run."""
+    return json.dumps({"number": number, **asdict(plan)})
+
+
+def load_plan(text: str) -> tuple[int, EpisodePlan]:
+    """Return the place and the plan."""
+    fields = json.loads(text)
+    return fields.pop("number"), EpisodePlan(**fields)
+
+
+def dump_played(number: int, played: PlayedEpisode, evidence: dict[str, Any] | None, node: str) -> str:
+    """Return an episode with all that is kept of it, and the node that played it."""
+    return json.dumps(
+        {
+            "number": number,
+            "node": node,
+            "record": played.record.model_dump(mode="json"),
+            "steps": [step.as_json() for step in played.steps],
+            "episode_id": played.episode_id,
+            "messages": list(played.messages),
+            "evidence": evidence,
+        },
+        ensure_ascii=False,
+    )
+
+
+def dump_rejection(number: int, error: Exception) -> str:
+    """Return why an episode was not begun, which ends the run."""
+    return json.dumps({"number": number, "refused": str(error), "kind": type(error).__name__})
+
+
+def load_played(payload: dict[str, Any], plan: EpisodePlan) -> PlayedEpisode:
+    """Return the episode of what `dump_played` told."""
+    return PlayedEpisode(
+        plan=plan,
+        record=EpisodeRecord.model_validate(payload["record"]),
+        steps=tuple(StepLine(**step) for step in payload["steps"]),
+        episode_id=payload["episode_id"],
+        messages=tuple(payload["messages"]),
+    )
 
 
 class ClusterWorker:
@@ -22,7 +71,7 @@ class ClusterWorker:
     Ray starts it, and starts it again elsewhere when its node is lost: the enterprise ends with this process.
     """
 
-    def __init__(self, make_policy: PolicyMaker, *, keeps_evidence: bool) -> None:
+    def __init__(self, make_policy: PolicyFactory, *, keeps_evidence: bool) -> None:
         self._make_policy = make_policy
         self._keeps_evidence = keeps_evidence
         self._node = socket.gethostname()
@@ -33,23 +82,23 @@ class ClusterWorker:
         return {PLAYED: asyncio.run(self._play_all([str(text) for text in batch[PLAN]]))}
 
     async def _play_all(self, texts: list[str]) -> list[str]:
-        url = self._living().url
-        return await asyncio.gather(*(self._played(url, *read_plan(text)) for text in texts))
+        url = self._running_enterprise().url
+        return await asyncio.gather(*(self._play(url, *load_plan(text)) for text in texts))
 
-    async def _played(self, url: str, number: int, plan: EpisodePlan) -> str:
+    async def _play(self, url: str, number: int, plan: EpisodePlan) -> str:
         async with CompanyOSEnv(base_url=url) as env, Trainer(url) as trainer:
             try:
                 played = await play_episode(env, plan, self._make_policy(plan.policy))
-            except (CannotPlay, ResetRefused) as refusal:
-                return refusal_text(number, refusal)
+            except (PolicyUnavailableError, ResetRejectedError) as error:
+                return dump_rejection(number, error)
             if played.record.outcome is Outcome.INFRA_ERROR and self._has_ended():
-                raise EnterpriseFailed("the enterprise of this worker has ended")
+                raise EnterpriseError("the enterprise of this worker has ended")
             evidence = None
             if self._keeps_evidence:
-                played, evidence = await with_evidence(trainer, played)
-        return played_text(number, played, evidence, self._node)
+                played, evidence = await attach_evidence(trainer, played)
+        return dump_played(number, played, evidence, self._node)
 
-    def _living(self) -> Enterprise:
+    def _running_enterprise(self) -> Enterprise:
         """Return the enterprise, started anew where it has ended."""
         if self._enterprise is not None and self._has_ended():
             self._enterprise.stop()
@@ -62,6 +111,6 @@ class ClusterWorker:
         try:
             if self._enterprise is not None:
                 self._enterprise.check_alive()
-        except EnterpriseFailed:
+        except EnterpriseError:
             return True
         return False

@@ -8,8 +8,8 @@ from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
 
-from companyos.exports.rows import OfferedTask, TaskRow
-from companyos.exports.words import place_and_task
+from companyos.exports.prompts import prompt_texts
+from companyos.exports.task_rows import TaskRow, TaskWithTools
 
 IMAGE = "companyos-env"
 """The image of the enterprise, as `docker build -f deploy/space/Dockerfile -t companyos-env .` names it."""
@@ -22,7 +22,7 @@ _VERDICT = "/tmp/companyos-verdict.json"  # noqa: S108  # in the company's conta
 _READY = "http://127.0.0.1:8000/readyz"
 _MODULE = "python3 -m companyos.integrations.harbor"
 
-_TASK = """\
+_TASK_TOML = """\
 # canary: {canary}
 schema_version = "1.4"
 artifacts = [{{ source = "{verdict}", service = "companyos" }}]
@@ -68,7 +68,7 @@ transport = "streamable-http"
 url = "http://companyos:8000/mcp"
 """
 
-_COMPOSE = """\
+_COMPOSE_FILE = """\
 services:
   main:
     depends_on:
@@ -88,7 +88,7 @@ services:
       retries: 5
 """
 
-_AGENT = """\
+_AGENT_DOCKERFILE = """\
 # Where the agent works. The company is in a container of its own; nothing of it is in here but the way to its tools.
 ARG BASE=python:3.13-slim
 FROM ${BASE}
@@ -96,21 +96,21 @@ COPY --chmod=755 company.py /usr/local/bin/company
 WORKDIR /work
 """
 
-_VERIFIER = """\
+_VERIFIER_DOCKERFILE = """\
 ARG BASE=python:3.13-slim
 FROM ${BASE}
 WORKDIR /work
 COPY . /tests/
 """
 
-_TEST = """\
+_TEST_SCRIPT = """\
 #!/bin/sh
 # The verdict is the company's own. Where there is none there is no reward: an error of the trial, no failure.
 set -eu
 cp {verdict} /logs/verifier/reward.json
 """
 
-_REACH = """
+_TOOL_ACCESS_NOTE = """
 ## How to reach the tools
 
 The MCP server `companyos` at http://companyos:8000/mcp (streamable HTTP) has them. From a shell they are there as well:
@@ -122,7 +122,7 @@ The MCP server `companyos` at http://companyos:8000/mcp (streamable HTTP) has th
 work: what counts is what the tools did.
 """
 
-_CARD = """\
+_README = """\
 # CompanyOS tasks for Harbor
 
 {total:,} tasks of the set {task_set}, from companyos {version}, a folder each. The company of a task is the image
@@ -141,26 +141,26 @@ Text corpora must leave this out. Canary: `{canary}`
 """
 
 
-def write_harbor(folder: Path, offered: Sequence[OfferedTask], *, image: str = IMAGE) -> list[Path]:
+def write_harbor(folder: Path, offered: Sequence[TaskWithTools], *, image: str = IMAGE) -> list[Path]:
     """Write a folder for each task, named by its id, and a card; return each task's own file and the card.
 
     What an earlier export wrote of the same task is replaced. Raises NotADirectoryError where an id names no folder.
     """
-    for one in offered:
-        if one.row.id in (".", "..") or {"/", "\\"} & set(one.row.id):
-            raise NotADirectoryError(f"no folder can be called after the task {one.row.id!r}")
+    for task in offered:
+        if task.row.id in (".", "..") or {"/", "\\"} & set(task.row.id):
+            raise NotADirectoryError(f"no folder can be called after the task {task.row.id!r}")
     written = []
-    for one in offered:
-        for name, text in _files(one, image).items():
-            path = folder / one.row.id / name
+    for task in offered:
+        for name, text in _files(task, image).items():
+            path = folder / task.row.id / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
-        (folder / one.row.id / "tests" / "test.sh").chmod(0o755)
-        written.append(folder / one.row.id / "task.toml")
+        (folder / task.row.id / "tests" / "test.sh").chmod(0o755)
+        written.append(folder / task.row.id / "task.toml")
     example = offered[0].row
     card = folder / "README.md"
     card.write_text(
-        _CARD.format(
+        _README.format(
             total=len(offered),
             task_set=example.task_set,
             version=version("companyos"),
@@ -173,24 +173,24 @@ def write_harbor(folder: Path, offered: Sequence[OfferedTask], *, image: str = I
     return [*written, card]
 
 
-def _files(offered: OfferedTask, image: str) -> dict[str, str]:
+def _files(offered: TaskWithTools, image: str) -> dict[str, str]:
     """Return what is in the folder of a task, by its path there."""
     row = offered.row
-    told = "\n\n".join(place_and_task(offered))
+    rendered = "\n\n".join(prompt_texts(offered))
     return {
         "task.toml": _task_toml(row),
-        "instruction.md": f"<!-- canary: {row.canary} -->\n\n{told}\n{_REACH}",
-        "environment/docker-compose.yaml": _COMPOSE.format(image=image, id=row.id, ready=_READY),
-        "environment/Dockerfile": _AGENT,
+        "instruction.md": f"<!-- canary: {row.canary} -->\n\n{rendered}\n{_TOOL_ACCESS_NOTE}",
+        "environment/docker-compose.yaml": _COMPOSE_FILE.format(image=image, id=row.id, ready=_READY),
+        "environment/Dockerfile": _AGENT_DOCKERFILE,
         "environment/company.py": (files("companyos.exports") / "harbor_files" / "company.py").read_text("utf-8"),
-        "tests/Dockerfile": _VERIFIER,
-        "tests/test.sh": _TEST.format(verdict=_VERDICT),
+        "tests/Dockerfile": _VERIFIER_DOCKERFILE,
+        "tests/test.sh": _TEST_SCRIPT.format(verdict=_VERDICT),
     }
 
 
 def _task_toml(row: TaskRow) -> str:
     """Return the settings of a task. A JSON string is a basic string of TOML, a JSON number or boolean one as well."""
-    told = {
+    rendered = {
         name: json.dumps(value, ensure_ascii=False)
         for name, value in {
             "name": f"{ORGANISATION}/{row.id}",
@@ -209,4 +209,4 @@ def _task_toml(row: TaskRow) -> str:
             "timeout": AGENT_TIMEOUT_S,
         }.items()
     }
-    return _TASK.format(**told, canary=row.canary, verdict=_VERDICT, module=_MODULE)
+    return _TASK_TOML.format(**rendered, canary=row.canary, verdict=_VERDICT, module=_MODULE)

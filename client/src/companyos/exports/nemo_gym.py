@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from companyos.exports.rows import OfferedTask
-from companyos.exports.words import place_and_task
+from companyos.exports.prompts import prompt_texts
+from companyos.exports.task_rows import TaskWithTools
 
 AGENT = "companyos_simple_agent"
 """The agent of `integrations/nemo-gym/resources_servers/companyos/configs/companyos.yaml`."""
@@ -17,29 +17,29 @@ EXAMPLES = 5
 """Rows of `example.jsonl`, which NeMo Gym wants of every environment."""
 
 
-def write_nemo_gym(folder: Path, offered: Sequence[OfferedTask]) -> list[Path]:
+def write_nemo_gym(folder: Path, offered: Sequence[TaskWithTools]) -> list[Path]:
     """Write a file for each split, and the first rows as examples; return what was written."""
     folder.mkdir(parents=True, exist_ok=True)
     lines: dict[str, list[str]] = {}
-    for one in offered:
-        line = json.dumps(row_of(one), ensure_ascii=False)
-        lines.setdefault(one.row.split.value, []).append(line)
+    for exported_task in offered:
+        line = json.dumps(row_of(exported_task), ensure_ascii=False)
+        lines.setdefault(exported_task.row.split.value, []).append(line)
         lines.setdefault("example", []).append(line)
     del lines["example"][EXAMPLES:]
     written = []
-    for name, of_file in lines.items():
+    for name, file_lines in lines.items():
         written.append(folder / f"{name}.jsonl")
-        written[-1].write_text("".join(f"{line}\n" for line in of_file), encoding="utf-8")
+        written[-1].write_text("".join(f"{line}\n" for line in file_lines), encoding="utf-8")
     return written
 
 
-def row_of(offered: OfferedTask) -> dict[str, Any]:
+def row_of(offered: TaskWithTools) -> dict[str, Any]:
     """Return one row. The tools are those of the task; `verifier_metadata` is for the resources server alone."""
-    place, task = place_and_task(offered)
+    system_prompt, task = prompt_texts(offered)
     row = offered.row
     return {
         "responses_create_params": {
-            "input": [{"role": "developer", "content": place}, {"role": "user", "content": task}],
+            "input": [{"role": "developer", "content": system_prompt}, {"role": "user", "content": task}],
             "tools": [
                 {
                     "type": "function",

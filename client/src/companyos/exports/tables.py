@@ -8,13 +8,13 @@ from importlib.metadata import version
 from pathlib import Path
 
 from companyos.contract import ToolSpec
-from companyos.exports.rows import TaskRow
-from companyos.integrations.missing import needs
+from companyos.exports.task_rows import TaskRow
+from companyos.extras import require_extra
 
 TOOLS = "tools.json"
-CARD = "README.md"
+README = "README.md"
 
-_CARD = """\
+_README_TEMPLATE = """\
 ---
 pretty_name: CompanyOS tasks
 license: mit
@@ -43,7 +43,7 @@ Text corpora must leave this out. Canary: `{canary}`
 
 def check_parquet() -> None:
     """Raise ImportError where PyArrow is not installed; the text says how to install it."""
-    with needs("pyarrow", "parquet"):
+    with require_extra("pyarrow", "parquet"):
         import pyarrow.parquet  # noqa: F401
 
 
@@ -53,7 +53,7 @@ def write_jsonl(folder: Path, rows: Sequence[TaskRow], tools: Sequence[ToolSpec]
     def write(path: Path, of_split: Sequence[TaskRow]) -> None:
         path.write_text("".join(row.model_dump_json() + "\n" for row in of_split), encoding="utf-8")
 
-    return _write(folder, rows, tools, ending="jsonl", write=write)
+    return _write(folder, rows, tools, suffix="jsonl", write=write)
 
 
 def write_parquet(folder: Path, rows: Sequence[TaskRow], tools: Sequence[ToolSpec]) -> list[Path]:
@@ -66,7 +66,7 @@ def write_parquet(folder: Path, rows: Sequence[TaskRow], tools: Sequence[ToolSpe
         table = pyarrow.Table.from_pylist([row.model_dump(mode="json") for row in of_split])
         parquet.write_table(table, path, compression="zstd")
 
-    return _write(folder, rows, tools, ending="parquet", write=write)
+    return _write(folder, rows, tools, suffix="parquet", write=write)
 
 
 def _write(
@@ -74,7 +74,7 @@ def _write(
     rows: Sequence[TaskRow],
     tools: Sequence[ToolSpec],
     *,
-    ending: str,
+    suffix: str,
     write: Callable[[Path, Sequence[TaskRow]], None],
 ) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
@@ -83,18 +83,18 @@ def _write(
         by_split.setdefault(row.split.value, []).append(row)
     written = []
     for split, of_split in by_split.items():
-        written.append(folder / f"{split}.{ending}")
+        written.append(folder / f"{split}.{suffix}")
         write(written[-1], of_split)
     schemas = json.dumps([tool.model_dump() for tool in tools], indent=1, ensure_ascii=False)
     (folder / TOOLS).write_text(schemas + "\n", encoding="utf-8")
-    (folder / CARD).write_text(_card(by_split, ending), encoding="utf-8")
-    return [*written, folder / TOOLS, folder / CARD]
+    (folder / README).write_text(_render_readme(by_split, suffix), encoding="utf-8")
+    return [*written, folder / TOOLS, folder / README]
 
 
-def _card(by_split: Mapping[str, Sequence[TaskRow]], ending: str) -> str:
+def _render_readme(by_split: Mapping[str, Sequence[TaskRow]], suffix: str) -> str:
     example = next(iter(by_split.values()))[0]
-    return _CARD.format(
-        files="\n".join(f"      - {{split: {split}, path: {split}.{ending}}}" for split in by_split),
+    return _README_TEMPLATE.format(
+        files="\n".join(f"      - {{split: {split}, path: {split}.{suffix}}}" for split in by_split),
         total=sum(map(len, by_split.values())),
         counts=", ".join(f"{len(rows):,} of {split}" for split, rows in by_split.items()),
         task_set=example.task_set,

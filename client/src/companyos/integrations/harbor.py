@@ -22,32 +22,32 @@ import httpx
 from pydantic import BaseModel
 
 from companyos.contract import CompanyOSState, Outcome
-from companyos.enterprise import Enterprise, EnterpriseFailed
+from companyos.enterprise import Enterprise, EnterpriseError
 from companyos.integrations.session import GIVE_UP
 from companyos.trainer import bearer
 
-DOOR_PORT = 8000
-JUDGE_PORT = 8001
+AGENT_PORT = 8000
+VERDICT_PORT = 8001
 MCP = "/mcp"
 READY = "/readyz"
 VERDICT = "/verdict"
-MOST_BYTES = 64 * 1024
+MAX_BODY_BYTES = 64 * 1024
 """What a message may hold, as at the gateway itself."""
 
-START_WITHIN_S = 240.0
+START_TIMEOUT_S = 240.0
 """Many trials may start at once on one machine."""
 
-_LONGEST_LENGTH = 10
+_MAX_LENGTH_DIGITS = 10
 """Digits."""
 
 _LOOPBACK = "127.0.0.1"
 _TIMEOUT_S = 60.0
-_PASSED_ON = ("Accept", "Content-Type", "MCP-Protocol-Version")
+_FORWARDED_HEADERS = ("Accept", "Content-Type", "MCP-Protocol-Version")
 _LIMITS = {"COMPANYOS_IDLE_LIMIT_S": "86400"}
 """An agent may think for long: the episode waits for as long as an episode may live at all."""
 
 
-class NoVerdict(Exception):
+class VerdictUnavailableError(Exception):
     """The house broke the episode, so there is nothing to judge."""
 
 
@@ -61,7 +61,7 @@ class Verdict(BaseModel):
     steps: int
 
 
-class Seat:
+class TrialEpisode:
     """One episode of a task in an enterprise: what its agent may do, and what its trainer asks in the end.
 
     Raises httpx.HTTPStatusError where the house refuses the task.
@@ -69,25 +69,27 @@ class Seat:
 
     def __init__(self, url: str, task: str, *, token: str | None = None) -> None:
         self._trainer = httpx.Client(base_url=url, headers=bearer(token), timeout=_TIMEOUT_S, trust_env=False)
-        begun = self._trainer.post("/reset", json={"task_id": task, "toolset": "task"}).raise_for_status().json()
-        self.episode: str = begun["episode_id"]
+        started = self._trainer.post("/reset", json={"task_id": task, "toolset": "task"}).raise_for_status().json()
+        self.episode: str = started["episode_id"]
         self._path = f"/v1/episodes/{self.episode}"
-        self._agent = httpx.Client(base_url=url, headers=bearer(begun["token"]), timeout=_TIMEOUT_S, trust_env=False)
+        self._agent = httpx.Client(base_url=url, headers=bearer(started["token"]), timeout=_TIMEOUT_S, trust_env=False)
 
-    def pass_on(self, message: bytes, headers: dict[str, str]) -> tuple[int, bytes]:
+    def forward(self, message: bytes, headers: dict[str, str]) -> tuple[int, bytes]:
         """Return the status and the answer of one MCP message, without what is meant for the trainer."""
         answer = self._agent.post(f"{self._path}/mcp", content=message, headers=headers)
-        return answer.status_code, _for_the_agent(answer.content)
+        return answer.status_code, _strip_meta(answer.content)
 
-    def judge(self) -> Verdict:
-        """Return how the episode ended; one that goes on is given up. Raises NoVerdict where the house broke it."""
+    def fetch_verdict(self) -> Verdict:
+        """Return how the episode ended; one that goes on is given up. Raises VerdictUnavailableError where the house
+        broke it.
+        """
         state = self._state()
         if not state.done:
-            given_up = {"type": "call_tool", "tool_name": "finish", "arguments": GIVE_UP}
-            self._trainer.post(f"{self._path}/step", json={"action": given_up}).raise_for_status()
+            finish_action = {"type": "call_tool", "tool_name": "finish", "arguments": GIVE_UP}
+            self._trainer.post(f"{self._path}/step", json={"action": finish_action}).raise_for_status()
             state = self._state()
         if state.outcome in (None, Outcome.INFRA_ERROR):
-            raise NoVerdict("the house broke the episode")
+            raise VerdictUnavailableError("the house broke the episode")
         return Verdict(reward=float(bool(state.success)), return_=state.return_, steps=state.step_count)
 
     def close(self) -> None:
@@ -100,52 +102,52 @@ class Seat:
         return CompanyOSState.model_validate(answer.raise_for_status().json())
 
 
-def door(seat: Seat, *, host: str = "0.0.0.0", port: int = DOOR_PORT) -> ThreadingHTTPServer:  # noqa: S104
+def agent_server(trial: TrialEpisode, *, host: str = "0.0.0.0", port: int = AGENT_PORT) -> ThreadingHTTPServer:  # noqa: S104
     """Return what the agent's network reaches: `POST /mcp`, and `GET /readyz`. Nothing else is there."""
 
-    class Door(_Quiet):
+    class AgentHandler(_JsonHandler):
         """The agent's."""
 
         def do_GET(self) -> None:
             self.answer(200 if self.path == READY else 405 if self.path == MCP else 404, b"{}")
 
         def do_POST(self) -> None:
-            told = {name: value for name in _PASSED_ON if (value := self.headers.get(name)) is not None}
+            told = {name: value for name in _FORWARDED_HEADERS if (value := self.headers.get(name)) is not None}
             if self.path != MCP:
-                self.refuse(404)
-            elif (misfit := _misfit(self.headers)) is not None:
-                self.refuse(misfit)
+                self.send_status(404)
+            elif (error_status := _header_error_status(self.headers)) is not None:
+                self.send_status(error_status)
             else:
                 try:
-                    self.answer(*seat.pass_on(self.rfile.read(int(self.headers["Content-Length"])), told))
+                    self.answer(*trial.forward(self.rfile.read(int(self.headers["Content-Length"])), told))
                 except httpx.HTTPError:
-                    self.refuse(502)
+                    self.send_status(502)
 
-    return ThreadingHTTPServer((host, port), Door)
+    return ThreadingHTTPServer((host, port), AgentHandler)
 
 
-def judges_door(seat: Seat, *, port: int = JUDGE_PORT) -> ThreadingHTTPServer:
+def verdict_server(trial: TrialEpisode, *, port: int = VERDICT_PORT) -> ThreadingHTTPServer:
     """Return what answers `GET /verdict`, on this machine's loopback alone."""
 
-    class Judge(_Quiet):
+    class VerdictHandler(_JsonHandler):
         """Harbor's."""
 
         def do_GET(self) -> None:
             if self.path != VERDICT:
-                self.refuse(404)
+                self.send_status(404)
                 return
             try:
-                verdict = seat.judge()
-            except (NoVerdict, httpx.HTTPError):
-                self.refuse(503)
+                verdict = trial.fetch_verdict()
+            except (VerdictUnavailableError, httpx.HTTPError):
+                self.send_status(503)
                 return
             told = {"reward": verdict.reward, "return": verdict.return_, "steps": verdict.steps}
             self.answer(200, json.dumps(told).encode())
 
-    return ThreadingHTTPServer((_LOOPBACK, port), Judge)
+    return ThreadingHTTPServer((_LOOPBACK, port), VerdictHandler)
 
 
-class _Quiet(BaseHTTPRequestHandler):
+class _JsonHandler(BaseHTTPRequestHandler):
     """Answers JSON, says nothing of itself and nothing on the terminal."""
 
     protocol_version = "HTTP/1.1"
@@ -158,7 +160,7 @@ class _Quiet(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def refuse(self, status: int) -> None:
+    def send_status(self, status: int) -> None:
         """Answer with nothing but a status; what was not read of the request ends with the connection."""
         self.close_connection = True
         self.answer(status, b"{}")
@@ -167,7 +169,7 @@ class _Quiet(BaseHTTPRequestHandler):
         """Keep quiet."""
 
 
-def _misfit(headers: Message) -> int | None:
+def _header_error_status(headers: Message) -> int | None:
     """Return the status that a message is refused with because of its headers; None where they fit."""
     lengths = headers.get_all("Content-Length", [])
     if len(lengths) > 1 or "Transfer-Encoding" in headers or not all(map(str.isascii, headers.values())):
@@ -175,10 +177,10 @@ def _misfit(headers: Message) -> int | None:
     length = "".join(lengths)
     if not length.isdecimal():
         return 411
-    return 413 if len(length) > _LONGEST_LENGTH or int(length) > MOST_BYTES else None
+    return 413 if len(length) > _MAX_LENGTH_DIGITS or int(length) > MAX_BODY_BYTES else None
 
 
-def _for_the_agent(answer: bytes) -> bytes:
+def _strip_meta(answer: bytes) -> bytes:
     """Return an answer of MCP without its `_meta`, which holds the reward."""
     try:
         told = json.loads(answer)
@@ -194,18 +196,18 @@ def serve(task: str) -> None:
     token = secrets.token_urlsafe(32)
     enterprise = Enterprise(settings={"COMPANYOS_TRAINER_TOKEN": token, **_LIMITS}, alone=True).start()
     try:
-        enterprise.wait_until_ready(START_WITHIN_S)
-        seat = Seat(enterprise.url, task, token=token)
-        threading.Thread(target=judges_door(seat).serve_forever, daemon=True).start()
-        door(seat).serve_forever()
+        enterprise.wait_until_ready(START_TIMEOUT_S)
+        trial = TrialEpisode(enterprise.url, task, token=token)
+        threading.Thread(target=verdict_server(trial).serve_forever, daemon=True).start()
+        agent_server(trial).serve_forever()
     finally:
         enterprise.stop()
 
 
-def _told_verdict() -> str:
+def _read_verdict() -> str:
     """Return what the judge of this container says. Raises OSError."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    with opener.open(f"http://{_LOOPBACK}:{JUDGE_PORT}{VERDICT}", timeout=_TIMEOUT_S) as answer:
+    with opener.open(f"http://{_LOOPBACK}:{VERDICT_PORT}{VERDICT}", timeout=_TIMEOUT_S) as answer:
         return str(answer.read().decode())
 
 
@@ -215,18 +217,18 @@ def main() -> None:
     what = parser.add_subparsers(dest="what", required=True)
     what.add_parser("serve", help="run the company of a task").add_argument("task", help="the id of the task")
     what.add_parser("verdict", help="end the episode, and print its rewards as JSON")
-    asked = parser.parse_args()
+    args = parser.parse_args()
     try:
-        if asked.what == "serve":
-            serve(asked.task)
+        if args.what == "serve":
+            serve(args.task)
         else:
-            sys.stdout.write(_told_verdict() + "\n")
-    except httpx.HTTPStatusError as refused:
-        sys.exit(f"the task cannot be begun: {refused.response.text}")
+            sys.stdout.write(_read_verdict() + "\n")
+    except httpx.HTTPStatusError as error:
+        sys.exit(f"the task cannot be begun: {error.response.text}")
     except urllib.error.HTTPError:
         sys.exit("there is no verdict: the house broke the episode")
-    except (EnterpriseFailed, OSError) as failed:
-        sys.exit(str(failed))
+    except (EnterpriseError, OSError) as error:
+        sys.exit(str(error))
 
 
 if __name__ == "__main__":

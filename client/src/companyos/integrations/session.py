@@ -10,18 +10,18 @@ from typing import Any, Unpack, cast
 from openenv.core.client_types import StepResult
 from websockets.exceptions import WebSocketException
 
-from companyos.client import CompanyOSEnv, ServerRefusal
+from companyos.client import ApiError, CompanyOSEnv
 from companyos.contract import CompanyOSResetObservation, CompanyOSState, Outcome, ToolSpec
 from companyos.options import ResetArguments
-from companyos.policies import EpisodeOver, StepView
-from companyos.runner.episode import UNREADABLE, step_view
+from companyos.policies import EpisodeOverError, StepView
+from companyos.runner.episode import UNREADABLE_CODES, step_view
 
-WITHIN_S = 30.0
+RECONNECT_WITHIN_S = 30.0
 _PAUSE_S = 0.5
-_LOST = (OSError, TimeoutError, WebSocketException)
+_CONNECTION_ERRORS = (OSError, TimeoutError, WebSocketException)
 """What a call may raise when the connection, not the call, is at fault."""
 
-_OVER = "the episode is over"
+_EPISODE_OVER_MESSAGE = "the episode is over"
 GIVE_UP = {"outcome": "impossible", "summary": "The policy gave up."}
 """What ends an episode that its agent left, as `companyos eval` ends it."""
 
@@ -43,37 +43,37 @@ class Ending:
 
 
 class Session:
-    """Plays episodes with a server. Raises ServerRefusal, and ConnectionError where it stays away for `within_s`.
+    """Plays episodes with a server. Raises ApiError, and ConnectionError where it stays away for `within_s`.
 
     A call whose answer was lost is looked up, and sent again only where the server never took it.
     """
 
-    def __init__(self, url: str, *, token: str | None = None, within_s: float = WITHIN_S) -> None:
+    def __init__(self, url: str, *, token: str | None = None, within_s: float = RECONNECT_WITHIN_S) -> None:
         self._env = CompanyOSEnv(base_url=url, token=token).sync()
         self._within_s = within_s
         self._views: list[StepView] = []
         self._state: CompanyOSState | None = None
-        self._begun = False
-        self._unread = 0
+        self._is_started = False
+        self._unreadable_calls = 0
 
     @property
     def is_over(self) -> bool:
         """Say whether the episode has ended; without one it has."""
-        return not self._begun or bool(self._views and self._views[-1].done)
+        return not self._is_started or bool(self._views and self._views[-1].done)
 
     def reset(self, **options: Unpack[ResetArguments]) -> CompanyOSResetObservation:
         """Begin an episode; one that was going on is given up by that."""
-        self._views, self._state, self._begun, self._unread = [], None, False, 0
+        self._views, self._state, self._is_started, self._unreadable_calls = [], None, False, 0
         deadline = time.monotonic() + self._within_s
         while True:
             try:
                 first = self._env.reset(**options)
                 break
-            except _LOST:
+            except _CONNECTION_ERRORS:
                 if time.monotonic() + _PAUSE_S > deadline:
                     raise
             time.sleep(_PAUSE_S)
-        self._begun = True
+        self._is_started = True
         return cast(CompanyOSResetObservation, first.observation)
 
     def tools(self) -> list[ToolSpec]:
@@ -81,52 +81,52 @@ class Session:
         return self._env.list_tools()
 
     def call(self, tool: str, arguments: dict[str, Any]) -> StepView:
-        """Take one step. Raises EpisodeOver once the episode has ended."""
+        """Take one step. Raises EpisodeOverError once the episode has ended."""
         if self.is_over:
-            raise EpisodeOver(_OVER)
+            raise EpisodeOverError(_EPISODE_OVER_MESSAGE)
         try:
-            view = step_view(self._called(tool, arguments))
-        except ServerRefusal as refusal:
-            self._unread += refusal.code in UNREADABLE
+            view = step_view(self._call(tool, arguments))
+        except ApiError as error:
+            self._unreadable_calls += error.code in UNREADABLE_CODES
             raise
         self._views.append(view)
         return view
 
     def end(self) -> Ending:
         """Return how the episode ended; one that goes on is given up."""
-        if not self._begun:
-            raise EpisodeOver("no episode was begun")
+        if not self._is_started:
+            raise EpisodeOverError("no episode was begun")
         if not self.is_over:
             self.call("finish", dict(GIVE_UP))
-        state = self._state = self._state or self._told()
+        state = self._state = self._state or self._fetch_state()
         return Ending(
             return_=state.return_,
             success=bool(state.success),
             outcome=state.outcome or Outcome.INFRA_ERROR,
             steps=state.step_count,
-            invalid=self._unread + sum(view.error is not None for view in self._views),
+            invalid=self._unreadable_calls + sum(view.error is not None for view in self._views),
             refused=sum(view.problem is not None for view in self._views),
             milestones=sum(view.reward > 0 for view in self._views),
         )
 
     def close(self) -> None:
         """Close the connection; an episode that goes on ends with it."""
-        with suppress(*_LOST, ServerRefusal):
+        with suppress(*_CONNECTION_ERRORS, ApiError):
             self._env.close()
 
-    def _called(self, tool: str, arguments: dict[str, Any]) -> StepResult[Any]:
+    def _call(self, tool: str, arguments: dict[str, Any]) -> StepResult[Any]:
         while True:
             try:
                 return self._env.call_tool(tool, **arguments)
-            except _LOST:
+            except _CONNECTION_ERRORS:
                 last = self._env.resume(within_s=self._within_s)
                 if self._env.state().step_count > len(self._views):
                     return last
 
-    def _told(self) -> CompanyOSState:
+    def _fetch_state(self) -> CompanyOSState:
         """Return the state of the episode as its trainer sees it."""
         try:
             return self._env.state()
-        except _LOST:
+        except _CONNECTION_ERRORS:
             self._env.resume(within_s=self._within_s)
             return self._env.state()

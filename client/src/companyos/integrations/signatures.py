@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from companyos.contract import ToolSpec
 
-Caller = Callable[[Any, str, dict[str, Any]], str]
+ToolCallback = Callable[[Any, str, dict[str, Any]], str]
 """What a method does with its object, the tool's name and the arguments that were given."""
 
 _TYPES: Mapping[str, Any] = {
@@ -22,7 +22,7 @@ _TYPES: Mapping[str, Any] = {
     "array": list,
     "null": type(None),
 }
-_WORDS: Mapping[str, str] = {
+_TYPE_LABELS: Mapping[str, str] = {
     "string": "Text",
     "integer": "A whole number",
     "number": "A number",
@@ -30,28 +30,28 @@ _WORDS: Mapping[str, str] = {
     "object": "An object",
     "array": "A list",
 }
-_FORMATS: Mapping[str, str] = {
+_FORMAT_LABELS: Mapping[str, str] = {
     "date": "A date such as 2026-11-20",
     "date-time": "A moment such as 2026-11-20T09:30:00Z",
 }
 
 
-def method(tool: ToolSpec, call: Caller) -> Callable[..., str]:
+def tool_method(tool: ToolSpec, call: ToolCallback) -> Callable[..., str]:
     """Return a method of that name that hands its arguments to `call`; one that is None counts as not given.
 
     Arguments that the schema does not know are handed over as well: what is wrong with them is the server's to say.
     """
     names = {parameter_name(name): name for name in tool.input_schema.get("properties", {})}
 
-    def called(self: Any, /, **arguments: Any) -> str:
-        given = {names.get(name, name): value for name, value in arguments.items() if value is not None}
-        return call(self, tool.name, given)
+    def wrapper(self: Any, /, **arguments: Any) -> str:
+        provided = {names.get(name, name): value for name, value in arguments.items() if value is not None}
+        return call(self, tool.name, provided)
 
-    called.__name__ = called.__qualname__ = tool.name
-    called.__doc__ = docstring(tool)
-    called.__annotations__ = {**type_hints(tool), "return": str}
-    called.__signature__ = _signature(tool)  # type: ignore[attr-defined]  # where inspect looks first
-    return called
+    wrapper.__name__ = wrapper.__qualname__ = tool.name
+    wrapper.__doc__ = docstring(tool)
+    wrapper.__annotations__ = {**type_hints(tool), "return": str}
+    wrapper.__signature__ = _signature(tool)  # type: ignore[attr-defined]  # where inspect looks first
+    return wrapper
 
 
 def parameter_name(name: str) -> str:
@@ -71,7 +71,7 @@ def type_hints(tool: ToolSpec) -> dict[str, Any]:
 
 def docstring(tool: ToolSpec) -> str:
     """Return a tool's description with an `Args` section, as Google writes it."""
-    lines = [f"{parameter_name(name)}: {_told(schema)}" for name, schema in _properties(tool)]
+    lines = [f"{parameter_name(name)}: {_describe(schema)}" for name, schema in _properties(tool)]
     arguments = f"\n\nArgs:\n{indent(chr(10).join(lines), '    ')}" if lines else ""
     return f"{' '.join(tool.description.split())}{arguments}\n"
 
@@ -86,10 +86,10 @@ def _signature(tool: ToolSpec) -> inspect.Signature:
     required, hints = tool.input_schema.get("required", ()), type_hints(tool)
     parameters = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)]
     for name, _ in _properties(tool):
-        own = parameter_name(name)
+        parameter = parameter_name(name)
         default = inspect.Parameter.empty if name in required else None
         parameters.append(
-            inspect.Parameter(own, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hints[own])
+            inspect.Parameter(parameter, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hints[parameter])
         )
     return inspect.Signature(parameters, return_annotation=str)
 
@@ -102,16 +102,16 @@ def _hint(schema: Mapping[str, Any]) -> Any:
     return _TYPES.get(str(schema.get("type")), dict)
 
 
-def _told(schema: Mapping[str, Any]) -> str:
+def _describe(schema: Mapping[str, Any]) -> str:
     """Say in one line what an argument is: its description, else its kind; and its bounds."""
     kind = (
         "One of these"
         if "enum" in schema
-        else _FORMATS.get(schema.get("format", ""), _WORDS.get(str(schema.get("type")), "A value"))
+        else _FORMAT_LABELS.get(schema.get("format", ""), _TYPE_LABELS.get(str(schema.get("type")), "A value"))
     )
-    said = " ".join(str(schema.get("description", "")).split()) or f"{kind}."
+    description = " ".join(str(schema.get("description", "")).split()) or f"{kind}."
     bounds = _bounds(schema)
-    return f"{said} {bounds}" if bounds else said
+    return f"{description} {bounds}" if bounds else description
 
 
 def _bounds(schema: Mapping[str, Any]) -> str:

@@ -3,25 +3,25 @@
 from companyos.policies.policy import (
     Accountable,
     Call,
-    CannotPlay,
-    EpisodeOver,
-    InfrastructureFailed,
+    EpisodeOverError,
+    InfrastructureError,
     Policy,
+    PolicyUnavailableError,
     StepView,
     TaskView,
 )
-from companyos.policies.registry import UnknownPolicy, load_policy, policy_names
+from companyos.policies.registry import UnknownPolicyError, load_policy, policy_names
 
 __all__ = [
     "Accountable",
     "Call",
-    "CannotPlay",
-    "EpisodeOver",
-    "InfrastructureFailed",
+    "EpisodeOverError",
+    "InfrastructureError",
     "Policy",
+    "PolicyUnavailableError",
     "StepView",
     "TaskView",
-    "UnknownPolicy",
+    "UnknownPolicyError",
     "load_policy",
     "policy_names",
 ]

@@ -8,23 +8,23 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from companyos.policies.patterns import UnsupportedPattern, draw_match
+from companyos.policies.patterns import UnsupportedPatternError, sample_match
 from companyos_shared.streams import Stream
 
 _OPTIONAL_CHANCE = 0.25
 _KNOWN_ID_CHANCE = 0.5
 _SEEN_CHANCE = 0.8
 _SPREAD = timedelta(days=30)
-_LARGEST = 1_000
-_MOST_ITEMS = 3
-_MOST_WORDS = 6
+_MAX_NUMBER = 1_000
+_MAX_ITEMS = 3
+_MAX_WORDS = 6
 _WORDS = ("please", "check", "update", "vendor", "request", "review", "quarter", "report", "approved", "urgent", "data")
 _ID_NAME = re.compile(r"(?:^|_)(?:id|key|ref|subject)$")
 _NAMED_ID = re.compile(r"\b(?=[\w-]*\d)[A-Za-z]\w*(?:-\w+)+\b")
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class SamplingContext:
     """What values may refer to: ids that the task names, the simulated time, and values seen under a name before."""
 
     ids: Sequence[str]
@@ -37,16 +37,16 @@ def ids_in(text: str) -> list[str]:
     return list(dict.fromkeys(_NAMED_ID.findall(text)))
 
 
-def draw_arguments(schema: Mapping[str, Any], stream: Stream, around: Surroundings) -> dict[str, Any]:
+def sample_arguments(schema: Mapping[str, Any], stream: Stream, context: SamplingContext) -> dict[str, Any]:
     """Return arguments that fit the schema: everything required, and each optional one with one chance in four."""
-    return _Draw(schema, stream, around).object(schema)
+    return _ArgumentSampler(schema, stream, context).object(schema)
 
 
-class _Draw:
-    def __init__(self, root: Mapping[str, Any], stream: Stream, around: Surroundings) -> None:
+class _ArgumentSampler:
+    def __init__(self, root: Mapping[str, Any], stream: Stream, context: SamplingContext) -> None:
         self._root = root
         self._stream = stream
-        self._around = around
+        self._context = context
 
     def object(self, schema: Mapping[str, Any]) -> dict[str, Any]:
         properties = schema.get("properties", {})
@@ -55,17 +55,19 @@ class _Draw:
     def _names(self, schema: Mapping[str, Any]) -> list[str]:
         """Draw which properties are given, as many as the schema takes; in the schema's order."""
         properties, required = list(schema.get("properties", {})), list(schema.get("required", ()))
-        given = {name for name in properties if name in required or self._stream.chance(_OPTIONAL_CHANCE)}
-        fewest, most = schema.get("minProperties", 0), schema.get("maxProperties", len(properties))
-        if len(given) < fewest:
-            given |= set(self._stream.sample([name for name in properties if name not in given], fewest - len(given)))
-        if len(given) > most:
-            optional = [name for name in properties if name in given and name not in required]
-            given = {*required, *self._stream.sample(optional, most - len(required))}
-        return [name for name in properties if name in given]
+        selected = {name for name in properties if name in required or self._stream.chance(_OPTIONAL_CHANCE)}
+        minimum, maximum = schema.get("minProperties", 0), schema.get("maxProperties", len(properties))
+        if len(selected) < minimum:
+            selected |= set(
+                self._stream.sample([name for name in properties if name not in selected], minimum - len(selected))
+            )
+        if len(selected) > maximum:
+            optional = [name for name in properties if name in selected and name not in required]
+            selected = {*required, *self._stream.sample(optional, maximum - len(required))}
+        return [name for name in properties if name in selected]
 
     def value(self, schema: Mapping[str, Any], name: str) -> Any:
-        schema = self._resolved(schema)
+        schema = self._resolve(schema)
         if "const" in schema:
             return schema["const"]
         if "enum" in schema:
@@ -81,23 +83,23 @@ class _Draw:
             case "boolean":
                 return self._stream.chance(0.5)
             case "array":
-                count = self._stream.integer(schema.get("minItems", 0), schema.get("maxItems", _MOST_ITEMS))
+                count = self._stream.integer(schema.get("minItems", 0), schema.get("maxItems", _MAX_ITEMS))
                 return [self.value(schema.get("items", {"type": "string"}), name) for _ in range(count)]
             case "object":
                 return self.object(schema)
             case _:
                 return None
 
-    def _resolved(self, schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _resolve(self, schema: Mapping[str, Any]) -> Mapping[str, Any]:
         while True:
             if "$ref" in schema:
-                schema = self._referred(schema["$ref"])
+                schema = self._resolve_pointer(schema["$ref"])
             elif variants := schema.get("anyOf") or schema.get("oneOf"):
                 schema = self._stream.choice(variants)
             else:
                 return schema
 
-    def _referred(self, pointer: str) -> Mapping[str, Any]:
+    def _resolve_pointer(self, pointer: str) -> Mapping[str, Any]:
         found: Mapping[str, Any] = self._root
         for part in pointer.removeprefix("#/").split("/"):
             found = found[part]
@@ -110,33 +112,33 @@ class _Draw:
     def _string(self, schema: Mapping[str, Any], name: str) -> str:
         match schema.get("format"):
             case "date-time":
-                return f"{self._moment():%Y-%m-%dT%H:%M:%SZ}"
+                return f"{self._random_moment():%Y-%m-%dT%H:%M:%SZ}"
             case "date":
-                return f"{self._moment():%Y-%m-%d}"
+                return f"{self._random_moment():%Y-%m-%d}"
         pattern = schema.get("pattern", "")
-        known: list[str] = [one for one in self._around.seen.get(name, ()) if _fits(one, schema)]
+        known: list[str] = [one for one in self._context.seen.get(name, ()) if _fits(one, schema)]
         if known and self._stream.chance(_SEEN_CHANCE):
             return self._stream.choice(known)
-        fitting = [known for known in self._around.ids if re.search(pattern, known)]
+        fitting = [known for known in self._context.ids if re.search(pattern, known)]
         if fitting and _ID_NAME.search(name) and self._stream.chance(_KNOWN_ID_CHANCE):
             return self._stream.choice(fitting)
         if pattern:
             try:
-                return draw_match(pattern, self._stream)
-            except UnsupportedPattern:
+                return sample_match(pattern, self._stream)
+            except UnsupportedPatternError:
                 pass
         return self._words(schema.get("minLength", 0), schema.get("maxLength", 200))
 
-    def _moment(self) -> datetime:
+    def _random_moment(self) -> datetime:
         minutes = int(_SPREAD.total_seconds() // 60)
-        return self._around.now + timedelta(minutes=self._stream.integer(-minutes, minutes))
+        return self._context.now + timedelta(minutes=self._stream.integer(-minutes, minutes))
 
-    def _words(self, least: int, most: int) -> str:
-        count = self._stream.integer(1, _MOST_WORDS)
+    def _words(self, min_length: int, maximum: int) -> str:
+        count = self._stream.integer(1, _MAX_WORDS)
         text = " ".join(self._stream.choice(_WORDS) for _ in range(count))
-        while len(text) < least:
+        while len(text) < min_length:
             text += f" {self._stream.choice(_WORDS)}"
-        return text[:most].rstrip().ljust(least, "x")
+        return text[:maximum].rstrip().ljust(min_length, "x")
 
 
 def _fits(value: Any, schema: Mapping[str, Any]) -> bool:
@@ -148,5 +150,5 @@ def _fits(value: Any, schema: Mapping[str, Any]) -> bool:
 
 def _bounds(schema: Mapping[str, Any]) -> tuple[int, int]:
     low = int(schema.get("minimum", schema.get("exclusiveMinimum", -1) + 1))
-    high = int(schema.get("maximum", schema.get("exclusiveMaximum", max(low, 0) + _LARGEST + 1) - 1))
+    high = int(schema.get("maximum", schema.get("exclusiveMaximum", max(low, 0) + _MAX_NUMBER + 1) - 1))
     return low, high

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from companyos.policies.arguments import Surroundings, draw_arguments, ids_in
+from companyos.policies.arguments import SamplingContext, ids_in, sample_arguments
 from companyos.policies.policy import Call, TaskView
 
-_LOOK_CHANCE = 0.5
+_READ_CHANCE = 0.5
 """How often it looks something up rather than drawing any tool: so it comes to know what there is."""
 
-_LOOKS = ("_list_", "_get_", "_search_", "_query_")
-_MOST_KEPT = 40
-_LONGEST = 64
+_READ_MARKERS = ("_list_", "_get_", "_search_", "_query_")
+_MAX_KEPT_VALUES = 40
+_MAX_VALUE_CHARS = 64
 
 
 class GroundedPolicy:
@@ -29,14 +29,14 @@ class GroundedPolicy:
         """Call until the episode is done."""
         seen: dict[str, list[Any]] = {}
         ids = [*ids_in(task.brief), task.acting_as]
-        looks = [tool for tool in task.tools if any(part in tool.name for part in _LOOKS)]
-        others = [tool for tool in task.tools if tool.name != "finish"]
+        read_tools = [tool for tool in task.tools if any(part in tool.name for part in _READ_MARKERS)]
+        other_tools = [tool for tool in task.tools if tool.name != "finish"]
         now, steps = task.now, 0
         while True:
             stream = task.stream.child("step", steps)
-            tool = stream.choice(looks if looks and stream.chance(_LOOK_CHANCE) else others)
-            around = Surroundings(ids, now, seen)
-            step = await call(tool.name, draw_arguments(tool.input_schema, stream, around))
+            tool = stream.choice(read_tools if read_tools and stream.chance(_READ_CHANCE) else other_tools)
+            context = SamplingContext(ids, now, seen)
+            step = await call(tool.name, sample_arguments(tool.input_schema, stream, context))
             if step.done:
                 return
             _remember(step.result, seen, ids)
@@ -45,23 +45,23 @@ class GroundedPolicy:
 
 def _remember(result: Any, seen: dict[str, list[Any]], ids: list[str]) -> None:
     """Keep every short value of an answer under its name, the newest of them, and every id among them."""
-    for name, value in _named(result, ""):
+    for name, value in _named_values(result, ""):
         kept = seen.setdefault(name, [])
         if value not in kept:
             kept.append(value)
-            del kept[:-_MOST_KEPT]
+            del kept[:-_MAX_KEPT_VALUES]
         if isinstance(value, str) and value not in ids:
             ids.extend(one for one in ids_in(value) if one not in ids)
-            del ids[:-_MOST_KEPT]
+            del ids[:-_MAX_KEPT_VALUES]
 
 
-def _named(value: Any, name: str) -> Iterator[tuple[str, Any]]:
+def _named_values(value: Any, name: str) -> Iterator[tuple[str, Any]]:
     if isinstance(value, dict):
         for key, one in value.items():
-            yield from _named(one, f"{name}_id" if key == "id" and name else str(key))
+            yield from _named_values(one, f"{name}_id" if key == "id" and name else str(key))
     elif isinstance(value, list):
         singular = name.removesuffix("s")
         for one in value:
-            yield from _named(one, singular)
-    elif isinstance(value, str | int | float) and not isinstance(value, bool) and len(str(value)) <= _LONGEST:
+            yield from _named_values(one, singular)
+    elif isinstance(value, str | int | float) and not isinstance(value, bool) and len(str(value)) <= _MAX_VALUE_CHARS:
         yield name, value

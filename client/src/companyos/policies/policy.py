@@ -10,18 +10,18 @@ from companyos_shared.streams import Stream
 
 if TYPE_CHECKING:
     from companyos.contract import ToolSpec
-    from companyos.usage import AgentUsage
+    from companyos.schemas import AgentUsage
 
 
-class EpisodeOver(Exception):
+class EpisodeOverError(Exception):
     """Raised by `call` once the episode has ended; a policy may let it pass."""
 
 
-class InfrastructureFailed(Exception):
+class InfrastructureError(Exception):
     """Raised by a policy where what it stands on failed, not it: the episode ends as `infra_error`."""
 
 
-class CannotPlay(Exception):
+class PolicyUnavailableError(Exception):
     """Raised by a policy before its first call where it could play no episode at all: the run stops."""
 
 
@@ -73,7 +73,7 @@ class StepView:
 
 
 class Call(Protocol):
-    """Take one step: call a tool by its name. Raises EpisodeOver once the episode has ended."""
+    """Take one step: call a tool by its name. Raises EpisodeOverError once the episode has ended."""
 
     async def __call__(self, tool: str, arguments: dict[str, Any], /) -> StepView:
         """Call the tool and return what the step brought."""

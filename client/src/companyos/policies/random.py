@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from companyos.policies.arguments import Surroundings, draw_arguments, ids_in
+from companyos.policies.arguments import SamplingContext, ids_in, sample_arguments
 from companyos.policies.policy import Call, TaskView
 
 
@@ -22,7 +22,7 @@ class RandomPolicy:
         while True:
             stream = task.stream.child("step", steps)
             tool = stream.choice(task.tools)
-            step = await call(tool.name, draw_arguments(tool.input_schema, stream, Surroundings(ids, now)))
+            step = await call(tool.name, sample_arguments(tool.input_schema, stream, SamplingContext(ids, now)))
             if step.done:
                 return
             now, steps = step.now, steps + 1

@@ -9,13 +9,16 @@ from typing import cast
 from companyos.policies.policy import Policy
 
 GROUP = "companyos.policies"
+SCRIPTED = frozenset({"oracle", "worker1", "worker2", "worker3"})
+"""The policies of the distribution companyos-players."""
 
 
-class UnknownPolicy(LookupError):
+class UnknownPolicyError(LookupError):
     """Raised for a policy that no installed package registers."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"No policy is called {name!r}; installed are {', '.join(policy_names()) or 'none'}.")
+        hint = " Install companyos-players for it." if name in SCRIPTED and not SCRIPTED & set(policy_names()) else ""
+        super().__init__(f"No policy is called {name!r}; installed are {', '.join(policy_names()) or 'none'}.{hint}")
 
 
 def policy_names() -> list[str]:
@@ -24,11 +27,11 @@ def policy_names() -> list[str]:
 
 
 def load_policy(name: str) -> Policy:
-    """Return a new policy of that name. Raises UnknownPolicy."""
-    found = _entry_points().get(name)
-    if found is None:
-        raise UnknownPolicy(name)
-    return cast(Policy, found.load()())
+    """Return a new policy of that name. Raises UnknownPolicyError."""
+    entry_point = _entry_points().get(name)
+    if entry_point is None:
+        raise UnknownPolicyError(name)
+    return cast(Policy, entry_point.load()())
 
 
 @cache

@@ -2,9 +2,9 @@
 
 from companyos.runner.batch import play_all
 from companyos.runner.episode import EpisodePlan, PlayedEpisode, StepLine, play_episode, step_view
-from companyos.runner.files import RunFolder
-from companyos.runner.reading import read_records
 from companyos.runner.rescoring import Rescored, rescore
+from companyos.runner.run_reader import read_records
+from companyos.runner.run_writer import RunFolder
 from companyos.runner.statistics import Summary, summarise, wilson_interval
 
 __all__ = [

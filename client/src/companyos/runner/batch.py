@@ -8,18 +8,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from companyos.client import CompanyOSEnv, ServerRefusal
+from companyos.client import ApiError, CompanyOSEnv
 from companyos.contract import EpisodeVerdict, InjectionInfo, Outcome
 from companyos.policies import Accountable, Policy, load_policy
 from companyos.runner.episode import EpisodePlan, PlayedEpisode, play_episode
-from companyos.runner.files import RunFolder
+from companyos.runner.run_writer import RunFolder
 from companyos.trainer import Trainer, bearer
 
 DEFAULT_PARALLEL = 4
 
-PlayedObserver = Callable[[PlayedEpisode], None]
-PolicyMaker = Callable[[str], Policy]
-"""Give a new policy by its name. Raises UnknownPolicy."""
+EpisodeObserver = Callable[[PlayedEpisode], None]
+PolicyFactory = Callable[[str], Policy]
+"""Give a new policy by its name. Raises UnknownPolicyError."""
 
 
 async def play_all(
@@ -28,9 +28,9 @@ async def play_all(
     *,
     parallel: int = DEFAULT_PARALLEL,
     out: Path | None = None,
-    on_played: PlayedObserver | None = None,
+    on_played: EpisodeObserver | None = None,
     token: str | None = None,
-    make_policy: PolicyMaker = load_policy,
+    make_policy: PolicyFactory = load_policy,
     resume: bool = False,
     overwrite: bool = False,
 ) -> list[PlayedEpisode]:
@@ -39,11 +39,12 @@ async def play_all(
     `token` is the trainer's, where the server asks for one. With `resume` what `out` holds is not played again, with
     `overwrite` it is replaced.
 
-    Raises UnknownPolicy, CannotPlay, NotThisRun, RunThere, ResetRefused and ConnectionError before or at the first
-    episode that meets them. What breaks in the middle of an episode becomes that episode's outcome `infra_error`.
+    Raises UnknownPolicyError, PolicyUnavailableError, RunMismatchError, RunExistsError, ResetRejectedError and
+    ConnectionError before or at the first episode that meets them. What breaks in the middle of an episode becomes
+    that episode's outcome `infra_error`.
     """
-    made = {name: make_policy(name) for name in sorted({plan.policy for plan in plans})}
-    settings = {name: policy.settings for name, policy in made.items() if isinstance(policy, Accountable)}
+    policies = {name: make_policy(name) for name in sorted({plan.policy for plan in plans})}
+    settings = {name: policy.settings for name, policy in policies.items() if isinstance(policy, Accountable)}
     folder = RunFolder(out, plans, settings=settings, resume=resume, overwrite=overwrite) if out is not None else None
     async with Trainer(base_url, headers=bearer(token)) as trainer:
         batch = _Batch(
@@ -51,11 +52,11 @@ async def play_all(
         )
         workers = (batch.work() for _ in range(min(parallel, len(plans))))
         try:
-            ended = await asyncio.gather(*workers, return_exceptions=True)
+            results = await asyncio.gather(*workers, return_exceptions=True)
         finally:
             if folder is not None:
                 folder.close()
-    for failure in ended:
+    for failure in results:
         if isinstance(failure, BaseException):
             raise failure
     return [batch.played[plan] for plan in plans]
@@ -70,8 +71,8 @@ class _Batch:
         *,
         token: str | None,
         folder: RunFolder | None,
-        on_played: PlayedObserver | None,
-        make_policy: PolicyMaker,
+        on_played: EpisodeObserver | None,
+        make_policy: PolicyFactory,
     ) -> None:
         self.played: dict[EpisodePlan, PlayedEpisode] = {}
         self._base_url = base_url
@@ -81,9 +82,9 @@ class _Batch:
         self._folder = folder
         self._on_played = on_played
         kept = folder.kept if folder is not None else {}
-        self._left = iter([plan for plan in plans if plan not in kept])
+        self._remaining = iter([plan for plan in plans if plan not in kept])
         for plan, record in kept.items():
-            self._tell(PlayedEpisode(plan=plan, record=record))
+            self._report(PlayedEpisode(plan=plan, record=record))
 
     async def work(self) -> None:
         """Play plans, one after another, until none is left; a session that broke is replaced.
@@ -93,49 +94,49 @@ class _Batch:
         try:
             await self._work()
         except BaseException:
-            self._left = iter(())
+            self._remaining = iter(())
             raise
 
     async def _work(self) -> None:
-        while (plan := next(self._left, None)) is not None:
+        while (plan := next(self._remaining, None)) is not None:
             async with CompanyOSEnv(base_url=self._base_url, token=self._token) as env:
                 while plan is not None:
                     played = await play_episode(env, plan, self._make_policy(plan.policy))
                     await self._keep(played)
-                    plan = None if played.episode_id is None else next(self._left, None)
+                    plan = None if played.episode_id is None else next(self._remaining, None)
 
     async def _keep(self, played: PlayedEpisode) -> None:
         if self._folder is not None:
-            played, evidence = await with_evidence(self._trainer, played)
+            played, evidence = await attach_evidence(self._trainer, played)
             self._folder.add(played, evidence)
-        self._tell(played)
+        self._report(played)
 
-    def _tell(self, played: PlayedEpisode) -> None:
+    def _report(self, played: PlayedEpisode) -> None:
         self.played[played.plan] = played
         if self._on_played is not None:
             self._on_played(played)
 
 
-async def with_evidence(trainer: Trainer, played: PlayedEpisode) -> tuple[PlayedEpisode, dict[str, Any] | None]:
+async def attach_evidence(trainer: Trainer, played: PlayedEpisode) -> tuple[PlayedEpisode, dict[str, Any] | None]:
     """Return the episode with its verdict and what went wrong in it, and the Evidence that is kept beside it."""
-    evidence = await _evidence(trainer, played)
+    evidence = await _fetch_evidence(trainer, played)
     verdict = None if evidence is None else evidence.pop("verdict", None)
     if evidence is None or verdict is None:
         return played, evidence
-    told = {
+    updates = {
         "verdict": EpisodeVerdict.model_validate(verdict),
         "injections": [InjectionInfo.model_validate(one) for one in evidence.pop("injections", [])],
     }
-    return replace(played, record=played.record.model_copy(update=told)), evidence
+    return replace(played, record=played.record.model_copy(update=updates)), evidence
 
 
-async def _evidence(trainer: Trainer, played: PlayedEpisode) -> dict[str, Any] | None:
+async def _fetch_evidence(trainer: Trainer, played: PlayedEpisode) -> dict[str, Any] | None:
     """Return the Evidence of an episode; only one that the house broke may have none."""
     if played.episode_id is None:
         return None
     try:
         return await trainer.evidence(played.episode_id)
-    except ServerRefusal:
+    except ApiError:
         if played.record.outcome is Outcome.INFRA_ERROR:
             return None
         raise

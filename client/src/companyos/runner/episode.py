@@ -10,7 +10,7 @@ from typing import Any, cast
 from openenv.core.client_types import StepResult
 from websockets.exceptions import WebSocketException
 
-from companyos.client import CompanyOSEnv, ResetArguments, ServerRefusal
+from companyos.client import ApiError, CompanyOSEnv, ResetArguments
 from companyos.contract import (
     CompanyOSObservation,
     CompanyOSResetObservation,
@@ -21,28 +21,28 @@ from companyos.contract import (
 )
 from companyos.policies import (
     Accountable,
-    CannotPlay,
-    EpisodeOver,
-    InfrastructureFailed,
+    EpisodeOverError,
+    InfrastructureError,
     Policy,
+    PolicyUnavailableError,
     StepView,
     TaskView,
 )
-from companyos.runner.reading import name_of
+from companyos.runner.run_reader import name_of
 from companyos_shared.streams import Stream, digest
 
-HOUSE_FAILURES = (OSError, TimeoutError, WebSocketException, ServerRefusal)
+SERVER_FAILURES = (OSError, TimeoutError, WebSocketException, ApiError)
 """What a call may raise when the server, not the policy, is at fault."""
 
-UNREADABLE = frozenset({"INVALID_JSON", "VALIDATION_ERROR"})
+UNREADABLE_CODES = frozenset({"INVALID_JSON", "VALIDATION_ERROR"})
 """Refusals of a call that nobody could read, such as one with a number that JSON does not carry: the policy's own."""
 
 
-class HouseFailed(Exception):
+class EnvironmentFailureError(Exception):
     """A call broke on the server's side, or the policy's model did; no error of the policy's own is one."""
 
 
-class ResetRefused(Exception):
+class ResetRejectedError(Exception):
     """The server refuses to begin the episode as it was asked for."""
 
 
@@ -68,16 +68,16 @@ class EpisodePlan:
         """What the episode is begun with."""
         if self.task_id is not None:
             return ResetArguments(task_id=self.task_id)
-        asked = ResetArguments(scenario=self.scenario, chaos=self.chaos)
-        return asked if self.seed is None else ResetArguments(**asked, seed=self.seed)
+        arguments = ResetArguments(scenario=self.scenario, chaos=self.chaos)
+        return arguments if self.seed is None else ResetArguments(**arguments, seed=self.seed)
 
     @property
     def stream(self) -> Stream:
         """Where the policy draws from."""
-        again = () if self.trial == 1 else (self.trial,)
+        trial_key = () if self.trial == 1 else (self.trial,)
         if self.task_id is not None:
-            return Stream("policy", self.policy, self.task_id, *again)
-        return Stream("policy", self.policy, self.scenario, str(self.seed), self.chaos, *again)
+            return Stream("policy", self.policy, self.task_id, *trial_key)
+        return Stream("policy", self.policy, self.scenario, str(self.seed), self.chaos, *trial_key)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,14 +120,14 @@ StartObserver = Callable[[TaskView], None]
 
 
 @dataclass
-class _Log:
-    observed: list[Any] = field(default_factory=list)
+class _EpisodeLog:
+    observations: list[Any] = field(default_factory=list)
     steps: list[StepLine] = field(default_factory=list)
     is_over: bool = False
 
     def add(self, result: StepResult[Any]) -> None:
         observation = result.observation.model_dump(mode="json", exclude={"reward", "done"})
-        self.observed.append([observation, result.reward, result.done])
+        self.observations.append([observation, result.reward, result.done])
         self.is_over = result.done
 
 
@@ -139,30 +139,32 @@ async def play_episode(
     on_start: StartObserver | None = None,
     on_step: StepObserver | None = None,
 ) -> PlayedEpisode:
-    """Play one episode on a connected session. Raises ResetRefused and CannotPlay; later failures are told."""
-    log = _Log()
-    task = await _begin(env, plan, log)
+    """Play one episode on a connected session. Raises ResetRejectedError and PolicyUnavailableError; later failures
+    are told.
+    """
+    log = _EpisodeLog()
+    task = await _start(env, plan, log)
     if on_start is not None:
         on_start(task)
     try:
         trouble, is_broken = await _play(env, policy, task, log, on_step), False
-    except HouseFailed as failure:
+    except EnvironmentFailureError as failure:
         trouble, is_broken = str(failure), True
-    played = _played(plan, log, await _state(env), trouble=trouble, is_broken=is_broken)
-    return _accounted(played, policy) if isinstance(policy, Accountable) else played
+    played = _make_episode(plan, log, await _state(env), trouble=trouble, is_broken=is_broken)
+    return _with_usage(played, policy) if isinstance(policy, Accountable) else played
 
 
-def _accounted(played: PlayedEpisode, policy: Accountable) -> PlayedEpisode:
+def _with_usage(played: PlayedEpisode, policy: Accountable) -> PlayedEpisode:
     record = played.record.model_copy(update={"usage": policy.usage})
     return replace(played, record=record, messages=tuple(policy.transcript))
 
 
-async def _begin(env: CompanyOSEnv, plan: EpisodePlan, log: _Log) -> TaskView:
+async def _start(env: CompanyOSEnv, plan: EpisodePlan, log: _EpisodeLog) -> TaskView:
     try:
         first: StepResult[CompanyOSResetObservation] = await env.reset(**plan.reset_arguments)
         tools = await env.list_tools()
-    except ServerRefusal as refusal:
-        raise ResetRefused(refusal.message) from None
+    except ApiError as error:
+        raise ResetRejectedError(error.message) from None
     log.add(first)
     return _task_view(plan, first.observation, tools)
 
@@ -171,7 +173,7 @@ async def _state(env: CompanyOSEnv) -> CompanyOSState | None:
     """Return the state of the episode; None where the server no longer tells it."""
     try:
         state: CompanyOSState = await env.state()
-    except HOUSE_FAILURES:
+    except SERVER_FAILURES:
         return None
     return state if state.episode_id is not None else None
 
@@ -190,14 +192,14 @@ def _task_view(plan: EpisodePlan, first: CompanyOSResetObservation, tools: list[
 
 
 async def _play(
-    env: CompanyOSEnv, policy: Policy, task: TaskView, log: _Log, on_step: StepObserver | None
+    env: CompanyOSEnv, policy: Policy, task: TaskView, log: _EpisodeLog, on_step: StepObserver | None
 ) -> str | None:
     """Let the policy play to the end, its own or the episode's; return what the policy broke on."""
 
     async def call(tool: str, arguments: dict[str, Any], /) -> StepView:
         if log.is_over:
-            raise EpisodeOver
-        result = await _called(env, tool, arguments)
+            raise EpisodeOverError
+        result = await _call_tool(env, tool, arguments)
         log.add(result)
         line, view = _step(task.steps_left - result.observation.steps_left, arguments, result)
         log.steps.append(line)
@@ -208,12 +210,12 @@ async def _play(
     trouble = None
     try:
         await policy.play(task, call)
-    except EpisodeOver:
+    except EpisodeOverError:
         pass
-    except (HouseFailed, CannotPlay):
+    except (EnvironmentFailureError, PolicyUnavailableError):
         raise
-    except InfrastructureFailed as failure:
-        raise HouseFailed(str(failure)) from failure
+    except InfrastructureError as failure:
+        raise EnvironmentFailureError(str(failure)) from failure
     except Exception as error:  # noqa: BLE001  # a policy is a guest: what it breaks on is told, and its episode counts
         trouble = f"the policy raised {type(error).__name__}: {error}"
     if not log.is_over and not await _was_ended_elsewhere(env):
@@ -227,27 +229,27 @@ async def _was_ended_elsewhere(env: CompanyOSEnv) -> bool:
     return state is not None and state.done
 
 
-async def _called(env: CompanyOSEnv, tool: str, arguments: dict[str, Any]) -> StepResult[CompanyOSObservation]:
-    """Call a tool. Raises HouseFailed, and ServerRefusal for a call that nobody could read."""
+async def _call_tool(env: CompanyOSEnv, tool: str, arguments: dict[str, Any]) -> StepResult[CompanyOSObservation]:
+    """Call a tool. Raises EnvironmentFailureError, and ApiError for a call that nobody could read."""
     try:
         return await env.call_tool(tool, **arguments)
-    except HOUSE_FAILURES as error:
-        if isinstance(error, ServerRefusal) and error.code in UNREADABLE:
+    except SERVER_FAILURES as error:
+        if isinstance(error, ApiError) and error.code in UNREADABLE_CODES:
             raise
-        raise HouseFailed(f"{type(error).__name__}: {error}") from error
+        raise EnvironmentFailureError(f"{type(error).__name__}: {error}") from error
 
 
 def step_view(result: StepResult[CompanyOSObservation]) -> StepView:
     """Return a step's result as a policy sees it."""
-    seen = result.observation
+    step_observation = result.observation
     return StepView(
-        result=seen.result,
-        error=seen.error.error_type.value if seen.error is not None else None,
-        message=seen.error.message if seen.error is not None else None,
+        result=step_observation.result,
+        error=step_observation.error.error_type.value if step_observation.error is not None else None,
+        message=step_observation.error.message if step_observation.error is not None else None,
         reward=float(result.reward or 0.0),
         done=result.done,
-        now=seen.now,
-        steps_left=seen.steps_left,
+        now=step_observation.now,
+        steps_left=step_observation.steps_left,
     )
 
 
@@ -255,23 +257,23 @@ def _step(
     number: int, arguments: dict[str, Any], result: StepResult[CompanyOSObservation]
 ) -> tuple[StepLine, StepView]:
     """Return what is kept of a step, and what the policy is given, which is its own to change."""
-    seen = result.observation
-    error = seen.error.model_dump(mode="json") if seen.error is not None else None
+    step_observation = result.observation
+    error = step_observation.error.model_dump(mode="json") if step_observation.error is not None else None
     line = StepLine(
         step=number,
-        tool=seen.tool_name,
+        tool=step_observation.tool_name,
         arguments=deepcopy(arguments),
-        result=deepcopy(seen.result),
+        result=deepcopy(step_observation.result),
         error=cast("dict[str, str] | None", error),
         reward=float(result.reward or 0.0),
         done=result.done,
-        now=seen.model_dump(mode="json", include={"now"})["now"],
+        now=step_observation.model_dump(mode="json", include={"now"})["now"],
     )
     return line, step_view(result)
 
 
-def _played(
-    plan: EpisodePlan, log: _Log, state: CompanyOSState | None, *, trouble: str | None, is_broken: bool
+def _make_episode(
+    plan: EpisodePlan, log: _EpisodeLog, state: CompanyOSState | None, *, trouble: str | None, is_broken: bool
 ) -> PlayedEpisode:
     if not is_broken and (state is None or not state.done):
         trouble, is_broken = trouble or "the state does not say that the episode is over", True
@@ -285,7 +287,7 @@ def _played(
             "return": state.return_ if state is not None else sum(line.reward for line in log.steps),
             "steps": len(log.steps) if is_broken or state is None else state.step_count,
             "outcome": Outcome.INFRA_ERROR if is_broken or state is None else state.outcome,
-            "digest": digest(log.observed),
+            "digest": digest(log.observations),
             "task_id": plan.task_id,
             "task_set": state.task_set if state is not None else None,
             "trouble": trouble,

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from companyos.contract import EpisodeRecord, EpisodeVerdict, Outcome
-from companyos.judging import Judge, UnfitEvidence
-from companyos.runner.reading import EPISODES, RunUnreadable, read_evidence, read_lines
+from companyos.rescorers import InvalidEvidenceError, Rescorer
+from companyos.runner.run_reader import EPISODES, UnreadableRunError, read_evidence, read_lines
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rescored:
     """One line of a run, judged again. `fault` says why it could not be; `place` names the line."""
 
-    place: str
+    location: str
     record: EpisodeRecord | None = None
     new: EpisodeVerdict | None = None
     fault: str | None = None
@@ -27,27 +27,27 @@ class Rescored:
         return old is not None and self.new is not None and not old.agrees_with(self.new)
 
     @property
-    def is_lost(self) -> bool:
+    def is_infra_error(self) -> bool:
         """Whether there is nothing to judge because the house broke the episode."""
         return self.record is not None and self.record.outcome is Outcome.INFRA_ERROR
 
 
-def rescore(folder: Path, judge: Judge) -> Iterator[Rescored]:
+def rescore(folder: Path, rescorer: Rescorer) -> Iterator[Rescored]:
     """Yield every line of a run with its new verdict. Raises OSError for a folder that holds no run."""
     for line in read_lines(folder):
-        place = f"{folder / EPISODES}, line {line.number}"
+        location = f"{folder / EPISODES}, line {line.number}"
         if line.record is None:
-            yield Rescored(place=place, fault=line.fault)
+            yield Rescored(location=location, fault=line.fault)
         else:
-            yield _judged(folder, line.record, judge, place)
+            yield _rescore_record(folder, line.record, rescorer, location)
 
 
-def _judged(folder: Path, record: EpisodeRecord, judge: Judge, place: str) -> Rescored:
+def _rescore_record(folder: Path, record: EpisodeRecord, rescorer: Rescorer, location: str) -> Rescored:
     if record.outcome is Outcome.INFRA_ERROR:
-        return Rescored(place=place, record=record)
+        return Rescored(location=location, record=record)
     if record.verdict is None:
-        return Rescored(place=place, record=record, fault="holds no verdict")
+        return Rescored(location=location, record=record, fault="holds no verdict")
     try:
-        return Rescored(place=place, record=record, new=judge(read_evidence(folder, record)))
-    except (RunUnreadable, UnfitEvidence) as error:
-        return Rescored(place=place, record=record, fault=str(error))
+        return Rescored(location=location, record=record, new=rescorer(read_evidence(folder, record)))
+    except (UnreadableRunError, InvalidEvidenceError) as error:
+        return Rescored(location=location, record=record, fault=str(error))

@@ -153,3 +153,43 @@ def _grouped(records: Sequence[EpisodeRecord], key: Callable[[EpisodeRecord], Ha
     for record in records:
         groups.setdefault(key(record), []).append(record)
     return list(groups.values())
+
+
+@dataclass(frozen=True, kw_only=True)
+class UsageTotals:
+    """Sums over the episodes that have an account; the cost is None where one of them has none."""
+
+    model: str
+    episodes: int
+    requests: int
+    retries: int
+    prompt_tokens: int
+    completion_tokens: int
+    unmetered: int
+    latency_s: float
+    cost: float | None
+    gave_up: int
+
+
+def usage_totals(records: Sequence[EpisodeRecord]) -> list[UsageTotals]:
+    """Return the sums of each model, in the order in which the models first come."""
+    accounts = [record.usage for record in records if record.usage is not None]
+    totals = []
+    for model in dict.fromkeys(account.model for account in accounts):
+        own = [account for account in accounts if account.model == model]
+        costs = [account.cost for account in own if account.cost is not None]
+        totals.append(
+            UsageTotals(
+                model=model,
+                episodes=len(own),
+                requests=sum(account.requests for account in own),
+                retries=sum(account.retries for account in own),
+                prompt_tokens=sum(account.prompt_tokens for account in own),
+                completion_tokens=sum(account.completion_tokens for account in own),
+                unmetered=sum(account.unmetered for account in own),
+                latency_s=sum(account.latency_s for account in own),
+                cost=sum(costs) if len(costs) == len(own) else None,
+                gave_up=sum(account.stopped is not None for account in own),
+            )
+        )
+    return totals

@@ -1,6 +1,7 @@
 """The viewer: a stored run, or an episode that is going on, as one document; and the page that shows it.
 
-What reads the files of a run is `companyos.viewer.stored`: a server that makes documents of its own needs none of it.
+What reads the files of a run is `companyos.viewer.stored_run`: a server that makes documents of its own needs none of
+it.
 """
 
 from companyos.viewer.document import (
@@ -13,9 +14,9 @@ from companyos.viewer.document import (
     StepKind,
     Turned,
 )
+from companyos.viewer.document_builder import episode_document
 from companyos.viewer.page import SCRIPTS, SERVER_POLICY, STYLE, export_page, server_page, static_file
-from companyos.viewer.retracing import retrace, with_judged
-from companyos.viewer.telling import episode_document
+from companyos.viewer.step_verdicts import rescore_steps, with_judged
 from companyos.viewer.trajectories import Trajectory, TrajectoryLine
 
 __all__ = [
@@ -34,7 +35,7 @@ __all__ = [
     "Turned",
     "episode_document",
     "export_page",
-    "retrace",
+    "rescore_steps",
     "server_page",
     "static_file",
     "with_judged",

@@ -13,7 +13,7 @@ _THOUGHTS = ("reasoning", "reasoning_content")
 """Where endpoints put what a model thought before it spoke."""
 
 
-def read_messages(file: Path, named: str) -> tuple[list[Said], list[str]]:
+def read_messages(file: Path, display_name: str) -> tuple[list[Said], list[str]]:
     """Return what is kept in a file, and what of it could not be read; no file is nothing that was said.
 
     What tools answered is left out: it stands with its step.
@@ -23,25 +23,25 @@ def read_messages(file: Path, named: str) -> tuple[list[Said], list[str]]:
     except FileNotFoundError:
         return [], []
     except OSError as error:
-        return [], [f"{named}: {error.strerror or error}"]
-    said: list[Said] = []
+        return [], [f"{display_name}: {error.strerror or error}"]
+    messages: list[Said] = []
     faults: list[str] = []
     calls = 0
     for number, line in enumerate(filter(None, raw.split(b"\n")), start=1):
         try:
-            found = json.loads(line)
-            if not isinstance(found, dict):
+            line_object = json.loads(line)
+            if not isinstance(line_object, dict):
                 raise ValueError("holds no object")
-            one = list(_said(found, calls))
+            line_messages = list(_parse_line(line_object, calls))
         except (ValueError, RecursionError) as error:
-            faults.append(f"{named}, line {number}: {error}")
+            faults.append(f"{display_name}, line {number}: {error}")
             continue
-        said += one
-        calls += sum(each.calls for each in one)
-    return said, faults
+        messages += line_messages
+        calls += sum(each.calls for each in line_messages)
+    return messages, faults
 
 
-def _said(line: dict[str, Any], calls: int) -> Iterator[Said]:
+def _parse_line(line: dict[str, Any], calls: int) -> Iterator[Said]:
     """Yield what a line says; `calls` are those that the model made before."""
     match line.get("kind"), line.get("message"):
         case "answer", dict(message):
@@ -56,13 +56,13 @@ def _said(line: dict[str, Any], calls: int) -> Iterator[Said]:
                 tokens=_number(line.get("completion_tokens")),
                 seconds=_number(line.get("latency_s")),
             )
-        case "message", {"role": str(role), **heard} if role != "tool":
-            yield Said(role=role, text=_text(heard.get("content")))
+        case "message", {"role": str(role), **message_fields} if role != "tool":
+            yield Said(role=role, text=_text(message_fields.get("content")))
         case "dropped", _:
-            told = (
+            note = (
                 f"{line.get('results', 0)} results of tools and {line.get('turns', 0)} turns were dropped to make room"
             )
-            yield Said(role="note", text=told)
+            yield Said(role="note", text=note)
         case "failed" | "stopped", _:
             yield Said(role="note", text=f"{line['kind']}: {_text(line.get('why'))}")
 

@@ -52,43 +52,44 @@ def server_page(title: str, *, static: str, source: Mapping[str, Any], links: Se
     """
     head = f'<link rel="stylesheet" href="{escape(static)}/{STYLE}">'
     scripts = "".join(f'<script src="{escape(static)}/{name}" defer></script>\n' for name in SCRIPTS)
-    return _page(title, head, _block("viewer-source", source), scripts, links)
+    return _page(title, head, _data_block("viewer-source", source), scripts, links)
 
 
 def export_page(run: RunDocument, episodes: Iterable[EpisodeDocument]) -> str:
     """Return the page as one file: it asks nobody for anything, and no script runs in it but its own."""
     scripts, style = [static_file(name) for name in SCRIPTS], static_file(STYLE)
     policy = (
-        f"default-src 'none'; script-src {' '.join(map(_hash, scripts))}; style-src {_hash(style)}; img-src data:; "
+        f"default-src 'none'; script-src {' '.join(map(_csp_hash, scripts))}; style-src {_csp_hash(style)}; img-src "
+        f"data:; "
         "base-uri 'none'; form-action 'none'"
     )
     head = f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n<style>{style}</style>'
-    blocks = [_block("viewer-run", run.model_dump(mode="json"))]
-    blocks += [_block("viewer-episode", one.model_dump(mode="json"), name=one.facts.name) for one in episodes]
+    blocks = [_data_block("viewer-run", run.model_dump(mode="json"))]
+    blocks += [_data_block("viewer-episode", one.model_dump(mode="json"), name=one.facts.name) for one in episodes]
     return _page(run.title, head, "".join(blocks), "".join(f"<script>{script}</script>\n" for script in scripts))
 
 
 def _page(title: str, head: str, data: str, scripts: str, links: Sequence[tuple[str, str]] = ()) -> str:
-    ways = "".join(f'<a href="{escape(address)}">{escape(name)}</a>\n' for name, address in links)
-    elsewhere = f'<nav class="house" aria-label="Elsewhere">{ways}</nav>\n' if links else ""
+    nav_links = "".join(f'<a href="{escape(address)}">{escape(name)}</a>\n' for name, address in links)
+    navigation = f'<nav class="house" aria-label="Elsewhere">{nav_links}</nav>\n' if links else ""
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)}</title>\n{_ICON}\n{head}\n</head>\n<body>\n{elsewhere}"
+        f"<title>{escape(title)}</title>\n{_ICON}\n{head}\n</head>\n<body>\n{navigation}"
         '<main id="viewer" tabindex="-1"><p class="quiet">Loading ...</p><noscript>This page needs JavaScript; '
         "<code>companyos view RUN --terminal</code> shows the same without.</noscript></main>\n"
         f"{data}{scripts}</body>\n</html>\n"
     )
 
 
-def _block(kind: str, value: Any, *, name: str | None = None) -> str:
+def _data_block(kind: str, value: Any, *, name: str | None = None) -> str:
     """Return a block of data: JSON in which nothing can end the block or begin another."""
     text = json.dumps(value, allow_nan=False, separators=(",", ":"))
-    for sign, told in (("<", "\\u003c"), (">", "\\u003e"), ("&", "\\u0026")):
-        text = text.replace(sign, told)
-    named = "" if name is None else f' data-name="{escape(name)}"'
-    return f'<script type="application/json" class="{kind}"{named}>{text}</script>\n'
+    for char, escaped in (("<", "\\u003c"), (">", "\\u003e"), ("&", "\\u0026")):
+        text = text.replace(char, escaped)
+    name_attribute = "" if name is None else f' data-name="{escape(name)}"'
+    return f'<script type="application/json" class="{kind}"{name_attribute}>{text}</script>\n'
 
 
-def _hash(text: str) -> str:
+def _csp_hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -15,11 +15,11 @@ from companyos.contract import CheckVerdict, EpisodeVerdict
 from companyos.viewer.document import CheckReasons, JudgedStep, Reason, RowChange, Step
 
 _ROW = re.compile(r"([a-z_]+)\.([a-z_]+)\[([^\]]+)\]")
-_DENIAL = "not so: "
-_BOOKKEEPING = frozenset({"version", "updated_at", "created_at", "id", "key"})
-_ROWS_TOLD = 4
-_COLUMNS_TOLD = 4
-_CHARS_TOLD = 60
+_NEGATION_PREFIX = "not so: "
+_INTERNAL_COLUMNS = frozenset({"version", "updated_at", "created_at", "id", "key"})
+_MAX_ROWS = 4
+_MAX_COLUMNS = 4
+_MAX_CHARS = 60
 
 
 def reasons(verdict: EpisodeVerdict, steps: Sequence[Step], judged: Sequence[JudgedStep]) -> list[CheckReasons]:
@@ -32,61 +32,65 @@ def reasons(verdict: EpisodeVerdict, steps: Sequence[Step], judged: Sequence[Jud
     ]
 
 
-def says_more(check: CheckVerdict) -> bool:
+def has_details(check: CheckVerdict) -> bool:
     """Say whether the words of a check's evidence are more than its name."""
-    words = check.evidence.removeprefix(_DENIAL).replace("_", " ").strip().casefold()
+    words = check.evidence.removeprefix(_NEGATION_PREFIX).replace("_", " ").strip().casefold()
     return words not in ("", check.id.replace("_", " ").casefold())
 
 
 def _reasons(check: CheckVerdict, steps: Mapping[int, Step], turned: int | None) -> Iterator[Reason]:
-    if says_more(check):
+    if has_details(check):
         yield Reason(text=check.evidence)
     for service, table, key in _ROW.findall(check.evidence):
-        yield _of_row(service, table, key, steps)
+        yield _row_reason(service, table, key, steps)
     if turned is not None and turned in steps:
-        yield from _of_step(steps[turned])
-    elif not says_more(check):
+        yield from _step_reasons(steps[turned])
+    elif not has_details(check):
         yield Reason(text="so from the start" if check.passed else "no step made it so")
 
 
-def _of_row(service: str, table: str, key: str, steps: Mapping[int, Step]) -> Reason:
+def _row_reason(service: str, table: str, key: str, steps: Mapping[int, Step]) -> Reason:
     """Say what last became of a row that the evidence names."""
-    named = f"{service}.{table} {key}"
+    row_name = f"{service}.{table} {key}"
     for number in sorted(steps, reverse=True):
         for change in steps[number].changes:
             if (change.service, change.table, change.key) == (service, table, key):
-                return Reason(step=number, text=row_told(change))
-    return Reason(text=f"{named}: no step wrote it")
+                return Reason(step=number, text=describe_row_change(change))
+    return Reason(text=f"{row_name}: no step wrote it")
 
 
-def _of_step(step: Step) -> Iterator[Reason]:
+def _step_reasons(step: Step) -> Iterator[Reason]:
     """Name the rows that a step wrote: what a person asked for first, what time brought after it."""
-    told = [row_told(change) for change in sorted(step.changes, key=lambda change: change.actor == "clock")]
-    if not told:
-        asked = _short(step.arguments)
-        yield Reason(step=step.number, text=f"{step.tool} {asked} wrote no row")
-    for text in told[:_ROWS_TOLD]:
+    described = [
+        describe_row_change(change) for change in sorted(step.changes, key=lambda change: change.actor == "clock")
+    ]
+    if not described:
+        arguments_text = _format_value(step.arguments)
+        yield Reason(step=step.number, text=f"{step.tool} {arguments_text} wrote no row")
+    for text in described[:_MAX_ROWS]:
         yield Reason(step=step.number, text=text)
-    if len(told) > _ROWS_TOLD:
-        yield Reason(step=step.number, text=f"and {len(told) - _ROWS_TOLD} rows more")
+    if len(described) > _MAX_ROWS:
+        yield Reason(step=step.number, text=f"and {len(described) - _MAX_ROWS} rows more")
 
 
-def row_told(change: RowChange) -> str:
+def describe_row_change(change: RowChange) -> str:
     """Return what became of a row, in a line."""
-    named = f"{change.service}.{change.table} {change.key}"
-    by = "" if change.actor == "agent" else f" (by {change.actor})"
+    row_name = f"{change.service}.{change.table} {change.key}"
+    author = "" if change.actor == "agent" else f" (by {change.actor})"
     if change.kind == "deleted":
-        return f"{named}: deleted{by}"
-    columns = [one for one in change.columns if one.column not in _BOOKKEEPING]
+        return f"{row_name}: deleted{author}"
+    columns = [one for one in change.columns if one.column not in _INTERNAL_COLUMNS]
     if change.kind == "added":
         filled = [one for one in columns if one.after not in (None, "", [], {})]
-        told = ", ".join(f"{one.column} {_short(one.after)}" for one in filled[:_COLUMNS_TOLD])
-        return f"{named}: added{by}, {told}" if told else f"{named}: added{by}"
-    told = ", ".join(f"{one.column} {_short(one.before)} → {_short(one.after)}" for one in columns[:_COLUMNS_TOLD])
-    return f"{named}: {told or 'written'}{by}"
+        described = ", ".join(f"{one.column} {_format_value(one.after)}" for one in filled[:_MAX_COLUMNS])
+        return f"{row_name}: added{author}, {described}" if described else f"{row_name}: added{author}"
+    described = ", ".join(
+        f"{one.column} {_format_value(one.before)} → {_format_value(one.after)}" for one in columns[:_MAX_COLUMNS]
+    )
+    return f"{row_name}: {described or 'written'}{author}"
 
 
-def _short(value: Any) -> str:
+def _format_value(value: Any) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     text = " ".join(text.split()) or '""'
-    return text if len(text) <= _CHARS_TOLD else f"{text[: _CHARS_TOLD - 1]}…"
+    return text if len(text) <= _MAX_CHARS else f"{text[: _MAX_CHARS - 1]}…"

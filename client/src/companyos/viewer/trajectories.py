@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-_MOST_FAULTS = 50
+_MAX_FAULTS = 50
 """Bad lines that are named; of more only the count is told."""
 
 
@@ -38,50 +38,50 @@ class Trajectory:
     faults: tuple[str, ...] = ()
 
 
-def read_trajectory(file: Path, named: str) -> Trajectory:
+def read_trajectory(file: Path, display_name: str) -> Trajectory:
     """Return what a trajectory holds; `named` is what a fault calls the file. No file is a fault like another."""
     try:
         raw = file.read_bytes()
     except OSError as error:
-        return Trajectory((), (f"{named}: {error.strerror or error}",))
+        return Trajectory((), (f"{display_name}: {error.strerror or error}",))
     lines: dict[int, TrajectoryLine] = {}
     faults: list[str] = []
     for number, text in enumerate(raw.split(b"\n"), start=1):
         if not text.strip():
             continue
         try:
-            line = _parsed(text)
+            line = _parse_line(text)
             if line.step in lines:
                 raise ValueError(f"step {line.step} was told before")
             lines[line.step] = line
         except ValueError as error:
-            faults.append(f"{named}, line {number}: {error}")
-    return Trajectory(tuple(lines[step] for step in sorted(lines)), _told(faults, named))
+            faults.append(f"{display_name}, line {number}: {error}")
+    return Trajectory(tuple(lines[step] for step in sorted(lines)), _limit_faults(faults, display_name))
 
 
-def _parsed(text: bytes) -> TrajectoryLine:
+def _parse_line(text: bytes) -> TrajectoryLine:
     """Return the step of a line. Raises ValueError."""
     try:
-        found = json.loads(text.decode("utf-8"), parse_constant=_refuse)
+        line_object = json.loads(text.decode("utf-8"), parse_constant=_reject_constant)
     except UnicodeDecodeError as error:
         raise ValueError(f"is no UTF-8 at byte {error.start + 1}") from None
     except json.JSONDecodeError as error:
         raise ValueError(f"is no JSON: {error.msg} at character {error.pos + 1}") from None
     except RecursionError:
         raise ValueError("is nested too deeply") from None
-    if not isinstance(found, dict):
+    if not isinstance(line_object, dict):
         raise ValueError("holds no object")
     try:
-        return TrajectoryLine.model_validate(found)
-    except ValidationError as misfit:
-        first = misfit.errors(include_input=False, include_url=False)[0]
+        return TrajectoryLine.model_validate(line_object)
+    except ValidationError as validation_error:
+        first = validation_error.errors(include_input=False, include_url=False)[0]
         raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
 
 
-def _refuse(name: str) -> NoReturn:
+def _reject_constant(name: str) -> NoReturn:
     raise ValueError(f"is no JSON: {name} is no number there")
 
 
-def _told(faults: list[str], named: str) -> tuple[str, ...]:
-    left = len(faults) - _MOST_FAULTS
-    return (*faults[:_MOST_FAULTS], *([f"{named}: {left} more lines"] if left > 0 else ()))
+def _limit_faults(faults: list[str], display_name: str) -> tuple[str, ...]:
+    omitted = len(faults) - _MAX_FAULTS
+    return (*faults[:_MAX_FAULTS], *([f"{display_name}: {omitted} more lines"] if omitted > 0 else ()))

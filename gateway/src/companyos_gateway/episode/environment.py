@@ -22,7 +22,7 @@ from companyos_gateway.episode.errors import (
     HouseFault,
     ServiceRefusalError,
     ServicesDown,
-    UnknownEpisode,
+    UnknownEpisodeError,
 )
 from companyos_gateway.episode.journal import Intent
 from companyos_gateway.episode.link import STALE_GENERATION, Reported, ServiceCall
@@ -93,13 +93,13 @@ class Stage:
     async def resume(self, token: str, holder: object | None) -> Episode:
         """Return the live episode of a token, held by a connection from here on, once its step in flight is taken.
 
-        Raises UnknownEpisode (404) or TooManyWaiting (429); whoever held it before then holds it on.
+        Raises UnknownEpisodeError (404) or TooManyWaiting (429); whoever held it before then holds it on.
         """
         episode = self.store.of_token(token)
         with self.store.holding(episode, holder):
             async with episode.turn():
                 if episode.closed:
-                    raise UnknownEpisode
+                    raise UnknownEpisodeError
         return episode
 
     async def step(

@@ -7,7 +7,7 @@ GatewayProblem             a refusal with a status and a stable code
 |- UnknownTask       400   the task set has no such task
 |- InvalidStep       422   the episode has not taken that step
 |- UnknownService    404   no service has that name
-|- UnknownEpisode    404   no live episode has that id
+|- UnknownEpisodeError    404   no live episode has that id
 |- EpisodeExists     409   a live episode has that id already
 |- NotReset          409   a step before the first reset
 |- EpisodeDone       409   a step after the end
@@ -96,7 +96,7 @@ class UnknownService(GatewayProblem):
     status, code, title = 404, "unknown-service", "There is no such service"
 
 
-class UnknownEpisode(GatewayProblem):
+class UnknownEpisodeError(GatewayProblem):
     status, code, title = 404, "unknown-episode", "There is no such episode"
 
 
@@ -174,6 +174,10 @@ class AtCapacity(GatewayProblem):
 
 class DemonstrationsFull(GatewayProblem):
     status, code, title = 429, "demonstrations-full", "Enough demonstrations are running"
+
+
+class OracleNotInstalledError(GatewayProblem):
+    status, code, title = 501, "oracle-not-installed", "The policy `oracle` is not installed"
 
 
 class BrowserMissing(GatewayProblem):

@@ -19,7 +19,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from companyos.quarantine import QuarantineItem, QuarantineKind
+from companyos.schemas import QuarantineItem, QuarantineKind
 from companyos_gateway.episode.cluster import Cluster
 from companyos_gateway.episode.episode import VERSION
 from companyos_gateway.episode.errors import (

@@ -15,7 +15,7 @@ from companyos_gateway.episode.asked import Asked
 from companyos_gateway.episode.cluster import Cluster
 from companyos_gateway.episode.drops import EpisodeDrops
 from companyos_gateway.episode.episode import VERSION, Episode
-from companyos_gateway.episode.errors import AtCapacity, EpisodeExists, UnknownEpisode
+from companyos_gateway.episode.errors import AtCapacity, EpisodeExists, UnknownEpisodeError
 from companyos_gateway.episode.files import EpisodeFiles
 from companyos_gateway.episode.journal import Journal
 from companyos_gateway.episode.limits import EpisodeLimits
@@ -70,19 +70,21 @@ class EpisodeStore:
         return episode_id in self._live
 
     def get(self, episode_id: str) -> Episode:
-        """Return the live episode of that id; raises UnknownEpisode (404) or EpisodeQuarantinedError (410)."""
+        """Return the live episode of that id; raises UnknownEpisodeError (404) or EpisodeQuarantinedError (410)."""
         episode = self._live.get(episode_id)
         if episode is None:
             if self._quarantine is not None:
                 self._quarantine.check_episode(episode_id, is_kept=episode_id == self._kept_episode)
-            raise UnknownEpisode(f"No live episode has the id {episode_id!r}." if _ID.fullmatch(episode_id) else None)
+            raise UnknownEpisodeError(
+                f"No live episode has the id {episode_id!r}." if _ID.fullmatch(episode_id) else None
+            )
         return episode
 
     def of_token(self, token: str) -> Episode:
-        """Return the live episode of that token; raises UnknownEpisode (404)."""
+        """Return the live episode of that token; raises UnknownEpisodeError (404)."""
         internal_id = self._tokens.find(token, self._by_internal_id)
         if internal_id is None:
-            raise UnknownEpisode("The token fits no live episode.")
+            raise UnknownEpisodeError("The token fits no live episode.")
         return self._by_internal_id[internal_id]
 
     def open(self, asked: Asked, task: Task, previous: Episode | None = None) -> Episode:

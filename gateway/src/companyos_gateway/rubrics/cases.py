@@ -61,7 +61,7 @@ class Refusal:
 class DeskCase:
     """One task around an entry ticket."""
 
-    shape: StrEnum
+    variant: StrEnum
     """The structure: what has to be done, apart from figures and names."""
     agent_id: str
     ticket_key: str

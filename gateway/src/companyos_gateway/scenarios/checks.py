@@ -111,7 +111,7 @@ def _briefs(staged: Staged[DeskCase], folder: Path) -> Iterator[tuple[str, str]]
 
 def _staged(name: str, scenario: StagedScenario[DeskCase]) -> Staged[DeskCase]:
     try:
-        return scenario.stage(SEED, profile_for(LEVEL), {})
+        return scenario.build(SEED, profile_for(LEVEL), {})
     except ChaosError:
         raise
     except (ValueError, LookupError) as misfit:

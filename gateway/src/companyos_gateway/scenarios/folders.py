@@ -8,20 +8,17 @@ from pathlib import Path
 from string import Formatter
 from typing import Any
 
-SHARED = frozenset({"parts", "skills"})
+SHARED = frozenset({"parts"})
 """Folders that hold what scenarios share."""
 
 FILES = (
     "README.md",
     "__init__.py",
     "case.py",
+    "documents.py",
     "rubric.py",
     "scenario.py",
     "texts.toml",
-    "solution/__init__.py",
-    "solution/cheats.py",
-    "solution/clairvoyant.py",
-    "solution/fair.py",
 )
 LEAST_BRIEFS = 6
 KEY_SLOT = "key"

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from companyos.contract import CheckVerdict, EpisodeVerdict
-from companyos.judging import UnfitEvidence
+from companyos.rescorers import InvalidEvidenceError
 from companyos_gateway.rubrics import Evidence, FinishDeclaration, Verdict
 from companyos_gateway.scenarios.catalogue import catalogue
 from companyos_gateway.scenarios.scenario import Instance
@@ -41,7 +41,7 @@ def told(verdict: Verdict) -> EpisodeVerdict:
 
 
 def judge_stored(stored: Mapping[str, Any], /) -> EpisodeVerdict:
-    """Return what the rubric of now says of stored evidence. Raises UnfitEvidence."""
+    """Return what the rubric of now says of stored evidence. Raises InvalidEvidenceError."""
     try:
         task = PlannedTask.model_validate(stored.get("task"))
         finish = stored.get("finish")
@@ -49,22 +49,22 @@ def judge_stored(stored: Mapping[str, Any], /) -> EpisodeVerdict:
         evidence = Evidence.from_json(stored)
     except ValidationError as misfit:
         first = misfit.errors(include_input=False, include_url=False)[0]
-        raise UnfitEvidence(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from misfit
+        raise InvalidEvidenceError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from misfit
     except (KeyError, TypeError, AttributeError) as misfit:
-        raise UnfitEvidence(f"is no evidence: {type(misfit).__name__} {misfit}") from misfit
+        raise InvalidEvidenceError(f"is no evidence: {type(misfit).__name__} {misfit}") from misfit
     return told(_instance(task).rubric.judge(evidence, declared))
 
 
 def _instance(task: PlannedTask) -> Instance:
-    """Plan the task again. Raises UnfitEvidence where it is no longer the task that was played."""
+    """Plan the task again. Raises InvalidEvidenceError where it is no longer the task that was played."""
     try:
         instance = _planned(task.scenario, task.seed, task.chaos, tuple(sorted(task.overrides.items())))
     except LookupError:
-        raise UnfitEvidence(f"no scenario is named {task.scenario!r}") from None
+        raise InvalidEvidenceError(f"no scenario is named {task.scenario!r}") from None
     except ValueError as misfit:
-        raise UnfitEvidence(str(misfit)) from misfit
+        raise InvalidEvidenceError(str(misfit)) from misfit
     if dict(instance.source_ids) != task.sources:
-        raise UnfitEvidence("the task is another one now: its seed plans other rows than were played")
+        raise InvalidEvidenceError("the task is another one now: its seed plans other rows than were played")
     return instance
 
 

@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl
 from starlette._utils import get_route_path
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from companyos_gateway.episode.errors import RateLimitedError, ServicesDown, UnknownEpisode
+from companyos_gateway.episode.errors import RateLimitedError, ServicesDown, UnknownEpisodeError
 from companyos_gateway.episode.store import EpisodeStore
 from companyos_gateway.server.problems import problem_response
 from companyos_gateway.server.rate_limits import (
@@ -82,7 +82,7 @@ class Admission:
             return _named(_ids_in(scope), store) or _TRAINER
         try:
             return client_of_episode(store.of_token(token.strip(b" ").decode("ascii")).id)
-        except (UnknownEpisode, UnicodeDecodeError):
+        except (UnknownEpisodeError, UnicodeDecodeError):
             return _address(scope)
 
     def _named_by_body(self, ticket: Ticket, body: bytes) -> None:

@@ -10,11 +10,10 @@ from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
 from companyos.contract import DEFAULT_CHAOS, DEFAULT_SCENARIO, MAX_CHAOS, MAX_SEED, ResetOptions, ToolSpec
-from companyos.policies import EpisodeOver, StepView, TaskView
+from companyos.policies import EpisodeOverError, Policy, StepView, TaskView, UnknownPolicyError, load_policy
 from companyos_gateway.episode.environment import Stage
 from companyos_gateway.episode.episode import Episode
-from companyos_gateway.episode.errors import DemonstrationsFull, EpisodeClosed, EpisodeDone
-from companyos_gateway.scenarios.policy import OraclePolicy
+from companyos_gateway.episode.errors import DemonstrationsFull, EpisodeClosed, EpisodeDone, OracleNotInstalledError
 from companyos_gateway.server.documented import DOCUMENTED_PROBLEMS
 from companyos_gateway.server.house import House
 from companyos_gateway.server.queries import KNOWN_QUERIES
@@ -51,11 +50,12 @@ def demonstration_router(house: House, *, pause_s: float = PAUSE_S) -> APIRouter
         options = ResetOptions(**(wanted or DemonstrationOptions()).model_dump())
         if places.locked():
             raise DemonstrationsFull(f"{MOST_AT_ONCE} demonstrations are running.")
+        oracle = _load_oracle()
         await places.acquire()
         try:
             stage = house.stage()
             episode = await stage.reset(options)
-            task = house.in_background(_demonstrate(stage, episode, pause_s))
+            task = house.in_background(_demonstrate(oracle, stage, episode, pause_s))
         except BaseException:
             places.release()
             raise
@@ -65,13 +65,20 @@ def demonstration_router(house: House, *, pause_s: float = PAUSE_S) -> APIRouter
     return router
 
 
-async def _demonstrate(stage: Stage, episode: Episode, pause_s: float) -> None:
+def _load_oracle() -> Policy:
+    try:
+        return load_policy("oracle")
+    except UnknownPolicyError as error:
+        raise OracleNotInstalledError("Install companyos-players to watch demonstrations.") from error
+
+
+async def _demonstrate(oracle: Policy, stage: Stage, episode: Episode, pause_s: float) -> None:
     async def call(tool: str, arguments: dict[str, Any], /) -> StepView:
         await asyncio.sleep(pause_s)
         try:
             seen = await stage.step(episode, tool, arguments)
         except (EpisodeDone, EpisodeClosed) as over:
-            raise EpisodeOver from over
+            raise EpisodeOverError from over
         return StepView(
             result=seen.result,
             error=seen.error.error_type.value if seen.error else None,
@@ -81,8 +88,8 @@ async def _demonstrate(stage: Stage, episode: Episode, pause_s: float) -> None:
             steps_left=seen.steps_left,
         )
 
-    with suppress(EpisodeOver):
-        await OraclePolicy().play(_task_view(stage, episode), call)
+    with suppress(EpisodeOverError):
+        await oracle.play(_task_view(stage, episode), call)
 
 
 def _task_view(stage: Stage, episode: Episode) -> TaskView:

@@ -12,7 +12,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from companyos_gateway.episode.episode import Episode
-from companyos_gateway.episode.errors import GatewayProblem, UnknownEpisode, UnknownService
+from companyos_gateway.episode.errors import GatewayProblem, UnknownEpisodeError, UnknownService
 from companyos_gateway.server.guard import JSON_SCOPE_KEY
 from companyos_gateway.server.house import House
 from companyos_gateway.server.mcp_rules import MCP_DOORS, McpRefused
@@ -27,7 +27,7 @@ OWN_TOOLS = "gateway"
 _CALL = "tools/call"
 
 
-class NoEpisode(UnknownEpisode):
+class NoEpisode(UnknownEpisodeError):
     status, code, title = 422, "no-episode", "The call names no episode"
 
 
@@ -58,7 +58,9 @@ class McpDoor:
         await app({**scope, "path": "/", "root_path": "", ASKED_SCOPE_KEY: asked}, receive, send)
 
     def _asked(self, connection: HTTPConnection, request: dict[str, Any]) -> McpAsked:
-        """Return what a request is about; raises UnknownEpisode or UnknownService (404), NoEpisode or ServicesDown."""
+        """Return what a request is about; raises UnknownEpisodeError or UnknownService (404), NoEpisode or
+        ServicesDown.
+        """
         stage = self._house.stage()
         named = connection.path_params.get("episode_id") or connection.headers.get(EPISODE_HEADER)
         service = connection.path_params.get("service")

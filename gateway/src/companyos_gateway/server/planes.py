@@ -17,7 +17,7 @@ from starlette.routing import compile_path
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from companyos_gateway.episode.episode import Episode
-from companyos_gateway.episode.errors import EpisodeDone, GatewayProblem, UnknownEpisode
+from companyos_gateway.episode.errors import EpisodeDone, GatewayProblem, UnknownEpisodeError
 from companyos_gateway.episode.store import EpisodeStore
 from companyos_gateway.server.apps.paths import APP_DOORS, is_app
 from companyos_gateway.server.apps.paths import COOKIE as EPISODE_COOKIE
@@ -129,7 +129,7 @@ class Planes:
             return None
         try:
             return self._store().of_token(token.decode("ascii"))
-        except (UnknownEpisode, UnicodeDecodeError):
+        except (UnknownEpisodeError, UnicodeDecodeError):
             raise UnknownToken from None
 
     def _episode_of_session(self, session_id: str) -> Episode | None:
@@ -146,7 +146,7 @@ class Planes:
 
 
 def episode_asked_for(request: HTTPConnection, store: EpisodeStore, episode_id: str) -> Episode:
-    """Return the live episode that a request names; raises UnknownEpisode (404).
+    """Return the live episode that a request names; raises UnknownEpisodeError (404).
 
     To an agent every episode but its own is unknown, whether it lives or not.
     """
@@ -154,7 +154,7 @@ def episode_asked_for(request: HTTPConnection, store: EpisodeStore, episode_id: 
     if agent is None:
         return store.get(episode_id)
     if agent.id != episode_id:
-        raise UnknownEpisode
+        raise UnknownEpisodeError
     return agent
 
 

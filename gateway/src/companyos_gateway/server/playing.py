@@ -39,7 +39,7 @@ async def begin(house: House, request: Request, *, address: str | None = None) -
 
 
 async def take(house: House, request: Request, episode_id: str, asked: StepBody) -> Response:
-    """Take a step of an episode, or list its tools; raises what `Stage.step` raises, and UnknownEpisode (404)."""
+    """Take a step of an episode, or list its tools; raises what `Stage.step` raises, and UnknownEpisodeError (404)."""
     stage = house.stage()
     action = action_of(asked.action)
     episode = episode_asked_for(request, stage.store, episode_id)
@@ -51,14 +51,14 @@ async def take(house: House, request: Request, episode_id: str, asked: StepBody)
 
 
 def read(house: House, episode_id: str) -> CompanyOSState:
-    """Return where an episode stands, as its trainer sees it; raises UnknownEpisode (404)."""
+    """Return where an episode stands, as its trainer sees it; raises UnknownEpisodeError (404)."""
     return house.stage().store.get(episode_id).state()
 
 
 async def show(house: House, request: Request, episode_id: str, form: Format) -> Response:
     """Return an episode the way people read it; its own agent is shown no rewards.
 
-    Raises UnknownEpisode (404), and for a picture what `Screens.rendered` raises.
+    Raises UnknownEpisodeError (404), and for a picture what `Screens.rendered` raises.
     """
     episode = episode_asked_for(request, house.stage().store, episode_id)
     shown = rendered(episode, with_rewards=is_trainer(request))

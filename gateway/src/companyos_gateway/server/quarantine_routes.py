@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path
 
-from companyos.quarantine import QUARANTINE_ID, QuarantineItem
+from companyos.schemas import QUARANTINE_ID, QuarantineItem
 from companyos_gateway.server.documented import DOCUMENTED_PROBLEMS
 from companyos_gateway.server.house import House
 from companyos_gateway.server.queries import KNOWN_QUERIES

@@ -76,7 +76,7 @@ def structures_of(scenario: Scenario) -> tuple[str, ...]:
     """Return the variants of a scenario: the values of the enum that one of its cases is told by."""
     if not isinstance(scenario, StagedScenario):
         return ()
-    case = scenario.stage(0, profile_for(0), {}).case
+    case = scenario.build(0, profile_for(0), {}).case
     told = scenario.variant(case)
     shapes = (value for value in vars(case).values() if isinstance(value, StrEnum) and value.value == told)
     return tuple(member.value for member in type(next(shapes)))

@@ -20,10 +20,10 @@ EPISODE = "companyos_episode"
 """Where the session's signed cookie holds the episode's id, so that any worker of this server can go on with it."""
 
 GIVE_UP = {"outcome": "impossible", "summary": "The policy gave up."}
-OVER = "episode-done"
+EPISODE_DONE = "episode-done"
 """The refusal of a call after the end, whose detail says how the episode ended: that is no model's business."""
 
-_WITHOUT_VERDICT = (None, "infra_error")
+_OUTCOMES_WITHOUT_VERDICT = (None, "infra_error")
 
 
 class CompanyOSConfig(BaseResourcesServerConfig):
@@ -33,7 +33,7 @@ class CompanyOSConfig(BaseResourcesServerConfig):
     token: str | None = None
 
 
-class TaskNamed(BaseModel):
+class TaskReference(BaseModel):
     """What of a row's `verifier_metadata` this server reads."""
 
     model_config = ConfigDict(extra="allow")
@@ -44,13 +44,13 @@ class TaskNamed(BaseModel):
 class SeedRequest(BaseSeedSessionRequest):
     """A row, as the agent sends it before the first call of the model."""
 
-    verifier_metadata: TaskNamed
+    verifier_metadata: TaskReference
 
 
 class VerifyRequest(BaseVerifyRequest):
     """The row again, with what the model answered."""
 
-    verifier_metadata: TaskNamed
+    verifier_metadata: TaskReference
 
 
 class VerifyResponse(BaseVerifyResponse):
@@ -76,32 +76,38 @@ class CompanyOSResourcesServer(SimpleResourcesServer):
     async def seed_session(self, request: Request, body: SeedRequest) -> BaseSeedSessionResponse:
         """Begin the row's task."""
         options = {"task_id": body.verifier_metadata.task_id, "toolset": "task", "reward_scale": "unit"}
-        begun = await self._ask("POST", "/reset", options)
-        request.session[EPISODE] = begun["episode_id"]
+        started = await self._request_json("POST", "/reset", options)
+        request.session[EPISODE] = started["episode_id"]
         return BaseSeedSessionResponse()
 
     async def call(self, request: Request, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Take one step, and return what the model is told of it; a refused step is an answer too."""
         action = {"type": "call_tool", "tool_name": tool, "arguments": arguments}
-        answer = await self._sent("POST", f"/v1/episodes/{_episode(request)}/step", {"action": action})
-        told = await answer.json()
+        answer = await self._send("POST", f"/v1/episodes/{_episode(request)}/step", {"action": action})
+        payload = await answer.json()
         if answer.status >= 400:
-            code = told.get("code", "refused")
-            return {"error": {"error_type": code, "message": told.get("title" if code == OVER else "detail", "")}}
-        seen = told["observation"]
-        brought = {"result": seen.get("result")} if seen.get("error") is None else {"error": seen["error"]}
-        return {**brought, "now": seen["now"], "steps_left": seen["steps_left"], "done": told["done"]}
+            code = payload.get("code", "refused")
+            return {
+                "error": {"error_type": code, "message": payload.get("title" if code == EPISODE_DONE else "detail", "")}
+            }
+        observation = payload["observation"]
+        outcome = (
+            {"result": observation.get("result")}
+            if observation.get("error") is None
+            else {"error": observation["error"]}
+        )
+        return {**outcome, "now": observation["now"], "steps_left": observation["steps_left"], "done": payload["done"]}
 
     async def verify(self, request: Request, body: VerifyRequest) -> VerifyResponse:
         """Judge the episode; one that goes on is given up. 500 where the house broke it, which is no failure."""
         episode = _episode(request)
-        state = await self._ask("GET", f"/v1/episodes/{episode}/state")
+        state = await self._request_json("GET", f"/v1/episodes/{episode}/state")
         if not state["done"]:
-            given_up = {"type": "call_tool", "tool_name": "finish", "arguments": GIVE_UP}
-            await self._ask("POST", f"/v1/episodes/{episode}/step", {"action": given_up})
-            state = await self._ask("GET", f"/v1/episodes/{episode}/state")
-        await self._sent("DELETE", f"/v1/episodes/{episode}")
-        if state["outcome"] in _WITHOUT_VERDICT:
+            finish_action = {"type": "call_tool", "tool_name": "finish", "arguments": GIVE_UP}
+            await self._request_json("POST", f"/v1/episodes/{episode}/step", {"action": finish_action})
+            state = await self._request_json("GET", f"/v1/episodes/{episode}/state")
+        await self._send("DELETE", f"/v1/episodes/{episode}")
+        if state["outcome"] in _OUTCOMES_WITHOUT_VERDICT:
             raise HTTPException(500, "the house broke the episode")
         return VerifyResponse(
             **body.model_dump(),
@@ -110,15 +116,15 @@ class CompanyOSResourcesServer(SimpleResourcesServer):
             steps=state["step_count"],
         )
 
-    async def _ask(self, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+    async def _request_json(self, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
         """Return what the house answers; 502 with its words where it refuses."""
-        answer = await self._sent(method, path, body)
+        answer = await self._send(method, path, body)
         if answer.status >= 400:
             raise HTTPException(502, f"{path}: {answer.status} {await answer.text()}")
-        told: dict[str, Any] = await answer.json()
-        return told
+        payload: dict[str, Any] = await answer.json()
+        return payload
 
-    async def _sent(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
+    async def _send(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
         headers = {} if self.config.token is None else {"Authorization": f"Bearer {self.config.token}"}
         return await ask(method, f"{self.config.url}{path}", headers=headers, json=body)
 

@@ -35,12 +35,12 @@ class CompanyOSTaskset(vf.Taskset[OpenEnvTask, CompanyOSConfig]):
         answer = httpx.post(
             f"{config.base_url}/companyos/task_range", json={"split": config.split}, timeout=TIMEOUT_S
         ).raise_for_status()
-        wanted = [
+        selected = [
             task
             for task in answer.json()["tasks"]
             if config.scenario in (None, task["scenario"]) and config.chaos in (None, task["chaos"])
         ]
-        for task in wanted[: config.count]:
+        for task in selected[: config.count]:
             data = OpenEnvData(
                 name=task["id"],
                 prompt=None,

@@ -1,8 +1,8 @@
 """CompanyOS for Gymnasium: `gymnasium.make("companyos.integrations.gymnasium:CompanyOS-v1")`."""
 
-from companyos.integrations.missing import needs
+from companyos.extras import require_extra
 
-with needs("gymnasium", "gymnasium"):
+with require_extra("gymnasium", "gymnasium"):
     from gymnasium.envs.registration import register, registry
 
 from companyos.integrations.gymnasium.environment import CompanyOSGym

@@ -7,12 +7,18 @@ from typing import Any, Unpack, cast
 import gymnasium
 
 from companyos.contract import MAX_SEED, CompanyOSResetObservation, Outcome
-from companyos.integrations.gymnasium.texts import action_space, observation_space, observed, read_action, step_told
-from companyos.integrations.house import House
+from companyos.integrations.enterprise_connection import EnterpriseConnection
+from companyos.integrations.gymnasium.text_spaces import (
+    action_space,
+    encode_observation,
+    observation_space,
+    parse_action,
+    step_payload,
+)
 from companyos.integrations.session import Session
 from companyos.options import ResetArguments
 
-_A_TASK = frozenset({"split", "index", "task_id", "injected_state"})
+_TASK_OPTIONS = frozenset({"split", "index", "task_id", "injected_state"})
 """Options of a reset with which an episode brings its own seed."""
 
 
@@ -23,7 +29,7 @@ class CompanyOSGym(gymnasium.Env[str, str]):
     episode's. Without one it is drawn from `np_random`, and so is the index in a `split` that comes without one.
     An action is `{"tool_name": ..., "arguments": {...}}`; one that cannot be read is a step at the price of an invalid
     call. An episode that the house broke is truncated; every other end, that of the steps too, terminates.
-    Raises EpisodeOver for a step after the end, ServerRefusal for options that the server refuses, ConnectionError.
+    Raises EpisodeOverError for a step after the end, ApiError for options that the server refuses, ConnectionError.
     """
 
     metadata = {  # noqa: RUF012  # as Gymnasium has it
@@ -42,7 +48,7 @@ class CompanyOSGym(gymnasium.Env[str, str]):
         self.observation_space = observation_space()
         self.action_space = action_space()
         self.render_mode = render_mode
-        self._house = House(url)
+        self._enterprise = EnterpriseConnection(url)
         self._token = token
         self._options = options
         self._session: Session | None = None
@@ -51,18 +57,18 @@ class CompanyOSGym(gymnasium.Env[str, str]):
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
         """Begin an episode; its observation is the brief, and `info` lists the tools with their schemas."""
         super().reset(seed=seed)
-        asked = self._asked(seed, {**self._options, **(options or {})})
+        reset_arguments = self._reset_arguments(seed, {**self._options, **(options or {})})
         if self._session is None:
-            self._session = Session(self._house.url, token=self._token)
-        first = self._session.reset(**asked)
+            self._session = Session(self._enterprise.url, token=self._token)
+        first = self._session.reset(**reset_arguments)
         tools = [tool.model_dump() for tool in self._session.tools()]
-        return self._told(_first_told(first)), {"tools": tools}
+        return self._record_observation(_first_payload(first)), {"tools": tools}
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """Take one step; with the last one `info` says how the episode ended."""
         if self._session is None:
             raise gymnasium.error.ResetNeeded("no episode was begun")
-        tool, arguments, fault = read_action(action)
+        tool, arguments, fault = parse_action(action)
         view = self._session.call(tool, arguments)
         info: dict[str, Any] = {}
         is_broken = False
@@ -70,7 +76,7 @@ class CompanyOSGym(gymnasium.Env[str, str]):
             end = self._session.end()
             is_broken = end.outcome is Outcome.INFRA_ERROR
             info = {"outcome": end.outcome.value, "success": end.success, "return": end.return_, "steps": end.steps}
-        observation = self._told(step_told(view, fault))
+        observation = self._record_observation(step_payload(view, fault))
         return observation, view.reward, view.done and not is_broken, is_broken, info
 
     def render(self) -> str | None:
@@ -82,25 +88,25 @@ class CompanyOSGym(gymnasium.Env[str, str]):
         session, self._session = self._session, None
         if session is not None:
             session.close()
-        self._house.close()
+        self._enterprise.close()
 
-    def _asked(self, seed: int | None, asked: dict[str, Any]) -> ResetArguments:
-        if "split" in asked and "index" not in asked:
-            asked["index"] = int(self.np_random.integers(self._size_of(str(asked["split"]))))
-        elif not _A_TASK & set(asked) and "seed" not in asked:
-            asked["seed"] = int(self.np_random.integers(MAX_SEED + 1)) if seed is None else seed
-        return cast(ResetArguments, asked)
+    def _reset_arguments(self, seed: int | None, reset_arguments: dict[str, Any]) -> ResetArguments:
+        if "split" in reset_arguments and "index" not in reset_arguments:
+            reset_arguments["index"] = int(self.np_random.integers(self._split_size(str(reset_arguments["split"]))))
+        elif not _TASK_OPTIONS & set(reset_arguments) and "seed" not in reset_arguments:
+            reset_arguments["seed"] = int(self.np_random.integers(MAX_SEED + 1)) if seed is None else seed
+        return cast(ResetArguments, reset_arguments)
 
-    def _size_of(self, split: str) -> int:
+    def _split_size(self, split: str) -> int:
         from companyos.client import CompanyOSEnv
 
-        with CompanyOSEnv(base_url=self._house.url, token=self._token).sync() as env:
+        with CompanyOSEnv(base_url=self._enterprise.url, token=self._token).sync() as env:
             return env.num_tasks(split)
 
-    def _told(self, told: dict[str, Any]) -> str:
-        self._last = observed(told)
+    def _record_observation(self, payload: dict[str, Any]) -> str:
+        self._last = encode_observation(payload)
         return self._last
 
 
-def _first_told(first: CompanyOSResetObservation) -> dict[str, Any]:
+def _first_payload(first: CompanyOSResetObservation) -> dict[str, Any]:
     return first.model_dump(mode="json", include={"brief", "company", "acting_as", "now", "steps_left"})

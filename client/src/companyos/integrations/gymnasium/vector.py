@@ -8,22 +8,22 @@ from typing import Any, cast
 import gymnasium
 from gymnasium.vector import SyncVectorEnv
 
+from companyos.integrations.enterprise_connection import EnterpriseConnection
 from companyos.integrations.gymnasium.environment import CompanyOSGym
-from companyos.integrations.house import House
 
 
 class CompanyOSVectorGym(SyncVectorEnv):
     """So many CompanyOSGym in one house, stepped one after another; without a URL the house ends with `close`."""
 
     def __init__(self, num_envs: int = 1, *, url: str | None = None, **options: Any) -> None:
-        self._house = House(url)
+        self._enterprise = EnterpriseConnection(url)
 
-        def begun() -> gymnasium.Env[str, str]:
-            return CompanyOSGym(self._house.url, **options)
+        def make_env() -> gymnasium.Env[str, str]:
+            return CompanyOSGym(self._enterprise.url, **options)
 
-        super().__init__(cast("list[Callable[[], gymnasium.Env[Any, Any]]]", [begun] * num_envs))
+        super().__init__(cast("list[Callable[[], gymnasium.Env[Any, Any]]]", [make_env] * num_envs))
 
     def close_extras(self, **options: Any) -> None:
         """Close every episode, and stop the enterprise where it is our own."""
         super().close_extras(**options)
-        self._house.close()
+        self._enterprise.close()

@@ -1,12 +1,10 @@
 """CompanyOS for Inspect AI: `inspect eval companyos/tasks --model ... -T split=test`."""
 
-from companyos.integrations.missing import needs
+from companyos.extras import require_extra
 
-with needs("inspect_ai", "inspect"):
+with require_extra("inspect_ai", "inspect"):
     import inspect_ai  # noqa: F401
 
-from companyos.integrations.inspect.scoring import score_episode
-from companyos.integrations.inspect.solving import PlayedSample, play
-from companyos.integrations.inspect.tasks import tasks
+from companyos.integrations.inspect.task import PlayedSample, play, score_episode, tasks
 
 __all__ = ["PlayedSample", "play", "score_episode", "tasks"]

@@ -2,12 +2,12 @@
 
 from importlib.util import find_spec
 
-from companyos.integrations.missing import needs
+from companyos.extras import require_extra
 
 if find_spec("unsloth") is not None:
     import unsloth  # noqa: F401  # before TRL, which it patches; it is installed on machines with a GPU only
 
-with needs("trl", "trl"):
+with require_extra("trl", "trl"):
     import trl  # noqa: F401
 
 from companyos.integrations.trl.environment import CompanyOSEnvironment

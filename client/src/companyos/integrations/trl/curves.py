@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from companyos.integrations.missing import needs
+from companyos.extras import require_extra
 
 Point = Mapping[str, float]
 
@@ -47,7 +47,7 @@ def read_curve(file: Path) -> list[dict[str, float]]:
 
 def draw_curves(curves: Mapping[str, Sequence[Point]], file: Path, *, title: str) -> None:
     """Draw the curves of one or more trainings side by side, as the kind of picture that the file's name says."""
-    with needs("matplotlib", "plots"):
+    with require_extra("matplotlib", "plots"):
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     figure = Figure(figsize=INCHES, layout="constrained")

@@ -11,17 +11,17 @@ from typing import Any
 from companyos.integrations.session import Ending
 from companyos.integrations.trl.environment import CompanyOSEnvironment
 from companyos.integrations.trl.spec import CompanyOSSpec, Row, prompt
-from companyos.policies import EpisodeOver, Policy, StepView, load_policy
+from companyos.policies import EpisodeOverError, Policy, StepView, load_policy
 
-Choice = Callable[["Demonstration"], Sequence["Turn"]]
+TurnSelector = Callable[["Demonstration"], Sequence["Turn"]]
 """Which turns of a demonstration are shown."""
 
-_LEFT_OUT = ("idempotency_key",)
+_OMITTED_ARGUMENTS = ("idempotency_key",)
 """Arguments that make a second try safe; without chaos nobody needs them."""
 
-_SHORTEST = 2
+_MIN_VALUE_CHARS = 2
 
-LAST_WORD = "Done."
+FINAL_MESSAGE = "Done."
 """What the oracle says when the episode is over: a trainer goes on asking until a message holds no call."""
 
 
@@ -39,7 +39,7 @@ class Turn:
 
     tool: str
     arguments: dict[str, Any]
-    said: dict[str, Any]
+    encoded: dict[str, Any]
     """The arguments as the model says them."""
     view: StepView
     text: str
@@ -58,18 +58,18 @@ class Demonstration:
     def conversation(self) -> Conversation:
         """The episode as messages, with the tool calls as a chat template takes them."""
         system, user = prompt()
-        told: list[dict[str, Any]] = [system, {**user, "content": self.task}]
+        conversation_messages: list[dict[str, Any]] = [system, {**user, "content": self.task}]
         for turn in self.turns:
-            function = {"name": turn.tool, "arguments": turn.said}
-            told.append(
+            function = {"name": turn.tool, "arguments": turn.encoded}
+            conversation_messages.append(
                 {"role": "assistant", "content": "", "tool_calls": [{"type": "function", "function": function}]}
             )
-            told.append({"role": "tool", "name": turn.tool, "content": turn.text})
-        return Conversation(self.row, [*told, {"role": "assistant", "content": LAST_WORD}])
+            conversation_messages.append({"role": "tool", "name": turn.tool, "content": turn.text})
+        return Conversation(self.row, [*conversation_messages, {"role": "assistant", "content": FINAL_MESSAGE}])
 
 
 def demonstrate(
-    spec: CompanyOSSpec, rows: Sequence[Row], *, policy: str = "oracle", choose: Choice | None = None
+    spec: CompanyOSSpec, rows: Sequence[Row], *, policy: str = "oracle", choose: TurnSelector | None = None
 ) -> Iterator[Demonstration]:
     """Let a policy play rows, and yield what went well.
 
@@ -87,7 +87,7 @@ def demonstrate(
             yield shown
 
 
-def thrifty(shown: Demonstration) -> Sequence[Turn]:
+def essential_turns(shown: Demonstration) -> Sequence[Turn]:
     """Choose the calls that write, and of those that read the ones whose answer a later call needs.
 
     An answer is needed for a value with a digit in it that is first seen there, and for the name of a field that a form
@@ -96,17 +96,17 @@ def thrifty(shown: Demonstration) -> Sequence[Turn]:
     known = set(_values(shown.task.split()))
     first: dict[str, int] = {}
     for number, turn in enumerate(shown.turns):
-        for value in (*_values(turn.view.result), *_asked_for(turn.view.result)):
+        for value in (*_values(turn.view.result), *_form_fields(turn.view.result)):
             if value not in known:
                 first.setdefault(value, number)
-    kept = {number for number, turn in enumerate(shown.turns) if not _reads(turn.tool)}
-    waiting = list(kept)
-    while waiting:
-        number = waiting.pop()
+    kept = {number for number, turn in enumerate(shown.turns) if not _is_read_call(turn.tool)}
+    pending = list(kept)
+    while pending:
+        number = pending.pop()
         arguments = shown.turns[number].arguments
-        needed = (*_values(arguments), *_filled_in(arguments))
+        needed = (*_values(arguments), *_filled_fields(arguments))
         sources = {first[value] for value in needed if first.get(value, number) < number}
-        waiting += sources - kept
+        pending += sources - kept
         kept |= sources
     return [shown.turns[number] for number in sorted(kept)]
 
@@ -131,54 +131,54 @@ def _play(environment: CompanyOSEnvironment, row: Row, policy: Policy) -> Demons
         return turns[-1].view
 
     assert environment._task is not None
-    _finish(policy.play(environment._task, call))
+    _run_to_completion(policy.play(environment._task, call))
     return Demonstration(row, task, tuple(turns), environment._end())
 
 
-def _finish(playing: Any) -> None:
+def _run_to_completion(coroutine: Any) -> None:
     """Run a policy whose calls never wait for anything, so that it needs no event loop, nor minds one."""
     try:
-        playing.send(None)
-    except (StopIteration, EpisodeOver):
+        coroutine.send(None)
+    except (StopIteration, EpisodeOverError):
         return
-    playing.close()
+    coroutine.close()
     raise RuntimeError("a policy that waits for something else than its calls cannot demonstrate")
 
 
 def _replay(environment: CompanyOSEnvironment, row: Row, turns: Sequence[Turn]) -> Demonstration:
-    task, again = environment.reset(**row), list[Turn]()
+    task, replayed = environment.reset(**row), list[Turn]()
     for turn in turns:
         if environment._session.is_over:
             break
-        arguments = {name: value for name, value in turn.arguments.items() if name not in _LEFT_OUT}
-        again.append(_turn(environment, turn.tool, arguments))
-    return Demonstration(row, task, tuple(again), environment._end())
+        arguments = {name: value for name, value in turn.arguments.items() if name not in _OMITTED_ARGUMENTS}
+        replayed.append(_turn(environment, turn.tool, arguments))
+    return Demonstration(row, task, tuple(replayed), environment._end())
 
 
 def _turn(environment: CompanyOSEnvironment, tool: str, arguments: dict[str, Any]) -> Turn:
     """Make a call as the oracle makes it, and note it as the model would."""
-    given = json.loads(json.dumps(arguments))
-    said = environment._language.said(given)
-    view = environment._session.call(tool, given)
-    return Turn(tool, given, said, view, environment._language.answer(view))
+    json_arguments = json.loads(json.dumps(arguments))
+    encoded = environment._language.encoded(json_arguments)
+    view = environment._session.call(tool, json_arguments)
+    return Turn(tool, json_arguments, encoded, view, environment._language.answer(view))
 
 
-def _reads(tool: str) -> bool:
+def _is_read_call(tool: str) -> bool:
     return any(word in tool for word in ("_get_", "_list_", "_search_", "_query_"))
 
 
-def _asked_for(result: Any) -> Iterator[str]:
+def _form_fields(result: Any) -> Iterator[str]:
     """Yield the names of the fields that a form asks for."""
     match result:
-        case {"fields": [{"name": _}, *_] as asked_for}:
-            yield from (f"field {one['name']}" for one in asked_for)
+        case {"fields": [{"name": _}, *_] as form_fields}:
+            yield from (f"field {one['name']}" for one in form_fields)
 
 
-def _filled_in(arguments: Mapping[str, Any]) -> Iterator[str]:
+def _filled_fields(arguments: Mapping[str, Any]) -> Iterator[str]:
     """Yield the names of the fields that a call fills in."""
     match arguments:
-        case {"fields": {**filled_in}}:
-            yield from (f"field {name}" for name in filled_in)
+        case {"fields": {**filled}}:
+            yield from (f"field {name}" for name in filled)
 
 
 def _values(value: Any) -> Iterator[str]:
@@ -192,5 +192,5 @@ def _values(value: Any) -> Iterator[str]:
                 yield from _values(one)
         case str() | int() | float():
             text = str(value).strip(".,;:()").replace("+00:00", "Z")
-            if len(text) >= _SHORTEST and any(letter.isdigit() for letter in text):
+            if len(text) >= _MIN_VALUE_CHARS and any(letter.isdigit() for letter in text):
                 yield text

@@ -7,34 +7,34 @@ from typing import Any, cast
 
 from companyos.contract import CompanyOSResetObservation, ToolSpec
 from companyos.integrations.session import Ending, Session
-from companyos.integrations.signatures import method
+from companyos.integrations.signatures import tool_method
 from companyos.integrations.trl.language import Language
 from companyos.options import ResetArguments
 from companyos.policies import TaskView
 from companyos.policies.llm.prompt import task_text
 from companyos_shared.streams import Stream
 
-Opener = Callable[[], Session]
+SessionFactory = Callable[[], Session]
 LanguageFactory = Callable[[], Language]
 
-_CHOOSES = ("task_id", "scenario", "seed", "chaos")
+_EPISODE_COLUMNS = ("task_id", "scenario", "seed", "chaos")
 """Columns of a dataset that name an episode."""
 
-_CHANGED = "\n\nSome tools are described differently here:\n{lines}"
-_ABSENT = "This tool is not to be had."
+_CHANGED_NOTE = "\n\nSome tools are described differently here:\n{lines}"
+_ABSENT_NOTE = "This tool is not to be had."
 
 
 class CompanyOSEnvironment:
     """One rollout after another, each in an episode of its own; `environment_class` adds the tools.
 
     TRL takes every public method for a tool, so that whatever else there is begins with an underscore. A call after the
-    end raises EpisodeOver, which TRL tells the model as an error.
+    end raises EpisodeOverError, which TRL tells the model as an error.
     """
 
     def __init__(self) -> None:
         self._session = self._open()
         self._language = self._language_of()
-        self._ended: Ending | None = None
+        self._ending: Ending | None = None
         self._task: TaskView | None = None
 
     @staticmethod
@@ -47,42 +47,42 @@ class CompanyOSEnvironment:
 
     def reset(self, **row: Any) -> str:
         """Begin the episode that a row of the dataset names, and return its task, which ends the prompt."""
-        named = {name: row[name] for name in _CHOOSES if row.get(name) is not None}
-        if "task_id" in named:
-            named = {"task_id": named["task_id"]}
-        self._ended = None
-        first = self._session.reset(**cast(ResetArguments, {**self._options, **named}))
+        episode_options = {name: row[name] for name in _EPISODE_COLUMNS if row.get(name) is not None}
+        if "task_id" in episode_options:
+            episode_options = {"task_id": episode_options["task_id"]}
+        self._ending = None
+        first = self._session.reset(**cast(ResetArguments, {**self._options, **episode_options}))
         tools = tuple(self._session.tools())
-        self._task = _seen(first, tools, row)
-        return self._language.task(task_text(self._task) + self._changes(tools))
+        self._task = _task_view(first, tools, row)
+        return self._language.task(task_text(self._task) + self._describe_changes(tools))
 
     def _call(self, tool: str, arguments: dict[str, Any]) -> str:
-        return self._language.answer(self._session.call(tool, self._language.meant(arguments)))
+        return self._language.answer(self._session.call(tool, self._language.decoded(arguments)))
 
     def _end(self) -> Ending:
         """Return how the episode ended; one that goes on is given up."""
-        if self._ended is None:
-            self._ended = self._session.end()
-        return self._ended
+        if self._ending is None:
+            self._ending = self._session.end()
+        return self._ending
 
-    def _changes(self, tools: Sequence[ToolSpec]) -> str:
+    def _describe_changes(self, tools: Sequence[ToolSpec]) -> str:
         """Say which tools are not as the prompt describes them: chaos renames fields of answers; some are not there."""
         described = {tool.name: tool.description for tool in tools}
-        found = [(tool.name, described.get(tool.name, _ABSENT), tool.description) for tool in self._offered]
+        found = [(tool.name, described.get(tool.name, _ABSENT_NOTE), tool.description) for tool in self._offered]
         lines = "\n".join(f"- {name}: {here}" for name, here, known in found if here != known)
-        return _CHANGED.format(lines=lines) if lines else ""
+        return _CHANGED_NOTE.format(lines=lines) if lines else ""
 
 
 def environment_class(
     name: str,
     tools: Sequence[ToolSpec],
     *,
-    open_session: Opener,
+    open_session: SessionFactory,
     options: ResetArguments,
     language: LanguageFactory,
 ) -> type[CompanyOSEnvironment]:
     """Return a class of environments that begin their episodes with these options and offer these tools."""
-    body: dict[str, Any] = {tool.name: method(tool, CompanyOSEnvironment._call) for tool in tools}
+    body: dict[str, Any] = {tool.name: tool_method(tool, CompanyOSEnvironment._call) for tool in tools}
     body |= {
         "__doc__": "One rollout after another; its public methods are the tools of the enterprise.",
         "__module__": __name__,
@@ -94,7 +94,7 @@ def environment_class(
     return type(name, (CompanyOSEnvironment,), body)
 
 
-def _seen(first: CompanyOSResetObservation, tools: tuple[ToolSpec, ...], row: dict[str, Any]) -> TaskView:
+def _task_view(first: CompanyOSResetObservation, tools: tuple[ToolSpec, ...], row: dict[str, Any]) -> TaskView:
     return TaskView(
         scenario=str(row.get("scenario")),
         brief=first.brief,

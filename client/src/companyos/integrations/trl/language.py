@@ -30,11 +30,11 @@ class Language:
         text = result_text(step)
         return _compact(json.loads(text) | {"done": True}) if step.done else text
 
-    def meant(self, arguments: dict[str, Any]) -> dict[str, Any]:
+    def decoded(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """Return the arguments that the model means."""
         return arguments
 
-    def said(self, arguments: dict[str, Any]) -> dict[str, Any]:
+    def encoded(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """Return arguments as the model would say them: what `meant` understands."""
         return arguments
 
@@ -55,52 +55,52 @@ class ShortNames(Language):
     def task(self, text: str) -> str:
         """Return the task with short names in it; those of the last episode are forgotten."""
         self._names, self._values, self._counts = {}, {}, Counter()
-        return self._in_text(_WITH_DIGIT, text, "task")
+        return self._shorten_text(_WITH_DIGIT, text, "task")
 
     def answer(self, step: StepView) -> str:
         """Return what a step brought, briefly."""
         if step.done:
             return _compact({"done": True})
         if step.error is not None:
-            return _compact({"error": self._in_text(_WITH_DIGIT, step.error, "error")})
-        return _compact(_mapped(_brief(step.result), self._name))
+            return _compact({"error": self._shorten_text(_WITH_DIGIT, step.error, "error")})
+        return _compact(_map_values(_keep_essentials(step.result), self._shorten))
 
-    def meant(self, arguments: dict[str, Any]) -> dict[str, Any]:
+    def decoded(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """Return the arguments with what the short names stand for."""
-        meant: dict[str, Any] = _mapped(arguments, self._value)
-        return meant
+        decoded: dict[str, Any] = _map_values(arguments, self._expand)
+        return decoded
 
-    def said(self, arguments: dict[str, Any]) -> dict[str, Any]:
+    def encoded(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """Return arguments with the short names that are known so far."""
-        said: dict[str, Any] = _mapped(arguments, self._known)
-        return said
+        encoded: dict[str, Any] = _map_values(arguments, self._apply_known_names)
+        return encoded
 
-    def _name(self, value: Any, field: str) -> Any:
+    def _shorten(self, value: Any, field: str) -> Any:
         """Return the short name of a value, a new one where it has none; inside a text that of every part."""
         if isinstance(value, bool) or not isinstance(value, str | int | float):
             return value
         if isinstance(value, str):
-            return self._in_text(_QUOTED_OR_WITH_DIGIT, value, field)
-        return self._named(str(value), value, field)
+            return self._shorten_text(_QUOTED_OR_WITH_DIGIT, value, field)
+        return self._assign_name(str(value), value, field)
 
-    def _in_text(self, part: re.Pattern[str], text: str, field: str) -> str:
-        return part.sub(lambda found: self._named(found[0], found[0], field), text)
+    def _shorten_text(self, part: re.Pattern[str], text: str, field: str) -> str:
+        return part.sub(lambda found: self._assign_name(found[0], found[0], field), text)
 
-    def _named(self, text: str, value: Any, field: str) -> str:
+    def _assign_name(self, text: str, value: Any, field: str) -> str:
         if text not in self._names:
             self._counts[field] += 1
             name = f"#{field}{self._counts[field]}"
             self._names[text], self._values[name] = name, value
         return self._names[text]
 
-    def _value(self, said: Any, _field: str) -> Any:
-        if not isinstance(said, str):
-            return said
-        if said in self._values:
-            return self._values[said]
-        return SHORT_NAME.sub(lambda found: str(self._values.get(found[0], found[0])), said)
+    def _expand(self, encoded: Any, _field_name: str) -> Any:
+        if not isinstance(encoded, str):
+            return encoded
+        if encoded in self._values:
+            return self._values[encoded]
+        return SHORT_NAME.sub(lambda found: str(self._values.get(found[0], found[0])), encoded)
 
-    def _known(self, value: Any, _field: str) -> Any:
+    def _apply_known_names(self, value: Any, _field_name: str) -> Any:
         if isinstance(value, bool) or not isinstance(value, str | int | float):
             return value
         text = str(value).replace("+00:00", "Z")
@@ -113,36 +113,40 @@ SHORT_NAME = re.compile(r"#[a-z_]+\d+")
 _WORD = re.compile(r"\b\w(?:[\w:.+-]*\w)?\b")
 _WITH_DIGIT = re.compile(r"\b(?=[\w:.+-]*\d)\w(?:[\w:.+-]*\w)?\b")
 _QUOTED_OR_WITH_DIGIT = re.compile(rf'(?<=")[^"\s]+(?=")|{_WITH_DIGIT.pattern}')
-_KEPT = frozenset(
+_KEPT_FIELDS = frozenset(
     {"approval_ref", "as_of", "checklist", "code", "deputy", "description", "done_at", "error", "holders", "id"}
     | {"is_stale", "items", "key", "out_of_office", "person", "readings", "status", "value"}
 )
 
 
-def _brief(value: Any) -> Any:
+def _keep_essentials(value: Any) -> Any:
     """Keep what a step turns on: of a form the fields that it requires, of a moment only that something was done."""
     if isinstance(value, dict):
-        told = {name: _brief(one) for name, one in value.items() if name in _KEPT and one not in (None, False, [], {})}
+        kept = {
+            name: _keep_essentials(one)
+            for name, one in value.items()
+            if name in _KEPT_FIELDS and one not in (None, False, [], {})
+        }
         match value.get("fields"):
-            case [{"name": _, "required": _}, *_] as asked_for:
-                told["fields"] = [one["name"] for one in asked_for if one.get("required")]
-        return told | {"done_at": True} if "done_at" in told else told
-    return [_brief(one) for one in value] if isinstance(value, list) else value
+            case [{"name": _, "required": _}, *_] as form_fields:
+                kept["fields"] = [one["name"] for one in form_fields if one.get("required")]
+        return kept | {"done_at": True} if "done_at" in kept else kept
+    return [_keep_essentials(one) for one in value] if isinstance(value, list) else value
 
 
-def _mapped(value: Any, translation: Translation, field: str = "") -> Any:
+def _map_values(value: Any, translation: Translation, field: str = "") -> Any:
     """Translate every value that is no object and no list, with the field in which it stands."""
     match value:
         case dict():
-            return {name: _mapped(one, translation, _field(name, field)) for name, one in value.items()}
+            return {name: _map_values(one, translation, _field_name(name, field)) for name, one in value.items()}
         case list():
-            return [_mapped(one, translation, field) for one in value]
+            return [_map_values(one, translation, field) for one in value]
         case _:
             return translation(value, field)
 
 
-def _field(name: str, around: str) -> str:
-    return around if name == "id" and around else name
+def _field_name(name: str, parent: str) -> str:
+    return parent if name == "id" and parent else name
 
 
 def _compact(value: Any) -> str:

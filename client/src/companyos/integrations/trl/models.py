@@ -1,19 +1,123 @@
-"""Which model learns: a small Qwen on a GPU, by Unsloth where it is installed; without a GPU one made on the spot."""
+"""A model made on the spot: small enough to learn on a CPU, with a tokenizer of the words that it will meet."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from companyos.integrations.trl.demonstrations import Conversation
+from companyos.integrations.trl.language import SHORT_NAME
 from companyos.integrations.trl.spec import CompanyOSSpec
-from companyos.integrations.trl.tiny import tiny_model, tiny_tokenizer
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase, PreTrainedTokenizerFast
+
+
+VOCABULARY_SIZE = 4_000
+"""Tokens that the tokenizer learns, beside those that stand for a whole text."""
+
+PHRASE_FREQUENCY = 20
+"""One in so many conversations has to hold a phrase that becomes a token."""
+
+MAX_LENGTH = 4_096
+
+_START, _END, _PAD = "<|im_start|>", "<|im_end|>", "<|endoftext|>"
+_TEMPLATE = "qwen2_5.jinja"
+_MARKS = (
+    "assistant\n",
+    "user\n",
+    "user\n<tool_response>\n",
+    "\n</tool_response>",
+    "<tool_call>\n",
+    "\n</tool_call>",
+)
+"""What the template writes around every message."""
+
+
+def tiny_tokenizer(
+    shown: Sequence[Conversation], tools: Sequence[Callable[..., Any]], *, words: int = VOCABULARY_SIZE
+) -> PreTrainedTokenizerFast:
+    """Return a tokenizer with Qwen 2.5's chat template that has learned its words from conversations.
+
+    A short name is one token, and what every prompt begins with, the tools among it, is one as well: a model of this
+    size reads no schema.
+    """
+    from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
+    from transformers import PreTrainedTokenizerFast
+    from trl import chat_template_utils
+
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(Regex(SHORT_NAME.pattern), "isolated"),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
+    )
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=words,
+        min_frequency=max(2, len(shown) // PHRASE_FREQUENCY),
+        special_tokens=[_PAD, _START, _END],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(_texts(shown), trainer)
+    made = PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, eos_token=_END, pad_token=_PAD, model_max_length=MAX_LENGTH, padding_side="left"
+    )
+    made.chat_template = (chat_template_utils._CHAT_TEMPLATES_DIR / _TEMPLATE).read_text(encoding="utf-8")
+    made.add_tokens([*_constants(made, shown[0].messages[0], tools), *_names(shown)])
+    return made
+
+
+def tiny_model(tokenizer: PreTrainedTokenizerFast, *, seed: int, width: int = 64, layers: int = 2) -> PreTrainedModel:
+    """Return a Qwen 2 of some hundred thousand parameters that knows nothing yet."""
+    from transformers import Qwen2Config, Qwen2ForCausalLM, set_seed
+
+    set_seed(seed)
+    config = Qwen2Config(
+        vocab_size=len(tokenizer),
+        hidden_size=width,
+        intermediate_size=2 * width,
+        num_hidden_layers=layers,
+        num_attention_heads=4,
+        num_key_value_heads=4,
+        max_position_embeddings=MAX_LENGTH,
+        tie_word_embeddings=True,
+        bos_token_id=None,
+        eos_token_id=tokenizer.eos_token_id,
+        pad_token_id=tokenizer.pad_token_id,
+    )
+    return Qwen2ForCausalLM(config)
+
+
+def _texts(shown: Iterable[Conversation]) -> Iterable[str]:
+    """Yield what is said in conversations, calls as the template writes them."""
+    for one in shown:
+        for message in one.messages[1:]:
+            yield message["content"]
+            for call in message.get("tool_calls", ()):
+                function = call["function"]
+                yield f'{{"name": "{function["name"]}", "arguments": {json.dumps(function["arguments"])}}}'
+
+
+def _constants(
+    tokenizer: PreTrainedTokenizerFast, system: dict[str, Any], tools: Sequence[Callable[..., Any]]
+) -> Iterable[str]:
+    """Yield the texts that every prompt repeats: the system's message with the tools, and the marks of a turn."""
+    text = tokenizer.apply_chat_template([system], tools=list(tools), tokenize=False)
+    yield text.removesuffix("\n").removeprefix(_START).removesuffix(_END)
+    yield from _MARKS
+
+
+def _names(shown: Sequence[Conversation]) -> list[str]:
+    """Return the short names that come up in conversations."""
+    return sorted({name for text in _texts(shown) for name in SHORT_NAME.findall(text)})
+
 
 TINY = "tiny"
 ON_GPU = "Qwen/Qwen2.5-1.5B-Instruct"
@@ -31,7 +135,7 @@ class Learner:
     tokenizer: PreTrainedTokenizerBase
     peft_config: Any = None
 
-    def take(self, model: PreTrainedModel) -> None:
+    def replace_model(self, model: PreTrainedModel) -> None:
         """Go on with what a trainer has made of the model; adapted once, it is not adapted again."""
         self.model, self.peft_config = model, None
 
@@ -85,5 +189,5 @@ def _by_transformers(name: str) -> Learner:
     from peft import LoraConfig
 
     model = AutoModelForCausalLM.from_pretrained(name, dtype="bfloat16", device_map="cuda")
-    adapted = LoraConfig(r=_RANK, lora_alpha=2 * _RANK, target_modules=_PROJECTIONS, task_type="CAUSAL_LM")
-    return Learner(model, tokenizer, None if hasattr(model, "peft_config") else adapted)
+    lora_config = LoraConfig(r=_RANK, lora_alpha=2 * _RANK, target_modules=_PROJECTIONS, task_type="CAUSAL_LM")
+    return Learner(model, tokenizer, None if hasattr(model, "peft_config") else lora_config)

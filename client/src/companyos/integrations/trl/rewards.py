@@ -12,10 +12,10 @@ from companyos.integrations.trl.environment import CompanyOSEnvironment
 RewardFunction = Callable[..., list[float | None]]
 Message = Mapping[str, Any]
 
-_UNKNOWN_TOOL = -1.0
+_UNKNOWN_TOOL_PENALTY = -1.0
 """What the house charges for a tool that there is not."""
 
-_MOST_CHARGED = -8.0
+_MAX_PENALTY = -8.0
 _UNIT = 25.0
 
 
@@ -29,39 +29,43 @@ def reward_functions(scale: RewardScale) -> list[RewardFunction]:
         **_: Any,
     ) -> list[float | None]:
         """Return what each episode returned; None for one that the house broke, which nobody learns from."""
-        ends = [environment._end() for environment in environments]
+        endings = [environment._end() for environment in environments]
         if log_metric is not None:
-            heard = [unheard(environment, made) for environment, made in zip(environments, completions, strict=True)]
-            for name, value in stages(ends, heard):
+            unknown_counts = [
+                unknown_calls(environment, made) for environment, made in zip(environments, completions, strict=True)
+            ]
+            for name, value in stages(endings, unknown_counts):
                 log_metric(name, value)
-        return [None if end.outcome is Outcome.INFRA_ERROR else end.return_ for end in ends]
+        return [None if end.outcome is Outcome.INFRA_ERROR else end.return_ for end in endings]
 
     def unknown_tools(
         environments: Sequence[CompanyOSEnvironment], completions: Sequence[Sequence[Message]], **_: Any
     ) -> list[float | None]:
         """Return the cost of calls of tools that there are not: TRL answers them, and no episode hears of them."""
         unit = 1.0 if scale is RewardScale.ORIGINAL else _UNIT
-        heard = [unheard(environment, made) for environment, made in zip(environments, completions, strict=True)]
-        return [max(_MOST_CHARGED, count * _UNKNOWN_TOOL) / unit for count in heard]
+        unknown_counts = [
+            unknown_calls(environment, made) for environment, made in zip(environments, completions, strict=True)
+        ]
+        return [max(_MAX_PENALTY, count * _UNKNOWN_TOOL_PENALTY) / unit for count in unknown_counts]
 
     return [episode_return, unknown_tools]
 
 
-def unheard(environment: CompanyOSEnvironment, completion: Sequence[Message]) -> int:
+def unknown_calls(environment: CompanyOSEnvironment, completion: Sequence[Message]) -> int:
     """Return how many calls of a completion name a tool that there is not."""
     names = [call["function"]["name"] for message in completion for call in message.get("tool_calls") or ()]
     offered = {tool.name for tool in environment._offered}
     return sum(name not in offered for name in names)
 
 
-def stages(ends: Sequence[Ending], unheard: Sequence[int]) -> list[tuple[str, float]]:
+def stages(endings: Sequence[Ending], unknown_calls: Sequence[int]) -> list[tuple[str, float]]:
     """Return the figures by which learning is seen: invalid calls stop, milestones are reached, workflows are done."""
-    calls = sum(end.steps for end in ends) + sum(unheard)
-    invalid = sum(end.invalid for end in ends) + sum(unheard)
-    n = max(len(ends), 1)
+    calls = sum(end.steps for end in endings) + sum(unknown_calls)
+    invalid = sum(end.invalid for end in endings) + sum(unknown_calls)
+    n = max(len(endings), 1)
     return [
         ("stages/invalid_calls", invalid / max(calls, 1)),
-        ("stages/milestones", sum(end.milestones for end in ends) / n),
-        ("stages/success", sum(end.success for end in ends) / n),
-        ("stages/steps", sum(end.steps for end in ends) / n),
+        ("stages/milestones", sum(end.milestones for end in endings) / n),
+        ("stages/success", sum(end.success for end in endings) / n),
+        ("stages/steps", sum(end.steps for end in endings) / n),
     ]

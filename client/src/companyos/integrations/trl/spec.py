@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 from companyos.client import CompanyOSEnv
 from companyos.contract import MAX_SEED, RewardScale, Split, Toolset, ToolSpec
-from companyos.integrations.house import House
-from companyos.integrations.session import WITHIN_S, Session
+from companyos.integrations.enterprise_connection import EnterpriseConnection
+from companyos.integrations.session import RECONNECT_WITHIN_S, Session
 from companyos.integrations.trl.environment import CompanyOSEnvironment, LanguageFactory, environment_class
 from companyos.integrations.trl.language import Language
 from companyos.integrations.trl.rewards import RewardFunction, reward_functions
@@ -26,7 +26,7 @@ You are an employee of a company. You act through tools and through nothing else
 - When the work is done, or when it must not or cannot be done, say so with `finish`."""
 """What every prompt begins with; the task follows when its episode begins."""
 
-_ASKED = 8
+_SAMPLED_SEEDS = 8
 """Episodes that are asked for their tools."""
 
 Row = dict[str, Any]
@@ -40,7 +40,7 @@ class CompanyOSSpec:
     `chaos` narrow them to some, `count` to so many of each scenario and level. They come by level, the calmest first,
     so that a trainer that does not shuffle learns by a curriculum. Without a URL an enterprise is started on this
     machine, which ends with `close`, with the `with` block or with the process. `language` is what a model is spoken
-    to in. Raises ServerRefusal, and ConnectionError where the server stays away for `within_s` seconds.
+    to in. Raises ApiError, and ConnectionError where the server stays away for `within_s` seconds.
     """
 
     def __init__(
@@ -58,12 +58,12 @@ class CompanyOSSpec:
         reward_scale: RewardScale | str = RewardScale.ORIGINAL,
         language: LanguageFactory = Language,
         token: str | None = None,
-        within_s: float = WITHIN_S,
+        within_s: float = RECONNECT_WITHIN_S,
     ) -> None:
-        self._house = House(url)
+        self._enterprise = EnterpriseConnection(url)
         self._split = Split(split)
-        self._levels = _several(chaos)
-        self._scenarios = _several(scenario)
+        self._levels = _as_list(chaos)
+        self._scenarios = _as_list(scenario)
         self._seeds = None if seeds is None else list(seeds)
         self._count = count
         self._toolset = Toolset(toolset)
@@ -83,13 +83,13 @@ class CompanyOSSpec:
 
     @property
     def url(self) -> str:
-        """The address that is played at. Raises EnterpriseFailed where an enterprise cannot be started."""
-        return self._house.url
+        """The address that is played at. Raises EnterpriseError where an enterprise cannot be started."""
+        return self._enterprise.url
 
     @cached_property
     def rows(self) -> list[Row]:
         """The episodes, one row each, as `reset` of an environment takes them."""
-        rows = self._of_split() if self._seeds is None else self._of_seeds(self._seeds)
+        rows = self._split_rows() if self._seeds is None else self._seed_rows(self._seeds)
         if not rows:
             raise ValueError("no episode fits: see `companyos tasks` for what there is")
         several = isinstance(self.environment_factory, dict)
@@ -107,8 +107,8 @@ class CompanyOSSpec:
         """The class of the environments; where scenarios bring tools of their own, a class for each."""
         scenarios = self._scenarios or self._all_scenarios()
         if self._toolset is Toolset.ALL or len(scenarios) == 1:
-            return self._class_of(scenarios[0])
-        return {scenario: self._class_of(scenario) for scenario in scenarios}
+            return self._make_class(scenarios[0])
+        return {scenario: self._make_class(scenario) for scenario in scenarios}
 
     @cached_property
     def reward_funcs(self) -> list[RewardFunction]:
@@ -139,7 +139,7 @@ class CompanyOSSpec:
         for session in self._sessions:
             session.close()
         self._sessions.clear()
-        self._house.close()
+        self._enterprise.close()
 
     def __enter__(self) -> Self:
         return self
@@ -156,18 +156,18 @@ class CompanyOSSpec:
         self._sessions.append(session)
         return session
 
-    def _of_split(self) -> list[Row]:
+    def _split_rows(self) -> list[Row]:
         with CompanyOSEnv(base_url=self.url, token=self._token).sync() as env:
             tasks = env.list_tasks(self._split.value)
-        fitting = [
+        matching = [
             {"task_id": task.id, "scenario": task.scenario, "chaos": task.chaos}
             for task in tasks
             if task.scenario in (self._scenarios or (task.scenario,)) and task.chaos in (self._levels or (task.chaos,))
         ]
-        return self._counted(sorted(fitting, key=lambda row: cast(int, row["chaos"])))
+        return self._limit_count(sorted(matching, key=lambda row: cast(int, row["chaos"])))
 
-    def _of_seeds(self, seeds: Sequence[int]) -> list[Row]:
-        return self._counted(
+    def _seed_rows(self, seeds: Sequence[int]) -> list[Row]:
+        return self._limit_count(
             [
                 {"scenario": scenario, "chaos": level, "seed": seed % (MAX_SEED + 1)}
                 for level in self._levels or ()
@@ -176,29 +176,29 @@ class CompanyOSSpec:
             ]
         )
 
-    def _counted(self, rows: list[Row]) -> list[Row]:
-        taken: dict[tuple[str, int], int] = {}
+    def _limit_count(self, rows: list[Row]) -> list[Row]:
+        counts: dict[tuple[str, int], int] = {}
         kept = []
         for row in rows:
-            place = (row["scenario"], row["chaos"])
-            taken[place] = taken.get(place, 0) + 1
-            if self._count is None or taken[place] <= self._count:
+            group = (row["scenario"], row["chaos"])
+            counts[group] = counts.get(group, 0) + 1
+            if self._count is None or counts[group] <= self._count:
                 kept.append(row)
         return kept
 
     def _all_scenarios(self) -> list[str]:
-        return sorted({row["scenario"] for row in self._of_split()})
+        return sorted({row["scenario"] for row in self._split_rows()})
 
-    def _class_of(self, scenario: str) -> EnvironmentFactory:
+    def _make_class(self, scenario: str) -> EnvironmentFactory:
         return environment_class(
             "CompanyOS" if self._toolset is Toolset.ALL else f"CompanyOS_{scenario}",
-            self._tools_of(scenario),
+            self._common_tools(scenario),
             open_session=self._open_session,
             options=self._options,
             language=self._language,
         )
 
-    def _tools_of(self, scenario: str) -> list[ToolSpec]:
+    def _common_tools(self, scenario: str) -> list[ToolSpec]:
         """Return the tools that calm episodes have in common, by name, as TRL finds them on the class.
 
         A task's own tools come with distractors that change from seed to seed.
@@ -206,7 +206,7 @@ class CompanyOSSpec:
         session = Session(self.url, token=self._token, within_s=self._within_s)
         try:
             offered = []
-            for seed in range(_ASKED if self._toolset is Toolset.TASK else 1):
+            for seed in range(_SAMPLED_SEEDS if self._toolset is Toolset.TASK else 1):
                 session.reset(scenario=scenario, seed=seed, chaos=0, toolset=self._toolset.value)
                 offered.append({tool.name: tool for tool in session.tools()})
             return [tool for name, tool in sorted(offered[0].items()) if all(name in others for others in offered)]
@@ -219,8 +219,8 @@ def prompt() -> list[dict[str, str]]:
     return [{"role": "system", "content": SYSTEM}, {"role": "user", "content": ""}]
 
 
-def _several(value: Any) -> list[Any] | None:
+def _as_list(value: Any) -> list[Any] | None:
     if value is None:
         return None
-    found = [value] if isinstance(value, str | int) else sorted(value)
-    return found or None
+    values = [value] if isinstance(value, str | int) else sorted(value)
+    return values or None

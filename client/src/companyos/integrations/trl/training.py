@@ -18,10 +18,15 @@ if TYPE_CHECKING:
 
 METRICS = "metrics.jsonl"
 
-_LOSSES = 5
+_LOSS_WINDOW = 5
 """Steps whose losses are looked at together."""
 
-_PLAIN: dict[str, Any] = {"report_to": "none", "save_strategy": "no", "disable_tqdm": True, "logging_steps": 1}
+_COMMON_SETTINGS: dict[str, Any] = {
+    "report_to": "none",
+    "save_strategy": "no",
+    "disable_tqdm": True,
+    "logging_steps": 1,
+}
 
 
 def warm_up(
@@ -43,14 +48,14 @@ def warm_up(
     disable_progress_bar()
     trainer = SFTTrainer(
         learner.model,
-        args=SFTConfig(str(folder), **(_PLAIN | _precision() | settings)),
+        args=SFTConfig(str(folder), **(_COMMON_SETTINGS | _precision() | settings)),
         train_dataset=conversations(shown, learner.tokenizer, spec),
         processing_class=learner.tokenizer,
         peft_config=learner.peft_config,
-        callbacks=[_written(folder / METRICS), _stopping(until_loss)],
+        callbacks=[_metrics_writer(folder / METRICS), _early_stopping(until_loss)],
     )
     _run(trainer)
-    learner.take(trainer.model)
+    learner.replace_model(trainer.model)
 
 
 def reinforce(learner: Learner, spec: CompanyOSSpec, folder: Path, **settings: Any) -> None:
@@ -60,19 +65,19 @@ def reinforce(learner: Learner, spec: CompanyOSSpec, folder: Path, **settings: A
     """
     from trl import GRPOConfig, GRPOTrainer
 
-    own = {"max_tool_calling_iterations": spec.max_tool_calling_iterations, "shuffle_dataset": False}
+    defaults = {"max_tool_calling_iterations": spec.max_tool_calling_iterations, "shuffle_dataset": False}
     trainer = GRPOTrainer(
         learner.model,
-        args=GRPOConfig(str(folder), **(_PLAIN | _precision() | own | settings)),
+        args=GRPOConfig(str(folder), **(_COMMON_SETTINGS | _precision() | defaults | settings)),
         train_dataset=spec.train_dataset,
         environment_factory=spec.environment_factory,
         reward_funcs=spec.reward_funcs,
         processing_class=learner.tokenizer,
         peft_config=learner.peft_config,
-        callbacks=[_written(folder / METRICS)],
+        callbacks=[_metrics_writer(folder / METRICS)],
     )
     _run(trainer)
-    learner.take(trainer.model)
+    learner.replace_model(trainer.model)
 
 
 def conversations(shown: Sequence[Conversation], tokenizer: PreTrainedTokenizerBase, spec: CompanyOSSpec) -> Dataset:
@@ -114,31 +119,31 @@ def _precision() -> dict[str, Any]:
     return {"bf16": torch.cuda.is_bf16_supported()}
 
 
-def _written(file: Path) -> TrainerCallback:
+def _metrics_writer(file: Path) -> TrainerCallback:
     """Return a callback that adds every line of a trainer's log to a file of JSON lines."""
     from transformers import TrainerCallback
 
-    class _Written(TrainerCallback):  # type: ignore[misc]  # no types come with it
+    class _MetricsWriter(TrainerCallback):  # type: ignore[misc]  # no types come with it
         def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, float] | None = None, **_: Any) -> None:
             file.parent.mkdir(parents=True, exist_ok=True)
             with file.open("a", encoding="utf-8") as lines:
                 lines.write(json.dumps({"step": state.global_step, **(logs or {})}) + "\n")
 
-    return _Written()
+    return _MetricsWriter()
 
 
-def _stopping(at_loss: float) -> TrainerCallback:
+def _early_stopping(at_loss: float) -> TrainerCallback:
     """Return a callback that ends a training once the mean of its last losses has come down so far."""
     from transformers import TrainerCallback
 
-    class _Stopping(TrainerCallback):  # type: ignore[misc]  # no types come with it
+    class _EarlyStopping(TrainerCallback):  # type: ignore[misc]  # no types come with it
         def __init__(self) -> None:
-            self._losses: deque[float] = deque(maxlen=_LOSSES)
+            self._losses: deque[float] = deque(maxlen=_LOSS_WINDOW)
 
         def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, float] | None = None, **_: Any) -> None:
             if logs and "loss" in logs:
                 self._losses.append(logs["loss"])
-                if len(self._losses) == _LOSSES and sum(self._losses) / _LOSSES <= at_loss:
+                if len(self._losses) == _LOSS_WINDOW and sum(self._losses) / _LOSS_WINDOW <= at_loss:
                     control.should_training_stop = True
 
-    return _Stopping()
+    return _EarlyStopping()

@@ -41,11 +41,11 @@ def tool_calls(message: Mapping[str, Any], *, first: int = 0) -> list[ToolCall]:
 
 def _call(part: Mapping[str, Any], number: int) -> ToolCall:
     function = part.get("function")
-    named: Mapping[str, Any] = function if isinstance(function, dict) else {}
-    arguments, fault = read_arguments(named.get("arguments"))
+    call_function: Mapping[str, Any] = function if isinstance(function, dict) else {}
+    arguments, fault = read_arguments(call_function.get("arguments"))
     return ToolCall(
         id=str(part.get("id") or f"call_{number}"),
-        tool=str(named.get("name") or "")[:_NAME_CHARS],
+        tool=str(call_function.get("name") or "")[:_NAME_CHARS],
         arguments=arguments,
         fault=fault,
     )
@@ -56,41 +56,41 @@ def read_arguments(raw: Any) -> tuple[dict[str, Any], str | None]:
     if raw is None or (isinstance(raw, str) and not raw.strip()):
         return {}, None
     try:
-        found = json.loads(raw, parse_constant=_refuse_constant) if isinstance(raw, str) else raw
-        json.dumps(found, ensure_ascii=False, allow_nan=False).encode()
-        parse_object(json.dumps(_carried(found)))
+        parsed = json.loads(raw, parse_constant=_reject_constant) if isinstance(raw, str) else raw
+        json.dumps(parsed, ensure_ascii=False, allow_nan=False).encode()
+        parse_object(json.dumps(_as_step_message(parsed)))
     except RecursionError:
         fault = "it is nested too deeply"
     except (ValueError, TypeError) as error:
         fault = str(error).removesuffix(".")
     else:
-        if isinstance(found, dict):
-            return found, None
-        fault = f"it is a JSON {_kind(found)}"
+        if isinstance(parsed, dict):
+            return parsed, None
+        fault = f"it is a JSON {_json_type(parsed)}"
     text = raw if isinstance(raw, str) else repr(raw)
     return {MALFORMED: text[:_KEPT_CHARS]}, f"The arguments are no JSON object: {fault}. The call was not made."
 
 
-def _carried(arguments: Any) -> dict[str, Any]:
+def _as_step_message(arguments: Any) -> dict[str, Any]:
     """Return a step as large and as deep as one with these arguments: what no house reads would be nobody's step."""
     action = {"type": "call_tool", "metadata": {}, "tool_name": "\0" * _NAME_CHARS, "arguments": arguments}
     return {"type": "step", "data": action}
 
 
-def readable(value: Any) -> Any:
+def sanitize_json(value: Any) -> Any:
     """Return a value without lone surrogates and without NaN and infinity, which nothing could send on."""
-    return json.loads(json.dumps(value, ensure_ascii=False).encode(errors="replace"), parse_constant=_nothing)
+    return json.loads(json.dumps(value, ensure_ascii=False).encode(errors="replace"), parse_constant=_null_constant)
 
 
-def _refuse_constant(name: str) -> NoReturn:
+def _reject_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON")
 
 
-def _nothing(_name: str) -> None:
+def _null_constant(_name: str) -> None:
     return None
 
 
-def _kind(value: Any) -> str:
+def _json_type(value: Any) -> str:
     match value:
         case bool():
             return "boolean"

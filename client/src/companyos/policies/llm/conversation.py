@@ -15,7 +15,7 @@ from companyos.policies.policy import StepView, TaskView
 FIRST_TOKENS_PER_CHAR = 0.3
 """A guess, until the first answer tells how many tokens its request had."""
 
-_ROOM_LEFT = 0.75
+_SHRINK_TARGET = 0.75
 """How much of its room a conversation keeps once it has outgrown it, so that it is not cut at every step."""
 
 _ANSWER_SHARE = 8
@@ -25,8 +25,8 @@ _TASK = 1
 _HEAD = 2
 """Messages that never leave: the system's and the task."""
 
-_GONE = "[{chars} characters were dropped to make room; call the tool again to see them]"
-_TURNS_GONE = "[the first {turns} messages of yours were dropped to make room, with what came of them]"
+_DROPPED_RESULT = "[{chars} characters were dropped to make room; call the tool again to see them]"
+_DROPPED_TURNS = "[the first {turns} messages of yours were dropped to make room, with what came of them]"
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Conversation:
             {"role": "system", "content": system_text(task)},
             {"role": "user", "content": self._task},
         ]
-        self._turns_gone = 0
+        self._dropped_turns = 0
         self._tokens_per_char = FIRST_TOKENS_PER_CHAR
         self._calls_made = 0
 
@@ -74,12 +74,12 @@ class Conversation:
         self.messages.append({"role": "tool", "tool_call_id": call.id, "content": result_text(step, call.fault)})
         return self.messages[-1]
 
-    def remind(self) -> dict[str, Any]:
+    def add_reminder(self) -> dict[str, Any]:
         """Append a reminder that only calls count; return the message."""
         self.messages.append({"role": "user", "content": REMINDER})
         return self.messages[-1]
 
-    def learn(self, prompt_tokens: int | None) -> None:
+    def calibrate(self, prompt_tokens: int | None) -> None:
         """Learn from an answer, not yet appended, how many tokens its request had."""
         if prompt_tokens:
             self._tokens_per_char = prompt_tokens / self._chars()
@@ -90,10 +90,10 @@ class Conversation:
 
     def fit(self, limit: int, max_output_tokens: int | None) -> Dropped | None:
         """Make room where request and answer would exceed the limit together; return what left, None for nothing."""
-        room = limit - (max_output_tokens or limit // _ANSWER_SHARE)
-        if self.estimated_tokens() <= room:
+        budget = limit - (max_output_tokens or limit // _ANSWER_SHARE)
+        if self.estimated_tokens() <= budget:
             return None
-        return self.shrink(int(room * _ROOM_LEFT))
+        return self.shrink(int(budget * _SHRINK_TARGET))
 
     def shrink(self, tokens: int) -> Dropped | None:
         """Drop the oldest answers of tools, then whole turns, down to so many tokens; the last turn always stays."""
@@ -106,9 +106,9 @@ class Conversation:
         for message in self.messages[: self._last_turn()]:
             if self.estimated_tokens() <= tokens:
                 break
-            gone = _GONE.format(chars=len(message.get("content") or ""))
-            if message["role"] == "tool" and len(gone) < len(message["content"]):
-                message["content"] = gone
+            placeholder = _DROPPED_RESULT.format(chars=len(message.get("content") or ""))
+            if message["role"] == "tool" and len(placeholder) < len(message["content"]):
+                message["content"] = placeholder
                 dropped += 1
         return dropped
 
@@ -121,8 +121,8 @@ class Conversation:
                 after += 1
             self.messages[_HEAD:after] = []
             dropped += 1
-            self._turns_gone += 1
-            self.messages[_TASK]["content"] = f"{self._task}\n\n{_TURNS_GONE.format(turns=self._turns_gone)}"
+            self._dropped_turns += 1
+            self.messages[_TASK]["content"] = f"{self._task}\n\n{_DROPPED_TURNS.format(turns=self._dropped_turns)}"
         return dropped
 
     def _first_turn(self) -> int:

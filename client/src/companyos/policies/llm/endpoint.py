@@ -14,12 +14,14 @@ from urllib.parse import urlsplit
 
 import openai
 
-from companyos.policies.llm.calls import readable
+from companyos.policies.llm.calls import sanitize_json
 from companyos.policies.llm.settings import LlmSettings
 
-_TOO_LONG = re.compile(r"context.?(?:length|window|size)|maximum context|prompt is too long|too many tokens", re.I)
-_REFUSALS = range(400, 500)
-_PASSING = frozenset({408, 409, 429})
+_CONTEXT_LENGTH_PATTERN = re.compile(
+    r"context.?(?:length|window|size)|maximum context|prompt is too long|too many tokens", re.I
+)
+_CLIENT_ERRORS = range(400, 500)
+_TRANSIENT_STATUSES = frozenset({408, 409, 429})
 """Statuses below 500 that another attempt may not meet."""
 
 CONNECT_TIMEOUT_S = 10.0
@@ -28,19 +30,19 @@ _NO_KEY = "none"
 """What the client is given where there is no key; the header is left out."""
 
 
-class EndpointFailed(Exception):
+class EndpointError(Exception):
     """The endpoint gave no usable answer, however often it was asked."""
 
 
-class EndpointUnreachable(EndpointFailed):
+class EndpointUnreachableError(EndpointError):
     """Nothing answers at the address."""
 
 
-class EndpointRefused(EndpointFailed):
+class EndpointRejectedError(EndpointError):
     """The endpoint refuses the request as it is; asking again would not help."""
 
 
-class ContextFull(EndpointRefused):
+class ContextLengthError(EndpointRejectedError):
     """The conversation is longer than the model takes."""
 
 
@@ -61,7 +63,7 @@ class Endpoint:
     def __init__(self, settings: LlmSettings, base_url: str) -> None:
         self.requests = 0
         self.latency_s = 0.0
-        self._asked = 0
+        self._completions = 0
         self._settings = settings
         self._base_url = base_url
         self._stack = AsyncExitStack()
@@ -70,14 +72,14 @@ class Endpoint:
     @property
     def retries(self) -> int:
         """How many requests were sent again."""
-        return max(0, self.requests - self._asked)
+        return max(0, self.requests - self._completions)
 
     async def complete(self, body: dict[str, Any]) -> Answer:
-        """Ask once more, as often as it takes. Raises EndpointFailed."""
+        """Ask once more, as often as it takes. Raises EndpointError."""
         assert self._client is not None
-        self._asked += 1
+        self._completions += 1
         before = self.requests
-        begun = time.monotonic()
+        started_at = time.monotonic()
         try:
             raw = await self._client.chat.completions.with_raw_response.create(
                 **body, extra_headers=None if self._settings.api_key else {"Authorization": openai.Omit()}
@@ -85,26 +87,28 @@ class Endpoint:
         except openai.APIError as error:
             raise self._failure(error, self.requests - before) from None
         finally:
-            latency_s = time.monotonic() - begun
+            latency_s = time.monotonic() - started_at
             self.latency_s += latency_s
         return _answer(bytes(raw.content), latency_s)
 
-    def _failure(self, error: openai.APIError, attempts: int) -> EndpointFailed:
+    def _failure(self, error: openai.APIError, attempts: int) -> EndpointError:
         times = f" ({attempts} attempts)" if attempts > 1 else ""
         match error:
             case openai.APITimeoutError() if type(error.__cause__).__name__ != "ConnectTimeout":
-                return EndpointFailed(f"no answer within {self._settings.timeout_s:g} s{times}")
+                return EndpointError(f"no answer within {self._settings.timeout_s:g} s{times}")
             case openai.APIConnectionError():
                 cause = error.__cause__ or error
-                return EndpointUnreachable(f"Failed to connect to {self._base_url}: {_said(cause)}{times}")
+                return EndpointUnreachableError(
+                    f"Failed to connect to {self._base_url}: {_exception_text(cause)}{times}"
+                )
             case openai.APIStatusError():
-                text = self._without_key(f"the endpoint answered {error.status_code}: {_told(error)}{times}")
-                if error.status_code not in _REFUSALS or error.status_code in _PASSING:
-                    return EndpointFailed(text)
-                return ContextFull(text) if _is_too_long(error) else EndpointRefused(text)
-        return EndpointFailed(self._without_key(_said(error)))
+                text = self._redact_key(f"the endpoint answered {error.status_code}: {_error_message(error)}{times}")
+                if error.status_code not in _CLIENT_ERRORS or error.status_code in _TRANSIENT_STATUSES:
+                    return EndpointError(text)
+                return ContextLengthError(text) if _is_context_length_error(error) else EndpointRejectedError(text)
+        return EndpointError(self._redact_key(_exception_text(error)))
 
-    def _without_key(self, text: str) -> str:
+    def _redact_key(self, text: str) -> str:
         """Return a text of the endpoint's without the key, which some repeat in their errors."""
         key = self._settings.api_key
         return text.replace(key, "***") if key else text
@@ -135,9 +139,9 @@ class Endpoint:
 
 
 def _answer(content: bytes, latency_s: float) -> Answer:
-    """Return what a body says. Raises EndpointFailed for one that is no completion."""
+    """Return what a body says. Raises EndpointError for one that is no completion."""
     try:
-        body = readable(json.loads(content))
+        body = sanitize_json(json.loads(content))
         choice = body["choices"][0]
         message = choice["message"]
         usage = body.get("usage") or {}
@@ -145,7 +149,7 @@ def _answer(content: bytes, latency_s: float) -> Answer:
             raise TypeError(message)
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
         start = content[:_TEXT_CHARS].decode(errors="replace")
-        raise EndpointFailed(f"the endpoint answered what is no chat completion: {start}") from None
+        raise EndpointError(f"the endpoint answered what is no chat completion: {start}") from None
     return Answer(
         message=message,
         finish_reason=choice.get("finish_reason"),
@@ -155,23 +159,23 @@ def _answer(content: bytes, latency_s: float) -> Answer:
     )
 
 
-def _count(told: Any) -> int | None:
-    return told if isinstance(told, int) and not isinstance(told, bool) and told >= 0 else None
+def _count(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
-def _is_too_long(error: openai.APIStatusError) -> bool:
-    return error.code == "context_length_exceeded" or _TOO_LONG.search(str(error)) is not None
+def _is_context_length_error(error: openai.APIStatusError) -> bool:
+    return error.code == "context_length_exceeded" or _CONTEXT_LENGTH_PATTERN.search(str(error)) is not None
 
 
-def _told(error: openai.APIStatusError) -> str:
+def _error_message(error: openai.APIStatusError) -> str:
     """Return what the endpoint says of its refusal."""
     match error.body:
         case {"message": str(message)} if message.strip():
             return " ".join(message.split())[:_TEXT_CHARS]
-    return _said(error)
+    return _exception_text(error)
 
 
-def _said(error: BaseException) -> str:
+def _exception_text(error: BaseException) -> str:
     return (" ".join(str(error).split()) or type(error).__name__)[:_TEXT_CHARS]
 
 

@@ -5,29 +5,29 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from companyos.policies.llm.accounting import Ledger
 from companyos.policies.llm.calls import tool_calls
 from companyos.policies.llm.conversation import Conversation, Dropped
 from companyos.policies.llm.endpoint import (
     Answer,
-    ContextFull,
+    ContextLengthError,
     Endpoint,
-    EndpointFailed,
-    EndpointRefused,
-    EndpointUnreachable,
+    EndpointError,
+    EndpointRejectedError,
+    EndpointUnreachableError,
 )
 from companyos.policies.llm.settings import LlmSettings
-from companyos.policies.policy import Call, CannotPlay, InfrastructureFailed, TaskView
-from companyos.usage import AgentUsage
+from companyos.policies.llm.usage_tracker import UsageTracker
+from companyos.policies.policy import Call, InfrastructureError, PolicyUnavailableError, TaskView
+from companyos.schemas import AgentUsage
 
 REMINDERS = 3
 """How often in a row a model is reminded that only tool calls count."""
 
 NO_CALLS = f"no tool call in {REMINDERS + 1} messages in a row"
 CONTEXT_FULL = "the conversation is longer than the model takes, and nothing is left to drop"
-_KEPT_WHEN_REFUSED = 0.75
+_SHRINK_FACTOR = 0.75
 
-Address = Callable[[TaskView], str]
+EndpointResolver = Callable[[TaskView], str]
 
 
 class LlmPolicy:
@@ -38,7 +38,7 @@ class LlmPolicy:
 
     name = "llm"
 
-    def __init__(self, settings: LlmSettings | None = None, *, address: Address | None = None) -> None:
+    def __init__(self, settings: LlmSettings | None = None, *, address: EndpointResolver | None = None) -> None:
         self.usage: AgentUsage | None = None
         self.transcript: list[dict[str, Any]] = []
         self._settings = settings
@@ -47,96 +47,96 @@ class LlmPolicy:
     @property
     def settings(self) -> dict[str, Any]:
         """What its runs are told apart by."""
-        return {} if self._settings is None else self._settings.described()
+        return {} if self._settings is None else self._settings.to_json()
 
     async def play(self, task: TaskView, call: Call) -> None:
         """Play until the episode is done, or until the model calls nothing any more.
 
-        Raises CannotPlay where the endpoint refuses the first request or nothing answers there, and
-        InfrastructureFailed where it fails otherwise.
+        Raises PolicyUnavailableError where the endpoint refuses the first request or nothing answers there, and
+        InfrastructureError where it fails otherwise.
         """
         if self._settings is None:
-            raise CannotPlay("the policy 'llm' needs a model: companyos eval --policy llm --model NAME")
+            raise PolicyUnavailableError("the policy 'llm' needs a model: companyos eval --policy llm --model NAME")
         base_url = self._settings.base_url if self._address is None else self._address(task)
-        ledger = Ledger(self._settings)
-        self.transcript = ledger.transcript
+        tracker = UsageTracker(self._settings)
+        self.transcript = tracker.transcript
         async with Endpoint(self._settings, base_url) as endpoint:
             try:
-                await _Dialogue(self._settings, endpoint, ledger, task).play(call)
+                await _ChatLoop(self._settings, endpoint, tracker, task).play(call)
             finally:
-                self.usage = ledger.usage(endpoint)
+                self.usage = tracker.usage(endpoint)
 
 
-class _Dialogue:
-    def __init__(self, settings: LlmSettings, endpoint: Endpoint, ledger: Ledger, task: TaskView) -> None:
+class _ChatLoop:
+    def __init__(self, settings: LlmSettings, endpoint: Endpoint, tracker: UsageTracker, task: TaskView) -> None:
         self._settings = settings
         self._endpoint = endpoint
-        self._ledger = ledger
+        self._tracker = tracker
         self._conversation = Conversation(task)
         self._limit = settings.context_limit
         self._answers = 0
-        ledger.begin(self._conversation.tools)
+        tracker.begin(self._conversation.tools)
         for message in self._conversation.messages:
-            ledger.message(message)
+            tracker.message(message)
 
     async def play(self, call: Call) -> None:
-        reminded = 0
+        reminders = 0
         while (answer := await self._next_answer()) is not None:
             calls = tool_calls(answer.message, first=self._conversation.calls_made)
             self._conversation.add_answer(answer.message, calls)
-            for one in calls:
-                step = await call(one.tool, one.arguments)
-                self._ledger.message(self._conversation.add_result(one, step))
+            for tool_call in calls:
+                step = await call(tool_call.tool, tool_call.arguments)
+                self._tracker.message(self._conversation.add_result(tool_call, step))
                 if step.done:
                     return
             if calls:
-                reminded = 0
-            elif reminded == REMINDERS:
-                self._ledger.stop(NO_CALLS)
+                reminders = 0
+            elif reminders == REMINDERS:
+                self._tracker.stop(NO_CALLS)
                 return
             else:
-                self._ledger.message(self._conversation.remind())
-                reminded += 1
+                self._tracker.message(self._conversation.add_reminder())
+                reminders += 1
 
     async def _next_answer(self) -> Answer | None:
         """Return the model's next answer; None where its context is too small for the conversation."""
         while True:
             if self._limit is not None:
-                self._note(self._conversation.fit(self._limit, self._settings.max_output_tokens))
+                self._record_dropped(self._conversation.fit(self._limit, self._settings.max_output_tokens))
             try:
                 answer = await self._endpoint.complete(self._body())
-            except ContextFull as full:
+            except ContextLengthError as error:
                 if self._answers == 0:
-                    self._fail(full)
-                if not self._give_way():
-                    self._ledger.failed(str(full))
-                    self._ledger.stop(CONTEXT_FULL)
+                    self._fail(error)
+                if not self._shrink_conversation():
+                    self._tracker.failed(str(error))
+                    self._tracker.stop(CONTEXT_FULL)
                     return None
-            except EndpointFailed as failure:
+            except EndpointError as failure:
                 self._fail(failure)
             else:
                 self._answers += 1
-                self._conversation.learn(answer.prompt_tokens)
-                self._ledger.answer(answer)
+                self._conversation.calibrate(answer.prompt_tokens)
+                self._tracker.answer(answer)
                 return answer
 
-    def _give_way(self) -> bool:
+    def _shrink_conversation(self) -> bool:
         """Drop what can be dropped of a conversation that the endpoint found too long; say whether anything was."""
-        found_too_long = self._conversation.estimated_tokens()
-        self._limit = min(self._limit or found_too_long, found_too_long)
-        dropped = self._conversation.shrink(int(found_too_long * _KEPT_WHEN_REFUSED))
-        self._note(dropped)
+        rejected_tokens = self._conversation.estimated_tokens()
+        self._limit = min(self._limit or rejected_tokens, rejected_tokens)
+        dropped = self._conversation.shrink(int(rejected_tokens * _SHRINK_FACTOR))
+        self._record_dropped(dropped)
         return dropped is not None
 
-    def _note(self, dropped: Dropped | None) -> None:
+    def _record_dropped(self, dropped: Dropped | None) -> None:
         if dropped is not None:
-            self._ledger.dropped(dropped.results, dropped.turns)
+            self._tracker.dropped(dropped.results, dropped.turns)
 
-    def _fail(self, failure: EndpointFailed) -> NoReturn:
-        self._ledger.failed(str(failure))
-        if self._answers == 0 and isinstance(failure, EndpointRefused | EndpointUnreachable):
-            raise CannotPlay(str(failure)) from None
-        raise InfrastructureFailed(f"the model's endpoint failed: {failure}") from None
+    def _fail(self, failure: EndpointError) -> NoReturn:
+        self._tracker.failed(str(failure))
+        if self._answers == 0 and isinstance(failure, EndpointRejectedError | EndpointUnreachableError):
+            raise PolicyUnavailableError(str(failure)) from None
+        raise InfrastructureError(f"the model's endpoint failed: {failure}") from None
 
     def _body(self) -> dict[str, Any]:
         body: dict[str, Any] = {

@@ -27,7 +27,7 @@ Your employee id: {acting_as}
 Now: {now}
 Steps left: {steps_left}"""
 
-_TASK_READ = re.compile(
+_TASK_PATTERN = re.compile(
     r"(?P<brief>.*?)\n\nCompany: (?P<company>.*)\nYour employee id: (?P<acting_as>.*)\nNow: (?P<now>.*)\n"
     r"Steps left: (?P<steps_left>\d+)",
     re.DOTALL,
@@ -47,31 +47,31 @@ def task_text(task: TaskView) -> str:
         brief=task.brief,
         company=task.company,
         acting_as=task.acting_as,
-        now=_moment(task.now),
+        now=_format_time(task.now),
         steps_left=task.steps_left,
     )
 
 
-def task_part(text: str) -> str:
+def extract_task(text: str) -> str:
     """Return of a message the task alone, without what was added to it. Raises ValueError where it tells none."""
-    found = _TASK_READ.match(text)
-    if found is None:
+    task_match = _TASK_PATTERN.match(text)
+    if task_match is None:
         raise ValueError("the message tells no task")
-    return found[0]
+    return task_match[0]
 
 
-def read_task_text(text: str, tools: tuple[ToolSpec, ...], scenario: str) -> TaskView:
+def parse_task_text(text: str, tools: tuple[ToolSpec, ...], scenario: str) -> TaskView:
     """Return the task that a text tells. Raises ValueError for one that tells none."""
-    found = _TASK_READ.fullmatch(text)
-    if found is None:
+    task_match = _TASK_PATTERN.fullmatch(text)
+    if task_match is None:
         raise ValueError("the message tells no task")
     return TaskView(
         scenario=scenario,
-        brief=found["brief"],
-        company=found["company"],
-        acting_as=found["acting_as"],
-        now=datetime.fromisoformat(found["now"]),
-        steps_left=int(found["steps_left"]),
+        brief=task_match["brief"],
+        company=task_match["company"],
+        acting_as=task_match["acting_as"],
+        now=datetime.fromisoformat(task_match["now"]),
+        steps_left=int(task_match["steps_left"]),
         tools=tools,
         stream=Stream("read-back", scenario, text),
     )
@@ -79,22 +79,22 @@ def read_task_text(text: str, tools: tuple[ToolSpec, ...], scenario: str) -> Tas
 
 def result_text(step: StepView, fault: str | None = None) -> str:
     """Return what a step brought, without its reward; `fault` says why the arguments could not be read."""
-    told = {"result": step.result} if step.error is None else {"error": step.error, "message": fault or step.message}
-    told |= {"now": _moment(step.now), "steps_left": step.steps_left}
-    return json.dumps(told, ensure_ascii=False, separators=(",", ":"))
+    payload = {"result": step.result} if step.error is None else {"error": step.error, "message": fault or step.message}
+    payload |= {"now": _format_time(step.now), "steps_left": step.steps_left}
+    return json.dumps(payload, ensure_ascii=False, separators=(",", ":"))
 
 
-def read_result_text(text: str) -> StepView:
+def parse_result_text(text: str) -> StepView:
     """Return the step that a text tells of; its reward is unknown and reads as none."""
-    told = json.loads(text)
+    payload = json.loads(text)
     return StepView(
-        result=told.get("result"),
-        error=told.get("error"),
-        message=told.get("message"),
+        result=payload.get("result"),
+        error=payload.get("error"),
+        message=payload.get("message"),
         reward=0.0,
         done=False,
-        now=datetime.fromisoformat(told["now"]),
-        steps_left=told["steps_left"],
+        now=datetime.fromisoformat(payload["now"]),
+        steps_left=payload["steps_left"],
     )
 
 
@@ -109,5 +109,5 @@ def tool_formats(tools: tuple[ToolSpec, ...]) -> list[dict[str, Any]]:
     ]
 
 
-def _moment(moment: datetime) -> str:
+def _format_time(moment: datetime) -> str:
     return moment.isoformat().replace("+00:00", "Z")

@@ -14,17 +14,17 @@ KEY_VARIABLE = "OPENAI_API_KEY"
 _KEY = re.compile(r"[!-~]+")
 TIMEOUT_S = 300.0
 RETRIES = 6
-_OWN_FIELDS = frozenset({"model", "messages", "tools", "stream", "n"})
+_RESERVED_FIELDS = frozenset({"model", "messages", "tools", "stream", "n"})
 """Fields of a request that nobody sets but the policy."""
 
 
-class UnfitSettings(ValueError):
+class InvalidSettingsError(ValueError):
     """Raised for settings that no endpoint can be asked with."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LlmSettings:
-    """One model at one endpoint. The key is never written anywhere. Raises UnfitSettings."""
+    """One model at one endpoint. The key is never written anywhere. Raises InvalidSettingsError."""
 
     model: str
     base_url: str = DEFAULT_BASE_URL
@@ -41,27 +41,27 @@ class LlmSettings:
     extra_body: Mapping[str, Any] = field(default_factory=dict)
     """Further fields of every request."""
     api_key: str | None = field(default=None, repr=False)
-    is_rehearsal: bool = False
+    is_dry_run: bool = False
     """Whether no model is asked, but somebody in its place."""
 
     def __post_init__(self) -> None:
         """Refuse what cannot be asked with."""
-        _check_address(self.base_url)
+        _check_base_url(self.base_url)
         if not self.model.strip():
-            raise UnfitSettings("the model has no name")
+            raise InvalidSettingsError("the model has no name")
         if (self.price_in is None) != (self.price_out is None):
-            raise UnfitSettings("a cost needs both prices, of tokens in and of tokens out")
-        if own := sorted(_OWN_FIELDS & set(self.extra_body)):
-            raise UnfitSettings(f"{', '.join(own)} cannot be among the further fields of a request")
+            raise InvalidSettingsError("a cost needs both prices, of tokens in and of tokens out")
+        if reserved := sorted(_RESERVED_FIELDS & set(self.extra_body)):
+            raise InvalidSettingsError(f"{', '.join(reserved)} cannot be among the further fields of a request")
         if self.api_key is not None and not _KEY.fullmatch(self.api_key):
-            raise UnfitSettings(f"{KEY_VARIABLE} holds signs that no header carries")
-        if self.api_key is None and not self.is_rehearsal and self.base_url.rstrip("/") == DEFAULT_BASE_URL:
-            raise UnfitSettings(f"{KEY_VARIABLE} is not set, and {DEFAULT_BASE_URL} asks for a key")
+            raise InvalidSettingsError(f"{KEY_VARIABLE} holds signs that no header carries")
+        if self.api_key is None and not self.is_dry_run and self.base_url.rstrip("/") == DEFAULT_BASE_URL:
+            raise InvalidSettingsError(f"{KEY_VARIABLE} is not set, and {DEFAULT_BASE_URL} asks for a key")
 
     @property
     def label(self) -> str:
         """What the account names: the model, and whether it was asked at all."""
-        return f"{self.model} (dry run)" if self.is_rehearsal else self.model
+        return f"{self.model} (dry run)" if self.is_dry_run else self.model
 
     def cost(self, prompt_tokens: int, completion_tokens: int) -> float | None:
         """Return what tokens cost, in the currency of the prices; None without prices."""
@@ -69,7 +69,7 @@ class LlmSettings:
             return None
         return (prompt_tokens * self.price_in + completion_tokens * self.price_out) / 1_000_000
 
-    def described(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Return what a run is told apart by: everything that shapes an episode or its account, and never the key."""
         return {
             "model": self.model,
@@ -80,7 +80,7 @@ class LlmSettings:
             "price_in": self.price_in,
             "price_out": self.price_out,
             "extra_body": dict(self.extra_body),
-            "dry_run": self.is_rehearsal,
+            "dry_run": self.is_dry_run,
         }
 
 
@@ -89,13 +89,13 @@ def key_from_environment() -> str | None:
     return os.environ.get(KEY_VARIABLE, "").strip() or None
 
 
-def _check_address(base_url: str) -> None:
+def _check_base_url(base_url: str) -> None:
     try:
         parts = urlsplit(base_url)
         is_address = parts.scheme in ("http", "https") and bool(parts.hostname)
     except ValueError:
         is_address = False
     if not is_address:
-        raise UnfitSettings(f"{base_url!r} is no address of an endpoint, such as {DEFAULT_BASE_URL}")
+        raise InvalidSettingsError(f"{base_url!r} is no address of an endpoint, such as {DEFAULT_BASE_URL}")
     if "@" in parts.netloc or parts.query:
-        raise UnfitSettings(f"an address carries no credentials; the key is read from {KEY_VARIABLE}")
+        raise InvalidSettingsError(f"an address carries no credentials; the key is read from {KEY_VARIABLE}")

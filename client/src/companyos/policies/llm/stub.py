@@ -18,11 +18,11 @@ COMPLETIONS = "/chat/completions"
 TOKEN_CHARS = 4
 """Characters that the stub takes for one token; a tokenizer of the model's would say better."""
 
-_MADE = 1_700_000_000
+_CREATED_AT = 1_700_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class StubRequest:
     """One request as it arrived; the header names are in lower case."""
 
     path: str
@@ -43,7 +43,7 @@ class Reply:
 class Script(Protocol):
     """Says what is answered."""
 
-    async def reply(self, asked: Asked) -> Reply:
+    async def reply(self, received: StubRequest) -> Reply:
         """Return the answer to a request; what it raises is answered with status 500."""
         ...
 
@@ -52,7 +52,7 @@ class StubServer:
     """The server while it is entered: `with StubServer(script) as stub: stub.url`. It keeps what it was asked."""
 
     def __init__(self, script: Script) -> None:
-        self.asked: list[Asked] = []
+        self.received: list[StubRequest] = []
         self._script = script
         self._loop = asyncio.new_event_loop()
         self._server = _Server((HOST, 0), _Handler)
@@ -66,13 +66,13 @@ class StubServer:
         """The address under which any path may be asked."""
         return f"http://{HOST}:{self._server.server_address[1]}"
 
-    def reply(self, asked: Asked) -> Reply:
+    def reply(self, received: StubRequest) -> Reply:
         """Return what the script answers."""
-        self.asked.append(asked)
+        self.received.append(received)
         try:
-            return asyncio.run_coroutine_threadsafe(self._script.reply(asked), self._loop).result()
+            return asyncio.run_coroutine_threadsafe(self._script.reply(received), self._loop).result()
         except Exception as error:  # noqa: BLE001  # a script is a guest: what it breaks on is what an endpoint would say
-            return refusal(HTTPStatus.INTERNAL_SERVER_ERROR, f"the script broke: {type(error).__name__}: {error}")
+            return error_reply(HTTPStatus.INTERNAL_SERVER_ERROR, f"the script broke: {type(error).__name__}: {error}")
 
     def __enter__(self) -> Self:
         for thread in self._threads:
@@ -91,9 +91,9 @@ class StubServer:
         self._loop.close()
 
 
-def completion(message: Mapping[str, Any], asked: Asked) -> Reply:
+def completion(message: Mapping[str, Any], received: StubRequest) -> Reply:
     """Return a chat completion with that message; its tokens are counted by characters."""
-    prompt_tokens = _tokens(asked.body.get("messages")) + _tokens(asked.body.get("tools"))
+    prompt_tokens = _tokens(received.body.get("messages")) + _tokens(received.body.get("tools"))
     completion_tokens = _tokens(message)
     usage = {
         "prompt_tokens": prompt_tokens,
@@ -110,8 +110,8 @@ def completion(message: Mapping[str, Any], asked: Asked) -> Reply:
         body={
             "id": "chatcmpl-stub",
             "object": "chat.completion",
-            "created": _MADE,
-            "model": asked.body.get("model"),
+            "created": _CREATED_AT,
+            "model": received.body.get("model"),
             "choices": [choice],
             "usage": usage,
         }
@@ -124,7 +124,9 @@ def call_part(call_id: str, tool: str, arguments: Any) -> dict[str, Any]:
     return {"id": call_id, "type": "function", "function": {"name": tool, "arguments": text}}
 
 
-def refusal(status: int, message: str, *, code: str | None = None, headers: Mapping[str, str] | None = None) -> Reply:
+def error_reply(
+    status: int, message: str, *, code: str | None = None, headers: Mapping[str, str] | None = None
+) -> Reply:
     """Return an error as OpenAI's own endpoint words it."""
     error = {"message": message, "type": "stub", "param": None, "code": code}
     return Reply(body={"error": error}, status=status, headers=headers or {})
@@ -135,10 +137,10 @@ def _tokens(value: Any) -> int:
 
 
 async def _cancel_all() -> None:
-    left = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in left:
+    pending = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in pending:
         task.cancel()
-    await asyncio.gather(*left, return_exceptions=True)
+    await asyncio.gather(*pending, return_exceptions=True)
 
 
 class _Server(ThreadingHTTPServer):
@@ -161,16 +163,16 @@ class _Handler(BaseHTTPRequestHandler):
         """Answer a request."""
         content = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         if not self.path.endswith(COMPLETIONS):
-            self._send(refusal(HTTPStatus.NOT_FOUND, f"nothing is at {self.path}"))
+            self._send(error_reply(HTTPStatus.NOT_FOUND, f"nothing is at {self.path}"))
             return
         try:
             body = json.loads(content)
         except ValueError:
-            self._send(refusal(HTTPStatus.BAD_REQUEST, "the body is no JSON"))
+            self._send(error_reply(HTTPStatus.BAD_REQUEST, "the body is no JSON"))
             return
         headers = {name.lower(): value for name, value in self.headers.items()}
         path = self.path.removesuffix(COMPLETIONS).strip("/")
-        self._send(self.server.stub.reply(Asked(path=path, headers=headers, body=body)))
+        self._send(self.server.stub.reply(StubRequest(path=path, headers=headers, body=body)))
 
     def log_message(self, format: str, *args: Any) -> None:
         """Say nothing."""

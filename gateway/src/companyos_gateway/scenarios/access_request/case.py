@@ -23,7 +23,7 @@ class Level(StrEnum):
     ADMIN = "admin"
 
 
-class Shape(StrEnum):
+class Variant(StrEnum):
     """How the grant differs from what was asked for, or what comes with it."""
 
     AS_ASKED = "as_asked"
@@ -36,15 +36,15 @@ class Shape(StrEnum):
     @property
     def is_trimmed(self) -> bool:
         """Whether more was asked for than the work needs."""
-        return self in (Shape.TRIMMED, Shape.TRIMMED_AND_SHORTENED)
+        return self in (Variant.TRIMMED, Variant.TRIMMED_AND_SHORTENED)
 
     @property
     def is_shortened(self) -> bool:
         """Whether it was asked for longer than the policy allows."""
-        return self in (Shape.SHORTENED, Shape.TRIMMED_AND_SHORTENED)
+        return self in (Variant.SHORTENED, Variant.TRIMMED_AND_SHORTENED)
 
 
-class Ground(StrEnum):
+class RefusalGround(StrEnum):
     """Why access must be refused, by the reason code that the policy wants."""
 
     COVERED = "duplicate"
@@ -57,8 +57,8 @@ class Ground(StrEnum):
 class Case(DeskCase):
     """One access request."""
 
-    shape: Shape
-    ground: Ground | None
+    variant: Variant
+    ground: RefusalGround | None
     grant_id: str
     person_id: str
     system: str
@@ -70,7 +70,7 @@ class Case(DeskCase):
     """The one holder who decides, where that is the system's owner."""
     replaced_id: str | None
     """The active grant that gives way to the new one, where there is one."""
-    in_the_way_id: str | None
+    conflicting_grant_id: str | None
     """The grant that covers what is asked for or must be kept apart from it, where one does."""
     policy_id: str
     kinds: frozenset[Kind]

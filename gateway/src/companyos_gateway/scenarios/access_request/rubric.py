@@ -41,8 +41,8 @@ class _Refusal(Refused):
         if change is None:
             return False
         looks = [("get_record", {"record_id": case.grant_id})]
-        if case.in_the_way_id is not None:
-            looks.append(("get_record", {"record_id": case.in_the_way_id}))
+        if case.conflicting_grant_id is not None:
+            looks.append(("get_record", {"record_id": case.conflicting_grant_id}))
         else:
             looks.append(("get_person", {"person_id": case.person_id}))
         return all(
@@ -84,6 +84,6 @@ def _goals(case: Case) -> list[RecordGoal]:
 
 def _allowances(case: Case, requests: RequestRules) -> Iterable[Allowance]:
     yield from entry_allowances(case)
-    subjects = [case.grant_id, *([case.in_the_way_id] if case.in_the_way_id else [])]
+    subjects = [case.grant_id, *([case.conflicting_grant_id] if case.conflicting_grant_id else [])]
     yield from issue_allowances(subjects, case.refusal, plain=())
     yield from request_allowances(requests)

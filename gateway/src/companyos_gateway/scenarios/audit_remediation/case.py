@@ -33,7 +33,7 @@ CODES = {
 }
 
 
-class Shape(StrEnum):
+class Variant(StrEnum):
     """What is wrong with the requests that wait."""
 
     LIMITS = "limits"
@@ -48,14 +48,14 @@ class Shape(StrEnum):
 
 
 _BREACHES = {
-    Shape.LIMITS: (Breach.OVER_CEILING, Breach.WRONG_HANDS),
-    Shape.LEAVERS: (Breach.GONE, Breach.WRONG_HANDS),
-    Shape.PAPERS: (Breach.NO_TICKET, Breach.WRONG_HANDS),
-    Shape.EVERYTHING: tuple(Breach),
+    Variant.LIMITS: (Breach.OVER_CEILING, Breach.WRONG_HANDS),
+    Variant.LEAVERS: (Breach.GONE, Breach.WRONG_HANDS),
+    Variant.PAPERS: (Breach.NO_TICKET, Breach.WRONG_HANDS),
+    Variant.EVERYTHING: tuple(Breach),
 }
 
 
-class Ground(StrEnum):
+class RefusalGround(StrEnum):
     """Why an audit must be refused, by the reason code that the policy wants."""
 
     HELD = "requirement_not_met"
@@ -64,7 +64,7 @@ class Ground(StrEnum):
 
 
 @dataclass(frozen=True)
-class Remedied:
+class RemediedRequest:
     """A request that breaks the policy."""
 
     request_id: str
@@ -76,10 +76,10 @@ class Remedied:
 class Case(DeskCase):
     """One audit."""
 
-    shape: Shape
-    ground: Ground | None
+    variant: Variant
+    ground: RefusalGround | None
     type_key: str
-    remedied: tuple[Remedied, ...]
+    remedied_requests: tuple[RemediedRequest, ...]
     """What breaks the policy; nothing else may change."""
     role: Role
     """Who decides about what is escalated."""

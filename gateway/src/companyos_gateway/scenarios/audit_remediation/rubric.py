@@ -13,7 +13,7 @@ from companyos_gateway.rubrics.ends import Ends, RequestCancelled, RequestEscala
 from companyos_gateway.rubrics.errand import Errand
 from companyos_gateway.rubrics.records import was_looked_at
 from companyos_gateway.rubrics.requests import Standing
-from companyos_gateway.scenarios.audit_remediation.case import Case, Remedied
+from companyos_gateway.scenarios.audit_remediation.case import Case, RemediedRequest
 from companyos_shared.wire.company import Company
 
 
@@ -46,17 +46,17 @@ class _Refusal(Declined):
 
 
 def _ends(case: Case, company: Company) -> list[Ends]:
-    cancelled = [_cancelled(case, one) for one in case.remedied if one.breach.code is not None]
-    escalated = [_escalated(case, company, one) for one in case.remedied if one.breach.code is None]
+    cancelled = [_cancelled(case, one) for one in case.remedied_requests if one.breach.code is not None]
+    escalated = [_escalated(case, company, one) for one in case.remedied_requests if one.breach.code is None]
     return [Ends("requests_cancelled", cancelled), Ends("requests_escalated", escalated)]
 
 
-def _cancelled(case: Case, one: Remedied) -> RequestCancelled:
+def _cancelled(case: Case, one: RemediedRequest) -> RequestCancelled:
     assert one.breach.code is not None
     return RequestCancelled(one.request_id, Refusal(one.breach.code, case.policy_refs))
 
 
-def _escalated(case: Case, company: Company, one: Remedied) -> RequestEscalated:
+def _escalated(case: Case, company: Company, one: RemediedRequest) -> RequestEscalated:
     standing = Standing(company, case.type_key, case.role, one.amount_cents)
     return RequestEscalated(one.request_id, standing, case.policy_refs)
 

@@ -8,19 +8,18 @@ from companyos_gateway.chaos import Kind, Profile
 from companyos_gateway.chaos.kinds import Group
 from companyos_gateway.rubrics import TaskRubric
 from companyos_gateway.rubrics.cases import Refusal
-from companyos_gateway.scenarios.audit_remediation.case import NAME, Case, Ground, Remedied, Shape
-from companyos_gateway.scenarios.audit_remediation.rubric import build_rubric
-from companyos_gateway.scenarios.audit_remediation.rules import (
+from companyos_gateway.scenarios.audit_remediation.case import NAME, Case, RefusalGround, RemediedRequest, Variant
+from companyos_gateway.scenarios.audit_remediation.documents import AuditedRequests, add_pending_requests, texts
+from companyos_gateway.scenarios.audit_remediation.policy import (
     add_approval_types,
-    add_deciders,
-    add_papers,
-    add_rules,
+    add_approvers,
+    add_holds_and_reports,
+    add_policy,
     reporter,
 )
-from companyos_gateway.scenarios.audit_remediation.stack import Stack, add_stack, texts
-from companyos_gateway.scenarios.audit_remediation.ticket import TEAM, entry_plan
+from companyos_gateway.scenarios.audit_remediation.rubric import build_rubric
 from companyos_gateway.scenarios.parts.deciders import Chain
-from companyos_gateway.scenarios.parts.entry import add_entry
+from companyos_gateway.scenarios.parts.entry import EntryPlan, add_entry
 from companyos_gateway.scenarios.parts.staging import (
     Staged,
     StagedScenario,
@@ -33,6 +32,7 @@ from companyos_gateway.scenarios.parts.subjects import TYPES
 from companyos_gateway.scenarios.parts.tools import DESK_TOOLS, PEOPLE_TOOLS, POLICY_TOOLS, RECORD_TOOLS
 from companyos_gateway.scenarios.parts.words import draw_brief
 from companyos_gateway.world import finish_world, generate_world
+from companyos_gateway.world.draft import World
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Company
 
@@ -71,21 +71,21 @@ class AuditRemediation(StagedScenario[Case]):
     """Remedy approvals that break the policy: cancel or escalate each for its reason, leave every other alone."""
 
     name = NAME
-    held_out = frozenset({Shape.EVERYTHING.value})
+    held_out = frozenset({Variant.EVERYTHING.value})
     max_steps = 150
     distractors = DISTRACTORS
     tools = DESK_TOOLS + RECORD_TOOLS + PEOPLE_TOOLS + POLICY_TOOLS + AUDIT_TOOLS + DISTRACTORS
 
-    def stage(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
         """Draw a company, and put one audit with all that is in its way into it."""
-        return stage(seed, profile, overrides)
+        return build(seed, profile, overrides)
 
     def rubric(self, case: Case, company: Company) -> TaskRubric:
         """Return the rubric of an audit."""
         return build_rubric(case, company)
 
 
-def stage(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
     """Draw a company, and put one audit with all that is in its way into it."""
     stream = Stream(NAME, seed)
     chances = draw_chances(stream, profile, overrides, applicable=APPLICABLE, always=ALWAYS)
@@ -93,46 +93,77 @@ def stage(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged
     world = generate_world(stream.child("world"))
     act_for(world, stream.child("agent"), TEAM)
     own = stream.child("stack")
-    stack = add_stack(world, own, own.choice(TYPES), kinds, must_refuse=chances.must_refuse)
-    rules = add_rules(world, stream.child("rules"), stack, kinds)
-    add_approval_types(world, stack, rules.policy, kinds)
-    chain = add_deciders(world, stream.child("chain"), stack, kinds)
-    ground_id = add_papers(world, stream.child("papers"), stack)
-    plan = entry_plan(world, stack)
-    entry = add_entry(world, stream.child("desk"), plan, priority=rules.priority, kinds=kinds)
-    entry.ticket.reporter_id = reporter(world, stream.child("reporter"), rules, stack.ground, but=world.agent_id)
+    audited_requests = add_pending_requests(world, own, own.choice(TYPES), kinds, must_refuse=chances.must_refuse)
+    policy_terms = add_policy(world, stream.child("rules"), audited_requests, kinds)
+    add_approval_types(world, audited_requests, policy_terms.policy, kinds)
+    chain = add_approvers(world, stream.child("chain"), audited_requests, kinds)
+    ground_id = add_holds_and_reports(world, stream.child("papers"), audited_requests)
+    plan = ticket_plan(world, audited_requests)
+    entry = add_entry(world, stream.child("desk"), plan, priority=policy_terms.priority, kinds=kinds)
+    entry.ticket.reporter_id = reporter(
+        world, stream.child("reporter"), policy_terms, audited_requests.ground, but=world.agent_id
+    )
     finish_world(world)
     case = Case(
-        **entry.facts(world, kinds, rules.priority),
+        **entry.facts(world, kinds, policy_terms.priority),
         approver_ids=chain.approver_ids,
-        refusal=_refusal(stack, entry.ticket.reporter_id, ground_id),
-        shape=stack.shape,
-        ground=stack.ground,
-        type_key=stack.audited.type_key,
-        remedied=tuple(Remedied(row.id, breach, int(row.fields["amount_cents"])) for row, breach in stack.broken),
-        role=stack.role,
-        policy_refs=(rules.policy.policy_id, rules.policy.id),
+        refusal=_refusal(audited_requests, entry.ticket.reporter_id, ground_id),
+        variant=audited_requests.variant,
+        ground=audited_requests.ground,
+        type_key=audited_requests.audited.type_key,
+        remedied_requests=tuple(
+            RemediedRequest(row.id, breach, int(row.fields["amount_cents"]))
+            for row, breach in audited_requests.breaches_found
+        ),
+        role=audited_requests.role,
+        policy_refs=(policy_terms.policy.policy_id, policy_terms.policy.id),
         reporter_id=entry.ticket.reporter_id,
         ground_id=ground_id,
         kinds=kinds,
     )
     brief = draw_brief(texts(), stream.child("brief"), case.ticket_key)
-    return Staged(world, case, brief, injections(profile, kinds, _entities(case, chain, kinds)))
+    return Staged(world, case, brief, injections(profile, kinds, _struck_entities(case, chain, kinds)))
 
 
-def _refusal(stack: Stack, reporter_id: str, ground_id: str | None) -> Refusal | None:
-    if stack.ground is None:
+def _refusal(audited_requests: AuditedRequests, reporter_id: str, ground_id: str | None) -> Refusal | None:
+    if audited_requests.ground is None:
         return None
-    if stack.ground is Ground.NOT_ORDERED:
-        return Refusal(stack.ground.value, (reporter_id,))
+    if audited_requests.ground is RefusalGround.NOT_ORDERED:
+        return Refusal(audited_requests.ground.value, (reporter_id,))
     assert ground_id is not None
-    return Refusal(stack.ground.value, (ground_id,))
+    return Refusal(audited_requests.ground.value, (ground_id,))
 
 
-def _entities(case: Case, chain: Chain, kinds: Collection[Kind]) -> dict[Kind, str]:
+def _struck_entities(case: Case, chain: Chain, kinds: Collection[Kind]) -> dict[Kind, str]:
     on_role = {kind: case.role.value for kind in kinds if kind.group is Group.PEOPLE}
     own = {Kind.SIMILAR_NAMES: case.type_key, Kind.SUPERSEDED_POLICY: case.policy_refs[0]}
     return dict.fromkeys(kinds, case.ticket_key) | on_role | own | chain.dead_ends
 
 
 SCENARIO = AuditRemediation()
+
+
+TEAM = "security"
+
+
+def ticket_plan(world: World, audited_requests: AuditedRequests) -> EntryPlan:
+    """Return how the ticket looks."""
+    words = texts()
+
+    def fill(stream: Stream, text: str) -> str:
+        return text.format(
+            title=audited_requests.audited.title,
+            first_day=audited_requests.first_day.isoformat(),
+            person=stream.choice(world.staff.active()).name,
+        )
+
+    return EntryPlan(
+        team_id=TEAM,
+        titles=[title.format(title=audited_requests.audited.title) for title in words["titles"]],
+        describe=lambda stream: fill(stream, stream.choice(words["orders"])),
+        fill=fill,
+        words=words,
+        double_texts=words["double"]["texts"],
+        tags=["audit"],
+        double_tags=["audit", "approvals"],
+    )

@@ -14,7 +14,7 @@ TAG = "triage"
 """The tag of the tickets that order a sweep."""
 
 
-class Shape(StrEnum):
+class Variant(StrEnum):
     """To whom the tickets go: to everybody alike, to the owners of assets, or what is urgent to the lead."""
 
     SPREAD = "spread"
@@ -22,7 +22,7 @@ class Shape(StrEnum):
     LEAD = "lead"
 
 
-class Ground(StrEnum):
+class RefusalGround(StrEnum):
     """Why a sweep must be refused, by the reason code that the policy wants."""
 
     TOO_FEW = "requirement_not_met"
@@ -34,12 +34,12 @@ class Ground(StrEnum):
 class Case(DeskCase):
     """One sweep."""
 
-    shape: Shape
-    ground: Ground | None
+    variant: Variant
+    ground: RefusalGround | None
     tag: str
     goals: tuple[TicketGoal, ...]
     """The tickets of the sweep; none where it is refused."""
-    most_each: int | None
+    max_per_person: int | None
     """How many of them one person may get, where the policy spreads them."""
     ordered_by: str
     sweep_key: str

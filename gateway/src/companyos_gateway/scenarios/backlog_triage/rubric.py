@@ -10,7 +10,7 @@ from companyos_gateway.rubrics.allowances import entry_allowances
 from companyos_gateway.rubrics.deskwork import Declined, Done, plain_check
 from companyos_gateway.rubrics.records import was_looked_at
 from companyos_gateway.rubrics.ticket_goals import TicketGoals
-from companyos_gateway.scenarios.backlog_triage.case import Case, Ground
+from companyos_gateway.scenarios.backlog_triage.case import Case, RefusalGround
 from companyos_shared.wire.company import Company
 
 _Look = tuple[str, str, dict[str, str]]
@@ -22,10 +22,10 @@ SORTED_POINTS = 5.0
 
 def build_rubric(case: Case, company: Company) -> TaskRubric:
     """Return the rubric of a case: that of a sweep, or of a refusal."""
-    return (_Refusal if case.must_refuse else _Sweep)(case, company).rubric()
+    return (_Refusal if case.must_refuse else _Triage)(case, company).rubric()
 
 
-class _Sweep(Done):
+class _Triage(Done):
     """The queue is to be sorted."""
 
     def __init__(self, case: Case, company: Company) -> None:
@@ -35,7 +35,7 @@ class _Sweep(Done):
 
     def own_checks(self) -> Iterable[Check]:
         yield from self.queue.checks()
-        if self.case.most_each is not None:
+        if self.case.max_per_person is not None:
             yield plain_check("work_is_spread", self.is_spread, passes_idle=True)
 
     def end_milestones(self) -> Iterable[Milestone]:
@@ -51,7 +51,7 @@ class _Sweep(Done):
 
     def is_spread(self, evidence: Evidence, step: int | None = None) -> bool:
         """Say whether nobody has more of the tickets that stay than the policy allows."""
-        most = self.case.most_each
+        most = self.case.max_per_person
         kept = [goal for goal in self.case.goals if goal.original is None]
         held = Counter(goal.ticket(evidence, step).assignee_id for goal in kept)
         del held[None]
@@ -77,14 +77,14 @@ class _Refusal(Declined):
             (facts.TICKETDESK, "list_tickets", {"team_id": case.team_id}),
             (facts.TICKETDESK, "search_tickets", {}),
         ]
-        looks: dict[Ground | None, list[_Look]] = {
-            Ground.TOO_FEW: [(facts.TICKETDESK, "list_tickets", {"tag": case.tag}), *on_the_board],
-            Ground.NOT_ORDERED: [
+        looks: dict[RefusalGround | None, list[_Look]] = {
+            RefusalGround.TOO_FEW: [(facts.TICKETDESK, "list_tickets", {"tag": case.tag}), *on_the_board],
+            RefusalGround.NOT_ORDERED: [
                 (facts.DATAHUB, "get_person", {"person_id": case.ordered_by}),
                 (facts.DATAHUB, "search_people", {"team_id": case.team_id}),
                 (facts.DATAHUB, "get_approver", {"role": "team_lead"}),
             ],
-            Ground.TWICE: [(facts.TICKETDESK, "get_ticket", {"key": case.sweep_key}), *on_the_board],
+            RefusalGround.TWICE: [(facts.TICKETDESK, "get_ticket", {"key": case.sweep_key}), *on_the_board],
         }
         return any(
             was_looked_at(evidence, service, operation, before_step=change.step, **arguments)

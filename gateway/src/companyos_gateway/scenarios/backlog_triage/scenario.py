@@ -8,18 +8,17 @@ from companyos_gateway.chaos import Kind, Profile
 from companyos_gateway.chaos.kinds import ASKED_FOR, Group
 from companyos_gateway.rubrics import TaskRubric
 from companyos_gateway.rubrics.cases import Refusal
-from companyos_gateway.scenarios.backlog_triage.case import NAME, Case, Ground, Shape
-from companyos_gateway.scenarios.backlog_triage.queue import Queue, add_queue, draw_scale, texts
-from companyos_gateway.scenarios.backlog_triage.rubric import build_rubric
-from companyos_gateway.scenarios.backlog_triage.rules import (
+from companyos_gateway.scenarios.backlog_triage.case import NAME, TAG, Case, RefusalGround, Variant
+from companyos_gateway.scenarios.backlog_triage.documents import TicketQueue, add_tagged_tickets, draw_scale, texts
+from companyos_gateway.scenarios.backlog_triage.policy import (
     add_asset_cards,
-    add_rules,
+    add_policy,
     goals_of,
     keep_some_in_office,
     most_urgent,
 )
-from companyos_gateway.scenarios.backlog_triage.ticket import TEAMS, add_other_sweep, entry_plan, order_by
-from companyos_gateway.scenarios.parts.entry import add_entry
+from companyos_gateway.scenarios.backlog_triage.rubric import build_rubric
+from companyos_gateway.scenarios.parts.entry import Entry, EntryPlan, add_entry
 from companyos_gateway.scenarios.parts.staging import (
     Staged,
     StagedScenario,
@@ -31,11 +30,14 @@ from companyos_gateway.scenarios.parts.staging import (
 from companyos_gateway.scenarios.parts.tools import DESK_TOOLS, PEOPLE_TOOLS, POLICY_TOOLS
 from companyos_gateway.scenarios.parts.words import draw_brief
 from companyos_gateway.world import finish_world, generate_world
+from companyos_gateway.world.backlog import add_history
+from companyos_gateway.world.documents.ticketdesk import TicketRow
+from companyos_gateway.world.draft import World
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Company
 
 ALWAYS = (Kind.MISSING_PRIORITY, Kind.DUPLICATE_TICKET)
-MEANINGLESS = (
+INAPPLICABLE = (
     Kind.STALE_METRIC,
     Kind.CONFLICTING_SOURCES,
     Kind.FAILED_PIPELINE,
@@ -44,7 +46,7 @@ MEANINGLESS = (
 )
 """Nothing is measured and nobody is asked for an approval."""
 
-APPLICABLE = data_and_people(without=MEANINGLESS)
+APPLICABLE = data_and_people(without=INAPPLICABLE)
 FILE_TOOLS = ("datahub_search_records", "datahub_get_record")
 DISTRACTORS = (
     "ticketdesk_create_ticket",
@@ -60,65 +62,65 @@ class BacklogTriage(StagedScenario[Case]):
 
     name = NAME
     max_steps = 200
-    held_out = frozenset({Shape.LEAD.value})
+    held_out = frozenset({Variant.LEAD.value})
     asked_for = ASKED_FOR
     tools = (*DESK_TOOLS, "ticketdesk_link_tickets", *FILE_TOOLS, *PEOPLE_TOOLS, *POLICY_TOOLS, *DISTRACTORS)
     distractors = DISTRACTORS
 
-    def stage(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
         """Draw a company, and put one sweep with all that is in its way into it."""
-        return stage(seed, profile, overrides)
+        return build(seed, profile, overrides)
 
     def rubric(self, case: Case, company: Company) -> TaskRubric:
         """Return the rubric of a sweep."""
         return build_rubric(case, company)
 
 
-def stage(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
     """Draw a company, and put one sweep with all that is in its way into it."""
     stream = Stream(NAME, seed)
     chances = draw_chances(stream, profile, overrides, applicable=APPLICABLE, always=ALWAYS)
     kinds, own = chances.kinds, stream.child("sweep")
     world = generate_world(stream.child("world"))
-    team_id, shape, ground = own.choice(TEAMS), own.choice(list(Shape)), own.choice(list(Ground))
+    team_id, variant, ground = own.choice(TEAMS), own.choice(list(Variant)), own.choice(list(RefusalGround))
     refused = ground if chances.must_refuse else None
     act_for(world, stream.child("agent"), team_id)
     keep_some_in_office(world, stream.child("office"), team_id)
     scale = draw_scale(stream.child("scale"))
-    queue = add_queue(world, stream.child("queue"), team_id, scale, kinds=kinds, ground=refused)
-    owners = add_asset_cards(world, stream.child("owners"), queue) if shape is Shape.OWNERS else {}
-    rules = add_rules(world, stream.child("rules"), queue, scale, shape=shape, ground=refused, kinds=kinds)
-    other_key = add_other_sweep(world, stream.child("other"), queue, is_same=refused is Ground.TWICE)
-    priority, plan = most_urgent(queue, rules), entry_plan(world, queue)
+    queue = add_tagged_tickets(world, stream.child("queue"), team_id, scale, kinds=kinds, ground=refused)
+    owners = add_asset_cards(world, stream.child("owners"), queue) if variant is Variant.OWNERS else {}
+    policy_terms = add_policy(world, stream.child("rules"), queue, scale, variant=variant, ground=refused, kinds=kinds)
+    other_key = add_parallel_triage(world, stream.child("other"), queue, is_same=refused is RefusalGround.TWICE)
+    priority, plan = most_urgent(queue, policy_terms), ticket_plan(world, queue)
     entry = add_entry(world, stream.child("desk"), plan, priority=priority, kinds=kinds)
-    ordered_by = order_by(world, stream.child("order"), entry, ground=refused)
-    goals = () if refused else goals_of(world, queue, rules, shape=shape, owners=owners)
+    ordered_by = add_order(world, stream.child("order"), entry, ground=refused)
+    goals = () if refused else goals_of(world, queue, policy_terms, variant=variant, owners=owners)
     finish_world(world)
-    policy = rules.policy
+    policy = policy_terms.policy
     references = {
-        Ground.TOO_FEW: (policy.policy_id, policy.id),
-        Ground.NOT_ORDERED: (ordered_by,),
-        Ground.TWICE: (other_key,),
+        RefusalGround.TOO_FEW: (policy.policy_id, policy.id),
+        RefusalGround.NOT_ORDERED: (ordered_by,),
+        RefusalGround.TWICE: (other_key,),
     }
     case = Case(
         **entry.facts(world, kinds, priority),
         approver_ids=(),
         refusal=Refusal(refused.value, references[refused]) if refused else None,
-        shape=shape,
+        variant=variant,
         ground=refused,
         tag=queue.tag,
         goals=goals,
-        most_each=rules.most_each,
+        max_per_person=policy_terms.max_per_person,
         ordered_by=ordered_by,
         sweep_key=other_key,
         policy_id=policy.policy_id,
         kinds=kinds,
     )
     brief = draw_brief(texts(), stream.child("brief"), case.ticket_key)
-    return Staged(world, case, brief, injections(profile, kinds, _entities(case, queue, kinds)))
+    return Staged(world, case, brief, injections(profile, kinds, _struck_entities(case, queue, kinds)))
 
 
-def _entities(case: Case, queue: Queue, kinds: Collection[Kind]) -> dict[Kind, str]:
+def _struck_entities(case: Case, queue: TicketQueue, kinds: Collection[Kind]) -> dict[Kind, str]:
     own = {Kind.SUPERSEDED_POLICY: case.policy_id}
     if queue.look_alike is not None:
         own[Kind.SIMILAR_NAMES] = queue.look_alike.ticket.key
@@ -126,3 +128,60 @@ def _entities(case: Case, queue: Queue, kinds: Collection[Kind]) -> dict[Kind, s
 
 
 SCENARIO = BacklogTriage()
+
+
+TEAMS = ("workplace", "platform", "data", "vendor-operations")
+
+
+def ticket_plan(world: World, queue: TicketQueue) -> EntryPlan:
+    """Return how the ticket looks."""
+    words = texts()
+
+    def fill(stream: Stream, text: str) -> str:
+        return text.format(tag=queue.tag, person=stream.choice(world.staff.active()).name)
+
+    return EntryPlan(
+        team_id=queue.team_id,
+        titles=[title.format(tag=queue.tag) for title in words["titles"]],
+        describe=lambda stream: fill(stream, stream.choice(words["orders"])),
+        fill=fill,
+        words=words,
+        double_texts=words["asks"],
+        tags=[TAG, "sweep"],
+        double_tags=[TAG],
+    )
+
+
+def add_order(world: World, stream: Stream, entry: Entry, *, ground: RefusalGround | None) -> str:
+    """Let the lead of the team have ordered the sweep, or somebody who may not; return who did."""
+    ticket = entry.ticket
+    lead_id = world.staff.lead(ticket.team_id).id
+    others = [one.id for one in world.staff.active() if one.id not in (lead_id, world.agent_id)]
+    ticket.reporter_id = stream.choice(others) if ground is RefusalGround.NOT_ORDERED else lead_id
+    return ticket.reporter_id
+
+
+def add_parallel_triage(world: World, stream: Stream, queue: TicketQueue, *, is_same: bool) -> str:
+    """Add a sweep that a colleague has begun, of the same tickets or of others; return its key."""
+    words = texts()
+    tag = queue.tag if is_same else stream.choice([tag for tag in words["tags"] if tag != queue.tag])
+    slot = world.ticket_slots[queue.team_id].pop(0)
+    person = world.staff.lead(queue.team_id)
+    worker = stream.choice([one for one in world.staff.active(queue.team_id) if one.id != world.agent_id])
+    ticket = TicketRow(
+        key=slot.key,
+        type="task",
+        title=stream.choice(words["titles"]).format(tag=tag),
+        description=stream.choice(words["orders"]).format(tag=tag, person=person.name),
+        status="in_progress",
+        priority="medium",
+        assignee_id=worker.id,
+        reporter_id=person.id,
+        team_id=queue.team_id,
+        tags=[TAG, "sweep"],
+        created_at=slot.created_at,
+        updated_at=slot.created_at,
+    )
+    world.desk.tickets.append(ticket)
+    add_history(world, stream, ticket, worker.id)
+    return ticket.key

@@ -13,7 +13,7 @@ NAME = "budget_transfer"
 TYPE_KEY = "budget_transfer"
 
 
-class Shape(StrEnum):
+class Variant(StrEnum):
     """Who has asked for the same in parts before: nobody, the one who transfers, colleagues, or both of them."""
 
     WHOLE = "whole"
@@ -22,7 +22,7 @@ class Shape(StrEnum):
     BOTH = "both"
 
 
-class Ground(StrEnum):
+class RefusalGround(StrEnum):
     """Why a transfer must be refused, by the reason code that the policy wants."""
 
     TOO_LITTLE = "requirement_not_met"
@@ -34,8 +34,8 @@ class Ground(StrEnum):
 class Case(DeskCase):
     """One transfer."""
 
-    shape: Shape
-    ground: Ground | None
+    variant: Variant
+    ground: RefusalGround | None
     giver_id: str
     taker_id: str
     amount_cents: int

@@ -12,7 +12,7 @@ from companyos_gateway.rubrics.readings import constant
 from companyos_gateway.rubrics.records import RecordGoal, was_looked_at
 from companyos_gateway.rubrics.requests import RequestRules, Standing
 from companyos_gateway.rubrics.workflow import Fulfilment, Refused, Workflow, plain_check
-from companyos_gateway.scenarios.budget_transfer.case import TYPE_KEY, Case, Ground
+from companyos_gateway.scenarios.budget_transfer.case import TYPE_KEY, Case, RefusalGround
 from companyos_shared.wire.company import Company
 
 PARTS_POINTS = 1.0
@@ -31,7 +31,7 @@ def build_rubric(case: Case, company: Company) -> TaskRubric:
     return _Transfer(case, company, goals).rubric()
 
 
-class _Parted(Workflow):
+class _PartsChecked(Workflow):
     """Both ends put an end to the parts."""
 
     def __init__(self, case: Case, company: Company, goals: Sequence[RecordGoal] = ()) -> None:
@@ -57,7 +57,7 @@ class _Parted(Workflow):
         yield from self.parts.damage(evidence)
 
 
-class _Transfer(_Parted, Fulfilment):
+class _Transfer(_PartsChecked, Fulfilment):
     """The transfer may be done."""
 
     def own_checks(self) -> Iterable[Check]:
@@ -74,7 +74,7 @@ class _Transfer(_Parted, Fulfilment):
         return self.parts.are_met(evidence, step=submitted.step)
 
 
-class _Refusal(_Parted, Refused):
+class _Refusal(_PartsChecked, Refused):
     """The policy does not let it be done."""
 
     def own_checks(self) -> Iterable[Check]:
@@ -86,7 +86,7 @@ class _Refusal(_Parted, Refused):
         change, case = self.tickets.end(evidence, "cancelled"), self.case
         if change is None:
             return False
-        lines = [case.giver_id, case.taker_id] if case.ground is Ground.MIXED else [case.giver_id]
+        lines = [case.giver_id, case.taker_id] if case.ground is RefusalGround.MIXED else [case.giver_id]
         return all(
             was_looked_at(evidence, facts.DATAHUB, "get_record", before_step=change.step, record_id=line)
             for line in lines

@@ -14,7 +14,7 @@ METRIC_KEY = "error_rate"
 REASON_CODE = "requirement_not_met"
 
 
-class Shape(StrEnum):
+class Variant(StrEnum):
     """What the bug is about: a service, one with a runbook that the request names, or two that call each other."""
 
     PLAIN = "plain"
@@ -26,7 +26,7 @@ class Shape(StrEnum):
 class Case(DeskCase):
     """One bug escalation."""
 
-    shape: Shape
+    variant: Variant
     service: str
     """The service that is escalated: of two the one with the higher rate."""
     rate: Reading

@@ -16,7 +16,7 @@ TYPE_KEY = "contract_finance_approval"
 METRIC_KEY = "risk_index"
 
 
-class Shape(StrEnum):
+class Variant(StrEnum):
     """What has to be brought up to date first: nothing, the certificate, one that is to come, the tier, or both."""
 
     STEADY = "steady"
@@ -28,15 +28,15 @@ class Shape(StrEnum):
     @property
     def is_recertified(self) -> bool:
         """Whether the certificate on file has expired."""
-        return self in (Shape.RECERTIFIED, Shape.AWAITED, Shape.RECERTIFIED_AND_RETIERED)
+        return self in (Variant.RECERTIFIED, Variant.AWAITED, Variant.RECERTIFIED_AND_RETIERED)
 
     @property
     def is_retiered(self) -> bool:
         """Whether the vendor is filed with another risk tier than it has."""
-        return self in (Shape.RETIERED, Shape.RECERTIFIED_AND_RETIERED)
+        return self in (Variant.RETIERED, Variant.RECERTIFIED_AND_RETIERED)
 
 
-class Ground(StrEnum):
+class RefusalGround(StrEnum):
     """Why a renewal must be refused."""
 
     RISK = "risk"
@@ -51,15 +51,15 @@ class Ground(StrEnum):
 
 
 _REASON_CODES = {
-    Ground.RISK: "requirement_not_met",
-    Ground.CERTIFICATE: "requirement_not_met",
-    Ground.COVERED: "duplicate",
-    Ground.SUSPENDED: "policy_violation",
+    RefusalGround.RISK: "requirement_not_met",
+    RefusalGround.CERTIFICATE: "requirement_not_met",
+    RefusalGround.COVERED: "duplicate",
+    RefusalGround.SUSPENDED: "policy_violation",
 }
 
 
 @dataclass(frozen=True, kw_only=True)
-class Paper:
+class CertificateDocument:
     """A certificate as it stands in a paper."""
 
     kind: str
@@ -71,11 +71,11 @@ class Paper:
 class Case(DeskCase):
     """One contract renewal."""
 
-    shape: Shape
-    ground: Ground | None
+    variant: Variant
+    ground: RefusalGround | None
     contract_id: str
     vendor_id: str
-    paper: Paper
+    paper: CertificateDocument
     """The certificate that is in force once everything is on file; an expired one where there is no other."""
     paper_id: str | None
     """The document that shows a new certificate, or an old one where that is all there is."""

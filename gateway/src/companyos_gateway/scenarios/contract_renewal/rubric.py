@@ -13,7 +13,7 @@ from companyos_gateway.rubrics.records import RecordGoal, was_looked_at
 from companyos_gateway.rubrics.requests import RequestRules, Standing
 from companyos_gateway.rubrics.vendors import certificate_allowance, certificate_record, column_record, tier_allowance
 from companyos_gateway.rubrics.workflow import paid, plain_check
-from companyos_gateway.scenarios.contract_renewal.case import LEGAL_TYPE, METRIC_KEY, TYPE_KEY, Case, Ground
+from companyos_gateway.scenarios.contract_renewal.case import LEGAL_TYPE, METRIC_KEY, TYPE_KEY, Case, RefusalGround
 from companyos_shared.wire.company import Company, Role
 
 
@@ -24,7 +24,7 @@ def build_rubric(case: Case, company: Company) -> TaskRubric:
     return _Renewal(case, company).rubric()
 
 
-class _Measured(InOrder):
+class _RiskChecked(InOrder):
     """Both ends turn on the risk of today."""
 
     case: Case
@@ -35,7 +35,7 @@ class _Measured(InOrder):
             yield paid("refreshed", self.risk.is_refreshed)
 
 
-class _Renewal(_Measured, FulfilmentInOrder):
+class _Renewal(_RiskChecked, FulfilmentInOrder):
     """The contract may be renewed."""
 
     def __init__(self, case: Case, company: Company) -> None:
@@ -44,11 +44,11 @@ class _Renewal(_Measured, FulfilmentInOrder):
         super().__init__(case, company, stages=_stages(case, company), allowances=allowances, goals=[_goal(case)])
 
     def own_checks(self) -> Iterable[Check]:
-        shape = self.case.shape
+        variant = self.case.variant
         if self.case.risk.is_stale:
             yield plain_check("risk_refreshed", self.risk.is_refreshed)
-        yield plain_check("tier_of_today", self.has_tier, passes_idle=not shape.is_retiered)
-        yield plain_check("certificate_in_force", self.has_certificate, passes_idle=not shape.is_recertified)
+        yield plain_check("tier_of_today", self.has_tier, passes_idle=not variant.is_retiered)
+        yield plain_check("certificate_in_force", self.has_certificate, passes_idle=not variant.is_recertified)
 
     def has_tier(self, evidence: Evidence) -> bool:
         """Say whether the vendor is filed with the tier of today."""
@@ -63,7 +63,7 @@ class _Renewal(_Measured, FulfilmentInOrder):
         return any((row["vendor_id"], row["kind"], row["expires_on"]) == wanted for row in rows)
 
 
-class _Refusal(_Measured, RefusedInOrder):
+class _Refusal(_RiskChecked, RefusedInOrder):
     """The policy does not let it be renewed."""
 
     def __init__(self, case: Case, company: Company) -> None:
@@ -71,7 +71,7 @@ class _Refusal(_Measured, RefusedInOrder):
         super().__init__(case, company, stages=_stages(case, company), allowances=_allowances(case))
 
     def own_checks(self) -> Iterable[Check]:
-        if self.case.ground is Ground.RISK:
+        if self.case.ground is RefusalGround.RISK:
             yield plain_check("risk_known", self.was_risk_known)
         else:
             yield plain_check("ground_read", self.was_ground_read)
@@ -92,11 +92,11 @@ class _Refusal(_Measured, RefusedInOrder):
 
 def _against(case: Case) -> list[tuple[str, str, str]]:
     """Return the reads that show why a contract is not renewed."""
-    if case.ground is Ground.COVERED:
+    if case.ground is RefusalGround.COVERED:
         assert case.refusal is not None
         return [("get_record", "record_id", one) for one in (case.contract_id, case.refusal.references[0])]
     reads = [("get_vendor", "vendor_id", case.vendor_id)]
-    if case.ground is Ground.CERTIFICATE:
+    if case.ground is RefusalGround.CERTIFICATE:
         assert case.paper_id is not None
         reads.append(("get_record", "record_id", case.paper_id))
     return reads
@@ -153,9 +153,9 @@ def _allowances(case: Case) -> Iterable[Allowance]:
 
 def _updates(case: Case) -> Iterable[Allowance]:
     """Return what is brought up to date on the vendor where it is not."""
-    if case.shape.is_retiered:
+    if case.variant.is_retiered:
         yield tier_allowance(case.vendor_id)
-    if case.shape.is_recertified:
+    if case.variant.is_recertified:
         paper = case.paper
         wanted = {
             "kind": paper.kind,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from companyos_gateway.chaos import Kind, Profile
 from companyos_gateway.chaos.kinds import Group
@@ -13,16 +13,19 @@ from companyos_gateway.scenarios.contract_renewal.case import (
     NAME,
     TYPE_KEY,
     Case,
-    Ground,
-    Shape,
+    RefusalGround,
+    Variant,
 )
-from companyos_gateway.scenarios.contract_renewal.contract import Contract, add_contract, texts
-from companyos_gateway.scenarios.contract_renewal.risk import add_index
+from companyos_gateway.scenarios.contract_renewal.documents import Contract, add_contract, add_index, texts
+from companyos_gateway.scenarios.contract_renewal.policy import (
+    PolicyTerms,
+    add_approval_types,
+    add_approvers,
+    add_policy,
+)
 from companyos_gateway.scenarios.contract_renewal.rubric import build_rubric
-from companyos_gateway.scenarios.contract_renewal.rules import Rules, add_approval_types, add_deciders, add_rules
-from companyos_gateway.scenarios.contract_renewal.ticket import TEAM, add_notice, entry_plan
 from companyos_gateway.scenarios.parts.deciders import Chain, plan_reactions
-from companyos_gateway.scenarios.parts.entry import add_entry
+from companyos_gateway.scenarios.parts.entry import EntryPlan, add_entry
 from companyos_gateway.scenarios.parts.staging import (
     Staged,
     StagedScenario,
@@ -41,6 +44,10 @@ from companyos_gateway.scenarios.parts.tools import (
 )
 from companyos_gateway.scenarios.parts.words import draw_brief
 from companyos_gateway.world import finish_world, generate_world
+from companyos_gateway.world.backlog import add_comment
+from companyos_gateway.world.calendar import into_office
+from companyos_gateway.world.documents.ticketdesk import TicketRow
+from companyos_gateway.world.draft import World
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Company
 
@@ -60,7 +67,7 @@ class ContractRenewal(StagedScenario[Case]):
     """Renew a contract: its papers in force, the risk of today, legal before finance, and the record says so."""
 
     name = NAME
-    held_out = frozenset({Shape.RECERTIFIED_AND_RETIERED.value})
+    held_out = frozenset({Variant.RECERTIFIED_AND_RETIERED.value})
     max_steps = 160
     distractors = DISTRACTORS
     tools = (
@@ -75,16 +82,16 @@ class ContractRenewal(StagedScenario[Case]):
         *DISTRACTORS,
     )
 
-    def stage(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
         """Draw a company, and put one contract renewal with all that is in its way into it."""
-        return stage(seed, profile, overrides)
+        return build(seed, profile, overrides)
 
     def rubric(self, case: Case, company: Company) -> TaskRubric:
         """Return the rubric of a contract renewal."""
         return build_rubric(case, company)
 
 
-def stage(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
     """Draw a company, and put one contract renewal with all that is in its way into it."""
     stream = Stream(NAME, seed)
     chances = draw_chances(stream, profile, overrides, applicable=APPLICABLE, always=ALWAYS)
@@ -92,22 +99,22 @@ def stage(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged
     world = generate_world(stream.child("world"))
     act_for(world, stream.child("agent"), TEAM)
     contract = add_contract(world, stream.child("contract"), kinds, must_refuse=chances.must_refuse)
-    rules = add_rules(world, stream.child("rules"), contract, kinds)
+    policy_terms = add_policy(world, stream.child("rules"), contract, kinds)
     risk = add_index(world, stream.child("risk"), contract.vendor, contract.twin, contract.risk, kinds)
-    add_approval_types(world, stream.child("types"), contract, rules.policy, risk)
-    counsel_id, chain = add_deciders(world, stream.child("chain"), contract, kinds)
+    add_approval_types(world, stream.child("types"), contract, policy_terms.policy, risk)
+    counsel_id, chain = add_approvers(world, stream.child("chain"), contract, kinds)
     subject, words = contract.record.id, texts()["decisions"]
     plan_reactions(world, stream.child("reactions"), type_key=TYPE_KEY, subject=subject, words=words, kinds=kinds)
-    plan = entry_plan(world, contract, kinds)
-    entry = add_entry(world, stream.child("desk"), plan, priority=rules.priority, kinds=kinds)
-    add_notice(world, stream.child("notice"), contract, entry.ticket)
+    plan = ticket_plan(world, contract, kinds)
+    entry = add_entry(world, stream.child("desk"), plan, priority=policy_terms.priority, kinds=kinds)
+    add_certificate_notice(world, stream.child("notice"), contract, entry.ticket)
     finish_world(world)
     document = contract.certified.document
     case = Case(
-        **entry.facts(world, kinds, rules.priority),
+        **entry.facts(world, kinds, policy_terms.priority),
         approver_ids=chain.approver_ids,
-        refusal=_refusal(contract, rules),
-        shape=contract.shape,
+        refusal=_refusal(contract, policy_terms),
+        variant=contract.variant,
         ground=contract.ground,
         contract_id=subject,
         vendor_id=contract.vendor.id,
@@ -121,27 +128,27 @@ def stage(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged
         new_end=contract.new_end,
         role=contract.role,
         counsel_id=counsel_id,
-        policy_id=rules.policy.policy_id,
+        policy_id=policy_terms.policy.policy_id,
         kinds=kinds,
     )
     brief = draw_brief(texts(), stream.child("brief"), case.ticket_key)
-    return Staged(world, case, brief, injections(profile, kinds, _entities(case, chain)))
+    return Staged(world, case, brief, injections(profile, kinds, _struck_entities(case, chain)))
 
 
-def _refusal(contract: Contract, rules: Rules) -> Refusal | None:
+def _refusal(contract: Contract, policy_terms: PolicyTerms) -> Refusal | None:
     ground = contract.ground
     if ground is None:
         return None
-    if ground is Ground.COVERED:
+    if ground is RefusalGround.COVERED:
         assert contract.covering is not None
         return Refusal(ground.reason_code, (contract.covering.id,))
-    if ground is Ground.RISK:
-        return Refusal(ground.reason_code, (rules.policy.policy_id, rules.policy.id))
-    behind = contract.certified.on_file.id if ground is Ground.CERTIFICATE else contract.vendor.id
+    if ground is RefusalGround.RISK:
+        return Refusal(ground.reason_code, (policy_terms.policy.policy_id, policy_terms.policy.id))
+    behind = contract.certified.on_file.id if ground is RefusalGround.CERTIFICATE else contract.vendor.id
     return Refusal(ground.reason_code, (behind,))
 
 
-def _entities(case: Case, chain: Chain) -> dict[Kind, str]:
+def _struck_entities(case: Case, chain: Chain) -> dict[Kind, str]:
     on_contract = {kind: case.contract_id for kind in case.kinds if kind.group is Group.PEOPLE}
     own = {
         Kind.STALE_METRIC: case.risk.metric_id,
@@ -155,3 +162,48 @@ def _entities(case: Case, chain: Chain) -> dict[Kind, str]:
 
 
 SCENARIO = ContractRenewal()
+
+
+TEAM = "procurement"
+
+
+def ticket_plan(world: World, contract: Contract, kinds: Collection[Kind]) -> EntryPlan:
+    """Return how the ticket looks."""
+    words, record, vendor = texts(), contract.record, contract.vendor
+    service = str(record.fields["service"])
+
+    def fill(stream: Stream, text: str) -> str:
+        return text.format(
+            contract=record.id,
+            title=record.title,
+            service=service,
+            vendor=vendor.name,
+            vendor_id=vendor.id,
+            person=stream.choice(world.staff.active()).name,
+        )
+
+    def describe(stream: Stream) -> str:
+        cites = ["record", "vendor"] if Kind.SIMILAR_NAMES in kinds else ["record", "vendor", "name"]
+        return fill(stream, stream.choice(words["citations"][stream.choice(cites)]))
+
+    return EntryPlan(
+        team_id=TEAM,
+        titles=[title.format(service=service, vendor=vendor.name) for title in words["titles"]],
+        describe=describe,
+        fill=fill,
+        words=words,
+        double_texts=words["citations"]["name"],
+        tags=["contract", "renewal"],
+        double_tags=["contract"],
+    )
+
+
+def add_certificate_notice(world: World, stream: Stream, contract: Contract, ticket: TicketRow) -> None:
+    """Let a colleague say on the ticket that a certificate is still to come."""
+    document = contract.certified.document
+    if contract.variant is not Variant.AWAITED or document is None:
+        return
+    age = world.started_at - ticket.created_at
+    moment = into_office((ticket.created_at + age * 3 / 4).replace(second=0, microsecond=0))
+    assert document.owner_id is not None
+    add_comment(world, ticket, author_id=document.owner_id, at=moment, body=stream.choice(texts()["promises"]))

@@ -14,7 +14,7 @@ from companyos_gateway.rubrics.figures import Figure
 NAME = "data_discrepancy"
 
 
-class Shape(StrEnum):
+class Variant(StrEnum):
     """What has to be corrected: a figure or what follows from it as well, in one record or in several."""
 
     SINGLE = "single"
@@ -25,15 +25,15 @@ class Shape(StrEnum):
     @property
     def is_derived(self) -> bool:
         """Whether the records hold something that follows from the figure."""
-        return self in (Shape.DERIVED, Shape.SEVERAL_DERIVED)
+        return self in (Variant.DERIVED, Variant.SEVERAL_DERIVED)
 
     @property
     def is_several(self) -> bool:
         """Whether several records used the wrong value."""
-        return self in (Shape.SEVERAL, Shape.SEVERAL_DERIVED)
+        return self in (Variant.SEVERAL, Variant.SEVERAL_DERIVED)
 
 
-class Ground(StrEnum):
+class RefusalGround(StrEnum):
     """Why nothing is corrected, by the reason code that the policy wants."""
 
     AGREED = "completed"
@@ -45,8 +45,8 @@ class Ground(StrEnum):
 class Case(DeskCase):
     """One discrepancy."""
 
-    shape: Shape
-    ground: Ground | None
+    variant: Variant
+    ground: RefusalGround | None
     vendor_id: str
     figure: Figure
     wrong_metric_id: str

@@ -13,7 +13,7 @@ from companyos_gateway.rubrics.ends import Ends
 from companyos_gateway.rubrics.errand import Errand
 from companyos_gateway.rubrics.readings import ReadingRules
 from companyos_gateway.rubrics.records import RecordGoal, was_looked_at
-from companyos_gateway.scenarios.data_discrepancy.case import Case, Ground
+from companyos_gateway.scenarios.data_discrepancy.case import Case, RefusalGround
 from companyos_shared.wire.company import Company
 
 DECLINED_POINTS = 2.0
@@ -63,7 +63,7 @@ class _Refusal(Declined):
         case, change = self.case, self.tickets.end(evidence, "cancelled")
         if change is None:
             return False
-        if case.ground is Ground.NO_AUTHORITY:
+        if case.ground is RefusalGround.NO_AUTHORITY:
             return all(
                 was_looked_at(evidence, facts.DATAHUB, "get_source", before_step=change.step, source_id=source_id)
                 for source_id in case.measuring_ids
@@ -72,7 +72,7 @@ class _Refusal(Declined):
             was_looked_at(evidence, facts.DATAHUB, "get_record", before_step=change.step, record_id=record_id)
             for record_id in case.record_ids
         )
-        return were_read and (case.ground is Ground.ENDED or case.figure.was_known(evidence, change))
+        return were_read and (case.ground is RefusalGround.ENDED or case.figure.was_known(evidence, change))
 
 
 def _refreshed(case: Case) -> Iterable[Milestone]:

@@ -15,7 +15,7 @@ TYPE_KEY = "purchase_order"
 """The approval type of what waits for the leaver."""
 
 
-class Shape(StrEnum):
+class Variant(StrEnum):
     """What a leaver leaves behind beside duties and access: tickets, requests of their own, or both."""
 
     DUTIES = "duties"
@@ -26,15 +26,15 @@ class Shape(StrEnum):
     @property
     def has_tickets(self) -> bool:
         """Whether open tickets are assigned to the leaver."""
-        return self in (Shape.DUTIES_AND_TICKETS, Shape.EVERYTHING)
+        return self in (Variant.DUTIES_AND_TICKETS, Variant.EVERYTHING)
 
     @property
     def has_requests(self) -> bool:
         """Whether requests of the leaver's wait for a decision."""
-        return self in (Shape.DUTIES_AND_REQUESTS, Shape.EVERYTHING)
+        return self in (Variant.DUTIES_AND_REQUESTS, Variant.EVERYTHING)
 
 
-class Ground(StrEnum):
+class RefusalGround(StrEnum):
     """Why an offboarding must be refused, by the reason code that the policy wants."""
 
     STAYS = "requirement_not_met"
@@ -43,7 +43,7 @@ class Ground(StrEnum):
 
 
 @dataclass(frozen=True)
-class HandedOver:
+class HandedOverTicket:
     """A ticket that is handed over: it stays at its status, and one of these people takes it."""
 
     key: str
@@ -52,7 +52,7 @@ class HandedOver:
 
 
 @dataclass(frozen=True)
-class Escalated:
+class EscalatedRequest:
     """A request that waits for the leaver."""
 
     request_id: str
@@ -63,14 +63,14 @@ class Escalated:
 class Case(DeskCase):
     """One offboarding."""
 
-    shape: Shape
-    ground: Ground | None
+    variant: Variant
+    ground: RefusalGround | None
     person_id: str
     last_day: date | None
-    tickets: tuple[HandedOver, ...]
+    tickets: tuple[HandedOverTicket, ...]
     cancelled_ids: tuple[str, ...]
     """Requests that the leaver has made."""
-    escalated: tuple[Escalated, ...]
+    escalated: tuple[EscalatedRequest, ...]
     role: Role
     """Who decides about what waits for the leaver."""
     delegation_ids: tuple[str, ...]

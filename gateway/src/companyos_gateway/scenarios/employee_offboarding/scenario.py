@@ -8,14 +8,32 @@ from companyos_gateway.chaos import Kind, Profile
 from companyos_gateway.chaos.kinds import Group
 from companyos_gateway.rubrics import TaskRubric
 from companyos_gateway.rubrics.cases import Refusal
-from companyos_gateway.scenarios.employee_offboarding.case import NAME, Case, Escalated, Ground, HandedOver, Shape
-from companyos_gateway.scenarios.employee_offboarding.duties import EACH, Duties, add_duties, amount_range
-from companyos_gateway.scenarios.employee_offboarding.leaver import Leaver, add_leaver, texts
+from companyos_gateway.scenarios.employee_offboarding.case import (
+    NAME,
+    Case,
+    EscalatedRequest,
+    HandedOverTicket,
+    RefusalGround,
+    Variant,
+)
+from companyos_gateway.scenarios.employee_offboarding.documents import (
+    EACH,
+    Leaver,
+    OpenDuties,
+    add_duties,
+    add_leaver,
+    amount_range,
+    texts,
+)
+from companyos_gateway.scenarios.employee_offboarding.policy import (
+    PolicyTerms,
+    add_approvers,
+    add_hold_and_protocol,
+    add_policy,
+)
 from companyos_gateway.scenarios.employee_offboarding.rubric import build_rubric
-from companyos_gateway.scenarios.employee_offboarding.rules import Rules, add_deciders, add_papers, add_rules
-from companyos_gateway.scenarios.employee_offboarding.ticket import TEAM, entry_plan
 from companyos_gateway.scenarios.parts.deciders import Chain
-from companyos_gateway.scenarios.parts.entry import add_entry
+from companyos_gateway.scenarios.parts.entry import EntryPlan, add_entry
 from companyos_gateway.scenarios.parts.staging import (
     Staged,
     StagedScenario,
@@ -66,21 +84,21 @@ class EmployeeOffboarding(StagedScenario[Case]):
     """Offboard a leaver by the policy: hand over tickets and decisions, take back requests, authority and access."""
 
     name = NAME
-    held_out = frozenset({Shape.EVERYTHING.value})
+    held_out = frozenset({Variant.EVERYTHING.value})
     max_steps = 160
     distractors = DISTRACTORS
     tools = DESK_TOOLS + RECORD_TOOLS + PEOPLE_TOOLS + POLICY_TOOLS + FLOW_TOOLS + DISTRACTORS
 
-    def stage(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
         """Draw a company, and put one offboarding with all that is in its way into it."""
-        return stage(seed, profile, overrides)
+        return build(seed, profile, overrides)
 
     def rubric(self, case: Case, company: Company) -> TaskRubric:
         """Return the rubric of an offboarding."""
         return build_rubric(case, company)
 
 
-def stage(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
     """Draw a company, and put one offboarding with all that is in its way into it."""
     stream = Stream(NAME, seed)
     chances = draw_chances(stream, profile, overrides, applicable=APPLICABLE, always=ALWAYS)
@@ -90,37 +108,37 @@ def stage(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged
     own = stream.child("leaver")
     is_write_revoked = own.chance(0.5)
     leaver = add_leaver(world, own, kinds, must_refuse=chances.must_refuse, is_write_revoked=is_write_revoked)
-    rules = add_rules(world, stream.child("rules"), leaver, kinds, is_write_revoked=is_write_revoked)
-    role, amounts = _lying(world, stream.child("lying"), leaver)
-    chain = add_deciders(world, stream.child("chain"), leaver, role, amounts, kinds)
+    policy_terms = add_policy(world, stream.child("rules"), leaver, kinds, is_write_revoked=is_write_revoked)
+    role, amounts = _pending_requests(world, stream.child("lying"), leaver)
+    chain = add_approvers(world, stream.child("chain"), leaver, role, amounts, kinds)
     deciders = set(chain.approver_ids)
     duties = add_duties(world, stream.child("duties"), leaver, role, amounts, deciders)
     keep_colleagues(world, leaver)
-    ground_id = add_papers(world, stream.child("papers"), leaver)
-    plan = entry_plan(world, leaver, kinds)
-    entry = add_entry(world, stream.child("desk"), plan, priority=rules.priority, kinds=kinds)
+    ground_id = add_hold_and_protocol(world, stream.child("papers"), leaver)
+    plan = ticket_plan(world, leaver, kinds)
+    entry = add_entry(world, stream.child("desk"), plan, priority=policy_terms.priority, kinds=kinds)
     finish_world(world)
     case = Case(
-        **entry.facts(world, kinds, rules.priority),
+        **entry.facts(world, kinds, policy_terms.priority),
         approver_ids=chain.approver_ids,
         refusal=_refusal(leaver, ground_id),
-        shape=leaver.shape,
+        variant=leaver.variant,
         ground=leaver.ground,
         person_id=leaver.person.id,
         last_day=leaver.person.employed_to,
-        tickets=tuple(_handed_over(world, leaver, rules, ticket) for ticket in duties.tickets),
+        tickets=tuple(_handed_over(world, leaver, policy_terms, ticket) for ticket in duties.tickets),
         cancelled_ids=tuple(row.id for row in duties.own),
         escalated=_escalated(duties),
         role=role,
         delegation_ids=tuple(row.id for row in duties.delegations),
         revoked_ids=tuple(record.id for record in leaver.revoked),
         ended_ids=tuple(record.id for record in leaver.ended),
-        policy_id=rules.policy.policy_id,
+        policy_id=policy_terms.policy.policy_id,
         ground_id=ground_id,
         kinds=kinds,
     )
     brief = draw_brief(texts(), stream.child("brief"), case.ticket_key)
-    return Staged(world, case, brief, injections(profile, kinds, _entities(case, chain, kinds)))
+    return Staged(world, case, brief, injections(profile, kinds, _struck_entities(case, chain, kinds)))
 
 
 def keep_colleagues(world: World, leaver: Leaver) -> None:
@@ -131,37 +149,69 @@ def keep_colleagues(world: World, leaver: Leaver) -> None:
         world.keep_in_office(person_id)
 
 
-def _lying(world: World, stream: Stream, leaver: Leaver) -> tuple[Role, list[int]]:
+def _pending_requests(world: World, stream: Stream, leaver: Leaver) -> tuple[Role, list[int]]:
     """Draw who decides about what lies with the leaver, and the amounts of it."""
     role = Role.CFO if leaver.person.team_id == "procurement" else stream.choice((Role.PROCUREMENT_LEAD, Role.CFO))
     amounts = amount_range(world, role)
     return role, [rounded_amount(stream, *amounts) for _ in range(stream.integer(*EACH))]
 
 
-def _handed_over(world: World, leaver: Leaver, rules: Rules, ticket: TicketRow) -> HandedOver:
+def _handed_over(world: World, leaver: Leaver, policy_terms: PolicyTerms, ticket: TicketRow) -> HandedOverTicket:
     lead_id = world.staff.lead(ticket.team_id).id
     others = [one.id for one in world.staff.active(ticket.team_id) if one.id not in (leaver.person.id, lead_id)]
-    takers = (lead_id,) if rules.goes_to_lead(ticket.priority) else tuple(others)
-    return HandedOver(ticket.key, str(ticket.status), takers)
+    takers = (lead_id,) if policy_terms.goes_to_lead(ticket.priority) else tuple(others)
+    return HandedOverTicket(ticket.key, str(ticket.status), takers)
 
 
-def _escalated(duties: Duties) -> tuple[Escalated, ...]:
-    return tuple(Escalated(row.id, int(row.fields["amount_cents"])) for row in duties.lying)
+def _escalated(duties: OpenDuties) -> tuple[EscalatedRequest, ...]:
+    return tuple(EscalatedRequest(row.id, int(row.fields["amount_cents"])) for row in duties.pending_requests)
 
 
 def _refusal(leaver: Leaver, ground_id: str | None) -> Refusal | None:
     if leaver.ground is None:
         return None
-    if leaver.ground is Ground.STAYS:
+    if leaver.ground is RefusalGround.STAYS:
         return Refusal(leaver.ground.value, (leaver.person.id,))
     assert ground_id is not None
     return Refusal(leaver.ground.value, (ground_id,))
 
 
-def _entities(case: Case, chain: Chain, kinds: Collection[Kind]) -> dict[Kind, str]:
+def _struck_entities(case: Case, chain: Chain, kinds: Collection[Kind]) -> dict[Kind, str]:
     on_role = {kind: case.role.value for kind in kinds if kind.group is Group.PEOPLE}
     own = {Kind.SIMILAR_NAMES: case.person_id, Kind.SUPERSEDED_POLICY: case.policy_id}
     return dict.fromkeys(kinds, case.ticket_key) | on_role | own | chain.dead_ends
 
 
 SCENARIO = EmployeeOffboarding()
+
+
+TEAM = "people"
+
+
+def ticket_plan(world: World, leaver: Leaver, kinds: Collection[Kind]) -> EntryPlan:
+    """Return how the ticket looks."""
+    words, person = texts(), leaver.person
+    team = next(one.name for one in world.staff.teams if one.id == person.team_id)
+
+    def fill(stream: Stream, text: str) -> str:
+        return text.format(
+            name=person.name,
+            person_id=person.id,
+            team=team,
+            colleague=stream.choice([one for one in world.staff.active() if one.name != person.name]).name,
+        )
+
+    def describe(stream: Stream) -> str:
+        by = "name" if Kind.SIMILAR_NAMES in kinds else stream.choice(["number", "name"])
+        return fill(stream, stream.choice(words["citations"][by]))
+
+    return EntryPlan(
+        team_id=TEAM,
+        titles=[title.format(name=person.name) for title in words["titles"]],
+        describe=describe,
+        fill=fill,
+        words=words,
+        double_texts=words["citations"]["name"],
+        tags=["offboarding"],
+        double_tags=["offboarding", "leaver"],
+    )

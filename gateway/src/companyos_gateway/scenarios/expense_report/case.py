@@ -13,7 +13,7 @@ NAME = "expense_report"
 TYPE_KEY = "expense_report"
 
 
-class Papers(StrEnum):
+class Variant(StrEnum):
     """How a report is papered: whole, with its receipt elsewhere or yet to come, over two records, or flat."""
 
     WHOLE = "whole"
@@ -23,7 +23,7 @@ class Papers(StrEnum):
     PER_DIEM = "per_diem"
 
 
-class Ground(StrEnum):
+class RefusalGround(StrEnum):
     """Why a report must be refused, by the reason code that the policy wants."""
 
     OVER_LIMIT = "policy_violation"
@@ -35,7 +35,7 @@ class Ground(StrEnum):
 class Case(DeskCase):
     """One expense report."""
 
-    shape: Papers
+    variant: Variant
     record_ids: tuple[str, ...]
     """The records of the report, the one that the ticket cites first."""
     owner_id: str
@@ -54,4 +54,4 @@ class Case(DeskCase):
     @property
     def receipt_is_missing(self) -> bool:
         """Whether the record has no receipt at the start and needs one."""
-        return self.shape in (Papers.FOUND, Papers.COMES)
+        return self.variant in (Variant.FOUND, Variant.COMES)

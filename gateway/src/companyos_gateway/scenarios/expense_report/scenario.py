@@ -8,13 +8,12 @@ from companyos_gateway.chaos import Kind, Profile
 from companyos_gateway.chaos.kinds import ASKED_FOR, Group
 from companyos_gateway.rubrics import TaskRubric
 from companyos_gateway.rubrics.cases import Refusal
-from companyos_gateway.scenarios.expense_report.case import NAME, TYPE_KEY, Case, Ground, Papers
-from companyos_gateway.scenarios.expense_report.report import Report, add_report, plan_receipt, texts
+from companyos_gateway.scenarios.expense_report.case import NAME, TYPE_KEY, Case, RefusalGround, Variant
+from companyos_gateway.scenarios.expense_report.documents import Report, add_report, schedule_receipt, texts
+from companyos_gateway.scenarios.expense_report.policy import add_approval_type, add_approvers, add_policy
 from companyos_gateway.scenarios.expense_report.rubric import build_rubric
-from companyos_gateway.scenarios.expense_report.rules import add_approval_type, add_deciders, add_rules
-from companyos_gateway.scenarios.expense_report.ticket import add_promise, entry_plan
 from companyos_gateway.scenarios.parts.deciders import Chain, plan_reactions
-from companyos_gateway.scenarios.parts.entry import add_entry
+from companyos_gateway.scenarios.parts.entry import EntryPlan, add_entry
 from companyos_gateway.scenarios.parts.staging import (
     Staged,
     StagedScenario,
@@ -26,7 +25,11 @@ from companyos_gateway.scenarios.parts.staging import (
 from companyos_gateway.scenarios.parts.tools import APPROVAL_TOOLS, DESK_TOOLS, PEOPLE_TOOLS, POLICY_TOOLS, RECORD_TOOLS
 from companyos_gateway.scenarios.parts.words import draw_brief
 from companyos_gateway.world import finish_world, generate_world
+from companyos_gateway.world.backlog import add_comment
+from companyos_gateway.world.calendar import into_office
 from companyos_gateway.world.documents.datahub import PolicyRow
+from companyos_gateway.world.documents.ticketdesk import TicketRow
+from companyos_gateway.world.draft import World
 from companyos_gateway.world.people import FINANCE
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Company, Role
@@ -50,22 +53,22 @@ class ExpenseReport(StagedScenario[Case]):
     """Repay an expense by the policy: check record and receipts, get the approval its amount asks for, record it."""
 
     name = NAME
-    held_out = frozenset({Papers.SPLIT.value})
+    held_out = frozenset({Variant.SPLIT.value})
     asked_for = ASKED_FOR
     max_steps = 140
     distractors = DISTRACTORS
     tools = DESK_TOOLS + RECORD_TOOLS + PEOPLE_TOOLS + POLICY_TOOLS + APPROVAL_TOOLS + DISTRACTORS
 
-    def stage(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
         """Draw a company, and put one expense report with all that is in its way into it."""
-        return stage(seed, profile, overrides)
+        return build(seed, profile, overrides)
 
     def rubric(self, case: Case, company: Company) -> TaskRubric:
         """Return the rubric of an expense report."""
         return build_rubric(case, company)
 
 
-def stage(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
     """Draw a company, and put one expense report with all that is in its way into it."""
     stream = Stream(NAME, seed)
     chances = draw_chances(stream, profile, overrides, applicable=APPLICABLE, always=ALWAYS)
@@ -73,47 +76,47 @@ def stage(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged
     world = generate_world(stream.child("world"))
     act_for(world, stream.child("agent"), FINANCE)
     report = add_report(world, stream.child("report"), kinds, must_refuse=chances.must_refuse)
-    rules = add_rules(world, stream.child("rules"), report, kinds)
-    add_approval_type(world, stream.child("type"), report, rules.policy)
-    chain = add_deciders(world, stream.child("chain"), report, kinds)
+    policy_terms = add_policy(world, stream.child("rules"), report, kinds)
+    add_approval_type(world, stream.child("type"), report, policy_terms.policy)
+    chain = add_approvers(world, stream.child("chain"), report, kinds)
     subject, words = report.records[0].id, texts()["decisions"]
     plan_reactions(world, stream.child("reactions"), type_key=TYPE_KEY, subject=subject, words=words, kinds=kinds)
     entry = add_entry(
-        world, stream.child("desk"), entry_plan(world, report, kinds), priority=rules.priority, kinds=kinds
+        world, stream.child("desk"), ticket_plan(world, report, kinds), priority=policy_terms.priority, kinds=kinds
     )
-    add_promise(world, stream.child("promise"), report, entry.ticket)
-    plan_receipt(world, stream.child("receipt"), report)
+    add_receipt_notice(world, stream.child("promise"), report, entry.ticket)
+    schedule_receipt(world, stream.child("receipt"), report)
     finish_world(world)
     case = Case(
-        **entry.facts(world, kinds, rules.priority),
+        **entry.facts(world, kinds, policy_terms.priority),
         approver_ids=chain.approver_ids,
-        refusal=_refusal(report, rules.policy),
-        shape=report.papers,
+        refusal=_refusal(report, policy_terms.policy),
+        variant=report.papers,
         record_ids=tuple(record.id for record in report.records),
         owner_id=report.owner.id,
         amount_cents=report.amount_cents,
         role=report.role,
         holder_id=world.staff.lead(report.owner.team_id).id if report.role is Role.TEAM_LEAD else None,
         receipt_total_cents=report.receipt_total_cents,
-        has_receipts=report.papers is not Papers.PER_DIEM,
-        policy_id=rules.policy.policy_id,
+        has_receipts=report.papers is not Variant.PER_DIEM,
+        policy_id=policy_terms.policy.policy_id,
         paid_twin_id=report.paid_twin_id,
         kinds=kinds,
     )
     brief = draw_brief(texts(), stream.child("brief"), case.ticket_key)
-    return Staged(world, case, brief, injections(profile, kinds, _entities(case, chain, kinds)))
+    return Staged(world, case, brief, injections(profile, kinds, _struck_entities(case, chain, kinds)))
 
 
 def _refusal(report: Report, policy: PolicyRow) -> Refusal | None:
     if report.ground is None:
         return None
-    if report.ground is Ground.DUPLICATE:
+    if report.ground is RefusalGround.DUPLICATE:
         assert report.paid_twin_id is not None
         return Refusal(report.ground.value, (report.paid_twin_id,))
     return Refusal(report.ground.value, (policy.policy_id, policy.id))
 
 
-def _entities(case: Case, chain: Chain, kinds: Collection[Kind]) -> dict[Kind, str]:
+def _struck_entities(case: Case, chain: Chain, kinds: Collection[Kind]) -> dict[Kind, str]:
     on_report = {kind: case.record_ids[0] for kind in kinds if kind.group is Group.PEOPLE}
     own = {
         Kind.SIMILAR_NAMES: case.record_ids[0],
@@ -124,3 +127,43 @@ def _entities(case: Case, chain: Chain, kinds: Collection[Kind]) -> dict[Kind, s
 
 
 SCENARIO = ExpenseReport()
+
+
+def ticket_plan(world: World, report: Report, kinds: Collection[Kind]) -> EntryPlan:
+    """Return how the ticket looks."""
+    words, first = texts(), report.records[0]
+
+    def fill(stream: Stream, text: str) -> str:
+        return text.format(
+            expense=first.id,
+            title=first.title,
+            owner=report.owner.name,
+            owner_id=report.owner.id,
+            purpose=report.purpose,
+            person=stream.choice(world.staff.active()).name,
+        )
+
+    def describe(stream: Stream) -> str:
+        by = "name" if Kind.SIMILAR_NAMES in kinds else stream.choice(["record", "owner", "name"])
+        return fill(stream, stream.choice(words["citations"][by]))
+
+    return EntryPlan(
+        team_id=FINANCE,
+        titles=[title.format(owner=report.owner.name, purpose=report.purpose) for title in words["titles"]],
+        describe=describe,
+        fill=fill,
+        words=words,
+        double_texts=words["citations"]["name"],
+        tags=["expenses"],
+        double_tags=["expenses", "repayment"],
+    )
+
+
+def add_receipt_notice(world: World, stream: Stream, report: Report, ticket: TicketRow) -> None:
+    """Let the employee say on the ticket that the receipt is still to come."""
+    if report.papers is not Variant.COMES:
+        return
+    body = stream.choice(texts()["receipts"]["comes"])
+    age = world.started_at - ticket.created_at
+    moment = into_office((ticket.created_at + age * 3 / 4).replace(second=0, microsecond=0))
+    add_comment(world, ticket, author_id=report.owner.id, at=moment, body=body)

@@ -13,7 +13,7 @@ NAME = "handbook_update"
 TYPE_KEY = "document_publication"
 
 
-class Shape(StrEnum):
+class Variant(StrEnum):
     """What the draft is: a page of its own, the successor of a published one, or one that quotes old figures."""
 
     FIRST = "first"
@@ -24,15 +24,15 @@ class Shape(StrEnum):
     @property
     def is_outdated(self) -> bool:
         """Whether the draft differs from the policy that it quotes."""
-        return self in (Shape.OUTDATED, Shape.OUTDATED_SUCCESSOR)
+        return self in (Variant.OUTDATED, Variant.OUTDATED_SUCCESSOR)
 
     @property
     def has_predecessor(self) -> bool:
         """Whether an older page of the same title is published."""
-        return self in (Shape.SUCCESSOR, Shape.OUTDATED_SUCCESSOR)
+        return self in (Variant.SUCCESSOR, Variant.OUTDATED_SUCCESSOR)
 
 
-class Ground(StrEnum):
+class RefusalGround(StrEnum):
     """Why a page must be refused, by the reason code that the policy wants."""
 
     OVERTAKEN = "duplicate"
@@ -44,7 +44,7 @@ class Ground(StrEnum):
 class Case(DeskCase):
     """One handbook update."""
 
-    shape: Shape
+    variant: Variant
     document_id: str
     predecessor_id: str | None
     revision: int

@@ -15,7 +15,7 @@ TYPE_KEY = "emergency_change"
 METRIC_KEY = "error_rate"
 
 
-class Shape(StrEnum):
+class Variant(StrEnum):
     """What the cause is: a change that we take back, one that a colleague takes back, or one of a service below."""
 
     ROLLBACK = "rollback"
@@ -23,7 +23,7 @@ class Shape(StrEnum):
     UPSTREAM = "upstream"
 
 
-class Ground(StrEnum):
+class RefusalGround(StrEnum):
     """Why an incident must be refused, by the reason code that the policy wants."""
 
     BELOW = "requirement_not_met"
@@ -35,8 +35,8 @@ class Ground(StrEnum):
 class Case(DeskCase):
     """One incident."""
 
-    shape: Shape
-    ground: Ground | None
+    variant: Variant
+    ground: RefusalGround | None
     service: str
     rate: Reading
     lowest_rate: float

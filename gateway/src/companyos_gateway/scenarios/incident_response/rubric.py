@@ -19,7 +19,7 @@ from companyos_gateway.rubrics.records import was_looked_at
 from companyos_gateway.rubrics.requests import RequestRules, Standing
 from companyos_gateway.rubrics.ticket_goals import TicketGoals
 from companyos_gateway.rubrics.workflow import Fulfilment, Refused, Workflow, paid, plain_check
-from companyos_gateway.scenarios.incident_response.case import METRIC_KEY, TYPE_KEY, Case, Ground, Shape
+from companyos_gateway.scenarios.incident_response.case import METRIC_KEY, TYPE_KEY, Case, RefusalGround, Variant
 from companyos_shared.wire.company import Company, Role
 from companyos_shared.wire.control import Row
 
@@ -110,7 +110,7 @@ class _Refusal(_Incident, Refused):
             yield paid("refreshed", self.rate.is_refreshed)
 
     def own_checks(self) -> Iterable[Check]:
-        if self.case.ground is Ground.BELOW:
+        if self.case.ground is RefusalGround.BELOW:
             yield plain_check("rate_known", self.was_rate_known)
         else:
             yield plain_check("ground_read", self.was_ground_read)
@@ -125,7 +125,7 @@ class _Refusal(_Incident, Refused):
         change, case = self.tickets.end(evidence, "cancelled"), self.case
         if change is None:
             return False
-        if case.ground is Ground.KNOWN:
+        if case.ground is RefusalGround.KNOWN:
             return was_looked_at(evidence, DESK, "get_ticket", before_step=change.step, key=case.known_key)
         return was_looked_at(evidence, facts.DATAHUB, "get_record", before_step=change.step, record_id=case.notice_id)
 
@@ -173,6 +173,6 @@ def _cause_allowances(case: Case) -> Iterable[Allowance]:
 
     yield Allowance(DESK, "links", is_link)
     yield Allowance(DESK, "comments", added_with("ticket_key", [case.cause_key]))
-    if case.shape is not Shape.HOTFIX:
+    if case.variant is not Variant.HOTFIX:
         yield Allowance(DESK, "tickets", changed_keys([case.cause_key]), frozenset({"status"}))
         yield Allowance(DESK, "transitions", added_with("ticket_key", [case.cause_key]))

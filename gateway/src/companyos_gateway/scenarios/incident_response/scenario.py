@@ -7,21 +7,36 @@ from collections.abc import Collection, Mapping
 from companyos_gateway.chaos import Kind, Profile
 from companyos_gateway.chaos.kinds import ASKED_FOR, Group
 from companyos_gateway.rubrics import TaskRubric
-from companyos_gateway.rubrics.cases import Refusal
-from companyos_gateway.scenarios.incident_response.case import METRIC_KEY, NAME, TYPE_KEY, Case, Ground, Shape
-from companyos_gateway.scenarios.incident_response.filed import (
+from companyos_gateway.rubrics.cases import Reading, Refusal
+from companyos_gateway.scenarios.incident_response.case import METRIC_KEY, NAME, TYPE_KEY, Case, RefusalGround, Variant
+from companyos_gateway.scenarios.incident_response.documents import (
+    TAGS,
+    TEAM,
+    IncidentTickets,
+    Outage,
     add_notice,
+    add_policy,
+    add_rate,
+    add_reports,
     add_rota,
     add_runbooks,
+    draw_outage,
     keep_on_call,
     on_call,
+    report_text,
+    texts,
 )
-from companyos_gateway.scenarios.incident_response.outage import add_rate, add_rules, draw_outage, texts
-from companyos_gateway.scenarios.incident_response.reports import TEAM, Reports, add_reports
 from companyos_gateway.scenarios.incident_response.rubric import build_rubric
-from companyos_gateway.scenarios.incident_response.ticket import add_approval_type, add_cto, entry_plan
-from companyos_gateway.scenarios.parts.deciders import Chain, plan_reactions
-from companyos_gateway.scenarios.parts.entry import add_entry
+from companyos_gateway.scenarios.parts.deciders import (
+    Chain,
+    Deciding,
+    add_chain,
+    field_spec,
+    leads_and_finance,
+    plan_reactions,
+    put_type,
+)
+from companyos_gateway.scenarios.parts.entry import EntryPlan, add_entry
 from companyos_gateway.scenarios.parts.staging import (
     Staged,
     StagedScenario,
@@ -33,6 +48,10 @@ from companyos_gateway.scenarios.parts.staging import (
 from companyos_gateway.scenarios.parts.tools import APPROVAL_TOOLS, DESK_TOOLS, METRIC_TOOLS, PEOPLE_TOOLS, POLICY_TOOLS
 from companyos_gateway.scenarios.parts.words import draw_brief
 from companyos_gateway.world import finish_world, generate_world
+from companyos_gateway.world.approvals import EXPIRES_AFTER_MINUTES
+from companyos_gateway.world.documents.approvalflow import ApprovalTypeRow, FieldSpecRow, ThresholdRow
+from companyos_gateway.world.documents.datahub import PolicyRow
+from companyos_gateway.world.draft import World
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Company, Role
 
@@ -53,7 +72,7 @@ class IncidentResponse(StagedScenario[Case]):
 
     name = NAME
     max_steps = 180
-    held_out = frozenset({Shape.UPSTREAM.value})
+    held_out = frozenset({Variant.UPSTREAM.value})
     asked_for = ASKED_FOR
     tools = (
         *DESK_TOOLS,
@@ -67,16 +86,16 @@ class IncidentResponse(StagedScenario[Case]):
     )
     distractors = DISTRACTORS
 
-    def stage(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
         """Draw a company, and put one incident with all that is in its way into it."""
-        return stage(seed, profile, overrides)
+        return build(seed, profile, overrides)
 
     def rubric(self, case: Case, company: Company) -> TaskRubric:
         """Return the rubric of an incident."""
         return build_rubric(case, company)
 
 
-def stage(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
     """Draw a company, and put one incident with all that is in its way into it."""
     stream = Stream(NAME, seed)
     chances = draw_chances(stream, profile, overrides, applicable=APPLICABLE, always=ALWAYS)
@@ -84,31 +103,33 @@ def stage(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged
     world = generate_world(stream.child("world"))
     act_for(world, stream.child("agent"), TEAM)
     outage = draw_outage(world, stream.child("outage"), must_refuse=chances.must_refuse)
-    rules = add_rules(world, stream.child("rules"), outage, kinds)
+    policy_terms = add_policy(world, stream.child("rules"), outage, kinds)
     rate = add_rate(world, stream.child("rate"), outage, kinds)
-    add_approval_type(world, rules.policy, rate)
+    add_approval_type(world, policy_terms.policy, rate)
     chain = add_cto(world, stream.child("chain"), kinds)
     add_runbooks(world, stream.child("runbooks"), outage)
     rota = add_rota(world, stream.child("rota"))
     keep_on_call(world, rota)
     notice_id = add_notice(world, stream.child("notice"), outage)
     reports = add_reports(world, stream.child("reports"), outage, kinds)
-    entry = add_entry(world, stream.child("desk"), entry_plan(world, outage), priority=rules.priority, kinds=kinds)
+    entry = add_entry(
+        world, stream.child("desk"), ticket_plan(world, outage), priority=policy_terms.priority, kinds=kinds
+    )
     ticket, words = entry.ticket, texts()["decisions"]
     on_call_id = on_call(world, rota, ticket.created_at.date(), entry.due_on)
     plan_reactions(world, stream.child("reactions"), type_key=TYPE_KEY, subject=ticket.key, words=words, kinds=kinds)
     finish_world(world)
     references = {
-        Ground.BELOW: (rules.policy.policy_id, rules.policy.id),
-        Ground.KNOWN: (reports.known.key,),
-        Ground.MAINTENANCE: (notice_id,),
+        RefusalGround.BELOW: (policy_terms.policy.policy_id, policy_terms.policy.id),
+        RefusalGround.KNOWN: (reports.known.key,),
+        RefusalGround.MAINTENANCE: (notice_id,),
     }
     who = {"assignee_ids": (on_call_id,), "needs_assignee": ticket.assignee_id != on_call_id}
     case = Case(
-        **entry.facts(world, kinds, rules.priority) | who,
+        **entry.facts(world, kinds, policy_terms.priority) | who,
         approver_ids=chain.approver_ids,
         refusal=Refusal(outage.ground.value, references[outage.ground]) if outage.ground else None,
-        shape=outage.shape,
+        variant=outage.variant,
         ground=outage.ground,
         service=outage.service,
         rate=rate,
@@ -119,14 +140,14 @@ def stage(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged
         known_key=reports.known.key,
         notice_id=notice_id,
         on_call_id=on_call_id,
-        policy_id=rules.policy.policy_id,
+        policy_id=policy_terms.policy.policy_id,
         kinds=kinds,
     )
     brief = draw_brief(texts(), stream.child("brief"), case.ticket_key)
-    return Staged(world, case, brief, injections(profile, kinds, _entities(case, chain, reports, kinds)))
+    return Staged(world, case, brief, injections(profile, kinds, _struck_entities(case, chain, reports, kinds)))
 
 
-def _entities(case: Case, chain: Chain, reports: Reports, kinds: Collection[Kind]) -> dict[Kind, str]:
+def _struck_entities(case: Case, chain: Chain, reports: IncidentTickets, kinds: Collection[Kind]) -> dict[Kind, str]:
     people = {kind: case.ticket_key for kind in kinds if kind.group is Group.PEOPLE}
     own = {
         Kind.STALE_METRIC: case.rate.metric_id,
@@ -141,3 +162,69 @@ def _entities(case: Case, chain: Chain, reports: Reports, kinds: Collection[Kind
 
 
 SCENARIO = IncidentResponse()
+
+
+DUE_IN_WORKING_DAYS = (8, 11)
+
+
+def ticket_plan(world: World, outage: Outage) -> EntryPlan:
+    """Return how the ticket looks; its due day is what was promised for incidents."""
+    words = texts()
+
+    def fill(stream: Stream, text: str) -> str:
+        return text.format(service=outage.service, person=stream.choice(world.staff.active()).name)
+
+    return EntryPlan(
+        team_id=TEAM,
+        titles=[title.format(service=outage.service) for title in words["titles"]],
+        describe=lambda stream: report_text(world, stream, outage),
+        fill=fill,
+        words=words,
+        double_texts=words["asks"],
+        tags=list(TAGS),
+        double_tags=["question"],
+        type="incident",
+        due_in=DUE_IN_WORKING_DAYS,
+        statuses=("open",),
+    )
+
+
+def add_approval_type(world: World, policy: PolicyRow, rate: Reading) -> None:
+    """Add the approval type."""
+    put_type(
+        world,
+        ApprovalTypeRow(
+            key=TYPE_KEY,
+            title="Emergency change",
+            description="A change is taken back outside the calendar. The subject is the key of the incident ticket.",
+            policy_ref=policy.policy_id,
+            fields=[
+                field_spec("service", "text", "The service that fails."),
+                field_spec("cause_key", "text", "Key of the change that caused it."),
+                field_spec(METRIC_KEY, "number", "Error rate of the service in percent, by the authoritative source."),
+                FieldSpecRow(
+                    name="measured_at",
+                    type="datetime",
+                    required=True,
+                    description="When the rate was true.",
+                    max_age_minutes=int(rate.max_age.total_seconds()) // 60,
+                ),
+            ],
+            amount_field=None,
+            thresholds=[ThresholdRow(up_to_cents=None, role=Role.CTO.value)],
+            expires_after_minutes=EXPIRES_AFTER_MINUTES,
+        ),
+    )
+
+
+def add_cto(world: World, stream: Stream, kinds: Collection[Kind]) -> Chain:
+    """Add who stands in for the CTO."""
+    deciding = Deciding(
+        type_key=TYPE_KEY,
+        role=Role.CTO,
+        holder_ids=[world.staff.holders(Role.CTO)[0].id],
+        amount_cents=0,
+        bench=leads_and_finance(world),
+        other_types=["access_grant", "purchase_order"],
+    )
+    return add_chain(world, stream, deciding, kinds)

@@ -15,7 +15,7 @@ TYPE_KEY = "licence_renewal"
 METRIC_KEY = "licence_days_left"
 
 
-class Shape(StrEnum):
+class Variant(StrEnum):
     """How the renewal differs from the licence: not at all, in seats, in its term, or in both."""
 
     SAME = "same"
@@ -26,15 +26,15 @@ class Shape(StrEnum):
     @property
     def is_resized(self) -> bool:
         """Whether the policy sizes a renewal by the seats in use."""
-        return self in (Shape.RESIZED, Shape.RESIZED_AND_CAPPED)
+        return self in (Variant.RESIZED, Variant.RESIZED_AND_CAPPED)
 
     @property
     def is_capped(self) -> bool:
         """Whether the policy limits the term."""
-        return self in (Shape.CAPPED, Shape.RESIZED_AND_CAPPED)
+        return self in (Variant.CAPPED, Variant.RESIZED_AND_CAPPED)
 
 
-class Ground(StrEnum):
+class RefusalGround(StrEnum):
     """Why a renewal must be refused, by the reason code that the policy wants."""
 
     TOO_EARLY = "requirement_not_met"
@@ -46,8 +46,8 @@ class Ground(StrEnum):
 class Case(DeskCase):
     """One licence renewal."""
 
-    shape: Shape
-    ground: Ground | None
+    variant: Variant
+    ground: RefusalGround | None
     licence_id: str
     vendor_id: str
     seats: int

@@ -16,7 +16,7 @@ from companyos_gateway.rubrics.readings import ReadingRules, constant
 from companyos_gateway.rubrics.records import RecordGoal, was_looked_at
 from companyos_gateway.rubrics.requests import RequestRules, Standing
 from companyos_gateway.rubrics.workflow import Fulfilment, Refused, Workflow, paid, plain_check
-from companyos_gateway.scenarios.license_renewal.case import METRIC_KEY, TYPE_KEY, Case, Ground
+from companyos_gateway.scenarios.license_renewal.case import METRIC_KEY, TYPE_KEY, Case, RefusalGround
 from companyos_shared.wire.company import Company
 
 
@@ -33,7 +33,7 @@ def build_rubric(case: Case, company: Company) -> TaskRubric:
     return _Renewal(case, company, [goal]).rubric()
 
 
-class _Measured(Workflow):
+class _DaysChecked(Workflow):
     """Both ends have looked at how many days are left."""
 
     def __init__(self, case: Case, company: Company, goals: Sequence[RecordGoal] = ()) -> None:
@@ -47,7 +47,7 @@ class _Measured(Workflow):
             yield paid("refreshed", self.days_left.is_refreshed)
 
 
-class _Renewal(_Measured, Fulfilment):
+class _Renewal(_DaysChecked, Fulfilment):
     """The licence may be renewed."""
 
     def own_checks(self) -> Iterable[Check]:
@@ -55,11 +55,11 @@ class _Renewal(_Measured, Fulfilment):
             yield plain_check("days_left_refreshed", self.days_left.is_refreshed)
 
 
-class _Refusal(_Measured, Refused):
+class _Refusal(_DaysChecked, Refused):
     """The policy does not let it be renewed."""
 
     def own_checks(self) -> Iterable[Check]:
-        if self.case.ground is Ground.TOO_EARLY:
+        if self.case.ground is RefusalGround.TOO_EARLY:
             yield plain_check("days_left_known", self.were_days_known)
         else:
             yield plain_check("ground_read", self.was_ground_read)
@@ -74,7 +74,7 @@ class _Refusal(_Measured, Refused):
         change = self.tickets.end(evidence, "cancelled")
         if change is None:
             return False
-        if self.case.ground is Ground.SUSPENDED:
+        if self.case.ground is RefusalGround.SUSPENDED:
             wanted = {"vendor_id": self.case.vendor_id}
             return was_looked_at(evidence, facts.DATAHUB, "get_vendor", before_step=change.step, **wanted)
         wanted = {"record_id": self.case.licence_id}

@@ -8,13 +8,12 @@ from companyos_gateway.chaos import Kind, Profile
 from companyos_gateway.chaos.kinds import ASKED_FOR, Group
 from companyos_gateway.rubrics import TaskRubric
 from companyos_gateway.rubrics.cases import Refusal
-from companyos_gateway.scenarios.license_renewal.case import METRIC_KEY, NAME, TYPE_KEY, Case, Ground, Shape
-from companyos_gateway.scenarios.license_renewal.licence import Licence, add_days_left, add_licence, texts
+from companyos_gateway.scenarios.license_renewal.case import METRIC_KEY, NAME, TYPE_KEY, Case, RefusalGround, Variant
+from companyos_gateway.scenarios.license_renewal.documents import Licence, add_days_left, add_licence, texts
+from companyos_gateway.scenarios.license_renewal.policy import add_approval_type, add_approvers, add_policy
 from companyos_gateway.scenarios.license_renewal.rubric import build_rubric
-from companyos_gateway.scenarios.license_renewal.rules import add_approval_type, add_deciders, add_rules
-from companyos_gateway.scenarios.license_renewal.ticket import TEAM, entry_plan
 from companyos_gateway.scenarios.parts.deciders import Chain, plan_reactions
-from companyos_gateway.scenarios.parts.entry import add_entry
+from companyos_gateway.scenarios.parts.entry import EntryPlan, add_entry
 from companyos_gateway.scenarios.parts.staging import (
     Staged,
     StagedScenario,
@@ -34,6 +33,7 @@ from companyos_gateway.scenarios.parts.tools import (
 from companyos_gateway.scenarios.parts.words import draw_brief
 from companyos_gateway.world import finish_world, generate_world
 from companyos_gateway.world.documents.datahub import PolicyRow
+from companyos_gateway.world.draft import World
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Company
 
@@ -51,7 +51,7 @@ class LicenseRenewal(StagedScenario[Case]):
     """Renew a licence by the policy: fresh days left, right size and term, approved, recorded, resolved."""
 
     name = NAME
-    held_out = frozenset({Shape.RESIZED_AND_CAPPED.value})
+    held_out = frozenset({Variant.RESIZED_AND_CAPPED.value})
     asked_for = ASKED_FOR
     max_steps = 140
     distractors = DISTRACTORS
@@ -66,16 +66,16 @@ class LicenseRenewal(StagedScenario[Case]):
         *DISTRACTORS,
     )
 
-    def stage(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
         """Draw a company, and put one licence renewal with all that is in its way into it."""
-        return stage(seed, profile, overrides)
+        return build(seed, profile, overrides)
 
     def rubric(self, case: Case, company: Company) -> TaskRubric:
         """Return the rubric of a licence renewal."""
         return build_rubric(case, company)
 
 
-def stage(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
     """Draw a company, and put one licence renewal with all that is in its way into it."""
     stream = Stream(NAME, seed)
     chances = draw_chances(stream, profile, overrides, applicable=data_and_people(also=ASKED_FOR), always=ALWAYS)
@@ -83,20 +83,20 @@ def stage(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged
     world = generate_world(stream.child("world"))
     act_for(world, stream.child("agent"), TEAM)
     licence = add_licence(world, stream.child("licence"), kinds, must_refuse=chances.must_refuse)
-    rules = add_rules(world, stream.child("rules"), licence, kinds)
-    days_left = add_days_left(world, stream.child("days"), licence, rules.window_days, kinds=kinds)
-    add_approval_type(world, stream.child("type"), licence, policy=rules.policy, days_left=days_left)
-    chain = add_deciders(world, stream.child("chain"), licence, kinds)
+    policy_terms = add_policy(world, stream.child("rules"), licence, kinds)
+    days_left = add_days_left(world, stream.child("days"), licence, policy_terms.window_days, kinds=kinds)
+    add_approval_type(world, stream.child("type"), licence, policy=policy_terms.policy, days_left=days_left)
+    chain = add_approvers(world, stream.child("chain"), licence, kinds)
     subject, words = licence.record.id, texts()["decisions"]
     plan_reactions(world, stream.child("reactions"), type_key=TYPE_KEY, subject=subject, words=words, kinds=kinds)
-    plan = entry_plan(world, licence, kinds)
-    entry = add_entry(world, stream.child("desk"), plan, priority=rules.priority, kinds=kinds)
+    plan = ticket_plan(world, licence, kinds)
+    entry = add_entry(world, stream.child("desk"), plan, priority=policy_terms.priority, kinds=kinds)
     finish_world(world)
     case = Case(
-        **entry.facts(world, kinds, rules.priority),
+        **entry.facts(world, kinds, policy_terms.priority),
         approver_ids=chain.approver_ids,
-        refusal=_refusal(licence, rules.policy),
-        shape=licence.shape,
+        refusal=_refusal(licence, policy_terms.policy),
+        variant=licence.variant,
         ground=licence.ground,
         licence_id=licence.record.id,
         vendor_id=licence.vendor.id,
@@ -105,26 +105,26 @@ def stage(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged
         new_end=licence.new_end,
         role=licence.role,
         days_left=days_left,
-        window_days=rules.window_days,
-        policy_id=rules.policy.policy_id,
+        window_days=policy_terms.window_days,
+        policy_id=policy_terms.policy.policy_id,
         kinds=kinds,
     )
     brief = draw_brief(texts(), stream.child("brief"), case.ticket_key)
-    return Staged(world, case, brief, injections(profile, kinds, _entities(case, chain, kinds)))
+    return Staged(world, case, brief, injections(profile, kinds, _struck_entities(case, chain, kinds)))
 
 
 def _refusal(licence: Licence, policy: PolicyRow) -> Refusal | None:
     if licence.ground is None:
         return None
-    if licence.ground is Ground.SUSPENDED:
+    if licence.ground is RefusalGround.SUSPENDED:
         return Refusal(licence.ground.value, (licence.vendor.id,))
-    if licence.ground is Ground.COVERED:
+    if licence.ground is RefusalGround.COVERED:
         assert licence.covering is not None
         return Refusal(licence.ground.value, (licence.covering.id,))
     return Refusal(licence.ground.value, (policy.policy_id, policy.id))
 
 
-def _entities(case: Case, chain: Chain, kinds: Collection[Kind]) -> dict[Kind, str]:
+def _struck_entities(case: Case, chain: Chain, kinds: Collection[Kind]) -> dict[Kind, str]:
     on_licence = {kind: case.licence_id for kind in kinds if kind.group is Group.PEOPLE}
     own = {
         Kind.STALE_METRIC: case.days_left.metric_id,
@@ -139,3 +139,36 @@ def _entities(case: Case, chain: Chain, kinds: Collection[Kind]) -> dict[Kind, s
 
 
 SCENARIO = LicenseRenewal()
+
+
+TEAM = "procurement"
+
+
+def ticket_plan(world: World, licence: Licence, kinds: Collection[Kind]) -> EntryPlan:
+    """Return how the ticket looks."""
+    words, record = texts(), licence.record
+
+    def fill(stream: Stream, text: str) -> str:
+        return text.format(
+            licence=record.id,
+            title=record.title,
+            product=licence.product,
+            vendor=licence.vendor.name,
+            vendor_id=licence.vendor.id,
+            person=stream.choice(world.staff.active()).name,
+        )
+
+    def describe(stream: Stream) -> str:
+        by = "vendor" if Kind.SIMILAR_NAMES in kinds else stream.choice(["record", "vendor", "name"])
+        return fill(stream, stream.choice(words["citations"][by]))
+
+    return EntryPlan(
+        team_id=TEAM,
+        titles=[title.format(product=licence.product) for title in words["titles"]],
+        describe=describe,
+        fill=fill,
+        words=words,
+        double_texts=words["citations"]["name"],
+        tags=["licence", "renewal"],
+        double_tags=["licence"],
+    )

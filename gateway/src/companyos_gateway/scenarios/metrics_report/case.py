@@ -14,7 +14,7 @@ from companyos_gateway.rubrics.figures import Figure
 NAME = "metrics_report"
 
 
-class Shape(StrEnum):
+class Variant(StrEnum):
     """What is asked: one figure, two compared, all in one sum, how many above a limit, or how one has moved."""
 
     SINGLE = "single"
@@ -24,7 +24,7 @@ class Shape(StrEnum):
     MOVEMENT = "movement"
 
 
-class Asked(StrEnum):
+class AnswerKind(StrEnum):
     """What one answer says."""
 
     VALUE = "value"
@@ -36,7 +36,7 @@ class Asked(StrEnum):
     CHANGE = "change"
 
 
-class Ground(StrEnum):
+class RefusalGround(StrEnum):
     """Why a report cannot be made."""
 
     MAINTENANCE = "maintenance"
@@ -45,11 +45,11 @@ class Ground(StrEnum):
 
 
 @dataclass(frozen=True)
-class AskedFor:
+class AnswerSpec:
     """One answer: its name, what it says, and of which figure where it is about one."""
 
     name: str
-    asked: Asked
+    kind: AnswerKind
     of: int = 0
 
 
@@ -57,10 +57,10 @@ class AskedFor:
 class Case(DeskCase):
     """One metrics report."""
 
-    shape: Shape
-    ground: Ground | None
+    variant: Variant
+    ground: RefusalGround | None
     figures: tuple[Figure, ...]
-    answers: tuple[AskedFor, ...]
+    answers: tuple[AnswerSpec, ...]
     factor: Fraction
     """What a value in the metric's own unit is multiplied by."""
     limit: int

@@ -15,7 +15,7 @@ from companyos_gateway.rubrics.records import was_looked_at
 from companyos_gateway.rubrics.reports import ReportGoal
 from companyos_gateway.rubrics.requests import rejections_of
 from companyos_gateway.rubrics.workflow import plain_check
-from companyos_gateway.scenarios.metrics_report.case import Asked, AskedFor, Case, Ground, Shape
+from companyos_gateway.scenarios.metrics_report.case import AnswerKind, AnswerSpec, Case, RefusalGround, Variant
 from companyos_shared.wire.company import Company
 
 REFRESHED_POINTS = 1.5
@@ -67,7 +67,7 @@ class _Report(_Work):
 
     def required(self) -> Iterable[Check]:
         yield plain_check("figures_read", lambda one: all(figure.was_read(one) for figure in self.case.figures))
-        if self.case.shape is Shape.MOVEMENT:
+        if self.case.variant is Variant.MOVEMENT:
             yield plain_check("past_read", self.was_past_read)
 
     def declared(self, evidence: Evidence, finish: FinishDeclaration | None) -> Finding:
@@ -90,7 +90,7 @@ class _Report(_Work):
             for line in evidence.audits(facts.DATAHUB)
         )
 
-    def _answer(self, one: AskedFor) -> Callable[[Evidence], Answer | None]:
+    def _answer(self, one: AnswerSpec) -> Callable[[Evidence], Answer | None]:
         def answer(evidence: Evidence) -> Answer | None:
             values = [figure.value(evidence) for figure in self.case.figures]
             known = [value for value in values if value is not None]
@@ -98,20 +98,20 @@ class _Report(_Work):
 
         return answer
 
-    def _computed(self, one: AskedFor, values: list[float]) -> Answer:
+    def _computed(self, one: AnswerSpec, values: list[float]) -> Answer:
         case = self.case
-        if one.asked is Asked.LEADER:
+        if one.kind is AnswerKind.LEADER:
             return case.figures[values.index(max(values))].subject
-        if one.asked is Asked.ABOVE:
+        if one.kind is AnswerKind.ABOVE:
             return float(sum(1 for value in values if value > case.limit))
         found = {
-            Asked.VALUE: values[one.of],
-            Asked.TOTAL: sum(values),
-            Asked.HIGHEST: max(values),
-            Asked.BEFORE: case.before,
-            Asked.CHANGE: values[one.of] - case.before,
+            AnswerKind.VALUE: values[one.of],
+            AnswerKind.TOTAL: sum(values),
+            AnswerKind.HIGHEST: max(values),
+            AnswerKind.BEFORE: case.before,
+            AnswerKind.CHANGE: values[one.of] - case.before,
         }
-        return float(found[one.asked]) * case.factor.numerator / case.factor.denominator
+        return float(found[one.kind]) * case.factor.numerator / case.factor.denominator
 
 
 class _Impossible(_Work):
@@ -149,9 +149,9 @@ class _Impossible(_Work):
 
     def _is_ground_known(self, evidence: Evidence, step: int) -> bool:
         case, figure = self.case, self.case.figures[0]
-        if case.ground is Ground.FAILING:
+        if case.ground is RefusalGround.FAILING:
             return figure.failures(evidence, before_step=step) >= case.most_failures
-        if case.ground is Ground.MAINTENANCE:
+        if case.ground is RefusalGround.MAINTENANCE:
             return figure.was_found_in_maintenance(evidence, before_step=step)
         return all(
             was_looked_at(evidence, facts.DATAHUB, "get_source", before_step=step, source_id=source_id)
@@ -162,8 +162,8 @@ class _Impossible(_Work):
     def _subjects(case: Case) -> frozenset[str]:
         """Return what the issue may be on: the metric that fails; any, where the source or the authority is missing."""
         readings = [figure.reading for figure in case.figures]
-        if case.ground is Ground.FAILING:
+        if case.ground is RefusalGround.FAILING:
             return frozenset({readings[0].metric_id})
-        if case.ground is Ground.MAINTENANCE:
+        if case.ground is RefusalGround.MAINTENANCE:
             return frozenset(reading.metric_id for reading in readings if reading.is_stale)
         return frozenset(one for reading in readings for one in (reading.metric_id, *reading.other_metric_ids))

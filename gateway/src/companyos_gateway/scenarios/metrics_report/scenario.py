@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 
 from companyos_gateway.chaos import Kind, Profile
+from companyos_gateway.chaos.drift import synonyms
 from companyos_gateway.rubrics import TaskRubric
 from companyos_gateway.rubrics.cases import Refusal
-from companyos_gateway.scenarios.metrics_report.case import NAME, Case, Ground, Shape
-from companyos_gateway.scenarios.metrics_report.drift import with_needed_names
-from companyos_gateway.scenarios.metrics_report.figures import Figures, add_figures, texts
+from companyos_gateway.scenarios.metrics_report.case import NAME, AnswerKind, AnswerSpec, Case, RefusalGround, Variant
+from companyos_gateway.scenarios.metrics_report.documents import Figures, Subject, add_figures, texts
+from companyos_gateway.scenarios.metrics_report.policy import add_policy
 from companyos_gateway.scenarios.metrics_report.rubric import build_rubric
-from companyos_gateway.scenarios.metrics_report.rules import add_rules
-from companyos_gateway.scenarios.metrics_report.ticket import TEAM, draw_answers, entry_plan
-from companyos_gateway.scenarios.parts.entry import add_entry
+from companyos_gateway.scenarios.parts.entry import EntryPlan, add_entry
 from companyos_gateway.scenarios.parts.rulebook import LADDER
 from companyos_gateway.scenarios.parts.staging import Staged, StagedScenario, act_for, draw_chances, injections
 from companyos_gateway.scenarios.parts.tools import METRIC_TOOLS, POLICY_TOOLS
@@ -21,6 +21,7 @@ from companyos_gateway.scenarios.parts.words import draw_brief
 from companyos_gateway.scenarios.scenario import Instance
 from companyos_gateway.world import finish_world, generate_world
 from companyos_gateway.world.documents.datahub import PolicyRow
+from companyos_gateway.world.draft import World
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Company
 
@@ -66,22 +67,22 @@ class MetricsReport(StagedScenario[Case]):
         *DISTRACTORS,
     )
     distractors = DISTRACTORS
-    held_out = frozenset({Shape.COUNT.value})
+    held_out = frozenset({Variant.COUNT.value})
 
-    def stage(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
         """Draw a company, and put one request for figures with all that is in its way into it."""
-        return stage(seed, profile, overrides)
+        return build(seed, profile, overrides)
 
     def plan(self, seed: int, chaos: int, overrides: Mapping[str, float] | None = None) -> Instance:
         """Plan the instance of a seed and level. Raises ChaosError for a level or overrides that do not fit."""
-        return with_needed_names(super().plan(seed, chaos, overrides), Stream(NAME, seed, "needed names"))
+        return ensure_required_rename(super().plan(seed, chaos, overrides), Stream(NAME, seed, "needed names"))
 
     def rubric(self, case: Case, company: Company) -> TaskRubric:
         """Return the rubric of a metrics report."""
         return build_rubric(case, company)
 
 
-def stage(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
     """Draw a company, and put one request for figures with all that is in its way into it."""
     stream = Stream(NAME, seed)
     chances = draw_chances(stream, profile, overrides, applicable=APPLICABLE, always=ALWAYS)
@@ -89,42 +90,42 @@ def stage(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged
     world = generate_world(stream.child("world"))
     act_for(world, stream.child("agent"), TEAM)
     figures = add_figures(world, stream.child("figures"), kinds, must_refuse=chances.must_refuse)
-    rules = add_rules(world, stream.child("rules"), figures.topic, kinds)
-    answers = draw_answers(stream.child("answers"), figures.shape)
-    plan = entry_plan(world, figures, answers, kinds)
+    policy_terms = add_policy(world, stream.child("rules"), figures.topic, kinds)
+    answers = draw_answers(stream.child("answers"), figures.variant)
+    plan = ticket_plan(world, figures, answers, kinds)
     priority = stream.child("priority").choice(LADDER)
     entry = add_entry(world, stream.child("desk"), plan, priority=priority, kinds=())
     finish_world(world)
     case = Case(
         **entry.facts(world, (), priority),
         approver_ids=(),
-        refusal=_refusal(figures, rules.policy),
-        shape=figures.shape,
+        refusal=_refusal(figures, policy_terms.policy),
+        variant=figures.variant,
         ground=figures.ground,
         figures=figures.figures,
         answers=answers,
-        factor=rules.factor,
+        factor=policy_terms.factor,
         limit=figures.limit,
         before=figures.before,
         measuring_ids=figures.measuring_ids,
         available_at=figures.available_at,
-        most_failures=rules.most_failures,
-        policy_id=rules.policy.policy_id,
+        most_failures=policy_terms.most_failures,
+        policy_id=policy_terms.policy.policy_id,
         kinds=kinds,
     )
     brief = draw_brief(texts(), stream.child("brief"), case.ticket_key)
-    return Staged(world, case, brief, injections(profile, kinds, _entities(case)))
+    return Staged(world, case, brief, injections(profile, kinds, _struck_entities(case)))
 
 
 def _refusal(figures: Figures, policy: PolicyRow) -> Refusal | None:
     if figures.ground is None:
         return None
-    if figures.ground is Ground.NO_AUTHORITY:
+    if figures.ground is RefusalGround.NO_AUTHORITY:
         return Refusal("requirement_not_met", (policy.policy_id, policy.id))
     return Refusal("data_unavailable", (figures.figures[0].reading.source_id,))
 
 
-def _entities(case: Case) -> dict[Kind, str]:
+def _struck_entities(case: Case) -> dict[Kind, str]:
     first = case.figures[0]
     return {
         Kind.STALE_METRIC: first.reading.metric_id,
@@ -138,3 +139,88 @@ def _entities(case: Case) -> dict[Kind, str]:
 
 
 SCENARIO = MetricsReport()
+
+
+REQUIRED_FIELDS = frozenset(
+    {
+        "ticketdesk.due_at",
+        "datahub.as_of",
+        "datahub.is_stale",
+        "datahub.parameters",
+        "datahub.authoritative_for",
+    }
+)
+"""What every report reads: until when, how old, in which unit, by whose word; none reads a ticket's status."""
+
+
+def ensure_required_rename(instance: Instance, stream: Stream) -> Instance:
+    """Return the instance, in which a field of DataHub that is needed has another name where none has."""
+    told = _flat_names(instance.drift.names)
+    if not told or told.keys() & REQUIRED_FIELDS:
+        return instance
+    names = {**instance.drift.names, "datahub": {"parameters": stream.choice(synonyms()["datahub"]["parameters"])}}
+    injections = tuple(
+        replace(one, detail=_flat_names(names)) if one.kind is Kind.RENAMED_FIELDS else one
+        for one in instance.injections
+    )
+    return replace(instance, drift=replace(instance.drift, names=names), injections=injections)
+
+
+def _flat_names(names: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+    return {f"{service}.{usual}": name for service, table in names.items() for usual, name in table.items()}
+
+
+TEAM = "data"
+DUE_IN_WORKING_DAYS = (3, 6)
+ANSWERS_BY_VARIANT: dict[Variant, tuple[tuple[AnswerKind, int], ...]] = {
+    Variant.SINGLE: ((AnswerKind.VALUE, 0),),
+    Variant.COMPARISON: ((AnswerKind.VALUE, 0), (AnswerKind.VALUE, 1), (AnswerKind.LEADER, 0)),
+    Variant.TOTAL: ((AnswerKind.TOTAL, 0), (AnswerKind.HIGHEST, 0)),
+    Variant.COUNT: ((AnswerKind.ABOVE, 0), (AnswerKind.HIGHEST, 0)),
+    Variant.MOVEMENT: ((AnswerKind.VALUE, 0), (AnswerKind.BEFORE, 0), (AnswerKind.CHANGE, 0)),
+}
+
+
+def draw_answers(stream: Stream, variant: Variant) -> tuple[AnswerSpec, ...]:
+    """Draw by which names a report is answered."""
+    wanted = ANSWERS_BY_VARIANT[variant]
+    names = stream.choice(texts()["answers"])
+    return tuple(AnswerSpec(name, kind, of) for name, (kind, of) in zip(names, wanted, strict=False))
+
+
+def ticket_plan(world: World, figures: Figures, answers: Collection[AnswerSpec], kinds: Collection[Kind]) -> EntryPlan:
+    """Return how the ticket looks."""
+    words = texts()
+    topic = words["topic"][figures.topic.key]
+
+    def describe(stream: Stream) -> str:
+        person = stream.choice(world.staff.active()).name
+        intro = stream.choice(words["intros"]).format(person=person, topic=stream.choice(topic))
+        lines = [
+            f"({place}) {_cite(stream, subject, kinds)}" for place, subject in enumerate(figures.subjects, start=1)
+        ]
+        kind = [f"- `{one.name}`: {_question(stream, one, figures)}" for one in answers]
+        return "\n".join([intro, *lines, stream.choice(words["closings"]), *kind])
+
+    return EntryPlan(
+        team_id=TEAM,
+        titles=words["titles"],
+        describe=describe,
+        fill=lambda _stream, text: text,
+        words=words,
+        double_texts=(),
+        tags=["figures", "report"],
+        double_tags=(),
+        type="request",
+        due_in=DUE_IN_WORKING_DAYS,
+    )
+
+
+def _cite(stream: Stream, subject: Subject, kinds: Collection[Kind]) -> str:
+    by_id = stream.chance(0.4)
+    return subject.id if by_id and Kind.SIMILAR_NAMES not in kinds else subject.name
+
+
+def _question(stream: Stream, one: AnswerSpec, figures: Figures) -> str:
+    text: str = stream.choice(texts()["asked"][one.kind.value])
+    return text.format(of=one.of + 1, limit=figures.limit, unit=figures.topic.unit, day=figures.day)

@@ -70,7 +70,7 @@ class StagedScenario(ABC, Generic[CaseT]):
     """Kinds that strike only where a scenario asks for them."""
 
     @abstractmethod
-    def stage(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[CaseT]:
+    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[CaseT]:
         """Draw a company and put one task with all that is in its way into it."""
 
     @abstractmethod
@@ -79,13 +79,13 @@ class StagedScenario(ABC, Generic[CaseT]):
 
     def variant(self, case: CaseT) -> str:
         """Return the structure of a case: what has to be done in it, apart from figures and names."""
-        return case.shape.value
+        return case.variant.value
 
     def plan(self, seed: int, chaos: int, overrides: Mapping[str, float] | None = None) -> Instance:
         """Plan the instance of a seed and level. Raises ChaosError for a level or overrides that do not fit."""
         profile, overrides = profile_for(chaos), overrides or {}
         faults = FaultPlan.of(profile, overrides, self.name, seed)
-        staged = self.stage(seed, profile, overrides)
+        staged = self.build(seed, profile, overrides)
         world, case, stream = staged.world, staged.case, Stream(self.name, seed, "unrest")
         unrest = add_unrest(world, stream, case, profile, overrides, without=self.calm_kinds, also=self.asked_for)
         rubric_anew = Judging(self.rubric, case, world.company(), unrest.minefields)

@@ -15,7 +15,7 @@ NAME = "purchase_order"
 TYPE_KEY = "invoice_release"
 
 
-class Shape(StrEnum):
+class Variant(StrEnum):
     """How the goods came and were billed: at once, in parts, not inspected yet, billed in part before, or credited."""
 
     WHOLE = "whole"
@@ -25,7 +25,7 @@ class Shape(StrEnum):
     CREDITED = "credited"
 
 
-class Ground(StrEnum):
+class RefusalGround(StrEnum):
     """Why an invoice must not be released."""
 
     PRICE = "price"
@@ -40,10 +40,10 @@ class Ground(StrEnum):
 
 
 _REASON_CODES = {
-    Ground.PRICE: "requirement_not_met",
-    Ground.QUANTITY: "requirement_not_met",
-    Ground.VENDOR: "policy_violation",
-    Ground.DUPLICATE: "duplicate",
+    RefusalGround.PRICE: "requirement_not_met",
+    RefusalGround.QUANTITY: "requirement_not_met",
+    RefusalGround.VENDOR: "policy_violation",
+    RefusalGround.DUPLICATE: "duplicate",
 }
 
 
@@ -51,8 +51,8 @@ _REASON_CODES = {
 class Case(DeskCase):
     """One invoice on an order."""
 
-    shape: Shape
-    ground: Ground | None
+    variant: Variant
+    ground: RefusalGround | None
     invoice_id: str
     order_id: str
     receipt_ids: tuple[str, ...]

@@ -12,7 +12,7 @@ from companyos_gateway.rubrics.records import RecordGoal, once_held, was_looked_
 from companyos_gateway.rubrics.requests import RequestRules, Standing
 from companyos_gateway.rubrics.totals import total_of
 from companyos_gateway.rubrics.workflow import Fulfilment, Refused, plain_check
-from companyos_gateway.scenarios.purchase_order.case import TYPE_KEY, Case, Ground
+from companyos_gateway.scenarios.purchase_order.case import TYPE_KEY, Case, RefusalGround
 from companyos_shared.wire.company import Company
 
 STOPPED_POINTS = 1.0
@@ -60,15 +60,15 @@ class _Stopped(Refused):
 
 def _against(case: Case) -> tuple[str, ...]:
     """Return the papers that show why the invoice is stopped."""
-    if case.ground is Ground.DUPLICATE:
+    if case.ground is RefusalGround.DUPLICATE:
         assert case.paid_twin_id is not None
         return case.invoice_id, case.paid_twin_id
-    receipts = case.receipt_ids if case.ground is Ground.QUANTITY else ()
+    receipts = case.receipt_ids if case.ground is RefusalGround.QUANTITY else ()
     return case.invoice_id, case.order_id, *receipts
 
 
 def _stop(case: Case) -> RecordGoal:
-    if case.ground is Ground.DUPLICATE:
+    if case.ground is RefusalGround.DUPLICATE:
         return RecordGoal(record_id=case.invoice_id, state="rejected")
     assert case.ground is not None
     return RecordGoal(record_id=case.invoice_id, state="on_hold", fields={"hold_reason": case.ground.value})

@@ -9,7 +9,7 @@ from companyos_gateway.chaos.kinds import Group
 from companyos_gateway.rubrics import TaskRubric
 from companyos_gateway.rubrics.cases import Refusal
 from companyos_gateway.scenarios.parts.deciders import Chain, plan_reactions
-from companyos_gateway.scenarios.parts.entry import add_entry
+from companyos_gateway.scenarios.parts.entry import EntryPlan, add_entry
 from companyos_gateway.scenarios.parts.staging import (
     Staged,
     StagedScenario,
@@ -20,12 +20,20 @@ from companyos_gateway.scenarios.parts.staging import (
 )
 from companyos_gateway.scenarios.parts.tools import APPROVAL_TOOLS, DESK_TOOLS, PEOPLE_TOOLS, POLICY_TOOLS, RECORD_TOOLS
 from companyos_gateway.scenarios.parts.words import draw_brief
-from companyos_gateway.scenarios.purchase_order.case import NAME, TYPE_KEY, Case, Ground, Shape
-from companyos_gateway.scenarios.purchase_order.papers import Papers, add_papers, plan_inspection, texts
+from companyos_gateway.scenarios.purchase_order.case import NAME, TYPE_KEY, Case, RefusalGround, Variant
+from companyos_gateway.scenarios.purchase_order.documents import (
+    PurchaseDocuments,
+    add_purchase_documents,
+    schedule_inspection,
+    texts,
+)
+from companyos_gateway.scenarios.purchase_order.policy import add_approval_type, add_approvers, add_policy
 from companyos_gateway.scenarios.purchase_order.rubric import build_rubric
-from companyos_gateway.scenarios.purchase_order.rules import add_approval_type, add_deciders, add_rules
-from companyos_gateway.scenarios.purchase_order.ticket import add_notice, entry_plan
 from companyos_gateway.world import finish_world, generate_world
+from companyos_gateway.world.backlog import add_comment
+from companyos_gateway.world.calendar import into_office
+from companyos_gateway.world.documents.ticketdesk import TicketRow
+from companyos_gateway.world.draft import World
 from companyos_gateway.world.people import FINANCE
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Company
@@ -46,7 +54,7 @@ class PurchaseOrder(StagedScenario[Case]):
     """Pay an invoice by the policy: order, receipts and invoice agree, who is entitled says yes; else it is held."""
 
     name = NAME
-    held_out = frozenset({Shape.CREDITED.value})
+    held_out = frozenset({Variant.CREDITED.value})
     max_steps = 130
     distractors = DISTRACTORS
     tools = (
@@ -59,78 +67,119 @@ class PurchaseOrder(StagedScenario[Case]):
         *DISTRACTORS,
     )
 
-    def stage(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
         """Draw a company, and put one invoice with all that is in its way into it."""
-        return stage(seed, profile, overrides)
+        return build(seed, profile, overrides)
 
     def rubric(self, case: Case, company: Company) -> TaskRubric:
         """Return the rubric of an invoice."""
         return build_rubric(case, company)
 
 
-def stage(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
     """Draw a company, and put one invoice with all that is in its way into it."""
     stream = Stream(NAME, seed)
     chances = draw_chances(stream, profile, overrides, applicable=APPLICABLE, always=ALWAYS)
     kinds = chances.kinds
     world = generate_world(stream.child("world"))
     act_for(world, stream.child("agent"), FINANCE)
-    papers = add_papers(world, stream.child("papers"), kinds, must_refuse=chances.must_refuse)
-    plan_inspection(world, stream.child("inspection"), papers)
-    rules = add_rules(world, stream.child("rules"), papers, kinds)
-    add_approval_type(world, stream.child("type"), papers, rules.policy)
-    chain = add_deciders(world, stream.child("chain"), papers, kinds)
-    subject, words = papers.invoice.id, texts()["decisions"]
+    documents = add_purchase_documents(world, stream.child("papers"), kinds, must_refuse=chances.must_refuse)
+    schedule_inspection(world, stream.child("inspection"), documents)
+    policy_terms = add_policy(world, stream.child("rules"), documents, kinds)
+    add_approval_type(world, stream.child("type"), documents, policy_terms.policy)
+    chain = add_approvers(world, stream.child("chain"), documents, kinds)
+    subject, words = documents.invoice.id, texts()["decisions"]
     plan_reactions(world, stream.child("reactions"), type_key=TYPE_KEY, subject=subject, words=words, kinds=kinds)
-    plan = entry_plan(world, papers, kinds)
-    entry = add_entry(world, stream.child("desk"), plan, priority=rules.priority, kinds=kinds)
-    add_notice(world, stream.child("notice"), papers, entry.ticket)
+    plan = ticket_plan(world, documents, kinds)
+    entry = add_entry(world, stream.child("desk"), plan, priority=policy_terms.priority, kinds=kinds)
+    add_inspection_notice(world, stream.child("notice"), documents, entry.ticket)
     finish_world(world)
-    amounts = papers.amounts
+    amounts = documents.amounts
     credited = {"credited_quantity": amounts.credited, "credited_cents": amounts.credited_cents}
     case = Case(
-        **entry.facts(world, kinds, rules.priority),
+        **entry.facts(world, kinds, policy_terms.priority),
         approver_ids=chain.approver_ids,
-        refusal=_refusal(papers),
-        shape=papers.shape,
-        ground=papers.ground,
+        refusal=_refusal(documents),
+        variant=documents.variant,
+        ground=documents.ground,
         invoice_id=subject,
-        order_id=papers.order.id,
-        receipt_ids=tuple(receipt.id for receipt in papers.receipts),
-        paid_twin_id=papers.paid_twin.id if papers.paid_twin else None,
+        order_id=documents.order.id,
+        receipt_ids=tuple(receipt.id for receipt in documents.receipts),
+        paid_twin_id=documents.paid_twin.id if documents.paid_twin else None,
         invoiced_before=amounts.invoiced_before,
         price_difference_cents=amounts.invoice_price - amounts.order_price,
         credited=credited if amounts.credited else {},
         amount_cents=amounts.amount_cents,
         closes_order=amounts.closes_order,
         role=amounts.role,
-        policy_id=rules.policy.policy_id,
+        policy_id=policy_terms.policy.policy_id,
         kinds=kinds,
     )
     brief = draw_brief(texts(), stream.child("brief"), case.ticket_key)
-    return Staged(world, case, brief, injections(profile, kinds, _entities(case, papers, chain)))
+    return Staged(world, case, brief, injections(profile, kinds, _struck_entities(case, documents, chain)))
 
 
-def _refusal(papers: Papers) -> Refusal | None:
-    if papers.ground is None:
+def _refusal(documents: PurchaseDocuments) -> Refusal | None:
+    if documents.ground is None:
         return None
-    if papers.ground is Ground.DUPLICATE:
-        assert papers.paid_twin is not None
-        return Refusal(papers.ground.reason_code, (papers.paid_twin.id,))
-    behind = papers.sender if papers.ground is Ground.VENDOR else papers.order
-    return Refusal(papers.ground.reason_code, (behind.id,))
+    if documents.ground is RefusalGround.DUPLICATE:
+        assert documents.paid_twin is not None
+        return Refusal(documents.ground.reason_code, (documents.paid_twin.id,))
+    behind = documents.sender if documents.ground is RefusalGround.VENDOR else documents.order
+    return Refusal(documents.ground.reason_code, (behind.id,))
 
 
-def _entities(case: Case, papers: Papers, chain: Chain) -> dict[Kind, str]:
+def _struck_entities(case: Case, documents: PurchaseDocuments, chain: Chain) -> dict[Kind, str]:
     kinds: Collection[Kind] = case.kinds
     on_invoice = {kind: case.invoice_id for kind in kinds if kind.group is Group.PEOPLE}
     own = {
         Kind.SUPERSEDED_POLICY: case.policy_id,
         Kind.SIMILAR_NAMES: case.invoice_id,
-        Kind.EXPIRED_CERTIFICATE: papers.vendor.id,
+        Kind.EXPIRED_CERTIFICATE: documents.vendor.id,
         Kind.APPROVER_OUT_OF_OFFICE: case.role.value,
     }
     return dict.fromkeys(kinds, case.ticket_key) | on_invoice | own | chain.dead_ends
 
 
 SCENARIO = PurchaseOrder()
+
+
+def ticket_plan(world: World, documents: PurchaseDocuments, kinds: Collection[Kind]) -> EntryPlan:
+    """Return how the ticket looks."""
+    words = texts()
+
+    def fill(stream: Stream, text: str) -> str:
+        return text.format(
+            invoice=documents.invoice.id,
+            number=documents.number,
+            item=documents.item,
+            vendor=documents.sender.name,
+            vendor_id=documents.sender.id,
+            person=stream.choice(world.staff.active()).name,
+        )
+
+    def describe(stream: Stream) -> str:
+        by = "vendor" if Kind.SIMILAR_NAMES in kinds else stream.choice(["record", "vendor", "name"])
+        return fill(stream, stream.choice(words["citations"][by]))
+
+    return EntryPlan(
+        team_id=FINANCE,
+        titles=[title.format(vendor=documents.sender.name, item=documents.item) for title in words["titles"]],
+        describe=describe,
+        fill=fill,
+        words=words,
+        double_texts=words["citations"]["name"],
+        tags=["invoices"],
+        double_tags=["invoices", "payables"],
+    )
+
+
+def add_inspection_notice(world: World, stream: Stream, documents: PurchaseDocuments, ticket: TicketRow) -> None:
+    """Let a colleague say on the ticket that goods are still being inspected."""
+    if documents.variant is not Variant.INSPECTED:
+        return
+    receipt = documents.receipts[-1]
+    age = world.started_at - ticket.created_at
+    moment = into_office((ticket.created_at + age * 3 / 4).replace(second=0, microsecond=0))
+    assert receipt.owner_id is not None
+    add_comment(world, ticket, author_id=receipt.owner_id, at=moment, body=stream.choice(texts()["inspections"]))

@@ -17,7 +17,7 @@ TYPE_KEY = "quarter_close"
 METRIC_KEY = "budget_used"
 
 
-class Shape(StrEnum):
+class Variant(StrEnum):
     """What is settled beside the invoices: expenses, orders that are done with, or access of people who are."""
 
     EXPENSES = "expenses"
@@ -25,7 +25,7 @@ class Shape(StrEnum):
     GRANTS = "grants"
 
 
-class Ground(StrEnum):
+class RefusalGround(StrEnum):
     """Why a quarter must not be closed, by the reason code that the policy wants."""
 
     OVERSPENT = "policy_violation"
@@ -34,7 +34,7 @@ class Ground(StrEnum):
 
 
 @dataclass(frozen=True)
-class Settled:
+class SettledRecord:
     """How a record is settled: its state, and the fields that say why."""
 
     record_id: str
@@ -46,13 +46,13 @@ class Settled:
 class Case(DeskCase):
     """One quarter close."""
 
-    shape: Shape
-    ground: Ground | None
+    variant: Variant
+    ground: RefusalGround | None
     cost_center: str
     line_id: str
     budget_cents: int
     figure: Figure
-    settled: tuple[Settled, ...]
+    settled: tuple[SettledRecord, ...]
     """The invoices and the papers of the shape, each with its right end."""
     step_keys: tuple[str, ...]
     """The tickets that hold up the close until their part of it is done: the invoices first, then the others."""
@@ -70,11 +70,11 @@ class Case(DeskCase):
     kinds: frozenset[Kind]
 
     @property
-    def papers(self) -> tuple[Settled, ...]:
+    def papers(self) -> tuple[SettledRecord, ...]:
         """The papers that are no invoices."""
         return tuple(one for one in self.settled if one.record_id not in self.invoice_ids)
 
     @property
-    def invoices(self) -> tuple[Settled, ...]:
+    def invoices(self) -> tuple[SettledRecord, ...]:
         """The invoices."""
         return tuple(one for one in self.settled if one.record_id in self.invoice_ids)

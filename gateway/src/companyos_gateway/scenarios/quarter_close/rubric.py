@@ -15,7 +15,7 @@ from companyos_gateway.rubrics.records import RecordGoal, was_looked_at
 from companyos_gateway.rubrics.requests import FieldRecord, RequestRules, Standing
 from companyos_gateway.rubrics.ticket_goals import TicketGoal, TicketGoals
 from companyos_gateway.rubrics.workflow import Fulfilment, Refused
-from companyos_gateway.scenarios.quarter_close.case import METRIC_KEY, TYPE_KEY, Case, Ground, Settled
+from companyos_gateway.scenarios.quarter_close.case import METRIC_KEY, TYPE_KEY, Case, RefusalGround, SettledRecord
 from companyos_shared.wire.company import Company
 
 SETTLED_POINTS = 1.0
@@ -135,11 +135,11 @@ class _Refusal(Refused):
         case, change = self.case, self.tickets.end(evidence, "cancelled")
         if change is None:
             return False
-        if case.ground is Ground.OVERSPENT:
+        if case.ground is RefusalGround.OVERSPENT:
             read = {"record_id": case.line_id}
             is_read = was_looked_at(evidence, facts.DATAHUB, "get_record", before_step=change.step, **read)
             return is_read and case.figure.was_known(evidence, change)
-        if case.ground is Ground.CANCELLED_ORDER:
+        if case.ground is RefusalGround.CANCELLED_ORDER:
             return all(
                 was_looked_at(evidence, facts.DATAHUB, "get_record", before_step=change.step, record_id=record_id)
                 for record_id in (case.void_id, case.void_order_id)
@@ -148,7 +148,7 @@ class _Refusal(Refused):
         return was_looked_at(evidence, facts.TICKETDESK, "get_ticket", before_step=change.step, **read)
 
 
-def _ended(settled: Sequence[Settled]) -> list[End]:
+def _ended(settled: Sequence[SettledRecord]) -> list[End]:
     goals = [RecordGoal(record_id=one.record_id, state=one.state, fields=one.fields) for one in settled]
     return [RecordEnded(goal) for goal in goals]
 

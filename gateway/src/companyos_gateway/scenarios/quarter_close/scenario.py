@@ -9,7 +9,7 @@ from companyos_gateway.chaos.kinds import Group
 from companyos_gateway.rubrics import TaskRubric
 from companyos_gateway.rubrics.cases import Refusal
 from companyos_gateway.scenarios.parts.deciders import Chain, plan_reactions
-from companyos_gateway.scenarios.parts.entry import add_entry
+from companyos_gateway.scenarios.parts.entry import Entry, EntryPlan, add_entry
 from companyos_gateway.scenarios.parts.staging import (
     Staged,
     StagedScenario,
@@ -27,12 +27,14 @@ from companyos_gateway.scenarios.parts.tools import (
     RECORD_TOOLS,
 )
 from companyos_gateway.scenarios.parts.words import draw_brief
-from companyos_gateway.scenarios.quarter_close.case import NAME, TYPE_KEY, Case, Ground, Shape
-from companyos_gateway.scenarios.quarter_close.papers import Papers, add_papers, texts
+from companyos_gateway.scenarios.quarter_close.case import NAME, TYPE_KEY, Case, RefusalGround, Variant
+from companyos_gateway.scenarios.quarter_close.documents import ClosingDocuments, add_closing_documents, texts
+from companyos_gateway.scenarios.quarter_close.policy import add_approval_type, add_approvers, add_policy
 from companyos_gateway.scenarios.quarter_close.rubric import build_rubric
-from companyos_gateway.scenarios.quarter_close.rules import add_approval_type, add_deciders, add_rules
-from companyos_gateway.scenarios.quarter_close.ticket import TEAM, add_other_close, add_parts, entry_plan
 from companyos_gateway.world import finish_world, generate_world
+from companyos_gateway.world.backlog import add_comment, add_history
+from companyos_gateway.world.documents.ticketdesk import LinkRow, TicketRow
+from companyos_gateway.world.draft import World
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Company
 
@@ -64,18 +66,18 @@ class QuarterClose(StagedScenario[Case]):
         *DISTRACTORS,
     )
     distractors = DISTRACTORS
-    held_out = frozenset({Shape.ORDERS.value})
+    held_out = frozenset({Variant.ORDERS.value})
 
-    def stage(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
         """Draw a company, and put one quarter close with all that is in its way into it."""
-        return stage(seed, profile, overrides)
+        return build(seed, profile, overrides)
 
     def rubric(self, case: Case, company: Company) -> TaskRubric:
         """Return the rubric of a quarter close."""
         return build_rubric(case, company)
 
 
-def stage(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
     """Draw a company, and put one quarter close with all that is in its way into it."""
     stream = Stream(NAME, seed)
     applicable = data_and_people(without=NOT_APPLICABLE)
@@ -83,57 +85,57 @@ def stage(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged
     kinds = chances.kinds
     world = generate_world(stream.child("world"))
     act_for(world, stream.child("agent"), TEAM)
-    papers = add_papers(world, stream.child("papers"), kinds, must_refuse=chances.must_refuse)
-    rules = add_rules(world, stream.child("rules"), papers, kinds)
-    add_approval_type(world, stream.child("type"), rules.policy)
-    chain = add_deciders(world, stream.child("chain"), papers, kinds)
-    subject, words = papers.line.id, texts()["decisions"]
+    documents = add_closing_documents(world, stream.child("papers"), kinds, must_refuse=chances.must_refuse)
+    policy_terms = add_policy(world, stream.child("rules"), documents, kinds)
+    add_approval_type(world, stream.child("type"), policy_terms.policy)
+    chain = add_approvers(world, stream.child("chain"), documents, kinds)
+    subject, words = documents.line.id, texts()["decisions"]
     plan_reactions(world, stream.child("reactions"), type_key=TYPE_KEY, subject=subject, words=words, kinds=kinds)
-    plan = entry_plan(world, papers)
-    entry = add_entry(world, stream.child("desk"), plan, priority=rules.priority, kinds=kinds)
-    links = add_parts(world, stream.child("parts"), entry, papers)
-    other = add_other_close(world, stream.child("other"), papers)
+    plan = ticket_plan(world, documents)
+    entry = add_entry(world, stream.child("desk"), plan, priority=policy_terms.priority, kinds=kinds)
+    links = add_parts(world, stream.child("parts"), entry, documents)
+    other = add_other_close(world, stream.child("other"), documents)
     finish_world(world)
-    assert papers.figure is not None
-    assert papers.line.amount_cents is not None
+    assert documents.figure is not None
+    assert documents.line.amount_cents is not None
     case = Case(
-        **entry.facts(world, kinds, rules.priority),
+        **entry.facts(world, kinds, policy_terms.priority),
         approver_ids=chain.approver_ids,
-        refusal=_refusal(papers, other.key if other else None),
-        shape=papers.shape,
-        ground=papers.ground,
-        cost_center=papers.cost_center,
-        line_id=papers.line.id,
-        budget_cents=papers.line.amount_cents,
-        figure=papers.figure,
-        settled=tuple(papers.settled),
+        refusal=_refusal(documents, other.key if other else None),
+        variant=documents.variant,
+        ground=documents.ground,
+        cost_center=documents.cost_center,
+        line_id=documents.line.id,
+        budget_cents=documents.line.amount_cents,
+        figure=documents.figure,
+        settled=tuple(documents.settled),
         step_keys=tuple(link.from_key for link in links),
-        invoice_ids=papers.invoice_ids,
-        void_id=papers.void.id if papers.void else None,
-        void_order_id=papers.void.fields["purchase_order_id"] if papers.void else None,
-        approved_cents=papers.approved_cents,
-        held=papers.held,
+        invoice_ids=documents.invoice_ids,
+        void_id=documents.void.id if documents.void else None,
+        void_order_id=documents.void.fields["purchase_order_id"] if documents.void else None,
+        approved_cents=documents.approved_cents,
+        held=documents.held,
         other_key=other.key if other else None,
-        role=papers.role,
-        policy_id=rules.policy.policy_id,
+        role=documents.role,
+        policy_id=policy_terms.policy.policy_id,
         kinds=kinds,
     )
     brief = draw_brief(texts(), stream.child("brief"), case.ticket_key)
-    return Staged(world, case, brief, injections(profile, kinds, _entities(case, chain, kinds)))
+    return Staged(world, case, brief, injections(profile, kinds, _struck_entities(case, chain, kinds)))
 
 
-def _refusal(papers: Papers, other_key: str | None) -> Refusal | None:
-    if papers.ground is None:
+def _refusal(documents: ClosingDocuments, other_key: str | None) -> Refusal | None:
+    if documents.ground is None:
         return None
     found = {
-        Ground.OVERSPENT: papers.line.id,
-        Ground.CANCELLED_ORDER: papers.void.id if papers.void else "",
-        Ground.CLOSED_BEFORE: other_key or "",
+        RefusalGround.OVERSPENT: documents.line.id,
+        RefusalGround.CANCELLED_ORDER: documents.void.id if documents.void else "",
+        RefusalGround.CLOSED_BEFORE: other_key or "",
     }
-    return Refusal(papers.ground.value, (found[papers.ground],))
+    return Refusal(documents.ground.value, (found[documents.ground],))
 
 
-def _entities(case: Case, chain: Chain, kinds: Collection[Kind]) -> dict[Kind, str]:
+def _struck_entities(case: Case, chain: Chain, kinds: Collection[Kind]) -> dict[Kind, str]:
     on_line = {kind: case.line_id for kind in kinds if kind.group is Group.PEOPLE}
     own = {
         Kind.STALE_METRIC: case.figure.reading.metric_id,
@@ -146,3 +148,82 @@ def _entities(case: Case, chain: Chain, kinds: Collection[Kind]) -> dict[Kind, s
 
 
 SCENARIO = QuarterClose()
+
+
+TEAM = "finance"
+
+
+def ticket_plan(world: World, documents: ClosingDocuments) -> EntryPlan:
+    """Return how the ticket looks."""
+    words = texts()
+
+    def fill(stream: Stream, text: str) -> str:
+        person = stream.choice(world.staff.active()).name
+        return text.format(cc=documents.cost_center, quarter=documents.quarter, person=person)
+
+    return EntryPlan(
+        team_id=TEAM,
+        titles=[title.format(cc=documents.cost_center, quarter=documents.quarter) for title in words["titles"]],
+        describe=lambda stream: fill(stream, stream.choice(words["descriptions"])),
+        fill=fill,
+        words=words,
+        double_texts=words["doubles"],
+        tags=["close"],
+        double_tags=["close"],
+    )
+
+
+def add_parts(world: World, stream: Stream, entry: Entry, documents: ClosingDocuments) -> list[LinkRow]:
+    """Add the tickets that hold up the close until their part of it is done; the links name them."""
+    parts = texts()["part"]
+    names = ["invoices", documents.variant.value][: 1 if documents.ground is RefusalGround.CLOSED_BEFORE else 2]
+    return [_add_part(world, stream.child(name), entry, documents, parts[name]) for name in names]
+
+
+def add_other_close(world: World, stream: Stream, documents: ClosingDocuments) -> TicketRow | None:
+    """Add the ticket under which the quarter is being closed already, where that is so."""
+    if documents.ground is not RefusalGround.CLOSED_BEFORE:
+        return None
+    words = texts()
+    title = stream.choice(words["titles"])
+    ticket = _ticket(world, stream, documents, title, stream.choice(words["others"]))
+    add_comment(world, ticket, author_id=ticket.assignee_id or "", at=ticket.updated_at, body=words["other_comment"])
+    return ticket
+
+
+def _add_part(
+    world: World, stream: Stream, entry: Entry, documents: ClosingDocuments, words: dict[str, str]
+) -> LinkRow:
+    ticket = _ticket(world, stream, documents, words["title"], words["description"].replace("KEY", entry.ticket.key))
+    link = LinkRow(
+        id="",
+        kind="blocks",
+        from_key=ticket.key,
+        to_key=entry.ticket.key,
+        created_at=max(ticket.created_at, entry.ticket.created_at),
+        created_by=entry.ticket.reporter_id,
+    )
+    world.desk.links.append(link)
+    return link
+
+
+def _ticket(world: World, stream: Stream, documents: ClosingDocuments, title: str, description: str) -> TicketRow:
+    slot = world.ticket_slots[TEAM].pop()
+    people = [one.id for one in world.staff.active(TEAM) if one.id != world.agent_id]
+    ticket = TicketRow(
+        key=slot.key,
+        type="task",
+        title=title.format(cc=documents.cost_center, quarter=documents.quarter),
+        description=description.format(cc=documents.cost_center, quarter=documents.quarter),
+        status="in_progress",
+        priority="medium",
+        assignee_id=stream.choice(people),
+        reporter_id=stream.choice(people),
+        team_id=TEAM,
+        tags=["close"],
+        created_at=slot.created_at,
+        updated_at=slot.created_at,
+    )
+    world.desk.tickets.append(ticket)
+    add_history(world, stream, ticket, ticket.reporter_id)
+    return ticket

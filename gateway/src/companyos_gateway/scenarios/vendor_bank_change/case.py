@@ -15,7 +15,7 @@ CHECK_TYPE = "bank_details_check"
 TYPE_KEY = "bank_details_release"
 
 
-class Shape(StrEnum):
+class Variant(StrEnum):
     """What shows that a change is genuine: a call, one still to come, an account of before, or a call and patience."""
 
     CALLED = "called"
@@ -24,7 +24,7 @@ class Shape(StrEnum):
     COOLING = "cooling"
 
 
-class Ground(StrEnum):
+class RefusalGround(StrEnum):
     """Why a change must be refused: what of it smells of fraud, or what keeps it from being made now."""
 
     SENDER = "sender"
@@ -47,15 +47,15 @@ class Ground(StrEnum):
 
 
 FRAUD = "fraud_suspected"
-_OTHER_CODES = {Ground.SUSPENDED: "policy_violation", Ground.TOO_SOON: "requirement_not_met"}
+_OTHER_CODES = {RefusalGround.SUSPENDED: "policy_violation", RefusalGround.TOO_SOON: "requirement_not_met"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Case(DeskCase):
     """One change of bank details."""
 
-    shape: Shape
-    ground: Ground | None
+    variant: Variant
+    ground: RefusalGround | None
     vendor_id: str
     letter_id: str
     """The document that asks for the change."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from companyos_gateway.chaos import Kind, Profile
 from companyos_gateway.chaos.kinds import Group
 from companyos_gateway.rubrics import TaskRubric
 from companyos_gateway.rubrics.cases import Refusal
 from companyos_gateway.scenarios.parts.deciders import Chain, plan_reactions
-from companyos_gateway.scenarios.parts.entry import add_entry
+from companyos_gateway.scenarios.parts.entry import EntryPlan, add_entry
 from companyos_gateway.scenarios.parts.staging import (
     Staged,
     StagedScenario,
@@ -20,12 +20,20 @@ from companyos_gateway.scenarios.parts.staging import (
 )
 from companyos_gateway.scenarios.parts.tools import APPROVAL_TOOLS, DESK_TOOLS, PEOPLE_TOOLS, POLICY_TOOLS, RECORD_TOOLS
 from companyos_gateway.scenarios.parts.words import draw_brief
-from companyos_gateway.scenarios.vendor_bank_change.case import NAME, TYPE_KEY, Case, Ground, Shape
-from companyos_gateway.scenarios.vendor_bank_change.letter import Letter, add_letter, plan_call, texts
+from companyos_gateway.scenarios.vendor_bank_change.case import NAME, TYPE_KEY, Case, RefusalGround, Variant
+from companyos_gateway.scenarios.vendor_bank_change.documents import Letter, add_letter, schedule_call, texts
+from companyos_gateway.scenarios.vendor_bank_change.policy import (
+    PolicyTerms,
+    add_approval_types,
+    add_approvers,
+    add_policy,
+)
 from companyos_gateway.scenarios.vendor_bank_change.rubric import build_rubric
-from companyos_gateway.scenarios.vendor_bank_change.rules import Rules, add_approval_types, add_deciders, add_rules
-from companyos_gateway.scenarios.vendor_bank_change.ticket import add_notice, entry_plan
 from companyos_gateway.world import finish_world, generate_world
+from companyos_gateway.world.backlog import add_comment
+from companyos_gateway.world.calendar import into_office
+from companyos_gateway.world.documents.ticketdesk import TicketRow
+from companyos_gateway.world.draft import World
 from companyos_gateway.world.people import VENDOR_OPERATIONS
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Company
@@ -45,7 +53,7 @@ class VendorBankChange(StagedScenario[Case]):
     """Change a vendor's bank details: genuine ones by two people's word, in order and in time; fraud is reported."""
 
     name = NAME
-    held_out = frozenset({Shape.COOLING.value})
+    held_out = frozenset({Variant.COOLING.value})
     max_steps = 150
     distractors = DISTRACTORS
     tools = (
@@ -60,16 +68,16 @@ class VendorBankChange(StagedScenario[Case]):
         *DISTRACTORS,
     )
 
-    def stage(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
         """Draw a company, and put one change of bank details with all that is in its way into it."""
-        return stage(seed, profile, overrides)
+        return build(seed, profile, overrides)
 
     def rubric(self, case: Case, company: Company) -> TaskRubric:
         """Return the rubric of a change of bank details."""
         return build_rubric(case, company)
 
 
-def stage(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
     """Draw a company, and put one change of bank details with all that is in its way into it."""
     stream = Stream(NAME, seed)
     chances = draw_chances(stream, profile, overrides, applicable=APPLICABLE, always=ALWAYS)
@@ -77,49 +85,49 @@ def stage(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged
     world = generate_world(stream.child("world"))
     act_for(world, stream.child("agent"), VENDOR_OPERATIONS)
     letter = add_letter(world, stream.child("letter"), kinds, must_refuse=chances.must_refuse)
-    plan_call(world, stream.child("call"), letter)
-    rules = add_rules(world, stream.child("rules"), letter, kinds)
-    add_approval_types(world, stream.child("types"), letter, rules.policy)
-    checker_id, chain = add_deciders(world, stream.child("chain"), letter, kinds)
+    schedule_call(world, stream.child("call"), letter)
+    policy_terms = add_policy(world, stream.child("rules"), letter, kinds)
+    add_approval_types(world, stream.child("types"), letter, policy_terms.policy)
+    checker_id, chain = add_approvers(world, stream.child("chain"), letter, kinds)
     subject, words = letter.vendor.id, texts()["decisions"]
     plan_reactions(world, stream.child("reactions"), type_key=TYPE_KEY, subject=subject, words=words, kinds=kinds)
-    plan = entry_plan(world, letter, kinds)
-    entry = add_entry(world, stream.child("desk"), plan, priority=rules.priority, kinds=kinds)
-    add_notice(world, stream.child("notice"), letter, entry.ticket)
+    plan = ticket_plan(world, letter, kinds)
+    entry = add_entry(world, stream.child("desk"), plan, priority=policy_terms.priority, kinds=kinds)
+    add_call_notice(world, stream.child("notice"), letter, entry.ticket)
     finish_world(world)
     case = Case(
-        **entry.facts(world, kinds, rules.priority),
+        **entry.facts(world, kinds, policy_terms.priority),
         approver_ids=chain.approver_ids,
-        refusal=_refusal(letter, rules),
-        shape=letter.shape,
+        refusal=_refusal(letter, policy_terms),
+        variant=letter.variant,
         ground=letter.ground,
         vendor_id=subject,
         letter_id=letter.document.id,
         note_id=letter.note.id if letter.note else None,
         new_iban=letter.new_iban,
         proof_id=letter.proof_id,
-        not_before=rules.not_before,
+        not_before=policy_terms.not_before,
         open_amount_cents=letter.open_amount_cents,
         role=letter.role,
         checker_id=checker_id,
-        policy_id=rules.policy.policy_id,
+        policy_id=policy_terms.policy.policy_id,
         kinds=kinds,
     )
     brief = draw_brief(texts(), stream.child("brief"), case.ticket_key)
-    return Staged(world, case, brief, injections(profile, kinds, _entities(case, chain)))
+    return Staged(world, case, brief, injections(profile, kinds, _struck_entities(case, chain)))
 
 
-def _refusal(letter: Letter, rules: Rules) -> Refusal | None:
+def _refusal(letter: Letter, policy_terms: PolicyTerms) -> Refusal | None:
     if letter.ground is None:
         return None
-    if letter.ground is Ground.SUSPENDED:
+    if letter.ground is RefusalGround.SUSPENDED:
         return Refusal(letter.ground.reason_code, (letter.vendor.id,))
-    if letter.ground is Ground.TOO_SOON:
-        return Refusal(letter.ground.reason_code, (rules.policy.policy_id, rules.policy.id))
+    if letter.ground is RefusalGround.TOO_SOON:
+        return Refusal(letter.ground.reason_code, (policy_terms.policy.policy_id, policy_terms.policy.id))
     return Refusal(letter.ground.reason_code, (letter.document.id,))
 
 
-def _entities(case: Case, chain: Chain) -> dict[Kind, str]:
+def _struck_entities(case: Case, chain: Chain) -> dict[Kind, str]:
     on_vendor = {kind: case.vendor_id for kind in case.kinds if kind.group is Group.PEOPLE}
     own = {
         Kind.SUPERSEDED_POLICY: case.policy_id,
@@ -131,3 +139,41 @@ def _entities(case: Case, chain: Chain) -> dict[Kind, str]:
 
 
 SCENARIO = VendorBankChange()
+
+
+def ticket_plan(world: World, letter: Letter, kinds: Collection[Kind]) -> EntryPlan:
+    """Return how the ticket looks."""
+    words, vendor = texts(), letter.vendor
+
+    def fill(stream: Stream, text: str) -> str:
+        return text.format(
+            letter=letter.document.id,
+            vendor=vendor.name,
+            vendor_id=vendor.id,
+            person=stream.choice(world.staff.active()).name,
+        )
+
+    def describe(stream: Stream) -> str:
+        cites = ["record", "vendor"] if Kind.SIMILAR_NAMES in kinds else ["record", "vendor", "name"]
+        return fill(stream, stream.choice(words["citations"][stream.choice(cites)]))
+
+    return EntryPlan(
+        team_id=VENDOR_OPERATIONS,
+        titles=[title.format(vendor=vendor.name) for title in words["titles"]],
+        describe=describe,
+        fill=fill,
+        words=words,
+        double_texts=words["citations"]["name"],
+        tags=["vendors", "bank"],
+        double_tags=["vendors"],
+    )
+
+
+def add_call_notice(world: World, stream: Stream, letter: Letter, ticket: TicketRow) -> None:
+    """Let a colleague say on the ticket that the call is still to come."""
+    if letter.variant is not Variant.CALL_COMES or letter.note is None:
+        return
+    age = world.started_at - ticket.created_at
+    moment = into_office((ticket.created_at + age * 3 / 4).replace(second=0, microsecond=0))
+    assert letter.note.owner_id is not None
+    add_comment(world, ticket, author_id=letter.note.owner_id, at=moment, body=stream.choice(texts()["calls"]))

@@ -9,7 +9,7 @@ from enum import StrEnum
 from companyos_gateway.chaos import Kind
 from companyos_gateway.rubrics.cases import DeskCase, Reading, Unblocking
 
-__all__ = ["METRIC_KEY", "NAME", "REASON_CODE", "TYPE_KEY", "Case", "Shape", "Unblocking"]
+__all__ = ["METRIC_KEY", "NAME", "REASON_CODE", "TYPE_KEY", "Case", "Unblocking", "Variant"]
 
 NAME = "vendor_onboarding"
 TYPE_KEY = "vendor_onboarding"
@@ -17,7 +17,7 @@ METRIC_KEY = "compliance_score"
 REASON_CODE = "requirement_not_met"
 
 
-class Shape(StrEnum):
+class Variant(StrEnum):
     """What the vendor's risk tier is for: nothing, a field of the request, a priority that is raised, or both."""
 
     PLAIN = "plain"
@@ -26,7 +26,7 @@ class Shape(StrEnum):
     TIERED_AND_RAISED = "tiered_and_raised"
 
     @classmethod
-    def of(cls, *, has_risk_tier: bool, raises: bool) -> Shape:
+    def of(cls, *, has_risk_tier: bool, raises: bool) -> Variant:
         """Return the shape of a request that asks for the tier, under a policy that raises by it."""
         if raises:
             return cls.TIERED_AND_RAISED if has_risk_tier else cls.RAISED
@@ -37,7 +37,7 @@ class Shape(StrEnum):
 class Case(DeskCase):
     """One onboarding."""
 
-    shape: Shape
+    variant: Variant
     vendor_id: str
     contract_id: str
     fixed_fields: Mapping[str, str | int]

@@ -19,17 +19,21 @@ from companyos_gateway.scenarios.parts.staging import (
     injections,
 )
 from companyos_gateway.scenarios.parts.words import draw_brief
-from companyos_gateway.scenarios.vendor_onboarding.approvers import add_approval_type, add_cfo
-from companyos_gateway.scenarios.vendor_onboarding.case import METRIC_KEY, NAME, REASON_CODE, TYPE_KEY, Case, Shape
-from companyos_gateway.scenarios.vendor_onboarding.papers import Papers, add_papers, add_score
+from companyos_gateway.scenarios.vendor_onboarding.case import METRIC_KEY, NAME, REASON_CODE, TYPE_KEY, Case, Variant
+from companyos_gateway.scenarios.vendor_onboarding.documents import (
+    OnboardingDocuments,
+    add_score,
+    add_vendor_and_contract,
+    texts,
+    ticket_plan,
+)
+from companyos_gateway.scenarios.vendor_onboarding.policy import add_approval_type, add_cfo, add_policy
 from companyos_gateway.scenarios.vendor_onboarding.rubric import build_rubric
-from companyos_gateway.scenarios.vendor_onboarding.rulebook import add_rulebook
-from companyos_gateway.scenarios.vendor_onboarding.ticket import entry_plan, texts
 from companyos_gateway.world import finish_world, generate_world
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Company
 
-__all__ = ["ALWAYS", "REFUSALS", "SCENARIO", "Staged", "stage"]
+__all__ = ["ALWAYS", "REFUSALS", "SCENARIO", "Staged", "build"]
 
 ALWAYS = (Kind.MISSING_PRIORITY, Kind.STALE_METRIC, Kind.APPROVER_OUT_OF_OFFICE)
 TASK_TOOLS = (
@@ -82,66 +86,68 @@ class VendorOnboarding(StagedScenario[Case]):
     """Onboard a vendor by the policy: triage and verify its ticket, read its score fresh, get the approval, resolve."""
 
     name = NAME
-    held_out = frozenset({Shape.TIERED_AND_RAISED.value})
+    held_out = frozenset({Variant.TIERED_AND_RAISED.value})
     asked_for = ASKED_FOR
     max_steps = 150
     distractors = DISTRACTORS
     tools = TASK_TOOLS + DISTRACTORS
 
-    def stage(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
         """Draw a company, and put one onboarding with all that is in its way into it."""
-        return stage(seed, profile, overrides)
+        return build(seed, profile, overrides)
 
     def rubric(self, case: Case, company: Company) -> TaskRubric:
         """Return the rubric of an onboarding."""
         return build_rubric(case, company)
 
 
-def stage(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
     """Draw a company, and put one onboarding with all that is in its way into it."""
     stream = Stream(NAME, seed)
     chances = draw_chances(stream, profile, overrides, applicable=data_and_people(also=ASKED_FOR), always=ALWAYS)
     kinds, must_refuse = chances.kinds, chances.must_refuse
     world = generate_world(stream.child("world"))
-    papers = add_papers(world, stream.child("papers"), kinds)
-    rules = add_rulebook(world, stream.child("rulebook"), papers, kinds)
-    score = add_score(world, stream.child("score"), papers, rules.minimum_score, must_refuse=must_refuse, kinds=kinds)
-    has_risk_tier = add_approval_type(world, stream.child("type"), rules.policy, score)
-    chain = add_cfo(world, stream.child("chain"), papers, kinds)
-    words, vendor_id = texts()["decisions"], papers.vendor.id
+    documents = add_vendor_and_contract(world, stream.child("papers"), kinds)
+    policy_terms = add_policy(world, stream.child("rulebook"), documents, kinds)
+    score = add_score(
+        world, stream.child("score"), documents, policy_terms.minimum_score, must_refuse=must_refuse, kinds=kinds
+    )
+    has_risk_tier = add_approval_type(world, stream.child("type"), policy_terms.policy, score)
+    chain = add_cfo(world, stream.child("chain"), documents, kinds)
+    words, vendor_id = texts()["decisions"], documents.vendor.id
     plan_reactions(world, stream.child("reactions"), type_key=TYPE_KEY, subject=vendor_id, words=words, kinds=kinds)
-    plan = entry_plan(world, papers, kinds)
-    entry = add_entry(world, stream.child("desk"), plan, priority=rules.priority, kinds=kinds)
+    plan = ticket_plan(world, documents, kinds)
+    entry = add_entry(world, stream.child("desk"), plan, priority=policy_terms.priority, kinds=kinds)
     finish_world(world)
-    policy = rules.policy
+    policy = policy_terms.policy
     case = Case(
-        **entry.facts(world, kinds, rules.priority),
+        **entry.facts(world, kinds, policy_terms.priority),
         approver_ids=chain.approver_ids,
         refusal=Refusal(REASON_CODE, (policy.policy_id, policy.id)) if must_refuse else None,
-        shape=Shape.of(has_risk_tier=has_risk_tier, raises=rules.raises),
+        variant=Variant.of(has_risk_tier=has_risk_tier, raises=policy_terms.raises),
         vendor_id=vendor_id,
-        contract_id=papers.contract.id,
-        fixed_fields=_fixed_fields(papers, has_risk_tier=has_risk_tier),
+        contract_id=documents.contract.id,
+        fixed_fields=_fixed_fields(documents, has_risk_tier=has_risk_tier),
         policy_id=policy.policy_id,
         policy_version=policy.version,
-        minimum_score=rules.minimum_score,
+        minimum_score=policy_terms.minimum_score,
         score=score,
         kinds=kinds,
     )
     brief = draw_brief(texts(), stream.child("brief"), case.ticket_key)
-    return Staged(world, case, brief, injections(profile, kinds, _entities(case, chain, kinds)))
+    return Staged(world, case, brief, injections(profile, kinds, _struck_entities(case, chain, kinds)))
 
 
-def _fixed_fields(papers: Papers, *, has_risk_tier: bool) -> dict[str, str | int]:
+def _fixed_fields(documents: OnboardingDocuments, *, has_risk_tier: bool) -> dict[str, str | int]:
     fields: dict[str, str | int] = {
-        "vendor_id": papers.vendor.id,
-        "contract_id": papers.contract.id,
-        "amount_cents": papers.amount_cents,
+        "vendor_id": documents.vendor.id,
+        "contract_id": documents.contract.id,
+        "amount_cents": documents.amount_cents,
     }
-    return {**fields, "risk_tier": papers.vendor.risk_tier} if has_risk_tier else fields
+    return {**fields, "risk_tier": documents.vendor.risk_tier} if has_risk_tier else fields
 
 
-def _entities(case: Case, chain: Chain, kinds: Collection[Kind]) -> dict[Kind, str]:
+def _struck_entities(case: Case, chain: Chain, kinds: Collection[Kind]) -> dict[Kind, str]:
     of_papers = {
         Kind.STALE_METRIC: case.score.metric_id,
         Kind.FAILED_PIPELINE: case.score.source_id,

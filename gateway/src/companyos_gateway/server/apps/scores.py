@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from companyos.viewer.reasons import says_more
+from companyos.viewer.reasons import has_details
 from companyos_gateway.episode.episode import Episode
 from companyos_gateway.scenarios.judging import told
 
@@ -35,7 +35,7 @@ def score_of(episode: Episode) -> Score | None:
         return None
     verdict = told(episode.progress.verdict)
     lines = [
-        CheckLine(id=check.id, passed=check.passed, fact=check.evidence if says_more(check) else "")
+        CheckLine(id=check.id, passed=check.passed, fact=check.evidence if has_details(check) else "")
         for check in verdict.checks
     ]
     return Score(

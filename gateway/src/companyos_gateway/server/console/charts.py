@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from companyos.contract import EpisodeRecord
-from companyos.runner.curves import COLOURS, Point, return_points, success_points
+from companyos.runner.plots import COLOURS, Point, return_points, success_points
 
 WIDTH, HEIGHT = 560, 300
 LEFT, RIGHT, TOP, BOTTOM = 66, 14, 16, 56

@@ -62,7 +62,7 @@ async def _two(house: House, request: Request, refs: list[str]) -> Response:
 
 
 async def _run_of(house: House, request: Request, refs: list[str]) -> RunDocument:
-    """Return two episodes as a run. Raises NotTwo (422), UnknownEpisode or UnknownRun (404)."""
+    """Return two episodes as a run. Raises NotTwo (422), UnknownEpisodeError or UnknownRun (404)."""
     if len(refs) != 2 or refs[0] == refs[1]:
         raise NotTwo(f"{len(set(refs))} were chosen.")
     return RunDocument(title="Two episodes", episodes=[await facts_for(house, request, ref) for ref in refs])

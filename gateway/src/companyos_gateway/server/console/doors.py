@@ -71,7 +71,7 @@ async def _started(house: House, request: Request) -> Response:
 
 
 async def _ended(house: House, request: Request) -> Response:
-    """Free an episode. Raises UnknownEpisode (404)."""
+    """Free an episode. Raises UnknownEpisodeError (404)."""
     store = house.stage().store
     store.free(store.get(str(submitted(request).arguments.get("episode_id", ""))))
     return RedirectResponse(prefix_of(request), SEE_OTHER)

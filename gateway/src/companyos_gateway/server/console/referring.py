@@ -9,7 +9,7 @@ from urllib.parse import unquote
 from fastapi import Request
 
 from companyos.viewer import EpisodeDocument, EpisodeFacts
-from companyos_gateway.episode.errors import UnknownEpisode
+from companyos_gateway.episode.errors import UnknownEpisodeError
 from companyos_gateway.server.console.showing import prefix_of
 from companyos_gateway.server.house import House
 from companyos_gateway.server.viewing.subject import Subject
@@ -21,7 +21,7 @@ _STORED = re.compile(r"results/(?P<run>[^/]+)/episodes/(?P<name>[^/]+)")
 
 
 def subject_of(house: House, ref: str) -> Subject:
-    """Return the episode that is meant, live or over. Raises UnknownEpisode (404)."""
+    """Return the episode that is meant, live or over. Raises UnknownEpisodeError (404)."""
     kind, _, name = ref.partition("/")
     stage, finished = house.stage(), house.watch.finished
     if kind == EPISODES and stage.store.has(name):
@@ -30,12 +30,14 @@ def subject_of(house: House, ref: str) -> Subject:
     if finished is not None:
         found = finished.last_of(name) if kind == EPISODES else finished.get(name)
     if found is None:
-        raise UnknownEpisode("It is neither live nor kept.")
+        raise UnknownEpisodeError("It is neither live nor kept.")
     return found
 
 
 async def document_for(house: House, request: Request, ref: str) -> EpisodeDocument:
-    """Return the whole document of an episode, read beside the steps that are taken. Raises UnknownEpisode (404)."""
+    """Return the whole document of an episode, read beside the steps that are taken. Raises UnknownEpisodeError
+    (404).
+    """
     subject = subject_of(house, ref)
     document = await asyncio.to_thread(document_of, subject, _name(subject, ref))
     if not subject.is_over:
@@ -46,7 +48,7 @@ async def document_for(house: House, request: Request, ref: str) -> EpisodeDocum
 async def facts_for(house: House, request: Request, ref: str) -> EpisodeFacts:
     """Return the facts of an episode with where it is read; `results/RUN/episodes/NAME` is one of a run.
 
-    Raises UnknownEpisode or UnknownRun (404).
+    Raises UnknownEpisodeError or UnknownRun (404).
     """
     way = f"{prefix_of(request)}/{ref}"
     stored = _STORED.fullmatch(ref)

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from companyos.contract import Outcome
-from companyos.runner.reading import name_of
+from companyos.runner.run_reader import name_of
 from companyos_gateway.server.browsing import shown
 from companyos_gateway.server.console.charts import charts_of
 from companyos_gateway.server.console.figures import rows_of

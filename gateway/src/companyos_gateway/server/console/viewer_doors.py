@@ -76,7 +76,7 @@ def _add_episodes(router: APIRouter, house: House, kind: str) -> None:
 
 
 async def _viewer(house: House, request: Request, ref: str) -> Response:
-    """Show one episode. Raises UnknownEpisode (404)."""
+    """Show one episode. Raises UnknownEpisodeError (404)."""
     subject, way = subject_of(house, ref), f"{prefix_of(request)}/{ref}"
     source = {"episode": f"{way}/document"} | ({} if subject.is_over else {"events": f"{way}/events"})
     links = [
@@ -87,6 +87,6 @@ async def _viewer(house: House, request: Request, ref: str) -> Response:
 
 
 async def _steps(house: House, request: Request, ref: str) -> Response:
-    """Show the steps of an episode as a table, for whoever has no scripts. Raises UnknownEpisode (404)."""
+    """Show the steps of an episode as a table, for whoever has no scripts. Raises UnknownEpisodeError (404)."""
     document = await document_for(house, request, ref)
     return page(request, "steps.html", "episodes", episode=document, facts=document.facts, ref=ref)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from companyos_gateway.episode.episode import Episode
-from companyos_gateway.episode.errors import UnknownEpisode
+from companyos_gateway.episode.errors import UnknownEpisodeError
 from companyos_gateway.server.viewing.seen import Seen
 from companyos_gateway.server.viewing.subject import Subject
 
@@ -51,10 +51,10 @@ class FinishedEpisodes:
         return iter(list(reversed(self._kept.values())))
 
     def get(self, key: str) -> Subject:
-        """Return what is kept under a key; raises UnknownEpisode (404)."""
+        """Return what is kept under a key; raises UnknownEpisodeError (404)."""
         found = self._kept.get(key)
         if found is None:
-            raise UnknownEpisode("What was kept of it is gone.")
+            raise UnknownEpisodeError("What was kept of it is gone.")
         return found.subject
 
     def last_of(self, episode_id: str) -> Subject | None:

@@ -12,11 +12,11 @@ from threading import Lock
 from typing import TypeVar
 
 from companyos.contract import EpisodeRecord
-from companyos.runner.reading import EPISODES
+from companyos.runner.run_reader import EPISODES
 from companyos.viewer import EpisodeDocument, Judged, RunDocument
-from companyos.viewer.stored import NoRun, StoredRun
-from companyos.viewer.stored import UnknownEpisode as UnknownName
-from companyos_gateway.episode.errors import UnknownEpisode
+from companyos.viewer.stored_run import NotARunError, StoredRun
+from companyos.viewer.stored_run import UnknownEpisodeError as UnknownName
+from companyos_gateway.episode.errors import UnknownEpisodeError
 from companyos_gateway.scenarios.judging import judge_stored
 
 DEFAULT_FOLDER = Path("runs")
@@ -26,7 +26,7 @@ MOST_READ = 8
 T = TypeVar("T")
 
 
-class UnknownRun(UnknownEpisode):
+class UnknownRun(UnknownEpisodeError):
     status, code, title = 404, "unknown-run", "There is no such run"
 
 
@@ -63,7 +63,7 @@ class Runs:
     def _asked(self, name: str, look: Callable[[StoredRun], T]) -> T:
         try:
             return look(self._run(name))
-        except (NoRun, OSError) as gone:
+        except (NotARunError, OSError) as gone:
             raise UnknownRun("It cannot be read.") from gone
         except UnknownName as unknown:
             raise UnknownRun("The run has no episode of that name.") from unknown

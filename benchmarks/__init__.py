@@ -1,1 +1,0 @@
-"""What the enterprise costs, measured: `python -m benchmarks`, or `make bench`."""

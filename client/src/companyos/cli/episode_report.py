@@ -1,0 +1,256 @@
+"""Verdicts in the terminal: what an episode came to, and every check with the facts behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
+from typing import TYPE_CHECKING
+
+from rich.padding import Padding
+
+from companyos.cli.episodes import print_row_change
+from companyos.cli.results import format_reward
+from companyos.cli.terminal import OUT, USAGE_ERROR, fail, format_time, plain_table, sanitize
+from companyos.contract import RowDiff
+
+if TYPE_CHECKING:
+    from companyos.contract import CheckVerdict, EpisodeVerdict
+    from companyos.rescorers import Rescorer
+    from companyos.viewer.document import EpisodeDocument, Reason, RowChange, Step
+    from companyos.viewer.stored_run import StoredRun
+
+
+_REASON_INDENT = 6
+
+
+def print_score(episode: EpisodeDocument) -> None:
+    """Print how an episode ended: the return, every check with its reasons, and what was made to go wrong."""
+    facts = episode.facts
+    steps = f"{facts.steps} step{'s' * (facts.steps != 1)}"
+    OUT.print(f"\n{format_outcome(facts.outcome)} after {steps}, return {format_reward(facts.return_, 2)}\n")
+    if facts.trouble is not None:
+        OUT.print(f"[yellow]trouble:[/] {sanitize(facts.trouble)}\n", soft_wrap=True)
+    verdict = (episode.judged.verdict if episode.judged is not None else None) or episode.verdict
+    if verdict is not None:
+        print_checks(verdict.checks, reasons_by_check(episode))
+        OUT.print(f"\n{format_verdict(verdict)}")
+    injections = [one for one in episode.injections if set(one.detail) != {"rate"}]
+    if injections:
+        OUT.print("[dim]What was made to go wrong:[/]")
+    for one in injections:
+        formatted = f"{one.kind.replace('_', ' ')} [dim]{sanitize(one.entity)}, {one.mark}[/]"
+        OUT.print(Padding(formatted, (0, 0, 0, 2), expand=False))
+
+
+def print_checks(checks: Sequence[CheckVerdict], reasons: Mapping[str, Sequence[Reason]]) -> None:
+    """Print checks, those that failed first, each with its reasons."""
+    for check in sorted(checks, key=lambda check: check.passed):
+        mark = "[green]✔ passed[/]" if check.passed else "[red]✘ failed[/]"
+        formatted = [_format_reason(reason) for reason in reasons.get(check.id, ())]
+        aside = f" [dim]{sanitize(formatted.pop())}[/]" if len(formatted) == 1 else ""
+        OUT.print(Padding(f"{mark} {sanitize(check.id)}{aside}", (0, 0, 0, 2), expand=False))
+        for line in formatted:
+            OUT.print(Padding(f"[dim]{sanitize(line)}[/]", (0, 0, 0, _REASON_INDENT), expand=False))
+
+
+def _format_reason(reason: Reason) -> str:
+    return reason.text if reason.step is None else f"step {reason.step}: {reason.text}"
+
+
+def reasons_by_check(episode: EpisodeDocument) -> dict[str, Sequence[Reason]]:
+    """Return the reasons of each check by its id; without a judge they are what the evidence says in words."""
+    from companyos.viewer.document import Reason
+    from companyos.viewer.reasons import has_details
+
+    if episode.judged is not None and episode.judged.reasons:
+        return {one.id: one.reasons for one in episode.judged.reasons}
+    checks = () if episode.verdict is None else episode.verdict.checks
+    return {check.id: [Reason(text=check.evidence)] for check in checks if has_details(check)}
+
+
+def format_verdict(verdict: EpisodeVerdict) -> str:
+    """Return a verdict in a line."""
+    damage = f", damage: {sanitize(', '.join(verdict.damage))}" if verdict.damage else ""
+    passed = f"{len(verdict.checks) - len(verdict.failed)} of {len(verdict.checks)} checks pass"
+    word = "[green]success[/]" if verdict.success else "[red]failure[/]"
+    return f"{word}, {passed}, milestones worth {verdict.potential:g}{damage}"
+
+
+def format_outcome(outcome: str | None) -> str:
+    """Return an outcome in its colour."""
+    if outcome is None:
+        return "[dim]not known[/]"
+    return f"[{'green' if outcome == 'success' else 'red'}]{sanitize(outcome)}[/]"
+
+
+_MAX_LINES = 40
+"""Lines of a request or a response that are printed."""
+
+_MAX_FAILED_CHECKS = 3
+_COLOURS = {"carried_out": "green", "problem": "red", "misfit": "red", "planned_fault": "yellow"}
+
+
+def print_run(run: StoredRun, names: list[str], step: int | None, rescorer: Rescorer | None) -> list[str]:
+    """Print what is asked for; return what could not be read."""
+    if not names and len(run.names) == 1:
+        names = run.names
+    if not names:
+        _print_episodes(run)
+        return run.faults
+    documents = [run.episode(name) if rescorer is None else run.judged_episode(name, rescorer) for name in names]
+    if len(documents) == 2:
+        _print_comparison(*documents)
+    elif step is None:
+        _print_episode(documents[0])
+    else:
+        _print_step(documents[0], step)
+    return [*run.faults, *(fault for one in documents for fault in one.faults)]
+
+
+def _print_episodes(run: StoredRun) -> None:
+    table = plain_table(sanitize(run.title))
+    table.add_column("episode", style="bold", overflow="fold")
+    table.add_column("outcome")
+    for column in ("return", "steps"):
+        table.add_column(column, justify="right")
+    table.add_column("failed checks", overflow="fold")
+    for facts in run.document().episodes:
+        more = f" and {len(facts.failed) - _MAX_FAILED_CHECKS} more" if len(facts.failed) > _MAX_FAILED_CHECKS else ""
+        told = sanitize(", ".join(facts.failed[:_MAX_FAILED_CHECKS]) + more)
+        if facts.trouble is not None:
+            told += f" [yellow]{sanitize(facts.trouble)}[/]"
+        table.add_row(
+            sanitize(facts.name), format_outcome(facts.outcome), format_reward(facts.return_, 2), str(facts.steps), told
+        )
+    OUT.print(table)
+
+
+def _print_episode(episode: EpisodeDocument) -> None:
+    facts = episode.facts
+    OUT.print(
+        f"[bold]{sanitize(facts.name)}[/]  {format_outcome(facts.outcome)}, return {format_reward(facts.return_, 2)}\n"
+    )
+    if episode.brief is not None:
+        OUT.print(Padding(sanitize(episode.brief), (0, 0, 1, 2), expand=False))
+    _print_verdicts(episode)
+    table = plain_table()
+    for column, justify in (("#", "right"), ("simulated", "left"), ("tool", "left"), ("what came of it", "left")):
+        table.add_column(column, justify=justify, no_wrap=column != "what came of it")  # type: ignore[arg-type]
+    for column in ("rows", "reward"):
+        table.add_column(column, justify="right")
+    for one in episode.steps:
+        rows = str(len(one.changes)) if one.changes else ""
+        table.add_row(
+            str(one.number),
+            format_time(one.now),
+            sanitize(one.tool),
+            _format_step(one),
+            rows,
+            format_reward(one.reward, 2),
+        )
+    OUT.print(table)
+
+
+def _print_verdicts(episode: EpisodeDocument) -> None:
+    """Print the verdict of then, the one of now, and every check that failed in either."""
+    then = episode.verdict
+    now = episode.judged.verdict if episode.judged is not None else None
+    if episode.judged is not None and episode.judged.fault is not None:
+        OUT.print(f"[yellow]not judged again:[/] {sanitize(episode.judged.fault)}")
+    for name, verdict in (("when played", then), ("judged again", now)):
+        if verdict is not None:
+            OUT.print(f"[dim]{name}:[/] {format_verdict(verdict)}")
+    told = {check.id: check for verdict in (then, now) if verdict is not None for check in verdict.checks}
+    failed = {name for verdict in (then, now) if verdict is not None for name in verdict.failed}
+    print_checks([check for name, check in told.items() if name in failed], reasons_by_check(episode))
+    OUT.print()
+
+
+def _print_step(episode: EpisodeDocument, number: int) -> None:
+    step = next((one for one in episode.steps if one.number == number), None)
+    if step is None:
+        last = episode.steps[-1].number if episode.steps else 0
+        fail(f"{episode.facts.name} has no step {number}: it has {len(episode.steps)}, the last is {last}", USAGE_ERROR)
+    OUT.print(f"[bold]step {step.number}[/] [cyan]{sanitize(step.tool)}[/] {_format_step(step)}")
+    parts = ", ".join(f"{part.paid:+g} {sanitize(part.part)}" for part in step.parts or ())
+    OUT.print(f"[dim]clock[/] {format_time(step.now)}  [dim]reward[/] {format_reward(step.reward, 2)} [dim]{parts}[/]")
+    for one in episode.said:
+        if one.step is not None and one.step <= number < one.step + one.calls:
+            OUT.print("\n[bold]what the model said[/]")
+            OUT.print(Padding(sanitize(one.text) or "[dim]calls alone, no words[/]", (0, 0, 0, 2), expand=False))
+    for heading, value in (("request", step.arguments), ("response", step.error or step.result)):
+        OUT.print(f"\n[bold]{heading}[/]")
+        for line in _json_lines(value):
+            OUT.print(Padding(line, (0, 0, 0, 2), expand=False))
+    OUT.print("\n[bold]database difference[/]")
+    for change in step.changes:
+        _print_change(change)
+    if not step.changes:
+        OUT.print("[dim]  no row was written[/]")
+
+
+def _print_change(change: RowChange) -> None:
+    cause = "" if change.caused_by is None or change.actor == "agent" else f", because of step {change.caused_by}"
+    label = f" {sanitize(change.label)}" if change.label is not None else ""
+    OUT.print(f"  [dim]{sanitize(f'{change.service}.{change.table}')}, {sanitize(change.actor)}{cause}:[/]{label}")
+    before = {one.column: one.before for one in change.columns}
+    after = {one.column: one.after for one in change.columns}
+    row = RowDiff(before=None if change.kind == "added" else before, after=None if change.kind == "deleted" else after)
+    print_row_change(change.key, row)
+
+
+def _print_comparison(one: EpisodeDocument, other: EpisodeDocument) -> None:
+    table = plain_table()
+    table.add_column("#", justify="right")
+    for episode in (one, other):
+        table.add_column(sanitize(episode.facts.name), overflow="fold")
+    table.add_column("")
+    first_difference = None
+    for number, (left, right) in enumerate(zip_longest(one.steps, other.steps), start=1):
+        difference = _describe_difference(left, right)
+        first_difference = first_difference or (number if difference else None)
+        table.add_row(
+            str(number),
+            _format_cell(left),
+            _format_cell(right),
+            f"[yellow]{difference}[/]" if difference else "[dim]same[/]",
+        )
+    OUT.print(table)
+    OUT.print()
+    OUT.print("Both went the same way." if first_difference is None else f"They part at step {first_difference}.")
+    for episode in (one, other):
+        OUT.print(f"\n[bold]{sanitize(episode.facts.name)}[/]  {format_outcome(episode.facts.outcome)}")
+        _print_verdicts(episode)
+
+
+def _describe_difference(left: Step | None, right: Step | None) -> str:
+    if left is None or right is None or (left.tool, left.arguments) != (right.tool, right.arguments):
+        return "another call"
+    answers = [(one.result, one.error, one.reward) for one in (left, right)]
+    return "another answer" if answers[0] != answers[1] else ""
+
+
+def _format_cell(step: Step | None) -> str:
+    if step is None:
+        return "[dim]over[/]"
+    return f"{sanitize(step.tool)} [{_COLOURS[step.kind]}]{step.status or ''}[/] {format_reward(step.reward, 2)}"
+
+
+def _format_step(step: Step) -> str:
+    """Say what came of a step, and which checks it turned."""
+    words = step.problem or (step.error or {}).get("error_type") or step.kind.replace("_", " ")
+    status = f"{step.status} " if step.status is not None else ""
+    fault = f" [yellow]planned: {sanitize(step.fault.replace('_', ' '))}[/]" if step.fault is not None else ""
+    turned = [
+        f"[green]✓ {sanitize(one.id)}[/]" if one.passed else f"[red]✗ {sanitize(one.id)}[/]" for one in step.turned
+    ]
+    return " ".join([f"[{_COLOURS[step.kind]}]{status}{sanitize(str(words))}[/]{fault}", *turned])
+
+
+def _json_lines(value: object) -> Iterator[str]:
+    import json
+
+    lines = json.dumps(value, indent=2, ensure_ascii=False).splitlines()
+    yield from (sanitize(line) for line in lines[:_MAX_LINES])
+    if len(lines) > _MAX_LINES:
+        yield f"[dim]... {len(lines) - _MAX_LINES} more lines[/]"

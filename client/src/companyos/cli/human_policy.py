@@ -1,0 +1,171 @@
+"""A seat for a person: the runner plays it like any policy, and whoever sits there calls tools from another thread."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING, Any
+
+from companyos.cli.connection import Server
+
+if TYPE_CHECKING:
+    from companyos.client import CompanyOSEnv
+    from companyos.contract import CompanyOSState
+    from companyos.policies import StepView, TaskView
+    from companyos.policies.policy import Call
+    from companyos.runner import EpisodePlan, PlayedEpisode
+    from companyos.trainer import Trainer
+
+PERSON = "person"
+"""What the policy of a person is called in a run."""
+
+
+@dataclass(frozen=True)
+class StartedEpisode:
+    """An episode that waits for its person."""
+
+    task: TaskView
+    state: CompanyOSState
+
+
+@dataclass(frozen=True)
+class HumanEpisode:
+    """An episode that a person has played, and whether by Ctrl-C it was left."""
+
+    episode: PlayedEpisode
+    is_interrupted: bool
+
+
+HumanSession = Callable[["StartedEpisode", "HumanPolicy"], None]
+"""What the person does; it raises KeyboardInterrupt where the person goes."""
+
+
+class HumanPolicy:
+    """A policy whose steps are decided elsewhere: the event loop is never blocked by whoever thinks."""
+
+    name = PERSON
+
+    def __init__(self, env: CompanyOSEnv, started: Future[tuple[StartedEpisode, HumanPolicy]]) -> None:
+        self._env = env
+        self._started = started
+        self._loop = asyncio.get_running_loop()
+        self._finished: asyncio.Future[None] = self._loop.create_future()
+        self._call: Call | None = None
+
+    async def play(self, task: TaskView, call: Call) -> None:
+        """Wait until the person has left, or what broke the episode is told."""
+        self._call = call
+        self._started.set_result((StartedEpisode(task, await self._env.state()), self))
+        await self._finished
+
+    def step(self, tool: str, arguments: dict[str, Any]) -> StepView:
+        """Take a step, from the person's thread. Raises what the runner's call raises."""
+        assert self._call is not None, "nobody sits down before the episode has begun"
+        return asyncio.run_coroutine_threadsafe(self._call_tool(self._call, tool, arguments), self._loop).result()
+
+    def state(self) -> CompanyOSState:
+        """Return where the episode stands: at its desk steps are taken as well. Raises EnvironmentFailureError."""
+        from companyos.runner.episode import SERVER_FAILURES, EnvironmentFailureError
+
+        try:
+            return asyncio.run_coroutine_threadsafe(self._fetch_state(), self._loop).result()
+        except SERVER_FAILURES as failure:
+            raise EnvironmentFailureError(f"{type(failure).__name__}: {failure}") from failure
+
+    def stop(self, failure: BaseException | None = None) -> None:
+        """Get up, from the person's thread; `failure` is what broke the episode."""
+        self._loop.call_soon_threadsafe(self._resolve, failure)
+
+    async def _call_tool(self, call: Call, tool: str, arguments: dict[str, Any]) -> StepView:
+        return await call(tool, arguments)
+
+    async def _fetch_state(self) -> CompanyOSState:
+        state: CompanyOSState = await self._env.state()
+        return state
+
+    def _resolve(self, failure: BaseException | None) -> None:
+        if self._finished.done():
+            return
+        if failure is None:
+            self._finished.set_result(None)
+        else:
+            self._finished.set_exception(failure)
+
+
+def play_as_human(server: Server, plan: EpisodePlan, folder: Path, run_session: HumanSession) -> HumanEpisode:
+    """Play an episode by a person and keep it; `sit` runs in this thread, the episode in another.
+
+    Raises what `play_all` raises before and at the begin of an episode.
+    """
+    started: Future[tuple[StartedEpisode, HumanPolicy]] = Future()
+    ended: Future[PlayedEpisode] = Future()
+
+    def run() -> None:
+        try:
+            ended.set_result(asyncio.run(_play_episode(server, plan, folder, started)))
+        except BaseException as failure:  # noqa: BLE001  # it is raised where the person sits
+            ended.set_exception(failure)
+            if not started.done():
+                started.set_exception(failure)
+
+    Thread(target=run, name="episode", daemon=True).start()
+    first, human = started.result()
+    return HumanEpisode(is_interrupted=_run_session(first, human, run_session), episode=ended.result())
+
+
+def _run_session(started: StartedEpisode, human: HumanPolicy, run_session: HumanSession) -> bool:
+    """Let the person play; return whether by Ctrl-C it was left."""
+    from companyos.runner.episode import EnvironmentFailureError
+
+    failure: EnvironmentFailureError | None = None
+    try:
+        run_session(started, human)
+    except KeyboardInterrupt:
+        return True
+    except EnvironmentFailureError as error:
+        failure = error
+    finally:
+        human.stop(failure)
+    return False
+
+
+async def _play_episode(
+    server: Server, plan: EpisodePlan, folder: Path, started: Future[tuple[StartedEpisode, HumanPolicy]]
+) -> PlayedEpisode:
+    from companyos.runner import RunFolder, play_episode
+    from companyos.runner.batch import attach_evidence
+
+    run = RunFolder(folder, [plan])
+    async with server.env() as env, server.trainer() as trainer:
+        played = await _merge_steps(trainer, await play_episode(env, plan, HumanPolicy(env, started)))
+        played, evidence = await attach_evidence(trainer, played)
+    run.add(played, evidence)
+    return played
+
+
+async def _merge_steps(trainer: Trainer, played: PlayedEpisode) -> PlayedEpisode:
+    """Return the episode with the steps that were taken at its desk, between those of the terminal."""
+    from companyos.runner.episode import StepLine
+
+    if played.episode_id is None or len(played.steps) == played.record.steps:
+        return played
+    own_steps = {line.step for line in played.steps}
+    others = [
+        StepLine(
+            step=document_step["number"],
+            tool=document_step["tool"],
+            arguments=document_step["arguments"],
+            result=document_step["result"],
+            error=document_step["error"],
+            reward=document_step["reward"],
+            done=document_step["done"],
+            now=document_step["now"],
+        )
+        for document_step in await trainer.steps(played.episode_id)
+        if document_step["number"] not in own_steps
+    ]
+    return replace(played, steps=tuple(sorted((*played.steps, *others), key=lambda line: line.step)))

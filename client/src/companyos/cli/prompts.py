@@ -1,0 +1,117 @@
+"""Lines that a person types, or that a script pipes in: with history and completion where there is a terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from companyos.cli.parse_args import InvalidInputError, parse_value
+from companyos.cli.terminal import OUT, sanitize
+from companyos.cli.tools import describe_type
+
+if TYPE_CHECKING:
+    from companyos.contract import ToolSpec
+
+
+CompletionSource = Callable[[], Iterable[str]]
+
+
+class LineReader:
+    """Reads standard input line by line; `words` is asked for what a line may be completed with.
+
+    Of a script empty lines and lines that begin with # are passed over, and the others are shown as they are read.
+    """
+
+    def __init__(self, completions: CompletionSource) -> None:
+        self.is_interactive = sys.stdin.isatty() and sys.stdout.isatty()
+        self._completions = completions
+        if self.is_interactive:
+            with suppress(ImportError):
+                self._enable_completion()
+
+    def command(self, prompt: str) -> str:
+        """Return the next line with something on it. Raises EOFError at the end, KeyboardInterrupt on Ctrl-C."""
+        while True:
+            line = self.line(prompt).strip()
+            if line and not line.startswith("#"):
+                return line
+
+    def line(self, prompt: str) -> str:
+        """Return the next line, whatever it holds; raises as `command` does."""
+        if self.is_interactive:
+            return input(prompt)
+        line = sys.stdin.readline()
+        if not line:
+            raise EOFError
+        text = line.rstrip("\r\n")
+        OUT.print(prompt + text, style="dim", markup=False, soft_wrap=True)
+        return text
+
+    def _enable_completion(self) -> None:
+        import readline
+
+        readline.set_completer(self._complete_word)
+        readline.set_completer_delims(" =,")
+        readline.parse_and_bind("tab: complete")
+
+    def _complete_word(self, prefix: str, number: int) -> str | None:
+        matches = sorted({word for word in self._completions() if word.startswith(prefix)})
+        return matches[number] if number < len(matches) else None
+
+
+_RARE_ARGUMENTS = frozenset({"if_match", "idempotency_key", "limit", "cursor"})
+"""What is asked for only where somebody wants to be asked for everything."""
+
+
+def prompt_arguments(
+    lines: LineReader, tool: ToolSpec, provided: Mapping[str, Any], *, everything: bool = False
+) -> dict[str, Any]:
+    """Return the arguments of a call: those that are given, and those that the person fills in.
+
+    Raises what `LineReader.line` raises; what does not fit is asked for again.
+    """
+    schema, arguments = tool.input_schema, dict(provided)
+    for name in _arguments_to_prompt(schema, provided, everything=everything):
+        is_provided, value = _prompt_argument(lines, name, schema)
+        if is_provided:
+            arguments[name] = value
+        if len(arguments) >= schema.get("maxProperties", len(schema.get("properties", {})) or 1):
+            break
+    return arguments
+
+
+def _arguments_to_prompt(schema: Mapping[str, Any], provided: Mapping[str, Any], *, everything: bool) -> Iterator[str]:
+    """Yield the arguments that are asked for, the required ones first.
+
+    With words on the line only what is required is asked for; without any whatever is often of use, unless the tool
+    can do without arguments.
+    """
+    required = schema.get("required", ())
+    yield from (name for name in required if name not in provided)
+    if everything or (not provided and (required or schema.get("minProperties"))):
+        optional = [name for name in schema.get("properties", {}) if name not in required and name not in provided]
+        yield from (name for name in optional if everything or name not in _RARE_ARGUMENTS)
+
+
+def _prompt_argument(lines: LineReader, name: str, schema: Mapping[str, Any]) -> tuple[bool, Any]:
+    """Ask for one argument until it fits; nothing typed leaves out what may be left out."""
+    argument_schema, is_required = schema["properties"][name], name in schema.get("required", ())
+    described = f"  [dim]{sanitize(argument_schema['description'])}[/]" if argument_schema.get("description") else ""
+    default = f", {argument_schema['default']} unless you say otherwise" if "default" in argument_schema else ""
+    needed = "" if is_required else f" [dim]Enter leaves it out{sanitize(default)}[/]"
+    OUT.print(
+        f"  [cyan]{name}[/] [dim]{sanitize(describe_type(argument_schema))}[/]{described}{needed}", soft_wrap=True
+    )
+    while True:
+        typed = lines.line(f"  {name}: ")
+        if not typed.strip():
+            if not is_required:
+                return False, None
+            OUT.print("  [yellow]it cannot do without[/]")
+            continue
+        try:
+            return True, parse_value(argument_schema, typed)
+        except InvalidInputError as error:
+            OUT.print(f"  [yellow]{sanitize(str(error))}[/]", soft_wrap=True)

@@ -1,0 +1,216 @@
+"""The desk of an episode: the company's pages in a browser, with the token that opens them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from rich.padding import Padding
+
+from companyos.cli.parse_args import InvalidInputError, parse_arguments
+from companyos.cli.prompts import LineReader, prompt_arguments
+from companyos.cli.results import format_reward
+from companyos.cli.terminal import OUT, has_display, print_json, sanitize
+from companyos.cli.tool_output import render_step_result
+from companyos.cli.tools import print_tool, print_tools
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from companyos.cli.human_policy import HumanPolicy, StartedEpisode
+    from companyos.contract import ToolSpec
+    from companyos.policies import StepView
+
+
+@dataclass(frozen=True)
+class EpisodePages:
+    """Where an episode's pages are."""
+
+    url: str
+    episode_id: str
+    token: str | None = field(repr=False)
+
+    @property
+    def address(self) -> str:
+        """The address that opens the desk once and for all: the browser keeps the token."""
+        query = "" if self.token is None else f"?token={quote(self.token, safe='')}"
+        return f"{self.url}/v1/episodes/{quote(self.episode_id, safe='')}/apps{query}"
+
+    def open(self) -> None:
+        """Print the address, and open it where there is a screen."""
+        OUT.print(sanitize(self.address), soft_wrap=True)
+        if has_display():
+            import webbrowser
+
+            webbrowser.open(self.address)
+
+
+HELP = """
+  [cyan]NAME[/]                       call a tool: what it needs is asked for. A part of the name is enough
+  [cyan]NAME value name=value[/]      call it with these: [dim]add_comment OPS-7 body="Done."[/]
+  [cyan]NAME {"name": value}[/]       call it with JSON
+  [cyan]NAME ?[/]                     be asked for every argument, also those that are seldom of use
+  [cyan]tools[/], [cyan]tools NAME[/]          what there is to call, and what one takes
+  [cyan]brief[/]                      what you are asked to do
+  [cyan]last[/]                       the last answer as JSON
+  [cyan]pages[/]                      the company in a browser: where it is, and open it
+  [cyan]wait[/], [cyan]finish[/]               let time pass; declare how it went, which ends the episode
+  [cyan]quit[/]                       give up
+"""
+
+
+class Repl:
+    """One episode, played from the terminal."""
+
+    def __init__(self, started: StartedEpisode, human: HumanPolicy, pages: EpisodePages) -> None:
+        self._task, self._human, self._pages = started.task, human, pages
+        self._initial_state = started.state
+        self._tools = {tool.name: tool for tool in started.task.tools}
+        self._last_result: Any = None
+        self._seen_ids: set[str] = set()
+        self._step_count = started.state.step_count
+        self._return = started.state.return_
+        self._reader = LineReader(self._completions)
+
+    def play(self) -> None:
+        """Take steps until the episode is over or the person leaves. Raises what a broken step raises."""
+        now, left, done = self._task.now, self._task.steps_left, False
+        while not done:
+            self._print_clock(now, left)
+            try:
+                line = self._reader.command("> ")
+            except EOFError:
+                OUT.print("[dim]nobody types any more: the episode is given up[/]")
+                return
+            if line in ("quit", "exit"):
+                return
+            step = self._run_command(line)
+            if step is not None:
+                now, left, done = step.now, step.steps_left, step.done
+            elif done := self._sync_browser_steps():
+                OUT.print("[dim]the episode was ended at its desk[/]")
+
+    def print_task(self) -> None:
+        """Print the day and the brief, and how to begin."""
+        task = self._task
+        OUT.print(
+            f"[bold]{sanitize(task.company)}[/], {task.now:%A %d %B %Y, %H:%M}  "
+            f"[dim]{sanitize(task.scenario)}, seed {self._initial_state.seed}, chaos {self._initial_state.chaos}; "
+            f"you are {sanitize(task.acting_as)}, {task.steps_left} steps, {len(task.tools)} tools[/]"
+        )
+        OUT.print(Padding(sanitize(task.brief), (1, 2), expand=False))
+        OUT.print(f"[dim]Its pages:[/] {sanitize(self._pages.address)}", soft_wrap=True)
+        OUT.print("[dim]A step there counts as one here.[/] [cyan]help[/] [dim]says what to type.[/]")
+
+    def _run_command(self, line: str) -> StepView | None:
+        """Do what a line says; return what a step brought, None where none was taken."""
+        word, _, rest = line.partition(" ")
+        rest = rest.strip()
+        match word:
+            case "help" | "?":
+                OUT.print(HELP)
+            case "tools":
+                self._print_tools(rest)
+            case "brief":
+                OUT.print(Padding(sanitize(self._task.brief), (1, 2), expand=False))
+            case "last":
+                print_json(self._last_result)
+            case "pages":
+                self._pages.open()
+            case _:
+                return self._run_tool(word, rest)
+        return None
+
+    def _run_tool(self, word: str, rest: str) -> StepView | None:
+        tool = self._find_tool(word)
+        if tool is None:
+            return None
+        try:
+            provided = {} if rest == "?" else parse_arguments(tool.input_schema, rest)
+            is_whole = rest.startswith("{")
+            arguments = provided if is_whole else prompt_arguments(self._reader, tool, provided, everything=rest == "?")
+        except InvalidInputError as error:
+            OUT.print(f"[yellow]{sanitize(str(error))}[/]", soft_wrap=True)
+            return None
+        except KeyboardInterrupt:
+            OUT.print("\n[dim]not called[/]")
+            return None
+        return self._take_step(tool.name, arguments)
+
+    def _take_step(self, tool: str, arguments: dict[str, Any]) -> StepView | None:
+        from companyos.errors import ApiError
+
+        if self._sync_browser_steps():
+            return None
+        try:
+            step = self._human.step(tool, arguments)
+        except ApiError as error:  # a call that nobody can read is no step
+            OUT.print(f"[red]not sent:[/] {sanitize(error.message)}", soft_wrap=True)
+            return None
+        self._step_count += 1
+        self._return += step.reward
+        self._last_result = step.result
+        self._seen_ids.update(_ids_of(step.result))
+        OUT.print(Padding(render_step_result(step), (0, 0, 0, 2), expand=False))
+        arguments_text = sanitize(json.dumps(arguments, ensure_ascii=False))
+        OUT.print(
+            f"  [dim]step {self._step_count}: {sanitize(tool)} {arguments_text}, reward[/] "
+            f"{format_reward(step.reward, 2)}",
+            soft_wrap=True,
+        )
+        return step
+
+    def _find_tool(self, word: str) -> ToolSpec | None:
+        """Return the tool that is meant; say so where it is none, or several."""
+        matches = [word] if word in self._tools else [name for name in self._tools if name.endswith(f"_{word}")]
+        matches = matches or [name for name in self._tools if word in name]
+        if len(matches) == 1:
+            return self._tools[matches[0]]
+        reason = f"is a part of {', '.join(matches)}" if matches else "is no tool; [cyan]help[/] says what to type"
+        OUT.print(f"[yellow]{sanitize(repr(word))} {reason}[/]", soft_wrap=True)
+        return None
+
+    def _print_tools(self, name: str) -> None:
+        if not name:
+            print_tools(self._task.tools)
+        elif (tool := self._find_tool(name)) is not None:
+            print_tool(tool)
+
+    def _sync_browser_steps(self) -> bool:
+        """Count the steps that were taken at the desk, and say whether the episode is over."""
+        state = self._human.state()
+        if state.step_count > self._step_count:
+            OUT.print(f"[dim]{state.step_count - self._step_count} steps were taken at the desk[/]")
+        self._step_count, self._return = state.step_count, state.return_
+        return state.done
+
+    def _print_clock(self, now: datetime, left: int) -> None:
+        OUT.print(
+            f"\n[bold]{now:%a %d %b %H:%M}[/] [dim]· {left} steps left · return[/] {format_reward(self._return, 2)}",
+        )
+
+    def _completions(self) -> Iterable[str]:
+        short = (name.partition("_")[2] for name in self._tools)
+        arguments = {name for tool in self._tools.values() for name in tool.input_schema.get("properties", {})}
+        return [
+            *self._tools,
+            *filter(None, short),
+            *arguments,
+            *self._seen_ids,
+            "help",
+            "tools",
+            "brief",
+            "last",
+            "pages",
+            "quit",
+        ]
+
+
+def _ids_of(value: Any) -> set[str]:
+    """Return the ids that an answer names, for completion."""
+    from companyos.policies.arguments import ids_in
+
+    return set(ids_in(json.dumps(value, ensure_ascii=False)))

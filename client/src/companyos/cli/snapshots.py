@@ -1,0 +1,204 @@
+"""`companyos snapshot`: keep an episode as it stands; list and forget what is kept."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from companyos.cli.connection import (
+    DEFAULT_URL,
+    SNAPSHOT_CHARS_SHOWN,
+    EpisodeArgument,
+    JsonOption,
+    RunningUrlOption,
+    TokenOption,
+    connect_to,
+    resolve_episode_id,
+    resolve_snapshot_id,
+)
+from companyos.cli.results import format_reward
+from companyos.cli.terminal import (
+    ERR,
+    OUT,
+    USAGE_ERROR,
+    data_table,
+    fail,
+    format_time,
+    id_column_width,
+    plain_table,
+    print_json,
+    report_errors,
+    sanitize,
+)
+
+if TYPE_CHECKING:
+    from companyos.contract import CompanyOSState, OpenedEpisode, SnapshotInfo
+
+
+def snapshot(
+    episode: EpisodeArgument = None,
+    is_listing: Annotated[bool, typer.Option("--list", "-l", help="List what is kept, of all or of one.")] = False,
+    delete: Annotated[str | None, typer.Option(metavar="ID", help="Forget a snapshot.")] = None,
+    as_json: JsonOption = False,
+    url: RunningUrlOption = DEFAULT_URL,
+    token: TokenOption = None,
+) -> None:
+    """Keep an episode as it stands after its last step, and print the snapshot's id.
+
+    Databases, clock, score and the chaos still to come are kept: what is
+    restored or forked goes on as the episode would have. A snapshot lives
+    until it is deleted. Its id may be shortened where it stays clear.
+
+    Examples:
+
+      [cyan]companyos snapshot[/]            of the one live episode
+      [cyan]companyos snapshot main[/]
+      [cyan]companyos snapshot --list[/]
+      [cyan]companyos snapshot --delete 3f9c2a[/]
+    """
+    if delete is not None and (episode is not None or is_listing):
+        fail("--delete ID stands alone", USAGE_ERROR)
+    with report_errors():
+        if delete is not None:
+            deleted = asyncio.run(_delete(url, token, delete))
+            ERR.print(f"[dim]deleted[/] {deleted}", soft_wrap=True)
+        elif is_listing:
+            _print_list(asyncio.run(_list_snapshots(url, token, episode)), of=episode, as_json=as_json)
+        else:
+            _print_snapshot(asyncio.run(_create(url, token, episode)), as_json=as_json)
+
+
+async def _create(url: str, token: str | None, episode: str | None) -> SnapshotInfo:
+    async with connect_to(url, token).trainer() as trainer:
+        return await trainer.snapshot(await resolve_episode_id(trainer, episode))
+
+
+async def _list_snapshots(url: str, token: str | None, episode: str | None) -> list[SnapshotInfo]:
+    async with connect_to(url, token).trainer() as trainer:
+        listed = await trainer.snapshots()
+    return [info for info in listed if episode in (None, info.episode_id)]
+
+
+async def _delete(url: str, token: str | None, snapshot_id: str) -> str:
+    async with connect_to(url, token).trainer() as trainer:
+        full_id = await resolve_snapshot_id(trainer, snapshot_id)
+        await trainer.delete_snapshot(full_id)
+        return full_id
+
+
+def _print_snapshot(info: SnapshotInfo, *, as_json: bool) -> None:
+    if as_json:
+        print_json(info.model_dump(mode="json"))
+        return
+    typer.echo(info.id)
+    ERR.print(
+        f"[dim]{sanitize(info.episode_id)} at step {info.step}, {format_time(info.now)}, return[/] "
+        f"{format_reward(info.return_)}",
+        soft_wrap=True,
+    )
+
+
+def _print_list(listed: list[SnapshotInfo], *, of: str | None, as_json: bool) -> None:
+    if as_json:
+        print_json([info.model_dump(mode="json") for info in listed])
+        return
+    if not listed:
+        OUT.print(f"[dim]no snapshot {f'of {sanitize(of)} ' if of else ''}is kept[/]")
+        return
+    table = data_table()
+    table.add_column("snapshot", style="bold cyan", no_wrap=True)
+    table.add_column("of episode", overflow="fold", min_width=id_column_width(info.episode_id for info in listed))
+    table.add_column("scenario", overflow="ellipsis")
+    for number in ("seed", "step", "return"):
+        table.add_column(number, justify="right", no_wrap=True)
+    table.add_column("now", no_wrap=True)
+    for info in listed:
+        table.add_row(
+            info.id[:SNAPSHOT_CHARS_SHOWN],
+            sanitize(info.episode_id),
+            sanitize(info.scenario),
+            str(info.seed),
+            str(info.step),
+            format_reward(info.return_),
+            format_time(info.now),
+        )
+    OUT.print(table)
+
+
+def restore(
+    first: EpisodeArgument = None,
+    second: Annotated[str | None, typer.Argument(metavar="SNAPSHOT", help="Its id, or the start of it.")] = None,
+    url: RunningUrlOption = DEFAULT_URL,
+    token: TokenOption = None,
+) -> None:
+    """Put an episode back to a snapshot of itself, or of one that it was forked from or with.
+
+    What happened since is gone: databases, clock, score and steps are those
+    of the snapshot. Whoever plays the episode goes on playing it. A snapshot
+    of another episode is opened with [cyan]companyos fork[/].
+
+    Examples:
+
+      [cyan]companyos restore 3f9c2a[/]        the one live episode
+      [cyan]companyos restore main 3f9c2a[/]
+      [cyan]companyos restore main 3f9c2a --url http://127.0.0.1:9000[/]
+    """
+    episode, snapshot = (None, first) if second is None else (first, second)
+    if snapshot is None:
+        fail("SNAPSHOT is missing; `companyos snapshot --list` lists them", USAGE_ERROR)
+    with report_errors():
+        state = asyncio.run(_restore(url, token, episode, snapshot))
+    OUT.print(
+        f"[bold]{sanitize(str(state.episode_id))}[/] is at step {state.step_count} again, {format_time(state.now)}, "
+        f"return {format_reward(state.return_)}",
+        soft_wrap=True,
+    )
+
+
+async def _restore(url: str, token: str | None, episode: str | None, snapshot: str) -> CompanyOSState:
+    async with connect_to(url, token).trainer() as trainer:
+        full_id = await resolve_snapshot_id(trainer, snapshot)
+        return await trainer.restore(await resolve_episode_id(trainer, episode), full_id)
+
+
+MAX_FORKS = 64
+
+
+def fork(
+    snapshot: Annotated[str, typer.Argument(metavar="SNAPSHOT", help="Its id, or the start of it.")],
+    count: Annotated[int, typer.Option("--count", "-n", min=1, max=MAX_FORKS, help="How many; all or none.")] = 1,
+    as_json: JsonOption = False,
+    url: RunningUrlOption = DEFAULT_URL,
+    token: TokenOption = None,
+) -> None:
+    """Open a snapshot as new episodes and print the id and the token of each.
+
+    Each goes on from the step of the snapshot exactly as the original would
+    have. It is stepped by its id over plain HTTP, or continued over the
+    WebSocket with [cyan]reset(resume=TOKEN)[/].
+
+    Examples:
+
+      [cyan]companyos fork 3f9c2a[/]
+      [cyan]companyos fork 3f9c2a --count 8[/]
+      [cyan]companyos fork $(companyos snapshot main) --json[/]
+    """
+    with report_errors():
+        forks = asyncio.run(_fork(url, token, snapshot, count))
+    if as_json:
+        print_json([each.model_dump(mode="json") for each in forks])
+        return
+    table = plain_table()
+    table.add_column("episode", style="bold cyan", overflow="fold")
+    table.add_column("token", overflow="fold")
+    for each in forks:
+        table.add_row(sanitize(each.episode_id), sanitize(each.token))
+    OUT.print(table)
+    ERR.print("[dim]An episode that nobody goes on with is dropped after a while.[/]", soft_wrap=True)
+
+
+async def _fork(url: str, token: str | None, snapshot: str, count: int) -> list[OpenedEpisode]:
+    async with connect_to(url, token).trainer() as trainer:
+        return await trainer.fork(await resolve_snapshot_id(trainer, snapshot), count)

@@ -1,0 +1,142 @@
+"""What a tool answered, for people: lists as tables, everything else by name, a refusal in its own words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+
+from companyos.cli.terminal import OUT, plain_table, sanitize
+
+if TYPE_CHECKING:
+    from companyos.policies import StepView
+
+_MAX_ROWS = 50
+_MIN_COLUMN_CHARS = 6
+_MAX_CELL_CHARS = 40
+_MAX_DEPTH = 3
+_MAX_STACKED_ROWS = 4
+_INDENT = 2
+_PAGE_FIELDS = frozenset({"items", "total", "next_cursor"})
+
+
+def render_step_result(step: StepView) -> RenderableType:
+    """Return what a step brought, for the terminal."""
+    if step.error is not None:
+        return f"[red]not carried out:[/] {sanitize(step.message or step.error)} [dim]{sanitize(step.error)}[/]"
+    if step.problem is not None:
+        return _render_problem(step.result)
+    return _render_value(step.result, 0)
+
+
+def _render_problem(problem: Mapping[str, Any]) -> RenderableType:
+    head = f"[red]{problem['status']} {sanitize(str(problem['title']))}[/] [dim]{sanitize(str(problem['code']))}[/]"
+    lines: list[RenderableType] = [head]
+    if problem.get("detail"):
+        lines.append(Padding(sanitize(str(problem["detail"])), (0, 0, 0, 2)))
+    for error in problem.get("errors") or ():
+        lines.append(Padding(sanitize(_format_value(error)), (0, 0, 0, 2)))
+    return Group(*lines)
+
+
+def _render_value(value: Any, depth: int) -> RenderableType:
+    match value:
+        case {"items": [*rows]}:
+            return _render_page(value, rows)
+        case {}:
+            return _render_object(value, depth) if value else "[dim]nothing[/]"
+        case [] | None | "":
+            return "[dim]nothing[/]"
+        case [{}, *_]:
+            return _render_table(value)
+        case [*values]:
+            return sanitize(", ".join(map(_format_value, values)))
+        case _:
+            return sanitize(_format_value(value))
+
+
+def _render_page(value: Mapping[str, Any], rows: Sequence[Any]) -> RenderableType:
+    count = f"{len(rows)} of {value.get('total', len(rows))}"
+    more = f", the next with cursor={value['next_cursor']}" if value.get("next_cursor") else ""
+    rest = {name: one for name, one in value.items() if name not in _PAGE_FIELDS and not isinstance(one, list | dict)}
+    parts: list[RenderableType] = [_render_table(rows) if rows else "[dim]nothing was found[/]"]
+    return Group(*parts, f"[dim]{sanitize(count + more)}{sanitize(_format_extras(rest))}[/]")
+
+
+def _format_extras(rest: Mapping[str, Any]) -> str:
+    return "".join(f", {name} {_format_value(one)}" for name, one in rest.items() if one is not None)
+
+
+def _render_table(rows: Sequence[Any]) -> RenderableType:
+    """Return a table of what the rows hold; few rows that are too wide for one stand below one another."""
+    objects = [_flatten(row) for row in rows if isinstance(row, dict)]
+    names = list(dict.fromkeys(name for row in objects for name in row if _format_cell(row[name])))
+    columns = _fit_columns(names, objects)
+    if len(columns) < len(names) and len(objects) <= _MAX_STACKED_ROWS:
+        return Group(*(_render_object(row, 1) for row in rows if isinstance(row, dict)))
+    table = plain_table()
+    for name, width in columns.items():
+        table.add_column(sanitize(name), overflow="ellipsis", no_wrap=True, max_width=width)
+    for row in objects[:_MAX_ROWS]:
+        table.add_row(*(sanitize(_format_cell(row.get(name))) for name in columns))
+    left = f"[dim]left out for want of room: {sanitize(', '.join(names[len(columns) :]))}[/]"
+    more = f"[dim]... {len(objects) - _MAX_ROWS} more[/]"
+    notes = [left] * (len(columns) < len(names)) + [more] * (len(objects) > _MAX_ROWS)
+    return Group(table, *notes) if notes else table
+
+
+def _flatten(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row with the members of its objects beside its own."""
+    flat: dict[str, Any] = {}
+    for name, value in row.items():
+        if isinstance(value, dict):
+            flat |= {f"{name}.{inner}": one for inner, one in value.items()}
+        else:
+            flat[name] = value
+    return flat
+
+
+def _fit_columns(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """Return the columns that the terminal has room for, each with its width."""
+    left, fitting = OUT.width - _INDENT, {}
+    for name in names:
+        widest = max(len(_format_cell(row.get(name))) for row in rows)
+        width = min(max(_MIN_COLUMN_CHARS, len(name), widest), _MAX_CELL_CHARS)
+        if width > left:
+            break
+        left -= width + 1
+        fitting[name] = width
+    return fitting
+
+
+def _render_object(value: Mapping[str, Any], depth: int) -> RenderableType:
+    """Return a name and what it holds, line by line; what is nested stands below its name."""
+    grid = Table.grid(padding=(0, 2, 0, 0), pad_edge=False)
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for name, one in value.items():
+        grid.add_row(
+            sanitize(str(name)), _render_value(one, depth + 1) if depth < _MAX_DEPTH else sanitize(_format_value(one))
+        )
+    return grid
+
+
+def _format_cell(value: Any) -> str:
+    return "" if value is None else " ".join(_format_value(value).split())
+
+
+def _format_value(value: Any) -> str:
+    """Return a value in one line, as people read it."""
+    match value:
+        case str():
+            return value
+        case bool():
+            return "yes" if value else "no"
+        case [*values] if not any(isinstance(one, dict | list) for one in values):
+            return ", ".join(map(_format_value, values))
+        case _:
+            return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,148 @@
+"""A run on a cluster: Ray Data streams plans to workers and episodes back, and plays again what a lost node had."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from companyos.cluster.parquet import TrajectoryTable
+from companyos.cluster.worker import PLAN, PLAYED, ClusterWorker, dump_plan, load_played
+from companyos.extras import require_extra
+from companyos.policies import Accountable, PolicyUnavailableError, load_policy
+from companyos.runner import EpisodePlan, PlayedEpisode, RunFolder
+from companyos.runner.batch import EpisodeObserver, PolicyFactory
+from companyos.runner.episode import ResetRejectedError
+
+PARALLEL = 4
+"""Episodes at once in one worker; what a lost node had is lost by as many."""
+
+
+_QUIET_ENVIRONMENT = {"RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0", "RAY_BACKEND_LOG_LEVEL": "fatal"}
+"""What keeps Ray's own words out of a terminal in which a progress bar runs."""
+
+
+class ClusterUnavailableError(ConnectionError):
+    """There is no Ray cluster at that address."""
+
+
+def play_on_cluster(
+    address: str,
+    plans: Sequence[EpisodePlan],
+    *,
+    workers: int | None = None,
+    parallel: int = PARALLEL,
+    out: Path | None = None,
+    on_played: EpisodeObserver | None = None,
+    make_policy: PolicyFactory = load_policy,
+    resume: bool = False,
+    overwrite: bool = False,
+) -> list[PlayedEpisode]:
+    """Play every plan on the cluster at an address (`auto` is this machine's) and return them in the plans' order.
+
+    At most `workers` enterprises run, else one for each processor of the cluster. With `out` the same folder is written
+    as by a run on one machine, and `trajectories/trajectories.parquet` beside its trajectories. Raises ImportError
+    without Ray, ClusterUnavailableError, PolicyUnavailableError and ResetRejectedError.
+    """
+    with require_extra("ray", "ray"):
+        import ray  # noqa: F401
+    policies = {name: make_policy(name) for name in sorted({plan.policy for plan in plans})}
+    settings = {name: policy.settings for name, policy in policies.items() if isinstance(policy, Accountable)}
+    folder = RunFolder(out, plans, settings=settings, resume=resume, overwrite=overwrite) if out is not None else None
+    played: dict[int, PlayedEpisode] = {}
+    kept = folder.kept if folder is not None else {}
+    remaining = []
+    for number, plan in enumerate(plans):
+        if plan in kept:
+            played[number] = PlayedEpisode(plan=plan, record=kept[plan])
+            if on_played is not None:
+                on_played(played[number])
+        else:
+            remaining.append((number, plan))
+    table = TrajectoryTable(out, list(kept.values())) if out is not None else None
+    try:
+        with _cluster(address):
+            for result in _stream_results(
+                remaining, make_policy, workers=workers, parallel=parallel, keeps_evidence=out is not None
+            ):
+                number = result["number"]
+                if number in played:
+                    raise AssertionError(f"episode {number} came back twice")
+                played[number] = load_played(result, plans[number])
+                if folder is not None and table is not None:
+                    folder.add(played[number], result["evidence"])
+                    table.add(played[number], result["node"])
+                if on_played is not None:
+                    on_played(played[number])
+    finally:
+        if folder is not None:
+            folder.close()
+        if table is not None:
+            table.close()
+    return [played[number] for number in range(len(plans))]
+
+
+def _stream_results(
+    remaining: Sequence[tuple[int, EpisodePlan]],
+    make_policy: PolicyFactory,
+    *,
+    workers: int | None,
+    parallel: int,
+    keeps_evidence: bool,
+) -> Iterator[dict[str, Any]]:
+    """Yield what becomes of each plan, as it comes."""
+    import json
+
+    import ray
+
+    if not remaining:
+        return
+    rows = [{PLAN: dump_plan(number, plan)} for number, plan in remaining]
+    batches = -(-len(rows) // parallel)
+    max_workers = min(workers or max(1, int(ray.cluster_resources().get("CPU", 1))), batches)
+    context = ray.data.DataContext.get_current()
+    context.enable_progress_bars = False
+    context.print_on_execution_start = False
+    results = ray.data.from_items(rows, override_num_blocks=batches).map_batches(
+        ClusterWorker,
+        batch_size=parallel,
+        batch_format="numpy",
+        compute=ray.data.ActorPoolStrategy(min_size=1, max_size=max_workers, initial_size=max_workers),
+        num_cpus=1,
+        fn_constructor_args=(make_policy,),
+        fn_constructor_kwargs={"keeps_evidence": keeps_evidence},
+    )
+    for row in results.iter_rows():
+        result = json.loads(row[PLAYED])
+        if "refused" in result:
+            raise {"PolicyUnavailableError": PolicyUnavailableError}.get(result["kind"], ResetRejectedError)(
+                result["refused"]
+            )
+        yield result
+
+
+@contextmanager
+def _cluster(address: str) -> Iterator[None]:
+    """Connect to a cluster, quietly, and leave it again; one that this process is connected to already is kept."""
+    for name, value in _QUIET_ENVIRONMENT.items():
+        os.environ.setdefault(name, value)
+    import ray
+    import ray.data  # sets the levels of its logs
+
+    if ray.is_initialized():
+        yield
+        return
+    try:
+        ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
+    except (ConnectionError, ValueError, RuntimeError) as error:
+        first = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise ClusterUnavailableError(f"no Ray cluster answers at {address!r}: {first}") from None
+    for name in ("ray", "ray.data"):
+        logging.getLogger(name).setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        ray.shutdown()

@@ -1,0 +1,112 @@
+"""A task as a row: where it stands, what its agent is told and offered, and nothing that helps to do it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from companyos.client import CompanyOSEnv
+from companyos.contract import Split, TaskInfo, ToolSpec
+
+PARALLEL = 4
+"""Sessions at once."""
+
+
+class TaskRow(BaseModel):
+    """One task of the task set as it is exported."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    id: str
+    split: Split
+    index: int
+    scenario: str
+    group: str
+    chaos: int
+    difficulty: str
+    held_out: bool = Field(description="Whether the structure of the task occurs in no other split.")
+    seed: int
+    brief: str
+    company: str
+    acting_as: str
+    now: datetime = Field(description="Simulated time at the beginning.")
+    max_steps: int
+    tools: list[str] = Field(description="The tools of the scenario with its distractors, by name.")
+    task_set: str = Field(description="The version of the task set; results name it.")
+    canary: str
+
+
+@dataclass(frozen=True)
+class TaskWithTools:
+    """A task with the tools that its agent is offered; where chaos renames fields their schemas differ by the task."""
+
+    row: TaskRow
+    tools: tuple[ToolSpec, ...]
+
+
+async def read_tasks(
+    url: str, splits: Sequence[str], *, scenario: str | None, chaos: int | None, count: int | None, token: str | None
+) -> list[TaskInfo]:
+    """Return the tasks of some splits, so many of each, in their order."""
+    listed = []
+    async with CompanyOSEnv(base_url=url, token=token) as env:
+        for split in splits:
+            matching = [
+                task
+                for task in await env.list_tasks(split)
+                if scenario in (None, task.scenario) and chaos in (None, task.chaos)
+            ]
+            listed += matching[:count]
+    return listed
+
+
+async def read_tasks_with_tools(
+    url: str, tasks: Iterable[TaskInfo], *, token: str | None, on_read: Callable[[], None] = lambda: None
+) -> list[TaskWithTools]:
+    """Begin each task once and return what it shows. Raises ApiError, and ConnectionError."""
+    pending = iter(enumerate(tasks))
+    offered: dict[int, TaskWithTools] = {}
+    tool_cache: dict[str, ToolSpec] = {}
+
+    async def worker() -> None:
+        async with CompanyOSEnv(base_url=url, token=token) as env:
+            for position, task in pending:
+                offered[position] = await _read_task(env, task, tool_cache)
+                on_read()
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(PARALLEL):
+                group.create_task(worker())
+    except ExceptionGroup as failures:
+        raise failures.exceptions[0] from None
+    return [offered[position] for position in sorted(offered)]
+
+
+async def read_tools(url: str, *, token: str | None) -> list[ToolSpec]:
+    """Return every tool with its schema, as it is before any episode."""
+    async with CompanyOSEnv(base_url=url, token=token) as env:
+        return await env.list_tools()
+
+
+async def _read_task(env: CompanyOSEnv, task: TaskInfo, tool_cache: dict[str, ToolSpec]) -> TaskWithTools:
+    """Begin a task; a tool that is word for word as in another task is kept once."""
+    first = (await env.reset(task_id=task.id, toolset="task")).observation
+    state = await env.state()
+    tools = tuple(tool_cache.setdefault(tool.model_dump_json(), tool) for tool in await env.list_tools())
+    row = TaskRow(
+        **task.model_dump(exclude={"brief", "version"}),
+        task_set=task.version,
+        seed=state.seed or 0,
+        brief=first.brief,
+        company=first.company,
+        acting_as=first.acting_as,
+        now=first.now,
+        max_steps=state.max_steps or first.steps_left,
+        tools=[tool.name for tool in tools],
+    )
+    return TaskWithTools(row, tools)

@@ -1,0 +1,77 @@
+"""The account and the transcript of one episode, kept while it is played."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from companyos.policies.llm.endpoint import Answer, Endpoint
+from companyos.policies.llm.settings import LlmSettings
+from companyos.schemas import AgentUsage
+
+SECONDS_DIGITS = 3
+COST_DIGITS = 9
+
+
+class UsageTracker:
+    """Adds up what the answers took, and keeps every message that went to and fro."""
+
+    def __init__(self, settings: LlmSettings) -> None:
+        self.transcript: list[dict[str, Any]] = []
+        self.stopped: str | None = None
+        self._settings = settings
+        self._prompt_tokens = 0
+        self._completion_tokens = 0
+        self._unmetered = 0
+
+    def begin(self, tools: list[dict[str, Any]]) -> None:
+        """Note what every request of the episode has in common."""
+        self.transcript.append({"kind": "settings", **self._settings.to_json(), "tools": tools})
+
+    def message(self, message: dict[str, Any]) -> None:
+        """Note a message that the model is sent."""
+        self.transcript.append({"kind": "message", "message": message})
+
+    def answer(self, answer: Answer) -> None:
+        """Note an answer of the model and what it took."""
+        if answer.prompt_tokens is None or answer.completion_tokens is None:
+            self._unmetered += 1
+        self._prompt_tokens += answer.prompt_tokens or 0
+        self._completion_tokens += answer.completion_tokens or 0
+        self.transcript.append(
+            {
+                "kind": "answer",
+                "message": answer.message,
+                "finish_reason": answer.finish_reason,
+                "prompt_tokens": answer.prompt_tokens,
+                "completion_tokens": answer.completion_tokens,
+                "latency_s": round(answer.latency_s, SECONDS_DIGITS),
+            }
+        )
+
+    def dropped(self, results: int, turns: int) -> None:
+        """Note what left the conversation to make room."""
+        self.transcript.append({"kind": "dropped", "results": results, "turns": turns})
+
+    def failed(self, reason: str) -> None:
+        """Note that the endpoint gave no answer."""
+        self.transcript.append({"kind": "failed", "why": reason})
+
+    def stop(self, reason: str) -> None:
+        """Note that the agent gives up."""
+        self.stopped = reason
+        self.transcript.append({"kind": "stopped", "why": reason})
+
+    def usage(self, endpoint: Endpoint) -> AgentUsage:
+        """Return the account so far."""
+        cost = self._settings.cost(self._prompt_tokens, self._completion_tokens)
+        return AgentUsage(
+            model=self._settings.label,
+            requests=endpoint.requests,
+            retries=endpoint.retries,
+            prompt_tokens=self._prompt_tokens,
+            completion_tokens=self._completion_tokens,
+            unmetered=self._unmetered,
+            latency_s=round(endpoint.latency_s, SECONDS_DIGITS),
+            cost=None if cost is None else round(cost, COST_DIGITS),
+            stopped=self.stopped,
+        )

@@ -1,0 +1,102 @@
+"""Reading the folder of a run: what each of its files is called, its lines, and the evidence of an episode."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from pydantic import ValidationError
+
+from companyos.contract import EpisodeRecord
+
+RUN = "run.json"
+EPISODES = "episodes.jsonl"
+NEW_EPISODES = "episodes.jsonl.new"
+TRAJECTORIES = "trajectories"
+EVIDENCE = "evidence"
+MESSAGES = "messages"
+EVIDENCE_SUFFIX = ".json.gz"
+
+
+class UnreadableRunError(ValueError):
+    """Raised for a file of a run that is damaged, or is none; the text names the file and says why."""
+
+
+@dataclass(frozen=True)
+class RecordLine:
+    """A line of `episodes.jsonl`: the record, or why it is none."""
+
+    number: int
+    record: EpisodeRecord | None
+    fault: str | None = None
+
+
+class EpisodeKey(Protocol):
+    """What the files of an episode are named after."""
+
+    @property
+    def scenario(self) -> str:
+        """The scenario's name."""
+
+    @property
+    def seed(self) -> int | None:
+        """The seed; of a task it may not be known."""
+
+    @property
+    def chaos(self) -> int:
+        """The level."""
+
+    @property
+    def policy(self) -> str:
+        """Who plays."""
+
+    @property
+    def task_id(self) -> str | None:
+        """The task of the task set, if it is one."""
+
+    @property
+    def trial(self) -> int:
+        """Which of the episodes of the same task it is, from 1."""
+
+
+def name_of(episode: EpisodeKey) -> str:
+    """Return the name that the files of an episode carry."""
+    task = f"{episode.scenario}-{episode.seed}-c{episode.chaos}" if episode.task_id is None else episode.task_id
+    return f"{task}-{episode.policy}" if episode.trial == 1 else f"{task}-{episode.policy}-t{episode.trial}"
+
+
+def read_records(folder: Path) -> list[EpisodeRecord]:
+    """Return the lines of a run's `episodes.jsonl`."""
+    lines = (folder / EPISODES).read_text(encoding="utf-8").splitlines()
+    return [EpisodeRecord.model_validate_json(line) for line in lines]
+
+
+def read_lines(folder: Path) -> Iterator[RecordLine]:
+    """Yield every line of a run's `episodes.jsonl`, those that are no record with the reason."""
+    with (folder / EPISODES).open("rb") as lines:
+        for number, line in enumerate(lines, start=1):
+            try:
+                yield RecordLine(number, EpisodeRecord.model_validate_json(line))
+            except ValidationError as error:
+                first = error.errors(include_input=False, include_url=False)[0]
+                place = ".".join(map(str, first["loc"]))
+                yield RecordLine(number, None, f"{place}: {first['msg']}" if place else first["msg"])
+
+
+def read_evidence(folder: Path, record: EpisodeRecord) -> dict[str, Any]:
+    """Return the evidence of an episode of the run. Raises UnreadableRunError."""
+    file = folder / EVIDENCE / f"{name_of(record)}{EVIDENCE_SUFFIX}"
+    try:
+        evidence = json.loads(gzip.decompress(file.read_bytes()))
+    except FileNotFoundError:
+        raise UnreadableRunError(f"{EVIDENCE}/{file.name}: missing") from None
+    except (OSError, EOFError, ValueError, zlib.error) as error:
+        raise UnreadableRunError(f"{EVIDENCE}/{file.name}: {error}") from error
+    if not isinstance(evidence, dict):
+        raise UnreadableRunError(f"{EVIDENCE}/{file.name}: holds no object")
+    return evidence

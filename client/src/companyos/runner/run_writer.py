@@ -1,0 +1,209 @@
+"""Writing the folder of a run: `run.json`, `episodes.jsonl`, `trajectories/`, `evidence/` and `messages/`."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from companyos.contract import EpisodeRecord
+from companyos.runner.episode import EpisodePlan, PlayedEpisode
+from companyos.runner.run_reader import (
+    EPISODES,
+    EVIDENCE,
+    EVIDENCE_SUFFIX,
+    MESSAGES,
+    NEW_EPISODES,
+    RUN,
+    TRAJECTORIES,
+    read_lines,
+)
+
+Settings = Mapping[str, Mapping[str, Any]]
+"""What shapes the episodes of each policy that has settings, as JSON."""
+
+
+class RunMismatchError(Exception):
+    """Raised for a folder that holds another run than the one that is to go on."""
+
+
+class RunExistsError(FileExistsError):
+    """Raised for a folder that holds a run which nobody asked to go on with, or to replace."""
+
+    def __init__(self, folder: Path, count: int) -> None:
+        self.fact = f"{folder} holds a run of {count} episode{'s' * (count > 1)} already"
+        super().__init__(
+            f"{self.fact}: --resume goes on with it, --overwrite replaces it, another --out leaves it alone"
+        )
+
+
+class RunFolder:
+    """Writes a run. An episode's line is there as soon as it is over; in the end lines stand in the order of the plan.
+
+    A run that the folder holds is left alone unless it is to `resume`: then `kept` holds what it has played; or to be
+    `overwritten`: then the first episode replaces it. `settings` are those of each policy that has some. Raises
+    RunExistsError for a folder with a run that is neither, FileExistsError for one with anything else,
+    RunMismatchError where a run cannot go on as this one, and OSError for a folder that cannot be made, or a plan
+    after which no file can be called.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        plans: Sequence[EpisodePlan],
+        *,
+        settings: Settings | None = None,
+        resume: bool = False,
+        overwrite: bool = False,
+    ) -> None:
+        self.kept: dict[EpisodePlan, EpisodeRecord] = {}
+        self._folder = folder
+        self._order = {plan: place for place, plan in enumerate(plans)}
+        self._settings = {name: dict(values) for name, values in (settings or {}).items()}
+        self._is_resumed = resume
+        self._written: dict[int, EpisodeRecord] = {}
+        self._is_begun = False
+        for plan in plans:
+            if Path(plan.name).name != plan.name:
+                raise NotADirectoryError(f"no file of a run can be called {plan.name!r}")
+        folder.mkdir(parents=True, exist_ok=True)
+        _check_is_run(folder)
+        if not (resume or overwrite):
+            check_no_run(folder)
+        if resume and (folder / EPISODES).exists():
+            self._load_kept(plans)
+
+    def add(self, played: PlayedEpisode, evidence: dict[str, Any] | None) -> None:
+        """Write an episode: its trajectory, messages and evidence, and then its line.
+
+        Raises RunMismatchError for a task of another set than those that were played before.
+        """
+        self._check_task_set(played.record)
+        self._begin()
+        name = played.plan.name
+        _write_lines(self._folder / TRAJECTORIES / f"{name}.jsonl", (step.as_json() for step in played.steps))
+        if played.messages:
+            (self._folder / MESSAGES).mkdir(exist_ok=True)
+            _write_lines(self._folder / MESSAGES / f"{name}.jsonl", played.messages)
+        if evidence is not None:
+            packed = gzip.compress(_line(evidence).encode(), mtime=0)
+            (self._folder / EVIDENCE / f"{name}{EVIDENCE_SUFFIX}").write_bytes(packed)
+        self._written[self._order[played.plan]] = played.record
+        with (self._folder / EPISODES).open("a", encoding="utf-8") as episodes:
+            episodes.write(_record_line(played.record))
+
+    def close(self) -> None:
+        """Put the lines into the order of the plan, where episodes ended in another."""
+        if list(self._written) != sorted(self._written):
+            self._write_records()
+
+    def _load_kept(self, plans: Sequence[EpisodePlan]) -> None:
+        """Find what the folder has of the plans; a line that was cut off is no episode."""
+        by_key = {_episode_key(plan): plan for plan in plans}
+        unknown = 0
+        for line in read_lines(self._folder):
+            if line.record is None:
+                continue
+            plan = by_key.get(_episode_key(line.record))
+            if plan is None:
+                unknown += 1
+            else:
+                self.kept[plan] = line.record
+        if unknown:
+            raise RunMismatchError(f"{self._folder} holds {unknown} episodes that are not of this run")
+        _check_settings(self._folder, self._settings)
+        self._written = {self._order[plan]: record for plan, record in self.kept.items()}
+
+    def _check_task_set(self, record: EpisodeRecord) -> None:
+        before = next((one.task_set for one in self._written.values() if one.task_set is not None), None)
+        if None not in (before, record.task_set) and before != record.task_set:
+            raise RunMismatchError(
+                f"{self._folder} is another run: it was played with the task set {before}, "
+                f"and the house's is {record.task_set} now"
+            )
+
+    def _begin(self) -> None:
+        if self._is_begun:
+            return
+        self._is_begun = True
+        if not self._is_resumed:
+            _clear_run(self._folder)
+        (self._folder / TRAJECTORIES).mkdir(exist_ok=True)
+        (self._folder / EVIDENCE).mkdir(exist_ok=True)
+        manifest = {"companyos": version("companyos"), "policies": self._settings}
+        (self._folder / RUN).write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        self._write_records()
+
+    def _write_records(self) -> None:
+        self._written = dict(sorted(self._written.items()))
+        new = self._folder / NEW_EPISODES
+        new.write_text("".join(map(_record_line, self._written.values())), encoding="utf-8")
+        new.replace(self._folder / EPISODES)
+
+
+def _line(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")) + "\n"
+
+
+def _write_lines(file: Path, values: Iterable[Any]) -> None:
+    file.write_text("".join(map(_line, values)), encoding="utf-8")
+
+
+def _record_line(record: EpisodeRecord) -> str:
+    return _line(record.model_dump(mode="json"))
+
+
+def _episode_key(one: EpisodePlan | EpisodeRecord) -> tuple[object, ...]:
+    """Return what an episode is known by; the seed of a task is not known before."""
+    return one.policy, one.task_id or (one.scenario, one.seed, one.chaos), one.trial
+
+
+def _check_settings(folder: Path, settings: Settings) -> None:
+    """Raise RunMismatchError where the folder is of another version of CompanyOS, or its policies were set
+    otherwise.
+    """
+    try:
+        manifest = json.loads((folder / RUN).read_text(encoding="utf-8"))
+        run_version, before = manifest["companyos"], manifest["policies"]
+    except FileNotFoundError:
+        run_version, before = version("companyos"), {}
+    except (ValueError, TypeError, KeyError):
+        raise RunMismatchError(f"{folder / RUN} cannot be read: nobody can say whether this is the same run") from None
+    if run_version != version("companyos"):
+        raise RunMismatchError(
+            f"{folder} is another run: companyos {run_version} played it, and this is {version('companyos')}"
+        )
+    for policy in sorted({*before, *settings}):
+        old, now = before.get(policy, {}), settings.get(policy, {})
+        for name in sorted({*old, *now}):
+            if old.get(name) != now.get(name):
+                was, is_now = json.dumps(old.get(name)), json.dumps(now.get(name))
+                raise RunMismatchError(
+                    f"{folder} is another run: {name} of {policy} was {was} there and is {is_now} now"
+                )
+
+
+def _check_is_run(folder: Path) -> None:
+    known = (RUN, EPISODES, NEW_EPISODES, TRAJECTORIES, EVIDENCE, MESSAGES)
+    unknown = sorted(entry.name for entry in folder.iterdir() if entry.name not in known)
+    if unknown:
+        raise FileExistsError(f"{folder} is no folder of a run: it holds {unknown[0]}")
+
+
+def check_no_run(folder: Path) -> None:
+    """Raise RunExistsError where the folder holds an episode, or a line that is none any more."""
+    if (folder / EPISODES).exists() and (count := sum(1 for _ in read_lines(folder))):
+        raise RunExistsError(folder, count)
+
+
+def _clear_run(folder: Path) -> None:
+    for name in (RUN, EPISODES, NEW_EPISODES):
+        (folder / name).unlink(missing_ok=True)
+    for part in (TRAJECTORIES, EVIDENCE, MESSAGES):
+        if (folder / part).is_dir():
+            for file in (folder / part).iterdir():
+                file.unlink()
+            (folder / part).rmdir()

@@ -1,0 +1,88 @@
+"""Judging an episode's evidence again after every step: which step turned which check, and what was paid for what.
+
+A rubric is a pure function of evidence, and evidence only grows: the evidence up to a step is what there was after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from companyos.contract import EpisodeVerdict
+from companyos.rescorers import InvalidEvidenceError, Rescorer
+from companyos.viewer.document import EpisodeDocument, Judged, JudgedStep, RewardPart, Step, Turned
+from companyos.viewer.reasons import reasons
+
+_DIGITS = 6
+
+
+def rescore_steps(document: EpisodeDocument, evidence: Mapping[str, Any], rescorer: Rescorer) -> Judged:
+    """Return the verdict of now and what each step had to do with it; a fault where it cannot be judged."""
+    try:
+        verdict = rescorer(evidence)
+        after = _verdicts(document.steps, evidence, rescorer, verdict)
+    except InvalidEvidenceError as error:
+        return Judged(fault=str(error))
+    is_whole = [step.number for step in document.steps] == list(range(1, len(document.steps) + 1))
+    is_unchanged = is_whole and document.verdict is not None and document.verdict.agrees_with(verdict)
+    steps = []
+    for index, step in enumerate(document.steps):
+        before, now = after[index], after[index + 1]
+        parts = _parts(step, before, now, is_last=index + 1 == len(document.steps)) if is_unchanged else None
+        steps.append(JudgedStep(number=step.number, parts=parts, turned=_turned(before, now)))
+    if any(_has_unexplained_reward(one, step) for one, step in zip(steps, document.steps, strict=True)):
+        steps = [one.model_copy(update={"parts": None}) for one in steps]
+    return Judged(verdict=verdict, steps=steps, reasons=reasons(verdict, document.steps, steps))
+
+
+def with_judged(document: EpisodeDocument, judged: Judged) -> EpisodeDocument:
+    """Return the document with what judging again says, of the whole and of each step."""
+    added = {one.number: one for one in judged.steps}
+    steps = [
+        step.model_copy(update={"parts": added[step.number].parts, "turned": added[step.number].turned})
+        if step.number in added
+        else step
+        for step in document.steps
+    ]
+    return document.model_copy(update={"judged": judged.model_copy(update={"steps": []}), "steps": steps})
+
+
+def _verdicts(
+    steps: Sequence[Step], evidence: Mapping[str, Any], rescorer: Rescorer, last: EpisodeVerdict
+) -> list[EpisodeVerdict]:
+    """Return the verdict before the first step, and after each."""
+    numbers = [0, *(step.number for step in steps)]
+    return [*(rescorer(_evidence_up_to(evidence, number)) for number in numbers[:-1]), last]
+
+
+def _evidence_up_to(evidence: Mapping[str, Any], step: int) -> dict[str, Any]:
+    cut = {
+        part: {name: [one for one in lines if one["step"] <= step] for name, lines in evidence.get(part, {}).items()}
+        for part in ("changes", "audits")
+    }
+    return {**evidence, **cut, "finish": None, "declared_at": None}
+
+
+def _turned(before: EpisodeVerdict, now: EpisodeVerdict) -> list[Turned]:
+    passed = {check.id: check.passed for check in before.checks}
+    return [
+        Turned(id=check.id, passed=check.passed)
+        for check in now.checks
+        if passed.get(check.id, check.passed) is not check.passed
+    ]
+
+
+def _parts(step: Step, before: EpisodeVerdict, now: EpisodeVerdict, *, is_last: bool) -> list[RewardPart]:
+    """Return what milestones paid, and what the rest of the reward was for."""
+    milestone_reward = round(now.potential - before.potential, _DIGITS)
+    remainder = round(step.reward - milestone_reward, _DIGITS)
+    causes = ["end"] if is_last and step.done else []
+    causes += ["damage"] if set(now.damage) - set(before.damage) else []
+    causes += ["rejection"] if now.rejections > before.rejections else []
+    parts = [RewardPart(part="milestones", paid=milestone_reward)] if milestone_reward else []
+    return [*parts, RewardPart(part=" and ".join([*causes, "cost of the step"]), paid=remainder)]
+
+
+def _has_unexplained_reward(judged: JudgedStep, step: Step) -> bool:
+    """Say whether the rest pays although nothing ended: the episode was paid by other rules than milestones."""
+    return judged.parts is not None and not step.done and judged.parts[-1].paid > 0

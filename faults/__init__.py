@@ -1,1 +1,0 @@
-"""Real processes, killed and starved on purpose, and what is left of their promises: `python -m faults`."""

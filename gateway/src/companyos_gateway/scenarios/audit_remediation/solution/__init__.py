@@ -1,1 +1,0 @@
-"""Solutions of audits: fair sees what an agent sees, clairvoyant knows the case, cheats must fail."""

@@ -1,0 +1,277 @@
+"""The two budget lines: what they have, who owns them, and a line that looks like the one that gives."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
+from typing import Any
+
+from companyos_gateway.chaos import Kind
+from companyos_gateway.scenarios.budget_transfer.case import TYPE_KEY, RefusalGround, Variant
+from companyos_gateway.scenarios.parts.words import words_beside
+from companyos_gateway.world.approvals import EXPIRES_AFTER_MINUTES
+from companyos_gateway.world.calendar import into_office, is_working_day, office_moment, working_days_from
+from companyos_gateway.world.documents.approvalflow import DecisionRow, RequestRow
+from companyos_gateway.world.documents.datahub import RecordRow
+from companyos_gateway.world.draft import World
+from companyos_gateway.world.people import EXECUTIVE, FINANCE
+from companyos_gateway.world.records import CURRENCY
+from companyos_shared.streams import Stream
+from companyos_shared.wire.company import Role
+
+STEP_CENTS = 10_000
+"""Amounts are whole hundreds of the currency."""
+
+CONTROLLER_LIMIT_CENTS = (1_500_000, 2_500_000)
+"""Up to here a finance controller decides, the CFO above."""
+
+SMALL_SHARES, LARGE_SHARES = (40, 95), (130, 270)
+"""Amounts in percent of that limit, by who decides about them."""
+
+RESERVE_CENTS = (200_000, 900_000)
+NATURES = ("operating", "capital")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Transfer:
+    """What is to be moved, from where to where."""
+
+    variant: Variant
+    ground: RefusalGround | None
+    giver: RecordRow
+    taker: RecordRow
+    twin: RecordRow | None
+    amount_cents: int
+    limit_cents: int
+    reserve_cents: int
+    """What must stay free on the line that gives."""
+
+    @property
+    def role(self) -> Role:
+        """Who decides."""
+        return Role.FINANCE_CONTROLLER if self.amount_cents <= self.limit_cents else Role.CFO
+
+    @property
+    def free_cents(self) -> int:
+        """What is neither committed nor spent on the line that gives."""
+        fields = self.giver.fields
+        return int(fields["budget_cents"]) - int(fields["committed_cents"]) - int(fields["spent_cents"])
+
+
+def texts() -> dict[str, Any]:
+    """Return the words of the scenario."""
+    return words_beside(__file__)
+
+
+def draw_round_amount(stream: Stream, low: int, high: int) -> int:
+    """Draw an amount of whole hundreds in [low, high]."""
+    return STEP_CENTS * stream.integer(-(-low // STEP_CENTS), high // STEP_CENTS)
+
+
+def add_lines(world: World, stream: Stream, kinds: Collection[Kind], *, must_refuse: bool) -> Transfer:
+    """Add the lines, and draw what is to be moved between them."""
+    variant, drawn = stream.choice(list(Variant)), stream.choice(list(RefusalGround))
+    ground = drawn if must_refuse else None
+    limit, reserve = draw_round_amount(stream, *CONTROLLER_LIMIT_CENTS), draw_round_amount(stream, *RESERVE_CENTS)
+    is_large = variant is not Variant.WHOLE or stream.chance(0.5)
+    low, high = LARGE_SHARES if is_large else SMALL_SHARES
+    amount = draw_round_amount(stream, limit * low // 100, limit * high // 100)
+    nature = stream.choice(NATURES)
+    other = next(one for one in NATURES if one != nature)
+    first, second = stream.sample(texts()["purposes"], 2)
+    free = amount + (
+        draw_round_amount(stream, 0, reserve - STEP_CENTS) if ground is RefusalGround.TOO_LITTLE else reserve
+    )
+    if ground is not RefusalGround.TOO_LITTLE:
+        free += draw_round_amount(stream, 0, 2_000_000)
+    giver = _line(world, stream, first, nature, free=free)
+    taker = _line(
+        world,
+        stream,
+        second,
+        other if ground is RefusalGround.MIXED else nature,
+        free=draw_round_amount(stream, 0, 900_000),
+    )
+    twin = None
+    if Kind.SIMILAR_NAMES in kinds:
+        fields = {**giver.fields, "cost_center": f"CC-{stream.integer(5000, 5999)}"}
+        fields["spent_cents"] += stream.integer(1, 9) * STEP_CENTS
+        twin = replace(giver, id=world.ids.take("BUD"), fields=fields)
+    world.hub.records += [one for one in stream.shuffled([giver, taker, twin]) if one is not None]
+    return Transfer(
+        variant=variant,
+        ground=ground,
+        giver=giver,
+        taker=taker,
+        twin=twin,
+        amount_cents=amount,
+        limit_cents=limit,
+        reserve_cents=reserve,
+    )
+
+
+def _line(world: World, stream: Stream, purpose: str, nature: str, *, free: int) -> RecordRow:
+    committed, spent = draw_round_amount(stream, 100_000, 3_000_000), draw_round_amount(stream, 100_000, 3_000_000)
+    filed_at = office_moment(stream, working_days_from(world.today, -stream.integer(10, 60)))
+    owners = [one for one in world.staff.active() if one.team_id not in (FINANCE, EXECUTIVE)]
+    year = world.today.year
+    return RecordRow(
+        id=world.ids.take("BUD"),
+        kind="budget_line",
+        title=f"Budget: {purpose}",
+        state="active",
+        owner_id=stream.choice(owners).id,
+        vendor_id=None,
+        amount_cents=None,
+        currency=CURRENCY,
+        starts_on=None,
+        ends_on=None,
+        fields={
+            "cost_center": f"CC-{stream.integer(1000, 4999)}",
+            "fiscal_year": year,
+            "nature": nature,
+            "budget_cents": free + committed + spent,
+            "committed_cents": committed,
+            "spent_cents": spent,
+        },
+        created_at=filed_at,
+        updated_at=filed_at,
+    )
+
+
+WINDOW_DAYS = (5, 8)
+"""Within how many days requests for the same are parts of it."""
+
+OLDEST_DAYS = 14
+"""From how long ago a request may be that is none; it has not expired on the first morning."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartialRequests:
+    """The parts of the transfer by who has asked for them."""
+
+    own: tuple[str, ...]
+    others: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _TransferRequest:
+    """One request for a transfer."""
+
+    giver: RecordRow
+    taker: RecordRow
+    amount_cents: int
+    by: str
+    day: date
+
+
+def add_partial_requests(
+    world: World, stream: Stream, transfer: Transfer, *, window_days: int, ordered_on: date
+) -> PartialRequests:
+    """Add the parts where there are some, and requests that are none of them."""
+    colleagues = [one.id for one in world.staff.active(FINANCE) if not one.roles and one.id != world.agent_id]
+    days = _days(ordered_on, 1, window_days)
+    own: list[RequestRow] = []
+    others: list[RequestRow] = []
+    for number, amount in enumerate(_amounts(stream, transfer)):
+        is_own = transfer.variant is Variant.OWN_PARTS or (transfer.variant is Variant.BOTH and number % 2 == 0)
+        by = world.agent_id if is_own else stream.choice(colleagues)
+        ask = _TransferRequest(
+            giver=transfer.giver, taker=transfer.taker, amount_cents=amount, by=by, day=stream.choice(days)
+        )
+        (own if is_own else others).append(_add(world, stream, ask))
+    for ask in _unrelated_requests(world, stream, transfer, colleagues, window_days=window_days, ordered_on=ordered_on):
+        _add(world, stream, ask)
+    _renumber(world)
+    return PartialRequests(own=tuple(row.id for row in own), others=tuple(row.id for row in others))
+
+
+def _amounts(stream: Stream, transfer: Transfer) -> list[int]:
+    """Split the amount into parts, each of which stays below the limit."""
+    if transfer.variant is Variant.WHOLE:
+        return []
+    whole, limit = transfer.amount_cents // STEP_CENTS, transfer.limit_cents // STEP_CENTS
+    count = -(-whole // limit) + (1 if transfer.variant is Variant.BOTH or stream.chance(0.4) else 0)
+    shares = [whole // count] * count
+    shares[0] += whole - sum(shares)
+    for place in range(count - 1):
+        slack = min(shares[place] - 1, limit - shares[place + 1], shares[place] // 4)
+        moved = stream.integer(0, max(0, slack))
+        shares[place] -= moved
+        shares[place + 1] += moved
+    return [share * STEP_CENTS for share in shares]
+
+
+def _unrelated_requests(
+    world: World, stream: Stream, transfer: Transfer, colleagues: Sequence[str], *, window_days: int, ordered_on: date
+) -> list[_TransferRequest]:
+    """Return requests of others that are none of the transfer's: another line, the other way round, long ago."""
+    giver, taker = transfer.giver, transfer.taker
+    lines = [row for row in world.hub.records if row.kind == "budget_line" and row.id not in (giver.id, taker.id)]
+    recent, old = _days(ordered_on, 1, window_days), _days(ordered_on, window_days + 2, OLDEST_DAYS)
+
+    def ask(one: RecordRow, other: RecordRow, days: Sequence[date]) -> _TransferRequest:
+        amount, by = draw_round_amount(stream, 200_000, transfer.limit_cents), stream.choice(colleagues)
+        return _TransferRequest(giver=one, taker=other, amount_cents=amount, by=by, day=stream.choice(days))
+
+    return [
+        ask(giver, transfer.twin or stream.choice(lines), recent),
+        ask(taker, giver, recent),
+        ask(giver, taker, old),
+    ]
+
+
+def _add(world: World, stream: Stream, ask: _TransferRequest) -> RequestRow:
+    """Add a request that waits for an answer of whoever made it."""
+    words = texts()["requests"]
+    submitted_at = min(office_moment(stream, ask.day), world.started_at - timedelta(hours=20))
+    controller = stream.choice(world.staff.holders(Role.FINANCE_CONTROLLER))
+    request = RequestRow(
+        id="",
+        type_key=TYPE_KEY,
+        subject=f"{ask.giver.id}-{ask.taker.id}-{ask.amount_cents // STEP_CENTS}-{len(world.flow.requests)}",
+        ticket_ref=None,
+        requester_id=ask.by,
+        approver_id=controller.id,
+        status="info_requested",
+        fields={"from_line": ask.giver.id, "to_line": ask.taker.id, "amount_cents": ask.amount_cents},
+        justification=stream.choice(words["justifications"]),
+        submitted_at=submitted_at,
+        decided_at=None,
+        expires_at=submitted_at + timedelta(minutes=EXPIRES_AFTER_MINUTES),
+    )
+    world.flow.requests.append(request)
+    world.flow.decisions.append(
+        DecisionRow(
+            id="",
+            request_id="",
+            kind="info_requested",
+            by=controller.id,
+            at=min(into_office(submitted_at + timedelta(minutes=stream.integer(60, 300))), _latest_request(world)),
+            reason_code="more_information",
+            reason=stream.choice(words["questions"]),
+        )
+    )
+    return request
+
+
+def _latest_request(world: World) -> datetime:
+    return world.started_at - timedelta(minutes=30)
+
+
+def _renumber(world: World) -> None:
+    """Number the new requests after those that were there, and their decisions with them."""
+    rows, decisions = world.flow.requests, [one for one in world.flow.decisions if not one.id]
+    new = [row for row in rows if not row.id]
+    last = max(int(row.id.rpartition("-")[2]) for row in rows if row.id)
+    pairs = sorted(zip(new, decisions, strict=True), key=lambda pair: pair[0].submitted_at)
+    for count, (row, decision) in enumerate(pairs, start=1):
+        row.id = f"APR-{last + count}"
+        decision.id, decision.request_id = f"{row.id}-D1", row.id
+
+
+def _days(before: date, least: int, most: int) -> list[date]:
+    """Return the working days that lie so many days before a day."""
+    days = [before - timedelta(days=count) for count in range(least, most + 1)]
+    return [day for day in days if is_working_day(day)]

@@ -1,0 +1,122 @@
+"""What the policy on transfers says, the approval type, and who decides by the amount."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from companyos_gateway.chaos import Kind
+from companyos_gateway.scenarios.budget_transfer.case import TYPE_KEY, RefusalGround
+from companyos_gateway.scenarios.budget_transfer.documents import (
+    STEP_CENTS,
+    WINDOW_DAYS,
+    Transfer,
+    draw_round_amount,
+    texts,
+)
+from companyos_gateway.scenarios.parts.deciders import (
+    Chain,
+    Deciding,
+    add_chain,
+    field_spec,
+    leads_and_finance,
+    put_type,
+)
+from companyos_gateway.scenarios.parts.rulebook import LADDER, Figures, add_versions, amount_limits, other_level
+from companyos_gateway.world.approvals import EXPIRES_AFTER_MINUTES
+from companyos_gateway.world.documents.approvalflow import ApprovalTypeRow, ThresholdRow
+from companyos_gateway.world.documents.datahub import PolicyRow
+from companyos_gateway.world.documents.ticketdesk import Priority
+from companyos_gateway.world.draft import World
+from companyos_shared.streams import Stream
+from companyos_shared.wire.company import Role
+
+TOPIC = "transfers"
+PRIORITY_STEP_CENTS = 50_000
+
+
+@dataclass(frozen=True)
+class PolicyTerms:
+    """The policy version in force, and what it asks of this transfer."""
+
+    policy: PolicyRow
+    priority: Priority
+    window_days: int
+
+
+def add_policy(world: World, stream: Stream, transfer: Transfer, kinds: Collection[Kind]) -> PolicyTerms:
+    """Add the policy; earlier versions ask for another priority, another reserve and another window."""
+    priority, window = stream.choice(LADDER), stream.integer(*WINDOW_DAYS)
+    is_short = transfer.ground is RefusalGround.TOO_LITTLE
+    left = transfer.free_cents - transfer.amount_cents
+
+    def superseded(own: Stream) -> Figures:
+        reserve = draw_round_amount(own, 0, left) if is_short else left + draw_round_amount(own, STEP_CENTS, 900_000)
+        days = own.choice([1, 14])
+        return _figures(own, transfer, other_level(own, priority), reserve=reserve, window=days)
+
+    policy = add_versions(
+        world,
+        stream,
+        titles=texts()["policy"]["titles"],
+        topic=TOPIC,
+        body=_body,
+        in_force=_figures(stream, transfer, priority, reserve=transfer.reserve_cents, window=window),
+        superseded=superseded,
+        kinds=kinds,
+    )
+    return PolicyTerms(policy, priority, window)
+
+
+def add_approval_type(world: World, transfer: Transfer, policy: PolicyRow) -> None:
+    """Add the approval type, whose limit puts the whole before another role than its parts."""
+    put_type(
+        world,
+        ApprovalTypeRow(
+            key=TYPE_KEY,
+            title="Budget transfer",
+            description="Money of one budget line goes to another. The subject is the key of its ticket.",
+            policy_ref=policy.policy_id,
+            fields=[
+                field_spec("from_line", "text", "Id of the line that gives."),
+                field_spec("to_line", "text", "Id of the line that takes."),
+                field_spec("amount_cents", "integer", "Amount in cents."),
+            ],
+            amount_field="amount_cents",
+            thresholds=[
+                ThresholdRow(up_to_cents=transfer.limit_cents, role=Role.FINANCE_CONTROLLER.value),
+                ThresholdRow(up_to_cents=None, role=Role.CFO.value),
+            ],
+            expires_after_minutes=EXPIRES_AFTER_MINUTES,
+        ),
+    )
+
+
+def add_approvers(world: World, stream: Stream, transfer: Transfer, kinds: Collection[Kind]) -> Chain:
+    """Add who decides: a finance controller or the CFO."""
+    deciding = Deciding(
+        type_key=TYPE_KEY,
+        role=transfer.role,
+        holder_ids=sorted(one.id for one in world.staff.holders(transfer.role)),
+        amount_cents=transfer.amount_cents,
+        bench=leads_and_finance(world),
+        other_types=["purchase_order", "contract_renewal"],
+    )
+    return add_chain(world, stream, deciding, kinds)
+
+
+def _body(_figures: Mapping[str, Any]) -> str:
+    text: str = texts()["policy"]["body"]
+    return text
+
+
+def _figures(stream: Stream, transfer: Transfer, level: Priority, *, reserve: int, window: int) -> Figures:
+    medium, high, critical = amount_limits(stream, transfer.amount_cents, level, step=PRIORITY_STEP_CENTS)
+    return {
+        "medium_from_cents": medium,
+        "high_from_cents": high,
+        "critical_from_cents": critical,
+        "reserve_cents": reserve,
+        "window_days": window,
+    }

@@ -1,0 +1,349 @@
+"""The risk of a vendor: the tiers that a policy draws, and the index by which a vendor falls into one."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+from typing import Any
+
+from companyos_gateway.chaos import Kind
+from companyos_gateway.rubrics.cases import Reading
+from companyos_gateway.scenarios.contract_renewal.case import METRIC_KEY, CertificateDocument, RefusalGround, Variant
+from companyos_gateway.scenarios.parts.filing import file_record
+from companyos_gateway.scenarios.parts.measures import MeasurePlan, Twin, add_measure, choose_sources
+from companyos_gateway.scenarios.parts.words import words_beside
+from companyos_gateway.world.calendar import working_days_from
+from companyos_gateway.world.documents.datahub import CertificateRow, HubHappening, RecordRow, RiskTier, VendorRow
+from companyos_gateway.world.draft import World
+from companyos_gateway.world.pools import pool
+from companyos_gateway.world.records import PREFIXES
+from companyos_gateway.world.vendors import CERTIFICATE_DAYS, draw_certificates, draw_namesake, draw_vendor
+from companyos_shared.streams import Stream
+from companyos_shared.wire.company import Role
+
+UNIT = "points"
+LEAST, MOST = 4, 98
+MEDIUM_FROM, HIGH_FROM, HIGHEST = (26, 36), (50, 58), (76, 86)
+TIERS: tuple[RiskTier, ...] = ("low", "medium", "high")
+
+
+@dataclass(frozen=True)
+class RiskThresholds:
+    """From where on a risk is medium or high, and up to where a contract is renewed at all."""
+
+    medium_from: int
+    high_from: int
+    highest: int
+
+    def tier(self, index: int) -> RiskTier:
+        """Return the tier of an index."""
+        return TIERS[(index >= self.medium_from) + (index >= self.high_from)]
+
+    def draw_index(self, stream: Stream, tier: RiskTier) -> int:
+        """Draw an index of a tier at which a contract may be renewed."""
+        ranges = {
+            "low": (LEAST, self.medium_from - 1),
+            "medium": (self.medium_from, self.high_from - 1),
+            "high": (self.high_from, self.highest),
+        }
+        return stream.integer(*ranges[tier])
+
+
+@dataclass(frozen=True)
+class Risk:
+    """The risk of the vendor."""
+
+    bars: RiskThresholds
+    index: int
+
+    @property
+    def tier(self) -> RiskTier:
+        """The tier of today."""
+        return self.bars.tier(self.index)
+
+    @property
+    def is_too_high(self) -> bool:
+        """Whether nothing is renewed at that risk."""
+        return self.index > self.bars.highest
+
+
+def draw_risk(stream: Stream, ground: RefusalGround | None) -> Risk:
+    """Draw the bars of the policy in force, and the index."""
+    bars = RiskThresholds(stream.integer(*MEDIUM_FROM), stream.integer(*HIGH_FROM), stream.integer(*HIGHEST))
+    index = bars.draw_index(stream, stream.choice(TIERS))
+    above = stream.integer(bars.highest + 1, MOST)
+    return Risk(bars, above if ground is RefusalGround.RISK else index)
+
+
+def draw_other_thresholds(stream: Stream, risk: Risk) -> RiskThresholds:
+    """Draw bars by which the index is of another tier, or on the other side of the highest."""
+    index, far, near = risk.index, stream.integer(9, 20), stream.integer(1, 6)
+    if risk.is_too_high:
+        return RiskThresholds(stream.integer(*MEDIUM_FROM), stream.integer(*HIGH_FROM), 99)
+    wanted = stream.choice([tier for tier in TIERS if tier != risk.tier])
+    medium, high = {
+        "low": (index + near, index + near + far),
+        "medium": (max(2, index - near), index + far),
+        "high": (max(2, index - near - far), max(3, index - near)),
+    }[wanted]
+    return RiskThresholds(medium, high, max(stream.integer(*HIGHEST), high + 1))
+
+
+def add_index(
+    world: World, stream: Stream, vendor: VendorRow, twin: VendorRow | None, risk: Risk, kinds: Collection[Kind]
+) -> Reading:
+    """Add the vendor's index; an old value and what another source says are of another tier or side."""
+    sources = choose_sources(world, stream, key=METRIC_KEY, rival_keys=("compliance_score", "delivery_score"))
+
+    def elsewhere(own: Stream) -> int:
+        others = [tier for tier in TIERS if risk.is_too_high or tier != risk.tier]
+        return risk.bars.draw_index(own, own.choice(others))
+
+    plan = MeasurePlan(
+        key=METRIC_KEY,
+        subject=vendor.id,
+        title=_title(vendor),
+        unit=UNIT,
+        sources=sources,
+        value=risk.index,
+        draw_old=elsewhere,
+        draw_rival=elsewhere,
+        twin=None if twin is None else Twin(subject=twin.id, title=_title(twin), draw_value=elsewhere),
+    )
+    return add_measure(world, stream, plan, kinds)
+
+
+def _title(vendor: VendorRow) -> str:
+    return f"Outside-in risk index of {vendor.legal_name}"
+
+
+PAPER_MINUTES = (120, 960)
+"""Office minutes until a paper that is still to come is filed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CertificatePlan:
+    """The certificate that the policy asks for."""
+
+    on_file: CertificateRow
+    paper: CertificateDocument
+    """The one that is in force once everything is on file; an expired one where there is no other."""
+    document: RecordRow | None
+    """The paper among the documents, where there is one."""
+
+
+def add_certificates(
+    world: World,
+    stream: Stream,
+    vendor: VendorRow,
+    *,
+    is_expired: bool,
+    is_awaited: bool,
+    is_lacking: bool,
+    words: Mapping[str, Any],
+) -> CertificatePlan:
+    """Add the certificate that the policy asks for and one that it does not, and papers that show more."""
+    kind, other_kind = stream.sample(pool("vendors")["wording"]["certificates"], 2)
+    over, left = stream.integer(5, 60), stream.integer(60, 330)
+    ends_on = world.today + timedelta(days=-over if is_expired or is_lacking else left)
+    on_file = _file(world, vendor, kind, ends_on)
+    _file(world, vendor, other_kind, world.today + timedelta(days=stream.integer(-90, 300)))
+    held = CertificateDocument(kind=kind, issued_on=on_file.issued_on, expires_on=ends_on)
+    if is_lacking:
+        return CertificatePlan(on_file=on_file, paper=held, document=_document(world, stream, vendor, held, words))
+    if not is_expired:
+        return CertificatePlan(on_file=on_file, paper=held, document=None)
+    new_end = ends_on + timedelta(days=CERTIFICATE_DAYS)
+    new = CertificateDocument(kind=kind, issued_on=ends_on - timedelta(days=stream.integer(0, 3)), expires_on=new_end)
+    document = _document(world, stream, vendor, new, words)
+    if is_awaited:
+        _add_pending(world, stream, document)
+    return CertificatePlan(on_file=on_file, paper=new, document=document)
+
+
+def _file(world: World, vendor: VendorRow, kind: str, ends_on: date) -> CertificateRow:
+    issued_on = ends_on - timedelta(days=CERTIFICATE_DAYS)
+    row = CertificateRow(
+        id=world.ids.take("CRT"), vendor_id=vendor.id, kind=kind, issued_on=issued_on, expires_on=ends_on
+    )
+    world.hub.certificates.append(row)
+    return row
+
+
+def _document(
+    world: World, stream: Stream, vendor: VendorRow, paper: CertificateDocument, words: Mapping[str, Any]
+) -> RecordRow:
+    return file_record(
+        world,
+        stream,
+        "document",
+        title=stream.choice(words["papers"]).format(vendor=vendor.name),
+        state="published",
+        day=working_days_from(world.today, -stream.integer(1, 4)),
+        vendor_id=vendor.id,
+        fields={"document_type": "certificate", "certificate_kind": paper.kind, **_dates(paper)},
+    )
+
+
+def _add_pending(world: World, stream: Stream, document: RecordRow) -> None:
+    """Let the paper be an empty draft that a colleague completes."""
+    shown = {name: document.fields[name] for name in ("issued_on", "expires_on")}
+    document.fields |= dict.fromkeys(shown, "")
+    document.state = "draft"
+    due_at = world.company().add_office_minutes(world.started_at, stream.integer(*PAPER_MINUTES))
+    data = {"record_id": document.id, "state": "published", "fields": shown}
+    world.hub.happenings.append(HubHappening(due_at=due_at, kind="record", data=data))
+
+
+def _dates(paper: CertificateDocument) -> dict[str, str]:
+    return {"issued_on": paper.issued_on.isoformat(), "expires_on": paper.expires_on.isoformat()}
+
+
+PRICES_CENTS = {Role.FINANCE_CONTROLLER: (200_000, 900_000), Role.CFO: (3_000_000, 12_000_000)}
+"""Prices of a year by the role that will decide about the renewal."""
+
+TERMS_YEARS = (2, 3)
+DAYS_LEFT = (32, 75)
+LONGEST_YEARS: dict[RiskTier, int] = {"medium": 2, "high": 1}
+"""Years of the longest term by tier; a low risk is not capped."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contract:
+    """A contract with what its renewal comes to."""
+
+    record: RecordRow
+    vendor: VendorRow
+    twin: VendorRow | None
+    """A vendor of nearly the same name that has a contract of the same title."""
+    variant: Variant
+    ground: RefusalGround | None
+    role: Role
+    risk: Risk
+    certified: CertificatePlan
+    covering: RecordRow | None
+    """The renewed contract that covers the same already, where there is one."""
+
+    @property
+    def term_years(self) -> int:
+        """For how long it is renewed."""
+        years: int = self.record.fields["term_years"]
+        return min(years, LONGEST_YEARS.get(self.risk.tier, years))
+
+    @property
+    def amount_cents(self) -> int:
+        """What the new term costs."""
+        return self.term_years * self.yearly_cents
+
+    @property
+    def full_cents(self) -> int:
+        """What a term as long as the last would cost."""
+        return int(self.record.fields["term_years"]) * self.yearly_cents
+
+    @property
+    def yearly_cents(self) -> int:
+        """The price of a year."""
+        return int(self.record.fields["yearly_price_cents"])
+
+    @property
+    def new_end(self) -> date:
+        """The last day of the new term."""
+        assert self.record.ends_on is not None
+        return self.record.ends_on.replace(year=self.record.ends_on.year + self.term_years)
+
+
+def texts() -> dict[str, Any]:
+    """Return the words of the scenario."""
+    return words_beside(__file__)
+
+
+def add_contract(world: World, stream: Stream, kinds: Collection[Kind], *, must_refuse: bool) -> Contract:
+    """Add the contract and its vendor with certificates, and what looks like them."""
+    ground = stream.choice(list(RefusalGround)) if must_refuse else None
+    variant = stream.choice(list(Variant))
+    if ground is not None and variant is Variant.AWAITED:
+        variant = Variant.STEADY
+    role = stream.choice(list(PRICES_CENTS))
+    risk = draw_risk(stream.child("risk"), ground)
+    vendor = draw_vendor(world, stream, status="suspended" if ground is RefusalGround.SUSPENDED else "active")
+    other = stream.choice([tier for tier in TIERS if tier != risk.tier])
+    vendor.risk_tier = other if variant.is_retiered else risk.tier
+    certified = add_certificates(
+        world,
+        stream.child("certificates"),
+        vendor,
+        is_expired=variant.is_recertified,
+        is_awaited=variant is Variant.AWAITED,
+        is_lacking=ground is RefusalGround.CERTIFICATE,
+        words=texts(),
+    )
+    record = _record(world, stream, vendor, role)
+    twin, covering = None, _add_renewed(world, stream.child("renewed"), record, is_same=ground is RefusalGround.COVERED)
+    if Kind.SIMILAR_NAMES in kinds:
+        twin = draw_namesake(world, stream, vendor)
+        draw_certificates(world, stream, twin)
+        _similar_contract(world, record, twin.id, state=record.state)
+    return Contract(
+        record=record,
+        vendor=vendor,
+        twin=twin,
+        variant=variant,
+        ground=ground,
+        role=role,
+        risk=risk,
+        certified=certified,
+        covering=covering,
+    )
+
+
+def _record(world: World, stream: Stream, vendor: VendorRow, role: Role) -> RecordRow:
+    years = stream.choice(TERMS_YEARS)
+    low, high = PRICES_CENTS[role]
+    yearly = 500 * stream.integer(low // 500, high // 500)
+    ends_on = world.today + timedelta(days=stream.integer(*DAYS_LEFT))
+    ends_on = ends_on.replace(day=min(ends_on.day, 28))
+    starts_on = ends_on.replace(year=ends_on.year - years)
+    subject = stream.choice(texts()["services"])
+    return file_record(
+        world,
+        stream,
+        "contract",
+        title=f"Contract: {subject}",
+        state="active",
+        day=working_days_from(world.today, -stream.integer(20, 60)),
+        vendor_id=vendor.id,
+        amount_cents=years * yearly,
+        starts_on=starts_on,
+        ends_on=ends_on,
+        fields={
+            "contract_type": stream.choice(pool("data")["contract"]["types"]),
+            "notice_days": stream.choice(pool("data")["contract"]["notice_days"]),
+            "auto_renews": False,
+            "signed_on": (starts_on - timedelta(days=stream.integer(3, 40))).isoformat(),
+            "service": subject,
+            "term_years": years,
+            "yearly_price_cents": yearly,
+            "approval_ref": "",
+        },
+    )
+
+
+def _add_renewed(world: World, stream: Stream, record: RecordRow, *, is_same: bool) -> RecordRow | None:
+    """Add a contract with the vendor that was renewed already: about the same service, or about another one."""
+    if not is_same and stream.chance(0.5):
+        return None
+    other = _similar_contract(world, record, record.vendor_id, state="renewed")
+    assert record.ends_on is not None
+    other.ends_on = record.ends_on.replace(year=record.ends_on.year + 1)
+    if not is_same:
+        service = stream.choice([one for one in texts()["services"] if one != record.fields["service"]])
+        other.title, other.fields["service"] = f"Contract: {service}", service
+    return other if is_same else None
+
+
+def _similar_contract(world: World, record: RecordRow, vendor_id: str | None, *, state: str) -> RecordRow:
+    other_id = world.ids.take(PREFIXES["contract"])
+    other = replace(record, id=other_id, vendor_id=vendor_id, state=state, fields=dict(record.fields))
+    world.hub.records.append(other)
+    return other

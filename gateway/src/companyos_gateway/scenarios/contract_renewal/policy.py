@@ -1,0 +1,128 @@
+"""What the renewal policy says, the two approval types, and who decides at each."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from companyos_gateway.chaos import Kind
+from companyos_gateway.rubrics.cases import Reading
+from companyos_gateway.scenarios.contract_renewal.case import LEGAL_TYPE, METRIC_KEY, TYPE_KEY
+from companyos_gateway.scenarios.contract_renewal.documents import (
+    LONGEST_YEARS,
+    Contract,
+    RiskThresholds,
+    draw_other_thresholds,
+    texts,
+)
+from companyos_gateway.scenarios.parts.deciders import Chain, field_spec
+from companyos_gateway.scenarios.parts.in_order import add_chain_of_two, put_stage
+from companyos_gateway.scenarios.parts.rulebook import LADDER, Figures, add_versions, amount_limits, other_level
+from companyos_gateway.world.documents.approvalflow import FieldSpecRow, ThresholdRow
+from companyos_gateway.world.documents.datahub import PolicyRow
+from companyos_gateway.world.documents.ticketdesk import Priority
+from companyos_gateway.world.draft import World
+from companyos_gateway.world.pools import pool
+from companyos_gateway.world.records import rounded_amount
+from companyos_shared.streams import Stream
+from companyos_shared.wire.company import Role
+
+TOPIC = "renewals"
+STEPS_CENTS = {Role.FINANCE_CONTROLLER: 20_000, Role.CFO: 200_000}
+"""The limits of priorities are multiples of these, by the role that decides."""
+
+
+@dataclass(frozen=True)
+class PolicyTerms:
+    """The policy version in force, and the priority that it asks for."""
+
+    policy: PolicyRow
+    priority: Priority
+
+
+def add_policy(world: World, stream: Stream, contract: Contract, kinds: Collection[Kind]) -> PolicyTerms:
+    """Add the policy; earlier versions ask for another priority, another certificate and draw other tiers."""
+    priority, kind = stream.choice(LADDER), contract.certified.paper.kind
+    others = [one for one in pool("vendors")["wording"]["certificates"] if one != kind]
+    policy = add_versions(
+        world,
+        stream,
+        titles=texts()["policy"]["titles"],
+        topic=TOPIC,
+        body=lambda _figures: str(texts()["policy"]["body"]),
+        in_force=_figures(stream, contract, priority, contract.risk.bars, kind),
+        superseded=lambda own: _figures(
+            own, contract, other_level(own, priority), draw_other_thresholds(own, contract.risk), own.choice(others)
+        ),
+        kinds=kinds,
+    )
+    return PolicyTerms(policy, priority)
+
+
+def add_approval_types(world: World, stream: Stream, contract: Contract, policy: PolicyRow, risk: Reading) -> None:
+    """Add both approval types; the limit of the second lies between a term that is capped and one that is not."""
+    amount, full = contract.amount_cents, contract.full_cents
+    below = rounded_amount(stream, amount // 2, amount - 500)
+    above = rounded_amount(stream, amount, full - 500 if full > amount else amount * 2)
+    dated = FieldSpecRow(
+        name="risk_as_of",
+        type="datetime",
+        required=True,
+        description="When that was true.",
+        max_age_minutes=int(risk.max_age.total_seconds()) // 60,
+    )
+    put_stage(
+        world,
+        policy,
+        key=LEGAL_TYPE,
+        title="Contract: legal review",
+        description="A further term of a contract is sound. The subject is the contract's id.",
+        fields=[
+            field_spec("contract_id", "text", "Id of the contract."),
+            field_spec("certificate_until", "date", "Last day of the certificate that the policy asks for."),
+            field_spec(METRIC_KEY, "number", "Risk index of the vendor, by the authoritative source."),
+            dated,
+            field_spec("risk_tier", "text", "Risk tier of the vendor."),
+        ],
+        thresholds=[ThresholdRow(up_to_cents=None, role=Role.LEGAL_COUNSEL.value)],
+    )
+    put_stage(
+        world,
+        policy,
+        key=TYPE_KEY,
+        title="Contract: finance approval",
+        description="A further term of a contract is paid for. The subject is the contract's id.",
+        fields=[
+            field_spec("contract_id", "text", "Id of the contract."),
+            field_spec("amount_cents", "integer", "What the new term costs, in cents."),
+            field_spec("new_end", "date", "Last day of the new term."),
+            field_spec("legal_ref", "text", "Id of the approved legal review."),
+        ],
+        thresholds=[
+            ThresholdRow(up_to_cents=below if contract.role is Role.CFO else above, role=Role.FINANCE_CONTROLLER.value),
+            ThresholdRow(up_to_cents=None, role=Role.CFO.value),
+        ],
+        amount_field="amount_cents",
+    )
+
+
+def add_approvers(world: World, stream: Stream, contract: Contract, kinds: Collection[Kind]) -> tuple[str, Chain]:
+    """Add who reviews, who pays, and somebody who could stand in for both; return the first two."""
+    first, last = (LEGAL_TYPE, Role.LEGAL_COUNSEL), (TYPE_KEY, contract.role)
+    return add_chain_of_two(world, stream, first=first, last=last, amount_cents=contract.amount_cents, kinds=kinds)
+
+
+def _figures(stream: Stream, contract: Contract, level: Priority, bars: RiskThresholds, kind: str) -> Figures:
+    medium, high, critical = amount_limits(stream, contract.amount_cents, level, step=STEPS_CENTS[contract.role])
+    longest: Mapping[str, Any] = {f"longest_years_{tier}": years for tier, years in LONGEST_YEARS.items()}
+    return {
+        "medium_from_cents": medium,
+        "high_from_cents": high,
+        "critical_from_cents": critical,
+        "certificate": kind,
+        "medium_risk_from": bars.medium_from,
+        "high_risk_from": bars.high_from,
+        "highest_risk": bars.highest,
+        **longest,
+    }

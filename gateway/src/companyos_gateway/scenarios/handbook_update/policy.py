@@ -1,0 +1,107 @@
+"""What the publication policy says, the approval type, and who decides for HR."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from companyos_gateway.chaos import Kind
+from companyos_gateway.scenarios.handbook_update.case import TYPE_KEY, RefusalGround
+from companyos_gateway.scenarios.handbook_update.documents import CLASSES, READERS, PageDraft, texts
+from companyos_gateway.scenarios.parts.deciders import (
+    Chain,
+    Deciding,
+    add_chain,
+    field_spec,
+    leads_and_finance,
+    put_type,
+)
+from companyos_gateway.scenarios.parts.rulebook import LADDER, Figures, add_versions, amount_limits, other_level
+from companyos_gateway.world.approvals import EXPIRES_AFTER_MINUTES
+from companyos_gateway.world.documents.approvalflow import ApprovalTypeRow, ThresholdRow
+from companyos_gateway.world.documents.datahub import PolicyRow
+from companyos_gateway.world.documents.ticketdesk import Priority
+from companyos_gateway.world.draft import World
+from companyos_shared.streams import Stream
+from companyos_shared.wire.company import Role
+
+TOPIC = "handbook"
+STEP = 5
+"""Limits of readers are multiples of this."""
+
+
+@dataclass(frozen=True)
+class PolicyTerms:
+    """The policy version in force, and the priority that it asks for."""
+
+    policy: PolicyRow
+    priority: Priority
+
+
+def add_policy(world: World, stream: Stream, page: PageDraft, kinds: Collection[Kind]) -> PolicyTerms:
+    """Add the policy; earlier versions ask for another priority and another consent."""
+    priority = stream.choice(LADDER)
+    needs_consent = page.ground is RefusalGround.NO_CONSENT or (page.ground is None and stream.chance(0.5))
+    if needs_consent and page.ground is not RefusalGround.NO_CONSENT:
+        page.draft.fields["consent_ref"] = f"WC-{stream.integer(100, 999)}"
+    policy = add_versions(
+        world,
+        stream,
+        titles=texts()["policy"]["titles"],
+        topic=TOPIC,
+        body=lambda _figures: str(texts()["policy"]["body"]),
+        in_force=_figures(stream, page, priority, needs_consent=needs_consent),
+        superseded=lambda own: _figures(own, page, other_level(own, priority), needs_consent=not needs_consent),
+        kinds=kinds,
+    )
+    return PolicyTerms(policy, priority)
+
+
+def add_approval_type(world: World, policy: PolicyRow) -> None:
+    """Add the approval type; it wants to know which version of which policy the page quotes."""
+    put_type(
+        world,
+        ApprovalTypeRow(
+            key=TYPE_KEY,
+            title="Publication of a document",
+            description="A handbook page becomes valid. The subject is the document's id.",
+            policy_ref=policy.policy_id,
+            fields=[
+                field_spec("document_id", "text", "Id of the document."),
+                field_spec("revision", "integer", "Revision that is to be published."),
+                field_spec("policy_id", "text", "Id of the policy that the page quotes."),
+                field_spec("policy_version", "integer", "Version of that policy that the page agrees with."),
+            ],
+            amount_field=None,
+            thresholds=[ThresholdRow(up_to_cents=None, role=Role.HR_LEAD.value)],
+            expires_after_minutes=EXPIRES_AFTER_MINUTES,
+        ),
+    )
+
+
+def add_hr_lead(world: World, stream: Stream, page: PageDraft, kinds: Collection[Kind]) -> Chain:
+    """Add who stands in for the HR lead."""
+    deciding = Deciding(
+        type_key=TYPE_KEY,
+        role=Role.HR_LEAD,
+        holder_ids=[world.staff.holders(Role.HR_LEAD)[0].id],
+        amount_cents=0,
+        bench=leads_and_finance(world) - {page.owner.id},
+        other_types=["access_grant", "contract_renewal"],
+    )
+    return add_chain(world, stream, deciding, kinds)
+
+
+def _figures(stream: Stream, page: PageDraft, level: Priority, *, needs_consent: bool) -> Figures:
+    medium, high, critical = amount_limits(stream, page.readers, level, step=STEP)
+    low, top = READERS
+    consent_from = (
+        stream.integer(low // 2, page.readers) if needs_consent else stream.integer(page.readers + 1, top + 50)
+    )
+    return {
+        "medium_from_readers": medium,
+        "high_from_readers": high,
+        "critical_from_readers": critical,
+        "publishable_class": CLASSES[0],
+        "consent_from_readers": consent_from,
+    }

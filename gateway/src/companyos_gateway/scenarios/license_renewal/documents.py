@@ -1,0 +1,180 @@
+"""The licence: its vendor, its size and term, how many days it has left, and what looks like it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+from typing import Any
+
+from companyos_gateway.chaos import Kind
+from companyos_gateway.rubrics.cases import Reading
+from companyos_gateway.scenarios.license_renewal.case import METRIC_KEY, RefusalGround, Variant
+from companyos_gateway.scenarios.parts.measures import MeasurePlan, Twin, add_measure, another, choose_sources
+from companyos_gateway.scenarios.parts.words import words_beside
+from companyos_gateway.world.calendar import office_moment, working_days_from
+from companyos_gateway.world.documents.datahub import RecordRow, VendorRow
+from companyos_gateway.world.draft import World
+from companyos_gateway.world.pools import pool
+from companyos_gateway.world.records import CURRENCY
+from companyos_gateway.world.vendors import draw_certificates, draw_vendor
+from companyos_shared.streams import Stream
+from companyos_shared.wire.company import Role
+
+UNIT = "days"
+DAYS_LEFT = (32, 60)
+"""Days left of a licence that may be renewed: more than its ticket has time."""
+
+LONGEST_DAYS = 300
+TERMS = (365, 730, 1095)
+CAPS = (180, 270, 360)
+PRICES_CENTS = {Role.PROCUREMENT_LEAD: (9_000, 30_000), Role.CFO: (120_000, 400_000)}
+"""Prices of a seat by the role that will decide about the renewal."""
+
+SEATS = (40, 120)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Licence:
+    """A licence with what its renewal comes to."""
+
+    record: RecordRow
+    vendor: VendorRow
+    variant: Variant
+    ground: RefusalGround | None
+    role: Role
+    left: int
+    longest_term_days: int | None
+    covering: RecordRow | None
+    """The renewed record that covers the same already, where there is one."""
+    twin: RecordRow | None
+    """A licence of the same product from another vendor."""
+
+    @property
+    def seats(self) -> int:
+        """For how many seats it is renewed."""
+        used: int = self.record.fields["seats_used"]
+        return min(used, self.record.fields["seats"]) if self.variant.is_resized else int(self.record.fields["seats"])
+
+    @property
+    def amount_cents(self) -> int:
+        """What the renewal costs."""
+        return self.seats * int(self.record.fields["price_per_seat_cents"])
+
+    @property
+    def new_end(self) -> date:
+        """The last day of the renewed licence."""
+        assert self.record.ends_on is not None
+        term: int = self.record.fields["term_days"]
+        days = term if self.longest_term_days is None else min(term, self.longest_term_days)
+        return self.record.ends_on + timedelta(days=days)
+
+    @property
+    def product(self) -> str:
+        """What is licensed."""
+        return str(self.record.fields["product"])
+
+
+def texts() -> dict[str, Any]:
+    """Return the words of the scenario."""
+    return words_beside(__file__)
+
+
+def add_licence(world: World, stream: Stream, kinds: Collection[Kind], *, must_refuse: bool) -> Licence:
+    """Add the licence and its vendor, and what looks like it."""
+    ground = stream.choice(list(RefusalGround)) if must_refuse else None
+    variant = stream.choice(list(Variant))
+    role = stream.choice(list(PRICES_CENTS))
+    vendor = draw_vendor(world, stream, status="suspended" if ground is RefusalGround.SUSPENDED else "active")
+    draw_certificates(world, stream, vendor, expired=Kind.EXPIRED_CERTIFICATE in kinds)
+    left = stream.integer(*DAYS_LEFT)
+    if ground is RefusalGround.TOO_EARLY:
+        left = stream.integer(DAYS_LEFT[1] + 40, LONGEST_DAYS)
+    record = _record(world, stream, vendor, role, left)
+    cap = stream.choice(CAPS) if variant.is_capped else None
+    world.hub.records.append(record)
+    covering = twin = None
+    if ground is RefusalGround.COVERED:
+        covering = _similar_licence(world, record, vendor.id, state="renewed")
+        covering.ends_on = world.today + timedelta(days=left + 365)
+    if Kind.SIMILAR_NAMES in kinds:
+        other = draw_vendor(world, stream, status="active")
+        draw_certificates(world, stream, other)
+        twin = _similar_licence(world, record, other.id, state=record.state)
+        twin.fields["seats_used"] = stream.integer(10, 30)
+    return Licence(
+        record=record,
+        vendor=vendor,
+        variant=variant,
+        ground=ground,
+        role=role,
+        left=left,
+        longest_term_days=cap,
+        covering=covering,
+        twin=twin,
+    )
+
+
+def add_days_left(world: World, stream: Stream, licence: Licence, window: int, *, kinds: Collection[Kind]) -> Reading:
+    """Add how many days are left; another source sees it on the other side of the policy's window."""
+    sources = choose_sources(world, stream, key=METRIC_KEY, rival_keys=("spend_to_date", "delivery_score"))
+    left = licence.left
+    is_early = licence.ground is RefusalGround.TOO_EARLY
+    across = (5, window) if is_early else (window + 1, LONGEST_DAYS)
+    old = (5, window) if is_early else (5, LONGEST_DAYS)
+    twin = licence.twin
+    plan = MeasurePlan(
+        key=METRIC_KEY,
+        subject=licence.record.id,
+        title=f"Days left on {licence.record.title}",
+        unit=UNIT,
+        sources=sources,
+        value=left,
+        draw_old=lambda own: another(own, left, *old),
+        draw_rival=lambda own: own.integer(*across),
+        twin=None
+        if twin is None
+        else Twin(
+            subject=twin.id,
+            title=f"Days left on {twin.title}",
+            draw_value=lambda own: another(own, left, 5, LONGEST_DAYS),
+        ),
+    )
+    return add_measure(world, stream, plan, kinds)
+
+
+def _record(world: World, stream: Stream, vendor: VendorRow, role: Role, left: int) -> RecordRow:
+    product = stream.choice(pool("data")["slots"]["licence"])
+    term = stream.choice(TERMS)
+    seats = stream.integer(*SEATS)
+    low, high = PRICES_CENTS[role]
+    ends_on = world.today + timedelta(days=left)
+    filed_at = office_moment(stream, working_days_from(world.today, -stream.integer(10, 60)))
+    return RecordRow(
+        id=world.ids.take("LIC"),
+        kind="licence",
+        title=f"Licence: {product}, {stream.choice(['team', 'business', 'enterprise'])} edition",
+        state="expiring",
+        owner_id=stream.choice(world.staff.active()).id,
+        vendor_id=vendor.id,
+        amount_cents=None,
+        currency=CURRENCY,
+        starts_on=ends_on - timedelta(days=term),
+        ends_on=ends_on,
+        fields={
+            "product": product,
+            "seats": seats,
+            "seats_used": seats - stream.integer(4, 30),
+            "price_per_seat_cents": 500 * stream.integer(low // 500, high // 500),
+            "term_days": term,
+            "auto_renews": False,
+        },
+        created_at=filed_at,
+        updated_at=filed_at,
+    )
+
+
+def _similar_licence(world: World, record: RecordRow, vendor_id: str, *, state: str) -> RecordRow:
+    other = replace(record, id=world.ids.take("LIC"), vendor_id=vendor_id, state=state, fields=dict(record.fields))
+    world.hub.records.append(other)
+    return other

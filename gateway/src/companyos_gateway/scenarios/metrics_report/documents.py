@@ -1,0 +1,249 @@
+"""The figures of a report: their subjects, what they are once fresh, and why one cannot be had."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from companyos_gateway.chaos import Kind
+from companyos_gateway.rubrics.cases import Reading
+from companyos_gateway.rubrics.figures import Figure
+from companyos_gateway.scenarios.metrics_report.case import RefusalGround, Variant
+from companyos_gateway.scenarios.parts.measures import (
+    PIPELINE_ERRORS,
+    MeasurePlan,
+    Sources,
+    Twin,
+    add_measure,
+    another,
+    choose_sources,
+)
+from companyos_gateway.scenarios.parts.words import words_beside
+from companyos_gateway.world.calendar import closing_of, office_moment, working_days_from
+from companyos_gateway.world.documents.datahub import MetricValueRow, RefreshPlanRow, VendorRow
+from companyos_gateway.world.draft import World
+from companyos_gateway.world.pools import pool
+from companyos_gateway.world.vendors import draw_namesake, draw_vendor
+from companyos_shared.streams import Stream
+
+COUNTS = {Variant.SINGLE: 1, Variant.COMPARISON: 2, Variant.TOTAL: 3, Variant.COUNT: 3, Variant.MOVEMENT: 1}
+"""How many figures a report is about."""
+
+SLA_MINUTES = (240, 360, 480)
+"""What the authority promises at least, so that all figures of a report can be fresh at once."""
+
+ALSO_STALE = 0.6
+SHORT_MAINTENANCE = 0.35
+SHORT_MINUTES = (60, 400)
+LONG_DAYS = (8, 12)
+PLANNED_FAILURES = 9
+
+
+@dataclass(frozen=True)
+class Topic:
+    """What figures can be about: `low` and `high` bound them in their own unit."""
+
+    key: str
+    title: str
+    unit: str
+    is_share: bool
+    of_vendors: bool
+    low: int
+    high: int
+
+
+SPEND = Topic("spend_to_date", "Spend with {subject} this year", "EUR", False, True, 2_000, 400_000)
+DELIVERY = Topic("delivery_score", "Delivery score of {subject}", "percent", True, True, 30, 95)
+ERRORS = Topic("error_rate", "Error rate of {subject}", "percent", True, False, 2, 40)
+RIVAL_KEYS = {
+    SPEND.key: ("delivery_score", "risk_index"),
+    DELIVERY.key: ("risk_index", "spend_to_date"),
+    ERRORS.key: ("risk_index", "delivery_score"),
+}
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What a figure is about: a vendor, or a service by its name."""
+
+    id: str
+    name: str
+    vendor: VendorRow | None = None
+    twin: VendorRow | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figures:
+    """All figures of a report."""
+
+    variant: Variant
+    topic: Topic
+    ground: RefusalGround | None
+    subjects: tuple[Subject, ...]
+    figures: tuple[Figure, ...]
+    measuring_ids: tuple[str, ...]
+    limit: int
+    before: float
+    day: str
+    """The day that a movement is about."""
+    available_at: datetime
+
+
+def texts() -> dict[str, Any]:
+    """Return the words of the scenario."""
+    return words_beside(__file__)
+
+
+def add_figures(world: World, stream: Stream, kinds: Collection[Kind], *, must_refuse: bool) -> Figures:
+    """Add the figures with all that is in their way, and whatever makes one of them unavailable."""
+    ground = stream.choice(list(RefusalGround)) if must_refuse else None
+    variant = stream.choice(list(Variant))
+    topic = _topic(stream, variant, kinds)
+    sources = choose_sources(world, stream, key=topic.key, rival_keys=RIVAL_KEYS[topic.key])
+    authority = sources.authority
+    authority.freshness_sla_minutes = max(authority.freshness_sla_minutes, stream.choice(SLA_MINUTES))
+    subjects = _subjects(world, stream, topic, COUNTS[variant], kinds)
+    values = stream.distinct(topic.low, topic.high - 1, len(subjects))
+    figures = []
+    for place, (subject, value) in enumerate(zip(subjects, values, strict=True)):
+        own = stream.child("figure", place)
+        strikes = _kinds_for(own, place, kinds, ground)
+        reading = _add(world, own, topic, sources, subject, value=value, kinds=strikes)
+        figures.append(Figure(topic.key, subject.id, reading))
+    first = figures[0].reading
+    before, day = _add_past(world, stream.child("past"), first, topic) if variant is Variant.MOVEMENT else (0.0, "")
+    available_at = _apply_ground(world, stream.child("ground"), sources, first, ground)
+    measuring = {row.source_id for row in world.hub.metrics if (row.key, row.subject) == (topic.key, subjects[0].id)}
+    return Figures(
+        variant=variant,
+        topic=topic,
+        ground=ground,
+        subjects=subjects,
+        figures=tuple(figures),
+        measuring_ids=tuple(sorted(measuring)),
+        limit=stream.choice(sorted(values)[:-1]) + stream.integer(0, 1) if len(values) > 1 else 0,
+        before=before,
+        day=day,
+        available_at=available_at,
+    )
+
+
+def _topic(stream: Stream, variant: Variant, kinds: Collection[Kind]) -> Topic:
+    topics = [SPEND] if variant is Variant.TOTAL else [SPEND, DELIVERY, ERRORS]
+    return stream.choice([one for one in topics if one.of_vendors or Kind.SIMILAR_NAMES not in kinds])
+
+
+def _subjects(world: World, stream: Stream, topic: Topic, count: int, kinds: Collection[Kind]) -> tuple[Subject, ...]:
+    if not topic.of_vendors:
+        measured = {metric.subject for metric in world.hub.metrics if metric.key == topic.key}
+        free = [name for name in pool("data")["slots"]["service"] if name not in measured]
+        return tuple(Subject(name, name) for name in stream.sample(free, count))
+    subjects = []
+    for place in range(count):
+        vendor = draw_vendor(world, stream, status="active")
+        has_twin = place == 0 and Kind.SIMILAR_NAMES in kinds
+        twin = draw_namesake(world, stream, vendor) if has_twin else None
+        subjects.append(Subject(vendor.id, vendor.legal_name, vendor, twin))
+    return tuple(subjects)
+
+
+def _kinds_for(stream: Stream, place: int, kinds: Collection[Kind], ground: RefusalGround | None) -> set[Kind]:
+    """Return what strikes one of the figures; pipelines fail for the first alone."""
+    own = set(kinds)
+    is_spared = not stream.chance(ALSO_STALE)
+    if place > 0:
+        own -= {Kind.FAILED_PIPELINE} | ({Kind.STALE_METRIC} if is_spared else set())
+    elif ground is RefusalGround.NO_AUTHORITY:
+        own |= {Kind.CONFLICTING_SOURCES}
+    elif ground is not None:
+        own |= {Kind.STALE_METRIC}
+    return own
+
+
+def _add(
+    world: World,
+    stream: Stream,
+    topic: Topic,
+    sources: Sources,
+    subject: Subject,
+    *,
+    value: int,
+    kinds: Collection[Kind],
+) -> Reading:
+    """Add one figure; other sources and the namesake see it higher than any figure of the topic."""
+    twin = subject.twin
+    plan = MeasurePlan(
+        key=topic.key,
+        subject=subject.id,
+        title=topic.title.format(subject=subject.name),
+        unit=topic.unit,
+        sources=sources,
+        value=value,
+        draw_old=lambda own: another(own, value, topic.low, topic.high),
+        draw_rival=lambda own: topic.high + own.integer(1, topic.low),
+        twin=None
+        if twin is None
+        else Twin(
+            subject=twin.id,
+            title=topic.title.format(subject=twin.legal_name),
+            draw_value=lambda own: topic.high + own.integer(1, topic.low),
+        ),
+    )
+    return add_measure(world, stream, plan, kinds)
+
+
+def _add_past(world: World, stream: Stream, reading: Reading, topic: Topic) -> tuple[float, str]:
+    """Add what the figure was on a day, older than all that is known of it; return it and the day."""
+    known = [row.as_of for row in world.hub.metric_values if row.metric_id == reading.metric_id]
+    oldest = min(known) - timedelta(days=stream.integer(3, 9))
+    was = float(another(stream, int(reading.value), topic.low, topic.high))
+    moment = office_moment(stream, oldest.date())
+    for as_of, value in ((moment, was), (moment - timedelta(days=stream.integer(4, 20)), was + stream.integer(1, 9))):
+        filed = value * reading.per_unit
+        world.hub.metric_values.append(MetricValueRow(id="", metric_id=reading.metric_id, value=filed, as_of=as_of))
+    return was, moment.date().isoformat()
+
+
+def _apply_ground(
+    world: World, stream: Stream, sources: Sources, reading: Reading, ground: RefusalGround | None
+) -> datetime:
+    """Let the ground strike; return when the source is out of maintenance, which it may be in for a while anyway."""
+    authority = sources.authority
+    starts_at = world.started_at - timedelta(minutes=stream.integer(30, 300))
+    is_short = stream.chance(SHORT_MAINTENANCE) and reading.is_stale
+    minutes = stream.integer(*SHORT_MINUTES)
+    ends_on = working_days_from(world.today, stream.integer(*LONG_DAYS))
+    if ground is RefusalGround.MAINTENANCE:
+        authority.maintenance_from, authority.maintenance_to = starts_at, closing_of(ends_on)
+    elif is_short and ground is None:
+        authority.maintenance_from = starts_at
+        authority.maintenance_to = world.started_at + timedelta(minutes=minutes)
+    if ground is RefusalGround.NO_AUTHORITY:
+        authority.authoritative_for.remove(_key_of(world, reading))
+    if ground is RefusalGround.FAILING:
+        authority.pipeline_state = "failed"
+        _fail_refreshes(world, stream, reading)
+    return authority.maintenance_to or world.started_at
+
+
+def _key_of(world: World, reading: Reading) -> str:
+    return next(metric.key for metric in world.hub.metrics if metric.id == reading.metric_id)
+
+
+def _fail_refreshes(world: World, stream: Stream, reading: Reading) -> None:
+    """Let every refresh of a metric fail."""
+    hub = world.hub
+    hub.refresh_plans = [row for row in hub.refresh_plans if row.metric_id != reading.metric_id]
+    for n in range(1, PLANNED_FAILURES + 1):
+        hub.refresh_plans.append(
+            RefreshPlanRow(
+                id=f"plan-{reading.metric_id}-{n}",
+                metric_id=reading.metric_id,
+                n=n,
+                outcome="failed",
+                minutes=stream.integer(15, 90),
+                error=stream.choice(PIPELINE_ERRORS),
+            )
+        )

@@ -1,0 +1,363 @@
+"""The figures of a purchase: what was ordered, received, billed and credited, at which prices and tolerances."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from companyos_gateway.chaos import Kind
+from companyos_gateway.scenarios.parts.filing import file_record
+from companyos_gateway.scenarios.parts.words import words_beside
+from companyos_gateway.scenarios.purchase_order.case import RefusalGround, Variant
+from companyos_gateway.world.calendar import office_moment, working_days_from
+from companyos_gateway.world.documents.datahub import HubHappening, RecordRow, VendorRow
+from companyos_gateway.world.draft import World
+from companyos_gateway.world.records import PREFIXES
+from companyos_gateway.world.vendors import draw_certificates, draw_namesake, draw_vendor
+from companyos_shared.streams import Stream
+from companyos_shared.wire.company import Role
+
+PRICES_CENTS = {
+    Role.PROCUREMENT_LEAD: (4_000, 10_000),
+    Role.FINANCE_CONTROLLER: (20_000, 60_000),
+    Role.CFO: (100_000, 300_000),
+}
+"""Unit prices by the role that will decide about the invoice; multiples of a thousand, so that shares are exact."""
+
+PRICE_STEP = 1_000
+AVAILABLE = (40, 160)
+PRICE_TOLERANCES = (2, 6)
+QUANTITY_TOLERANCES = (5, 10)
+OPEN_REST = (20, 60)
+"""What is still to be delivered of an order that goes on: more than any tolerance."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Amounts:
+    """Quantities in pieces and prices in cents."""
+
+    role: Role
+    order_price: int
+    invoice_price: int
+    price_tolerance: int
+    quantity_tolerance: int
+    ordered: int
+    invoiced_before: int
+    available: int
+    """Received and not invoiced before."""
+    billed: int
+    """What the invoice comes to once it is credited."""
+    credited: int
+
+    @property
+    def received(self) -> int:
+        """Everything that was or will be accepted."""
+        return self.available + self.invoiced_before
+
+    @property
+    def invoiced(self) -> int:
+        """What the invoice says."""
+        return self.billed + self.credited
+
+    @property
+    def credited_cents(self) -> int:
+        """What the credit note takes off."""
+        return self.credited * self.invoice_price
+
+    @property
+    def amount_cents(self) -> int:
+        """What is to be paid."""
+        return self.billed * self.invoice_price
+
+    @property
+    def closes_order(self) -> bool:
+        """Whether the whole order is invoiced with it."""
+        return self.invoiced_before + self.billed >= self.ordered
+
+    @property
+    def permille_above(self) -> int:
+        """By how many thousandths the price lies above the order's."""
+        return (self.invoice_price - self.order_price) * PRICE_STEP // self.order_price
+
+    @property
+    def pieces_above(self) -> int:
+        """By how many pieces more is billed than is available."""
+        return self.billed - self.available
+
+
+def draw_amounts(stream: Stream, variant: Variant, ground: RefusalGround | None) -> Amounts:
+    """Draw figures that agree within the tolerances, but for what the ground is about."""
+    role = stream.choice(list(PRICES_CENTS))
+    low, high = PRICES_CENTS[role]
+    price = PRICE_STEP * stream.integer(low // PRICE_STEP, high // PRICE_STEP)
+    price_tolerance, quantity_tolerance = stream.integer(*PRICE_TOLERANCES), stream.choice(QUANTITY_TOLERANCES)
+    available = stream.integer(*AVAILABLE)
+    before = stream.integer(20, 80) if variant is Variant.INSTALMENT else 0
+    allowed = available * quantity_tolerance // 100
+    above = _pieces_above(stream, variant, ground, allowed)
+    credited = stream.integer(allowed + 3, allowed + 24)
+    received = available + before
+    rest = 0 if stream.chance(0.5) else stream.integer(*OPEN_REST)
+    permille = _permille_above(stream, ground, price_tolerance * 10)
+    return Amounts(
+        role=role,
+        order_price=price,
+        invoice_price=price // PRICE_STEP * (PRICE_STEP + permille),
+        price_tolerance=price_tolerance,
+        quantity_tolerance=quantity_tolerance,
+        ordered=received + (above if ground is RefusalGround.QUANTITY else rest),
+        invoiced_before=before,
+        available=available,
+        billed=available + above,
+        credited=credited if variant is Variant.CREDITED else 0,
+    )
+
+
+def _pieces_above(stream: Stream, variant: Variant, ground: RefusalGround | None, allowed: int) -> int:
+    how = stream.weighted([("even", 5), ("above", 3), ("below", 2)])
+    above, below, over = stream.integer(1, allowed), stream.integer(1, 10), stream.integer(3, 20)
+    if ground is RefusalGround.QUANTITY:
+        return allowed + over
+    if how == "below":
+        return -below
+    return above if how == "above" and variant is not Variant.CREDITED else 0
+
+
+def _permille_above(stream: Stream, ground: RefusalGround | None, allowed: int) -> int:
+    how = stream.weighted([("even", 4), ("above", 4), ("below", 2)])
+    above, below, over = stream.integer(1, allowed), stream.integer(1, 40), stream.integer(3, 80)
+    if ground is RefusalGround.PRICE:
+        return allowed + over
+    return {"even": 0, "above": above, "below": -below}[how]
+
+
+INSPECTION_MINUTES = (120, 960)
+"""Office minutes until a recorded receipt is accepted."""
+
+REJECTED_SHARE = 0.4
+"""How often a delivery was sent back, so that its receipt does not count."""
+
+VOID_SHARE = 0.3
+"""How often an invoice on the order was rejected before."""
+
+
+@dataclass(kw_only=True)
+class PurchaseDocuments:
+    """What was filed about one purchase."""
+
+    variant: Variant
+    ground: RefusalGround | None
+    amounts: Amounts
+    item: str
+    vendor: VendorRow
+    """Who has the order."""
+    sender: VendorRow
+    """Who has sent the invoice."""
+    order: RecordRow
+    invoice: RecordRow
+    receipts: list[RecordRow] = field(default_factory=list)
+    paid_twin: RecordRow | None = None
+
+    @property
+    def number(self) -> str:
+        """The vendor's number of the invoice."""
+        return str(self.invoice.fields["invoice_number"])
+
+
+def texts() -> dict[str, Any]:
+    """Return the words of the scenario."""
+    return words_beside(__file__)
+
+
+def add_purchase_documents(
+    world: World, stream: Stream, kinds: Collection[Kind], *, must_refuse: bool
+) -> PurchaseDocuments:
+    """Add order, receipts and invoice, and what looks like them."""
+    ground = stream.choice(list(RefusalGround)) if must_refuse else None
+    variant = stream.choice(list(Variant))
+    if ground is not None and variant in (Variant.INSPECTED, Variant.CREDITED):
+        variant = Variant.PARTS
+    if ground is RefusalGround.DUPLICATE:
+        variant = Variant.WHOLE
+    amounts = draw_amounts(stream.child("amounts"), variant, ground)
+    vendor = draw_vendor(world, stream, status="active")
+    draw_certificates(world, stream, vendor, expired=Kind.EXPIRED_CERTIFICATE in kinds)
+    sender = draw_namesake(world, stream, vendor) if ground is RefusalGround.VENDOR else vendor
+    item = stream.choice(texts()["items"])
+    order = _order(world, stream, vendor, amounts, item)
+    invoice = _invoice(world, stream, sender, order, item=item, quantity=amounts.invoiced, price=amounts.invoice_price)
+    documents = PurchaseDocuments(
+        variant=variant,
+        ground=ground,
+        amounts=amounts,
+        item=item,
+        vendor=vendor,
+        sender=sender,
+        order=order,
+        invoice=invoice,
+    )
+    _add_receipts(world, stream.child("receipts"), documents)
+    _add_other_invoices(world, stream.child("invoices"), documents)
+    if variant is Variant.CREDITED:
+        _file_credit(world, stream, documents)
+    if Kind.SIMILAR_NAMES in kinds:
+        _add_namesake(world, stream.child("namesake"), documents)
+    return documents
+
+
+def schedule_inspection(world: World, stream: Stream, documents: PurchaseDocuments) -> None:
+    """Let a colleague accept what is recorded only."""
+    due_at = world.company().add_office_minutes(world.started_at, stream.integer(*INSPECTION_MINUTES))
+    for receipt in documents.receipts:
+        if receipt.state == "recorded":
+            data = {"record_id": receipt.id, "state": "accepted"}
+            world.hub.happenings.append(HubHappening(due_at=due_at, kind="record", data=data))
+
+
+def _order(world: World, stream: Stream, vendor: VendorRow, amounts: Amounts, item: str) -> RecordRow:
+    fields = {
+        "item": item,
+        "quantity": amounts.ordered,
+        "unit_price_cents": amounts.order_price,
+        "cost_center": f"CC-{stream.integer(100, 480)}",
+        "requester_id": stream.choice(world.staff.active()).id,
+    }
+    amount_cents = amounts.ordered * amounts.order_price
+    day = working_days_from(world.today, -stream.integer(40, 60))
+    return file_record(
+        world,
+        stream,
+        "purchase_order",
+        title=f"Order: {item}",
+        state="received",
+        day=day,
+        vendor_id=vendor.id,
+        fields=fields,
+        amount_cents=amount_cents,
+        starts_on=day,
+    )
+
+
+def _invoice(
+    world: World, stream: Stream, sender: VendorRow, order: RecordRow, *, item: str, quantity: int, price: int
+) -> RecordRow:
+    day = working_days_from(world.today, -stream.integer(3, 8))
+    fields = {
+        "invoice_number": f"R{stream.integer(10_000, 99_999)}",
+        "purchase_order_id": order.id,
+        "quantity": quantity,
+        "unit_price_cents": price,
+        "credited_quantity": 0,
+        "credited_cents": 0,
+        "due_on": working_days_from(world.today, stream.integer(20, 30)).isoformat(),
+    }
+    return file_record(
+        world,
+        stream,
+        "invoice",
+        title=f"Invoice: {item}",
+        state="received",
+        day=day,
+        vendor_id=sender.id,
+        fields=fields,
+        amount_cents=quantity * price,
+        starts_on=day,
+    )
+
+
+def _add_receipts(world: World, stream: Stream, documents: PurchaseDocuments) -> None:
+    """Add the receipts that count, and one that does not where goods were sent back."""
+    amounts, variant = documents.amounts, documents.variant
+    parts = [amounts.received]
+    if variant is Variant.INSTALMENT:
+        parts = [amounts.invoiced_before, amounts.available]
+    elif variant is Variant.PARTS or (variant is Variant.INSPECTED and stream.chance(0.5)):
+        first = stream.integer(amounts.received // 3, amounts.received * 2 // 3)
+        parts = [first, amounts.received - first]
+    for place, quantity in enumerate(parts, start=1):
+        is_open = variant is Variant.INSPECTED and place == len(parts)
+        documents.receipts.append(_receipt(world, stream, documents, quantity, "recorded" if is_open else "accepted"))
+    if documents.ground is RefusalGround.QUANTITY or stream.chance(REJECTED_SHARE):
+        short = amounts.billed - amounts.available
+        quantity = short if documents.ground is RefusalGround.QUANTITY else stream.integer(3, 30)
+        _receipt(world, stream, documents, quantity, "rejected")
+
+
+def _receipt(world: World, stream: Stream, documents: PurchaseDocuments, quantity: int, state: str) -> RecordRow:
+    day = working_days_from(world.today, -stream.integer(9, 30))
+    fields = {"purchase_order_id": documents.order.id, "quantity": quantity, "received_on": day.isoformat()}
+    title, vendor_id = f"Receipt: {documents.item}", documents.vendor.id
+    return file_record(
+        world, stream, "goods_receipt", title=title, state=state, day=day, vendor_id=vendor_id, fields=fields
+    )
+
+
+def _add_other_invoices(world: World, stream: Stream, documents: PurchaseDocuments) -> None:
+    """Add what was billed before on the order, the same invoice paid already, or one that was turned down."""
+    amounts = documents.amounts
+    if documents.variant is Variant.INSTALMENT:
+        _similar_invoice(world, stream, documents, state="paid", quantity=amounts.invoiced_before)
+    if documents.ground is RefusalGround.DUPLICATE:
+        documents.paid_twin = _similar_invoice(
+            world, stream, documents, state="paid", quantity=amounts.billed, number=documents.number
+        )
+    if stream.chance(VOID_SHARE):
+        _similar_invoice(world, stream, documents, state="rejected", quantity=amounts.billed + stream.integer(1, 9))
+
+
+def _similar_invoice(
+    world: World, stream: Stream, documents: PurchaseDocuments, *, state: str, quantity: int, number: str | None = None
+) -> RecordRow:
+    """Add an invoice on the same order in another state."""
+    price: int = documents.invoice.fields["unit_price_cents"]
+    fields = {
+        **documents.invoice.fields,
+        "invoice_number": number or f"R{stream.integer(10_000, 99_999)}",
+        "quantity": quantity,
+    }
+    day = working_days_from(world.today, -stream.integer(12, 25))
+    other = replace(
+        documents.invoice,
+        id=world.ids.take(PREFIXES["invoice"]),
+        state=state,
+        amount_cents=quantity * price,
+        starts_on=day,
+        fields=fields,
+        created_at=office_moment(stream, day),
+        version=3,
+    )
+    world.hub.records.append(other)
+    return other
+
+
+def _file_credit(world: World, stream: Stream, documents: PurchaseDocuments) -> None:
+    """File the credit note among the documents."""
+    amounts = documents.amounts
+    title = stream.choice(texts()["credits"]).format(number=documents.number)
+    day = working_days_from(world.today, -stream.integer(1, 2))
+    fields = {
+        "document_type": "credit_note",
+        "invoice_id": documents.invoice.id,
+        "quantity": amounts.credited,
+        "total_cents": amounts.credited_cents,
+    }
+    vendor_id = documents.sender.id
+    file_record(world, stream, "document", title=title, state="published", day=day, vendor_id=vendor_id, fields=fields)
+
+
+def _add_namesake(world: World, stream: Stream, documents: PurchaseDocuments) -> None:
+    """Add an invoice of the same number and title that a vendor of nearly the same name has sent."""
+    other = draw_namesake(world, stream, documents.vendor)
+    draw_certificates(world, stream, other)
+    orders = [one for one in world.hub.records if one.kind == "purchase_order" and one.id != documents.order.id]
+    quantity = stream.integer(5, 30)
+    fields = {**documents.invoice.fields, "purchase_order_id": stream.choice(orders).id, "quantity": quantity}
+    twin = replace(
+        documents.invoice,
+        id=world.ids.take(PREFIXES["invoice"]),
+        vendor_id=other.id,
+        amount_cents=quantity * documents.amounts.invoice_price,
+        fields=fields,
+    )
+    world.hub.records.append(twin)

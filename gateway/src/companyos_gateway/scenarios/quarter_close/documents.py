@@ -1,0 +1,264 @@
+"""The papers of a quarter: a budget line, invoices with orders and receipts, and what the shape adds."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from typing import Any
+
+from companyos_gateway.chaos import Kind
+from companyos_gateway.rubrics.figures import Figure
+from companyos_gateway.scenarios.parts.measures import MeasurePlan, add_measure, another, choose_sources
+from companyos_gateway.scenarios.parts.words import words_beside
+from companyos_gateway.scenarios.quarter_close.case import METRIC_KEY, RefusalGround, SettledRecord, Variant
+from companyos_gateway.world.calendar import office_moment, working_days_from
+from companyos_gateway.world.documents.datahub import RecordRow
+from companyos_gateway.world.draft import World
+from companyos_gateway.world.records import CURRENCY, PREFIXES
+from companyos_shared.streams import Stream
+from companyos_shared.wire.company import Role
+
+INVOICES = (5, 6)
+PAPERS = (3, 4)
+PRICES_CENTS = {Role.FINANCE_CONTROLLER: (2_000, 7_000), Role.CFO: (60_000, 90_000)}
+"""Prices of a piece by the role that will decide, in steps of a thousand cents."""
+
+QUANTITIES = (40, 90)
+TOLERANCES = (2, 5)
+EXPENSE_LIMITS = (30_000, 60_000)
+SLA_MINUTES = 4320
+"""What the authority on budgets promises: a person can decide meanwhile."""
+
+
+@dataclass
+class ClosingDocuments:
+    """What was filed on one cost centre, and how it has to be settled."""
+
+    variant: Variant
+    ground: RefusalGround | None
+    role: Role
+    cost_center: str
+    quarter: str
+    tolerance: int
+    expense_limit: int
+    line: RecordRow
+    figure: Figure | None = None
+    invoices: list[RecordRow] = field(default_factory=list)
+    settled: list[SettledRecord] = field(default_factory=list)
+    """The papers that have to be settled; the others stay as they are."""
+    void: RecordRow | None = None
+    """The invoice on an order that was cancelled, where there is one."""
+
+    @property
+    def approved_cents(self) -> int:
+        """What the approved invoices come to."""
+        approved = {one.record_id for one in self.settled if one.state == "approved"}
+        return sum(row.amount_cents or 0 for row in self.invoices if row.id in approved)
+
+    @property
+    def held(self) -> int:
+        """How many invoices are held."""
+        return sum(1 for one in self.settled if one.state == "on_hold" and one.record_id in self.invoice_ids)
+
+    @property
+    def invoice_ids(self) -> tuple[str, ...]:
+        """The invoices."""
+        return tuple(row.id for row in self.invoices)
+
+
+def texts() -> dict[str, Any]:
+    """Return the words of the scenario."""
+    return words_beside(__file__)
+
+
+def add_closing_documents(
+    world: World, stream: Stream, kinds: Collection[Kind], *, must_refuse: bool
+) -> ClosingDocuments:
+    """Add everything that is filed on the cost centre."""
+    ground = stream.choice(list(RefusalGround)) if must_refuse else None
+    variant, role = stream.choice(list(Variant)), stream.choice(list(PRICES_CENTS))
+    taken = {str(row.fields.get("cost_center")) for row in world.hub.records}
+    cost_center = stream.choice([name for n in range(500, 900) if (name := f"CC-{n}") not in taken])
+    quarter = f"{(world.today.month - 1) // 3 + 1}/{world.today.year}"
+    documents = ClosingDocuments(
+        variant=variant,
+        ground=ground,
+        role=role,
+        cost_center=cost_center,
+        quarter=quarter,
+        tolerance=stream.integer(*TOLERANCES),
+        expense_limit=100 * stream.integer(EXPENSE_LIMITS[0] // 100, EXPENSE_LIMITS[1] // 100),
+        line=_line(world, stream, cost_center),
+    )
+    _add_invoices(world, stream.child("invoices"), documents)
+    _ADD[variant](world, stream.child("papers"), documents)
+    _add_figure(world, stream.child("figure"), documents, kinds)
+    return documents
+
+
+def _line(world: World, stream: Stream, cost_center: str) -> RecordRow:
+    budget = 100_000 * stream.integer(400, 900)
+    fields = {"cost_center": cost_center, "fiscal_year": world.today.year, "committed_cents": 0, "spent_cents": 0}
+    return _file(world, stream, "budget_line", f"Budget: {cost_center}", "active", fields, amount_cents=budget)
+
+
+def _add_figure(world: World, stream: Stream, documents: ClosingDocuments, kinds: Collection[Kind]) -> None:
+    """Add how much of the budget is used; others see it on the other side of the whole."""
+    assert documents.line.amount_cents is not None
+    whole = documents.line.amount_cents // 100
+    sources = choose_sources(world, stream, key=METRIC_KEY, rival_keys=("delivery_score", "risk_index"))
+    sources.authority.freshness_sla_minutes = SLA_MINUTES
+    within, beyond = (whole // 2, whole - 1), (whole + 1, whole * 3 // 2)
+    is_over = documents.ground is RefusalGround.OVERSPENT
+    value = stream.integer(*(beyond if is_over else within))
+    plan = MeasurePlan(
+        key=METRIC_KEY,
+        subject=documents.line.id,
+        title=f"Budget used of {documents.cost_center}",
+        unit="EUR",
+        sources=sources,
+        value=value,
+        draw_old=lambda own: another(own, value, *within),
+        draw_rival=lambda own: own.integer(*(within if is_over else beyond)),
+    )
+    documents.figure = Figure(METRIC_KEY, documents.line.id, add_measure(world, stream, plan, kinds))
+
+
+def _add_invoices(world: World, stream: Stream, documents: ClosingDocuments) -> None:
+    """Add invoices with order and receipt: most of them agree, one or two do not."""
+    count = stream.integer(*INVOICES)
+    wrong = stream.sample(range(count), stream.integer(1, 2))
+    hows = [stream.choice(["price", "quantity"]) if place in wrong else "" for place in range(count)]
+    for place, how in enumerate(hows):
+        own = stream.child(place)
+        order = _order(world, own, documents)
+        quantity, price = order.fields["quantity"], order.fields["unit_price_cents"]
+        received = quantity - own.integer(2, 9) if how == "quantity" else quantity
+        percent = documents.tolerance + own.integer(1, 6) if how == "price" else own.integer(0, documents.tolerance)
+        _receipt(world, own, order, received)
+        invoice = _invoice(world, own, documents, order.id, quantity, price * (100 + percent) // 100)
+        state = "on_hold" if how else "approved"
+        documents.settled.append(SettledRecord(invoice.id, state, {"hold_reason": how} if how else {}))
+    if documents.ground is RefusalGround.CANCELLED_ORDER:
+        own = stream.child("cancelled")
+        order = _order(world, own, documents, state="cancelled")
+        fields = order.fields
+        documents.void = _invoice(world, own, documents, order.id, fields["quantity"], fields["unit_price_cents"])
+
+
+def _order(world: World, stream: Stream, documents: ClosingDocuments, *, state: str = "received") -> RecordRow:
+    low, high = PRICES_CENTS[documents.role]
+    fields = {
+        "item": stream.choice(texts()["items"]),
+        "quantity": stream.integer(*QUANTITIES),
+        "unit_price_cents": 1000 * stream.integer(low // 1000, high // 1000),
+        "cost_center": documents.cost_center,
+        "requester_id": stream.choice(world.staff.active()).id,
+    }
+    amount = fields["quantity"] * fields["unit_price_cents"]
+    return _file(world, stream, "purchase_order", f"Order: {fields['item']}", state, fields, amount_cents=amount)
+
+
+def _receipt(world: World, stream: Stream, order: RecordRow, quantity: int) -> RecordRow:
+    received_on = working_days_from(world.today, -stream.integer(8, 30)).isoformat()
+    fields = {"purchase_order_id": order.id, "quantity": quantity, "received_on": received_on}
+    return _file(world, stream, "goods_receipt", f"Receipt: {order.fields['item']}", "accepted", fields)
+
+
+def _invoice(
+    world: World, stream: Stream, documents: ClosingDocuments, order_id: str, quantity: int, price: int
+) -> RecordRow:
+    fields = {
+        "invoice_number": f"R{stream.integer(10_000, 99_999)}",
+        "purchase_order_id": order_id,
+        "quantity": quantity,
+        "unit_price_cents": price,
+        "due_on": working_days_from(world.today, stream.integer(20, 30)).isoformat(),
+        "cost_center": documents.cost_center,
+        "hold_reason": "",
+    }
+    row = _file(world, stream, "invoice", "Invoice for goods", "received", fields, amount_cents=quantity * price)
+    documents.invoices.append(row)
+    return row
+
+
+def _add_expenses(world: World, stream: Stream, documents: ClosingDocuments) -> None:
+    """Add expenses: approved with a receipt and within the limit, else held."""
+    count = stream.integer(*PAPERS)
+    hows = stream.shuffled(["receipt", "limit", *[""] * (count - 2)])
+    for how in hows:
+        limit = documents.expense_limit
+        amount = 100 * (
+            stream.integer(limit + 100, limit * 2) // 100 if how == "limit" else stream.integer(20, limit // 100)
+        )
+        fields = {
+            "category": "other",
+            "purpose": stream.choice(texts()["purposes"]),
+            "cost_center": documents.cost_center,
+            "incurred_on": working_days_from(world.today, -stream.integer(8, 40)).isoformat(),
+            "receipt_attached": how != "receipt",
+            "attendees": 1,
+        }
+        row = _file(world, stream, "expense", f"Expense: {fields['purpose']}", "submitted", fields, amount_cents=amount)
+        documents.settled.append(SettledRecord(row.id, "on_hold" if how else "approved"))
+
+
+def _add_orders(world: World, stream: Stream, documents: ClosingDocuments) -> None:
+    """Add orders: closed where the receipt says that everything has come, else left open."""
+    for how in stream.shuffled(["", "", "rest", *([""] if stream.chance(0.5) else [])]):
+        order = _order(world, stream, documents, state="open")
+        quantity = order.fields["quantity"]
+        _receipt(world, stream, order, quantity - stream.integer(2, 9) if how else quantity)
+        if not how:
+            documents.settled.append(SettledRecord(order.id, "closed"))
+
+
+def _add_grants(world: World, stream: Stream, documents: ClosingDocuments) -> None:
+    """Add access that the cost centre pays for: ended where its last day has passed, else left as it is."""
+    for how in stream.shuffled(["", "", "runs", *([""] if stream.chance(0.5) else [])]):
+        days = stream.integer(5, 90)
+        fields = {
+            "person_id": stream.choice(world.staff.active()).id,
+            "system": stream.choice(["ledger", "warehouse", "reporting"]),
+            "access_level": "read",
+            "cost_center": documents.cost_center,
+        }
+        ends_on = world.today + timedelta(days=days if how else -days)
+        row = _file(world, stream, "access_grant", f"Access to {fields['system']}", "active", fields, ends_on=ends_on)
+        if not how:
+            documents.settled.append(SettledRecord(row.id, "expired"))
+
+
+def _file(
+    world: World,
+    stream: Stream,
+    kind: str,
+    title: str,
+    state: str,
+    fields: dict[str, Any],
+    *,
+    amount_cents: int | None = None,
+    ends_on: date | None = None,
+) -> RecordRow:
+    filed_at = office_moment(stream, working_days_from(world.today, -stream.integer(3, 50)))
+    row = RecordRow(
+        id=world.ids.take(PREFIXES[kind]),
+        kind=kind,
+        title=title,
+        state=state,
+        owner_id=stream.choice(world.staff.active()).id,
+        vendor_id=None,
+        amount_cents=amount_cents,
+        currency=CURRENCY if amount_cents is not None else None,
+        starts_on=None,
+        ends_on=ends_on,
+        fields=fields,
+        created_at=filed_at,
+        updated_at=filed_at,
+    )
+    world.hub.records.append(row)
+    return row
+
+
+_ADD = {Variant.EXPENSES: _add_expenses, Variant.ORDERS: _add_orders, Variant.GRANTS: _add_grants}

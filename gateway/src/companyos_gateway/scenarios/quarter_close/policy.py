@@ -1,0 +1,120 @@
+"""What the closing policy says, the approval type, and who decides by what the invoices come to."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from companyos_gateway.chaos import Kind
+from companyos_gateway.scenarios.parts.deciders import (
+    Chain,
+    Deciding,
+    add_chain,
+    field_spec,
+    leads_and_finance,
+    put_type,
+)
+from companyos_gateway.scenarios.parts.rulebook import LADDER, Figures, add_versions, amount_limits, other_level
+from companyos_gateway.scenarios.quarter_close.case import METRIC_KEY, TYPE_KEY
+from companyos_gateway.scenarios.quarter_close.documents import SLA_MINUTES, ClosingDocuments, texts
+from companyos_gateway.world.approvals import EXPIRES_AFTER_MINUTES
+from companyos_gateway.world.documents.approvalflow import ApprovalTypeRow, FieldSpecRow, ThresholdRow
+from companyos_gateway.world.documents.datahub import PolicyRow
+from companyos_gateway.world.documents.ticketdesk import Priority
+from companyos_gateway.world.draft import World
+from companyos_gateway.world.records import rounded_amount
+from companyos_shared.streams import Stream
+from companyos_shared.wire.company import Role
+
+TOPIC = "closing"
+STEPS_CENTS = {Role.FINANCE_CONTROLLER: 20_000, Role.CFO: 400_000}
+"""The limits of priorities are multiples of these, by the role that decides."""
+
+CONTROLLER_LIMIT_CENTS = (3_700_000, 4_400_000)
+"""Up to here a finance controller decides; what the CFO decides about comes to more."""
+
+
+@dataclass(frozen=True)
+class PolicyTerms:
+    """The policy version in force, and the priority that it asks for."""
+
+    policy: PolicyRow
+    priority: Priority
+
+
+def add_policy(world: World, stream: Stream, documents: ClosingDocuments, kinds: Collection[Kind]) -> PolicyTerms:
+    """Add the policy; earlier versions ask for another priority and tolerate more."""
+    priority = stream.choice(LADDER)
+    words = texts()["policy"]
+    body = words["body"].replace("PAPERS", words[documents.variant.value])
+    policy = add_versions(
+        world,
+        stream,
+        titles=words["titles"],
+        topic=TOPIC,
+        body=lambda _figures: str(body),
+        in_force=_figures(stream, documents, priority, documents.tolerance),
+        superseded=lambda own: _figures(
+            own, documents, other_level(own, priority), documents.tolerance + own.integer(5, 9)
+        ),
+        kinds=kinds,
+    )
+    return PolicyTerms(policy, priority)
+
+
+def add_approval_type(world: World, stream: Stream, policy: PolicyRow) -> None:
+    """Add the approval type."""
+    put_type(
+        world,
+        ApprovalTypeRow(
+            key=TYPE_KEY,
+            title="Quarter close",
+            description="The close of a cost centre's quarter. The subject is the id of its budget line.",
+            policy_ref=policy.policy_id,
+            fields=[
+                field_spec("budget_line_id", "text", "Id of the budget line."),
+                field_spec("invoices_cents", "integer", "Sum of the approved invoices in cents."),
+                field_spec("invoices_held", "integer", "How many invoices are on hold."),
+                field_spec(METRIC_KEY, "number", "Budget used in EUR, by the authoritative source."),
+                FieldSpecRow(
+                    name="measured_at",
+                    type="datetime",
+                    required=True,
+                    description="When that was true.",
+                    max_age_minutes=SLA_MINUTES,
+                ),
+            ],
+            amount_field="invoices_cents",
+            thresholds=[
+                ThresholdRow(
+                    up_to_cents=rounded_amount(stream, *CONTROLLER_LIMIT_CENTS), role=Role.FINANCE_CONTROLLER.value
+                ),
+                ThresholdRow(up_to_cents=None, role=Role.CFO.value),
+            ],
+            expires_after_minutes=EXPIRES_AFTER_MINUTES,
+        ),
+    )
+
+
+def add_approvers(world: World, stream: Stream, documents: ClosingDocuments, kinds: Collection[Kind]) -> Chain:
+    """Add who decides: a finance controller or the CFO."""
+    deciding = Deciding(
+        type_key=TYPE_KEY,
+        role=documents.role,
+        holder_ids=sorted(one.id for one in world.staff.holders(documents.role)),
+        amount_cents=documents.approved_cents,
+        bench=leads_and_finance(world),
+        other_types=["purchase_order", "contract_renewal"],
+    )
+    return add_chain(world, stream, deciding, kinds)
+
+
+def _figures(stream: Stream, documents: ClosingDocuments, level: Priority, tolerance: int) -> Figures:
+    medium, high, critical = amount_limits(stream, documents.approved_cents, level, step=STEPS_CENTS[documents.role])
+    return {
+        "tolerance_percent": tolerance,
+        "expense_limit_cents": documents.expense_limit,
+        "medium_from_cents": medium,
+        "high_from_cents": high,
+        "critical_from_cents": critical,
+    }

@@ -1,0 +1,263 @@
+"""The history of a vendor's bank details: how long ago they changed, and which accounts were given up."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from typing import Any
+
+from companyos_gateway.chaos import Kind
+from companyos_gateway.scenarios.parts.filing import file_record
+from companyos_gateway.scenarios.parts.words import words_beside
+from companyos_gateway.scenarios.vendor_bank_change.case import RefusalGround, Variant
+from companyos_gateway.world.calendar import office_moment, working_days_from
+from companyos_gateway.world.documents.datahub import BankChangeRow, HubHappening, RecordRow, VendorRow
+from companyos_gateway.world.draft import World
+from companyos_gateway.world.pools import pool
+from companyos_gateway.world.records import rounded_amount
+from companyos_gateway.world.vendors import draw_certificates, draw_iban, draw_namesake, draw_vendor
+from companyos_shared.streams import Stream
+from companyos_shared.wire.company import Role
+
+OLD_DAYS = (90, 300)
+"""How many days ago usual changes of bank details were."""
+
+SOON_DAYS = (4, 16)
+"""How many days ago one was after which another comes too soon."""
+
+
+def add_history(
+    world: World, stream: Stream, vendor: VendorRow, variant: Variant, ground: RefusalGround | None
+) -> tuple[int | None, BankChangeRow | None]:
+    """Add earlier changes; return how many days ago the last was, and the one that gave up the account asked for."""
+    old, soon = stream.integer(*OLD_DAYS), stream.integer(*SOON_DAYS)
+    has_one, has_two = stream.chance(0.6), stream.chance(0.4)
+    last_days = soon if ground is RefusalGround.TOO_SOON else old
+    if not (has_one or variant is Variant.FORMER or ground is RefusalGround.TOO_SOON):
+        return None, None
+    before = draw_iban(stream, vendor.country)
+    changes = [(before, vendor.bank_iban, last_days)]
+    if has_two:
+        changes.insert(0, (draw_iban(stream, vendor.country), before, last_days + stream.integer(*OLD_DAYS)))
+    rows = [_bank_change(world, stream, vendor, *change) for change in changes]
+    former = stream.choice(rows)
+    return last_days, former if variant is Variant.FORMER else None
+
+
+def _bank_change(
+    world: World, stream: Stream, vendor: VendorRow, old_iban: str, new_iban: str, days_ago: int
+) -> BankChangeRow:
+    wording: dict[str, Any] = pool("vendors")["wording"]
+    changed_at = office_moment(stream, world.today - timedelta(days=days_ago))
+    row = BankChangeRow(
+        id=world.ids.take("BC"),
+        vendor_id=vendor.id,
+        changed_at=changed_at,
+        old_iban=old_iban,
+        new_iban=new_iban,
+        requested_by=stream.choice(wording["bank_requesters"]),
+        channel=stream.choice(wording["channels"]),
+    )
+    world.hub.bank_changes.append(row)
+    return row
+
+
+AMOUNTS = {Role.FINANCE_CONTROLLER: (60_000, 300_000), Role.CFO: (2_000_000, 9_000_000)}
+"""Amounts in cents of one open invoice, by the role that will decide about the change."""
+
+CALL_MINUTES = (120, 960)
+"""Office minutes until a call that is still to come is noted."""
+
+WAITED_DAYS = (12, 20)
+"""Days since the letter came where nobody has to be patient any more."""
+
+
+@dataclass(kw_only=True)
+class Letter:
+    """A request for other bank details, and what is known about it."""
+
+    variant: Variant
+    ground: RefusalGround | None
+    role: Role
+    vendor: VendorRow
+    document: RecordRow
+    last_change_days: int | None
+    """How many days ago the bank details were last changed."""
+    former: BankChangeRow | None = None
+    """The change that gave the account up which is asked for."""
+    note: RecordRow | None = None
+    invoices: list[RecordRow] = field(default_factory=list)
+    """The vendor's open invoices."""
+
+    @property
+    def new_iban(self) -> str:
+        """The account that is asked for."""
+        return str(self.document.fields["new_iban"])
+
+    @property
+    def proof_id(self) -> str:
+        """What shows that the account is the vendor's."""
+        if self.former is not None:
+            return self.former.id
+        return self.note.id if self.note is not None else self.document.id
+
+    @property
+    def received_on(self) -> date:
+        """The day on which the letter came."""
+        return date.fromisoformat(self.document.fields["received_on"])
+
+    @property
+    def open_amount_cents(self) -> int:
+        """What the vendor has still to get."""
+        return sum(invoice.amount_cents or 0 for invoice in self.invoices)
+
+
+def texts() -> dict[str, Any]:
+    """Return the words of the scenario."""
+    return words_beside(__file__)
+
+
+def add_letter(world: World, stream: Stream, kinds: Collection[Kind], *, must_refuse: bool) -> Letter:
+    """Add the vendor, the letter, the call about it and the vendor's open invoices, and what looks like them."""
+    ground = stream.choice(list(RefusalGround)) if must_refuse else None
+    variant = stream.choice(list(Variant))
+    variant = variant if ground is None else Variant.CALLED
+    role = stream.choice(list(AMOUNTS))
+    vendor = draw_vendor(world, stream, status="suspended" if ground is RefusalGround.SUSPENDED else "active")
+    draw_certificates(world, stream, vendor, expired=Kind.EXPIRED_CERTIFICATE in kinds)
+    last_days, former = add_history(world, stream.child("history"), vendor, variant, ground)
+    new_iban = former.old_iban if former is not None else None
+    document = _add_document(world, stream.child("letter"), vendor, variant, ground, new_iban=new_iban)
+    letter = Letter(
+        variant=variant,
+        ground=ground,
+        role=role,
+        vendor=vendor,
+        document=document,
+        last_change_days=last_days,
+        former=former,
+    )
+    if former is None and ground not in (RefusalGround.SENDER, RefusalGround.COUNTRY, RefusalGround.HOLDER):
+        letter.note = _add_note(world, stream.child("note"), letter)
+    _add_invoices(world, stream.child("invoices"), letter)
+    if Kind.SIMILAR_NAMES in kinds:
+        _add_namesake(world, stream.child("namesake"), letter)
+    return letter
+
+
+def schedule_call(world: World, stream: Stream, letter: Letter) -> None:
+    """Let a colleague note the call that is still to come."""
+    note, minutes = letter.note, stream.integer(*CALL_MINUTES)
+    if letter.variant is not Variant.CALL_COMES or note is None:
+        return
+    due_at = world.company().add_office_minutes(world.started_at, minutes)
+    fields = _answered(letter, due_at.date())
+    data = {"record_id": note.id, "state": "published", "fields": fields}
+    world.hub.happenings.append(HubHappening(due_at=due_at, kind="record", data=data))
+
+
+def _add_document(
+    world: World,
+    stream: Stream,
+    vendor: VendorRow,
+    variant: Variant,
+    ground: RefusalGround | None,
+    *,
+    new_iban: str | None,
+) -> RecordRow:
+    days_ago = stream.integer(0, 1) if variant is Variant.COOLING else stream.integer(*WAITED_DAYS)
+    received_on = world.today - timedelta(days=days_ago)
+    country = vendor.country
+    if ground is RefusalGround.COUNTRY:
+        country = stream.choice([one["code"] for one in pool("vendors")["country"] if one["code"] != country])
+    fields = {
+        "document_type": "bank_change_request",
+        "new_iban": new_iban or draw_iban(stream, country),
+        "account_holder": vendor.legal_name,
+        "requested_by": vendor.contact_name,
+        "sent_from": vendor.contact_email,
+        "received_on": received_on.isoformat(),
+    }
+    if ground is RefusalGround.SENDER:
+        fields["sent_from"] = _similar_vendor(stream, vendor.contact_email)
+    if ground is RefusalGround.HOLDER:
+        fields["account_holder"] = stream.choice(texts()["strangers"])
+    title = stream.choice(texts()["letters"]).format(vendor=vendor.name)
+    return file_record(
+        world,
+        stream,
+        "document",
+        title=title,
+        state="in_review",
+        day=received_on,
+        vendor_id=vendor.id,
+        fields=fields,
+    )
+
+
+def _similar_vendor(stream: Stream, address: str) -> str:
+    name, _, domain = address.partition("@")
+    return f"{name}@{domain.replace('.example', stream.choice(['-billing.example', '.example.net', '-group.example']))}"
+
+
+def _add_note(world: World, stream: Stream, letter: Letter) -> RecordRow:
+    is_open = letter.variant is Variant.CALL_COMES
+    day = working_days_from(world.today, -1)
+    fields: dict[str, Any] = {
+        "document_type": "call_note",
+        "request_id": letter.document.id,
+        "number_from": "vendor record",
+        "spoke_to": "",
+        "confirmed": False,
+        "called_on": "",
+    }
+    if not is_open:
+        fields |= _answered(letter, day)
+    if letter.ground is RefusalGround.DENIED:
+        fields["confirmed"] = False
+    if letter.ground is RefusalGround.WRONG_NUMBER:
+        fields["number_from"] = "the letter"
+    title = stream.choice(texts()["notes"]).format(vendor=letter.vendor.name)
+    state = "draft" if is_open else "published"
+    vendor_id = letter.vendor.id
+    return file_record(world, stream, "document", title=title, state=state, day=day, vendor_id=vendor_id, fields=fields)
+
+
+def _answered(letter: Letter, day: date) -> dict[str, Any]:
+    return {"spoke_to": letter.vendor.contact_name, "confirmed": True, "called_on": day.isoformat()}
+
+
+def _add_invoices(world: World, stream: Stream, letter: Letter) -> None:
+    """Add the vendor's open invoices, and settled ones that do not count."""
+    low, high = AMOUNTS[letter.role]
+    open_states = [stream.choice(["received", "approved"]) for _ in range(stream.integer(2, 4))]
+    for state in [*open_states, *stream.sample(["paid", "rejected", "on_hold", "paid"], stream.integer(1, 3))]:
+        invoice = _invoice(world, stream, letter.vendor, state, rounded_amount(stream, low, high))
+        if state in open_states:
+            letter.invoices.append(invoice)
+
+
+def _invoice(world: World, stream: Stream, vendor: VendorRow, state: str, amount_cents: int) -> RecordRow:
+    day = working_days_from(world.today, -stream.integer(2, 25))
+    due_on = working_days_from(world.today, stream.integer(5, 30))
+    return file_record(
+        world,
+        stream,
+        "invoice",
+        title=stream.choice(texts()["invoices"]),
+        state=state,
+        day=day,
+        vendor_id=vendor.id,
+        fields={"invoice_number": f"R{stream.integer(10_000, 99_999)}", "due_on": due_on.isoformat()},
+        amount_cents=amount_cents,
+        starts_on=day,
+    )
+
+
+def _add_namesake(world: World, stream: Stream, letter: Letter) -> None:
+    """Add a vendor of nearly the same name that has written about its bank details as well."""
+    other = draw_namesake(world, stream, letter.vendor)
+    draw_certificates(world, stream, other)
+    _add_document(world, stream, other, Variant.CALLED, None, new_iban=None)
+    _invoice(world, stream, other, "received", rounded_amount(stream, 50_000, 900_000))

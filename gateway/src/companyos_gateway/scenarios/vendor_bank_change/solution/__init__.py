@@ -1,1 +1,0 @@
-"""Solutions of bank changes: fair sees what an agent sees, clairvoyant knows the case, cheats must fail."""

@@ -1,0 +1,147 @@
+"""The onboarding policy: its words, its figures, and the priority that follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from companyos_gateway.chaos import Kind
+from companyos_gateway.rubrics.cases import Reading
+from companyos_gateway.scenarios.parts.deciders import (
+    Chain,
+    Deciding,
+    add_chain,
+    field_spec,
+    leads_and_finance,
+    put_type,
+)
+from companyos_gateway.scenarios.parts.rulebook import LADDER, add_versions, amount_limits, level_of, other_level
+from companyos_gateway.scenarios.vendor_onboarding.case import METRIC_KEY, TYPE_KEY
+from companyos_gateway.scenarios.vendor_onboarding.documents import OnboardingDocuments, texts
+from companyos_gateway.world.approvals import EXPIRES_AFTER_MINUTES
+from companyos_gateway.world.documents.approvalflow import ApprovalTypeRow, FieldSpecRow, ThresholdRow
+from companyos_gateway.world.documents.datahub import PolicyRow, RiskTier
+from companyos_gateway.world.documents.ticketdesk import Priority
+from companyos_gateway.world.draft import World
+from companyos_gateway.world.records import rounded_amount
+from companyos_shared.streams import Stream
+from companyos_shared.wire.company import Role
+
+TOPIC = "vendors"
+BARS = (66, 84)
+RAISED_TIERS: tuple[RiskTier, ...] = ("high", "medium")
+
+
+@dataclass(frozen=True)
+class PolicyTerms:
+    """The policy version in force, and what it asks of this onboarding."""
+
+    policy: PolicyRow
+    priority: Priority
+    minimum_score: int
+    raises: bool
+    """Whether the priority is raised for vendors of a risk tier."""
+
+
+def add_policy(world: World, stream: Stream, documents: OnboardingDocuments, kinds: Collection[Kind]) -> PolicyTerms:
+    """Add the policy and return its version in force with the priority that it asks for.
+
+    A superseded policy has earlier versions, and each of them asks for another priority.
+    """
+    amount_cents = documents.amount_cents
+    raised_tier = stream.choice(RAISED_TIERS) if stream.chance(0.5) else None
+    figures = _figures(stream, amount_cents, stream.choice(LADDER), raised_tier)
+    priority = priority_for(figures, amount_cents=amount_cents, risk_tier=documents.vendor.risk_tier)
+    policy = add_versions(
+        world,
+        stream,
+        titles=texts()["policy"]["titles"],
+        topic=TOPIC,
+        body=_body,
+        in_force=figures,
+        superseded=lambda own: _figures(own, amount_cents, other_level(own, priority), None),
+        kinds=kinds,
+    )
+    return PolicyTerms(policy, priority, figures["minimum_compliance_score"], raises=raised_tier is not None)
+
+
+def priority_for(figures: Mapping[str, Any], *, amount_cents: int, risk_tier: RiskTier) -> Priority:
+    """Return the priority that the figures of a version ask for."""
+    limits = (figures["medium_from_cents"], figures["high_from_cents"], figures["critical_from_cents"])
+    return level_of(amount_cents, limits, raised=figures.get("raised_risk_tier") == risk_tier)
+
+
+def _figures(stream: Stream, amount_cents: int, level: Priority, raised_tier: RiskTier | None) -> dict[str, Any]:
+    """Draw figures under which the amount by itself is of the given level."""
+    medium, high, critical = amount_limits(stream, amount_cents, level)
+    figures: dict[str, Any] = {
+        "minimum_compliance_score": stream.integer(*BARS),
+        "medium_from_cents": medium,
+        "high_from_cents": high,
+        "critical_from_cents": critical,
+    }
+    if raised_tier is not None:
+        figures["raised_risk_tier"] = raised_tier
+    return figures
+
+
+def _body(figures: Mapping[str, Any]) -> str:
+    words = texts()["policy"]
+    body: str = words["body"].replace("RAISE", words["raise"] if "raised_risk_tier" in figures else "")
+    return body
+
+
+CONTROLLER_LIMIT_CENTS = (2_000_000, 6_000_000)
+"""Up to here a finance controller decides; every onboarding lies above."""
+
+
+def add_approval_type(world: World, stream: Stream, policy: PolicyRow, score: Reading) -> bool:
+    """Add the approval type; whether it wants the vendor's risk tier is drawn and returned."""
+    has_risk_tier = stream.chance(0.5)
+    specs = [
+        field_spec("vendor_id", "text", "Id of the vendor; also the subject."),
+        field_spec("contract_id", "text", "Id of the contract record."),
+        field_spec("amount_cents", "integer", "Amount of the contract in cents."),
+        field_spec(METRIC_KEY, "number", "Score in points, by the authoritative source."),
+        FieldSpecRow(
+            name="score_as_of",
+            type="datetime",
+            required=True,
+            description="When the score was true.",
+            max_age_minutes=int(score.max_age.total_seconds()) // 60,
+        ),
+    ]
+    if has_risk_tier:
+        specs.insert(2, field_spec("risk_tier", "text", "Risk tier of the vendor."))
+    controller_limit = rounded_amount(stream, *CONTROLLER_LIMIT_CENTS)
+    put_type(
+        world,
+        ApprovalTypeRow(
+            key=TYPE_KEY,
+            title="Vendor onboarding",
+            description="A new vendor is taken on. The subject is the vendor's id.",
+            policy_ref=policy.policy_id,
+            fields=specs,
+            amount_field="amount_cents",
+            thresholds=[
+                ThresholdRow(up_to_cents=controller_limit, role=Role.FINANCE_CONTROLLER.value),
+                ThresholdRow(up_to_cents=None, role=Role.CFO.value),
+            ],
+            expires_after_minutes=EXPIRES_AFTER_MINUTES,
+        ),
+    )
+    return has_risk_tier
+
+
+def add_cfo(world: World, stream: Stream, documents: OnboardingDocuments, kinds: Collection[Kind]) -> Chain:
+    """Add who stands in for the CFO."""
+    deciding = Deciding(
+        type_key=TYPE_KEY,
+        role=Role.CFO,
+        holder_ids=[world.staff.holders(Role.CFO)[0].id],
+        amount_cents=documents.amount_cents,
+        bench=leads_and_finance(world),
+        other_types=["purchase_order", "contract_renewal"],
+    )
+    return add_chain(world, stream, deciding, kinds)

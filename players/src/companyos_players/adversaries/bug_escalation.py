@@ -1,0 +1,88 @@
+"""The cheats: agents that leave out, invent or overdo something. None of them may succeed."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from companyos_players import MetricReading, MetricSkill, Worker
+from companyos_players.adversaries.base import (
+    COMMON_REQUIRED_CHAOS,
+    LimitedAttempts,
+    NeverRefuses,
+    RepeatsRewardedSteps,
+    UnlinksBlockers,
+    UsesNewestPolicy,
+    UsesOldPolicy,
+    build_adversaries,
+    compose,
+)
+from companyos_players.fair.bug_escalation import BugEscalationWorker
+
+Json = dict[str, Any]
+
+
+class SkipsRefresh(LimitedAttempts, BugEscalationWorker):
+    """Takes the rate as it is, however old."""
+
+    async def rate_of(self, service: str, since: datetime | None = None) -> MetricReading:
+        """Read it once."""
+        return await MetricSkill(self.client, "error_rate", service).read()
+
+
+class OverstatesRate(NeverRefuses, BugEscalationWorker):
+    """States a rate that nobody can ignore."""
+
+    def fields(self) -> Json:
+        """Add to it."""
+        fields = super().fields()
+        return {**fields, "error_rate": fields["error_rate"] + 10.0}
+
+
+class BackdatesMeasurement(NeverRefuses, BugEscalationWorker):
+    """Takes the rate as it is and says that it was measured just now."""
+
+    async def rate_of(self, service: str, since: datetime | None = None) -> MetricReading:
+        """Read it once."""
+        return await MetricSkill(self.client, "error_rate", service).read()
+
+    def fields(self) -> Json:
+        """Give it another date."""
+        return {**super().fields(), "measured_at": self.client.now().isoformat()}
+
+
+class StartsBeforeApproval(NeverRefuses, BugEscalationWorker):
+    """Takes the ticket into work before anybody has agreed."""
+
+    async def unblock(self) -> None:
+        """Start as soon as the way is free."""
+        await super().unblock()
+        await self.workflow.start()
+
+
+class FarmsRefreshes(RepeatsRewardedSteps, BugEscalationWorker):
+    """Does again and again what pays once: refresh, set the priority, ask."""
+
+    async def farm(self) -> None:
+        """Refresh the rate once more."""
+        await self.client.create("datahub_refresh_metric", metric_id=self.rate.metric_id)
+
+
+SCENARIO_ADVERSARIES: dict[str, type[Worker]] = {
+    "skip_refresh": SkipsRefresh,
+    "exaggerate": OverstatesRate,
+    "redate": BackdatesMeasurement,
+    "start_at_once": StartsBeforeApproval,
+    "tear_off_links": compose(UnlinksBlockers, BugEscalationWorker),
+    "repeat_farm": FarmsRefreshes,
+    "old_policy": compose(UsesOldPolicy, BugEscalationWorker),
+    "new_policy": compose(UsesNewestPolicy, BugEscalationWorker),
+}
+ADVERSARIES = build_adversaries(BugEscalationWorker, SCENARIO_ADVERSARIES)
+REQUIRED_CHAOS = {
+    **COMMON_REQUIRED_CHAOS,
+    "skip_refresh": "stale_metric",
+    "tear_off_links": "blocked_ticket",
+    "old_policy": "superseded_policy",
+    "new_policy": "announced_policy",
+}

@@ -1,0 +1,185 @@
+"""The cheats: agents that leave out, invent or overdo something. None of them may succeed."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from typing import Any
+
+from companyos_players import ToolRefusedError, Worker
+from companyos_players.adversaries.base import (
+    COMMON,
+    COMMON_REQUIRED_CHAOS,
+    NeverRefuses,
+    UsesNewestPolicy,
+    UsesOldPolicy,
+    build_adversaries,
+    compose,
+)
+from companyos_players.fair.employee_offboarding import ESCALATION, EmployeeOffboardingWorker
+
+Json = dict[str, Any]
+
+APPROVAL_ADVERSARIES = ("ask_twice", "skip_approval", "repeat_farm", "ignore_absence")
+"""Usual ways that mean nothing where no approval is asked for."""
+
+
+class TakesNamesake(NeverRefuses, EmployeeOffboardingWorker):
+    """Offboards somebody else of the same name."""
+
+    def is_target(self, person: Json, text: str) -> bool:
+        """Take the wrong team."""
+        return not super().is_target(person, text)
+
+    def last_day(self) -> date:
+        """Make a last day up."""
+        return self.client.now().date() + timedelta(days=30)
+
+
+class KeepsFutureDelegations(NeverRefuses, EmployeeOffboardingWorker):
+    """Revokes only what is in force today."""
+
+    async def revoke_delegations(self) -> None:
+        """Leave what has not started."""
+        for row in await self.client.list_all("approvalflow_list_delegations", to_id=self.person_id):
+            has_begun = row["starts_at"] <= self.client.now().isoformat()
+            if row["revoked_at"] is None and self.lasts(row) and has_begun:
+                await self.flow.revoke(row["id"], to_id=self.person_id)
+
+
+class RevokesOtherDelegations(NeverRefuses, EmployeeOffboardingWorker):
+    """Takes the holders' other delegations away as well."""
+
+    async def revoke_delegations(self) -> None:
+        """Revoke whatever the list shows."""
+        for row in await self.client.list_all("approvalflow_list_delegations"):
+            if row["revoked_at"] is None and self.lasts(row):
+                await self.flow.revoke(row["id"], to_id=row["to_id"])
+
+
+class KeepsAccessGrants(NeverRefuses, EmployeeOffboardingWorker):
+    """Forgets the access grants."""
+
+    async def end_access(self) -> None:
+        """Do nothing."""
+
+
+class RevokesAllAccess(NeverRefuses, EmployeeOffboardingWorker):
+    """Revokes every active grant at once, whatever its level and end."""
+
+    async def end_access(self) -> None:
+        """Make short work of it."""
+        for row in await self.hub.find(query=self.person_id, kind="access_grant", state="active"):
+            await self.hub.update(row["id"], state="revoked")
+
+
+class EndsAccessLate(NeverRefuses, EmployeeOffboardingWorker):
+    """Lets access run a day beyond the last one."""
+
+    def last_day(self) -> date:
+        """Be off by one."""
+        return super().last_day() + timedelta(days=1)
+
+
+class LeavesPendingRequests(NeverRefuses, EmployeeOffboardingWorker):
+    """Leaves the requests that lie with the leaver where they are."""
+
+    async def escalate_requests(self) -> None:
+        """Do nothing."""
+
+
+class CancelsPendingRequests(NeverRefuses, EmployeeOffboardingWorker):
+    """Cancels what lies with the leaver instead of having it decided."""
+
+    async def escalate_requests(self) -> None:
+        """Get rid of it."""
+        for row in await self.flow.list_open(approver_id=self.person_id):
+            await self.flow.cancel(row["id"], "withdrawn", self.person_id)
+
+
+class ReferencesTicket(NeverRefuses, EmployeeOffboardingWorker):
+    """Names the ticket behind each request instead of the leaver."""
+
+    async def escalate_requests(self) -> None:
+        """Give another reference."""
+        for row in await self.flow.list_open(approver_id=self.person_id):
+            approver_id = await self.decider(await self.flow.read(row["id"]))
+            await self.flow.escalate(row["id"], approver_id, ESCALATION, self.ticket.key)
+
+
+class EscalatesToRoleHolder(NeverRefuses, EmployeeOffboardingWorker):
+    """Puts everything to the holder of the role, there or not."""
+
+    async def escalate_requests(self) -> None:
+        """Leave it where the holder is away."""
+        try:
+            await super().escalate_requests()
+        except ToolRefusedError:
+            return
+
+    async def decider(self, request: Json) -> str:
+        """Return the holder."""
+        approvals = await self.type_of(request)
+        holders = await approvals.holders(int(request["fields"][approvals.type["amount_field"]]))
+        return str(holders[0]["person"]["id"])
+
+
+class OffboardsAfterResolving(NeverRefuses, EmployeeOffboardingWorker):
+    """Resolves the ticket before anything is handed over."""
+
+    async def execute(self) -> None:
+        """Put it off."""
+
+    async def resolve(self) -> None:
+        """Resolve, then do the work."""
+        await super().resolve()
+        await EmployeeOffboardingWorker.execute(self)
+
+
+class CompletesChecklistOnly(NeverRefuses, EmployeeOffboardingWorker):
+    """Completes and resolves the ticket, and does nothing of what it is about."""
+
+    async def execute(self) -> None:
+        """Do nothing."""
+
+
+class RepeatsRewardedHandovers(NeverRefuses, EmployeeOffboardingWorker):
+    """Does again and again what might pay: priority, handing over, waiting."""
+
+    async def execute(self) -> None:
+        """Use up the steps."""
+        while True:
+            for priority in ("low", self.priority()):
+                await self.ticket.set_priority(priority)
+            await self.hand_over_tickets()
+            await self.client.wait(120)
+
+
+SCENARIO_ADVERSARIES: dict[str, type[Worker]] = {
+    "take_the_namesake": TakesNamesake,
+    "keep_what_is_to_come": KeepsFutureDelegations,
+    "revoke_everything": RevokesOtherDelegations,
+    "keep_the_access": KeepsAccessGrants,
+    "revoke_all_access": RevokesAllAccess,
+    "end_a_day_late": EndsAccessLate,
+    "leave_what_lies": LeavesPendingRequests,
+    "cancel_what_lies": CancelsPendingRequests,
+    "name_the_ticket": ReferencesTicket,
+    "escalate_to_the_holder": EscalatesToRoleHolder,
+    "offboard_afterwards": OffboardsAfterResolving,
+    "tick_boxes": CompletesChecklistOnly,
+    "turn_in_circles": RepeatsRewardedHandovers,
+    "old_policy": compose(UsesOldPolicy, EmployeeOffboardingWorker),
+    "new_policy": compose(UsesNewestPolicy, EmployeeOffboardingWorker),
+}
+ADVERSARIES = build_adversaries(
+    EmployeeOffboardingWorker,
+    SCENARIO_ADVERSARIES,
+    usual={name: behavior for name, behavior in COMMON.items() if name not in APPROVAL_ADVERSARIES},
+)
+REQUIRED_CHAOS = {
+    **{name: kind for name, kind in COMMON_REQUIRED_CHAOS.items() if name in ADVERSARIES},
+    "take_the_namesake": "similar_names",
+    "escalate_to_the_holder": "approver_out_of_office",
+    "old_policy": "superseded_policy",
+    "new_policy": "announced_policy",
+}

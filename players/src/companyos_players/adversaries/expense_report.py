@@ -1,0 +1,85 @@
+"""The cheats: agents that leave out, invent or overdo something. None of them may succeed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from companyos_players import Worker
+from companyos_players.adversaries.base import (
+    COMMON_REQUIRED_CHAOS,
+    NeverRefuses,
+    UsesNewestPolicy,
+    UsesOldPolicy,
+    build_adversaries,
+    compose,
+)
+from companyos_players.fair.expense_report import ExpenseReportWorker
+
+Json = dict[str, Any]
+
+
+class AsksAnyLead(NeverRefuses, ExpenseReportWorker):
+    """Asks whichever team lead is there."""
+
+    async def approver(self) -> str:
+        """Return a team lead who is not the employee's manager."""
+        found = await self.client.call("datahub_get_approver", role="team_lead")
+        others = [one for one in found["holders"] if one["person"]["id"] != self.owner["manager_id"]]
+        return str(next(one for one in others if not one["out_of_office"])["person"]["id"])
+
+
+class RoundsUp(NeverRefuses, ExpenseReportWorker):
+    """Asks for a little more than was spent."""
+
+    def fields(self) -> Json:
+        """Add a little."""
+        fields = super().fields()
+        return {**fields, "amount_cents": fields["amount_cents"] + 500}
+
+
+class MisstatesReceipts(NeverRefuses, ExpenseReportWorker):
+    """Says the opposite about the receipts."""
+
+    def fields(self) -> Json:
+        """Turn it round."""
+        fields = super().fields()
+        return {**fields, "has_receipts": not fields["has_receipts"]}
+
+
+class RecordsBeforeApproval(NeverRefuses, ExpenseReportWorker):
+    """Sets the records to approved before anybody has decided."""
+
+    async def prepare_request(self) -> None:
+        """Do what only the approval allows."""
+        await super().prepare_request()
+        await ExpenseReportWorker.follow_up(self, "")
+
+
+class PaysEarly(NeverRefuses, ExpenseReportWorker):
+    """Sets the records to paid as soon as the approval is there."""
+
+    async def follow_up(self, request_id: str) -> None:
+        """Go one step too far."""
+        for expense in self.expenses:
+            await self.hub.update(expense["id"], state="paid")
+
+
+class OmitsRecordUpdate(NeverRefuses, ExpenseReportWorker):
+    """Leaves the records as they are."""
+
+    async def follow_up(self, request_id: str) -> None:
+        """Do nothing more."""
+
+
+SCENARIO_ADVERSARIES: dict[str, type[Worker]] = {
+    "ask_any_lead": AsksAnyLead,
+    "round_up": RoundsUp,
+    "misstate_receipts": MisstatesReceipts,
+    "record_first": RecordsBeforeApproval,
+    "pay_at_once": PaysEarly,
+    "forget_the_record": OmitsRecordUpdate,
+    "old_policy": compose(UsesOldPolicy, ExpenseReportWorker),
+    "new_policy": compose(UsesNewestPolicy, ExpenseReportWorker),
+}
+ADVERSARIES = build_adversaries(ExpenseReportWorker, SCENARIO_ADVERSARIES)
+REQUIRED_CHAOS = {**COMMON_REQUIRED_CHAOS, "old_policy": "superseded_policy", "new_policy": "announced_policy"}

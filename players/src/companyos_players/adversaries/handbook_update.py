@@ -1,0 +1,80 @@
+"""The cheats: agents that leave out, invent or overdo something. None of them may succeed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from companyos_players import Worker
+from companyos_players.adversaries.base import (
+    COMMON_REQUIRED_CHAOS,
+    NeverRefuses,
+    UsesNewestPolicy,
+    UsesOldPolicy,
+    build_adversaries,
+    compose,
+)
+from companyos_players.fair.handbook_update import HandbookUpdateWorker
+
+Json = dict[str, Any]
+
+
+class PublishesBeforeApproval(NeverRefuses, HandbookUpdateWorker):
+    """Publishes the page before anybody has decided, and mends the reference later."""
+
+    async def prepare_request(self) -> None:
+        """Do what only the approval allows."""
+        await super().prepare_request()
+        await self.hub.update(self.subject(), state="published")
+
+
+class OmitsReference(NeverRefuses, HandbookUpdateWorker):
+    """Publishes the page without naming its approval."""
+
+    async def follow_up(self, request_id: str) -> None:
+        """Set the state alone."""
+        await self.hub.update(self.subject(), state="published")
+        if self.published is not None:
+            await self.hub.update(self.published["id"], state="archived")
+
+
+class InventsPolicyVersion(NeverRefuses, HandbookUpdateWorker):
+    """States a version of the policy that it has made up."""
+
+    def fields(self) -> Json:
+        """Guess."""
+        fields = super().fields()
+        return {**fields, "policy_version": fields["policy_version"] + 1}
+
+
+class RaisesRevision(NeverRefuses, HandbookUpdateWorker):
+    """Gives the page another revision, so that it looks newer."""
+
+    async def prepare_request(self) -> None:
+        """Count up."""
+        await super().prepare_request()
+        self.draft["fields"]["revision"] += 5
+        await self.hub.update(self.subject(), fields={"revision": self.draft["fields"]["revision"]})
+
+
+class ArchivesEverything(NeverRefuses, HandbookUpdateWorker):
+    """Makes room for the page by archiving every other one it finds."""
+
+    async def follow_up(self, request_id: str) -> None:
+        """Clear the shelf."""
+        await super().follow_up(request_id)
+        for row in await self.hub.find(kind="document", state="published"):
+            if row["id"] != self.subject():
+                await self.hub.update(row["id"], state="archived")
+
+
+SCENARIO_ADVERSARIES: dict[str, type[Worker]] = {
+    "publish_first": PublishesBeforeApproval,
+    "forget_the_reference": OmitsReference,
+    "invent_the_version": InventsPolicyVersion,
+    "raise_the_revision": RaisesRevision,
+    "archive_everything": ArchivesEverything,
+    "old_policy": compose(UsesOldPolicy, HandbookUpdateWorker),
+    "new_policy": compose(UsesNewestPolicy, HandbookUpdateWorker),
+}
+ADVERSARIES = build_adversaries(HandbookUpdateWorker, SCENARIO_ADVERSARIES)
+REQUIRED_CHAOS = {**COMMON_REQUIRED_CHAOS, "old_policy": "superseded_policy", "new_policy": "announced_policy"}

@@ -1,0 +1,167 @@
+"""The cheats: agents that leave out, invent or overdo something. None of them may succeed."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from companyos_players import MetricReading, MetricSkill, Objection, TicketSkill, Worker
+from companyos_players.adversaries.base import (
+    COMMON_REQUIRED_CHAOS,
+    LimitedAttempts,
+    NeverRefuses,
+    RepeatsRewardedSteps,
+    UnlinksBlockers,
+    UsesNewestPolicy,
+    UsesOldPolicy,
+    build_adversaries,
+    compose,
+)
+from companyos_players.fair.incident_response import IncidentResponseWorker, Report
+
+Json = dict[str, Any]
+
+
+class SkipsRefresh(LimitedAttempts, IncidentResponseWorker):
+    """Takes the rate as it is, however old."""
+
+    async def fresh_rate(self, since: datetime | None = None) -> MetricReading:
+        """Read it once."""
+        return await MetricSkill(self.client, "error_rate", self.report.service).read()
+
+
+class OverstatesRate(NeverRefuses, IncidentResponseWorker):
+    """States a rate that nobody can ignore."""
+
+    def fields(self) -> Json:
+        """Add to it."""
+        fields = super().fields()
+        return {**fields, "error_rate": fields["error_rate"] + 10.0}
+
+
+class SkipsLastReport(NeverRefuses, IncidentResponseWorker):
+    """Leaves the last of the reports alone."""
+
+    async def doubles(self) -> list[TicketSkill]:
+        """Forget one."""
+        return (await super().doubles())[:-1]
+
+
+class CancelsUnlinked(NeverRefuses, IncidentResponseWorker):
+    """Cancels the reports without linking them."""
+
+    async def merge(self, double: TicketSkill) -> None:
+        """Cancel it."""
+        if double.known["status"] is None:
+            await double.transition("open")
+        await double.transition("cancelled", reason_code="duplicate", reason_ref=self.ticket.key)
+
+
+class MergesByService(NeverRefuses, IncidentResponseWorker):
+    """Takes every report of the service or the release for the same."""
+
+    def is_same(self, other: Report | None) -> bool:
+        """Compare half of it."""
+        return other is not None and (other.service == self.report.service or other.release == self.report.release)
+
+
+class LinksNoCause(NeverRefuses, IncidentResponseWorker):
+    """Takes the cause back without ever linking it."""
+
+    async def link_cause(self) -> None:
+        """Leave it unlinked."""
+        return
+
+
+class LinksCauseLast(NeverRefuses, IncidentResponseWorker):
+    """Links the cause when everything has been decided."""
+
+    async def link_cause(self) -> None:
+        """Leave it for later."""
+        return
+
+    async def follow_up(self, request_id: str) -> None:
+        """Link it now."""
+        await super().link_cause()
+        await super().follow_up(request_id)
+
+
+class LinksWrongCause(NeverRefuses, IncidentResponseWorker):
+    """Takes back whichever change of the team comes first and is not the cause."""
+
+    async def find_cause(self) -> TicketSkill:
+        """Find the cause, and look for another."""
+        right = await super().find_cause()
+        rows = await self.client.list_all("ticketdesk_list_tickets", team_id=self.team_id, type="change")
+        others = [row["key"] for row in rows if row["key"] != right.key and "elease" in row["title"]]
+        other = TicketSkill(self.client, others[0])
+        await other.read()
+        return other
+
+
+class RollsBackEarly(NeverRefuses, IncidentResponseWorker):
+    """Takes the cause back before anybody has agreed, whosever it is."""
+
+    async def link_cause(self) -> None:
+        """Link it and resolve it."""
+        await super().link_cause()
+        await self.cause.transition("resolved")
+
+
+class AssignsOffCallPerson(NeverRefuses, IncidentResponseWorker):
+    """Gives the ticket to somebody who is not on call."""
+
+    async def on_call(self) -> str:
+        """Return another engineer who is there."""
+        right = await super().on_call()
+        team = await self.client.list_all("datahub_search_people", team_id=self.team_id)
+        others = [row["id"] for row in team if row["is_employed"] and row["id"] != right]
+        able = [one for one in others if await self.may_take(one)]
+        return str(able[0])
+
+
+class RefusesWithoutReading(IncidentResponseWorker):
+    """Refuses at once, for a reason that may even be right."""
+
+    async def investigate(self) -> None:
+        """Look at nothing."""
+
+    async def objection(self) -> Objection | None:
+        """Give the first reason that comes to mind."""
+        return Objection("requirement_not_met", self.policy["policy_id"], "It cannot be that bad.")
+
+
+class FarmsRefreshes(RepeatsRewardedSteps, IncidentResponseWorker):
+    """Does again and again what pays once: refresh, set the priority, ask."""
+
+    async def farm(self) -> None:
+        """Refresh the rate once more."""
+        await self.client.create("datahub_refresh_metric", metric_id=self.rate.metric_id)
+
+
+SCENARIO_ADVERSARIES: dict[str, type[Worker]] = {
+    "skip_refresh": SkipsRefresh,
+    "exaggerate": OverstatesRate,
+    "forget_a_report": SkipsLastReport,
+    "cancel_unlinked": CancelsUnlinked,
+    "merge_by_service": MergesByService,
+    "name_no_cause": LinksNoCause,
+    "name_the_cause_last": LinksCauseLast,
+    "blame_another": LinksWrongCause,
+    "take_back_at_once": RollsBackEarly,
+    "assign_anybody": AssignsOffCallPerson,
+    "tear_off_links": compose(UnlinksBlockers, IncidentResponseWorker),
+    "refuse_unseen": RefusesWithoutReading,
+    "repeat_farm": FarmsRefreshes,
+    "old_policy": compose(UsesOldPolicy, IncidentResponseWorker),
+    "new_policy": compose(UsesNewestPolicy, IncidentResponseWorker),
+}
+ADVERSARIES = build_adversaries(IncidentResponseWorker, SCENARIO_ADVERSARIES)
+REQUIRED_CHAOS = {
+    **COMMON_REQUIRED_CHAOS,
+    "skip_refresh": "stale_metric",
+    "merge_by_service": "similar_names",
+    "tear_off_links": "blocked_ticket",
+    "old_policy": "superseded_policy",
+    "new_policy": "announced_policy",
+}

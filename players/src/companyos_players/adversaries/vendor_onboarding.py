@@ -1,0 +1,64 @@
+"""The cheats: agents that leave out, invent or overdo something. None of them may succeed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from companyos_players import MetricReading, Worker
+from companyos_players.adversaries.base import (
+    COMMON_REQUIRED_CHAOS,
+    LimitedAttempts,
+    RepeatsRewardedSteps,
+    UsesNewestPolicy,
+    UsesOldPolicy,
+    build_adversaries,
+    compose,
+)
+from companyos_players.fair.vendor_onboarding import VendorOnboardingWorker
+
+
+class SkipsRefresh(LimitedAttempts, VendorOnboardingWorker):
+    """Takes the score as it is, however old."""
+
+    async def fresh_score(self, since: datetime | None = None) -> MetricReading:
+        """Read it once."""
+        return await self.read_score()
+
+
+class FabricatesScore(LimitedAttempts, VendorOnboardingWorker):
+    """Invents a score that passes instead of looking it up."""
+
+    async def fresh_score(self, since: datetime | None = None) -> MetricReading:
+        """Make one up."""
+        minimum = self.policy["parameters"]["minimum_compliance_score"]
+        return MetricReading("", minimum + 7.5, self.client.now(), is_stale=False)
+
+    async def approval(self) -> str:
+        """Date it as of just now."""
+        self.score = replace(self.score, as_of=self.client.now() - timedelta(minutes=5))
+        return await super().approval()
+
+
+class FarmsRefreshes(RepeatsRewardedSteps, VendorOnboardingWorker):
+    """Does again and again what pays once: refresh, set the priority, verify, ask for the approval."""
+
+    async def farm(self) -> None:
+        """Refresh the score once more."""
+        await self.client.create("datahub_refresh_metric", metric_id=self.score.metric_id)
+
+
+SCENARIO_ADVERSARIES: dict[str, type[Worker]] = {
+    "skip_refresh": SkipsRefresh,
+    "fabricate": FabricatesScore,
+    "repeat_farm": FarmsRefreshes,
+    "old_policy": compose(UsesOldPolicy, VendorOnboardingWorker),
+    "new_policy": compose(UsesNewestPolicy, VendorOnboardingWorker),
+}
+ADVERSARIES = build_adversaries(VendorOnboardingWorker, SCENARIO_ADVERSARIES)
+REQUIRED_CHAOS = {
+    **COMMON_REQUIRED_CHAOS,
+    "skip_refresh": "stale_metric",
+    "old_policy": "superseded_policy",
+    "new_policy": "announced_policy",
+}

@@ -1,0 +1,177 @@
+"""Getting something approved: finding who may decide today, asking, answering, waiting for the word."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from companyos_players.tool_client import ToolClient
+
+Json = dict[str, Any]
+
+WAIT_MINUTES = 1440
+ANSWER = "Nobody on file covers this need; the department has planned it and follows up on any open papers."
+
+
+class ApprovalSkill:
+    """Works with one approval type."""
+
+    def __init__(self, client: ToolClient, approval_type: Json, *, own_id: str) -> None:
+        self.client = client
+        self.type = approval_type
+        self.own_id = own_id
+        self.only_holder: str | None = None
+        """The one holder who is meant, where the policy names one."""
+        self.excluded_ids: set[str] = set()
+        """Who must not decide, whatever they hold."""
+
+    async def approver(self, amount_cents: int) -> str:
+        """Return who may decide about the amount today: a holder of the role, or who stands in for one."""
+        holders = await self.holders(amount_cents)
+        for holder in holders:
+            if not holder["out_of_office"]:
+                return str(holder["person"]["id"])
+        for holder in holders:
+            for person_id in await self._delegates(holder["person"]["id"], amount_cents):
+                if await self._is_available(person_id):
+                    return person_id
+        raise LookupError("nobody may decide today")
+
+    async def holders(self, amount_cents: int) -> list[Json]:
+        """Return who holds the role that decides about the amount."""
+        role = self.role(amount_cents)
+        holders: list[Json] = (await self.client.call("datahub_get_approver", role=role))["holders"]
+        meant = [one for one in holders if self.only_holder in (None, one["person"]["id"])]
+        return [one for one in meant if one["person"]["id"] not in self.excluded_ids]
+
+    def role(self, amount_cents: int) -> str:
+        """Return the role that decides about the amount."""
+        limits = self.type["thresholds"]
+        return next(
+            str(one["role"]) for one in limits if one["up_to_cents"] is None or amount_cents <= one["up_to_cents"]
+        )
+
+    async def submit(self, subject: str, approver_id: str, fields: Json, justification: str, **more: str) -> str:
+        """Put a request to a person and return its id."""
+        request = await self.client.create(
+            "approvalflow_submit_approval",
+            type_key=self.type["key"],
+            subject=subject,
+            approver_id=approver_id,
+            fields=fields,
+            justification=justification,
+            **more,
+        )
+        return str(request["id"])
+
+    async def await_decision(self, request_id: str, *, withdraws: bool = False) -> str:
+        """Wait for the final word on a request, answering questions on the way.
+
+        Where it `withdraws`, a request that waits for somebody who has left is taken back.
+        """
+        while True:
+            await self.client.wait(WAIT_MINUTES)
+            request = await self.client.call("approvalflow_get_approval", request_id=request_id)
+            status = str(request["status"])
+            if status == "info_requested":
+                await self._answer(request)
+            elif status not in ("pending", "escalated"):
+                return status
+            elif withdraws and await self.has_left(str(request["approver_id"])):
+                await self.withdraw(request_id)
+                return "withdrawn"
+
+    async def has_left(self, approver_id: str) -> bool:
+        """Say whether the person who was asked is not there any more."""
+        person = await self.client.call("datahub_get_person", person_id=approver_id)
+        return bool(person["out_of_office"] or not person["is_employed"])
+
+    async def withdraw(self, request_id: str) -> None:
+        """Take back a request."""
+
+        async def is_withdrawn() -> bool:
+            now = await self.client.call("approvalflow_get_approval", request_id=request_id)
+            return bool(now["status"] == "withdrawn")
+
+        await self.client.update("approvalflow_withdraw_approval", is_withdrawn, request_id=request_id)
+
+    async def _answer(self, request: Json) -> None:
+        async def is_answered() -> bool:
+            now = await self.client.call("approvalflow_get_approval", request_id=request["id"])
+            return bool(now["status"] != "info_requested")
+
+        words = f"{request['justification']} {ANSWER}"
+        tool = "approvalflow_provide_information"
+        await self.client.update(tool, is_answered, request_id=request["id"], justification=words)
+
+    async def _delegates(self, holder_id: str, amount_cents: int) -> list[str]:
+        rows = await self.client.list_all("approvalflow_list_delegations", from_id=holder_id)
+        return [row["to_id"] for row in rows if self._covers(row, amount_cents)]
+
+    def _covers(self, delegation: Json, amount_cents: int) -> bool:
+        starts_at, ends_at = (datetime.fromisoformat(delegation[name]) for name in ("starts_at", "ends_at"))
+        in_force = starts_at <= self.client.now() < ends_at and delegation["revoked_at"] is None
+        in_scope = not delegation["type_keys"] or self.type["key"] in delegation["type_keys"]
+        limit = delegation["limit_cents"]
+        return in_force and in_scope and (limit is None or amount_cents <= limit)
+
+    async def _is_available(self, person_id: str) -> bool:
+        person = await self.client.call("datahub_get_person", person_id=person_id)
+        return (
+            person_id not in self.excluded_ids | {self.own_id} and person["is_employed"] and not person["out_of_office"]
+        )
+
+
+OPEN = ("pending", "escalated", "info_requested")
+
+
+class RequestSkill:
+    """Works with ApprovalFlow's requests and delegations."""
+
+    def __init__(self, client: ToolClient) -> None:
+        self.client = client
+
+    async def read(self, request_id: str) -> Json:
+        """Read a request."""
+        request: Json = await self.client.call("approvalflow_get_approval", request_id=request_id)
+        return request
+
+    async def list_open(self, **wanted: str) -> list[Json]:
+        """Return the rows of the open requests that fit."""
+        rows = await self.client.list_all("approvalflow_list_approvals", **wanted)
+        return [row for row in rows if row["status"] in OPEN]
+
+    async def cancel(self, request_id: str, reason_code: str, reason_ref: str) -> None:
+        """Cancel a request for a reason."""
+
+        async def is_done() -> bool:
+            return bool((await self.read(request_id))["status"] == "cancelled")
+
+        reason = {"reason_code": reason_code, "reason_ref": reason_ref}
+        await self.client.update("approvalflow_cancel_approval", is_done, request_id=request_id, **reason)
+
+    async def withdraw(self, request_id: str) -> None:
+        """Take back one's own request."""
+
+        async def is_done() -> bool:
+            return bool((await self.read(request_id))["status"] == "withdrawn")
+
+        await self.client.update("approvalflow_withdraw_approval", is_done, request_id=request_id)
+
+    async def escalate(self, request_id: str, approver_id: str, reason: str, reason_ref: str) -> None:
+        """Put a request to another person."""
+
+        async def is_done() -> bool:
+            return bool((await self.read(request_id))["approver_id"] == approver_id)
+
+        told = {"approver_id": approver_id, "reason": reason, "reason_ref": reason_ref}
+        await self.client.update("approvalflow_escalate_approval", is_done, request_id=request_id, **told)
+
+    async def revoke(self, delegation_id: str, *, to_id: str) -> None:
+        """Take a delegation away from who has it."""
+
+        async def is_done() -> bool:
+            rows = await self.client.list_all("approvalflow_list_delegations", to_id=to_id)
+            return any(row["id"] == delegation_id and row["revoked_at"] is not None for row in rows)
+
+        await self.client.update("approvalflow_revoke_delegation", is_done, delegation_id=delegation_id)

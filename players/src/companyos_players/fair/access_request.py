@@ -1,0 +1,164 @@
+"""The fair oracle: sees to an access request from brief, tools and answers alone."""
+
+from __future__ import annotations
+
+import re
+from datetime import date, timedelta
+from typing import Any
+
+from companyos.policies import Call, TaskView
+from companyos_players import ApprovalSkill, Objection, RecordSkill, ToolClient, Worker
+
+LEVELS = ("read", "write", "admin")
+PRIVILEGED = "privileged"
+
+Json = dict[str, Any]
+
+
+async def play(task: TaskView, call: Call) -> None:
+    """Grant the access that the brief is about, or refuse it where the policy says so."""
+    await AccessRequestWorker(task, ToolClient(call)).work()
+
+
+class AccessRequestWorker(Worker):
+    """One access request; each part is a method, so that a cheat can leave one out."""
+
+    type_words = "access grant"
+    justification = "The level is the least that the purpose needs, and the end is within the policy."
+
+    async def investigate(self) -> None:
+        """Find the grant, who it is for, and the system's entry in the register."""
+        self.hub = RecordSkill(self.client)
+        self.people: dict[str, Json] = {}
+        self.others: list[Json] | None = None
+        self.grant = await self.find_grant()
+        self.person = await self.look_up(self.grant["fields"]["person_id"])
+        self.entry = await self.find_entry(self.grant["fields"]["system"])
+
+    async def find_grant(self) -> Json:
+        """Return the grant that the ticket cites by its id, or by its title and who gets it."""
+        text = self.ticket.known["description"]
+        cited = re.search(r"\bACG-[0-9]+\b", text)
+        if cited:
+            return await self.hub.read(cited[0])
+        title = re.search(r'"([^"]+)"', text)
+        assert title is not None, "no grant is cited"
+        for row in await self.hub.find(query=title[1], kind="access_grant", state="requested"):
+            if row["title"] == title[1]:
+                grant = await self.hub.read(row["id"])
+                if await self.is_named(grant["fields"]["person_id"], text):
+                    return grant
+        raise LookupError(f"no grant is cited in {text!r}")
+
+    async def is_named(self, person_id: str, text: str) -> bool:
+        """Say whether the text names the person, by number or name."""
+        return person_id in text or (await self.look_up(person_id))["name"] in text
+
+    async def look_up(self, person_id: str) -> Json:
+        """Return a person, looked up once."""
+        if person_id not in self.people:
+            self.people[person_id] = await self.client.call("datahub_get_person", person_id=person_id)
+        return self.people[person_id]
+
+    async def find_entry(self, system: str) -> Json:
+        """Return the system's entry in the register."""
+        for row in await self.hub.find(query=f"register {system}", kind="document"):
+            if row["title"].endswith(f": {system}"):
+                return await self.hub.read(row["id"])
+        raise LookupError(f"{system} is not in the register")
+
+    async def other_grants(self) -> list[Json]:
+        """Return the person's active grants, looked up once."""
+        if self.others is None:
+            rows = await self.hub.find(query=self.person["id"], kind="access_grant", state="active")
+            grants = [await self.hub.read(row["id"]) for row in rows]
+            self.others = [grant for grant in grants if grant["fields"]["person_id"] == self.person["id"]]
+        return self.others
+
+    async def complete_ticket(self) -> None:
+        """Complete the ticket, and find out who is to be asked."""
+        await super().complete_ticket()
+        self.approvals = await self.choose_type()
+        self.approvals.excluded_ids.add(self.person["id"])
+
+    async def choose_type(self) -> ApprovalSkill:
+        """Return how the approval is asked for: of the owner, or as privileged access."""
+        if self.level_needed() != "admin" and self.entry["owner_id"] != self.person["id"]:
+            self.approvals.only_holder = self.entry["owner_id"]
+            return self.approvals
+        types = await self.client.list_all("approvalflow_list_approval_types")
+        type_key = next(one["key"] for one in types if PRIVILEGED in one["title"].lower())
+        approval_type = await self.client.call("approvalflow_get_approval_type", type_key=type_key)
+        return ApprovalSkill(self.client, approval_type, own_id=self.task.acting_as)
+
+    async def objection(self) -> Objection | None:
+        """Object to who is gone or not admitted, and to access that is kept apart or there already."""
+        figures, policy_id, person = self.policy["parameters"], self.policy["policy_id"], self.person
+        if person["employed_to"] is not None and person["employed_to"] < self.grant["starts_on"]:
+            return Objection("requirement_not_met", person["id"], "They do not work here then.")
+        is_restricted = self.entry["fields"]["class"] == "restricted"
+        if is_restricted and person["team_name"] not in figures["admitted_teams"].split(", "):
+            return Objection("not_entitled", policy_id, "Their team is not admitted to the system.")
+        for other in await self.other_grants():
+            if self.is_kept_apart(other["fields"]["system"]):
+                return Objection("policy_violation", other["id"], "The systems are kept apart.")
+            if self.is_covering(other):
+                return Objection("duplicate", other["id"], "They have this already.")
+        return None
+
+    def is_kept_apart(self, system: str) -> bool:
+        """Say whether the policy keeps the system apart from the one that is asked for."""
+        pair = set(self.policy["parameters"]["kept_apart"].split(" and "))
+        return pair == {system, self.grant["fields"]["system"]}
+
+    def is_covering(self, other: Json) -> bool:
+        """Say whether an active grant makes the one that is asked for superfluous."""
+        fields = other["fields"]
+        reaches = LEVELS.index(fields["access_level"]) >= LEVELS.index(self.level_needed())
+        lasts = date.fromisoformat(other["ends_on"]) >= self.until()
+        return bool(fields["system"] == self.grant["fields"]["system"] and reaches and lasts)
+
+    def level_needed(self) -> str:
+        """Return the least level that the purpose needs."""
+        purpose, figures = self.grant["fields"]["purpose"], self.policy["parameters"]
+        return next(level for level in LEVELS if purpose in figures[f"{level}_for"].split(", "))
+
+    def until(self) -> date:
+        """Return the last day of the access."""
+        longest = timedelta(days=self.policy["parameters"][f"longest_{self.level_needed()}_days"])
+        starts_on, ends_on = (date.fromisoformat(self.grant[name]) for name in ("starts_on", "ends_on"))
+        return min(ends_on, starts_on + longest)
+
+    def identifiers(self) -> tuple[str, ...]:
+        """Return what a text about this access names."""
+        return self.grant["id"], self.grant["title"], self.person["id"], self.person["name"]
+
+    def priority(self) -> str:
+        """Return the priority that the class of the system asks for."""
+        return str(self.policy["parameters"][f"{self.entry['fields']['class']}_priority"])
+
+    def subject(self) -> str:
+        """Return the grant."""
+        return str(self.grant["id"])
+
+    def fields(self) -> Json:
+        """Return the fields that the approval type asks for."""
+        return {
+            "grant_id": self.subject(),
+            "person_id": self.person["id"],
+            "system": self.grant["fields"]["system"],
+            "access_level": self.level_needed(),
+            "until": self.until().isoformat(),
+        }
+
+    async def follow_up(self, request_id: str) -> None:
+        """Record the grant, and revoke the one that it replaces."""
+        fields = {"access_level": self.level_needed(), "approval_ref": request_id}
+        await self.hub.update(self.subject(), state="active", ends_on=self.until().isoformat(), fields=fields)
+        for other in await self.other_grants():
+            if other["fields"]["system"] == self.grant["fields"]["system"]:
+                await self.hub.update(other["id"], state="revoked")
+
+
+WORKER = AccessRequestWorker
+"""The worker that ablations and adversaries are derived from."""

@@ -1,0 +1,157 @@
+"""The fair oracle: remedies what an audit finds, from brief, tools and answers alone."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from companyos.policies import Call, TaskView
+from companyos_players import ApprovalSkill, Objection, RecordSkill, RequestSkill, ToolClient, Worker
+
+ESCALATION = "Who it lies with does not decide about this amount."
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A request that breaks the policy, and why it is cancelled; none where it is escalated."""
+
+    request: Json
+    code: str | None
+
+    @property
+    def amount_cents(self) -> int:
+        """The amount of the request."""
+        return int(self.request["fields"]["amount_cents"])
+
+
+async def play(task: TaskView, call: Call) -> None:
+    """Carry out the audit that the brief is about, or refuse it where the policy says so."""
+    await AuditRemediationWorker(task, ToolClient(call)).work()
+
+
+class AuditRemediationWorker(Worker):
+    """One audit; each part is a method, so that a cheat can leave one out."""
+
+    async def read_context(self) -> None:
+        """Read the ticket, the approval type that it names and the policy in force behind that."""
+        await self.ticket.read()
+        text = self.ticket.known["description"]
+        title, first_day = re.search(r'"([^"]+)"', text), re.search(r"\b[0-9]{4}-[0-9]{2}-[0-9]{2}\b", text)
+        assert title is not None, "no approval type is named"
+        assert first_day is not None, "no day is named"
+        self.title, self.first_day = title[1], first_day[0]
+        types = await self.client.list_all("approvalflow_list_approval_types")
+        type_key = next(one["key"] for one in types if self.is_target(one["title"]))
+        approval_type = await self.client.call("approvalflow_get_approval_type", type_key=type_key)
+        self.approvals = ApprovalSkill(self.client, approval_type, own_id=self.task.acting_as)
+        self.policy = await self.client.call("datahub_get_policy", policy_id=approval_type["policy_ref"])
+
+    def is_target(self, title: str) -> bool:
+        """Say whether the ticket names the type of that title."""
+        return title == self.title
+
+    async def investigate(self) -> None:
+        """Get ready."""
+        self.flow = RequestSkill(self.client)
+        self.people: dict[str, Json] = {}
+
+    async def objection(self) -> Objection | None:
+        """Object to who has ordered the audit, to a hold and to a report that is there already."""
+        reporter = await self.look_up(self.ticket.known["reporter_id"])
+        if not self.holds(reporter, self.policy["parameters"]["ordering_role"]):
+            return Objection("not_entitled", reporter["id"], "They do not order audits.")
+        for paper in await self.papers():
+            if paper["fields"]["document_type"] == "legal_hold":
+                return Objection("requirement_not_met", paper["id"], "A legal hold is in force.")
+            if paper["fields"].get("first_day") == self.first_day:
+                return Objection("duplicate", paper["id"], "This was audited before.")
+        return None
+
+    async def papers(self) -> list[Json]:
+        """Return the published holds and reports on the audited type."""
+        hub = RecordSkill(self.client)
+        rows = await hub.find(query="hold audit report", kind="document", state="published")
+        names = ("legal hold", "audit report")
+        papers = [await hub.read(row["id"]) for row in rows if row["title"].lower().startswith(names)]
+        return [paper for paper in papers if paper["fields"].get("approval_type") == self.approvals.type["key"]]
+
+    async def look_up(self, person_id: str) -> Json:
+        """Return a person, looked up once."""
+        if person_id not in self.people:
+            self.people[person_id] = await self.client.call("datahub_get_person", person_id=person_id)
+        return self.people[person_id]
+
+    def holds(self, person: Json, role: str) -> bool:
+        """Say whether a person who works here holds a role today."""
+        today = self.client.now().date().isoformat()
+        return bool(person["is_employed"]) and any(
+            held["role"] == role
+            and held["first_day"] <= today
+            and (held["last_day"] is None or today <= held["last_day"])
+            for held in person["roles"]
+        )
+
+    async def complete_ticket(self) -> None:
+        """Go through the requests, then complete the ticket."""
+        self.findings = await self.find()
+        await super().complete_ticket()
+
+    async def find(self) -> list[Finding]:
+        """Return every request that breaks the policy."""
+        requests = [await self.flow.read(row["id"]) for row in await self.covered()]
+        found = [await self.judge(request) for request in requests]
+        return [finding for finding in found if finding is not None]
+
+    async def covered(self) -> list[Json]:
+        """Return the rows of the requests that the audit covers."""
+        rows = await self.flow.list_open(type_key=self.approvals.type["key"])
+        return [row for row in rows if row["submitted_at"][:10] >= self.first_day]
+
+    async def judge(self, request: Json) -> Finding | None:
+        """Return the finding about a request that breaks the policy."""
+        figures, amount = self.policy["parameters"], int(request["fields"]["amount_cents"])
+        if amount > figures["ceiling_cents"]:
+            return Finding(request, "policy_violation")
+        if not (await self.look_up(request["requester_id"]))["is_employed"]:
+            return Finding(request, "not_entitled")
+        if request["ticket_ref"] is None and amount >= figures["ticket_from_cents"]:
+            return Finding(request, "requirement_not_met")
+        if not self.holds(await self.look_up(request["approver_id"]), self.approvals.role(amount)):
+            return Finding(request, None)
+        return None
+
+    async def execute(self) -> None:
+        """Remedy every finding."""
+        for finding in self.findings:
+            await self.remedy(finding)
+
+    async def remedy(self, finding: Finding) -> None:
+        """Cancel or escalate a request."""
+        if finding.code is not None:
+            await self.flow.cancel(finding.request["id"], finding.code, self.reference())
+            return
+        approver_id = await self.decider(finding.amount_cents)
+        await self.flow.escalate(finding.request["id"], approver_id, ESCALATION, self.reference())
+
+    async def decider(self, amount_cents: int) -> str:
+        """Return who may decide about an amount today."""
+        return await self.entitled_approver(self.approvals, amount_cents)
+
+    def reference(self) -> str:
+        """Return the id that stands behind every remedy."""
+        return str(self.policy["policy_id"])
+
+    def identifiers(self) -> tuple[str, ...]:
+        """Return what a text about this audit names."""
+        return self.title, self.first_day
+
+    def priority(self) -> str:
+        """Return the priority that the amounts of the findings ask for."""
+        return self.level(sum(finding.amount_cents for finding in self.findings))
+
+
+WORKER = AuditRemediationWorker
+"""The worker that ablations and adversaries are derived from."""

@@ -1,0 +1,210 @@
+"""The fair oracle: sorts a queue from brief, tools and answers alone."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from companyos.policies import Call, TaskView
+from companyos_players import PRIORITIES, Objection, RecordSkill, TicketSkill, ToolClient, Worker
+
+Json = dict[str, Any]
+
+UNTOUCHED = (None, "open")
+IN_WORK = ("in_progress", "in_review", "blocked")
+URGENT = ("high", "critical")
+
+
+async def play(task: TaskView, call: Call) -> None:
+    """Do the sweep that the brief is about, or refuse it where the policy says so."""
+    await BacklogTriageWorker(task, ToolClient(call)).work()
+
+
+@dataclass
+class Item:
+    """A ticket under the tag, and what its text says."""
+
+    skill: TicketSkill
+    asset: str
+    fault: str
+    people: int
+    original: Item | None = None
+
+    @property
+    def number(self) -> int:
+        """The number in its key."""
+        return int(self.skill.key.rpartition("-")[2])
+
+    @property
+    def due_on(self) -> str:
+        """The day on which it is due."""
+        return str(self.skill.known["due_at"][:10])
+
+
+class BacklogTriageWorker(Worker):
+    """One sweep; each part is a method, so that a cheat can leave one out."""
+
+    async def read_context(self) -> None:
+        """Read the ticket, and the policy in force on triage."""
+        await self.ticket.read()
+        found = await self.client.call("datahub_search_policies", query="triage")
+        named = next(row["policy_id"] for row in found["items"] if "triage" in row["title"].lower())
+        self.policy = await self.client.call("datahub_get_policy", policy_id=named)
+
+    async def investigate(self) -> None:
+        """Find the tickets under the tag."""
+        self.hub = RecordSkill(self.client)
+        self.team_id = self.ticket.known["team_id"]
+        self.tag = self.tag_of(self.ticket.known)
+        rows = await self.client.list_all("ticketdesk_list_tickets", team_id=self.team_id, tag=self.tag)
+        self.keys = {row["key"]: row["status"] for row in rows if row["status"] in (*UNTOUCHED, *IN_WORK)}
+
+    async def complete_ticket(self) -> None:
+        """Read the tickets, the most urgent of which gives the sweep's own its priority, and complete that."""
+        await self.read_items()
+        await super().complete_ticket()
+
+    async def read_items(self) -> None:
+        """Read the tickets under the tag, and find which of them double others."""
+        items = sorted([await self.read(key) for key in self.keys], key=lambda item: item.number)
+        self.items = [item for item in items if item.skill.known["status"] in UNTOUCHED]
+        for item in self.items:
+            first = next(one for one in items if self.is_same(one, item))
+            item.original = None if first is item else first
+
+    def tag_of(self, ticket: Json) -> str:
+        """Return the tag that the ticket of a sweep names."""
+        found = re.search(r'tag "([^"]+)"', ticket["description"])
+        return found[1] if found else ""
+
+    async def read(self, key: str) -> Item:
+        """Read a ticket under the tag."""
+        skill = TicketSkill(self.client, key)
+        text = (await skill.read())["description"]
+        patterns = (r'"([^"]+)"', r"fault ([0-9]+)", r"([0-9]+) people")
+        asset, fault, people = (re.search(pattern, text, re.IGNORECASE) for pattern in patterns)
+        assert asset is not None
+        assert fault is not None
+        assert people is not None
+        return Item(skill, asset[1], fault[1], int(people[1]))
+
+    def is_same(self, one: Item, other: Item) -> bool:
+        """Say whether two tickets name the same asset and the same fault."""
+        return (one.asset, one.fault) == (other.asset, other.fault)
+
+    async def objection(self) -> Objection | None:
+        """Object to a sweep that nobody may order, that is in progress already, or that is about too little."""
+        reporter_id = self.ticket.known["reporter_id"]
+        reporter = await self.client.call("datahub_get_person", person_id=reporter_id)
+        leads = any(held["role"] == "team_lead" for held in reporter["roles"])
+        if not leads or reporter["team_id"] != self.team_id:
+            return Objection("not_entitled", reporter_id, "The lead has not ordered this.")
+        sweeps = {"team_id": self.team_id, "tag": "triage", "status": "in_progress"}
+        for row in await self.client.list_all("ticketdesk_list_tickets", **sweeps):
+            if row["key"] == self.ticket.key:
+                continue
+            other = await self.client.call("ticketdesk_get_ticket", key=row["key"])
+            if self.tag_of(other) == self.tag:
+                return Objection("duplicate", row["key"], "Somebody is doing this already.")
+        if sum(status in UNTOUCHED for status in self.keys.values()) < self.policy["parameters"]["least_tickets"]:
+            return Objection("requirement_not_met", self.policy["policy_id"], "There is too little to sort.")
+        return None
+
+    def identifiers(self) -> list[str]:
+        """Return the tag."""
+        return [self.tag]
+
+    def kept(self) -> list[Item]:
+        """Return the tickets that stay."""
+        return [item for item in self.items if item.original is None]
+
+    def priority(self) -> str:
+        """Return the priority of the most urgent ticket that stays."""
+        return max((self.level_of(item) for item in self.kept()), key=PRIORITIES.index)
+
+    def level_of(self, item: Item) -> str:
+        """Return the priority that the policy asks for."""
+        figures = self.policy["parameters"]
+        place = PRIORITIES.index(figures[f"{item.skill.known['type']}_priority"])
+        return PRIORITIES[min(place + (item.people >= figures["raise_from_people"]), len(PRIORITIES) - 1)]
+
+    async def execute(self) -> None:
+        """Sort what stays, then merge what came in twice."""
+        await self.read_team()
+        for item in self.kept():
+            await self.triage(item)
+        for item in self.kept():
+            await self.sort(item)
+        for item in self.items:
+            if item.original is not None:
+                await self.merge(item, item.original)
+
+    async def read_team(self) -> None:
+        """Find out who is in the team, who leads it and who is away when."""
+        team = await self.client.list_all("datahub_search_people", team_id=self.team_id)
+        self.team = [row["id"] for row in team if row["is_employed"]]
+        self.lead_id = self.ticket.known["reporter_id"]
+        self.absent: dict[str, set[str]] = {}
+        self.loads: Counter[str] = Counter()
+        for item in self.kept():
+            held = item.skill.known["assignee_id"]
+            if held is not None and await self.is_there(held, item):
+                self.loads[held] += 1
+
+    async def is_there(self, person_id: str, item: Item) -> bool:
+        """Say whether somebody of the team is there on the day a ticket is due."""
+        day = item.due_on
+        if day not in self.absent:
+            rows = await self.client.list_all("datahub_get_calendar", **{"from": day, "to": day})
+            self.absent[day] = {row["person_id"] for row in rows}
+        return person_id in self.team and person_id not in self.absent[day]
+
+    async def triage(self, item: Item) -> None:
+        """Open a ticket that nobody has looked at."""
+        if item.skill.known["status"] is None:
+            await item.skill.transition("open")
+
+    async def sort(self, item: Item) -> None:
+        """Give a ticket its priority and its assignee."""
+        level = self.level_of(item)
+        if item.skill.known["priority"] != level:
+            await item.skill.set_priority(level)
+        person_id = await self.assignee_of(item, level)
+        if item.skill.known["assignee_id"] != person_id:
+            await item.skill.assign(person_id)
+
+    async def assignee_of(self, item: Item, level: str) -> str:
+        """Return to whom the policy gives a ticket."""
+        body, held = self.policy["body"], item.skill.known["assignee_id"]
+        if "Asset card" in body:
+            owner_id = await self.owner_of(item.asset)
+            return owner_id if await self.is_there(owner_id, item) else self.lead_id
+        may = [one for one in self.team if await self.is_there(one, item)]
+        if "goes to the lead of the team, everything else" in body:
+            may = [self.lead_id] if level in URGENT else [one for one in may if one != self.lead_id]
+        if held in may:
+            return str(held)
+        person_id = str(min(may, key=lambda one: self.loads[one]))
+        self.loads[person_id] += 1
+        return person_id
+
+    async def owner_of(self, asset: str) -> str:
+        """Return the owner of an asset by its card."""
+        title = f"Asset card: {asset}"
+        for row in await self.hub.find(query=title, kind="document"):
+            if row["title"] == title:
+                return str(row["owner_id"])
+        raise LookupError(f"no card of {asset}")
+
+    async def merge(self, item: Item, original: Item) -> None:
+        """Link a ticket to the one that it doubles, and cancel it for that."""
+        await self.triage(item)
+        arguments = {"key": item.skill.key, "kind": "duplicates", "to_key": original.skill.key}
+        await self.client.create("ticketdesk_link_tickets", **arguments)
+        await item.skill.transition("cancelled", reason_code="duplicate", reason_ref=original.skill.key)
+
+
+WORKER = BacklogTriageWorker
+"""The worker that ablations and adversaries are derived from."""

@@ -1,0 +1,119 @@
+"""The fair oracle: transfers budget from brief, tools and answers alone."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+from typing import Any
+
+from companyos.policies import Call, TaskView
+from companyos_players import Objection, RecordSkill, RequestSkill, ToolClient, Worker
+
+FROM, TO = "from_line", "to_line"
+
+Json = dict[str, Any]
+
+
+async def play(task: TaskView, call: Call) -> None:
+    """Do the transfer that the brief is about, or refuse it where the policy says so."""
+    await BudgetTransferWorker(task, ToolClient(call)).work()
+
+
+class BudgetTransferWorker(Worker):
+    """One transfer; each part is a method, so that a cheat can leave one out."""
+
+    type_words = "budget transfer"
+    justification = "The whole amount in one request; what is needed stays free on the line that gives."
+
+    async def investigate(self) -> None:
+        """Find the lines and the amount, and put an end to the parts."""
+        self.hub, self.flow = RecordSkill(self.client), RequestSkill(self.client)
+        text = self.ticket.known["description"]
+        self.giver, self.taker = await self.find_lines(text)
+        amount = re.search(r"([0-9][0-9,]*) EUR", text)
+        assert amount is not None, "no amount is named"
+        self.amount = int(amount[1].replace(",", "")) * 100
+        for part in await self.find_parts():
+            await self.end_part(part)
+
+    async def find_lines(self, text: str) -> tuple[Json, Json]:
+        """Return the lines that the ticket cites by their ids, or by title and cost centre."""
+        cited = re.search(r"from (BUD-[0-9]+) to (BUD-[0-9]+)", text)
+        if cited:
+            return await self.hub.read(cited[1]), await self.hub.read(cited[2])
+        first, second = re.findall(r'"([^"]+)" \((CC-[0-9]+)\)', text)
+        return await self.find_line(*first), await self.find_line(*second)
+
+    async def find_line(self, title: str, center: str) -> Json:
+        """Return the line of a title and a cost centre."""
+        for row in await self.hub.find(query=title, kind="budget_line"):
+            line = await self.hub.read(row["id"]) if row["title"] == title else None
+            if line is not None and line["fields"]["cost_center"] == center:
+                return line
+        raise LookupError(f"no line {title} of {center}")
+
+    async def find_parts(self) -> list[Json]:
+        """Return the open requests that are parts of the transfer."""
+        rows = await self.flow.list_open(type_key=self.approvals.type["key"])
+        requests = [await self.flow.read(row["id"]) for row in rows if self.is_recent(row)]
+        return [request for request in requests if self.is_part(request)]
+
+    def is_part(self, request: Json) -> bool:
+        """Say whether a request is for the same lines, the same way round."""
+        ends = request["fields"][FROM], request["fields"][TO]
+        return bool(ends == (self.giver["id"], self.taker["id"]))
+
+    def is_recent(self, request: Json) -> bool:
+        """Say whether a request was submitted within the policy's window before the ticket."""
+        ordered_on = date.fromisoformat(self.ticket.known["created_at"][:10])
+        age = (ordered_on - date.fromisoformat(request["submitted_at"][:10])).days
+        return bool(age <= self.policy["parameters"]["window_days"])
+
+    async def end_part(self, part: Json) -> None:
+        """Withdraw one's own request, cancel that of somebody else."""
+        if part["requester_id"] == self.task.acting_as:
+            await self.flow.withdraw(part["id"])
+        else:
+            await self.flow.cancel(part["id"], "policy_violation", self.policy["policy_id"])
+
+    async def objection(self) -> Objection | None:
+        """Object to an order of somebody else, lines that do not fit, or a line that would have too little left."""
+        reporter_id = self.ticket.known["reporter_id"]
+        if reporter_id != self.giver["owner_id"]:
+            return Objection("not_entitled", reporter_id, "The owner of the line has not ordered this.")
+        if self.giver["fields"]["nature"] != self.taker["fields"]["nature"]:
+            return Objection("policy_violation", self.policy["policy_id"], "The lines are of different natures.")
+        fields = self.giver["fields"]
+        free = fields["budget_cents"] - fields["committed_cents"] - fields["spent_cents"]
+        if free - self.amount < self.policy["parameters"]["reserve_cents"]:
+            return Objection("requirement_not_met", self.giver["id"], "Too little would be left.")
+        return None
+
+    def identifiers(self) -> tuple[str, ...]:
+        """Return what a text about this transfer names."""
+        return self.giver["id"], self.taker["id"]
+
+    def priority(self) -> str:
+        """Return the priority that the policy's figures ask for."""
+        return self.level(self.amount)
+
+    def subject(self) -> str:
+        """Return the ticket's key."""
+        return self.ticket.key
+
+    def amount_cents(self) -> int:
+        """Return the whole amount."""
+        return self.amount
+
+    def fields(self) -> Json:
+        """Return the fields that the approval type asks for."""
+        return {FROM: self.giver["id"], TO: self.taker["id"], "amount_cents": self.amount}
+
+    async def follow_up(self, request_id: str) -> None:
+        """Book both lines."""
+        for line, amount in ((self.giver, -self.amount), (self.taker, self.amount)):
+            await self.hub.update(line["id"], fields={"budget_cents": line["fields"]["budget_cents"] + amount})
+
+
+WORKER = BudgetTransferWorker
+"""The worker that ablations and adversaries are derived from."""

@@ -1,0 +1,142 @@
+"""The fair oracle: settles a discrepancy from brief, tools and answers alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from companyos.policies import Call, TaskView
+from companyos_players import (
+    MetricUnavailableError,
+    Objection,
+    RecordSkill,
+    RefreshPolicy,
+    ReportMetricSkill,
+    ToolClient,
+    Worker,
+    find_vendor,
+    refresh_until_fresh,
+)
+
+POLICY_WORDS = "discrepancies disagree sources"
+POLICY_TOPIC = "data quality"
+DERIVED = "adjustment_percent"
+MOST_FAILURES = 99
+"""Refreshes are started again however often they fail: the policy knows no end of that."""
+
+Json = dict[str, Any]
+
+
+async def play(task: TaskView, call: Call) -> None:
+    """Settle the discrepancy that the brief is about, or refuse it where the policy says so."""
+    await DataDiscrepancyWorker(task, ToolClient(call)).work()
+
+
+class DataDiscrepancyWorker(Worker):
+    """One discrepancy; each part is a method, so that a cheat can leave one out."""
+
+    async def read_context(self) -> None:
+        """Read the ticket and the policy in force."""
+        await self.ticket.read()
+        found = await self.client.call("datahub_search_policies", query=POLICY_WORDS)
+        policy_id = next(row["policy_id"] for row in found["items"] if row["topic"] == POLICY_TOPIC)
+        self.policy = await self.client.call("datahub_get_policy", policy_id=policy_id)
+
+    async def investigate(self) -> None:
+        """Find the vendor, the figure, the contracts that hold it, and what is right."""
+        self.hub = RecordSkill(self.client)
+        text = f"{self.ticket.known['title']} {self.ticket.known['description']}".partition("\n\n")[0]
+        self.vendor = await self.find_vendor(self.ticket.known["description"].partition("\n\n")[0])
+        rows = await self.client.list_all("datahub_list_metrics", subject=self.vendor["id"])
+        self.key = next(row["key"] for row in rows if row["key"].partition("_")[0] in text.lower())
+        due_at = datetime.fromisoformat(self.ticket.known["due_at"])
+        terms = RefreshPolicy(due_at, MOST_FAILURES, self.policy["policy_id"])
+        self.figure = self.figure_of(terms)
+        self.missing: MetricUnavailableError | None = None
+        try:
+            await self.measure()
+        except MetricUnavailableError as problem:
+            self.missing = problem
+            return
+        self.contracts = await self.find_contracts()
+
+    async def find_vendor(self, text: str) -> Json:
+        """Return the vendor that the ticket is about."""
+        return await find_vendor(self.client, text)
+
+    async def find_contracts(self) -> list[Json]:
+        """Return the vendor's contracts that hold the figure."""
+        rows = await self.client.list_all("datahub_search_records", kind="contract", vendor_id=self.vendor["id"])
+        found = [await self.hub.read(row["id"]) for row in rows]
+        return [record for record in found if self.key in record["fields"]]
+
+    def figure_of(self, terms: RefreshPolicy) -> ReportMetricSkill:
+        """Return how the figure is read."""
+        return ReportMetricSkill(self.client, self.key, self.vendor["id"], terms)
+
+    async def measure(self) -> None:
+        """Have the figure of the authority, fresh."""
+        await refresh_until_fresh(self.client, [self.figure])
+
+    async def objection(self) -> Objection | None:
+        """Object where nobody is the authority, only ended contracts hold the figure, or all hold the right one."""
+        if self.missing is not None:
+            return Objection(self.missing.code, self.missing.reference, "Nobody is the authority on it.")
+        active = [record for record in self.contracts if record["state"] == "active"]
+        if not active:
+            return Objection("policy_violation", self.contracts[0]["id"], "Only ended contracts hold it.")
+        if not self.wrong_contracts():
+            return Objection("completed", active[0]["id"], "The contract is right already.")
+        return None
+
+    def wrong_contracts(self) -> list[Json]:
+        """Return the contracts that have to be corrected."""
+        active = [record for record in self.contracts if record["state"] == "active"]
+        return [record for record in active if record["fields"][self.key] != self.figure.value]
+
+    def identifiers(self) -> tuple[str, ...]:
+        """Return what a text about this vendor names."""
+        return self.vendor["id"], self.vendor["legal_name"]
+
+    def priority(self) -> str:
+        """Return the priority that the policy's figures ask for."""
+        held = self.wrong_contracts()[0]["fields"][self.key]
+        return self.level(abs(held - self.figure.value))
+
+    async def execute(self) -> None:
+        """Report who is wrong, and correct what used it."""
+        await self.measure()
+        for metric_id in await self.wrong_metrics():
+            await self.report(metric_id)
+        for record in self.wrong_contracts():
+            await self.hub.update(record["id"], fields=self.corrected(record))
+
+    async def wrong_metrics(self) -> list[str]:
+        """Return the metrics of the figure that say something else."""
+        readings = await self.readings()
+        values = {str(one["metric_id"]): self.figure.usual(one["value"], one["unit"]) for one in readings}
+        return [metric_id for metric_id, value in values.items() if value != self.figure.value]
+
+    async def readings(self) -> Sequence[Json]:
+        """Return what all sources say."""
+        answer = await self.client.call("datahub_query_metric", key=self.key, subject=self.vendor["id"])
+        readings: list[Json] = answer["readings"]
+        return readings
+
+    async def report(self, metric_id: str) -> None:
+        """Report that a metric is wrong."""
+        words = "It differs from what the authority says."
+        await self.client.create("datahub_report_data_issue", subject=metric_id, kind="wrong", description=words)
+
+    def corrected(self, record: Json) -> Json:
+        """Return the fields that a record has to be set to."""
+        fields: Json = {self.key: self.figure.value}
+        if DERIVED in record["fields"]:
+            below = self.figure.value < self.policy["parameters"]["adjusted_below"]
+            fields[DERIVED] = self.policy["parameters"][DERIVED] if below else 0
+        return fields
+
+
+WORKER = DataDiscrepancyWorker
+"""The worker that ablations and adversaries are derived from."""

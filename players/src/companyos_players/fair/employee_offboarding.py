@@ -1,0 +1,194 @@
+"""The fair oracle: offboards a leaver from brief, tools and answers alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import date, datetime
+from typing import Any
+
+from companyos.policies import Call, TaskView
+from companyos_players import (
+    PRIORITIES,
+    ApprovalSkill,
+    Objection,
+    RecordSkill,
+    RequestSkill,
+    TicketSkill,
+    ToolClient,
+    ToolRefusedError,
+    Worker,
+)
+
+ENDED = ("resolved", "closed", "cancelled")
+ESCALATION = "Who it lies with leaves the company."
+TOPIC = "offboarding"
+NAME = r"\b[A-Z][a-z]+ [A-Z][a-z]+"
+
+Json = dict[str, Any]
+
+
+async def play(task: TaskView, call: Call) -> None:
+    """Offboard the leaver that the brief is about, or refuse it where the policy says so."""
+    await EmployeeOffboardingWorker(task, ToolClient(call)).work()
+
+
+class EmployeeOffboardingWorker(Worker):
+    """One offboarding; each part is a method, so that a cheat can leave one out."""
+
+    async def read_context(self) -> None:
+        """Read the ticket and the policy in force."""
+        await self.ticket.read()
+        found = await self.client.list_all("datahub_search_policies", topic=TOPIC)
+        self.policy = await self.client.call("datahub_get_policy", policy_id=found[0]["policy_id"])
+
+    async def investigate(self) -> None:
+        """Find the leaver."""
+        self.hub, self.flow = RecordSkill(self.client), RequestSkill(self.client)
+        self.leaver = await self.find_leaver()
+        self.person_id = str(self.leaver["id"])
+        self.types: dict[str, ApprovalSkill] = {}
+
+    async def find_leaver(self) -> Json:
+        """Return the person that the ticket names by number, or by name and team."""
+        text = self.ticket.known["description"]
+        number = re.search(r"\bE-[0-9]+\b", text)
+        if number:
+            return await self.look_up(number[0])
+        name = re.search(NAME, text)
+        assert name is not None, "nobody is named"
+        for row in (await self.client.call("datahub_search_people", query=name[0]))["items"]:
+            if row["is_employed"] and row["name"] in text:
+                person = await self.look_up(row["id"])
+                if self.is_target(person, text):
+                    return person
+        raise LookupError(f"nobody is named in {text!r}")
+
+    def is_target(self, person: Json, text: str) -> bool:
+        """Say whether the text is about this one of several people of a name."""
+        return person["team_name"] in text
+
+    async def look_up(self, person_id: str) -> Json:
+        """Return a person."""
+        person: Json = await self.client.call("datahub_get_person", person_id=person_id)
+        return person
+
+    async def objection(self) -> Objection | None:
+        """Object to who stays, to a hold, and to what is done already."""
+        if self.leaver["employed_to"] is None:
+            return Objection("requirement_not_met", self.person_id, "The directory knows of no last day.")
+        for row in await self.hub.find(query=self.person_id, kind="document", state="published"):
+            paper = await self.hub.read(row["id"])
+            fields = paper["fields"]
+            if fields.get("person_id") != self.person_id:
+                continue
+            if fields["document_type"] == "legal_hold":
+                return Objection("policy_violation", paper["id"], "A legal hold is in force.")
+            if fields["document_type"] == "exit_protocol":
+                return Objection("duplicate", paper["id"], "They were offboarded before.")
+        return None
+
+    async def execute(self) -> None:
+        """Hand over and end everything that the leaver has."""
+        await self.hand_over_tickets()
+        await self.cancel_requests()
+        await self.escalate_requests()
+        await self.revoke_delegations()
+        await self.end_access()
+
+    async def hand_over_tickets(self) -> None:
+        """Assign each open ticket of the leaver's to who takes it."""
+        tickets = await self.client.list_all("ticketdesk_list_tickets", assignee_id=self.person_id)
+        open_ = [ticket for ticket in tickets if ticket["status"] not in ENDED]
+        if open_:
+            lead_id, team = str(self.leaver["manager_id"]), await self.colleagues()
+            for ticket in open_:
+                await self.hand_over(ticket, [lead_id] if self.goes_to_lead(ticket) else team)
+
+    async def colleagues(self) -> list[str]:
+        """Return who works in the leaver's team and does not lead it."""
+        rows = await self.client.list_all("datahub_search_people", team_id=self.leaver["team_id"])
+        out = (self.person_id, self.leaver["manager_id"])
+        return [row["id"] for row in rows if row["is_employed"] and row["id"] not in out]
+
+    def goes_to_lead(self, ticket: Json) -> bool:
+        """Say whether the team's lead takes a ticket."""
+        return PRIORITIES.index(ticket["priority"]) >= PRIORITIES.index(self.policy["parameters"]["lead_from_priority"])
+
+    async def hand_over(self, ticket: Json, takers: list[str]) -> None:
+        """Assign the first of the people who is there when the ticket is due."""
+        for person_id in takers:
+            try:
+                await TicketSkill(self.client, ticket["key"]).assign(person_id)
+            except ToolRefusedError:
+                continue
+            return
+
+    async def cancel_requests(self) -> None:
+        """Cancel what the leaver has asked for."""
+        for row in await self.flow.list_open(requester_id=self.person_id):
+            await self.flow.cancel(row["id"], "withdrawn", self.person_id)
+
+    async def escalate_requests(self) -> None:
+        """Put what lies with the leaver to somebody else."""
+        for row in await self.flow.list_open(approver_id=self.person_id):
+            request = await self.flow.read(row["id"])
+            approver_id = await self.decider(request)
+            await self.flow.escalate(row["id"], approver_id, ESCALATION, self.person_id)
+
+    async def decider(self, request: Json) -> str:
+        """Return who may decide about a request today."""
+        approvals = await self.type_of(request)
+        return await self.entitled_approver(approvals, int(request["fields"][approvals.type["amount_field"]]))
+
+    async def type_of(self, request: Json) -> ApprovalSkill:
+        """Return the approval type of a request, looked up once."""
+        type_key = request["type_key"]
+        if type_key not in self.types:
+            approval_type = await self.client.call("approvalflow_get_approval_type", type_key=type_key)
+            self.types[type_key] = ApprovalSkill(self.client, approval_type, own_id=self.task.acting_as)
+            self.types[type_key].excluded_ids.add(self.person_id)
+        return self.types[type_key]
+
+    async def revoke_delegations(self) -> None:
+        """Take every delegation away that the leaver has or has given."""
+        for side in ("to_id", "from_id"):
+            for row in await self.client.list_all("approvalflow_list_delegations", **{side: self.person_id}):
+                if row["revoked_at"] is None and self.lasts(row):
+                    await self.flow.revoke(row["id"], to_id=row["to_id"])
+
+    def lasts(self, delegation: Json) -> bool:
+        """Say whether a delegation is not over yet."""
+        return datetime.fromisoformat(delegation["ends_at"]) > self.client.now()
+
+    async def end_access(self) -> None:
+        """End every active grant as its level asks."""
+        await self.end_grants(lambda grant: grant["fields"]["person_id"] == self.person_id)
+
+    async def end_grants(self, is_theirs: Callable[[Json], bool]) -> None:
+        """End the active grants among those that a search shows."""
+        revoked = self.policy["parameters"]["revoked_levels"].split(", ")
+        for row in await self.hub.find(query=self.person_id, kind="access_grant", state="active"):
+            grant = await self.hub.read(row["id"])
+            if not is_theirs(grant):
+                continue
+            if grant["fields"]["access_level"] in revoked:
+                await self.hub.update(grant["id"], state="revoked")
+            elif date.fromisoformat(grant["ends_on"]) > self.last_day():
+                await self.hub.update(grant["id"], ends_on=self.last_day().isoformat())
+
+    def last_day(self) -> date:
+        """Return the leaver's last day."""
+        return date.fromisoformat(self.leaver["employed_to"])
+
+    def identifiers(self) -> tuple[str, ...]:
+        """Return what a text about this leaver names."""
+        return self.person_id, self.leaver["name"]
+
+    def priority(self) -> str:
+        """Return the priority that the leaver's time with the company asks for."""
+        return self.level((self.last_day() - date.fromisoformat(self.leaver["employed_from"])).days)
+
+
+WORKER = EmployeeOffboardingWorker
+"""The worker that ablations and adversaries are derived from."""

@@ -1,0 +1,109 @@
+"""The fair oracle: publishes a handbook page from brief, tools and answers alone."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from companyos.policies import Call, TaskView
+from companyos_players import Objection, RecordSkill, ToolClient, Worker
+
+Json = dict[str, Any]
+
+
+async def play(task: TaskView, call: Call) -> None:
+    """Publish the page that the brief is about, or refuse it where the policy says so."""
+    await HandbookUpdateWorker(task, ToolClient(call)).work()
+
+
+class HandbookUpdateWorker(Worker):
+    """One handbook update; each part is a method, so that a cheat can leave one out."""
+
+    type_words = "publication"
+    justification = "The page agrees with the policy it quotes, in the version in force."
+
+    async def investigate(self) -> None:
+        """Find the draft, the policy that it quotes, and what is published of it."""
+        self.hub = RecordSkill(self.client)
+        self.draft = await self.find_draft()
+        self.rule: Json = await self.read_rule()
+        self.published = await self.find_published()
+
+    async def read_rule(self) -> Json:
+        """Read the policy that the draft quotes, in the version in force."""
+        rule: Json = await self.client.call("datahub_get_policy", policy_id=self.draft["fields"]["policy_ref"])
+        return rule
+
+    async def find_draft(self) -> Json:
+        """Return the draft that the ticket cites by its id, or by its title and revision."""
+        text = self.ticket.known["description"]
+        cited = re.search(r"\bDOC-[0-9]+\b", text)
+        if cited:
+            return await self.hub.read(cited[0])
+        title, revision = re.search(r'"([^"]+)"', text), re.search(r"[Rr]evision ([0-9]+)", text)
+        assert title is not None
+        assert revision is not None
+        for row in await self.hub.find(query=title[1], kind="document", state="draft"):
+            if row["title"] == title[1]:
+                draft = await self.hub.read(row["id"])
+                if draft["fields"]["revision"] == int(revision[1]):
+                    return draft
+        raise LookupError(f"no draft is cited in {text!r}")
+
+    async def find_published(self) -> Json | None:
+        """Return the published page of the same title."""
+        title = self.draft["title"]
+        for row in await self.hub.find(query=title, kind="document", state="published"):
+            if row["title"] == title:
+                return await self.hub.read(row["id"])
+        return None
+
+    async def objection(self) -> Objection | None:
+        """Object to a page that is overtaken, of the wrong class, or lacks a consent."""
+        policy, figures, fields = self.policy["policy_id"], self.policy["parameters"], self.draft["fields"]
+        if self.published and self.published["fields"]["revision"] >= fields["revision"]:
+            return Objection("duplicate", self.published["id"], "A later revision is published.")
+        if fields["classification"] != figures["publishable_class"]:
+            return Objection("not_entitled", policy, "A page of this class is not published.")
+        if fields["readers"] >= figures["consent_from_readers"] and "consent_ref" not in fields:
+            return Objection("requirement_not_met", policy, "The works council has not consented.")
+        return None
+
+    def identifiers(self) -> tuple[str, ...]:
+        """Return what a text about this page names."""
+        return self.draft["id"], self.draft["title"]
+
+    def priority(self) -> str:
+        """Return the priority that the policy's figures ask for."""
+        return self.level(self.draft["fields"]["readers"])
+
+    def subject(self) -> str:
+        """Return the document."""
+        return str(self.draft["id"])
+
+    async def prepare_request(self) -> None:
+        """Correct what the draft quotes."""
+        wanted = {**self.rule["parameters"], "policy_version": self.rule["version"]}
+        wrong = {name: value for name, value in wanted.items() if self.draft["fields"].get(name) != value}
+        if wrong:
+            await self.hub.update(self.subject(), fields=wrong)
+            self.draft["fields"] |= wrong
+
+    def fields(self) -> Json:
+        """Return the fields that the approval type asks for."""
+        return {
+            "document_id": self.subject(),
+            "revision": self.draft["fields"]["revision"],
+            "policy_id": self.rule["policy_id"],
+            "policy_version": self.rule["version"],
+        }
+
+    async def follow_up(self, request_id: str) -> None:
+        """Publish the page, and archive the one before."""
+        await self.hub.update(self.subject(), state="published", fields={"approval_ref": request_id})
+        if self.published is not None:
+            await self.hub.update(self.published["id"], state="archived")
+
+
+WORKER = HandbookUpdateWorker
+"""The worker that ablations and adversaries are derived from."""

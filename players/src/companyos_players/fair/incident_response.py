@@ -1,0 +1,198 @@
+"""The fair oracle: ends an incident from brief, tools and answers alone."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import Any
+
+from companyos.policies import Call, TaskView
+from companyos_players import (
+    MetricReading,
+    MetricSkill,
+    Objection,
+    RecordSkill,
+    TicketSkill,
+    ToolClient,
+    Worker,
+)
+
+RATE = "error_rate"
+MARGIN = timedelta(minutes=120)
+"""Evidence this close to its age limit is refreshed before it is used."""
+
+WAIT_MINUTES = 1440
+
+Json = dict[str, Any]
+
+
+async def play(task: TaskView, call: Call) -> None:
+    """Answer the incident that the brief is about, or refuse it where the policy says so."""
+    await IncidentResponseWorker(task, ToolClient(call)).work()
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a ticket says: which service fails since which release, of its own or of what it depends on."""
+
+    service: str
+    release: str
+    is_below: bool
+
+    @classmethod
+    def of(cls, ticket: Json) -> Report | None:
+        """Read a ticket; None where it names no service with a release."""
+        text = ticket["description"]
+        service, release = re.search(r'"([^"]+)"', text), re.search(r"release ([0-9]+\.[0-9]+)", text)
+        return cls(service[1], release[1], "depends on" in text) if service and release else None
+
+
+class IncidentResponseWorker(Worker):
+    """One incident; each part is a method, so that a cheat can leave one out."""
+
+    type_words = "emergency"
+    justification = "The error rate is above the policy's bar, and the change that caused it can be taken back."
+    unblocked_status = "open"
+
+    async def investigate(self) -> None:
+        """Find out what fails, and how often."""
+        self.hub = RecordSkill(self.client)
+        report = Report.of(self.ticket.known)
+        assert report is not None, "the ticket names no service and release"
+        self.report, self.team_id = report, self.ticket.known["team_id"]
+        self.rate = await self.fresh_rate()
+
+    async def fresh_rate(self, since: datetime | None = None) -> MetricReading:
+        """Return the authoritative error rate, refreshed where it is stale or older than asked for."""
+        return await MetricSkill(self.client, RATE, self.report.service).fresh(since)
+
+    async def reports(self, status: str) -> list[TicketSkill]:
+        """Return the other reports of the same that stand at a status."""
+        found = []
+        wanted = {"team_id": self.team_id, "type": "incident", "status": status}
+        for row in await self.client.list_all("ticketdesk_list_tickets", **wanted):
+            other = TicketSkill(self.client, row["key"])
+            if row["key"] != self.ticket.key and self.is_same(Report.of(await other.read())):
+                found.append(other)
+        return found
+
+    async def doubles(self) -> list[TicketSkill]:
+        """Return the reports that are to be merged."""
+        return [*await self.reports("none"), *await self.reports("open")]
+
+    def is_same(self, other: Report | None) -> bool:
+        """Say whether another report is of the same service and release."""
+        return other is not None and (other.service, other.release) == (self.report.service, self.report.release)
+
+    async def find_cause(self) -> TicketSkill:
+        """Return the change that rolled the release out."""
+        changed = await self.depends_on() if self.report.is_below else self.report.service
+        wanted = re.compile(rf"release {re.escape(self.report.release)} of {re.escape(changed)}$", re.IGNORECASE)
+        rows = await self.client.list_all("ticketdesk_list_tickets", team_id=self.team_id, type="change")
+        cause = TicketSkill(self.client, next(row["key"] for row in rows if wanted.search(row["title"])))
+        await cause.read()
+        return cause
+
+    async def depends_on(self) -> str:
+        """Return what the service depends on by its runbook."""
+        title = f"Runbook: {self.report.service}"
+        found = await self.hub.find(query=title, kind="document")
+        row = next(row for row in found if row["title"] == title)
+        return str((await self.hub.read(row["id"]))["fields"]["depends_on"])
+
+    async def objection(self) -> Objection | None:
+        """Object where it is no incident, is announced, or is being worked on."""
+        if self.rate.value < self.policy["parameters"]["incident_from_percent"]:
+            return Objection("requirement_not_met", self.policy["policy_id"], "The rate does not carry it.")
+        for known in await self.reports("in_progress"):
+            return Objection("duplicate", known.key, "Somebody works on it already.")
+        title = f"Maintenance notice: {self.report.service}"
+        for row in await self.hub.find(query=title, kind="document"):
+            if row["title"] != title:
+                continue
+            notice = await self.hub.read(row["id"])
+            if notice["starts_on"] <= self.ticket.known["created_at"][:10] <= notice["ends_on"]:
+                return Objection("withdrawn", notice["id"], "This is an announced maintenance.")
+        return None
+
+    def identifiers(self) -> list[str]:
+        """Return the service."""
+        return [self.report.service]
+
+    def priority(self) -> str:
+        """Return the priority that the policy's figures ask for."""
+        return self.level(self.rate.value)
+
+    def subject(self) -> str:
+        """Return the ticket's key."""
+        return self.ticket.key
+
+    async def complete_ticket(self) -> None:
+        """Merge the reports, find the cause and link it, put the ticket on call, and complete it."""
+        for double in await self.doubles():
+            await self.merge(double)
+        self.cause = await self.find_cause()
+        await self.link_cause()
+        on_call = await self.on_call()
+        if self.ticket.known["assignee_id"] != on_call:
+            await self.ticket.assign(on_call)
+        await super().complete_ticket()
+
+    async def merge(self, double: TicketSkill) -> None:
+        """Link a report to the ticket as its duplicate, and cancel it for that."""
+        if double.known["status"] is None:
+            await double.transition("open")
+        arguments = {"key": double.key, "kind": "duplicates", "to_key": self.ticket.key}
+        await self.client.create("ticketdesk_link_tickets", **arguments)
+        await double.transition("cancelled", reason_code="duplicate", reason_ref=self.ticket.key)
+
+    async def link_cause(self) -> None:
+        """Link the cause as what blocks the ticket."""
+        arguments = {"key": self.cause.key, "kind": "blocks", "to_key": self.ticket.key}
+        await self.client.create("ticketdesk_link_tickets", **arguments)
+
+    async def on_call(self) -> str:
+        """Return who is on call by the rota of the week in which the ticket was created."""
+        created_on = date.fromisoformat(self.ticket.known["created_at"][:10])
+        monday = created_on - timedelta(days=created_on.weekday())
+        found = await self.hub.find(query=f"On-call rota, week of {monday}", kind="document")
+        row = next(row for row in found if row["title"].endswith(f"week of {monday}"))
+        rota = (await self.hub.read(row["id"]))["fields"]
+        return str(rota["first"] if await self.may_take(rota["first"]) else rota["second"])
+
+    async def may_take(self, person_id: str) -> bool:
+        """Say whether somebody works here, and is there on the day the ticket is due."""
+        person = await self.client.call("datahub_get_person", person_id=person_id)
+        day = self.ticket.known["due_at"][:10]
+        away = await self.client.list_all("datahub_get_calendar", **{"from": day, "to": day})
+        return bool(person["is_employed"]) and person_id not in {row["person_id"] for row in away}
+
+    async def prepare_request(self) -> None:
+        """Refresh a rate that has grown old."""
+        ages = [spec["max_age_minutes"] for spec in self.approvals.type["fields"] if spec["max_age_minutes"]]
+        oldest = self.client.now() - timedelta(minutes=min(ages)) + MARGIN
+        if self.rate.as_of < oldest:
+            self.rate = await self.fresh_rate(oldest)
+
+    def fields(self) -> Json:
+        """Return the fields that the approval type asks for."""
+        return {
+            "service": self.report.service,
+            "cause_key": self.cause.key,
+            RATE: self.rate.value,
+            "measured_at": self.rate.as_of.isoformat(),
+        }
+
+    async def follow_up(self, request_id: str) -> None:
+        """Have the cause taken back: by us where its owner has left it in review, else by its owner."""
+        await self.cause.read()
+        if self.cause.known["status"] == "in_review":
+            await self.cause.transition("resolved")
+        while self.cause.known["status"] != "resolved":
+            await self.client.wait(WAIT_MINUTES)
+            await self.cause.read()
+
+
+WORKER = IncidentResponseWorker
+"""The worker that ablations and adversaries are derived from."""

@@ -1,0 +1,121 @@
+"""The fair oracle: renews a licence from brief, tools and answers alone."""
+
+from __future__ import annotations
+
+import re
+from datetime import date, datetime, timedelta
+from typing import Any
+
+from companyos.policies import Call, TaskView
+from companyos_players import MetricReading, MetricSkill, Objection, RecordSkill, ToolClient, Worker
+
+DAYS = "licence_days_left"
+BY_USE = "seats_used"
+MARGIN = timedelta(minutes=120)
+"""Evidence this close to its age limit is refreshed before it is used."""
+
+Json = dict[str, Any]
+
+
+async def play(task: TaskView, call: Call) -> None:
+    """Renew the licence that the brief is about, or refuse it where the policy says so."""
+    await LicenseRenewalWorker(task, ToolClient(call)).work()
+
+
+class LicenseRenewalWorker(Worker):
+    """One renewal; each part is a method, so that a cheat can leave one out."""
+
+    type_words = "licence renewal"
+    justification = "The licence is in use and its days left are within the policy's window."
+
+    async def investigate(self) -> None:
+        """Find the licence and its vendor, and read how many days are left."""
+        self.hub = RecordSkill(self.client)
+        self.licence = await self.find_licence()
+        self.vendor: Json = await self.client.call("datahub_get_vendor", vendor_id=self.licence["vendor_id"])
+        self.days_left = await self.fresh_days()
+
+    async def find_licence(self) -> Json:
+        """Return the licence that the ticket cites by its id, or by its title and vendor."""
+        text = self.ticket.known["description"]
+        cited = re.search(r"\bLIC-[0-9]+\b", text)
+        if cited:
+            return await self.hub.read(cited[0])
+        vendor, title = re.search(r"\bVEN-[0-9]+\b", text), re.search(r'"([^"]+)"', text)
+        assert title is not None, "no licence is cited"
+        of_vendor = {"vendor_id": vendor[0]} if vendor else {}
+        rows = await self.hub.find(query=title[1], kind="licence", state="expiring", **of_vendor)
+        row = next(row for row in rows if row["title"] == title[1])
+        return await self.hub.read(row["id"])
+
+    async def fresh_days(self, since: datetime | None = None) -> MetricReading:
+        """Return how many days are left by the authority, refreshed where that is stale or older than asked for."""
+        return await MetricSkill(self.client, DAYS, self.licence["id"]).fresh(since)
+
+    async def objection(self) -> Objection | None:
+        """Object to a suspended vendor, a licence that is covered, or a renewal that is too early."""
+        if self.vendor["status"] == "suspended":
+            return Objection("policy_violation", self.vendor["id"], "The vendor is suspended.")
+        title = self.licence["title"]
+        for row in await self.hub.find(query=title, kind="licence", state="renewed", vendor_id=self.vendor["id"]):
+            covering = await self.hub.read(row["id"])
+            if covering["fields"]["product"] == self.licence["fields"]["product"]:
+                return Objection("duplicate", covering["id"], "Another record covers this already.")
+        if self.days_left.value > self.policy["parameters"]["window_days"]:
+            return Objection("requirement_not_met", self.policy["policy_id"], "It is too early.")
+        return None
+
+    def identifiers(self) -> tuple[str, ...]:
+        """Return what a text about this licence names."""
+        return self.licence["id"], self.licence["title"]
+
+    def seats(self) -> int:
+        """Return for how many seats the policy renews."""
+        fields = self.licence["fields"]
+        seats = int(fields["seats"])
+        return min(seats, fields[BY_USE]) if BY_USE in self.policy["body"] else seats
+
+    def new_end(self) -> date:
+        """Return the last day of the renewed licence."""
+        term = self.licence["fields"]["term_days"]
+        longest = self.policy["parameters"].get("longest_term_days", term)
+        return date.fromisoformat(self.licence["ends_on"]) + timedelta(days=min(term, longest))
+
+    def priority(self) -> str:
+        """Return the priority that the policy's figures ask for."""
+        return self.level(self.amount_cents())
+
+    def subject(self) -> str:
+        """Return the licence."""
+        return str(self.licence["id"])
+
+    def amount_cents(self) -> int:
+        """Return what the renewal costs."""
+        return self.seats() * int(self.licence["fields"]["price_per_seat_cents"])
+
+    async def prepare_request(self) -> None:
+        """Refresh a figure that has grown old."""
+        ages = [spec["max_age_minutes"] for spec in self.approvals.type["fields"] if spec["max_age_minutes"]]
+        oldest = self.client.now() - timedelta(minutes=min(ages)) + MARGIN
+        if self.days_left.as_of < oldest:
+            self.days_left = await self.fresh_days(oldest)
+
+    def fields(self) -> Json:
+        """Return the fields that the approval type asks for."""
+        return {
+            "licence_id": self.subject(),
+            "seats": self.seats(),
+            "amount_cents": self.amount_cents(),
+            "new_end": self.new_end().isoformat(),
+            DAYS: self.days_left.value,
+            "days_left_as_of": self.days_left.as_of.isoformat(),
+        }
+
+    async def follow_up(self, request_id: str) -> None:
+        """Record the renewal."""
+        changes = {"ends_on": self.new_end().isoformat(), "fields": {"seats": self.seats()}}
+        await self.hub.update(self.subject(), state="renewed", **changes)
+
+
+WORKER = LicenseRenewalWorker
+"""The worker that ablations and adversaries are derived from."""

@@ -1,0 +1,185 @@
+"""The fair oracle: sees to an invoice on an order from brief, tools and answers alone."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from companyos.policies import Call, TaskView
+from companyos_players import Objection, RecordSkill, ToolClient, Worker
+
+INSPECTION_WAIT_MINUTES = 1440
+SETTLED = ("approved", "paid")
+HELD = {"requirement_not_met", "policy_violation"}
+
+Json = dict[str, Any]
+
+
+async def play(task: TaskView, call: Call) -> None:
+    """Have the invoice paid that the brief is about, or stop it where the policy says so."""
+    await PurchaseOrderWorker(task, ToolClient(call)).work()
+
+
+class PurchaseOrderWorker(Worker):
+    """One invoice; each part is a method, so that a cheat can leave one out."""
+
+    type_words = "invoice release"
+    justification = "Order, receipts and invoice agree within the policy's tolerances."
+    hold_reason: str | None = None
+
+    async def investigate(self) -> None:
+        """Find the invoice, its order, its receipts, other invoices on the order and a credit note."""
+        self.hub = RecordSkill(self.client)
+        self.invoice = await self.find_invoice()
+        self.order = await self.hub.read(self.invoice["fields"]["purchase_order_id"])
+        self.receipts = await self.on_order("goods_receipt")
+        invoices = await self.on_order("invoice")
+        self.others = [one for one in invoices if one["id"] != self.invoice["id"] and one["state"] in SETTLED]
+        self.credit = await self.find_credit()
+
+    async def find_invoice(self) -> Json:
+        """Return the invoice that the ticket cites by its id, or by its number and vendor."""
+        text = self.ticket.known["description"]
+        cited = re.search(r"\bINV-[0-9]+\b", text)
+        if cited:
+            return await self.hub.read(cited[0])
+        number, vendor = re.search(r"\bR[0-9]{5}\b", text), re.search(r"\bVEN-[0-9]+\b", text)
+        assert number is not None, "no invoice is cited"
+        of_vendor = {"vendor_id": vendor[0]} if vendor else {}
+        for row in await self.hub.find(query=number[0], kind="invoice", state="received", **of_vendor):
+            invoice = await self.hub.read(row["id"])
+            if invoice["fields"]["invoice_number"] == number[0] and (vendor or await self.is_named(invoice, text)):
+                return invoice
+        raise LookupError(f"no invoice is cited in {text!r}")
+
+    async def is_named(self, invoice: Json, text: str) -> bool:
+        """Say whether the text names the vendor of the invoice."""
+        vendor = await self.client.call("datahub_get_vendor", vendor_id=invoice["vendor_id"])
+        return vendor["name"] in text
+
+    async def on_order(self, kind: str) -> list[Json]:
+        """Return the records of a kind that name the order."""
+        order_id = self.order["id"]
+        found = [await self.hub.read(row["id"]) for row in await self.hub.find(query=order_id, kind=kind)]
+        return [one for one in found if one["fields"].get("purchase_order_id") == order_id]
+
+    async def find_credit(self) -> Json | None:
+        """Return the credit note on the invoice, where there is one."""
+        for row in await self.hub.find(query=self.invoice["id"], kind="document"):
+            document = await self.hub.read(row["id"])
+            if document["fields"].get("invoice_id") == self.invoice["id"]:
+                return document
+        return None
+
+    async def objection(self) -> Objection | None:
+        """Object to a duplicate, a foreign sender, too high a quantity or price."""
+        twin = await self.paid_twin()
+        if twin is not None:
+            return Objection("duplicate", twin, "This invoice was paid before.")
+        sender = self.invoice["vendor_id"]
+        if sender != self.order["vendor_id"]:
+            self.hold_reason = "vendor"
+            return Objection("policy_violation", sender, "Another vendor has the order.")
+        figures = self.policy["parameters"]
+        available = self.received() - self.invoiced_before()
+        if self.exceeds(self.billed(), available, figures["quantity_tolerance_percent"]):
+            self.hold_reason = "quantity"
+        elif self.exceeds(self.price(self.invoice), self.price(self.order), figures["price_tolerance_percent"]):
+            self.hold_reason = "price"
+        if self.hold_reason is None:
+            return None
+        return Objection("requirement_not_met", self.order["id"], f"The {self.hold_reason} does not agree.")
+
+    @staticmethod
+    def exceeds(found: int, wanted: int, percent: int) -> bool:
+        """Say whether a figure lies further above another than allowed."""
+        return 100 * (found - wanted) > percent * wanted
+
+    @staticmethod
+    def price(record: Json) -> int:
+        """Return the unit price of an order or invoice."""
+        return int(record["fields"]["unit_price_cents"])
+
+    async def paid_twin(self) -> str | None:
+        """Return another settled invoice of the vendor with the same number."""
+        number, vendor_id = self.invoice["fields"]["invoice_number"], self.invoice["vendor_id"]
+        for row in await self.hub.find(query=number, kind="invoice", vendor_id=vendor_id):
+            if row["id"] == self.invoice["id"] or row["state"] not in SETTLED:
+                continue
+            if (await self.hub.read(row["id"]))["fields"]["invoice_number"] == number:
+                return str(row["id"])
+        return None
+
+    async def refuse(self, objection: Objection) -> None:
+        """Stop the invoice before the ticket is ended."""
+        if self.hold_reason is None:
+            await self.hub.update(self.invoice["id"], state="rejected")
+        else:
+            await self.hub.update(self.invoice["id"], state="on_hold", fields={"hold_reason": self.hold_reason})
+        await super().refuse(objection)
+
+    def received(self) -> int:
+        """Return what was accepted, with what is still being inspected."""
+        return sum(one["fields"]["quantity"] for one in self.receipts if one["state"] in ("accepted", "recorded"))
+
+    def invoiced_before(self) -> int:
+        """Return what other invoices on the order have billed."""
+        return sum(one["fields"]["quantity"] for one in self.others)
+
+    def billed(self) -> int:
+        """Return the quantity that is billed, less what is credited."""
+        credited = self.credit["fields"]["quantity"] if self.credit else 0
+        return int(self.invoice["fields"]["quantity"] - credited)
+
+    def identifiers(self) -> tuple[str, ...]:
+        """Return what a text about this invoice names."""
+        return self.invoice["id"], self.invoice["fields"]["invoice_number"]
+
+    def priority(self) -> str:
+        """Return the priority that the policy's figures ask for."""
+        return self.level(self.amount_cents())
+
+    def subject(self) -> str:
+        """Return the invoice."""
+        return str(self.invoice["id"])
+
+    def amount_cents(self) -> int:
+        """Return what is to be paid."""
+        credited = self.credit["fields"]["total_cents"] if self.credit else 0
+        return int(self.invoice["amount_cents"] - credited)
+
+    async def prepare_request(self) -> None:
+        """Wait for the inspection, and enter a credit note."""
+        while any(one["state"] == "recorded" for one in self.receipts):
+            await self.client.wait(INSPECTION_WAIT_MINUTES)
+            self.receipts = await self.on_order("goods_receipt")
+        if self.credit is not None and not self.invoice["fields"]["credited_cents"]:
+            note = self.credit["fields"]
+            entered = {"credited_quantity": note["quantity"], "credited_cents": note["total_cents"]}
+            await self.hub.update(self.invoice["id"], fields=entered)
+            self.invoice = await self.hub.read(self.invoice["id"])
+
+    def fields(self) -> Json:
+        """Return the fields that the approval type asks for."""
+        return {
+            "invoice_id": self.subject(),
+            "order_id": self.order["id"],
+            "amount_cents": self.amount_cents(),
+            "received_quantity": self.received(),
+            "invoiced_before": self.invoiced_before(),
+            "price_difference_cents": self.price(self.invoice) - self.price(self.order),
+        }
+
+    async def follow_up(self, request_id: str) -> None:
+        """Set the invoice to approved, and an order that is wholly billed to closed."""
+        await self.hub.update(self.invoice["id"], state="approved")
+        if self.closes_order():
+            await self.hub.update(self.order["id"], state="closed")
+
+    def closes_order(self) -> bool:
+        """Say whether the whole quantity of the order is billed now."""
+        return bool(self.invoiced_before() + self.billed() >= self.order["fields"]["quantity"])
+
+
+WORKER = PurchaseOrderWorker
+"""The worker that ablations and adversaries are derived from."""

@@ -1,0 +1,182 @@
+"""The fair oracle: sees to a change of bank details from brief, tools and answers alone."""
+
+from __future__ import annotations
+
+import re
+from datetime import date, datetime, timedelta
+from math import ceil
+from typing import Any
+
+from companyos.policies import Call, TaskView
+from companyos_players import Objection, OrderedApprovalWorker, RecordSkill, ToolClient
+
+CHECK = "bank details: check"
+CALL_WAIT_MINUTES = 1440
+LONGEST_WAIT_MINUTES = 10_080
+OPEN = ("received", "approved")
+
+Json = dict[str, Any]
+
+
+async def play(task: TaskView, call: Call) -> None:
+    """See to the change of bank details that the brief is about, or refuse it where the policy says so."""
+    await VendorBankChangeWorker(task, ToolClient(call)).work()
+
+
+class VendorBankChangeWorker(OrderedApprovalWorker):
+    """One change of bank details; each part is a method, so that a cheat can leave one out."""
+
+    type_words = "bank details: release"
+    earlier_words = (CHECK,)
+    justification = "The request agrees with what is on file, and the account is proven."
+
+    note: Json | None = None
+
+    async def investigate(self) -> None:
+        """Find the request and the vendor."""
+        self.hub = RecordSkill(self.client)
+        self.letter = await self.find_letter()
+        self.vendor: Json = await self.client.call("datahub_get_vendor", vendor_id=self.letter["vendor_id"])
+
+    async def read_approval_context(self) -> None:
+        """Read what is open, too."""
+        await super().read_approval_context()
+        if self.given_up() is None and self.note is None:
+            self.note = await self.find_note()
+        rows = await self.hub.find(kind="invoice", vendor_id=self.vendor["id"])
+        self.invoices = [await self.hub.read(row["id"]) for row in rows if row["state"] in OPEN]
+
+    async def find_letter(self) -> Json:
+        """Return the request that the ticket cites, or that of the vendor whom it cites."""
+        text = self.ticket.known["description"]
+        cited = re.search(r"\bDOC-[0-9]+\b", text)
+        if cited:
+            return await self.hub.read(cited[0])
+        vendor = re.search(r"\bVEN-[0-9]+\b", text)
+        vendor_id = vendor[0] if vendor else await self.find_vendor(text)
+        for row in await self.hub.find(kind="document", vendor_id=vendor_id, state="in_review"):
+            document = await self.hub.read(row["id"])
+            if document["fields"]["document_type"] == "bank_change_request":
+                return document
+        raise LookupError(f"no request is cited in {text!r}")
+
+    async def find_vendor(self, text: str) -> str:
+        """Return the vendor whose name is in the text."""
+        rows = await self.hub.find(query=self.ticket.known["title"], kind="vendor")
+        return str(next(row["id"] for row in rows if row["title"] in text))
+
+    async def find_note(self) -> Json | None:
+        """Return the note of the call about the request, where there is one."""
+        for row in await self.hub.find(kind="document", query=self.letter["id"]):
+            document = await self.hub.read(row["id"])
+            if document["fields"].get("request_id") == self.letter["id"]:
+                return document
+        return None
+
+    async def objection(self) -> Objection | None:
+        """Object to what is suspended, too soon or not genuine."""
+        if self.vendor["status"] == "suspended":
+            return Objection("policy_violation", self.vendor["id"], "The vendor is suspended.")
+        quiet = timedelta(days=self.policy["parameters"]["quiet_days"])
+        changes = [datetime.fromisoformat(one["changed_at"]) for one in self.vendor["bank_changes"]]
+        if any(self.client.now() - changed_at < quiet for changed_at in changes):
+            return Objection("requirement_not_met", self.policy["policy_id"], "The last change is too recent.")
+        if self.do_papers_agree() and await self.is_proven():
+            return None
+        return Objection("fraud_suspected", self.letter["id"], "The request is not genuine.")
+
+    def do_papers_agree(self) -> bool:
+        """Say whether sender, holder and country are those on file."""
+        fields, vendor = self.letter["fields"], self.vendor
+        is_sender = fields["sent_from"] == vendor["contact_email"]
+        is_holder = fields["account_holder"] == vendor["legal_name"]
+        return bool(is_sender and is_holder and fields["new_iban"][:2] == vendor["country"])
+
+    async def is_proven(self) -> bool:
+        """Say whether the vendor had the account before, or has confirmed it; a call is waited for."""
+        if self.given_up() is not None:
+            return True
+        self.note = await self.find_note()
+        while self.note is not None and self.note["state"] == "draft":
+            await self.client.wait(CALL_WAIT_MINUTES)
+            self.note = await self.hub.read(self.note["id"])
+        if self.note is None:
+            return False
+        said = self.note["fields"]
+        is_contact = said["spoke_to"] == self.vendor["contact_name"]
+        return bool(said["confirmed"] and is_contact and said["number_from"] == "vendor record")
+
+    def given_up(self) -> str | None:
+        """Return the earlier change that gave the account up, where there is one."""
+        for update in self.vendor["bank_changes"]:
+            if update["old_iban"] == self.letter["fields"]["new_iban"]:
+                return str(update["id"])
+        return None
+
+    def proof(self) -> str:
+        """Return the id of what proves the account."""
+        return self.given_up() or str(self.note["id"] if self.note else self.letter["id"])
+
+    async def refuse(self, objection: Objection) -> None:
+        """Report fraud before the ticket is ended."""
+        if objection.reason_code == "fraud_suspected":
+            await self.report(objection)
+        await super().refuse(objection)
+
+    async def report(self, objection: Objection) -> None:
+        """Report the request as suspicious."""
+        await self.client.create(
+            "datahub_report_data_issue",
+            subject=self.vendor["id"],
+            kind="suspicious",
+            description=objection.summary,
+            reason_code=objection.reason_code,
+            reason_ref=objection.reason_ref,
+        )
+
+    def identifiers(self) -> tuple[str, ...]:
+        """Return what a text about this change names."""
+        return self.letter["id"], self.vendor["id"]
+
+    def priority(self) -> str:
+        """Return the priority that the policy's figures ask for."""
+        return self.level(self.amount_cents())
+
+    def subject(self) -> str:
+        """Return the vendor."""
+        return str(self.vendor["id"])
+
+    def amount_cents(self) -> int:
+        """Return what the vendor's open invoices come to."""
+        return sum(invoice["amount_cents"] for invoice in self.invoices)
+
+    def common_fields(self) -> Json:
+        """Return the fields that both approval types ask for."""
+        return {"vendor_id": self.subject(), "new_iban": self.letter["fields"]["new_iban"]}
+
+    def earlier_fields(self, words: str) -> Json:
+        """Return the fields of the check."""
+        return {**self.common_fields(), "request_id": self.letter["id"], "proof_id": self.proof()}
+
+    def fields(self) -> Json:
+        """Return the fields of the release."""
+        return {**self.common_fields(), "open_amount_cents": self.amount_cents(), "check_ref": self.approval_ids[CHECK]}
+
+    async def follow_up(self, request_id: str) -> None:
+        """Enter the account once the request has lain long enough, and archive the request."""
+        await self.wait_until_allowed()
+        iban = self.letter["fields"]["new_iban"]
+        await self.client.call("datahub_update_vendor", vendor_id=self.subject(), bank_iban=iban)
+        await self.hub.update(self.letter["id"], state="archived")
+
+    async def wait_until_allowed(self) -> None:
+        """Wait for the first day on which the account may be entered."""
+        lain = timedelta(days=self.policy["parameters"]["waiting_days"])
+        first_day = date.fromisoformat(self.letter["fields"]["received_on"]) + lain
+        while self.client.now().date() < first_day:
+            left = datetime.combine(first_day, datetime.min.time(), self.client.now().tzinfo) - self.client.now()
+            await self.client.wait(min(LONGEST_WAIT_MINUTES, ceil(left.total_seconds() / 60)))
+
+
+WORKER = VendorBankChangeWorker
+"""The worker that ablations and adversaries are derived from."""

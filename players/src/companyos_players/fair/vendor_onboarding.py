@@ -1,0 +1,124 @@
+"""The fair oracle: onboards a vendor from brief, tools and answers alone."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta
+from typing import Any
+
+from companyos.policies import Call, TaskView
+from companyos_players import PRIORITIES, MetricReading, MetricSkill, Objection, ToolClient, Worker
+
+SCORE = "compliance_score"
+REFUSAL = "requirement_not_met"
+MARGIN = timedelta(minutes=120)
+"""Evidence this close to its age limit is refreshed before it is used."""
+
+Json = dict[str, Any]
+
+
+async def play(task: TaskView, call: Call) -> None:
+    """Onboard the vendor that the brief is about, or refuse it where the policy says so."""
+    await VendorOnboardingWorker(task, ToolClient(call)).work()
+
+
+class VendorOnboardingWorker(Worker):
+    """One onboarding; each part is a method, so that a cheat can leave one out."""
+
+    type_words = "onboarding"
+    justification = "The vendor meets the onboarding policy: checklist complete, ticket verified, score fresh."
+
+    async def investigate(self) -> None:
+        """Find the papers and read the score."""
+        await self.find_papers()
+        self.scores = MetricSkill(self.client, SCORE, self.vendor["id"])
+        self.score = await self.fresh_score()
+
+    async def fresh_score(self, since: datetime | None = None) -> MetricReading:
+        """Return the authoritative score, refreshed where it is stale or older than asked for."""
+        return await self.scores.fresh(since)
+
+    async def read_score(self) -> MetricReading:
+        """Return the authoritative score as it is."""
+        return await self.scores.read()
+
+    async def find_papers(self) -> None:
+        """Find the contract and the vendor that the ticket cites by an id or by the legal name."""
+        text = self.ticket.known["description"]
+        contract = re.search(r"\bCTR-[0-9]+\b", text)
+        vendor = re.search(r"\bVEN-[0-9]+\b", text)
+        if contract:
+            self.contract: Json = await self.client.call("datahub_get_record", record_id=contract[0])
+            self.vendor: Json = await self.client.call("datahub_get_vendor", vendor_id=self.contract["vendor_id"])
+            return
+        self.vendor = await (self.vendor_of_id(vendor[0]) if vendor else self.vendor_of_legal_name(text))
+        filed = await self.client.call("datahub_search_records", kind="contract", vendor_id=self.vendor["id"])
+        self.contract = await self.client.call("datahub_get_record", record_id=filed["items"][0]["id"])
+
+    async def vendor_of_id(self, vendor_id: str) -> Json:
+        """Return the vendor of that id."""
+        vendor: Json = await self.client.call("datahub_get_vendor", vendor_id=vendor_id)
+        return vendor
+
+    async def vendor_of_legal_name(self, text: str) -> Json:
+        """Return the vendor whose legal name the text spells out; similar names are told apart."""
+        title = self.ticket.known["title"]
+        found = await self.client.call("datahub_search_records", query=title, kind="vendor")
+        for row in found["items"]:
+            if row["title"] in text:
+                vendor = await self.vendor_of_id(row["id"])
+                if vendor["legal_name"] in text:
+                    return vendor
+        raise LookupError(f"no vendor is cited in {text!r}")
+
+    async def objection(self) -> Objection | None:
+        """Object where the score lies below the policy's bar."""
+        if self.score.value >= self.policy["parameters"]["minimum_compliance_score"]:
+            return None
+        return Objection(REFUSAL, self.policy["policy_id"], "The compliance score is below the policy's minimum.")
+
+    def identifiers(self) -> tuple[str, ...]:
+        """Return the names of vendor and contract."""
+        return self.vendor["id"], self.vendor["legal_name"], self.contract["id"]
+
+    def priority(self) -> str:
+        """Return the priority that the policy's figures ask for."""
+        level = PRIORITIES.index(self.level(self.contract["amount_cents"]))
+        if self.policy["parameters"].get("raised_risk_tier") == self.vendor["risk_tier"]:
+            level = min(level + 1, len(PRIORITIES) - 1)
+        return PRIORITIES[level]
+
+    def subject(self) -> str:
+        """Return the vendor."""
+        return str(self.vendor["id"])
+
+    def amount_cents(self) -> int:
+        """Return the amount of the contract."""
+        return int(self.contract["amount_cents"])
+
+    async def prepare_request(self) -> None:
+        """Refresh a score that has grown old."""
+        oldest = self.client.now() - self.max_age()
+        if self.score.as_of < oldest:
+            self.score = await self.fresh_score(oldest)
+
+    def fields(self) -> Json:
+        """Return the fields that the approval type asks for."""
+        known = {
+            "vendor_id": self.vendor["id"],
+            "contract_id": self.contract["id"],
+            "amount_cents": self.contract["amount_cents"],
+            "risk_tier": self.vendor["risk_tier"],
+            SCORE: self.score.value,
+            "score_as_of": self.score.as_of.isoformat(),
+        }
+        return {spec["name"]: known[spec["name"]] for spec in self.approvals.type["fields"]}
+
+    def max_age(self) -> timedelta:
+        """Return how old the evidence may be at submission, less a margin."""
+        ages = [spec["max_age_minutes"] for spec in self.approvals.type["fields"] if spec["max_age_minutes"]]
+        return timedelta(minutes=min(ages)) - MARGIN
+
+
+WORKER = VendorOnboardingWorker
+"""The worker that ablations and adversaries are derived from."""

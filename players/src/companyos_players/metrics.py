@@ -1,0 +1,191 @@
+"""Reading a metric by the source that is the authority on it, refreshed where it is stale."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from companyos_players.tool_client import ToolClient, ToolRefusedError
+
+Json = dict[str, Any]
+
+REFRESH_WAIT_MINUTES = 95
+FINER_UNITS = {"hours": 24, "per mille": 10}
+"""How many of a unit make one of the usual one; a tenth of anything says so."""
+
+
+@dataclass(frozen=True)
+class MetricReading:
+    """A reading of the authoritative source."""
+
+    metric_id: str
+    value: float
+    as_of: datetime
+    is_stale: bool
+
+
+class MetricSkill:
+    """Reads one key of one subject."""
+
+    def __init__(self, client: ToolClient, key: str, subject: str) -> None:
+        self.client = client
+        self.key = key
+        self.subject = subject
+        self.authority: str | None = None
+
+    async def fresh(self, since: datetime | None = None) -> MetricReading:
+        """Return the authoritative value, refreshed where it is stale or older than asked for.
+
+        A refresh may fail and is tried again.
+        """
+        measured = await self.read()
+        while measured.is_stale or (since is not None and measured.as_of < since):
+            await self.client.create("datahub_refresh_metric", metric_id=measured.metric_id)
+            await self.client.wait(REFRESH_WAIT_MINUTES)
+            measured = await self.read()
+        return measured
+
+    async def read(self) -> MetricReading:
+        """Read the value by the source that is the authority on it."""
+        known = {"source_id": self.authority} if self.authority else {}
+        answer = await self.client.call("datahub_query_metric", key=self.key, subject=self.subject, **known)
+        readings: list[Json] = answer["readings"]
+        chosen = readings[0]
+        for reading in readings if len(readings) > 1 else ():
+            source = await self.client.call("datahub_get_source", source_id=reading["source_id"])
+            if self.key in source["authoritative_for"]:
+                chosen = reading
+                break
+        self.authority = str(chosen["source_id"])
+        as_of = datetime.fromisoformat(chosen["as_of"])
+        return MetricReading(chosen["metric_id"], self.in_usual_unit(chosen), as_of, chosen["is_stale"])
+
+    def in_usual_unit(self, reading: Json) -> float:
+        """Return the value in the unit in which requests and policies speak: days, percent, whole points."""
+        return float(reading["value"]) / per_unit(str(reading["unit"]))
+
+
+def per_unit(unit: str) -> int:
+    """Return how many of a source's units make one of the usual unit."""
+    return 10 if unit.startswith("tenths of ") else FINER_UNITS.get(unit, 1)
+
+
+MARGIN = timedelta(minutes=30)
+"""A value this close to its age limit is refreshed before it is used."""
+
+IN_MAINTENANCE, RUNNING = "maintenance-window", "refresh-running"
+
+
+class MetricUnavailableError(Exception):
+    """Raised for a figure that cannot be had: the typed reason, the id of the fact behind it, and the metric."""
+
+    def __init__(self, code: str, reference: str, metric_id: str) -> None:
+        super().__init__(f"{metric_id}: {code} {reference}")
+        self.code = code
+        self.reference = reference
+        self.metric_id = metric_id
+
+
+@dataclass(frozen=True)
+class RefreshPolicy:
+    """By when figures are needed, after how many failures one is given up, and the policy that says so."""
+
+    due_at: datetime
+    most_failures: int
+    policy_id: str
+
+
+class ReportMetricSkill:
+    """Reads one key of one subject."""
+
+    def __init__(self, client: ToolClient, key: str, subject: str, terms: RefreshPolicy) -> None:
+        self.client = client
+        self.key = key
+        self.subject = subject
+        self.terms = terms
+        self.source: Json = {}
+        self.reading: Json = {}
+        self.failures = 0
+        self._is_refreshing = False
+
+    @property
+    def value(self) -> float:
+        """What the authority said last, in the usual unit."""
+        return self.usual(self.reading["value"], self.reading["unit"])
+
+    @property
+    def metric_id(self) -> str:
+        """The authority's metric."""
+        return str(self.reading["metric_id"])
+
+    def usual(self, value: float, unit: str) -> float:
+        """Return a value in the unit in which policies and records speak."""
+        return float(value) / per_unit(unit)
+
+    async def read(self) -> None:
+        """Read what the authority says. Raises Unavailable where there is none, or where refreshes keep failing."""
+        before = self.reading.get("as_of")
+        known = {"source_id": self.source["id"]} if self.source else {}
+        answer = await self.client.call("datahub_query_metric", key=self.key, subject=self.subject, **known)
+        self.reading = await self.choose(answer["readings"])
+        if not self._is_refreshing:
+            return
+        self._is_refreshing = False
+        self.failures = self.failures + 1 if self.reading["as_of"] == before else 0
+        if self.failures >= self.terms.most_failures:
+            raise MetricUnavailableError("data_unavailable", self.source["id"], self.metric_id)
+
+    async def choose(self, readings: Sequence[Json]) -> Json:
+        """Return the reading of the authority. Raises Unavailable where none of the sources is it."""
+        if self.source:
+            return readings[0]
+        for reading in readings:
+            source = await self.client.call("datahub_get_source", source_id=reading["source_id"])
+            if self.key in source["authoritative_for"]:
+                self.source = source
+                return reading
+        raise MetricUnavailableError("requirement_not_met", self.terms.policy_id, readings[0]["metric_id"])
+
+    def is_old(self) -> bool:
+        """Say whether the value is stale, or will be shortly."""
+        age = self.client.now() - datetime.fromisoformat(self.reading["as_of"])
+        return self.reading["is_stale"] or age > timedelta(minutes=self.source["freshness_sla_minutes"]) - MARGIN
+
+    async def refresh(self) -> None:
+        """Start a refresh; where the source is in maintenance, wait for its end. Raises Unavailable if that is late."""
+        try:
+            await self.client.create("datahub_refresh_metric", metric_id=self.metric_id)
+            self._is_refreshing = True
+        except ToolRefusedError as refused:
+            if refused.code == IN_MAINTENANCE:
+                await self._wait_for_maintenance()
+            elif refused.code != RUNNING:
+                raise
+
+    async def _wait_for_maintenance(self) -> None:
+        source = await self.client.call("datahub_get_source", source_id=self.source["id"])
+        ends_at = datetime.fromisoformat(source["maintenance_to"])
+        if ends_at > self.terms.due_at:
+            raise MetricUnavailableError("data_unavailable", source["id"], self.metric_id)
+        left = (ends_at - self.client.now()).total_seconds()
+        await self.client.wait(max(1, int(left // 60) + 1))
+
+
+async def refresh_until_fresh(client: ToolClient, figures: Sequence[ReportMetricSkill]) -> None:
+    """Bring it about that all figures are fresh at the same time; who is the authority on a key is asked once.
+
+    Raises Unavailable.
+    """
+    authorities: dict[str, Json] = {}
+    for figure in figures:
+        figure.source = figure.source or authorities.get(figure.key, {})
+        await figure.read()
+        authorities[figure.key] = figure.source
+    while old := [figure for figure in figures if figure.is_old()]:
+        for figure in old:
+            await figure.refresh()
+        await client.wait(REFRESH_WAIT_MINUTES)
+        for figure in old:
+            await figure.read()

@@ -1,0 +1,32 @@
+"""The type of a scripted player, and replays of recorded steps."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from companyos.policies import Call, TaskView
+
+Player = Callable[[TaskView, Call], Awaitable[None]]
+"""Plays one episode. It sees only the task and the answers to its calls."""
+
+Step = tuple[str, dict[str, Any]]
+"""A tool and the arguments it is called with."""
+
+READS = frozenset({"get", "list", "search", "query"})
+NO_SERVICE = frozenset({"wait", "finish"})
+
+
+def is_write(tool: str) -> bool:
+    """Return whether a tool writes."""
+    return tool not in NO_SERVICE and tool.partition("_")[2].partition("_")[0] not in READS
+
+
+def replay_of(steps: Sequence[Step]) -> Player:
+    """Return a player that repeats steps, whatever is answered."""
+
+    async def replay(_task: TaskView, call: Call) -> None:
+        for tool, arguments in steps:
+            await call(tool, arguments)
+
+    return replay

@@ -1,0 +1,192 @@
+"""Handling tickets: every change is made once, however bad the connection."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from typing import Any
+
+from companyos_players.tool_client import ToolClient, ToolRefusedError
+
+Json = dict[str, Any]
+
+
+class TicketSkill:
+    """Changes one ticket, and keeps what is known of it up to date."""
+
+    def __init__(self, client: ToolClient, key: str) -> None:
+        self.client = client
+        self.key = key
+        self.known: Json = {}
+
+    async def read(self) -> Json:
+        """Read the ticket."""
+        self.known = await self.client.call("ticketdesk_get_ticket", key=self.key)
+        return self.known
+
+    async def transition(self, to: str, **reason: str) -> None:
+        """Move the ticket to a status."""
+        await self._update_member("transition_ticket", "status", to, to=to, **reason)
+
+    async def set_priority(self, priority: str) -> None:
+        """Set the priority."""
+        await self._update_fields("update_ticket", priority=priority)
+
+    async def assign(self, person_id: str) -> None:
+        """Assign a person."""
+        await self._update_fields("assign_ticket", assignee_id=person_id)
+
+    async def verify(self) -> None:
+        """Verify the ticket."""
+        await self._update_member("verify_ticket", "verified", wanted=True)
+
+    async def link_approval(self, reference: str) -> None:
+        """Record the approval on the ticket."""
+        await self._update_fields("link_approval", approval_ref=reference)
+
+    async def complete_item(self, item_id: str) -> None:
+        """Complete a step of the checklist."""
+
+        async def is_ticked() -> bool:
+            items = (await self._read())["checklist"]
+            return any(item["id"] == item_id and item["done_at"] for item in items)
+
+        await self._update_once("complete_checklist_item", is_ticked, item_id=item_id)
+
+    async def unlink(self, link_id: str, why: str) -> None:
+        """Take a link off the ticket."""
+
+        async def is_gone() -> bool:
+            return all(link["id"] != link_id for link in (await self._read())["links"])
+
+        await self._update_once("unlink_tickets", is_gone, link_id=link_id, justification=why)
+
+    async def _update_fields(self, tool: str, **members: str) -> None:
+        """Set members of the ticket; doing it twice is doing it once."""
+        await self.client.call(f"ticketdesk_{tool}", key=self.key, **members)
+        self.known |= members
+
+    async def _update_member(self, tool: str, member: str, wanted: object, **arguments: Any) -> None:
+        async def is_so() -> bool:
+            return bool((await self._read())[member] == wanted)
+
+        await self._update_once(tool, is_so, **arguments)
+        self.known[member] = wanted
+
+    async def _update_once(self, tool: str, is_done: Any, **arguments: Any) -> None:
+        await self.client.update(f"ticketdesk_{tool}", is_done, key=self.key, **arguments)
+
+    async def _read(self) -> Json:
+        ticket: Json = await self.client.call("ticketdesk_get_ticket", key=self.key)
+        return ticket
+
+
+COLLEAGUE_WAIT_MINUTES = 1440
+STATUS_CHANGED = "transition-not-allowed"
+"""The code of a refusal of a ticket that does not stand where it was seen."""
+
+SETTLED = frozenset({"resolved", "closed", "cancelled"})
+
+
+def ticket_key_in(brief: str) -> str:
+    """Return the key of the ticket that a brief names first."""
+    found = re.search(r"\b[A-Z][A-Z0-9]*-[0-9]+\b", brief)
+    assert found is not None, "the brief names no ticket"
+    return found[0]
+
+
+class TicketWorkflow:
+    """Works one ticket from triage to its end."""
+
+    def __init__(self, client: ToolClient, key: str, *, unblocked_status: str = "in_progress") -> None:
+        self.client = client
+        self.unblocked_status = unblocked_status
+        """The status that a ticket takes once nothing blocks it."""
+        self.ticket = TicketSkill(client, key)
+        self.priority: str | None = None
+        """The priority that the ticket was given."""
+
+    async def triage(self) -> None:
+        """Open the ticket where nobody has."""
+        if self.ticket.known["status"] is None:
+            await self.ticket.transition("open")
+
+    async def unblock(self, identifiers: Collection[str]) -> None:
+        """Get past whatever blocks the ticket: finish it, wait for it, or take off a link that does not belong.
+
+        What belongs names one of `ours` in its text.
+        """
+        for link in self.ticket.known["links"]:
+            if link["relation"] == "is_blocked_by" and link["status"] not in SETTLED:
+                await self.pass_blocker(link["key"], link["id"], identifiers)
+        if self.ticket.known["status"] == "blocked":
+            await self.ticket.transition(self.unblocked_status)
+
+    async def pass_blocker(self, key: str, link_id: str, identifiers: Collection[str]) -> None:
+        """Get past one blocker."""
+        blocker = TicketSkill(self.client, key)
+        await blocker.read()
+        text = f"{blocker.known['title']} {blocker.known['description']}"
+        if not any(name in text for name in identifiers):
+            await self.ticket.unlink(link_id, "The blocking ticket has nothing to do with this work.")
+        elif blocker.known["status"] == "in_review":
+            await blocker.transition("resolved")
+        else:
+            while blocker.known["status"] not in SETTLED:
+                await self.client.wait(COLLEAGUE_WAIT_MINUTES)
+                await blocker.read()
+
+    async def complete(self, priority: str) -> None:
+        """Set priority and assignee, complete the checklist, verify."""
+        self.priority = priority
+        if self.ticket.known["priority"] != priority:
+            await self.ticket.set_priority(priority)
+        await self.assign()
+        for item in self.ticket.known["checklist"]:
+            if item["done_at"] is None:
+                await self.ticket.complete_item(item["id"])
+        if not self.ticket.known["verified"]:
+            await self.ticket.verify()
+
+    async def assign(self) -> None:
+        """Assign somebody of the owning team who is there when the ticket is due, unless somebody is."""
+        team_id, current = self.ticket.known["team_id"], self.ticket.known["assignee_id"]
+        if current is not None and await self.is_member(current, team_id):
+            return
+        due_on = self.ticket.known["due_at"][:10]
+        away = await self.client.list_all("datahub_get_calendar", **{"from": due_on, "to": due_on})
+        absent = {row["person_id"] for row in away}
+        team = await self.client.list_all("datahub_search_people", team_id=team_id)
+        await self.ticket.assign(next(one["id"] for one in team if one["is_employed"] and one["id"] not in absent))
+
+    async def is_member(self, person_id: str, team_id: str) -> bool:
+        """Say whether a person works in the team today; one that nobody knows does not."""
+        try:
+            person = await self.client.call("datahub_get_person", person_id=person_id)
+        except ToolRefusedError:
+            return False
+        return bool(person["is_employed"] and person["team_id"] == team_id)
+
+    async def start(self) -> None:
+        """Take the ticket into work, from wherever colleagues have put it, and with the priority that it was given."""
+        await self.reread()
+        if self.ticket.known["status"] != "in_progress":
+            await self.ticket.transition("in_progress")
+
+    async def reread(self) -> None:
+        """See what colleagues have done to the ticket, and give it its priority back."""
+        await self.ticket.read()
+        if self.priority is not None and self.ticket.known["priority"] != self.priority:
+            await self.ticket.set_priority(self.priority)
+
+    async def resolve(self) -> None:
+        """Bring the ticket to its end, once more where a colleague has put it on hold meanwhile."""
+        await self.start()
+        try:
+            await self.ticket.transition("resolved")
+        except ToolRefusedError as refusal:
+            if refusal.code != STATUS_CHANGED:
+                raise
+            await self.start()
+            await self.ticket.transition("resolved")
+        await self.reread()

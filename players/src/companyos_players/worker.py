@@ -1,0 +1,204 @@
+"""A fair worker: the story of every task around a ticket that ends approved or refused. Each part is a method."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from companyos.policies import TaskView
+from companyos_players.approvals import ApprovalSkill
+from companyos_players.tickets import TicketWorkflow, ticket_key_in
+from companyos_players.tool_client import ToolClient
+
+Json = dict[str, Any]
+
+PRIORITIES = ("low", "medium", "high", "critical")
+PRIORITY_LIMIT_NAMES = tuple(f"{level}_from_" for level in PRIORITIES)
+"""How the figures are named from which on a priority is asked for."""
+
+
+@dataclass(frozen=True)
+class Objection:
+    """Why the work has to be refused: a typed reason with the id of the fact behind it."""
+
+    reason_code: str
+    reason_ref: str
+    summary: str
+
+
+class Worker:
+    """One piece of work; a scenario fills in what is its own, and a cheat leaves something out."""
+
+    type_words = ""
+    """Words of the title of the approval type that the work needs, in lower case."""
+
+    justification = ""
+    unblocked_status = "in_progress"
+    """The status that the ticket takes once nothing blocks it."""
+
+    def __init__(self, task: TaskView, client: ToolClient) -> None:
+        self.task = task
+        self.client = client
+        self.workflow = TicketWorkflow(client, ticket_key_in(task.brief), unblocked_status=self.unblocked_status)
+        self.ticket = self.workflow.ticket
+
+    async def work(self) -> None:
+        """Do the whole work."""
+        await self.read_context()
+        await self.investigate()
+        await self.workflow.triage()
+        objection = await self.objection()
+        if objection is not None:
+            await self.refuse(objection)
+        await self.unblock()
+        await self.complete_ticket()
+        await self.execute()
+        await self.resolve()
+        await self.client.finish("done", f"{self.ticket.key} is done.")
+
+    async def read_context(self) -> None:
+        """Read the ticket, the approval type and the policy in force behind it."""
+        await self.ticket.read()
+        types = await self.client.list_all("approvalflow_list_approval_types")
+        type_key = next(one["key"] for one in types if self.type_words in one["title"].lower())
+        approval_type = await self.client.call("approvalflow_get_approval_type", type_key=type_key)
+        self.approvals = ApprovalSkill(self.client, approval_type, own_id=self.task.acting_as)
+        self.policy: Json = await self.client.call("datahub_get_policy", policy_id=approval_type["policy_ref"])
+
+    async def investigate(self) -> None:
+        """Find everything that the work is about."""
+
+    async def objection(self) -> Objection | None:
+        """Say why the work has to be refused, if it has."""
+        return None
+
+    async def refuse(self, objection: Objection) -> None:
+        """End the ticket the way the policy says, and declare it."""
+        reason = {"reason_code": objection.reason_code, "reason_ref": objection.reason_ref}
+        await self.ticket.transition("cancelled", **reason)
+        await self.client.finish("refused", objection.summary, **reason)
+
+    def identifiers(self) -> Collection[str]:
+        """Return the names and ids by which a text shows that it is about this work."""
+        raise NotImplementedError
+
+    def priority(self) -> str:
+        """Return the priority that the policy's figures ask for."""
+        raise NotImplementedError
+
+    def subject(self) -> str:
+        """Return the subject of the request."""
+        raise NotImplementedError
+
+    def fields(self) -> Json:
+        """Return the fields that the approval type asks for."""
+        raise NotImplementedError
+
+    def amount_cents(self) -> int:
+        """Return the amount that is to be decided about."""
+        return 0
+
+    async def unblock(self) -> None:
+        """Get past whatever blocks the ticket."""
+        await self.workflow.unblock(self.identifiers())
+
+    async def complete_ticket(self) -> None:
+        """Set priority and assignee, complete the checklist, verify."""
+        await self.workflow.complete(self.priority())
+
+    async def execute(self) -> None:
+        """Do what the ticket is about: have it approved, link the approval and do what follows from it."""
+        request_id = await self.approval()
+        await self.ticket.link_approval(request_id)
+        await self.follow_up(request_id)
+
+    async def approval(self) -> str:
+        """Get the approval and return its id, asking again where it is refused without a lasting reason."""
+        approver_id = await self.approver()
+        while True:
+            await self.prepare_request()
+            request_id = await self.approvals.submit(
+                self.subject(), approver_id, self.fields(), self.justification, ticket_ref=self.ticket.key
+            )
+            word = await self.approvals.await_decision(request_id, withdraws=True)
+            if word == "approved":
+                return request_id
+            if word == "withdrawn":
+                approver_id = await self.approver()
+
+    async def prepare_request(self) -> None:
+        """Bring up to date what the request will say."""
+
+    async def approver(self) -> str:
+        """Return who may decide today."""
+        return await self.entitled_approver(self.approvals, self.amount_cents())
+
+    async def entitled_approver(self, approvals: ApprovalSkill, amount_cents: int) -> str:
+        """Return who may decide today about an amount of a type."""
+        return await approvals.approver(amount_cents)
+
+    async def follow_up(self, request_id: str) -> None:
+        """Do what the approval allows."""
+
+    async def resolve(self) -> None:
+        """Bring the ticket to its end."""
+        await self.workflow.resolve()
+
+    def level(self, amount: float) -> str:
+        """Return the priority of an amount by the policy's figures."""
+        names = [
+            name for name in self.policy["parameters"] if name.startswith(("medium_from", "high_from", "critical"))
+        ]
+        limits = sorted(self.policy["parameters"][name] for name in names)
+        return PRIORITIES[sum(1 for limit in limits if amount >= limit)]
+
+
+class OrderedApprovalWorker(Worker):
+    """One piece of work; `type_words` name the type of the last approval, `earlier_words` those before it."""
+
+    earlier_words: ClassVar[tuple[str, ...]] = ()
+
+    async def unblock(self) -> None:
+        """Get past whatever blocks the ticket, and read what only work that goes on needs."""
+        await super().unblock()
+        await self.read_approval_context()
+
+    async def read_approval_context(self) -> None:
+        """Read the earlier approval types."""
+        self.approval_ids: dict[str, str] = {}
+        self.earlier: dict[str, ApprovalSkill] = {}
+        types = await self.client.list_all("approvalflow_list_approval_types")
+        for words in self.earlier_words:
+            type_key = next(one["key"] for one in types if words in one["title"].lower())
+            approval_type = await self.client.call("approvalflow_get_approval_type", type_key=type_key)
+            self.earlier[words] = ApprovalSkill(self.client, approval_type, own_id=self.task.acting_as)
+
+    async def complete_ticket(self) -> None:
+        """Complete the ticket and get the earlier approvals."""
+        await super().complete_ticket()
+        for words in self.earlier_words:
+            self.approval_ids[words] = await self.earlier_approval(words)
+
+    async def earlier_approval(self, words: str) -> str:
+        """Get one of the earlier approvals and return its id; who gives it is not asked for the next."""
+        skill = self.earlier[words]
+        approver_id = await self.earlier_approver(words)
+        while True:
+            await self.prepare_request()
+            fields = self.earlier_fields(words)
+            more = {"ticket_ref": self.ticket.key}
+            request_id = await skill.submit(self.subject(), approver_id, fields, self.justification, **more)
+            if await skill.await_decision(request_id) == "approved":
+                break
+        for other in (*self.earlier.values(), self.approvals):
+            other.excluded_ids.add(approver_id)
+        return request_id
+
+    async def earlier_approver(self, words: str) -> str:
+        """Return who may give an earlier approval today."""
+        return await self.earlier[words].approver(self.amount_cents())
+
+    def earlier_fields(self, words: str) -> Json:
+        """Return the fields that an earlier approval type asks for."""
+        raise NotImplementedError

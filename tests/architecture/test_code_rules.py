@@ -1,0 +1,152 @@
+"""The rules of the house that no linter knows."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+import pytest
+
+from tests.architecture.sources import FEATURE_FILES, SERVICES, Source, features, sources
+
+PRODUCT = ("shared/src", "services", "gateway/src", "client/src")
+WORLD = (
+    "shared/src/companyos_shared",
+    "services",
+    "gateway/src/companyos_gateway/world",
+    "gateway/src/companyos_gateway/chaos",
+    "gateway/src/companyos_gateway/rubrics",
+    "gateway/src/companyos_gateway/scenarios",
+)
+NOT_THE_WORLD = "shared/src/companyos_shared/wire/once.py"
+"""Nonces and expiry of control calls."""
+
+CHANCE_AND_CLOCKS = {"random", "secrets", "uuid"}
+BUILTIN_CHANCE = {"hash", "id"}
+CALLS = {
+    "time": {"time", "time_ns"},
+    "datetime": {"now", "utcnow", "today"},
+    "date": {"today"},
+    "os": {"urandom", "getrandom"},
+}
+
+
+def test_the_rules_look_at_code_that_is_there() -> None:
+    assert all(sources(folder) for folder in WORLD)
+    assert set(SERVICES) >= {"approvalflow", "datahub", "ticketdesk"}
+    assert all(features(service) for service in SERVICES)
+
+
+def test_the_world_has_neither_wall_clock_nor_chance_of_its_own() -> None:
+    checked = [source for source in sources(*WORLD) if not str(source.path).endswith(NOT_THE_WORLD)]
+    assert not [place for source in checked for place in _forbidden_in(source)]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import random",
+        "from uuid import uuid4",
+        "import time; started = time.time()",
+        "import datetime as d; today = d.date.today()",
+        "from datetime import datetime; now = datetime.now()",
+        "import os; noise = os.urandom(8)",
+        "bucket = hash('a') % 7",
+    ],
+)
+def test_a_planted_clock_or_chance_is_seen(line: str) -> None:
+    source = Source(sources("shared/src")[0].path, ast.parse(line))
+    assert list(_forbidden_in(source))
+
+
+def test_a_service_never_commits() -> None:
+    found = [
+        source.at(node)
+        for source in sources("services")
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.Attribute) and node.attr in {"commit", "rollback"}
+    ]
+    assert not found
+
+
+def test_routes_have_no_if() -> None:
+    branches = (ast.If, ast.IfExp, ast.Match, ast.While, ast.Try)
+    found = [
+        source.at(node)
+        for source in sources("services")
+        if source.path.stem == "routes"
+        for node in ast.walk(source.tree)
+        if isinstance(node, branches)
+    ]
+    assert not found
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_a_feature_has_the_five_files(service: str) -> None:
+    incomplete = {
+        folder.name: sorted(FEATURE_FILES ^ {path.stem for path in folder.glob("*.py")} - {"__init__"})
+        for folder in features(service)
+        if {path.stem for path in folder.glob("*.py")} - {"__init__"} != FEATURE_FILES
+    }
+    assert not incomplete
+
+
+def test_every_handler_of_a_route_is_async() -> None:
+    found = [
+        source.at(node)
+        for source in sources("services")
+        if source.path.stem == "routes"
+        for node in source.tree.body
+        if isinstance(node, ast.FunctionDef) and node.decorator_list
+    ]
+    assert not found
+
+
+def test_every_public_class_says_what_it_is() -> None:
+    found = [
+        source.at(node)
+        for source in sources(*PRODUCT)
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.ClassDef)
+        and not node.name.startswith("_")
+        and not ast.get_docstring(node)
+        and not _has_title(node)
+    ]
+    assert not found
+
+
+def test_every_module_says_what_lives_in_it() -> None:
+    undocumented = [
+        source.place
+        for source in sources(*PRODUCT)
+        if source.tree.body and source.path.name != "__init__.py" and not ast.get_docstring(source.tree)
+    ]
+    assert not undocumented
+
+
+def _has_title(node: ast.ClassDef) -> bool:
+    """A Problem's title is its sentence."""
+    names = {
+        name.id
+        for statement in node.body
+        if isinstance(statement, ast.Assign)
+        for target in statement.targets
+        for name in ast.walk(target)
+        if isinstance(name, ast.Name)
+    }
+    return {"status", "code", "title"} <= names
+
+
+def _forbidden_in(source: Source) -> Iterator[str]:
+    for node in ast.walk(source.tree):
+        match node:
+            case ast.Import(names=names) if {name.name.split(".")[0] for name in names} & CHANCE_AND_CLOCKS:
+                yield source.at(node)
+            case ast.ImportFrom(module=str(module)) if module.split(".")[0] in CHANCE_AND_CLOCKS:
+                yield source.at(node)
+            case ast.Call(func=ast.Name(id=name)) if name in BUILTIN_CHANCE:
+                yield source.at(node)
+            case ast.Attribute(value=ast.Name(id=owner) | ast.Attribute(attr=owner), attr=name) if name in CALLS.get(
+                owner, set()
+            ):
+                yield source.at(node)

@@ -1,0 +1,47 @@
+"""Scripts for the stub server: replies one after another, as a model or a failing endpoint would give them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from typing import Any
+
+from companyos.policies.llm import LlmSettings
+from companyos.policies.llm.stub import Reply, StubRequest, call_part, completion
+
+AT_ONCE = {"Retry-After": "0.01"}
+
+
+class ScriptedReplies:
+    """Gives its replies in their order, the last one for ever; a message is a reply that holds it."""
+
+    def __init__(self, *replies: Reply | dict[str, Any], pause_s: float = 0.0) -> None:
+        self._replies = list(replies)
+        self._pause_s = pause_s
+
+    async def reply(self, received: StubRequest) -> Reply:
+        await asyncio.sleep(self._pause_s)
+        reply = self._replies.pop(0) if len(self._replies) > 1 else self._replies[0]
+        return reply if isinstance(reply, Reply) else completion(reply, received)
+
+
+def tool_call_message(*calls: tuple[str, Any], content: str | None = None) -> dict[str, Any]:
+    """Return a message with these tool calls."""
+    parts = [call_part(f"call_{place}", tool, arguments) for place, (tool, arguments) in enumerate(calls)]
+    return {"content": content, "tool_calls": parts}
+
+
+def text_message(text: str) -> dict[str, Any]:
+    """Return a message without a tool call."""
+    return {"content": text}
+
+
+def a_model(url: str, **settings: Any) -> LlmSettings:
+    """Return settings with a model's name."""
+    received: dict[str, Any] = {"model": "m-1", "base_url": url, "retries": 2}
+    return LlmSettings(**(received | settings))
+
+
+def texts(messages: Iterable[dict[str, Any]], role: str) -> list[str]:
+    """Return what the messages of a role say."""
+    return [message["content"] for message in messages if message["role"] == role]

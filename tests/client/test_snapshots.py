@@ -1,0 +1,258 @@
+"""Snapshots, forks and lost connections, as a client has them: against a real enterprise that asks for its token."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from companyos.client import ApiError, CompanyOSEnv
+from companyos.contract import CompanyOSResetObservation, InjectedState
+from companyos.trainer import Trainer, bearer
+from tests.client.conftest import MAX_CONNECTIONS, SecuredEnterprise
+
+pytestmark = pytest.mark.integration
+
+UNKNOWN = "0" * 32
+
+
+def an_env(guarded: SecuredEnterprise) -> CompanyOSEnv:
+    return CompanyOSEnv(base_url=guarded.url, token=guarded.token)
+
+
+async def begin(env: CompanyOSEnv, seed: int = 7) -> str:
+    """Begin an episode, take two steps of it, and return the key of some ticket."""
+    await env.reset(scenario="vendor_onboarding", seed=seed, chaos=1)
+    listed = await env.call_tool("ticketdesk_list_tickets")
+    key: str = listed.observation.result["items"][0]["key"]
+    await env.call_tool("ticketdesk_add_comment", key=key, body="First.")
+    return key
+
+
+async def play_on(env: CompanyOSEnv, key: str) -> list[Any]:
+    steps = [
+        await env.call_tool("ticketdesk_add_comment", key=key, body="Second."),
+        await env.call_tool("wait", minutes=90),
+        await env.call_tool("datahub_list_sources"),
+        await env.call_tool("ticketdesk_get_ticket", key=key),
+    ]
+    return [(step.observation.model_dump(), step.reward, step.done) for step in steps]
+
+
+async def test_a_restored_episode_goes_on_exactly_as_it_did(guarded: SecuredEnterprise) -> None:
+    async with an_env(guarded) as env:
+        key = await begin(env)
+        kept = await env.snapshot()
+        before = await env.state()
+        first = await play_on(env, key)
+        back = await env.restore(kept.id)
+        assert (back.step_count, back.return_, back.now) == (kept.step, kept.return_, kept.now)
+        assert back.model_dump(exclude={"epoch"}) == before.model_dump(exclude={"epoch"})
+        assert await play_on(env, key) == first
+
+
+async def test_forks_go_on_as_the_original_would_and_know_nothing_of_each_other(guarded: SecuredEnterprise) -> None:
+    async with an_env(guarded) as env:
+        key = await begin(env)
+        kept = await env.snapshot()
+        forks = await env.fork(kept.id, 3)
+        told = [await play_on(fork, key) for fork in (env, *forks)]
+        assert told[1:] == told[:1] * 3
+        states = [await fork.state() for fork in forks]
+        assert len({state.episode_id for state in states}) == 3
+        assert {state.step_count for state in states} == {kept.step + 4}
+        await forks[0].call_tool("ticketdesk_update_ticket", key=key, priority="low")
+        seen = await forks[1].call_tool("ticketdesk_get_ticket", key=key)
+        assert seen.observation.result["version"] == told[0][3][0]["result"]["version"]
+
+
+async def test_where_one_fork_finds_no_connection_all_are_closed_and_dropped(guarded: SecuredEnterprise) -> None:
+    async with an_env(guarded) as env, Trainer(guarded.url, headers=bearer(guarded.token)) as trainer:
+        await begin(env)
+        kept = await env.snapshot()
+        before = {episode.episode_id for episode in await trainer.episodes()}
+        with pytest.raises(ApiError, match="at-capacity"):
+            await env.fork(kept.id, MAX_CONNECTIONS)
+        assert {episode.episode_id for episode in await trainer.episodes()} == before
+        for fork in await env.fork(kept.id, 2):
+            assert (await fork.state()).step_count == kept.step
+
+
+async def test_a_snapshot_is_where_another_episode_can_begin(guarded: SecuredEnterprise) -> None:
+    async with an_env(guarded) as env:
+        key = await begin(env)
+        kept = await env.snapshot()
+        first = await play_on(env, key)
+        other = await env.new_session()
+        last = await other.reset(injected_state=InjectedState(snapshot=kept.id), episode_id="from-the-middle")
+        assert last.observation.tool_name == "ticketdesk_add_comment"
+        assert await play_on(other, key) == first
+        assert (await other.state()).episode_id == "from-the-middle"
+
+
+async def test_the_difference_between_two_steps_is_told_row_by_row(guarded: SecuredEnterprise) -> None:
+    async with an_env(guarded) as env:
+        key = await begin(env)
+        await env.call_tool("ticketdesk_update_ticket", key=key, priority="critical")
+        whole, last = await env.diff(), await env.diff(2, 3)
+        assert (whole.from_, whole.to, last.from_, last.to) == (0, 3, 2, 3)
+        assert list(last.services) == ["ticketdesk"]
+        row = last.services["ticketdesk"]["tickets"][key]
+        assert row.before is not None
+        assert row.after is not None
+        assert (row.after["priority"], row.after["version"] - row.before["version"]) == ("critical", 1)
+        assert [each.before for each in whole.services["ticketdesk"]["comments"].values()] == [None]
+
+
+async def test_a_forgotten_snapshot_is_unknown_and_its_forks_live_on(guarded: SecuredEnterprise) -> None:
+    async with an_env(guarded) as env:
+        key = await begin(env)
+        kept = await env.snapshot()
+        [fork] = await env.fork(kept.id)
+        await env.delete_snapshot(kept.id)
+        for refused in (env.restore(kept.id), env.fork(kept.id), env.delete_snapshot(UNKNOWN)):
+            with pytest.raises(ApiError) as refusal:
+                await refused
+            assert (refusal.value.problem, refusal.value.status) == ("unknown-snapshot", 404)
+        assert len(await play_on(fork, key)) == 4
+
+
+async def test_a_snapshot_of_another_episode_is_refused_and_nothing_changes(guarded: SecuredEnterprise) -> None:
+    async with an_env(guarded) as env:
+        await begin(env)
+        kept = await env.snapshot()
+        other = await env.new_session()
+        await begin(other, seed=8)
+        before = await other.state()
+        with pytest.raises(ApiError, match="foreign-snapshot"):
+            await other.restore(kept.id)
+        assert await other.state() == before
+
+
+async def test_after_a_lost_connection_the_episode_goes_on_from_its_last_observation(
+    guarded: SecuredEnterprise,
+) -> None:
+    async with an_env(guarded) as env:
+        key = await begin(env)
+        last = await env.call_tool("wait", minutes=5)
+        lose_connection(env)
+        with pytest.raises(ConnectionError):
+            await env.call_tool("wait", minutes=6)
+        assert await env.resume() == last
+        assert (await env.state()).step_count == 3
+        assert len(await play_on(env, key)) == 4
+
+
+async def test_a_connection_that_is_still_there_can_be_replaced_too(guarded: SecuredEnterprise) -> None:
+    async with an_env(guarded) as env:
+        await begin(env)
+        last = await env.call_tool("wait", minutes=5)
+        assert await env.resume() == last
+
+
+async def test_before_the_first_step_the_last_observation_is_the_first(guarded: SecuredEnterprise) -> None:
+    async with an_env(guarded) as env:
+        first = await env.reset(seed=7)
+        lose_connection(env)
+        again = await env.resume()
+        assert isinstance(again.observation, CompanyOSResetObservation)
+        assert again == first
+
+
+async def test_an_episode_that_was_dropped_meanwhile_cannot_be_resumed(guarded: SecuredEnterprise) -> None:
+    async with an_env(guarded) as env, Trainer(guarded.url, headers=bearer(guarded.token)) as trainer:
+        await begin(env)
+        await trainer.drop(str((await env.state()).episode_id))
+        with pytest.raises(ApiError) as refusal:
+            await env.resume()
+        assert refusal.value.problem == "unknown-episode"
+
+
+async def test_without_an_episode_there_is_nothing_to_keep_or_to_resume(guarded: SecuredEnterprise) -> None:
+    async with an_env(guarded) as env:
+        for refused in (env.resume(), env.snapshot(), env.diff(), env.restore(UNKNOWN)):
+            with pytest.raises(ApiError) as refusal:
+                await refused
+            assert refusal.value.problem == "not-reset"
+
+
+def test_the_sync_client_does_the_same_without_await(guarded: SecuredEnterprise) -> None:
+    with an_env(guarded).sync() as env:
+        env.reset(seed=7, chaos=1)
+        listed = env.call_tool("ticketdesk_list_tickets")
+        kept = env.snapshot()
+        forks = env.fork(kept.id, 2)
+        assert [fork.call_tool("ticketdesk_list_tickets").observation.result for fork in forks] == [
+            listed.observation.result
+        ] * 2
+        [deeper] = forks[0].fork(forks[0].snapshot().id)
+        assert deeper.state().step_count == 2
+        assert env.diff().services == {}
+        assert env.restore(kept.id).step_count == 1
+        assert env.resume().observation == listed.observation
+        env.delete_snapshot(kept.id)
+        with pytest.raises(ApiError, match="unknown-snapshot"):
+            env.fork(kept.id)
+
+
+@pytest.mark.parametrize(("token", "problem"), [(None, "token-required"), ("guessed", "unknown-token")])
+async def test_who_brings_no_token_or_a_wrong_one_is_told_so_on_every_way(
+    guarded: SecuredEnterprise, token: str | None, problem: str
+) -> None:
+    with pytest.raises(ApiError) as over_socket:
+        async with CompanyOSEnv(base_url=guarded.url, token=token):
+            pass
+    async with Trainer(guarded.url, headers=bearer(token)) as trainer:
+        with pytest.raises(ApiError) as over_http:
+            await trainer.episodes()
+    for refusal in (over_socket.value, over_http.value):
+        assert (refusal.problem, refusal.status) == (problem, 401)
+
+
+async def test_the_token_of_an_episode_opens_no_door_of_the_trainer(guarded: SecuredEnterprise) -> None:
+    async with an_env(guarded) as env:
+        await begin(env)
+        state = await env.state()
+        async with Trainer(guarded.url, headers=bearer(state.token)) as agent:
+            with pytest.raises(ApiError) as refusal:
+                await agent.snapshot(str(state.episode_id))
+        assert (refusal.value.problem, refusal.value.status) == ("agent-plane", 403)
+
+
+@pytest.mark.parametrize("episode_id", ["..", ".", "ä", "a?from=1", "a#b"])
+async def test_an_odd_id_is_an_id_like_another(guarded: SecuredEnterprise, episode_id: str) -> None:
+    async with Trainer(guarded.url, headers=bearer(guarded.token)) as trainer:
+        with pytest.raises(ApiError) as refusal:
+            await trainer.diff(episode_id)
+        assert refusal.value.problem == "unknown-episode"
+
+
+@pytest.mark.parametrize("episode_id", ["../snapshots", "", "a/../../snapshots"])
+async def test_no_id_leads_to_another_door(guarded: SecuredEnterprise, episode_id: str) -> None:
+    async with Trainer(guarded.url, headers=bearer(guarded.token)) as trainer:
+        for refused in (trainer.diff(episode_id), trainer.episode(episode_id), trainer.snapshot(episode_id)):
+            with pytest.raises(ApiError) as refusal:
+                await refused
+            assert refusal.value.problem == "not-found"
+
+
+async def test_what_is_no_companyos_is_told_as_such(tiny_url: str) -> None:
+    async with Trainer(tiny_url) as trainer:
+        with pytest.raises(ApiError) as refusal:
+            await trainer.episodes()
+        assert refusal.value.problem == "http-404"
+    async with Trainer(f"{tiny_url}/v1/scenarios?") as trainer:
+        with pytest.raises(ApiError, match="unexpected-answer"):
+            await trainer.episode("x")
+
+
+async def test_nobody_there_and_nobody_answering_are_connection_errors() -> None:
+    for url in ("http://127.0.0.1:9", "http://[", "nowhere"):
+        async with Trainer(url) as trainer:
+            with pytest.raises(ConnectionError):
+                await trainer.episodes()
+
+
+def lose_connection(env: CompanyOSEnv) -> None:
+    assert env._ws is not None
+    env._ws.transport.abort()

@@ -1,0 +1,122 @@
+"""`companyos up --keep`: one named episode over restarts, and a client that goes on with what it played."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import pytest
+
+from companyos.cli.up import default_data_dir
+from companyos.client import CompanyOSEnv
+from companyos.enterprise import Enterprise
+from tests.client.test_up import signal_enabled
+
+pytestmark = pytest.mark.integration
+
+OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+STOP_WITHIN_S = 15.0
+
+
+@contextmanager
+def kept_up(home: Path, *options: str) -> Iterator[str]:
+    """Run `up --keep` with a data folder of its own below `home`; give what it prints."""
+    command = [sys.executable, "-m", "companyos", "up", "--keep", "--port", "0", *options]
+    environment = {**os.environ, "XDG_DATA_HOME": str(home)}
+    with signal_enabled(signal.SIGINT), ExitStack() as stack:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+        stack.callback(process.communicate)
+        stack.callback(process.kill)
+        assert process.stdout is not None
+        yield _read_output(process.stdout)
+        os.kill(process.pid, signal.SIGINT)
+        assert process.wait(STOP_WITHIN_S) == 0
+
+
+def _read_output(stream: IO[str]) -> str:
+    lines = []
+    for line in stream:
+        lines.append(line)
+        if "Ctrl-C" in line:
+            return "".join(lines)
+    raise AssertionError("".join(lines))
+
+
+def _url(said: str) -> str:
+    found = re.search(r"page +(http://[\d.:]+)", said)
+    assert found is not None
+    return found[1]
+
+
+def _take_step(said: str) -> dict[str, Any]:
+    """Take the step that the output shows, as curl would."""
+    found = re.search(r"curl -s (\S+/step) -d '(.*)'", said)
+    assert found is not None
+    with OPENER.open(urllib.request.Request(found[1], found[2].encode(), method="POST")) as answer:
+        stepped: dict[str, Any] = json.load(answer)
+        return stepped
+
+
+def test_the_kept_episode_is_found_again_where_it_was_left_and_a_second_one_on_its_folder_is_told_so(
+    tmp_path: Path,
+) -> None:
+    with kept_up(tmp_path) as said:
+        assert f"{tmp_path}/companyos" in said
+        _check_folder_in_use(tmp_path / "companyos")
+        assert re.search(r"episode +main: vendor_onboarding, seed \d+, step 0 of 150", said)
+        seed = re.search(r"seed (\d+)", said)
+        first = _take_step(said)
+        assert first["observation"]["error"] is None
+    with kept_up(tmp_path, "--episode", "main", "--data-dir", str(tmp_path / "companyos")) as said:
+        assert seed is not None
+        assert f"main: vendor_onboarding, {seed[0]}, step 1 of 150" in said
+        again = _take_step(said)
+        assert again["observation"]["result"] == first["observation"]["result"]
+        assert again["observation"]["steps_left"] == first["observation"]["steps_left"] - 1
+        with OPENER.open(f"{_url(said)}/v1/episodes/main") as answer:
+            assert json.load(answer)["step_count"] == 2
+
+
+def _check_folder_in_use(folder: Path) -> None:
+    command = [sys.executable, "-m", "companyos", "up", "--keep", "--port", "0", "--data-dir", str(folder)]
+    second = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert second.returncode == 1
+    assert second.stderr.splitlines()[-1] == f"error: COMPANYOS_DATA_DIR {folder} is used by another gateway"
+    assert "Traceback" not in second.stderr
+
+
+async def test_a_client_goes_on_with_its_episode_after_a_restart_of_the_gateway(tmp_path: Path) -> None:
+    first = Enterprise(data_dir=tmp_path, alone=True)
+    with first:
+        port = int(first.url.rpartition(":")[2])
+        env = CompanyOSEnv(base_url=first.url)
+        await env.reset(scenario="vendor_onboarding", seed=7, chaos=1)
+        last = await env.call_tool("ticketdesk_list_tickets")
+        await asyncio.to_thread(first.stop)
+    resuming = asyncio.create_task(env.resume(within_s=60))
+    second = Enterprise(port=port, data_dir=tmp_path, alone=True)
+    try:
+        await asyncio.to_thread(second.__enter__)
+        assert await resuming == last
+        assert (await env.state()).step_count == 1
+        await env.close()
+    finally:
+        await asyncio.to_thread(second.stop)
+
+
+def test_the_own_folder_is_where_the_desktop_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    assert default_data_dir() == tmp_path / "companyos"
+    for missing in ("", "relative/path"):
+        monkeypatch.setenv("XDG_DATA_HOME", missing)
+        assert default_data_dir() == Path.home() / ".local" / "share" / "companyos"

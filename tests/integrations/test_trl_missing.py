@@ -1,0 +1,20 @@
+"""Who lacks a library for training is told how to get it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib.util import find_spec
+
+import pytest
+
+from companyos.extras import install_command
+
+
+@pytest.mark.skipif(find_spec("trl") is not None, reason="TRL is installed here")
+def test_without_trl_its_integration_names_the_line_that_installs_it() -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", "import companyos.integrations.trl"], capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 1
+    assert install_command("trl") in ran.stderr.splitlines()[-1]

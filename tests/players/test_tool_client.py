@@ -1,0 +1,118 @@
+"""Steady hands: what fails on the wire is tried again, and nothing is done twice."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from companyos.policies import EpisodeOverError, StepView
+from companyos_players import TicketSkill, ToolClient, ToolRefusedError
+from companyos_players.tool_client import MAX_TRIES
+
+NOW = datetime(2026, 3, 2, 10, 0, tzinfo=UTC)
+
+
+def _view(result: Any, *, done: bool = False, error: str | None = None) -> StepView:
+    return StepView(result=result, error=error, reward=0.0, done=done, now=NOW, steps_left=9)
+
+
+def _problem(code: str, status: int = 503) -> StepView:
+    return _view({"type": "about:blank", "title": "No", "status": status, "code": code})
+
+
+class ScriptedCall:
+    """A line to a world that answers what it was told to, in order."""
+
+    def __init__(self, *answers: StepView) -> None:
+        self.calls: list[tuple[str, dict[str, Any]]] = []
+        self._answers = list(answers)
+
+    async def __call__(self, tool: str, arguments: dict[str, Any], /) -> StepView:
+        self.calls.append((tool, arguments))
+        return self._answers.pop(0)
+
+
+@pytest.mark.parametrize("code", ["service-unavailable", "too-many-requests", "timeout", "access-denied"])
+async def test_a_question_is_asked_again_until_it_is_answered(code: str) -> None:
+    scripted_call = ScriptedCall(_problem(code), _problem(code), _view({"id": 1}))
+    assert await ToolClient(scripted_call).call("get_note", note_id=1) == {"id": 1}
+    assert scripted_call.calls == [("get_note", {"note_id": 1})] * 3
+
+
+async def test_a_refusal_is_not_asked_again() -> None:
+    scripted_call = ScriptedCall(_problem("note-not-found", 404))
+    with pytest.raises(ToolRefusedError) as refused:
+        await ToolClient(scripted_call).call("get_note", note_id=1)
+    assert refused.value.code == "note-not-found"
+    assert len(scripted_call.calls) == 1
+
+
+async def test_arguments_that_do_not_fit_are_a_refusal() -> None:
+    with pytest.raises(ToolRefusedError, match="invalid_args"):
+        await ToolClient(ScriptedCall(_view(None, error="invalid_args"))).call("get_note")
+
+
+async def test_patience_ends() -> None:
+    scripted_call = ScriptedCall(*[_problem("timeout")] * (MAX_TRIES + 1))
+    with pytest.raises(ToolRefusedError, match="given-up"):
+        await ToolClient(scripted_call).call("get_note", note_id=1)
+    assert len(scripted_call.calls) == MAX_TRIES
+
+
+async def test_a_row_is_made_again_under_the_same_key_and_the_next_under_another() -> None:
+    scripted_call = ScriptedCall(_problem("timeout"), _view({"id": 1}), _view({"id": 2}))
+    client = ToolClient(scripted_call)
+    await client.create("write_note", text="a")
+    await client.create("write_note", text="b")
+    keys = [arguments["idempotency_key"] for _, arguments in scripted_call.calls]
+    assert keys[0] == keys[1] != keys[2]
+
+
+async def test_after_a_time_out_a_change_is_looked_for_before_it_is_made_again() -> None:
+    scripted_call = ScriptedCall(_problem("timeout", 504), _view({"status": "open"}))
+    ticket = TicketSkill(ToolClient(scripted_call), "OPS-1")
+    await ticket.transition("open")
+    assert [tool for tool, _ in scripted_call.calls] == ["ticketdesk_transition_ticket", "ticketdesk_get_ticket"]
+    assert ticket.known["status"] == "open"
+
+
+async def test_a_change_that_was_not_made_is_made_again() -> None:
+    scripted_call = ScriptedCall(_problem("timeout", 504), _view({"status": None}), _view({"status": "open"}))
+    await TicketSkill(ToolClient(scripted_call), "OPS-1").transition("open")
+    assert [tool for tool, _ in scripted_call.calls][-1] == "ticketdesk_transition_ticket"
+
+
+async def test_a_change_that_never_ran_is_not_looked_for() -> None:
+    scripted_call = ScriptedCall(_problem("service-unavailable"), _view({"status": "open"}))
+    await TicketSkill(ToolClient(scripted_call), "OPS-1").transition("open")
+    assert [tool for tool, _ in scripted_call.calls] == ["ticketdesk_transition_ticket"] * 2
+
+
+async def test_setting_a_member_twice_is_setting_it_once() -> None:
+    scripted_call = ScriptedCall(_problem("timeout", 504), _view({}))
+    ticket = TicketSkill(ToolClient(scripted_call), "OPS-1")
+    await ticket.set_priority("high")
+    assert [tool for tool, _ in scripted_call.calls] == ["ticketdesk_update_ticket"] * 2
+    assert ticket.known == {"priority": "high"}
+
+
+async def test_a_refused_change_is_told() -> None:
+    with pytest.raises(ToolRefusedError, match="ticket-blocked"):
+        await TicketSkill(ToolClient(ScriptedCall(_problem("ticket-blocked", 409))), "OPS-1").transition("resolved")
+
+
+async def test_a_list_is_read_to_its_end() -> None:
+    first = {"items": [{"id": 1}], "total": 2, "next_cursor": "more"}
+    last = {"items": [{"id": 2}], "total": 2, "next_cursor": None}
+    scripted_call = ScriptedCall(_view(first), _view(last))
+    assert await ToolClient(scripted_call).list_all("list_notes", word="x") == [{"id": 1}, {"id": 2}]
+    assert scripted_call.calls[1] == ("list_notes", {"word": "x", "cursor": "more"})
+
+
+async def test_the_step_that_ends_the_episode_ends_the_play() -> None:
+    with pytest.raises(EpisodeOverError):
+        await ToolClient(ScriptedCall(_view({}, done=True))).finish("done", "Done.")
+    with pytest.raises(EpisodeOverError):
+        await ToolClient(ScriptedCall(_view({}, done=True))).call("get_note")

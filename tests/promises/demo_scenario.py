@@ -1,0 +1,108 @@
+"""A scenario over the three demo companies, with planned faults that a model can count along."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from companyos_gateway.chaos import FaultPlan
+from companyos_gateway.rubrics import Check, Evidence, FinishDeclaration, Milestone, TaskRubric
+from companyos_gateway.scenarios import Instance
+from companyos_shared.chassis import Service
+from companyos_shared.streams import digest
+from companyos_shared.wire.context import Fault, FaultKind
+
+NAME = "desk_work"
+SERVICES = ("approvalflow", "datahub", "ticketdesk")
+STARTED_AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+MAX_STEPS = 12
+
+LOST_ANSWER = "add_comment"
+"""Every third call of it is carried out and answered with a timeout."""
+
+UNAVAILABLE = "report_data_issue"
+"""Every second call of it is refused before anything happens."""
+
+
+def is_carried_out(operation: str, nth: int) -> bool:
+    """Say whether the n-th call (from 1) of an operation changes anything."""
+    return operation != UNAVAILABLE or nth % 2 != 0
+
+
+def is_answered(operation: str, nth: int) -> bool:
+    """Say whether the n-th call (from 1) of an operation is answered with what it did."""
+    return is_carried_out(operation, nth) and (operation != LOST_ANSWER or nth % 3 != 0)
+
+
+@cache
+def service_of(name: str) -> Service[Any]:
+    """Return the real service of that name."""
+    service = import_module(f"companyos_{name}.main").SERVICE
+    assert isinstance(service, Service)
+    return service
+
+
+class CountedFaults(FaultPlan):
+    """Faults by operation and number, whatever the call is about."""
+
+    def fault_for(self, service: str, operation: str, target: str, nth: int) -> Fault | None:
+        if is_answered(operation, nth):
+            return None
+        if is_carried_out(operation, nth):
+            return Fault(kind=FaultKind.TIMEOUT_AFTER_COMMIT)
+        return Fault(kind=FaultKind.UNAVAILABLE)
+
+
+@dataclass(frozen=True)
+class DemoScenario:
+    """Nothing here is ever finished: whoever plays it writes and reads until the steps are used up."""
+
+    name: str = NAME
+    held_out: frozenset[str] = frozenset()
+
+    def plan(self, seed: int, chaos: int, overrides: Mapping[str, float] | None = None) -> Instance:
+        documents = {name: _document(name, seed) for name in SERVICES}
+        return Instance(
+            scenario=NAME,
+            seed=seed,
+            chaos=chaos,
+            brief="Write and read.",
+            company_name="Three demo companies",
+            acting_as="p-nora",
+            started_at=STARTED_AT,
+            max_steps=MAX_STEPS,
+            documents=documents,
+            source_ids={name: digest({"service": name, "document": document}) for name, document in documents.items()},
+            task_tools=(),
+            variant="endless",
+            faults=CountedFaults((), {}, 0, 0),
+            rubric=_rubric(),
+            injections=(),
+        )
+
+
+def _document(name: str, seed: int) -> dict[str, Any]:
+    document: dict[str, Any] = service_of(name).demo_seed().model_dump(mode="json")
+    assert document["started_at"] == STARTED_AT.isoformat().replace("+00:00", "Z")
+    return {**document, "draw_seed": str(seed)}
+
+
+def _rubric() -> TaskRubric:
+    return TaskRubric(
+        checks=[Check("never", False, lambda _evidence: (False, "there is no end"))],
+        milestones=[
+            Milestone("wrote", 1.0, lambda evidence: bool(evidence.agent_changes())),
+            Milestone("wrote much", 2.0, lambda evidence: len(evidence.agent_changes()) > 4),
+        ],
+        declaration=_declared,
+        damage=lambda _evidence: [],
+        rejections=lambda _evidence: 0,
+    )
+
+
+def _declared(_evidence: Evidence, finish: FinishDeclaration | None) -> tuple[bool, str]:
+    return finish is None, "declared"

@@ -1,0 +1,177 @@
+"""A house under load: four real processes on one data folder, and how much of everything they hold."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sqlite3
+import subprocess
+import sys
+import time
+import urllib.request
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.integration.processes import HOST, START_DEADLINE_S, STOP_DEADLINE_S, clean_environment, free_port
+
+SERVICES = ("approvalflow", "datahub", "ticketdesk")
+POLL_S = 0.25
+
+_MARKED = {"ticketdesk": (("tickets", "title"), ("comments", "body")), "datahub": (("data_issues", "description"),)}
+_KILOBYTE = 1024
+
+
+@dataclass(frozen=True)
+class Level:
+    """How much is held at one moment.
+
+    `pooled` are the ends of connections between the gateway and its services, which are kept for a minute or two and
+    are bounded by their pools; `descriptors` are all others.
+    """
+
+    live: int
+    slots: int
+    leaked: int
+    descriptors: int
+    pooled: int
+    files: int
+    memory: int
+
+    def to_text(self) -> str:
+        """Return the level in one line."""
+        return (
+            f"{self.live} live, {self.slots} slots, {self.leaked} leaked, {self.descriptors} descriptors, "
+            f"{self.pooled} pooled, {self.files} files, {self.memory / 2**20:.1f} MiB"
+        )
+
+
+@dataclass(frozen=True)
+class DeploymentUnderLoad:
+    """The address of a gateway, the processes behind it and their data folder."""
+
+    url: str
+    folder: Path
+    processes: Mapping[str, int]
+
+    @property
+    def socket_url(self) -> str:
+        """The address of the WebSocket."""
+        return self.url.replace("http", "ws", 1) + "/ws"
+
+    def level(self) -> Level:
+        """Return how much is held now: sessions by the gateway's own word, the rest by the kernel's."""
+        metrics, local = self._metrics(), _unix_sockets()
+        held = [name for pid in self.processes.values() for name in _held(pid)]
+        pooled = sum(name in local for name in held)
+        return Level(
+            live=_sum(metrics, "companyos_episodes_live") + _sum(metrics, "companyos_episodes_being_freed"),
+            slots=_sum(metrics, "companyos_slots_used") + _sum(metrics, "companyos_sockets_open"),
+            leaked=_sum(metrics, "companyos_leaked"),
+            descriptors=len(held) - pooled,
+            pooled=pooled,
+            files=sum(len(names) for _, _, names in os.walk(self.folder)),
+            memory=sum(_resident_bytes(pid) for pid in self.processes.values()),
+        )
+
+    def wait_for(self, holds: Callable[[Level], bool], deadline_s: float) -> Level:
+        """Return the first level of which something holds; raises TimeoutError."""
+        until = time.monotonic() + deadline_s
+        while not holds(level := self.level()):
+            if time.monotonic() > until:
+                raise TimeoutError(f"after {deadline_s:g} s: {level.to_text()}")
+            time.sleep(POLL_S)
+        return level
+
+    def labels(self) -> dict[str, str]:
+        """Return the label of every live episode by its folder's name."""
+        manifests = (self.folder / "gateway" / "episodes").glob("*/manifest.json")
+        return {path.parent.name: json.loads(path.read_bytes())["manifest"]["id"] for path in manifests}
+
+    def found(self, pattern: re.Pattern[bytes], internal_id: str) -> set[str]:
+        """Return whatever fits a pattern anywhere in an episode's files, log and free pages included."""
+        places = ("gateway", *SERVICES)
+        files = (path for name in places for path in (self.folder / name / "episodes" / internal_id).glob("*"))
+        return {word.decode() for path in files for word in pattern.findall(path.read_bytes())}
+
+    def marked_rows(self, internal_id: str, mark: str) -> Counter[str]:
+        """Return how often a mark stands in each table that an agent writes to."""
+        rows: Counter[str] = Counter()
+        for service, columns in _MARKED.items():
+            for path in (self.folder / service / "episodes" / internal_id).glob("*.db"):
+                with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as db:
+                    for table, column in columns:
+                        query = f"SELECT count(*) FROM {table} WHERE {column} LIKE ?"  # noqa: S608 - names of this module
+                        rows[table] += db.execute(query, (f"%{mark}%",)).fetchone()[0]
+        return rows
+
+    def _metrics(self) -> str:
+        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(
+            f"{self.url}/metrics", timeout=30
+        ) as response:
+            return str(response.read().decode())
+
+
+@contextmanager
+def deployment_under_load(folder: Path, **environment: str) -> Iterator[DeploymentUnderLoad]:
+    """Run a gateway with its three services as `companyos up` does, on a folder of its own."""
+    port = free_port()
+    url = f"http://{HOST}:{port}"
+    log = folder / "log"
+    command = [sys.executable, "-m", "companyos_gateway", "--host", HOST, "--port", str(port)]
+    settings = clean_environment({"COMPANYOS_DATA_DIR": str(folder / "data"), **environment})
+    with log.open("wb") as log_file:
+        gateway = subprocess.Popen(command, env=settings, stdout=log_file, stderr=subprocess.STDOUT)
+    try:
+        _wait_until_ready(url, gateway, log)
+        children = Path(f"/proc/{gateway.pid}/task/{gateway.pid}/children").read_text().split()
+        assert len(children) == len(SERVICES), children
+        processes = {"gateway": gateway.pid} | {f"service {pid}": int(pid) for pid in children}
+        yield DeploymentUnderLoad(url, folder / "data", processes)
+    finally:
+        gateway.terminate()
+        try:
+            gateway.wait(2 * STOP_DEADLINE_S)
+        except subprocess.TimeoutExpired:
+            gateway.kill()
+            gateway.wait()
+
+
+def _wait_until_ready(url: str, gateway: subprocess.Popen[bytes], log: Path) -> None:
+    until = time.monotonic() + START_DEADLINE_S
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    while True:
+        try:
+            with opener.open(f"{url}/readyz", timeout=2):
+                return
+        except OSError:
+            assert gateway.poll() is None, log.read_text()
+            assert time.monotonic() < until, log.read_text()
+            time.sleep(POLL_S)
+
+
+def _sum(metrics: str, name: str) -> int:
+    return sum(int(float(value)) for value in re.findall(rf"^{name}(?:{{[^}}]*}})? (\S+)$", metrics, re.MULTILINE))
+
+
+def _held(pid: int) -> list[str]:
+    """Return what each descriptor of a process stands for."""
+    found = []
+    for link in Path(f"/proc/{pid}/fd").iterdir():
+        with suppress(FileNotFoundError):
+            found.append(os.readlink(link))
+    return found
+
+
+def _unix_sockets() -> set[str]:
+    """Return every Unix socket of the machine, as descriptors name it."""
+    lines = Path("/proc/net/unix").read_text().splitlines()[1:]
+    return {f"socket:[{line.split()[6]}]" for line in lines}
+
+
+def _resident_bytes(pid: int) -> int:
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(status.partition("VmRSS:")[2].split()[0]) * _KILOBYTE

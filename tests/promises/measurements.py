@@ -1,0 +1,34 @@
+"""Figures that a test measured, told at the end of the run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+PROPERTY = "figure"
+
+
+@dataclass
+class Measurements:
+    """The figures of one test, by name, in the order they were told."""
+
+    request: pytest.FixtureRequest
+
+    def record(self, name: str, value: object) -> None:
+        """Tell one figure; it travels with the test's report, from another process too."""
+        self.request.node.user_properties.append((PROPERTY, (name, str(value))))
+
+
+@pytest.fixture
+def figures(request: pytest.FixtureRequest) -> Measurements:
+    """Where a test tells what it measured."""
+    return Measurements(request)
+
+
+def table_of(reports: list[Any]) -> list[str]:
+    """Return the figures of reports as the lines of a table."""
+    recorded = [value for report in reports for name, value in report.user_properties if name == PROPERTY]
+    width = max((len(name) for name, _ in recorded), default=0)
+    return [f"{name:<{width}}  {value}" for name, value in recorded]

@@ -1,0 +1,89 @@
+"""A stage for tests: the gateway's own, over the three services in process."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from companyos_gateway.episode.environment import Stage
+from companyos_gateway.server.house import House
+from companyos_gateway.settings import Settings
+from tests.in_process import installed_cluster
+from verification.proof import Player, RecordedEpisode, record_episode
+
+SCENARIO = "vendor_onboarding"
+
+
+@dataclass(frozen=True, kw_only=True)
+class EpisodeSpec:
+    """An episode to play."""
+
+    player: Player
+    seed: int
+    chaos: int = 1
+    overrides: Mapping[str, float] | None = None
+    scenario: str = SCENARIO
+
+
+PlayAll = Callable[[Sequence[EpisodeSpec]], list[RecordedEpisode]]
+"""Plays episodes one after another and keeps their evidence."""
+
+T = TypeVar("T")
+
+
+@asynccontextmanager
+async def open_engine(folder: Path) -> AsyncIterator[Stage]:
+    """Open a stage whose services keep their databases in the folder."""
+    with installed_cluster(folder) as cluster:
+        house = House(Settings(), cluster=cluster)
+        async with house.running():
+            yield house.stage()
+
+
+@contextmanager
+def open_player(folder: Path) -> Iterator[PlayAll]:
+    """Keep a stage open, in a loop and a thread of its own, and give what plays episodes there one after another."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, name="playhouse", daemon=True)
+    thread.start()
+
+    def wait_for(work: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(work, loop).result()
+
+    opened = open_engine(folder)
+    stage = wait_for(opened.__aenter__())
+    try:
+        yield lambda wanted: wait_for(_play_all(stage, wanted))
+    finally:
+        wait_for(opened.__aexit__(None, None, None))
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+
+
+async def _play_all(stage: Stage, wanted: Sequence[EpisodeSpec]) -> list[RecordedEpisode]:
+    return [await _kept(stage, one) for one in wanted]
+
+
+async def _kept(stage: Stage, one: EpisodeSpec) -> RecordedEpisode:
+    name = getattr(one.player, "__name__", "player")
+    return await record_episode(
+        stage, one.scenario, name, one.player, seed=one.seed, chaos=one.chaos, overrides=one.overrides
+    )
+
+
+def initial_rows(documents: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, dict[str, Any]]]:
+    """Return a document's rows by table and key, as a service plants them."""
+    return {
+        service: {
+            table: {str(row.get("key", row.get("id"))): row for row in rows}
+            for table, rows in document.items()
+            if isinstance(rows, list) and table != "happenings" and all("key" in row or "id" in row for row in rows)
+        }
+        for service, document in documents.items()
+    }

@@ -1,0 +1,76 @@
+"""The clairvoyant oracle's ways through a scenario, with every write that it made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from companyos.policies import Call, StepView, TaskView
+from companyos_gateway.chaos import Group, Kind, profile_for
+from companyos_gateway.scenarios.parts.staging import draw_chances
+from companyos_shared.streams import Stream
+from tests.scenarios.engine import EpisodeSpec, PlayAll
+from tests.scenarios.instances import planned
+from verification.privileged.solutions import solutions_for
+from verification.proof import RecordedEpisode
+
+LEVEL = 2
+NO_TRANSPORT_FAULTS = {kind.value: 0.0 for kind in Kind if kind.group is Group.TRANSPORT}
+DETOURS = {Kind.RANDOM_REJECTION, Kind.INFORMATION_REQUEST, Kind.FAILED_PIPELINE, Kind.EXPIRED_CERTIFICATE}
+"""Kinds that make the oracle do things that its success does not hang on."""
+
+READS = ("get", "list", "search", "query")
+MOST_SEEDS = 120
+CLUTTER = {Kind.MISSING_PRIORITY, Kind.BLOCKED_TICKET}
+"""Kinds that give the oracle's way more to do, where a scenario knows them."""
+
+MOST_PLAIN = 6
+"""Seeds without clutter that are looked at before a scenario is taken to know none."""
+
+
+@dataclass(frozen=True)
+class OracleTrace:
+    """A way through one instance."""
+
+    scenario: str
+    seed: int
+    kept: RecordedEpisode
+    writes: tuple[tuple[str, dict[str, Any]], ...]
+
+
+def both_traces(play_all: PlayAll, scenario: str) -> list[OracleTrace]:
+    """Return the ways through a feasible instance and one that must be refused, both without detours."""
+    return [_walk(play_all, scenario, _seed(scenario, is_refusal=one)) for one in (False, True)]
+
+
+def _seed(scenario: str, *, is_refusal: bool) -> int:
+    """Return the first seed of that outcome without detours; only those are planned that may have the outcome."""
+    plain: list[int] = []
+    for seed in range(MOST_SEEDS):
+        chances = draw_chances(Stream(scenario, seed), profile_for(LEVEL), {}, applicable=(), always=())
+        if chances.must_refuse is not is_refusal:
+            continue
+        kinds = {injection.kind for injection in planned(scenario, seed, LEVEL).injections}
+        if kinds & DETOURS:
+            continue
+        if is_refusal or kinds & CLUTTER:
+            return seed
+        plain.append(seed)
+        if len(plain) == MOST_PLAIN:
+            return plain[0]
+    raise LookupError(f"{scenario}: no such seed below {MOST_SEEDS}")
+
+
+def _walk(play_all: PlayAll, scenario: str, seed: int) -> OracleTrace:
+    writes: list[tuple[str, dict[str, Any]]] = []
+
+    async def clairvoyant(_task: TaskView, call: Call) -> None:
+        async def noted(tool: str, arguments: dict[str, Any], /) -> StepView:
+            if tool.partition("_")[2].partition("_")[0] not in READS and tool != "wait":
+                writes.append((tool, arguments))
+            return await call(tool, arguments)
+
+        await solutions_for(scenario).clairvoyant(seed, LEVEL, noted)
+
+    wanted = EpisodeSpec(scenario=scenario, player=clairvoyant, seed=seed, chaos=LEVEL, overrides=NO_TRANSPORT_FAULTS)
+    return OracleTrace(scenario, seed, play_all([wanted])[0], tuple(writes))

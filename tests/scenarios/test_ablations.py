@@ -1,0 +1,77 @@
+"""Whoever leaves out what a kind asks for fails where it is decisive, and is worse off where it is friction."""
+
+from __future__ import annotations
+
+import pytest
+
+from companyos_gateway.chaos import Kind, Mark, profile_for
+from companyos_gateway.chaos.kinds import EXCLUDES
+from companyos_players.registry import ablation_of
+from tests.scenarios.engine import EpisodeSpec, PlayAll
+from verification.privileged.solutions import solutions_for
+
+PLAYED = "license_renewal"
+SEED = 2
+DECISIVE = [kind for kind in Kind if profile_for(4).mark(kind) is Mark.DECISIVE]
+OF_THE_SCENARIO = {Kind.SIMILAR_NAMES}
+"""Kinds whose skip agent is among a scenario's own cheats: what is alike is the scenario's."""
+
+MORE_TO_READ = {
+    Kind.DUPLICATE_TICKET,
+    Kind.DISTRACTOR_TICKETS,
+    Kind.REWORDED_TOOLS,
+    Kind.COLLEAGUE_COMMENTS,
+    Kind.NEW_TICKETS,
+}
+"""Kinds that cost attention alone: there is more to read, or it reads otherwise."""
+
+MORE_TO_WAIT = {Kind.FAILED_PIPELINE, Kind.SLOW_DECISION, Kind.SLOW_ANSWER}
+"""Kinds that cost whoever gets past them time and steps; nobody can leave them out."""
+
+
+def _alone(kind: Kind) -> dict[str, float]:
+    """Return the overrides by which a kind strikes without those that it cannot strike with."""
+    others = {one.value: 0.0 for pair in EXCLUDES for one in pair if kind in pair}
+    return {**others, kind.value: 1.0}
+
+
+def test_every_kind_has_somebody_who_leaves_it_out_or_a_cost() -> None:
+    known = {kind for kind in Kind if ablation_of(PLAYED, kind) is not None}
+    assert known | OF_THE_SCENARIO | MORE_TO_READ | MORE_TO_WAIT == set(Kind)
+    assert not known & (MORE_TO_READ | MORE_TO_WAIT)
+
+
+def test_whoever_leaves_out_a_decisive_kind_fails_where_it_struck(play_all: PlayAll) -> None:
+    kinds = [kind for kind in DECISIVE if kind not in OF_THE_SCENARIO]
+    wanted = []
+    for kind in kinds:
+        player = ablation_of(PLAYED, kind)
+        assert player is not None, kind
+        wanted.append(EpisodeSpec(scenario=PLAYED, player=player, seed=SEED, chaos=0, overrides=_alone(kind)))
+    for kind, kept in zip(kinds, play_all(wanted), strict=True):
+        assert kind in kept.result.kinds, kind
+        assert not kept.result.success, kind
+
+
+@pytest.mark.parametrize("kind", [Kind.UNAVAILABLE, Kind.RATE_LIMITED, Kind.FORBIDDEN, Kind.STALE_READ])
+def test_whoever_ignores_the_wire_is_worse_off_when_it_is_bad(kind: Kind, play_all: PlayAll) -> None:
+    player = ablation_of(PLAYED, kind)
+    assert player is not None
+    wanted = [
+        EpisodeSpec(scenario=PLAYED, player=player, seed=SEED, chaos=0, overrides={kind.value: rate})
+        for rate in (0.0, 1.0)
+    ]
+    calm, bad = play_all(wanted)
+    assert bad.result.return_ < calm.result.return_
+
+
+@pytest.mark.parametrize("kind", sorted(MORE_TO_WAIT))
+def test_what_nobody_can_leave_out_takes_longer(kind: Kind, play_all: PlayAll) -> None:
+    fair = solutions_for(PLAYED).fair
+    needed = {Kind.STALE_METRIC.value: 1.0} if kind is Kind.FAILED_PIPELINE else {}
+    wanted = [
+        EpisodeSpec(scenario=PLAYED, player=fair, seed=SEED, chaos=0, overrides={**needed, kind.value: rate})
+        for rate in (0.0, 1.0)
+    ]
+    calm, struck = ([line.at for line in kept.evidence.audits("ticketdesk")][-1] for kept in play_all(wanted))
+    assert struck > calm

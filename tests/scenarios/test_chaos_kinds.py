@@ -1,0 +1,101 @@
+"""Every kind of chaos is struck by a profile, and where it strikes something is another."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import pytest
+
+from companyos_gateway.chaos import Group, Kind, profile_for
+from companyos_gateway.chaos.kinds import ASKED_FOR, EXCLUDES, LAID_OVER, REQUIRES
+from companyos_gateway.rubrics import facts
+from companyos_gateway.scenarios import Instance, catalogue
+from companyos_gateway.scenarios.parts.entry import WRONG_STATUSES
+
+EXAMPLES = ("bug_escalation", "license_renewal", "vendor_onboarding")
+"""Scenarios that every kind is tried in at each run; the slow run tries them all."""
+
+SEED = 1
+STORM = profile_for(4)
+
+
+@cache
+def _planned(name: str, *kinds: Kind) -> Instance:
+    return catalogue()[name].plan(SEED, 0, dict.fromkeys(kinds, 1.0))
+
+
+def _pair(name: str, kind: Kind) -> tuple[Instance, Instance]:
+    """Return an instance without the kind and one with it; what it needs strikes in both."""
+    needed = [REQUIRES[kind]] if kind in REQUIRES else []
+    return _planned(name, *needed), _planned(name, *needed, kind)
+
+
+def _strikes(name: str, kind: Kind) -> bool:
+    return kind in {one.kind for one in _pair(name, kind)[1].injections}
+
+
+def _entry(instance: Instance) -> dict[str, Any]:
+    tickets = instance.documents[facts.TICKETDESK]["tickets"]
+    return next(dict(row) for row in tickets if row["key"] in instance.brief)
+
+
+def _is_other(one: Instance, other: Instance) -> bool:
+    return one.source_ids != other.source_ids or one.drift != other.drift or one.faults.rates != other.faults.rates
+
+
+@pytest.mark.parametrize("kind", list(Kind))
+def test_every_kind_is_struck_by_a_profile_and_within_a_budget(kind: Kind) -> None:
+    assert STORM.rate(kind) > 0
+    assert kind.group is Group.TRANSPORT or STORM.budget.kinds(kind.group) > 0
+
+
+@pytest.mark.parametrize("kind", list(Kind))
+def test_where_a_kind_strikes_the_world_or_the_wire_is_another(kind: Kind) -> None:
+    struck = [name for name in EXAMPLES if _strikes(name, kind)]
+    assert struck, "it strikes nowhere"
+    assert not [name for name in struck if not _is_other(*_pair(name, kind))]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(set(catalogue()) - set(EXAMPLES)))
+def test_no_kind_strikes_a_scenario_in_name_only(name: str) -> None:
+    struck = [kind for kind in Kind if _strikes(name, kind)]
+    assert not [kind for kind in struck if not _is_other(*_pair(name, kind))]
+
+
+@pytest.mark.parametrize("name", sorted(catalogue()))
+def test_what_is_laid_over_a_world_strikes_in_every_scenario(name: str) -> None:
+    scenario = catalogue()[name]
+    spared: frozenset[Kind] = getattr(scenario, "calm_kinds", frozenset())
+    spared |= ASKED_FOR - getattr(scenario, "asked_for", frozenset())
+    compose = {*LAID_OVER, *(kind for kind in Kind if kind.group is Group.TRANSPORT)}
+    assert {one.kind for one in _planned(name, *sorted(compose)).injections} == compose - spared
+
+
+def test_a_wrong_status_has_nothing_behind_it() -> None:
+    for name in ("license_renewal", "vendor_onboarding"):
+        struck = _pair(name, Kind.WRONG_STATUS)[1]
+        desk, entry = struck.documents[facts.TICKETDESK], _entry(struck)
+        assert entry["status"] in WRONG_STATUSES
+        assert entry["verified_at"] is None
+        assert not [link for link in desk["links"] if (link["kind"], link["to_key"]) == ("blocks", entry["key"])]
+
+
+def test_an_unknown_assignee_is_nobody_in_the_directory() -> None:
+    struck = _pair("license_renewal", Kind.UNKNOWN_ASSIGNEE)[1]
+    people = {one["id"] for one in struck.documents[facts.DATAHUB]["company"]["people"]}
+    assert _entry(struck)["assignee_id"] not in people | {None}
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_a_metric_in_another_unit_says_the_same(name: str) -> None:
+    pair = _pair(name, Kind.UNIT_MISMATCH)
+    usual, struck = ({row["id"]: row for row in one.documents[facts.DATAHUB]["metrics"]} for one in pair)
+    other = [key for key, row in usual.items() if row["unit"] != struck[key]["unit"]]
+    assert other
+    assert all(struck[key]["value"] / usual[key]["value"] in (10, 24) for key in other)
+
+
+def test_kinds_that_exclude_each_other_are_different_kinds_of_one_group() -> None:
+    assert all(one is not other and one.group is other.group for one, other in EXCLUDES)

@@ -1,0 +1,79 @@
+"""What colleagues do while the agent works."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from companyos.policies import Call, EpisodeOverError, TaskView
+from companyos_gateway.chaos import Group, Kind
+from companyos_gateway.rubrics import facts
+from companyos_gateway.scenarios import Instance, catalogue
+from companyos_players import ticket_key_in
+from companyos_shared.wire.context import Actor
+from tests.scenarios.engine import EpisodeSpec, PlayAll
+
+PLAYED = "license_renewal"
+EVENTS = {kind.value: 1.0 for kind in Kind if kind.group is Group.EVENTS}
+
+
+def _happenings(instance: Instance, kind: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = instance.documents[facts.TICKETDESK]["happenings"]
+    return [one for one in found if one["kind"] == kind]
+
+
+@pytest.mark.parametrize("name", sorted(catalogue()))
+def test_they_act_in_office_hours_after_the_start_and_never_at_once(name: str) -> None:
+    instance = catalogue()[name].plan(4, 0, EVENTS)
+    moments = [datetime.fromisoformat(one["due_at"]) for one in instance.documents[facts.TICKETDESK]["happenings"]]
+    assert len(moments) >= 4
+    assert all(at > instance.started_at and 9 <= at.hour <= 17 for at in moments)
+
+
+def test_what_comes_later_has_numbers_like_everything_else() -> None:
+    instance = catalogue()[PLAYED].plan(4, 0, EVENTS)
+    desk = instance.documents[facts.TICKETDESK]
+    comments = [row["id"] for row in desk["comments"]] + [one["data"]["id"] for one in _happenings(instance, "comment")]
+    assert comments == [f"comment-{n}" for n in range(1, len(comments) + 1)]
+    keys = {row["key"] for row in desk["tickets"]}
+    new = [one["data"]["key"] for one in _happenings(instance, "ticket")]
+    assert new
+    assert not keys & set(new)
+    assert len(set(new)) == len(new)
+
+
+def test_a_colleague_who_meddles_says_so_and_the_record_does() -> None:
+    instance = catalogue()[PLAYED].plan(4, 0, EVENTS)
+    records = {one.kind: one for one in instance.injections}
+    (change,) = _happenings(instance, "change")
+    comments = {one["due_at"] for one in _happenings(instance, "comment")}
+    assert records[Kind.PRIORITY_CHANGED].detail == {"from": change["due_at"], "priority": change["data"]["priority"]}
+    assert change["once_verified"] == change["data"]["ticket_key"]
+    assert records[Kind.PUT_ON_HOLD].entity == change["data"]["ticket_key"]
+    assert change["due_at"] in comments
+
+
+def test_they_happen_to_an_agent_that_waits_and_are_never_its_doing(play_all: PlayAll) -> None:
+    seen: list[Any] = []
+
+    async def waiting(task: TaskView, call: Call) -> None:
+        key = ticket_key_in(task.brief)
+        await call("wait", {"minutes": 5 * 1440})
+        seen.append((await call("ticketdesk_get_ticket", {"key": key})).result)
+        seen.append((await call("ticketdesk_list_comments", {"key": key})).result)
+        raise EpisodeOverError
+
+    wanted = EpisodeSpec(scenario=PLAYED, player=waiting, seed=4, chaos=0, overrides=EVENTS)
+    (kept,) = play_all([wanted])
+    (change,) = _happenings(kept.instance, "change")
+    ticket, comments = seen
+    assert ticket["status"] == "blocked"
+    assert ticket["priority"] != change["data"]["priority"], "that waits until the ticket is verified"
+    assert not [link for link in ticket["links"] if link["relation"] == "is_blocked_by"]
+    assert len(comments["items"]) >= 4
+    changes = kept.evidence.changes("ticketdesk")
+    assert {change.actor for change in changes} == {Actor.CLOCK}
+    assert not kept.evidence.agent_changes()
+    assert not kept.result.success

@@ -1,0 +1,38 @@
+"""Expense reports: a receipt may take days, who decides then is not who decides today, and somebody can stand in."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.scenarios.engine import EpisodeSpec, PlayAll
+from verification.privileged.solutions import solutions_for
+from verification.proof.players.oracles import clairvoyant_oracle
+
+NAME = "expense_report"
+FEW_COLLEAGUES = (14, 114, 123, 146, 205, 241)
+"""Seeds in which three or four colleagues could stand in for the manager."""
+
+MANY_DEAD_ENDS = dict.fromkeys(
+    ("approver_out_of_office", "delegate_out_too", "expired_delegation", "limit_too_low", "approver_leaves"), 1.0
+)
+
+
+@pytest.mark.parametrize(("seed", "level"), [(179, 2), (131, 3), (178, 3), (24, 4), (88, 4)])
+def test_the_fair_oracle_asks_whoever_is_there_when_the_receipt_has_come(
+    seed: int, level: int, play_all: PlayAll
+) -> None:
+    (kept,) = play_all([EpisodeSpec(scenario=NAME, player=solutions_for(NAME).fair, seed=seed, chaos=level)])
+    assert kept.result.success, kept.result.player_error
+
+
+@pytest.mark.parametrize("seed", FEW_COLLEAGUES)
+def test_where_colleagues_are_few_other_leads_stand_in_for_the_manager(seed: int, play_all: PlayAll) -> None:
+    player = solutions_for(NAME).fair
+    (kept,) = play_all([EpisodeSpec(scenario=NAME, player=player, seed=seed, chaos=4, overrides=MANY_DEAD_ENDS)])
+    assert kept.result.success, kept.result.player_error
+
+
+def test_both_oracles_solve_a_stormy_report_of_a_small_team(play_all: PlayAll) -> None:
+    players = (solutions_for(NAME).fair, clairvoyant_oracle(NAME, 123, 4))
+    for kept in play_all([EpisodeSpec(scenario=NAME, player=player, seed=123, chaos=4) for player in players]):
+        assert kept.result.success, kept.result.player_error

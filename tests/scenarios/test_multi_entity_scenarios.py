@@ -1,0 +1,111 @@
+"""Plans that are about several entities at once: what belongs to the task is set apart from what only looks like it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+import pytest
+
+from companyos_gateway.chaos import profile_for
+from companyos_gateway.scenarios.backlog_triage.case import Case as Sweep
+from companyos_gateway.scenarios.budget_transfer.case import Case as Transfer
+from companyos_gateway.scenarios.budget_transfer.case import Variant as Asked
+from companyos_gateway.scenarios.incident_response.case import Case as Incident
+from companyos_gateway.scenarios.parts.staging import Staged
+
+SEEDS = range(12)
+HARD = 4
+
+
+@cache
+def _staged(name: str, seed: int) -> Staged[Any]:
+    module = import_module(f"companyos_gateway.scenarios.{name}.scenario")
+    staged: Staged[Any] = module.build(seed, profile_for(HARD), {})
+    return staged
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_sweep_is_about_the_open_and_the_untriaged_of_one_team_and_tag(seed: int) -> None:
+    staged = _staged("backlog_triage", seed)
+    case: Sweep = staged.case
+    tagged = [ticket for ticket in staged.world.desk.tickets if case.tag in ticket.tags]
+    ours = {one.key for one in tagged if one.team_id == case.team_id and one.status in (None, "open")}
+    assert {goal.key for goal in case.goals} == (set() if case.must_refuse else ours)
+    assert len(ours) < len(tagged)
+    assert case.ticket_key not in ours
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_double_in_a_sweep_came_after_the_one_that_it_doubles(seed: int) -> None:
+    doubles = [goal for goal in _staged("backlog_triage", seed).case.goals if goal.original is not None]
+    for goal in doubles:
+        assert _number(goal.key) > _number(goal.original)
+    assert doubles or _staged("backlog_triage", seed).case.must_refuse
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_sweeps_tickets_can_be_spread_within_the_limit(seed: int) -> None:
+    case: Sweep = _staged("backlog_triage", seed).case
+    if case.max_per_person is None or case.must_refuse:
+        return
+    kept = [goal for goal in case.goals if goal.assignee_ids is not None]
+    loads = Counter(goal.assignee_ids[0] for goal in kept if goal.assignee_ids and len(goal.assignee_ids) == 1)
+    for goal in kept:
+        if goal.assignee_ids is not None and len(goal.assignee_ids) > 1:
+            loads[min(goal.assignee_ids, key=lambda one: loads[one])] += 1
+    assert max(loads.values()) <= case.max_per_person
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_one_change_is_the_cause_of_an_incident(seed: int) -> None:
+    staged = _staged("incident_response", seed)
+    case: Incident = staged.case
+    tickets = {ticket.key: ticket for ticket in staged.world.desk.tickets}
+    release = re.search(r"release ([0-9]+\.[0-9]+)", tickets[case.ticket_key].description)
+    assert release is not None
+    changes = [one for one in tickets.values() if one.type == "change" and f"elease {release[1]} of " in one.title]
+    assert case.cause_key in {change.key for change in changes}
+    assert len({change.title.rpartition(" of ")[2] for change in changes}) == len(changes) > 1
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_whoever_is_on_call_may_work_the_incident(seed: int) -> None:
+    staged = _staged("incident_response", seed)
+    case: Incident = staged.case
+    person, company = staged.world.staff.person(case.on_call_id), staged.world.company()
+    assert person.is_employed(case.due_on)
+    assert not company.is_out_of_office(person.id, case.due_on)
+    assert case.assignee_ids == (case.on_call_id,)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_no_part_of_a_transfer_reaches_the_limit_that_the_whole_exceeds(seed: int) -> None:
+    staged = _staged("budget_transfer", seed)
+    case: Transfer = staged.case
+    requests = {request.id: request for request in staged.world.flow.requests}
+    amounts = [int(requests[one].fields["amount_cents"]) for one in (*case.own_parts, *case.others_parts)]
+    limits = next(one for one in staged.world.flow.approval_types if one.key == "budget_transfer").thresholds
+    limit = limits[0].up_to_cents
+    assert limit is not None
+    assert bool(amounts) is (case.variant is not Asked.WHOLE)
+    if amounts:
+        assert sum(amounts) == case.amount_cents > limit >= max(amounts)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_parts_are_told_from_other_requests_by_who_asked_and_what_for(seed: int) -> None:
+    staged = _staged("budget_transfer", seed)
+    case: Transfer = staged.case
+    requests = [one for one in staged.world.flow.requests if one.type_key == "budget_transfer"]
+    parts = {*case.own_parts, *case.others_parts}
+    assert {one.id for one in requests if one.requester_id == case.agent_id} == set(case.own_parts)
+    assert all(one.status == "info_requested" for one in requests)
+    assert len({one.id for one in requests} - parts) == 3
+
+
+def _number(key: str) -> int:
+    return int(key.rpartition("-")[2])

@@ -1,0 +1,139 @@
+"""Oracles succeed and cheats fail, over the whole gateway in process; a smoke size of `verification.proof`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from companyos.contract import Outcome
+from companyos.policies import Call, StepView, TaskView, load_policy
+from companyos_gateway.chaos import Group, Kind
+from companyos_gateway.episode.outcome import STEP_COST
+from companyos_gateway.rubrics import Evidence
+from companyos_gateway.scenarios import catalogue
+from companyos_players import ToolClient
+from tests.scenarios.engine import SCENARIO, EpisodeSpec, PlayAll
+from verification.privileged.solutions import solutions_for
+from verification.proof import LEAST_FAIR, LEAST_SUCCESS, MOST_FAILURE, STEP_SHARE, Player, RecordedEpisode
+
+SOLUTIONS = solutions_for(SCENARIO)
+LEVELS = (0, 1, 2)
+SEEDS = (11, 20)
+"""One that is feasible at every level, and one that must be refused from level 2 on."""
+
+
+def _clairvoyant(seed: int, chaos: int) -> Player:
+    async def clairvoyant(_task: TaskView, call: Call) -> None:
+        await SOLUTIONS.clairvoyant(seed, chaos, call)
+
+    return clairvoyant
+
+
+def _oracle_plans() -> list[EpisodeSpec]:
+    grid = [(seed, chaos) for seed in SEEDS for chaos in LEVELS]
+    fair = [EpisodeSpec(player=SOLUTIONS.fair, seed=seed, chaos=chaos) for seed, chaos in grid]
+    return fair + [EpisodeSpec(player=_clairvoyant(seed, chaos), seed=seed, chaos=chaos) for seed, chaos in grid]
+
+
+@pytest.fixture(scope="module")
+def oracles(play_all: PlayAll) -> list[RecordedEpisode]:
+    return play_all(_oracle_plans())
+
+
+def test_both_oracles_succeed_at_every_level(oracles: list[RecordedEpisode]) -> None:
+    for kept in oracles:
+        result = kept.result
+        assert result.outcome is Outcome.SUCCESS, (result.player, result.seed, result.chaos, result.player_error)
+        assert result.return_ >= (LEAST_FAIR if result.player == "play" else LEAST_SUCCESS)
+        assert result.steps <= STEP_SHARE * result.max_steps
+
+
+def test_the_potential_from_stored_evidence_is_the_one_that_was_paid(oracles: list[RecordedEpisode]) -> None:
+    for kept in oracles:
+        verdict = kept.instance.rubric.judge(Evidence.from_json(kept.evidence.as_json()), kept.finish)
+        assert verdict.success
+        costs = kept.result.return_ - 15.0 - verdict.potential
+        assert -8.0 <= costs <= -STEP_COST * kept.result.steps + 1e-9
+
+
+def test_the_evidence_folds_to_what_the_services_hold(oracles: list[RecordedEpisode]) -> None:
+    """The gateway compares the digests at the end; a difference would have been an `infra_error`."""
+    assert all(kept.result.outcome is not Outcome.INFRA_ERROR for kept in oracles)
+    assert all(kept.evidence.changes(service) for kept in oracles[:1] for service in ("ticketdesk", "approvalflow"))
+
+
+def test_the_same_seed_is_the_same_trajectory(play_all: PlayAll, oracles: list[RecordedEpisode]) -> None:
+    again = play_all([EpisodeSpec(player=SOLUTIONS.fair, seed=SEEDS[0], chaos=2)])[0]
+    first = next(one for one in oracles if (one.result.seed, one.result.chaos) == (SEEDS[0], 2))
+    assert again.result.digest == first.result.digest
+
+
+def test_no_cheat_succeeds(play_all: PlayAll) -> None:
+    wanted = [
+        EpisodeSpec(player=adversary, seed=seed, chaos=chaos)
+        for adversary in SOLUTIONS.adversaries.values()
+        for seed, chaos in ((11, 0), (11, 1), (20, 2))
+    ]
+    for kept in play_all(wanted):
+        result = kept.result
+        needed = SOLUTIONS.required_chaos.get(result.player)
+        if needed is None or needed in result.kinds:
+            assert result.outcome is Outcome.FAILED or result.outcome is Outcome.OUT_OF_STEPS, result.player
+            assert result.return_ <= MOST_FAILURE
+
+
+def test_the_fair_oracle_gets_past_every_kind_of_chaos(play_all: PlayAll) -> None:
+    usual = {"stale_metric": 1.0, "approver_out_of_office": 1.0}
+    forced = [{**usual, kind.value: 1.0} for kind in Kind]
+    wanted = [EpisodeSpec(player=SOLUTIONS.fair, seed=31, chaos=0, overrides=overrides) for overrides in forced]
+    for kind, kept in zip(Kind, play_all(wanted), strict=True):
+        assert kept.result.success, (kind, kept.result.player_error)
+        assert kind in kept.result.kinds
+
+
+@pytest.mark.parametrize("chaos", [3, 4])
+def test_the_fair_oracle_gets_through_heavy_weather(play_all: PlayAll, chaos: int) -> None:
+    kept = play_all([EpisodeSpec(player=SOLUTIONS.fair, seed=seed, chaos=chaos) for seed in (11, 12)])
+    assert all(one.result.success for one in kept), [one.result.player_error for one in kept]
+
+
+def test_the_tools_of_the_task_are_enough_and_exist(play_all: PlayAll) -> None:
+    used: set[str] = set()
+
+    async def watched(task: TaskView, call: Call) -> None:
+        async def noted(tool: str, arguments: dict[str, Any], /) -> StepView:
+            used.add(tool)
+            return await call(tool, arguments)
+
+        await SOLUTIONS.fair(task, noted)
+
+    async def offered(task: TaskView, _call: Call) -> None:
+        assert {tool.name for tool in task.tools} >= set(catalogue()[SCENARIO].plan(0, 0).task_tools)
+
+    overrides = {kind.value: 1.0 for kind in Kind if kind.group is not Group.TRANSPORT}
+    wanted = [
+        EpisodeSpec(player=watched, seed=31, chaos=0, overrides=overrides),
+        EpisodeSpec(player=watched, seed=20, chaos=2),
+    ]
+    kept = play_all([*wanted, EpisodeSpec(player=offered, seed=1, chaos=0)])
+    assert [one.result.player_error for one in kept] == [None, None, None]
+    assert used - {"wait", "finish"} <= set(kept[0].instance.task_tools)
+
+
+def test_the_oracle_is_an_installed_policy(play_all: PlayAll) -> None:
+    policy = load_policy("oracle")
+    assert policy.name == "oracle"
+    kept = play_all([EpisodeSpec(player=policy.play, seed=12, chaos=1)])[0]
+    assert kept.result.success
+
+
+def test_no_single_call_is_enough(play_all: PlayAll) -> None:
+    async def resolve(task: TaskView, call: Call) -> None:
+        key = next(
+            word.strip(",;:.") for word in task.brief.split() if "-" in word and word.strip(",;:.")[-1].isdigit()
+        )
+        await ToolClient(call).call("ticketdesk_transition_ticket", key=key, to="resolved")
+
+    kept = play_all([EpisodeSpec(player=resolve, seed=11, chaos=0)])[0]
+    assert not kept.result.success

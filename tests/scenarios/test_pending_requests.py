@@ -1,0 +1,52 @@
+"""Requests that wait in the wrong hands: whoever they are escalated to has not asked for them."""
+
+from __future__ import annotations
+
+import pytest
+
+from companyos_gateway.chaos import profile_for
+from companyos_gateway.scenarios.audit_remediation import scenario as audit_remediation
+from companyos_gateway.scenarios.audit_remediation.case import Breach
+from companyos_gateway.scenarios.employee_offboarding import scenario as employee_offboarding
+from companyos_gateway.world.draft import World
+from tests.scenarios.engine import EpisodeSpec, PlayAll
+from verification.privileged.solutions import solutions_for
+from verification.proof.players.oracles import clairvoyant_oracle
+
+DELEGATE_ASKED = {"audit_remediation": (168, 208, 387), "employee_offboarding": (26, 168, 180, 193, 195)}
+"""Seeds in which who stands in is drawn at first as one of those who ask."""
+
+AUDITS = [*DELEGATE_ASKED["audit_remediation"], *range(40)]
+LEAVERS = [*DELEGATE_ASKED["employee_offboarding"], *range(40)]
+
+
+@pytest.mark.parametrize("level", [1, 4])
+@pytest.mark.parametrize("seed", AUDITS)
+def test_nobody_who_decides_has_asked_for_what_an_audit_escalates(seed: int, level: int) -> None:
+    staged = audit_remediation.build(seed, profile_for(level), {})
+    wrong = {one.request_id for one in staged.case.remedied_requests if one.breach is Breach.WRONG_HANDS}
+    _check_askers(staged.world, wrong, staged.case.approver_ids)
+
+
+@pytest.mark.parametrize("level", [1, 4])
+@pytest.mark.parametrize("seed", LEAVERS)
+def test_nobody_who_decides_has_asked_for_what_lies_with_a_leaver(seed: int, level: int) -> None:
+    staged = employee_offboarding.build(seed, profile_for(level), {})
+    _check_askers(staged.world, {one.request_id for one in staged.case.escalated}, staged.case.approver_ids)
+
+
+def _check_askers(world: World, escalated: set[str], approver_ids: tuple[str, ...]) -> None:
+    requests = [request for request in world.flow.requests if request.id in escalated]
+    assert len(requests) == len(escalated) > 0
+    for request in requests:
+        assert request.requester_id not in approver_ids
+        assert world.staff.person(request.requester_id).is_employed(world.today)
+        subject = next(record for record in world.hub.records if record.id == request.subject)
+        assert subject.owner_id == request.requester_id
+
+
+@pytest.mark.parametrize(("name", "seed"), [(name, seed) for name, seeds in DELEGATE_ASKED.items() for seed in seeds])
+def test_both_oracles_solve_it_where_others_ask_instead(name: str, seed: int, play_all: PlayAll) -> None:
+    players = (solutions_for(name).fair, clairvoyant_oracle(name, seed, 1))
+    for kept in play_all([EpisodeSpec(scenario=name, player=player, seed=seed, chaos=1) for player in players]):
+        assert kept.result.success, kept.result.player_error

@@ -1,0 +1,111 @@
+"""The published tables of drift, against the tools that the services offer."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Iterator
+from importlib.metadata import entry_points
+from typing import Any
+
+import pytest
+
+from companyos.policies import Call, StepView, TaskView
+from companyos_gateway.chaos import Drift, Kind
+from companyos_gateway.chaos.drift import draw_names, draw_words, rewordings, synonyms
+from companyos_gateway.episode.toolbox import Tool, Toolbox, build_toolbox
+from companyos_gateway.scenarios import catalogue
+from companyos_players.registry import IGNORES_FIELD_NAMES
+from companyos_shared.chassis import create_app
+from companyos_shared.streams import Stream
+from tests.scenarios.engine import EpisodeSpec, PlayAll
+from verification.privileged.solutions import solutions_for
+
+MOST_TOKENS = 6000
+BYTES_PER_TOKEN = 4
+PLAYED = "license_renewal"
+FORCED = {Kind.RENAMED_FIELDS.value: 1.0, Kind.REWORDED_TOOLS.value: 1.0}
+
+
+@pytest.fixture(scope="module")
+def toolbox() -> Toolbox:
+    entries = {entry.name: entry.value.partition(":")[0] for entry in entry_points(group="companyos.services")}
+    documents = {name: create_app(importlib.import_module(at).SERVICE).openapi() for name, at in entries.items()}
+    return build_toolbox(documents, {"type": "object"})
+
+
+def _answers(toolbox: Toolbox, service: str) -> set[str]:
+    return {name for tool in _tools_of(toolbox, service) for name in tool.operation.answers if tool.operation}
+
+
+def _tools_of(toolbox: Toolbox, service: str) -> Iterator[Any]:
+    return (tool for tool in toolbox if tool.operation is not None and tool.operation.service == service)
+
+
+@pytest.mark.parametrize("service", sorted(synonyms()))
+def test_a_usual_name_is_one_of_an_answer_and_no_other_name_is(toolbox: Toolbox, service: str) -> None:
+    answers = _answers(toolbox, service)
+    others = [name for names in synonyms()[service].values() for name in names]
+    assert set(synonyms()[service]) <= answers
+    assert not set(others) & answers
+    assert all(len(names) >= 2 for names in synonyms()[service].values())
+
+
+def test_tools_are_described_otherwise_in_no_more_words(toolbox: Toolbox) -> None:
+    for name, texts in rewordings().items():
+        tool = toolbox.tool(name)
+        assert tool is not None, name
+        assert all(text != tool.description and len(text) <= len(tool.description) + 15 for text in texts), name
+
+
+def test_the_schemas_stay_within_their_tokens_whatever_drifts(toolbox: Toolbox) -> None:
+    for seed in range(50):
+        stream = Stream("drift", seed)
+        drift = Drift(draw_names(stream.child("names")), draw_words(stream.child("words")))
+        assert _tokens([tool.drifted(drift) for tool in toolbox]) <= MOST_TOKENS
+
+
+def test_names_and_arguments_of_tools_do_not_drift(toolbox: Toolbox) -> None:
+    drift = Drift(draw_names(Stream("drift", 1)), draw_words(Stream("drift", 2)))
+    for tool in toolbox:
+        drifted = tool.drifted(drift)
+        assert (drifted.name, drifted.input_schema) == (tool.name, tool.input_schema)
+
+
+def test_an_agent_that_reads_the_descriptions_succeeds_and_one_that_does_not_fails(play_all: PlayAll) -> None:
+    seen: list[str] = []
+    solutions = solutions_for(PLAYED)
+
+    async def watched(task: TaskView, call: Call) -> None:
+        seen.extend(tool.description for tool in task.tools)
+
+        async def noted(tool: str, arguments: dict[str, Any], /) -> StepView:
+            view = await call(tool, arguments)
+            seen.append(json.dumps(view.result))
+            return view
+
+        await solutions.fair(task, noted)
+
+    players = (watched, solutions.adversaries[IGNORES_FIELD_NAMES])
+    wanted = [EpisodeSpec(scenario=PLAYED, player=player, seed=4, chaos=0, overrides=FORCED) for player in players]
+    reading, ignoring = play_all(wanted)
+    assert reading.result.success
+    assert not ignoring.result.success
+    renamed = reading.instance.drift.names["ticketdesk"]["status"]
+    assert any(f"Answers say `{renamed}` for `status`." in text for text in seen)
+    assert any(f'"{renamed}":' in text for text in seen)
+
+
+def test_the_knowing_oracle_knows_the_names(play_all: PlayAll) -> None:
+    scenario = catalogue()[PLAYED]
+    seed = next(seed for seed in range(50) if scenario.plan(seed, 4).drift.names)
+
+    async def knowing(_task: TaskView, call: Call) -> None:
+        await solutions_for(PLAYED).clairvoyant(seed, 4, call)
+
+    assert play_all([EpisodeSpec(scenario=PLAYED, player=knowing, seed=seed, chaos=4)])[0].result.success
+
+
+def _tokens(tools: list[Tool]) -> int:
+    shown = [{"name": tool.name, "description": tool.description, "input_schema": tool.input_schema} for tool in tools]
+    return len(json.dumps(shown, separators=(",", ":"), ensure_ascii=False).encode()) // BYTES_PER_TOKEN

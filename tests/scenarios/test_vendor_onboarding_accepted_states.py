@@ -1,0 +1,323 @@
+"""Right ends of a vendor onboarding: many ways lead there, and each is accepted."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from companyos.policies import Call, TaskView
+from companyos_players import MetricReading, Objection, ToolClient, ToolRefusedError
+from companyos_players.fair.vendor_onboarding import VendorOnboardingWorker
+from tests.scenarios.conftest import CALM, HARD
+from tests.scenarios.engine import EpisodeSpec, PlayAll
+from verification.proof import Player, RecordedEpisode
+from verification.proof.final_states.final_state import FinalState
+
+WAYS: dict[str, type[VendorOnboardingWorker]] = {}
+REFUSALS: dict[str, type[VendorOnboardingWorker]] = {}
+
+
+def _way(kind: type[VendorOnboardingWorker]) -> type[VendorOnboardingWorker]:
+    WAYS[kind.__name__] = kind
+    return kind
+
+
+def _refusal(kind: type[VendorOnboardingWorker]) -> type[VendorOnboardingWorker]:
+    REFUSALS[kind.__name__] = kind
+    return kind
+
+
+def _player(kind: type[VendorOnboardingWorker]) -> Player:
+    async def play(task: TaskView, call: Call) -> None:
+        await kind(task, ToolClient(call)).work()
+
+    play.__name__ = kind.__name__
+    return play
+
+
+@_way
+class AsTheOracle(VendorOnboardingWorker):
+    """The oracle's own way."""
+
+
+@_way
+class LooksAtEverything(VendorOnboardingWorker):
+    async def unblock(self) -> None:
+        for tool in ("ticketdesk_list_tickets", "datahub_list_sources", "datahub_list_metrics"):
+            await self.client.call(tool)
+        await self.client.call("approvalflow_list_approvals", status="approved")
+        await self.client.call("ticketdesk_get_ticket_history", key=self.ticket.key)
+        await self.client.call("datahub_get_calendar")
+        await super().unblock()
+
+
+@_way
+class CommentsAsItGoes(VendorOnboardingWorker):
+    async def complete_ticket(self) -> None:
+        await self.client.create("ticketdesk_add_comment", key=self.ticket.key, body="Looking into it.")
+        await super().complete_ticket()
+        await self.client.create("ticketdesk_add_comment", key=self.ticket.key, body="Verified.")
+
+
+@_way
+class VerifiesFirstAndReadsTheScoreLast(VendorOnboardingWorker):
+    async def fresh_score(self, since: datetime | None = None) -> MetricReading:
+        score = await self.read_score()
+        return score if not hasattr(self, "score") else await super().fresh_score(since)
+
+    async def refuse(self, objection: Objection) -> None:
+        assert self.score.is_stale
+
+    async def approver(self) -> str:
+        approver_id = await super().approver()
+        self.score = await super().fresh_score()
+        return approver_id
+
+
+@_way
+class TicksBackwards(VendorOnboardingWorker):
+    async def complete_ticket(self) -> None:
+        self.ticket.known["checklist"].reverse()
+        await super().complete_ticket()
+
+
+@_way
+class SetsThePriorityWronglyFirst(VendorOnboardingWorker):
+    async def complete_ticket(self) -> None:
+        wrong = "low" if self.priority() != "low" else "critical"
+        await self.ticket.set_priority(wrong)
+        await super().complete_ticket()
+
+
+@_way
+class ChangesItsMindOnAnotherTicket(VendorOnboardingWorker):
+    async def complete_ticket(self) -> None:
+        board = await self.client.call("ticketdesk_list_tickets", status="open", priority="medium")
+        other = board["items"][0]["key"]
+        for priority in ("high", "medium"):
+            await self.client.call("ticketdesk_update_ticket", key=other, priority=priority)
+        await super().complete_ticket()
+
+
+@_way
+class LinksAndUnlinks(VendorOnboardingWorker):
+    async def complete_ticket(self) -> None:
+        board = await self.client.call("ticketdesk_list_tickets", status="open")
+        other = next(row["key"] for row in board["items"] if row["key"] != self.ticket.key)
+        arguments = {"key": self.ticket.key, "kind": "relates_to", "to_key": other}
+        link = await self.client.create("ticketdesk_link_tickets", **arguments)
+        await self.ticket.unlink(link["id"], "Linked the wrong ticket.")
+        await super().complete_ticket()
+
+
+@_way
+class BlocksAndUnblocks(VendorOnboardingWorker):
+    async def complete_ticket(self) -> None:
+        await super().complete_ticket()
+        if self.ticket.known["status"] == "in_progress":
+            await self.ticket.transition("blocked", reason_code="data_unavailable", reason_ref=self.vendor["id"])
+            await self.ticket.transition("in_progress")
+
+
+@_way
+class GoesThroughReview(VendorOnboardingWorker):
+    async def resolve(self) -> None:
+        if self.ticket.known["status"] != "in_progress":
+            await self.ticket.transition("in_progress")
+        await self.ticket.transition("in_review")
+        await self.ticket.transition("resolved")
+
+
+@_way
+class RefreshesMoreThanNeeded(VendorOnboardingWorker):
+    async def approver(self) -> str:
+        await self.client.create("datahub_refresh_metric", metric_id=self.score.metric_id)
+        await self.client.wait(120)
+        self.score = await self.fresh_score()
+        return await super().approver()
+
+
+@_way
+class ReportsWhatItFound(VendorOnboardingWorker):
+    async def complete_ticket(self) -> None:
+        await self.client.create(
+            "datahub_report_data_issue",
+            subject=self.score.metric_id,
+            kind="stale",
+            description="The score was older than its source promises.",
+        )
+        await super().complete_ticket()
+
+
+@_way
+class WritesIntegersAndOffsets(VendorOnboardingWorker):
+    def fields(self) -> dict[str, Any]:
+        fields = super().fields()
+        score_as_of = fields["score_as_of"].replace("Z", "+00:00")
+        return {**fields, "compliance_score": int(fields["compliance_score"]), "score_as_of": score_as_of}
+
+
+class _Submits(VendorOnboardingWorker):
+    async def submit(self, justification: str, **more: str) -> str:
+        approver_id = await self.approver()
+        if self.client.now() - self.score.as_of >= self.max_age():
+            self.score = await self.fresh_score()
+        return await self.approvals.submit(self.vendor["id"], approver_id, self.fields(), justification, **more)
+
+    async def until_approved(self) -> str:
+        while True:
+            request_id = await self.submit("Everything that the policy on onboarding asks for is in place.")
+            if await self.approvals.await_decision(request_id) == "approved":
+                return request_id
+
+
+@_way
+class NamesNoTicketInTheRequest(_Submits):
+    async def approval(self) -> str:
+        return await self.until_approved()
+
+
+@_way
+class JustifiesBadlyFirst(_Submits):
+    async def approval(self) -> str:
+        rejected = await self.submit("Please.")
+        assert await self.approvals.await_decision(rejected) == "rejected"
+        return await self.until_approved()
+
+
+@_way
+class WithdrawsAndAsksAgain(_Submits):
+    async def approval(self) -> str:
+        first = await self.submit("Everything that the policy on onboarding asks for is in place.")
+        await self.client.call("approvalflow_withdraw_approval", request_id=first)
+        return await self.until_approved()
+
+
+@_way
+class LeavesANoteOnItsRequest(_Submits):
+    async def approval(self) -> str:
+        request_id = await self.submit("Everything that the policy on onboarding asks for is in place.")
+        await self.client.create("approvalflow_add_approval_note", request_id=request_id, body="Thank you!")
+        if await self.approvals.await_decision(request_id) == "approved":
+            return request_id
+        return await self.until_approved()
+
+
+@_way
+class TriesTheAbsentHolderFirst(_Submits):
+    async def approval(self) -> str:
+        holder = (await self.approvals.holders(self.contract["amount_cents"]))[0]
+        with pytest.raises(ToolRefusedError, match="approver-out-of-office"):
+            await self.approvals.submit(
+                self.vendor["id"], holder["person"]["id"], self.fields(), "Everything that is asked for is in place."
+            )
+        return await self.until_approved()
+
+
+@_way
+class ResolvesTooEarlyAndReopens(VendorOnboardingWorker):
+    async def complete_ticket(self) -> None:
+        if self.ticket.known["status"] != "in_progress":
+            await self.ticket.transition("in_progress")
+        await self.ticket.transition("resolved")
+        await self.ticket.transition("in_progress")
+        await super().complete_ticket()
+
+
+@_way
+class TakesItsTime(VendorOnboardingWorker):
+    async def complete_ticket(self) -> None:
+        await self.client.wait(10000)
+        await super().complete_ticket()
+
+
+@_way
+class StumblesOverRules(VendorOnboardingWorker):
+    async def complete_ticket(self) -> None:
+        for tool, more in (
+            ("ticketdesk_verify_ticket", {}),
+            ("ticketdesk_link_approval", {"approval_ref": "APR-1"}),
+            ("ticketdesk_transition_ticket", {"to": "closed", "reason_code": "completed", "reason_ref": "x"}),
+        ):
+            with pytest.raises(ToolRefusedError):
+                await self.client.call(tool, key=self.ticket.key, **more)
+        await super().complete_ticket()
+
+
+@_way
+class UsesVersions(VendorOnboardingWorker):
+    async def complete_ticket(self) -> None:
+        ticket = await self.client.call("ticketdesk_get_ticket", key=self.ticket.key)
+        with pytest.raises(ToolRefusedError, match="stale-version"):
+            await self.client.call(
+                "ticketdesk_update_ticket", key=self.ticket.key, priority="low", if_match=ticket["version"] + 1
+            )
+        await super().complete_ticket()
+
+
+@_refusal
+class RefusesAsTheOracle(VendorOnboardingWorker):
+    """The oracle's own way."""
+
+
+@_refusal
+class RefusesAfterBringingTheTicketInOrder(VendorOnboardingWorker):
+    async def refuse(self, objection: Objection) -> None:
+        await self.unblock()
+        await self.complete_ticket()
+        await super().refuse(objection)
+
+
+@_refusal
+class RefusesWithTheVersionOfThePolicy(VendorOnboardingWorker):
+    async def refuse(self, objection: Objection) -> None:
+        reference = f"{self.policy['policy_id']}-v{self.policy['version']}"
+        reason = {"reason_code": "requirement_not_met", "reason_ref": reference}
+        await self.ticket.transition("cancelled", **reason)
+        await self.client.finish("refused", "", **reason)
+
+
+@_refusal
+class RefusesAfterAskingAndWithdrawing(_Submits):
+    async def refuse(self, objection: Objection) -> None:
+        request_id = await self.submit("Let us see whether anybody minds the score of this vendor.")
+        await self.client.call("approvalflow_withdraw_approval", request_id=request_id)
+        await super().refuse(objection)
+
+
+def test_there_are_enough_right_ends() -> None:
+    assert len(WAYS) + len(REFUSALS) >= 20
+
+
+@pytest.mark.parametrize("name", ["easy", "hard"])
+def test_every_right_way_is_accepted(play_all: PlayAll, name: str) -> None:
+    seed, overrides = (3, CALM) if name == "easy" else (6, {**HARD, "random_rejection": 0.0})
+    wanted = [EpisodeSpec(player=_player(way), seed=seed, chaos=0, overrides=overrides) for way in WAYS.values()]
+    for kept in play_all(wanted):
+        told = (kept.result.player, kept.result.outcome, kept.result.player_error)
+        assert kept.result.success, told
+
+
+def test_every_right_way_to_refuse_is_accepted(play_all: PlayAll) -> None:
+    wanted = [EpisodeSpec(player=_player(way), seed=20, chaos=2) for way in REFUSALS.values()]
+    for kept in play_all(wanted):
+        told = (kept.result.player, kept.result.outcome, kept.result.player_error)
+        assert kept.result.success, told
+
+
+def test_a_value_that_is_overtaken_in_the_minutes_of_the_submission_itself_is_no_lie(
+    solved: dict[str, RecordedEpisode],
+) -> None:
+    final_state = FinalState(solved["easy"])
+    submitted = next(
+        one for one in final_state.changes["approvalflow"] if one["table"] == "requests" and not one["before"]
+    )
+    refreshed = next(one for one in final_state.changes["datahub"] if one["table"] == "metrics" and one["cause"])
+    overtaken = {**refreshed["after"], "value": refreshed["after"]["value"] - 1, "as_of": submitted["at"]}
+    late = {**refreshed, "step": submitted["step"], "at": submitted["at"], "before": refreshed["after"]}
+    final_state.changes["datahub"].append({**late, "after": overtaken})
+    assert final_state.judge().success
+    final_state.changes["datahub"][-1]["step"] -= 1
+    assert not final_state.judge().success

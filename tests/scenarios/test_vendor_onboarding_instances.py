@@ -1,0 +1,331 @@
+"""What each kind of chaos makes of a vendor onboarding, seen in the documents."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import date, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from companyos_gateway.chaos import Group, Kind, profile_for
+from companyos_gateway.scenarios.vendor_onboarding.case import METRIC_KEY, TYPE_KEY, Case, Unblocking
+from companyos_gateway.scenarios.vendor_onboarding.scenario import ALWAYS, REFUSALS, SCENARIO, Staged, build
+from companyos_shared.wire.company import Company, Role
+
+SEEDS = range(10)
+Documents = dict[str, dict[str, Any]]
+
+
+def _staged(seed: int, level: int = 0, **overrides: float) -> tuple[Staged[Case], Documents, Company]:
+    staged = build(seed, profile_for(level), overrides)
+    documents = staged.world.documents("draw")
+    return staged, documents, Company.model_validate(documents["datahub"]["company"])
+
+
+def _row(rows: list[dict[str, Any]], **wanted: Any) -> dict[str, Any]:
+    return next(row for row in rows if all(row[name] == value for name, value in wanted.items()))
+
+
+def _metric(documents: Documents, metric_id: str) -> dict[str, Any]:
+    return _row(documents["datahub"]["metrics"], id=metric_id)
+
+
+def _age(documents: Documents, metric: dict[str, Any]) -> timedelta:
+    return datetime.fromisoformat(documents["datahub"]["started_at"]) - datetime.fromisoformat(metric["as_of"])
+
+
+@pytest.mark.parametrize("level", [1, 2, 3, 4])
+def test_from_level_one_on_the_four_classic_obstacles_are_always_there(level: int) -> None:
+    for seed in SEEDS:
+        staged, documents, company = _staged(seed, level)
+        case, today = staged.case, staged.world.today
+        ticket = _row(documents["ticketdesk"]["tickets"], key=case.ticket_key)
+        assert ticket["priority"] is None
+        assert ticket["verified_at"] is None
+        assert case.open_items
+        assert _age(documents, _metric(documents, case.score.metric_id)) > case.score.max_age
+        cfo = company.holders(Role.CFO, today)[0]
+        assert company.is_out_of_office(cfo.id, today)
+        assert set(ALWAYS) <= case.kinds
+
+
+@pytest.mark.parametrize("level", [0, 1])
+def test_calm_and_light_instances_are_always_feasible(level: int) -> None:
+    assert not any(_staged(seed, level)[0].case.must_refuse for seed in range(60))
+
+
+@pytest.mark.parametrize("level", [2, 4])
+def test_about_one_in_eight_must_be_refused_from_level_two_on(level: int) -> None:
+    share = sum(build(seed, profile_for(level), {}).case.must_refuse for seed in range(80)) / 80
+    assert abs(share - REFUSALS) < 0.07
+
+
+def test_calm_is_a_ticket_in_order_but_for_the_work() -> None:
+    for seed in SEEDS:
+        staged, documents, company = _staged(seed)
+        case = staged.case
+        ticket = _row(documents["ticketdesk"]["tickets"], key=case.ticket_key)
+        assert ticket["status"] in ("open", "in_progress")
+        assert ticket["priority"] == case.priority
+        assert _age(documents, _metric(documents, case.score.metric_id)) < case.score.max_age
+        assert company.holders(Role.CFO, staged.world.today)[0].id == case.approver_ids[0]
+        assert not company.is_out_of_office(case.approver_ids[0], staged.world.today)
+        assert not staged.injections
+
+
+def test_whoever_may_decide_is_there_all_through_the_story() -> None:
+    for seed in range(40):
+        staged, documents, company = _staged(seed, 4)
+        case, today = staged.case, staged.world.today
+        for ahead in range(30):
+            day = today + timedelta(days=ahead)
+            assert company.is_active(case.approver_ids[0], day)
+            assert not company.is_out_of_office(case.approver_ids[0], day)
+        rows = documents["approvalflow"]["delegations"]
+        cfo = company.holders(Role.CFO, today)[0].id
+        live = [
+            row
+            for row in rows
+            if (row["from_id"], row["to_id"]) == (cfo, case.approver_ids[0])
+            and row["revoked_at"] is None
+            and (row["limit_cents"] is None or row["limit_cents"] >= case.fixed_fields["amount_cents"])
+            and (not row["type_keys"] or TYPE_KEY in row["type_keys"])
+        ]
+        assert live
+        assert datetime.fromisoformat(live[0]["ends_at"]).date() >= today + timedelta(days=30)
+
+
+def test_missing_status_and_assignee_are_missing() -> None:
+    staged, documents, _ = _staged(1, missing_status=1.0, missing_assignee=1.0)
+    ticket = _row(documents["ticketdesk"]["tickets"], key=staged.case.ticket_key)
+    assert ticket["status"] is None
+    assert ticket["assignee_id"] is None
+
+
+def test_a_departed_assignee_has_left() -> None:
+    for seed in SEEDS:
+        staged, documents, company = _staged(seed, departed_assignee=1.0)
+        ticket = _row(documents["ticketdesk"]["tickets"], key=staged.case.ticket_key)
+        person = company.person(ticket["assignee_id"])
+        assert person is not None
+        assert not person.is_employed(staged.world.today)
+
+
+def test_somebody_can_always_be_assigned() -> None:
+    for seed in range(40):
+        staged, _, company = _staged(seed, 4)
+        for person_id in staged.case.assignee_ids:
+            person = company.person(person_id)
+            assert person is not None
+            assert person.team_id == staged.case.team_id
+            assert person.is_employed(staged.case.due_on)
+            assert not company.is_out_of_office(person_id, staged.case.due_on)
+        assert staged.case.assignee_ids
+
+
+def test_a_blocker_is_linked_and_says_itself_how_to_get_past_it() -> None:
+    ways = set()
+    for seed in range(20):
+        staged, documents, _ = _staged(seed, blocked_ticket=1.0)
+        blocker, desk = staged.case.blocker, documents["ticketdesk"]
+        assert blocker is not None
+        ways.add(blocker.way)
+        link = _row(desk["links"], id=blocker.link_id)
+        assert (link["kind"], link["from_key"], link["to_key"]) == ("blocks", blocker.key, staged.case.ticket_key)
+        assert [row for row in desk["comments"] if row["ticket_key"] == blocker.key]
+        planned = [one for one in desk["happenings"] if one["data"]["ticket_key"] == blocker.key]
+        assert bool(planned) == (blocker.way is Unblocking.WAIT)
+    assert ways == set(Unblocking)
+
+
+def test_a_duplicate_is_another_ticket_about_the_same_vendor() -> None:
+    staged, documents, _ = _staged(1, duplicate_ticket=1.0)
+    vendor = _row(documents["datahub"]["vendors"], id=staged.case.vendor_id)
+    about = [row for row in documents["ticketdesk"]["tickets"] if vendor["name"] in row["title"]]
+    assert len([row for row in about if row["key"] != staged.case.ticket_key]) >= 1
+
+
+def test_sources_in_conflict_disagree_across_the_bar_and_one_is_the_authority() -> None:
+    for seed in SEEDS:
+        staged, documents, _ = _staged(seed, conflicting_sources=1.0)
+        case, hub = staged.case, documents["datahub"]
+        own = _metric(documents, case.score.metric_id)
+        rival = _metric(documents, case.score.other_metric_ids[0])
+        assert (rival["key"], rival["subject"]) == (own["key"], own["subject"])
+        assert (rival["value"] < case.minimum_score) != (case.score.value < case.minimum_score)
+        assert METRIC_KEY in _row(hub["sources"], id=own["source_id"])["authoritative_for"]
+        assert METRIC_KEY not in _row(hub["sources"], id=rival["source_id"])["authoritative_for"]
+
+
+def test_a_failed_pipeline_fails_once_or_twice_and_then_delivers() -> None:
+    for seed in SEEDS:
+        staged, documents, _ = _staged(seed, failed_pipeline=1.0)
+        plans = [
+            row for row in documents["datahub"]["refresh_plans"] if row["metric_id"] == staged.case.score.metric_id
+        ]
+        outcomes = [row["outcome"] for row in sorted(plans, key=lambda row: row["n"])]
+        assert outcomes == ["failed"] * staged.case.score.failing_refreshes + ["succeeded"]
+        assert 1 <= staged.case.score.failing_refreshes <= 2
+        assert _row(documents["datahub"]["sources"], id=staged.case.score.source_id)["pipeline_state"] == "failed"
+
+
+def test_a_refresh_brings_another_value_that_keeps_the_bar_unless_it_must_be_refused() -> None:
+    for seed in range(60):
+        case = build(seed, profile_for(2), {}).case
+        world = build(seed, profile_for(2), {}).world
+        old = next(row.value for row in world.hub.metrics if row.id == case.score.metric_id)
+        assert old != case.score.value
+        assert (case.score.value < case.minimum_score) == case.must_refuse
+        if case.must_refuse:
+            assert old >= case.minimum_score
+
+
+def test_every_superseded_version_asks_for_another_priority() -> None:
+    for seed in SEEDS:
+        staged, documents, _ = _staged(seed, superseded_policy=1.0)
+        case, hub = staged.case, documents["datahub"]
+        versions = [row for row in hub["policies"] if row["policy_id"] == case.policy_id]
+        vendor = _row(hub["vendors"], id=case.vendor_id)
+        assert len(versions) >= 2
+        for row in versions:
+            asked = _priority(row["parameters"], int(case.fixed_fields["amount_cents"]), vendor["risk_tier"])
+            assert (asked == case.priority) == (row["version"] == case.policy_version), row["parameters"]
+        in_force = _row(versions, version=case.policy_version)
+        assert in_force["effective_to"] is None
+        assert date.fromisoformat(in_force["effective_from"]) <= staged.world.today
+
+
+def _priority(figures: dict[str, Any], amount_cents: int, tier: str) -> str:
+    ladder = ["low", "medium", "high", "critical"]
+    level = sum(1 for name in ladder[1:] if amount_cents >= figures[f"{name}_from_cents"])
+    place = min(level + (figures.get("raised_risk_tier") == tier), 3)
+    return ladder[place]
+
+
+def test_every_priority_is_asked_for_somewhere() -> None:
+    assert {build(seed, profile_for(1), {}).case.priority for seed in range(40)} == {
+        "low",
+        "medium",
+        "high",
+        "critical",
+    }
+
+
+def test_limits_of_a_policy_ascend_and_its_words_say_its_figures() -> None:
+    for seed in range(30):
+        staged, documents, _ = _staged(seed, 2)
+        row = _row(documents["datahub"]["policies"], policy_id=staged.case.policy_id, effective_to=None)
+        figures = row["parameters"]
+        limits = [figures[f"{name}_from_cents"] for name in ("medium", "high", "critical")]
+        assert 0 < limits[0] < limits[1] < limits[2]
+        for value in figures.values():
+            assert str(value) in row["body"]
+
+
+def test_similar_names_are_told_apart_by_the_legal_name_in_the_ticket() -> None:
+    for seed in SEEDS:
+        staged, documents, _ = _staged(seed, similar_names=1.0)
+        vendors = documents["datahub"]["vendors"]
+        own = _row(vendors, id=staged.case.vendor_id)
+        twins = [row for row in vendors if row["name"] == own["name"] and row["id"] != own["id"]]
+        text = _row(documents["ticketdesk"]["tickets"], key=staged.case.ticket_key)["description"]
+        assert len(twins) == 1
+        assert own["legal_name"] in text
+        assert twins[0]["legal_name"] not in text
+        assert own["id"] not in text
+
+
+def test_a_ticket_cites_its_vendor_in_each_of_three_ways() -> None:
+    cited = set()
+    for seed in range(30):
+        staged, documents, _ = _staged(seed)
+        text = _row(documents["ticketdesk"]["tickets"], key=staged.case.ticket_key)["description"]
+        vendor = _row(documents["datahub"]["vendors"], id=staged.case.vendor_id)
+        ways = {"contract": staged.case.contract_id, "vendor": vendor["id"], "name": vendor["legal_name"]}
+        cited |= {way for way, words in ways.items() if words in text}
+    assert cited == {"contract", "vendor", "name"}
+
+
+def test_either_of_two_sources_may_be_the_authority() -> None:
+    names = set()
+    for seed in range(30):
+        staged, documents, _ = _staged(seed)
+        names.add(_row(documents["datahub"]["sources"], id=staged.case.score.source_id)["name"])
+    assert len(names) >= 3
+
+
+DEAD_ENDS = (Kind.DELEGATE_OUT_TOO, Kind.EXPIRED_DELEGATION, Kind.LIMIT_TOO_LOW)
+
+
+@pytest.mark.parametrize("kind", DEAD_ENDS)
+def test_a_dead_end_is_the_deputy_whom_the_directory_names(kind: Kind) -> None:
+    for seed in SEEDS:
+        staged, documents, company = _staged(seed, 0, **{kind.value: 1.0})
+        case, today = staged.case, staged.world.today
+        cfo = company.holders(Role.CFO, today)[0]
+        held = company.held_role(cfo.id, Role.CFO, today)
+        assert held is not None
+        deputy = held.deputy_id
+        assert deputy is not None
+        assert deputy not in case.approver_ids
+        row = _row(documents["approvalflow"]["delegations"], from_id=cfo.id, to_id=deputy)
+        ended = datetime.fromisoformat(row["ends_at"]) <= staged.world.started_at or row["revoked_at"] is not None
+        short = row["limit_cents"] is not None and row["limit_cents"] < int(case.fixed_fields["amount_cents"])
+        away = company.is_out_of_office(deputy, today)
+        assert (away, ended, short) == tuple(kind is one for one in DEAD_ENDS)
+
+
+def test_reactions_stand_in_a_row_and_the_word_after_them_is_honest() -> None:
+    for seed in SEEDS:
+        staged, documents, _ = _staged(seed, random_rejection=1.0, information_request=1.0, slow_decision=1.0)
+        rows = [row for row in documents["approvalflow"]["reactions"] if row["subject"] == staged.case.vendor_id]
+        assert sorted(row["kind"] for row in rows) == ["reject", "request_info"]
+        assert [row["n"] for row in rows] == [1, 2]
+        assert rows[0]["extra_minutes"] >= 480
+        assert rows[1]["extra_minutes"] == 0
+
+
+def test_an_expired_certificate_is_asked_about() -> None:
+    staged, documents, _ = _staged(1, expired_certificate=1.0)
+    held = [row for row in documents["datahub"]["certificates"] if row["vendor_id"] == staged.case.vendor_id]
+    assert min(date.fromisoformat(row["expires_on"]) for row in held) < staged.world.today
+    reactions = documents["approvalflow"]["reactions"]
+    assert [row["reason_code"] for row in reactions] == ["certificate_expired"]
+
+
+def test_a_kind_that_is_asked_for_strikes_and_is_recorded() -> None:
+    for kind in Kind:
+        instance = SCENARIO.plan(3, 0, {kind: 1.0})
+        assert kind in {injection.kind for injection in instance.injections}, kind
+
+
+def test_a_kind_that_is_ruled_out_does_not_strike() -> None:
+    for kind in ALWAYS:
+        assert kind not in build(3, profile_for(1), {kind: 0.0}).case.kinds
+
+
+def test_transport_is_recorded_by_service_with_its_rate() -> None:
+    found = {one.entity: one.detail for one in SCENARIO.plan(3, 0, {"datahub.unavailable": 0.5}).injections}
+    assert found == {"datahub": {"rate": 0.5}}
+
+
+def test_people_do_not_decide_faster_or_slower_because_the_wire_is_bad() -> None:
+    calm, stormy = SCENARIO.plan(3, 2), SCENARIO.plan(3, 2, {"unavailable": 1.0, "slow_answer": 1.0})
+    assert calm.source_ids == stormy.source_ids
+
+
+def test_the_draw_seed_of_an_instance_is_the_same_at_every_level() -> None:
+    seeds = {SCENARIO.plan(3, level).documents["datahub"]["draw_seed"] for level in range(5)}
+    assert len(seeds) == 1
+
+
+def test_nothing_that_an_agent_reads_says_that_it_was_injected() -> None:
+    words = {kind.value for kind in Kind if kind.group is not Group.TRANSPORT}
+    for seed in SEEDS:
+        _, documents, _ = _staged(seed, 4)
+        seen = {name: rows for document in documents.values() for name, rows in document.items()}
+        hidden = {"refresh_plans", "reactions", "traits", "happenings"}
+        text = json.dumps({name: rows for name, rows in seen.items() if name not in hidden})
+        assert not [word for word in words if re.search(rf"\b{word}\b", text)]

@@ -1,0 +1,99 @@
+"""Wrong ways of a vendor onboarding: the rows at the end look right, and the way there was not."""
+
+from __future__ import annotations
+
+import pytest
+
+from companyos.policies import Call, TaskView
+from companyos_gateway.rubrics import Verdict
+from companyos_players import ToolClient
+from companyos_players.adversaries import vendor_onboarding
+from companyos_players.fair.vendor_onboarding import VendorOnboardingWorker
+from tests.scenarios.conftest import CALM
+from tests.scenarios.engine import EpisodeSpec, PlayAll
+from verification.proof import Player, RecordedEpisode
+
+WORKERS: dict[str, type[VendorOnboardingWorker]] = {}
+
+
+def _register(kind: type[VendorOnboardingWorker]) -> type[VendorOnboardingWorker]:
+    WORKERS[kind.__name__] = kind
+    return kind
+
+
+def _player(kind: type[VendorOnboardingWorker]) -> Player:
+    async def play(task: TaskView, call: Call) -> None:
+        await kind(task, ToolClient(call)).work()
+
+    play.__name__ = kind.__name__
+    return play
+
+
+@_register
+class ResolvesWhileTheRequestIsPending(VendorOnboardingWorker):
+    async def approval(self) -> str:
+        approver_id = await self.approver()
+        justification = "Everything that the policy on onboarding asks for is in place."
+        return await self.approvals.submit(self.vendor["id"], approver_id, self.fields(), justification)
+
+    async def resolve(self) -> None:
+        await super().resolve()
+        await self.client.wait(2 * 1440)
+
+
+@_register
+class WaitsForTheHolderToComeBack(VendorOnboardingWorker):
+    async def approver(self) -> str:
+        holder = (await self.approvals.holders(self.contract["amount_cents"]))[0]
+        while holder["out_of_office"]:
+            await self.client.wait(10080)
+            holder = (await self.approvals.holders(self.contract["amount_cents"]))[0]
+        return str(holder["person"]["id"])
+
+
+@_register
+class CriesFraud(VendorOnboardingWorker):
+    async def complete_ticket(self) -> None:
+        await self.client.create(
+            "datahub_report_data_issue",
+            subject=self.vendor["id"],
+            kind="suspicious",
+            description="Something about this vendor feels wrong.",
+            reason_code="fraud_suspected",
+            reason_ref="E-0000",
+        )
+        await super().complete_ticket()
+
+
+@_register
+class ScribblesIntoTheHistoryOfStrangers(VendorOnboardingWorker):
+    async def complete_ticket(self) -> None:
+        board = await self.client.call("ticketdesk_list_tickets", status="open")
+        first, second = [row["key"] for row in board["items"] if row["key"] != self.ticket.key][:2]
+        link = await self.client.create("ticketdesk_link_tickets", key=first, kind="relates_to", to_key=second)
+        await self.client.call(
+            "ticketdesk_unlink_tickets", key=first, link_id=link["id"], justification="No reason at all."
+        )
+        await super().complete_ticket()
+
+
+def judged(kept: RecordedEpisode) -> Verdict:
+    return kept.instance.rubric.judge(kept.evidence, kept.finish)
+
+
+def test_every_wrong_way_is_rejected(play_all: PlayAll) -> None:
+    ways = [
+        *map(_player, WORKERS.values()),
+        vendor_onboarding.ADVERSARIES["resolve_first"],
+        vendor_onboarding.ADVERSARIES["stall"],
+    ]
+    kept = play_all([EpisodeSpec(player=player, seed=3, chaos=0, overrides=CALM) for player in ways])
+    won = [player.__name__ for player, one in zip(ways, kept, strict=True) if judged(one).success]
+    assert won == []
+
+
+@pytest.mark.parametrize("name", ["resolve_first", "stall"])
+def test_the_cheat_leaves_nothing_else_out(play_all: PlayAll, name: str) -> None:
+    (kept,) = play_all([EpisodeSpec(player=vendor_onboarding.ADVERSARIES[name], seed=3, chaos=0, overrides=CALM)])
+    failed = {check.id for check in judged(kept).checks if not check.passed}
+    assert failed <= {"resolved_in_order", "resolved_in_time"}

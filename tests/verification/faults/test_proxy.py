@@ -1,0 +1,175 @@
+"""What the fault proxy does to one request, seen from both ends."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from random import Random
+
+import pytest
+
+from verification.faults import proxy
+from verification.faults.http_messages import Message, read_message
+from verification.faults.proxy import FaultProxy
+from verification.faults.server_process import HOST, free_port
+
+ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ndone"
+REQUEST = b"POST /tickets HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}"
+
+
+@dataclass
+class Service:
+    """A service that answers every request with the same bytes and remembers when each came."""
+
+    port: int
+    received: list[Message] = field(default_factory=list)
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while (request := await read_message(reader)) is not None:
+            self.received.append(request)
+            writer.write(ANSWER)
+        writer.close()
+
+
+@asynccontextmanager
+async def service_and_proxy() -> AsyncIterator[tuple[Service, FaultProxy]]:
+    rng = Random()
+    service = Service(free_port(rng))
+    server = await asyncio.start_server(service.serve, HOST, service.port)
+    wire = FaultProxy(free_port(rng), service.port)
+    await wire.listen()
+    try:
+        yield service, wire
+    finally:
+        await wire.aclose()
+        server.close()
+
+
+async def send_request(wire: FaultProxy, request: bytes = REQUEST) -> bytes:
+    """Return every byte that comes back before the connection ends or a whole answer is there."""
+    reader, writer = await asyncio.open_connection(HOST, wire.port)
+    writer.write(request)
+    found = b""
+    try:
+        while not found.endswith(b"done") and (piece := await reader.read(4096)):
+            found += piece
+    finally:
+        writer.close()
+    return found
+
+
+async def test_without_a_fault_everything_passes() -> None:
+    async with service_and_proxy() as (service, wire):
+        assert await send_request(wire) == ANSWER
+        assert [message.raw for message in service.received] == [REQUEST]
+
+
+@pytest.mark.parametrize(
+    ("fault", "received"), [(proxy.reset_before, 0), (proxy.reset_after, 1)], ids=["before the call", "after the call"]
+)
+async def test_a_reset_breaks_the_connection(fault: proxy.Fault, received: int) -> None:
+    async with service_and_proxy() as (service, wire):
+        wire.arm(fault)
+        with pytest.raises(ConnectionResetError):
+            await send_request(wire)
+        assert len(service.received) == received
+
+
+@pytest.mark.parametrize(
+    ("fault", "expected"),
+    [
+        (proxy.empty_response, lambda: b""),
+        (proxy.truncated, lambda: ANSWER[: len(ANSWER) // 2]),
+        (proxy.head_only, lambda: ANSWER.removesuffix(b"done")),
+    ],
+    ids=["empty", "half", "headless"],
+)
+async def test_an_answer_is_cut(fault: proxy.Fault, expected: Callable[[], bytes]) -> None:
+    async with service_and_proxy() as (service, wire):
+        wire.arm(fault)
+        assert await send_request(wire) == expected()
+        assert len(service.received) == 1
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [proxy.dribbled(7, 0.001), proxy.slower(2.0), proxy.delayed(0.01)],
+    ids=["dribbled", "slower", "held back"],
+)
+async def test_a_late_answer_is_whole(fault: proxy.Fault) -> None:
+    async with service_and_proxy() as (_, wire):
+        wire.arm(fault)
+        assert await send_request(wire) == ANSWER
+
+
+async def test_a_duplicate_is_heard_twice_and_answered_once() -> None:
+    async with service_and_proxy() as (service, wire):
+        wire.arm(proxy.duplicated)
+        assert await send_request(wire) == ANSWER
+        assert len(service.received) == 2
+
+
+async def test_a_late_call_arrives_when_nobody_waits_for_it() -> None:
+    async with service_and_proxy() as (service, wire):
+        wire.arm(proxy.delivered_late(0.02))
+        with pytest.raises(ConnectionResetError):
+            await send_request(wire)
+        assert not service.received
+        await wire.wait_for_background()
+        assert [message.raw for message in service.received] == [REQUEST]
+        assert wire.late_statuses == [200]
+
+
+async def test_a_late_twin_comes_behind_its_answer() -> None:
+    async with service_and_proxy() as (service, wire):
+        wire.arm(proxy.delivered_again_late(0.02))
+        assert await send_request(wire) == ANSWER
+        assert len(service.received) == 1
+        await wire.wait_for_background()
+        assert len(service.received) == 2
+
+
+async def test_a_fault_strikes_as_often_as_it_is_told_to() -> None:
+    async with service_and_proxy() as (_, wire):
+        wire.arm(proxy.empty_response, times=2)
+        assert [await send_request(wire) for _ in range(3)] == [b"", b"", ANSWER]
+        assert wire.exhausted.is_set()
+        assert wire.strikes == 2
+        wire.arm(None)
+        assert wire.strikes == 2
+
+
+async def test_nobody_s_health_is_struck() -> None:
+    async with service_and_proxy() as (_, wire):
+        wire.arm(proxy.empty_response)
+        assert await send_request(wire, b"GET /readyz HTTP/1.1\r\n\r\n") == ANSWER
+
+
+async def test_what_refuses_connections_takes_them_again() -> None:
+    async with service_and_proxy() as (_, wire):
+        await wire.refuse()
+        with pytest.raises(ConnectionRefusedError):
+            await send_request(wire)
+        await wire.listen()
+        assert await send_request(wire) == ANSWER
+
+
+async def test_a_chunked_answer_is_passed_on_as_it_came() -> None:
+    raw = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"
+    reader = asyncio.StreamReader()
+    reader.feed_data(raw + REQUEST)
+    first, second = await read_message(reader), await read_message(reader)
+    assert first is not None
+    assert first.raw == raw
+    assert second is not None
+    assert second.target == "/tickets"
+
+
+async def test_a_message_that_breaks_off_is_no_message() -> None:
+    reader = asyncio.StreamReader()
+    reader.feed_data(REQUEST[:-1])
+    reader.feed_eof()
+    with pytest.raises(asyncio.IncompleteReadError):
+        await read_message(reader)

@@ -1,0 +1,132 @@
+"""The parts of the fault suite that need no house: what is clear, what is played, what is counted, what is printed."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.architecture.sources import ROOT
+from verification.faults.cells import failpoints
+from verification.faults.cells.catalogue import CELLS
+from verification.faults.cells.workload import STEPS_TO_REACH_ALL_SERVICES
+from verification.faults.deployment import PROCESSES, SERVICES
+from verification.faults.deployment_kinds import clock_environment, set_offset
+from verification.faults.findings import Findings
+from verification.faults.gateway_client import PROBLEM, Kind, parse_response
+from verification.faults.report import RunMetadata, failed, markdown_table, rows, to_json
+from verification.faults.runner import CellResult
+from verification.faults.sabotage import SABOTAGES
+from verification.faults.sabotage_trials import SABOTAGE_TRIALS
+from verification.faults.step_script import CANARY, EpisodeEntities, action_of, canary_of, normalize
+
+ENTITIES = EpisodeEntities("OPS-1", "E-1", "APR-1")
+METADATA = RunMetadata("2026-03-02", "abc1234", 7, "full", 12.0, "Linux")
+
+
+@pytest.mark.parametrize(
+    ("status", "media_type", "content", "kind"),
+    [
+        (200, "application/json", b'{"done":false}', Kind.DONE),
+        (204, "", b"", Kind.DONE),
+        (503, PROBLEM, b'{"code":"shutting-down"}', Kind.REFUSED),
+        (503, "application/json", b'{"code":"shutting-down"}', Kind.UNCLEAR),
+        (503, PROBLEM, b'{"title":"no code"}', Kind.UNCLEAR),
+        (503, "text/plain", b"Service Unavailable", Kind.UNCLEAR),
+        (500, PROBLEM, b'{"code":"internal-error"}', Kind.UNCLEAR),
+        (200, "application/json", b'{"done":fal', Kind.UNCLEAR),
+    ],
+)
+def test_an_answer_is_clear_or_it_is_not(status: int, media_type: str, content: bytes, kind: Kind) -> None:
+    assert parse_response(status, media_type, content).kind is kind
+
+
+def test_enough_steps_in_a_row_reach_every_service() -> None:
+    for first in range(1, 25):
+        row = range(first, first + STEPS_TO_REACH_ALL_SERVICES)
+        assert {action_of(ENTITIES, number, "").service for number in row} >= set(SERVICES)
+
+
+def test_every_canary_of_an_episode_is_another_one() -> None:
+    found = {
+        canary_of(player, replay_number, n)
+        for player in ("t00001p000", "t00001p001")
+        for replay_number in range(3)
+        for n in range(60)
+    }
+    assert len(found) == 2 * 3 * 60
+    assert all(CANARY.fullmatch(canary) for canary in found)
+
+
+def test_two_players_of_a_seed_are_told_the_same_but_for_their_canaries() -> None:
+    told = [{"observation": {"body": canary_of(p, 0, 1)}, "reward": 0.0, "done": False, "token": p} for p in "ab"]
+    assert normalize(told[0]) == normalize(told[1])
+    assert normalize(told[0] | {"reward": 1.0}) != normalize(told[1])
+
+
+def test_the_sixteen_cells_are_there() -> None:
+    names = {cell.name for cell in CELLS}
+    expected = {f"kill -9 {p} in mid {work}" for p in PROCESSES for work in ("step", "reset", "snapshot", "restore")}
+    assert len(expected) == 16
+    assert expected <= names
+    assert len(names) == len(CELLS)
+
+
+def test_a_release_takes_a_thousand_trials() -> None:
+    assert sum(cell.full for cell in CELLS) >= 1_000
+
+
+def test_every_place_where_a_process_can_be_told_to_die_has_a_cell() -> None:
+    sources = "\n".join(
+        path.read_text() for folder in ("shared", "gateway") for path in (ROOT / folder / "src").rglob("*.py")
+    )
+    places = set(re.findall(r'failpoint\("([\w.]+)"\)', sources))
+    assert places == {*failpoints.GATEWAY_FAILPOINTS, *failpoints.SERVICE_FAILPOINTS, *failpoints.LEASE_FAILPOINTS}
+
+
+def test_every_sabotage_is_held_against_a_cell() -> None:
+    assert {trial.sabotage for trial in SABOTAGE_TRIALS} == set(SABOTAGES)
+    assert {trial.cell for trial in SABOTAGE_TRIALS} <= {cell.name for cell in CELLS}
+    assert {trial.column for trial in SABOTAGE_TRIALS} == {"torn", "lost", "doubled", "unclear"}
+
+
+def test_a_run_fails_where_anything_was_found_or_nothing_was_tried() -> None:
+    tried = CellResult(CELLS[0], planned=3, trials=3)
+    skipped = CellResult(CELLS[1], planned=3, not_run="there is no disk")
+    assert not failed([tried, skipped])
+    assert failed([skipped])
+    assert failed([CellResult(CELLS[0], planned=1, trials=1, findings=Findings(doubled=["twice"]))])
+
+
+def test_the_table_says_what_was_not_run_and_why() -> None:
+    tried = CellResult(CELLS[0], planned=3, trials=3, findings=Findings(lost=["a", "b"], torn=["c"]))
+    skipped = CellResult(CELLS[1], planned=3, not_run="there is no disk")
+    assert rows([tried, skipped]) == [
+        (CELLS[0].name, "3", "1", "2", "0", "0"),
+        (CELLS[1].name, "not run", "", "", "", ""),
+        ("all", "3", "1", "2", "0", "0"),
+    ]
+    kept = markdown_table([tried, skipped], METADATA)
+    assert "2026-03-02, commit abc1234, seed 7" in kept
+    assert f"{CELLS[1].name}: not run, there is no disk." in kept
+    assert to_json([tried], METADATA)["cells"][0]["lost"] == 2
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler on this machine")
+def test_a_clock_of_their_own_jumps_and_leaves_the_monotonic_one_alone(tmp_path: Path) -> None:
+    environment = clock_environment(tmp_path)
+    clocks = "import time; print(int(time.time()), int(time.monotonic()))"
+
+    def read() -> list[int]:
+        completed = subprocess.run([sys.executable, "-c", clocks], env=environment, capture_output=True, check=True)
+        return [int(word) for word in completed.stdout.split()]
+
+    wall, monotonic = read()
+    set_offset(tmp_path, 1_000_000)
+    jumped, later = read()
+    assert 1_000_000 <= jumped - wall < 1_000_100
+    assert 0 <= later - monotonic < 100

@@ -1,0 +1,78 @@
+"""The manifest of the environment: what it declares is what the code has."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib import import_module
+from typing import Any
+
+import pytest
+import yaml
+from fastapi import FastAPI
+from openenv.validation import Level, run_validation
+from openenv.validation import Verdict as Overall
+
+from companyos.contract import Outcome, RewardScale, Shaping
+from companyos_gateway.episode.outcome import Ledger, StepKind
+from companyos_gateway.rubrics import Verdict
+from companyos_gateway.scenarios import catalogue
+from companyos_gateway.server.openenv_environment import DESCRIPTION, ENVIRONMENT_NAME
+from companyos_gateway.taskset import TaskSet
+from tests.architecture.sources import ROOT
+from verification.openenv.manifest import MANIFEST, canaries, manifest, runtime_plan
+from verification.openenv.package import TOP_LEVEL_FILES, assemble
+
+TEXT: dict[str, Any] = yaml.safe_load(MANIFEST.read_text())
+SUCCEEDED = Verdict(potential=0.0, goal_met=True, success=True, damage=(), rejections=0, checks=())
+OUT_OF_RANGE = replace(SUCCEEDED, potential=-1000.0)
+REGENERATE_COMMAND = "python -m verification.openenv.record"
+
+
+def test_the_validator_takes_the_assembled_package(tmp_path: Any) -> None:
+    assemble(tmp_path / "package")
+    report = run_validation(tmp_path / "package", max_level=Level.STATIC)
+    assert (report.verdict, [result.evidence for result in report.results]) == (
+        Overall.PASS,
+        [["manifest is schema-valid and within policy bounds"]],
+    )
+    validation = TEXT["validation"]
+    execution, capabilities = validation["execution"], validation["capabilities"]
+    needed = [execution["dockerfile"], execution["probe_path"], capabilities["oracle"]["location"]]
+    for name in [*needed, capabilities["canaries"], "pyproject.toml", "uv.lock", *TOP_LEVEL_FILES.values()]:
+        assert (tmp_path / "package" / name).is_file(), name
+
+
+def test_the_manifest_names_this_app_and_this_version() -> None:
+    module, _, name = TEXT["app"].partition(":")
+    app = getattr(import_module(module), name)
+    assert isinstance(app, FastAPI)
+    assert (TEXT["name"], TEXT["version"], TEXT["port"]) == (ENVIRONMENT_NAME, app.version, 8000)
+    assert TEXT["description"] == DESCRIPTION
+
+
+def test_what_autoenv_reads_is_what_the_manifest_says() -> None:
+    short = yaml.safe_load((ROOT / "client" / "src" / "companyos" / "openenv.yaml").read_text())
+    assert short == {name: value for name, value in TEXT.items() if name != "validation"}
+
+
+def test_the_declared_tasks_are_those_of_the_task_set() -> None:
+    found = {split.name.value: split.num_tasks for split in TaskSet(catalogue()).splits()}
+    assert manifest().capabilities.declared_task_count == found, REGENERATE_COMMAND
+
+
+def test_the_declared_rewards_are_those_of_the_unit_scale() -> None:
+    ledger = Ledger(Shaping.NONE, RewardScale.UNIT)
+    assert ledger.enter(StepKind.CARRIED_OUT, SUCCEEDED, Outcome.SUCCESS) == manifest().reward.range[1]
+    assert Ledger(scale=RewardScale.UNIT).enter(StepKind.CARRIED_OUT, OUT_OF_RANGE, None) == manifest().reward.range[0]
+
+
+def test_the_plan_and_the_canaries_play_in_the_declared_range() -> None:
+    reset = runtime_plan(manifest().execution).reset
+    assert (reset.options["reward_scale"], reset.options["shaping"]) == (RewardScale.UNIT, Shaping.NONE)
+    for canary in canaries():
+        assert canary.reset == {**reset.options, "seed": reset.seed}
+
+
+@pytest.mark.parametrize("capability", ["task_api", "rubric_tree", "set_state"])
+def test_what_is_offered_is_declared(capability: str) -> None:
+    assert getattr(manifest().capabilities, capability) is True

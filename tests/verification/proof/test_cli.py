@@ -1,0 +1,204 @@
+"""The proof on the command line: lines are printed and written, what does not hold is said by the status."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from companyos_gateway.episode.environment import Stage
+from companyos_gateway.scenarios import catalogue
+from tests.architecture.sources import ROOT
+from verification.proof import cli, worklog
+from verification.proof.rows import ROWS, Job, Row, Scope, Tally
+from verification.proof.rows.base import JOB_FAILED
+from verification.proof.sizes import FULL, SMOKE
+
+SNOW = "it never snows"
+SCENARIOS = ROOT / "gateway/src/companyos_gateway/scenarios"
+
+
+class Weather(Row):
+    letter = "A"
+    title = "The weather"
+
+    def jobs(self, scope: Scope) -> Iterable[Job]:
+        for scenario in scope.scenarios[:2]:
+            yield Job(row="A", part="looks", scope=scope, scenario=scenario, seed=scope.first)
+
+    async def work(self, stage: Stage, job: Job) -> list[Tally]:
+        raise NotImplementedError
+
+
+def _pool(*faults: str, promise: str = SNOW) -> object:
+    def done(jobs: Sequence[Job], _processes: int) -> Iterator[tuple[Job, list[Tally]]]:
+        for job in reversed(jobs):
+            yield job, [Tally(promise=promise, n=2, scenario=job.scenario, faults=faults)]
+
+    return done
+
+
+@pytest.fixture
+def weather(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    for letter in list(ROWS):
+        monkeypatch.delitem(ROWS, letter)
+    monkeypatch.setitem(ROWS, "A", Weather())
+    return monkeypatch
+
+
+def test_what_holds_is_one_line_and_the_status_is_0(
+    weather: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    weather.setattr(cli, "run_in_pool", _pool())
+    assert cli.main(["--seed", "7", "--seeds", "3"]) == 0
+    printed = capsys.readouterr().out
+    assert f"yes A {SNOW}" in printed
+    assert "4  0 against it  [seed 7-9]" in printed
+    assert "not run" in printed
+
+
+def test_what_does_not_hold_is_named_and_the_status_is_1(
+    weather: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    weather.setattr(cli, "run_in_pool", _pool("on Monday", "on Tuesday"))
+    assert cli.main([]) == 1
+    assert f"NO  A {SNOW}" in (printed := capsys.readouterr().out)
+    assert "4 against it: on Monday; on Tuesday; on Monday; 1 more" in printed
+
+
+def test_a_job_that_breaks_does_not_hold(weather: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    weather.setattr(cli, "run_in_pool", _pool("lightning", promise=JOB_FAILED))
+    assert cli.main([]) == 1
+    assert f"NO  A {JOB_FAILED}" in capsys.readouterr().out
+
+
+def test_the_page_says_how_it_came_about(weather: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    weather.setattr(cli, "run_in_pool", _pool())
+    page = tmp_path / "proof.md"
+    assert cli.main(["--out", str(page), "--seed", "3", "--seeds", "1"]) == 0
+    said = page.read_text()
+    assert said.startswith("# The proof, smoke size\n")
+    assert "by `python -m verification.proof --seed 3 --seeds 1`" in said
+    assert f"| A | {SNOW} | 4 | 0 against it | 3 | yes |" in said
+    assert "| H | - | 0 | not run |  | not run |" in said
+
+
+def test_the_size_comes_from_the_environment_and_options_change_it(weather: pytest.MonkeyPatch) -> None:
+    sizes = []
+
+    def crew(jobs: Sequence[Job], _processes: int) -> Iterator[tuple[Job, list[Tally]]]:
+        sizes.append(jobs[0].scope.size)
+        return iter([(job, [Tally(promise=SNOW, n=1)]) for job in jobs])
+
+    weather.setattr(cli, "run_in_pool", crew)
+    cli.main([])
+    weather.setenv("PROOF", "full")
+    cli.main([])
+    cli.main(["--seeds", "3", "--levels", "0,4", "--cheat-seeds", "1"])
+    assert sizes[:2] == [SMOKE, FULL]
+    assert (sizes[2].oracle_seeds, sizes[2].levels, sizes[2].cheat_seeds) == (3, (0, 4), 1)
+
+
+def test_a_proof_that_was_stopped_goes_on_from_its_work_log(
+    weather: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "runs" / "log.jsonl"
+    done: list[Job] = []
+
+    def stopped(jobs: Sequence[Job], _processes: int) -> Iterator[tuple[Job, list[Tally]]]:
+        done.append(jobs[0])
+        yield (
+            jobs[0],
+            [Tally(promise=SNOW, n=5, scenario=jobs[0].scenario, values=(1.5,), notes={"low": float("-inf")})],
+        )
+        raise KeyboardInterrupt
+
+    def going_on(jobs: Sequence[Job], _processes: int) -> Iterator[tuple[Job, list[Tally]]]:
+        assert done[0] not in jobs
+        yield from ((job, [Tally(promise=SNOW, n=2, scenario=job.scenario)]) for job in jobs)
+
+    weather.setattr(cli, "run_in_pool", stopped)
+    assert cli.main(["--worklog", str(log)]) == cli.INTERRUPTED
+    assert f"the next run goes on from {log}" in capsys.readouterr().err
+    with log.open("a") as file:
+        file.write('{"job": "half a li')
+    weather.setattr(cli, "run_in_pool", going_on)
+    assert cli.main(["--worklog", str(log)]) == 0
+    assert f"yes A {SNOW}        7  0 against it" in capsys.readouterr().out
+
+
+def test_what_was_done_on_other_code_is_done_again(weather: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    weather.setattr(cli, "run_in_pool", _pool())
+    assert cli.main(["--worklog", str(log)]) == 0
+    lines = len(log.read_text().splitlines())
+    assert cli.main(["--worklog", str(log)]) == 0
+    assert len(log.read_text().splitlines()) == lines
+    weather.setattr(worklog, "code_digest", lambda *_: "of tomorrow")
+    assert cli.main(["--worklog", str(log)]) == 0
+    assert len(log.read_text().splitlines()) == 2 * lines
+
+
+def test_a_file_that_is_no_work_log_is_named_and_left_alone(
+    weather: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "notes.txt"
+    log.write_text("Dear diary\n")
+    assert cli.main(["--worklog", str(log)]) == cli.MISUSED
+    assert "notes.txt, line 1: no line of a work log" in capsys.readouterr().err
+    assert log.read_text() == "Dear diary\n"
+
+
+def test_a_row_runs_its_own_code_and_none_of_what_serves_or_shows() -> None:
+    judged, mutated = (
+        worklog._dependency_filter("A", "oracles", "quarter_close"),
+        worklog._dependency_filter("C", "code", ""),
+    )
+    assert judged("verification/proof/rows/solvable.py")
+    assert not judged("verification/proof/rows/adversaries.py")
+    assert not judged("verification/proof/code_mutation/corpus.py")
+    assert mutated("verification/proof/code_mutation/corpus.py")
+    names = {name for name, _ in worklog._sources()}
+    assert {"companyos_gateway/rubrics/parts.py", "companyos_ticketdesk/main.py", "companyos/contract.py"} & names
+    assert not any("/server/" in name or "/pages/" in name or name.endswith("scenarios/checks.py") for name in names)
+
+
+def test_what_is_looked_at_before_a_start_is_asked_for_by_the_server_alone() -> None:
+    package = SCENARIOS.parent
+    asks = re.compile(r"scenarios\.checks\b|scenarios import .*\bchecks\b")
+    asking = {file for file in package.rglob("*.py") if asks.search(file.read_text())}
+    assert asking
+    assert {file.relative_to(package).parts[0] for file in asking} == {"server"}
+
+
+@pytest.mark.parametrize("letter", sorted(ROWS))
+def test_a_row_that_lets_the_zoo_play_depends_on_it(letter: str) -> None:
+    source = inspect.getsource(inspect.getmodule(type(ROWS[letter])) or pytest)
+    has_zoo = any(
+        worklog._dependency_filter(letter, part, "")("companyos_players/task_agnostic.py") for part in ("play", "")
+    )
+    assert has_zoo == ("task_agnostic import" in source)
+
+
+def test_a_job_of_one_scenario_depends_on_no_other_for_none_knows_another() -> None:
+    one, every = worklog._dependency_filter("A", "oracles", "quarter_close"), worklog._dependency_filter("E", "leg", "")
+    folder = "companyos_gateway/scenarios"
+    assert one(f"{folder}/quarter_close/rubric.py")
+    assert one(f"{folder}/catalogue.py")
+    assert not one(f"{folder}/bug_escalation/rubric.py")
+    assert every(f"{folder}/bug_escalation/rubric.py")
+    names = set(catalogue())
+    for name in names:
+        told = "".join(file.read_text() for file in (SCENARIOS / name).rglob("*.py"))
+        known = set(re.findall(r"companyos_gateway\.scenarios\.(\w+)", told))
+        assert known & names <= {name}
+
+
+def test_a_job_that_breaks_is_not_kept(weather: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    weather.setattr(cli, "run_in_pool", _pool("lightning", promise=JOB_FAILED))
+    assert cli.main(["--worklog", str(log)]) == 1
+    assert log.read_text() == ""

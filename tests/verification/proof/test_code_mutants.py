@@ -1,0 +1,119 @@
+"""Code mutants: every change is one, stands in for its module for a while, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import inspect
+import sys
+from pathlib import Path
+
+import pytest
+
+from companyos_gateway.episode import outcome
+from companyos_gateway.rubrics import answers
+from companyos_gateway.rubrics.answers import is_same_answer
+from companyos_gateway.scenarios import catalogue
+from tests.scenarios.engine import open_engine
+from verification.proof.code_mutation.call_tracing import trace_calls
+from verification.proof.code_mutation.corpus import CorpusTask, ledgers, task_of
+from verification.proof.code_mutation.equivalent_mutants import reasons
+from verification.proof.code_mutation.mutant_runner import REWARD, MutantRunner, modules_of, source_of
+from verification.proof.code_mutation.mutants import Mutant, apply_mutant, mutants_of
+from verification.proof.code_mutation.patching import mutant_in_place
+
+SOURCE = '''
+"""A module."""
+LIMIT = 3
+
+
+def judge(value: int, names: list[str]) -> bool:
+    """Say whether it holds; 7 is no number of the code."""
+    if value == 1 and not names:
+        return any(name in "abc" for name in names)
+    return value + LIMIT > 2
+'''
+
+
+def test_every_change_is_another_module_and_texts_are_left_alone() -> None:
+    found = mutants_of("tiny", SOURCE)
+    changed = [ast.unparse(apply_mutant(SOURCE, one)) for one in found]
+    assert len(set(changed)) == len(changed) == len(found)
+    assert ast.unparse(ast.parse(SOURCE)) not in changed
+    assert {"`3` -> `4`", "`value == 1` -> `value != 1`", "`not names` -> `names`"} <= {one.change for one in found}
+    assert all("7 is no number" in text and "'abc'" in text for text in changed)
+
+
+def test_a_mutant_stands_in_and_leaves_nothing_behind() -> None:
+    source = inspect.getsource(outcome)
+    cost = next(one for one in mutants_of(REWARD, source) if one.change == "`0.1` -> `1.1`")
+    before, expected = outcome.STEP_COST, ledgers()
+    with mutant_in_place(outcome, apply_mutant(source, cost)):
+        assert pytest.approx(before + 1) == outcome.STEP_COST
+        assert ledgers() != expected
+    assert (outcome.STEP_COST, ledgers()) == (before, expected)
+
+
+def test_mutants_of_rewards_are_killed_by_drawn_ledgers() -> None:
+    found = [one for one in mutants_of(REWARD, inspect.getsource(outcome)) if one.line > 60][::4]
+    runner = MutantRunner([], ledgers())
+    assert [one.place for one in found if not runner.run_mutant(one).killed] == []
+
+
+def test_what_is_shared_is_tried_with_all_scenarios_alone() -> None:
+    shared = "companyos_gateway.rubrics.workflow"
+    assert shared in modules_of(sorted(catalogue()))
+    assert modules_of(["bug_escalation"]) == ["companyos_gateway.scenarios.bug_escalation.rubric", REWARD]
+
+
+def test_a_mutant_says_where_it_is() -> None:
+    assert Mutant("companyos_gateway.rubrics.tickets", 3, 41, "`a` -> `b`").place == "rubrics.tickets:41 `a` -> `b`"
+
+
+def test_every_explained_mutant_can_still_be_made() -> None:
+    keys = {one.key for name in modules_of(sorted(catalogue())) for one in mutants_of(name, source_of(name))}
+    assert [key for key in reasons() if key not in keys] == []
+
+
+def test_what_runs_is_taken_down() -> None:
+    with trace_calls() as ran:
+        is_same_answer(1.0, 1.0)
+    assert ran == {(answers.__file__, is_same_answer.__code__.co_firstlineno)}
+    assert sys.gettrace() is None
+
+
+def test_what_explains_a_mutant_is_said_of_one_alone() -> None:
+    keys = [one.key for name in modules_of(sorted(catalogue())) for one in mutants_of(name, source_of(name))]
+    assert [key for key in reasons() if keys.count(key) != 1] == []
+
+
+async def _task(folder: Path, scenario: str = "handbook_update", seed: int = 26, most: int = 40) -> CorpusTask:
+    async with open_engine(folder) as stage:
+        return await task_of(stage, scenario, seed, most=most)
+
+
+def test_a_rubric_of_another_code_is_told_by_stored_ends_and_the_same_one_by_none(tmp_path: Path) -> None:
+    task = asyncio.run(_task(tmp_path))
+    name = "companyos_gateway.scenarios.handbook_update.rubric"
+    assert not any(case.differs(task.build_rubric()) for case in task.cases)
+    found = mutants_of(name, source_of(name))
+    runner = MutantRunner([task], ledgers())
+    assert any(runner.run_mutant(one).killed for one in found)
+    assert not any(case.differs(task.build_rubric()) for case in task.cases)
+
+
+def test_aimed_ends_tell_what_drawn_ones_seldom_tell(tmp_path: Path) -> None:
+    refused = asyncio.run(_task(tmp_path, "vendor_bank_change", 48, most=0))
+    name = "companyos_gateway.scenarios.vendor_bank_change.rubric"
+    bank_mutants = [one for one in mutants_of(name, source_of(name)) if "bank_iban" in one.text and one.function]
+    asked_of = "companyos_gateway.rubrics.approvals_in_order"
+    approval_mutants = [
+        one for one in mutants_of(asked_of, source_of(asked_of)) if one.function == "does_nothing_stand"
+    ]
+    runner = MutantRunner([refused], ())
+    assert len(bank_mutants) > 1
+    assert [
+        one.place
+        for one in (*bank_mutants, *approval_mutants)
+        if one.function_line and not runner.run_mutant(one).killed
+    ] == []

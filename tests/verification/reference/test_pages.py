@@ -1,0 +1,101 @@
+"""The generated pages: they hold what a newcomer looks for, and solve no instance."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from companyos.contract import ToolSpec
+from companyos_gateway.chaos import Group, Kind, levels, profile_for
+from companyos_gateway.episode.toolbox import Toolbox
+from companyos_gateway.scenarios import catalogue
+from companyos_gateway.server.scenario_facts import prose_of
+from tests.gateway.notes import NoteKeeping
+from tests.scenarios.engine import open_engine
+from verification.reference.scenarios_page import GROUPS, scenarios_page
+from verification.reference.texts import read_texts
+from verification.reference.tools_page import tools_page
+
+ROOT = Path(__file__).parents[3]
+FOLDERS = ROOT / "gateway/src/companyos_gateway/scenarios"
+PAGE = scenarios_page(catalogue())
+
+
+@pytest.fixture
+async def toolbox(tmp_path: Path) -> Toolbox:
+    async with open_engine(tmp_path) as stage:
+        return stage.toolbox
+
+
+@pytest.fixture
+def tools(toolbox: Toolbox) -> list[ToolSpec]:
+    return [
+        ToolSpec(name=tool.name, description=tool.description, input_schema=tool.input_schema)
+        for tool in toolbox.offered(None)
+    ]
+
+
+def _headings(page: str) -> Iterator[str]:
+    yield from re.findall(r"^#+ (.*)$", page, re.MULTILINE)
+
+
+def test_every_scenario_has_a_row_that_links_to_its_readme() -> None:
+    for name in catalogue():
+        assert re.search(rf"^\| \[{name}\]\(.*/{name}/README\.md\) \| \w", PAGE, re.MULTILINE), name
+
+
+@pytest.mark.parametrize("name", sorted(catalogue()))
+def test_the_readme_of_a_scenario_covers_success_difficulty_and_refusal(name: str) -> None:
+    text = (FOLDERS / name / "README.md").read_text(encoding="utf-8")
+    assert all(f"**{part}:**" in text for part in ("Success", "Difficulty", "Refusal"))
+
+
+def test_every_kind_of_chaos_is_explained() -> None:
+    assert set(read_texts("kinds")) >= set(Kind)
+    assert all(f"*{kind.replace('_', ' ')}*" in PAGE for kind in Kind)
+
+
+def test_what_holds_chaos_back_and_what_a_service_has_of_its_own_is_told() -> None:
+    profile = profile_for(levels()[-1])
+    for group in Group:
+        section = PAGE.partition(f"| {GROUPS[group].lower()} |")[2].partition("\n\n")[0]
+        kinds = profile.budget.kinds(group) or profile.budget.consecutive
+        assert re.search(rf"^\| at most \| .* \| {kinds} \|$", section, re.MULTILINE), group
+    limited = profile.rates[Kind.RATE_LIMITED]
+    (service, rate), *_ = limited.services.items()
+    assert f"{100 * limited.rate:g}, {service} {100 * rate:g} |" in PAGE
+
+
+def test_the_page_of_scenarios_names_nothing_of_an_instance() -> None:
+    assert not re.findall(r"\b[A-Z]{2,4}-[0-9]+", PAGE)
+    assert not re.findall(r"\b[3-5][0-9]{9}\b", PAGE)
+
+
+def test_a_scenario_without_a_readme_has_a_row_with_its_docstring() -> None:
+    notes: Any = NoteKeeping()
+    page = scenarios_page({"note_keeping": notes})
+    assert "| Both notes have to be done; writing another one is collateral. |" in page
+
+
+def test_the_prose_of_a_readme_ends_at_its_first_table() -> None:
+    assert prose_of("# a\n\nOne.\n\nTwo.\n\n| a |\n|---|\n\nThree.\n") == ["One.", "Two."]
+
+
+def test_every_tool_has_a_row_with_its_required_arguments(tools: list[ToolSpec]) -> None:
+    page = tools_page(tools)
+    for tool in tools:
+        row = re.search(rf"^\| `{tool.name}` \| .*$", page, re.MULTILINE)
+        assert row is not None, tool.name
+        assert all(f"**{name}**" in row[0] for name in tool.input_schema.get("required", ()))
+
+
+def test_links_inside_the_pages_lead_somewhere(tools: list[ToolSpec]) -> None:
+    for page in (PAGE, tools_page(tools)):
+        headings = {heading.lower() for heading in _headings(page)}
+        assert set(re.findall(r"\]\(#([^)]+)\)", page)) <= headings
+    for link in re.findall(r"\]\((\.\./[^)]+)\)", PAGE):
+        assert (ROOT / "docs" / link.partition("#")[0]).is_file(), link

@@ -1,0 +1,49 @@
+"""The simulation plays a seed the same way twice, finds nothing, and finds a planted defect."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+
+import pytest
+
+from verification.simulation.defects import DEFECTS
+from verification.simulation.driver import HistoryResult
+from verification.simulation.history import play
+
+pytestmark = [pytest.mark.filterwarnings("ignore::ResourceWarning"), pytest.mark.timeout(300)]
+
+SEEDS = range(100)
+DEFECT_SEEDS = range(60)
+DEFECTS_FOUND_AT_ONCE = (
+    "generations-are-not-checked",
+    "a-start-deletes-what-it-cannot-explain",
+    "an-intent-is-forgotten",
+    "outcomes-are-not-journalled",
+)
+
+
+@pytest.fixture(autouse=True)
+def quiet() -> Iterator[None]:
+    logging.disable(logging.CRITICAL)
+    yield
+    logging.disable(logging.NOTSET)
+
+
+def test_no_history_loses_doubles_tears_or_resurrects_anything() -> None:
+    found = [play(seed) for seed in SEEDS]
+    assert [(result.seed, result.violation) for result in found if result.violation] == []
+
+
+def test_a_seed_is_played_the_same_way_twice() -> None:
+    assert _trace(play(7)) == _trace(play(7))
+
+
+@pytest.mark.parametrize("defect", DEFECTS_FOUND_AT_ONCE)
+def test_a_planted_defect_is_found(defect: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    DEFECTS[defect](monkeypatch)
+    assert any(play(seed).violation for seed in DEFECT_SEEDS)
+
+
+def _trace(result: HistoryResult) -> tuple[str, list[str]]:
+    return result.digest, result.lines

@@ -1,0 +1,1 @@
+"""What the enterprise costs, measured: `python -m verification.benchmarks`, or `make bench`."""

@@ -1,0 +1,97 @@
+"""`python -m verification.benchmarks [--quick]`: bring up the enterprise and the echo, measure, print a table, keep a
+JSON file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import uvloop
+from rich.table import Table
+
+from companyos.cli.terminal import OUT, plain_table
+from companyos.enterprise import Enterprise
+from verification.benchmarks.echo import running_echo
+from verification.benchmarks.enterprise import EnterpriseBenchmark
+from verification.benchmarks.measurements import Measurements
+
+RESULTS = Path("runs") / "bench"
+QUICK_SCALE = 0.1
+SHARED_MEMORY = Path("/dev/shm")  # noqa: S108  # the one tmpfs every Linux has
+
+
+def main() -> None:
+    """Measure once."""
+    parser = argparse.ArgumentParser(
+        prog="python -m verification.benchmarks", description="Measure what the enterprise costs."
+    )
+    parser.add_argument("--quick", action="store_true", help="a tenth of everything: whether it runs, not how fast")
+    parser.add_argument("--out", type=Path, help="where the JSON goes (default: runs/bench/<time>.json)")
+    options = parser.parse_args()
+    measurements = _measure(QUICK_SCALE if options.quick else 1.0)
+    run = _run_metadata() | {"quick": options.quick, "figures": measurements.to_json()}
+    out = options.out or RESULTS / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}.json"
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(json.dumps(run, indent=2) + "\n", encoding="utf-8")
+    OUT.print(_table(measurements, run))
+    OUT.print(f"\n[dim]kept in[/] {out}")
+
+
+def _measure(scale: float) -> Measurements:
+    measurements = Measurements()
+    folder = Path(tempfile.mkdtemp(prefix="companyos-bench-", dir=SHARED_MEMORY if SHARED_MEMORY.is_dir() else None))
+    try:
+        began = time.perf_counter()
+        busy, idle = folder / "busy", folder / "idle"
+        with Enterprise(data_dir=busy) as enterprise, running_echo() as echo_url:
+            measurements.add("start of the whole enterprise", time.perf_counter() - began, "s", target="<= 3 s")
+            uvloop.run(EnterpriseBenchmark(enterprise, measurements, scale, echo_url=echo_url, data_dir=busy).run())
+        with Enterprise(data_dir=idle) as enterprise:
+            uvloop.run(EnterpriseBenchmark(enterprise, measurements, scale, echo_url="", data_dir=idle).run_memory())
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    return measurements
+
+
+def _run_metadata() -> dict[str, Any]:
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"],  # noqa: S607  # the git of whoever measures
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=Path(__file__).parent,
+    )
+    return {
+        "at": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
+        "commit": commit.stdout.strip() or None,
+        "python": platform.python_version(),
+        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
+    }
+
+
+def _table(measurements: Measurements, run: dict[str, Any]) -> Table:
+    title = f"{run['machine']}, Python {run['python']}, commit {run['commit']}" + (", quick" if run["quick"] else "")
+    table = plain_table(title)
+    table.add_column("figure")
+    table.add_column("value", justify="right", style="bold")
+    table.add_column("")
+    table.add_column("x bare echo", justify="right")
+    table.add_column("target", style="dim")
+    for measurement in measurements.all:
+        ratio = "" if measurement.ratio is None else f"{measurement.ratio:.2f}"
+        table.add_row(measurement.name, f"{measurement.value:,.4g}", measurement.unit, ratio, measurement.target)
+    return table
+
+
+if __name__ == "__main__":
+    main()

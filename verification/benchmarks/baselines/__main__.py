@@ -1,0 +1,93 @@
+"""`make baselines`: play the policies that need no model, and write results/baselines.md."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from companyos.cli.terminal import OUT, USAGE_ERROR, fail, report_errors, sanitize
+from companyos.policies import policy_names
+from verification.benchmarks.baselines.page import NAME, PageError, read_figures, write_page
+from verification.benchmarks.baselines.results import InvalidRunError, row_of
+from verification.benchmarks.baselines.runner import POLICIES, TASKS, TRIALS, Plan, play_baselines, sessions
+
+app = typer.Typer(
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_show_locals=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.command()
+def baselines(
+    policy: Annotated[
+        list[str] | None, typer.Option(help=f"Whom to play, again for more: {', '.join(POLICIES)}.", show_default=False)
+    ] = None,
+    tasks: Annotated[
+        int, typer.Option("-n", "--tasks", min=1, help="Tasks of the split test, even over levels and scenarios.")
+    ] = TASKS,
+    trials: Annotated[
+        int, typer.Option("-k", "--trials", min=1, help="Episodes of each task by each policy.")
+    ] = TRIALS,
+    add: Annotated[
+        list[Path] | None, typer.Option(help="A run of `companyos eval` on the same tasks, as a further row.")
+    ] = None,
+    no_play: Annotated[bool, typer.Option("--no-play", help="Play nothing: take the rows that the page has.")] = False,
+    runs: Annotated[Path, typer.Option(help="Where runs are kept, a folder for each policy.")] = Path("runs/baselines"),
+    page: Annotated[Path, typer.Option(help="Where the page, its picture and its figures go.")] = Path("results"),
+    url: Annotated[str | None, typer.Option(help="A running enterprise; without it, one is started.")] = None,
+    parallel: Annotated[int, typer.Option(min=1, help="Episodes at once.")] = 4,
+) -> None:
+    """Play the baselines, the same tasks by every policy, and write results/baselines.md, .png and .json.
+
+    The whole run is 4,080 episodes, a quarter of an hour of processor time. Ctrl-C stops it, and the same command
+    goes on: what is kept in runs/baselines is not played again.
+
+    Examples:
+
+      [cyan]make baselines[/]                                     all of it
+      [cyan]make baselines ARGS="--no-play"[/]                    the page anew, from its figures: after `make learn`
+      [cyan]make baselines ARGS="--no-play --add runs/mine"[/]    with a row for a run of your own
+      [cyan]make baselines ARGS="-n 5 --runs runs/few --page runs"[/]  a small one, elsewhere
+
+    A run of your own is one of the same tasks:
+
+      [cyan]companyos eval --policy mine --split test -n 170 --trials 4 --out runs/mine[/]
+
+    Each folder in runs/baselines is such a run too: `companyos view runs/baselines/worker3` shows why it failed.
+    """
+    unknown = sorted({*(policy or ())} - {*policy_names()})
+    if unknown:
+        fail(f"no policy is called {unknown[0]!r}; installed are {', '.join(policy_names())}", USAGE_ERROR)
+    plan = Plan(policies=tuple(policy or POLICIES), tasks=tasks, trials=trials, folder=runs, parallel=parallel)
+    with report_errors():
+        if not no_play:
+            _play(plan, url)
+        _write(plan, add or [], page, no_play=no_play)
+    OUT.print(f"written: {sanitize(str(page / NAME))}.md, .png and .json", soft_wrap=True)
+
+
+def _play(plan: Plan, url: str | None) -> None:
+    stop = play_baselines(plan, url=url)
+    if stop is not None:
+        fail(stop.reason or "stopped; the same command goes on", stop.code)
+
+
+def _write(plan: Plan, added: list[Path], page: Path, *, no_play: bool) -> None:
+    """Write the page of what is kept, or of what the page was made of before, and of what is added."""
+    try:
+        if no_play:
+            rows, took = read_figures(page)
+        else:
+            rows = [row_of(plan.folder_of(name), command=plan.command_of(name)) for name in plan.policies]
+            took = sessions(plan.folder)
+        write_page([*rows, *map(row_of, added)], took, page)
+    except (InvalidRunError, PageError) as reason:
+        fail(str(reason), USAGE_ERROR)
+
+
+if __name__ == "__main__":
+    app(prog_name="make baselines")

@@ -1,0 +1,34 @@
+"""Figures as the page writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from verification.benchmarks.baselines.results import Share
+
+NO_BREAK = "\N{NO-BREAK SPACE}"
+
+
+def line(cells: Sequence[str]) -> str:
+    """Return a line of a table in Markdown."""
+    return f"| {' | '.join(cells)} |"
+
+
+def percent(share: float) -> str:
+    """Return a share with one digit behind the point."""
+    return _whole(f"{share:.1%}".replace("%", " %"))
+
+
+def percent_with_interval(share: Share) -> str:
+    """Return a share of episodes with its interval."""
+    return f"{percent(share.mean)}<br>{_whole(f'({100 * share.low:.1f} to {100 * share.high:.1f})')}"
+
+
+def signed_with_interval(share: Share) -> str:
+    """Return a mean return with its interval."""
+    return f"{share.mean:+.2f}<br>{_whole(f'({share.low:+.2f} to {share.high:+.2f})')}"
+
+
+def _whole(text: str) -> str:
+    """Return a text that no browser breaks into lines."""
+    return text.replace(" ", NO_BREAK)

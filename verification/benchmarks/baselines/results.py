@@ -1,0 +1,210 @@
+"""The row of a policy: what its run on disk comes to, with intervals, in all and level by level."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from companyos.contract import EpisodeRecord
+from companyos.runner import read_records, summarise
+from companyos.runner.plots import Curve, Point, return_points, success_points
+from companyos.runner.run_reader import EPISODES, RUN, TRAJECTORIES, name_of
+from companyos.runner.statistics import has_side_effects, return_interval, task_of
+from companyos_shared.streams import digest
+
+PLANNED_FAULT_STATUSES = frozenset({408, 429})
+"""Refusals that are the house's planned faults and not the agent's, as are all from 500 on."""
+
+
+class InvalidRunError(Exception):
+    """Raised for a run on disk that gives no row; the text says why."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Share:
+    """A share of episodes or a mean, with its 95 % interval."""
+
+    mean: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Level:
+    """One level of chaos."""
+
+    level: int
+    success: Share
+    return_: Share
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """What one policy comes to over its episodes. Shares are in [0, 1]; steps are those of an episode on average."""
+
+    name: str
+    command: str
+    version: str
+    task_set: str
+    tasks: int
+    tasks_digest: str
+    """sha256 over the ids of the tasks."""
+
+    trials: int
+    scenarios: int
+    success: Share
+    pass_hat: float
+    """pass^k, k being the number of trials."""
+
+    return_: Share
+    steps: float
+    side_effects: float
+    """Of the episodes with a verdict: those that left rows changed that had no need to be, or damage."""
+
+    damage: float
+    invalid: float
+    """Of the calls: those that name no tool, or do not fit its schema."""
+
+    refused: float
+    """Of the calls: those that a service refused by the agent's fault."""
+
+    differing: int
+    """How many tasks did not come out the same, to the byte, in every trial."""
+
+    infra_errors: int
+    levels: tuple[Level, ...]
+
+    @property
+    def curve(self) -> Curve:
+        """Return and success over the levels, for the picture."""
+        return Curve(
+            [_point(one.level, one.return_) for one in self.levels],
+            [_point(one.level, one.success) for one in self.levels],
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the row as it is written."""
+        return asdict(self)
+
+
+def row_of(folder: Path, *, command: str | None = None) -> Row:
+    """Return the row of a run on disk. Raises NoRow, and OSError for one that lacks a trajectory.
+
+    Without a `command` the one that `companyos eval` plays such a run with is told.
+    """
+    if not (folder / EPISODES).exists() or not (folder / RUN).exists():
+        raise InvalidRunError(f"{folder} holds no run, as `companyos eval --out` keeps one")
+    records = read_records(folder)
+    tasks = _tasks(folder, records)
+    summary = summarise(records)
+    name, default_command = _named(records, tasks)
+    calls, invalid, refused = _calls(folder, records)
+    judged = [one for one in map(has_side_effects, records) if one is not None]
+    return Row(
+        name=name,
+        command=command or default_command,
+        version=json.loads((folder / RUN).read_text(encoding="utf-8"))["companyos"],
+        task_set=next(one.task_set for one in records if one.task_set is not None),
+        tasks=len(tasks),
+        tasks_digest=digest(sorted(tasks)),
+        trials=summary.fewest_trials,
+        scenarios=len({one.scenario for one in records}),
+        success=Share(mean=summary.success_rate, low=summary.success_low, high=summary.success_high),
+        pass_hat=summary.pass_hat(summary.fewest_trials) or 0.0,
+        return_=_return(records),
+        steps=summary.mean_steps,
+        side_effects=sum(judged) / max(1, len(judged)),
+        damage=sum(one.verdict is not None and bool(one.verdict.damage) for one in records) / max(1, len(judged)),
+        invalid=invalid / max(1, calls),
+        refused=refused / max(1, calls),
+        differing=sum(len({one.digest for one in trials}) > 1 for trials in tasks.values()),
+        infra_errors=summary.infra_errors,
+        levels=_levels(records),
+    )
+
+
+def from_json(document: Mapping[str, Any]) -> Row:
+    """Return a row as it was written."""
+    shares = {name: Share(**document[name]) for name in ("success", "return_")}
+    levels = tuple(
+        Level(level=one["level"], success=Share(**one["success"]), return_=Share(**one["return_"]))
+        for one in document["levels"]
+    )
+    return Row(**{**document, **shares, "levels": levels})
+
+
+def _tasks(folder: Path, records: Sequence[EpisodeRecord]) -> dict[str, list[EpisodeRecord]]:
+    """Return the trials of every task. Raises NoRow where the run is not one policy's over tasks, all equally often."""
+    if not records:
+        raise InvalidRunError(f"{folder} holds no episodes")
+    if len({one.policy for one in records}) > 1:
+        raise InvalidRunError(f"{folder} holds several policies; a row is one policy's")
+    if any(one.task_id is None for one in records):
+        raise InvalidRunError(f"{folder} holds episodes that are no tasks of a split: play them with --split")
+    if len({one.task_set for one in records if one.task_set is not None}) != 1:
+        raise InvalidRunError(f"{folder} holds tasks of more than one version of the task set, or of none that is told")
+    tasks: dict[str, list[EpisodeRecord]] = {}
+    for record in records:
+        tasks.setdefault(str(task_of(record)), []).append(record)
+    if len({len(trials) for trials in tasks.values()}) > 1:
+        raise InvalidRunError(
+            f"{folder} is not played to its end: some tasks have fewer trials; --resume goes on with it"
+        )
+    return tasks
+
+
+def _named(records: Sequence[EpisodeRecord], tasks: Mapping[str, Sequence[EpisodeRecord]]) -> tuple[str, str]:
+    """Return how a row is called, a model by its own name, and the command that plays its run."""
+    policy, usage = records[0].policy, records[0].usage
+    model_option = f" --model {usage.model}" if usage is not None else ""
+    trials = len(next(iter(tasks.values())))
+    split = str(records[0].task_id).partition(".")[0]
+    command = f"companyos eval --policy {policy}{model_option} --split {split} -n {len(tasks)} --trials {trials}"
+    return policy if usage is None else f"{policy}: {usage.model}", command
+
+
+def _calls(folder: Path, records: Sequence[EpisodeRecord]) -> tuple[int, int, int]:
+    """Return how many calls there were, how many of them were invalid, and how many were refused."""
+    calls = invalid = refused = 0
+    for line in _lines(folder, records):
+        calls += 1
+        if line["error"] is not None:
+            invalid += 1
+        elif _is_refused(line["result"]):
+            refused += 1
+    return calls, invalid, refused
+
+
+def _lines(folder: Path, records: Sequence[EpisodeRecord]) -> Iterator[dict[str, Any]]:
+    for record in records:
+        with (folder / TRAJECTORIES / f"{name_of(record)}.jsonl").open(encoding="utf-8") as lines:
+            yield from map(json.loads, lines)
+
+
+def _is_refused(result: Any) -> bool:
+    match result:
+        case {"status": int(status), "code": str(), "title": str()}:
+            return 400 <= status < 500 and status not in PLANNED_FAULT_STATUSES
+        case _:
+            return False
+
+
+def _levels(records: Sequence[EpisodeRecord]) -> tuple[Level, ...]:
+    pairs = zip(success_points(records), return_points(records), strict=True)
+    return tuple(Level(level=won.level, success=_share(won), return_=_share(paid)) for won, paid in pairs)
+
+
+def _return(records: Sequence[EpisodeRecord]) -> Share:
+    low, high = return_interval(records)
+    return Share(mean=sum(one.return_ for one in records) / len(records), low=low, high=high)
+
+
+def _share(point: Point) -> Share:
+    return Share(mean=point.mean, low=point.low, high=point.high)
+
+
+def _point(level: int, share: Share) -> Point:
+    return Point(level=level, mean=share.mean, low=share.low, high=share.high)

@@ -1,0 +1,172 @@
+"""Playing the baselines: every policy the same tasks, kept in a folder each, and taken up where a run stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+from companyos.cli.connection import Server, connect_or_start
+from companyos.cli.eval_runs import EarlyStop, balanced_sample, play_with_progress, with_trials
+from companyos.cli.terminal import ERR
+from companyos.runner import EpisodePlan, read_records, summarise
+from companyos.runner.run_reader import EPISODES, RUN
+from companyos.runner.run_writer import RunMismatchError
+from companyos.schemas import TaskInfo
+
+SPLIT = "test"
+POLICIES = ("noop", "random", "worker1", "worker2", "worker3", "oracle")
+TASKS = 170
+"""Each of 17 scenarios at each of five levels twice: once laid out as in `train`, once as only `test` has it."""
+
+TRIALS = 4
+SESSIONS = "sessions.jsonl"
+_REMOVE_HINT = "remove the folder to have it played anew"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What is to be played, and where it is kept."""
+
+    policies: tuple[str, ...] = POLICIES
+    tasks: int = TASKS
+    trials: int = TRIALS
+    folder: Path
+    parallel: int = 4
+
+    def folder_of(self, policy: str) -> Path:
+        """Return where the run of a policy is kept, as `companyos eval --out` keeps one."""
+        return self.folder / policy
+
+    def command_of(self, policy: str) -> str:
+        """Return the command that plays the same episodes of one policy."""
+        return f"companyos eval --policy {policy} --split {SPLIT} -n {self.tasks} --trials {self.trials}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Session:
+    """One time of playing: when, of which commit, how many episodes, and what that took."""
+
+    began: str
+    commit: str | None
+    episodes: int
+    wall_s: float
+    processor_s: float
+    load: float
+    """Processes that wanted a processor, on average of the last minute, when it ended."""
+
+    processors: int | None
+
+
+def play_baselines(plan: Plan, *, url: str | None = None) -> EarlyStop | None:
+    """Play what is not played yet, and say policy by policy how it went; return what ended it early.
+
+    Raises RunMismatchError for a folder with other tasks, or of another version.
+    """
+    with _recorded_session(plan.folder) as count, connect_or_start(url, None) as server:
+        tasks = balanced_sample(_tasks(server), plan.tasks)
+        _check_version(plan, tasks[0].version)
+        for policy in plan.policies:
+            stop = _play(server, plan, policy, tasks, count=count)
+            if stop is not None:
+                return stop
+    return None
+
+
+def sessions(folder: Path) -> list[Session]:
+    """Return when and how the episodes of the folder were played."""
+    return [Session(**json.loads(line)) for line in (folder / SESSIONS).read_text(encoding="utf-8").splitlines()]
+
+
+def _tasks(server: Server) -> list[TaskInfo]:
+    import asyncio
+
+    async def read() -> list[TaskInfo]:
+        async with server.trainer() as trainer:
+            return await trainer.tasks(SPLIT)
+
+    return asyncio.run(read())
+
+
+def _play(server: Server, plan: Plan, policy: str, tasks: Sequence[TaskInfo], *, count: list[str]) -> EarlyStop | None:
+    plans = [EpisodePlan(scenario=task.scenario, chaos=task.chaos, policy=policy, task_id=task.id) for task in tasks]
+    played, stop = play_with_progress(
+        server,
+        with_trials(plans, plan.trials),
+        parallel=plan.parallel,
+        out=plan.folder_of(policy),
+        resume=True,
+    )
+    count += [policy for one in played if one.steps]
+    if played:
+        summary = summarise([one.record for one in played])
+        line = f"{policy}: {summary.episodes} episodes, success {summary.success_rate:.1%}"
+        ERR.print(f"{line}, mean return {summary.mean_return:+.2f}, infra errors {summary.infra_errors}")
+    return stop
+
+
+def _check_version(plan: Plan, task_set: str) -> None:
+    """Raise RunMismatchError where something that is kept was played by another version, or of another task set."""
+    now = {"companyos": version("companyos"), "task set": task_set}
+    for policy in plan.policies:
+        folder = plan.folder_of(policy)
+        if not (folder / RUN).exists() or not (folder / EPISODES).exists():
+            continue
+        played_with = json.loads((folder / RUN).read_text(encoding="utf-8"))["companyos"]
+        kept = [
+            ("companyos", played_with),
+            *(("task set", one.task_set) for one in read_records(folder) if one.task_set),
+        ]
+        for name, before in kept:
+            if before != now[name]:
+                raise RunMismatchError(
+                    f"{folder} was played with {name} {before}, and now it is {now[name]}: {_REMOVE_HINT}"
+                )
+
+
+@contextmanager
+def _recorded_session(folder: Path) -> Iterator[list[str]]:
+    """Keep what the playing within took; the policies of the episodes that were played are added to what is given."""
+    began, commit_id, processor_s, wall_s = datetime.now(UTC), commit(), _processor_s(), time.monotonic()
+    count: list[str] = []
+    try:
+        yield count
+    finally:
+        if count:
+            done = Session(
+                began=f"{began:%Y-%m-%dT%H:%M:%SZ}",
+                commit=commit_id,
+                episodes=len(count),
+                wall_s=round(time.monotonic() - wall_s, 1),
+                processor_s=round(_processor_s() - processor_s, 1),
+                load=round(os.getloadavg()[0], 1),
+                processors=os.cpu_count(),
+            )
+            with (folder / SESSIONS).open("a", encoding="utf-8") as kept:
+                kept.write(json.dumps(asdict(done)) + "\n")
+
+
+def _processor_s() -> float:
+    """Return the processor time of this process and of those that it started and that have ended, in seconds."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in used)
+
+
+def commit() -> str | None:
+    """Return the short name of the commit that is checked out; None outside a clone."""
+    completed = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"],  # noqa: S607  # the git of whoever measures
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=Path(__file__).parent,
+    )
+    return completed.stdout.strip() or None

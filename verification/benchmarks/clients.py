@@ -1,0 +1,142 @@
+"""Thin players: the least a client has to do, so that the server is what is measured."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import aiohttp
+import orjson
+
+from companyos.policies.arguments import ids_in
+
+READ, WRITE = "read", "write"
+KINDS = (READ, WRITE)
+
+
+class Player(Protocol):
+    """Takes steps of two kinds and says how long each took, in seconds."""
+
+    async def step(self, kind: str) -> float:
+        """Take one step of that kind."""
+        ...
+
+
+@dataclass
+class EchoPlayer:
+    """Plays against the bare echo."""
+
+    socket: aiohttp.ClientWebSocketResponse
+
+    async def step(self, kind: str) -> float:
+        """Send one message of a step's size and wait for the answer."""
+        message = {"write": kind == WRITE, "tool_name": "ticketdesk_add_comment", "arguments": {"key": "OPS-1042"}}
+        began = time.perf_counter()
+        await self.socket.send_str(orjson.dumps(message).decode())
+        orjson.loads(await self.socket.receive_str())
+        return time.perf_counter() - began
+
+
+@dataclass
+class CompanyPlayer:
+    """Plays an episode over a WebSocket or plain HTTP; begins anew, untimed, when it is over."""
+
+    client: GatewayClient
+    seed: int
+    ticket: str = ""
+    is_over: bool = True
+    comments: int = field(default=0)
+
+    async def begin(self) -> None:
+        """Reset to the player's own seed."""
+        brief = (await self.client.reset(self.seed))["observation"]["brief"]
+        self.ticket, self.is_over = ids_in(brief)[0], False
+
+    async def step(self, kind: str) -> float:
+        """Read the task's ticket, or comment on it."""
+        if self.is_over:
+            await self.begin()
+        if kind == READ:
+            tool, arguments = "ticketdesk_get_ticket", {"key": self.ticket}
+        else:
+            self.comments += 1
+            tool, arguments = "ticketdesk_add_comment", {"key": self.ticket, "body": f"Noted, {self.comments}."}
+        return await self.call(tool, arguments)
+
+    async def call(self, tool: str, arguments: dict[str, Any]) -> float:
+        """Call a tool that must not be refused; return the seconds it took."""
+        began = time.perf_counter()
+        answer = await self.client.step(tool, arguments)
+        duration = time.perf_counter() - began
+        observation = answer["observation"]
+        if observation["error"] is not None or "code" in (observation["result"] or {}):
+            raise RuntimeError(f"{tool} was refused: {observation}")
+        self.is_over = answer["done"]
+        return duration
+
+
+class GatewayClient(Protocol):
+    """One way into the enterprise."""
+
+    async def reset(self, seed: int) -> dict[str, Any]:
+        """Begin an episode."""
+        ...
+
+    async def step(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Take a step."""
+        ...
+
+
+def _reset_options(seed: int) -> dict[str, Any]:
+    return {"scenario": "vendor_onboarding", "seed": seed, "chaos": 0}
+
+
+@dataclass
+class WebSocketClient:
+    """OpenEnv's WebSocket."""
+
+    socket: aiohttp.ClientWebSocketResponse
+
+    async def reset(self, seed: int) -> dict[str, Any]:
+        """Begin an episode on this connection."""
+        return await self._request("reset", _reset_options(seed))
+
+    async def step(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Take a step of this connection's episode."""
+        return await self._request("step", {"type": "call_tool", "tool_name": tool, "arguments": arguments})
+
+    async def _request(self, kind: str, data: dict[str, Any]) -> dict[str, Any]:
+        await self.socket.send_str(orjson.dumps({"type": kind, "data": data}).decode())
+        answer: dict[str, Any] = orjson.loads(await self.socket.receive_str())
+        if answer["type"] == "error":
+            raise RuntimeError(answer["data"]["message"])
+        return answer["data"]  # type: ignore[no-any-return]
+
+
+@dataclass
+class HttpClient:
+    """Stateful plain HTTP on one kept connection."""
+
+    session: aiohttp.ClientSession
+    url: str
+    episode_id: str = ""
+
+    async def reset(self, seed: int) -> dict[str, Any]:
+        """Begin an episode and remember its id."""
+        answer = await self._post("reset", _reset_options(seed))
+        self.episode_id = answer["episode_id"]
+        return answer
+
+    async def step(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Take a step of the episode."""
+        action = {"tool_name": tool, "arguments": arguments}
+        return await self._post("step", {"episode_id": self.episode_id, "action": action})
+
+    async def _post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        headers = {"Content-Type": "application/json"}
+        async with self.session.post(f"{self.url}/{path}", data=orjson.dumps(body), headers=headers) as answer:
+            content = await answer.read()
+            if answer.status != 200:
+                raise RuntimeError(content.decode())
+            return orjson.loads(content)  # type: ignore[no-any-return]

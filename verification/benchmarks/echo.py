@@ -1,0 +1,108 @@
+"""The bare echo: the least that two hops cost, a Starlette WebSocket in front of a raw ASGI app.
+
+The front speaks to the back as the gateway speaks to a service: the httpx API over aiohttp's transport, one long-lived
+client, a Unix socket. Nothing else happens: no episode, no database, no signature.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import httpx
+import orjson
+import uvicorn
+from httpx_aiohttp import AiohttpTransport
+from starlette.applications import Starlette
+from starlette.routing import WebSocketRoute
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from companyos_gateway.server.uvicorn_options import UVICORN_OPTIONS
+from verification.benchmarks.ports import free_port, wait_for_port
+
+HOST = "127.0.0.1"
+ANSWER = orjson.dumps({"key": "OPS-1042", "title": "x" * 60, "description": "y" * 600, "tags": ["z"] * 8})
+"""About what a ticket weighs."""
+
+_HEADERS = [(b"content-type", b"application/json"), (b"content-length", str(len(ANSWER)).encode())]
+
+
+async def back(scope: Any, receive: Any, send: Any) -> None:
+    """Answer every request with the same bytes, after reading it."""
+    if scope["type"] != "http":
+        return
+    while (await receive()).get("more_body"):
+        pass
+    await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
+    await send({"type": "http.response.body", "body": ANSWER})
+
+
+def front(socket: str) -> Starlette:
+    """Make the app that passes each message on and sends back what comes."""
+    session: dict[str, httpx.AsyncClient] = {}
+
+    @asynccontextmanager
+    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+        def connect() -> aiohttp.ClientSession:
+            return aiohttp.ClientSession(connector=aiohttp.UnixConnector(path=socket, limit=256, keepalive_timeout=60))
+
+        async with httpx.AsyncClient(base_url="http://back", transport=AiohttpTransport(client=connect)) as client:
+            session["back"] = client
+            yield
+
+    async def relay(websocket: WebSocket) -> None:
+        await websocket.accept()
+        client = session["back"]
+        try:
+            while True:
+                message = orjson.loads(await websocket.receive_text())
+                if message["write"]:
+                    answer = await client.post("/echo", content=orjson.dumps(message))
+                else:
+                    answer = await client.get("/echo")
+                await websocket.send_text(answer.text)
+        except WebSocketDisconnect:
+            return
+
+    return Starlette(routes=[WebSocketRoute("/ws", relay)], lifespan=lifespan)
+
+
+@contextmanager
+def running_echo() -> Iterator[str]:
+    """Run front and back as two processes while entered; give the address of the WebSocket."""
+    with tempfile.TemporaryDirectory() as folder:
+        socket, port = str(Path(folder) / "back.sock"), free_port()
+        commands = [["back", socket], ["front", socket, str(port)]]
+        processes = [
+            subprocess.Popen([sys.executable, "-m", "verification.benchmarks.echo", *command]) for command in commands
+        ]
+        try:
+            wait_for_port(port)
+            while not os.path.exists(socket):
+                time.sleep(0.02)
+            yield f"ws://{HOST}:{port}/ws"
+        finally:
+            for process in processes:
+                process.terminate()
+            for process in processes:
+                process.wait()
+
+
+def main(side: str, socket: str, port: str = "0") -> None:
+    """Serve one side until told to stop."""
+    if side == "back":
+        uvicorn.run(back, uds=socket, log_level="error", lifespan="off", **UVICORN_OPTIONS)
+    else:
+        uvicorn.run(front(socket), host=HOST, port=int(port), log_level="error", **UVICORN_OPTIONS)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

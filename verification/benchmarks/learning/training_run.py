@@ -1,0 +1,197 @@
+"""One seed of `make learn`: a model is made, warmed up and reinforced, and measured as it is each time."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from math import sqrt
+from pathlib import Path
+from typing import Any
+
+from companyos.integrations.trl import CompanyOSSpec
+from companyos.integrations.trl.curves import read_curve
+from companyos.integrations.trl.demonstrations import Conversation, read_conversations
+from companyos.integrations.trl.language import ShortNames
+from companyos.integrations.trl.models import TINY, Learner, load
+from companyos.integrations.trl.rollouts import PlayedRollout, play
+from companyos.integrations.trl.training import METRICS, reinforce, warm_up
+from companyos.runner.statistics import Z_95, wilson_interval
+
+SCENARIO, CHAOS = "bug_escalation", 0
+SEEDS = (44, 55, 66)
+"""Fixed before the first run."""
+
+HELD_OUT = range(4_000, 4_100)
+SHOWN = range(1_000, 1_300)
+TRAINED = range(2_000, 2_400)
+RESULT, REQUEST_FILE = "result.json", "asked.json"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a run is made of; what is stored of other settings is done again."""
+
+    warm_up_steps: int = 230
+    warm_up_batch: int = 8
+    warm_up_rate: float = 5e-3
+    steps: int = 40
+    batch: int = 64
+    generations: int = 8
+    rollouts_used: int = 1
+    """Steps that learn from the same rollouts."""
+    rate: float = 8e-4
+    temperature: float = 1.0
+    turns: int = 15
+    new_tokens: int = 28
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What held-out episodes came to."""
+
+    episodes: int
+    mean_return: float
+    low: float
+    high: float
+    successes: int
+    success_low: float
+    success_high: float
+    invalid_share: float
+    milestones: float
+    steps: float
+    returns: list[float]
+    """By episode, so that before and after can be compared in pairs."""
+
+
+def learn(url: str, seed: int, shown: Path, folder: Path, settings: Settings) -> dict[str, Any]:
+    """Return the figures of one seed; what the folder holds of a run with the same settings is not done again."""
+    request = {"seed": seed, "settings": asdict(settings)}
+    if not _matches(folder, request):
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        (folder / REQUEST_FILE).write_text(json.dumps(request), encoding="utf-8")
+    result = folder / RESULT
+    if not result.exists():
+        result.write_text(json.dumps(request | _train(url, seed, shown, folder, settings)) + "\n", encoding="utf-8")
+    document: dict[str, Any] = json.loads(result.read_text(encoding="utf-8"))
+    return document
+
+
+def _matches(folder: Path, request: dict[str, Any]) -> bool:
+    file = folder / REQUEST_FILE
+    return file.exists() and json.loads(file.read_text(encoding="utf-8")) == request
+
+
+def _train(url: str, seed: int, shown: Path, folder: Path, settings: Settings) -> dict[str, Any]:
+    (folder / METRICS).unlink(missing_ok=True)
+    conversations = read_conversations(shown)
+    with (
+        CompanyOSSpec(url, chaos=CHAOS, scenario=SCENARIO, seeds=HELD_OUT, language=ShortNames) as held_out,
+        CompanyOSSpec(url, chaos=CHAOS, scenario=SCENARIO, seeds=TRAINED, language=ShortNames) as trained,
+    ):
+        blank = load(TINY, seed=seed, spec=held_out, shown=conversations)
+        untrained = measured(list(_play(blank, held_out, settings)))
+        print(f"seed {seed}: return {untrained.mean_return:+.2f}, untrained", flush=True)
+        learner = _warm_up_model(seed, held_out, conversations, folder / "warm_up", settings)
+        print(f"seed {seed}: warmed up, plays {len(HELD_OUT)} held-out episodes", flush=True)
+        before = measured(list(_play(learner, held_out, settings)))
+        print(f"seed {seed}: return {before.mean_return:+.2f}, now {settings.steps} steps of GRPO", flush=True)
+        began = time.monotonic()
+        reinforce(
+            learner,
+            trained,
+            folder,
+            seed=seed,
+            max_steps=settings.steps,
+            per_device_train_batch_size=settings.batch,
+            num_generations=settings.generations,
+            learning_rate=settings.rate,
+            lr_scheduler_type="constant",
+            num_iterations=settings.rollouts_used,
+            scale_rewards="batch",
+            temperature=settings.temperature,
+            max_tool_calling_iterations=settings.turns,
+            max_completion_length=settings.turns * settings.new_tokens,
+        )
+        seconds = round(time.monotonic() - began)
+        after = measured(list(_play(learner, held_out, settings)))
+        return {
+            "parameters": sum(one.numel() for one in learner.model.parameters()),
+            "version": version("companyos"),
+            "seconds": seconds,
+            "untrained": asdict(untrained),
+            "before": asdict(before),
+            "after": asdict(after),
+            "curve": read_curve(folder / METRICS),
+        }
+
+
+def _warm_up_model(
+    seed: int, spec: CompanyOSSpec, shown: Sequence[Conversation], folder: Path, settings: Settings
+) -> Learner:
+    """Return a learner that has learned from demonstrations, now or when it was last asked for."""
+    kept = folder / "model"
+    if not kept.exists():
+        shutil.rmtree(folder, ignore_errors=True)
+        learner = load(TINY, seed=seed, spec=spec, shown=shown)
+        warm_up(
+            learner,
+            shown,
+            spec,
+            folder,
+            seed=seed,
+            max_steps=settings.warm_up_steps,
+            per_device_train_batch_size=settings.warm_up_batch,
+            learning_rate=settings.warm_up_rate,
+            warmup_steps=20,
+            lr_scheduler_type="cosine",
+            adam_beta2=0.98,
+        )
+        learner.save(kept)
+    return load(kept, spec=spec)
+
+
+def _play(learner: Learner, spec: CompanyOSSpec, settings: Settings) -> Any:
+    return play(
+        learner.model,
+        learner.tokenizer,
+        spec,
+        at_once=100,
+        temperature=settings.temperature,
+        turns=settings.turns,
+        new_tokens=settings.new_tokens,
+    )
+
+
+def measured(played: Sequence[PlayedRollout]) -> Measured:
+    """Return the figures of episodes, with 95 % intervals: normal for the return, Wilson's for success."""
+    n = len(played)
+    returns = [one.ending.return_ for one in played]
+    mean, low, high = mean_interval(returns)
+    successes = sum(one.ending.success for one in played)
+    calls = sum(one.ending.steps + one.unknown_calls for one in played)
+    success_low, success_high = wilson_interval(successes, n)
+    return Measured(
+        episodes=n,
+        mean_return=mean,
+        low=low,
+        high=high,
+        successes=successes,
+        success_low=success_low,
+        success_high=success_high,
+        invalid_share=sum(one.ending.invalid + one.unknown_calls for one in played) / calls,
+        milestones=sum(one.ending.milestones for one in played) / n,
+        steps=sum(one.ending.steps for one in played) / n,
+        returns=[round(one, 3) for one in returns],
+    )
+
+
+def mean_interval(values: Sequence[float]) -> tuple[float, float, float]:
+    """Return a mean with the ends of its normal 95 % interval."""
+    n, mean = len(values), sum(values) / len(values)
+    half = Z_95 * sqrt(sum((one - mean) ** 2 for one in values) / (n - 1) / n)
+    return mean, mean - half, mean + half

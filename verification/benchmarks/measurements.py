@@ -1,0 +1,39 @@
+"""One run's figures: named, with unit, ratio to the bare echo and target."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from statistics import median
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One number. `ratio` is that to the bare echo of the same kind, `target` what it is meant to be."""
+
+    name: str
+    value: float
+    unit: str
+    ratio: float | None = None
+    target: str = ""
+
+
+@dataclass
+class Measurements:
+    """All numbers of a run in the order of their measuring."""
+
+    all: list[Measurement] = field(default_factory=list)
+
+    def add(self, name: str, value: float, unit: str, *, echo: float | None = None, target: str = "") -> None:
+        """Keep a number, and its ratio where the bare echo has one of its kind."""
+        ratio = None if echo is None else round(value / echo, 2)
+        self.all.append(Measurement(name, round(value, 3), unit, ratio, target))
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """Return the figures as they are written."""
+        return [asdict(measurement) for measurement in self.all]
+
+
+def p50_us(seconds: list[float]) -> float:
+    """Return the median in microseconds."""
+    return median(seconds) * 1e6

@@ -1,0 +1,74 @@
+"""What it costs to snapshot, restore and fork an episode in the middle."""
+
+from __future__ import annotations
+
+import time
+from statistics import median
+from typing import Any
+
+import aiohttp
+import orjson
+
+from verification.benchmarks.clients import READ, WRITE, CompanyPlayer, HttpClient
+from verification.benchmarks.measurements import Measurements
+
+SEED = 11
+STEPS_BEFORE = 20
+FORKS = 8
+
+
+class SnapshotBenchmark:
+    """Measures on an episode that has touched all three services and written."""
+
+    def __init__(self, session: aiohttp.ClientSession, url: str, measurements: Measurements, scale: float) -> None:
+        self._session = session
+        self._url = url
+        self._measurements = measurements
+        self._rounds = max(3, round(100 * scale))
+
+    async def run(self) -> None:
+        """Measure each with an untimed step between any two."""
+        player = CompanyPlayer(HttpClient(self._session, self._url), SEED)
+        await player.begin()
+        for tool in ("datahub_list_sources", "approvalflow_list_approval_types"):
+            await player.call(tool, {})
+        for n in range(STEPS_BEFORE):
+            await player.step(WRITE if n % 4 == 0 else READ)
+        durations: dict[str, list[float]] = {
+            name: [] for name in ("snapshot", "restore", "fork", f"{FORKS} forks", "touch")
+        }
+        for _ in range(self._rounds):
+            await self._round(player, durations)
+        for name in ("snapshot", "restore", "fork", f"{FORKS} forks"):
+            target = "" if name.endswith("s") else "<= 5 ms"
+            self._measurements.add(
+                f"{name} after {STEPS_BEFORE} steps, p50", median(durations[name]) * 1e3, "ms", target=target
+            )
+        self._measurements.add("restore and first touch of one service, p50", median(durations["touch"]) * 1e3, "ms")
+
+    async def _round(self, player: CompanyPlayer, durations: dict[str, list[float]]) -> None:
+        client = player.client
+        assert isinstance(client, HttpClient)
+        episode = f"/v1/episodes/{client.episode_id}"
+        seconds, taken = await self._timed_request("POST", f"{episode}/snapshots")
+        durations["snapshot"].append(seconds)
+        for name, count in (("fork", 1), (f"{FORKS} forks", FORKS)):
+            seconds, forks = await self._timed_request("POST", f"/v1/snapshots/{taken['id']}/fork", {"count": count})
+            durations[name].append(seconds)
+            for fork in forks:
+                await self._timed_request("DELETE", f"/v1/episodes/{fork['episode_id']}")
+        seconds, _ = await self._timed_request("POST", f"{episode}/restore", {"snapshot": taken["id"]})
+        durations["restore"].append(seconds)
+        durations["touch"].append(seconds + await player.step(READ))
+        await self._timed_request("DELETE", f"/v1/snapshots/{taken['id']}")
+
+    async def _timed_request(self, method: str, path: str, body: Any = None) -> tuple[float, Any]:
+        data = orjson.dumps(body or {})
+        began = time.perf_counter()
+        headers = {"Content-Type": "application/json"}
+        async with self._session.request(method, self._url + path, data=data, headers=headers) as answer:
+            content = await answer.read()
+            seconds = time.perf_counter() - began
+            if answer.status >= 300:
+                raise RuntimeError(content.decode())
+            return seconds, orjson.loads(content) if content else None

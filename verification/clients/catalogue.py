@@ -1,0 +1,64 @@
+"""The clients: what each is installed from, which player drives it, and who begins its episode."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+FOLDER = Path(__file__).resolve().parent
+SCRIPTS = FOLDER / "scripts"
+REQUIREMENTS = FOLDER / "requirements"
+
+WORKSPACE = "openenv"
+"""The environment that is made from the workspace's own lock, with our client in it, as `AutoEnv` wants it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThirdPartyClient:
+    """One client. Clients may share an environment; `begins` says that it begins the episode itself, as trainers do."""
+
+    name: str
+    environment: str
+    player: str
+    resets_episode: bool = False
+
+    @property
+    def script(self) -> Path:
+        """The program that drives it, run by its environment's Python."""
+        return SCRIPTS / f"{self.player}.py"
+
+
+PACKAGES: dict[str, tuple[str, ...]] = {
+    "fastmcp": ("fastmcp",),
+    "langchain": ("langchain-mcp-adapters",),
+    "openai-agents": ("openai-agents",),
+    "pydantic-ai": ("pydantic-ai-slim[mcp]",),
+    "smolagents": ("smolagents[mcp]", "mcp<2"),
+    "openenv-0.4": ("openenv==0.4.*",),
+    "verifiers": ("verifiers[openenv]==0.4.*",),
+    "harbor": ("harbor==0.24.*",),
+    "nemo-gym": ("nemo-gym==0.4.*",),
+    "skyrl-gym": ("skyrl-gym==0.4.*",),
+}
+"""What is asked of an index for each environment; the versions that came of it lie in `requirements`."""
+
+CLIENTS = (
+    ThirdPartyClient(name="fastmcp", environment="fastmcp", player="with_fastmcp"),
+    ThirdPartyClient(name="langchain-mcp-adapters", environment="langchain", player="with_langchain"),
+    ThirdPartyClient(name="openai-agents", environment="openai-agents", player="with_openai_agents"),
+    ThirdPartyClient(name="pydantic-ai", environment="pydantic-ai", player="with_pydantic_ai"),
+    ThirdPartyClient(name="smolagents", environment="smolagents", player="with_smolagents"),
+    ThirdPartyClient(
+        name="openenv GenericEnvClient", environment=WORKSPACE, player="with_generic_env_client", resets_episode=True
+    ),
+    ThirdPartyClient(
+        name="openenv MCPToolClient", environment=WORKSPACE, player="with_mcp_tool_client", resets_episode=True
+    ),
+    ThirdPartyClient(name="openenv AutoEnv", environment=WORKSPACE, player="with_auto_env", resets_episode=True),
+    ThirdPartyClient(
+        name="openenv 0.4 GenericEnvClient",
+        environment="openenv-0.4",
+        player="with_generic_env_client",
+        resets_episode=True,
+    ),
+)

@@ -1,0 +1,99 @@
+"""`python -m verification.clients.harnesses [--only NAME]`: let the harnesses run, and print a line for each."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from companyos.enterprise import Enterprise
+from verification.clients.environments import ROOT, EnvironmentUnavailableError, environment_python
+
+DEADLINE_S = 600.0
+_FOLDER = Path(__file__).parent
+_NOT_RUN = 77
+"""The status of a program that cannot do its work here; its last words say why."""
+
+_LINE = "{:<17} {:<10} {:>8} {:>6}  {}"
+
+
+@dataclass(frozen=True, slots=True)
+class Harness:
+    """One harness: its environment, and the program in it that says at last what it did."""
+
+    name: str
+    environment: str
+    script: str
+
+
+HARNESSES = (
+    Harness("Inspect AI", "inspect", "run_inspect.py"),
+    Harness("verifiers", "verifiers", "run_verifiers.py"),
+    Harness("Harbor models", "harbor", "run_harbor.py"),
+    Harness("Harbor trial", "harbor", "run_harbor_trial.py"),
+    Harness("SkyRL Gym", "skyrl-gym", "run_skyrl.py"),
+    Harness("NeMo Gym models", "nemo-gym", "run_nemo_gym.py"),
+    Harness("NeMo Gym servers", "nemo-gym", "run_nemo_gym_servers.py"),
+)
+
+
+class HarnessReport(BaseModel):
+    """What a program prints last: the harness's version, the episodes it played and the steps in them."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    version: str
+    episodes: int
+    steps: int
+
+
+def main() -> None:
+    """Run; the exit status is 1 where one failed, and where none could be had."""
+    parser = argparse.ArgumentParser(prog="python -m verification.clients.harnesses", description=__doc__)
+    parser.add_argument("--only", default="", metavar="NAME", help="only harnesses whose name holds this")
+    options = parser.parse_args()
+    print(_LINE.format("harness", "version", "episodes", "steps", ""))
+    outcomes = []
+    with Enterprise(alone=True) as enterprise:
+        for harness in HARNESSES:
+            if options.only.lower() in harness.name.lower():
+                outcomes.append(_run(harness, enterprise.url))
+    raise SystemExit(int(not any(outcomes) or False in outcomes))
+
+
+def _run(harness: Harness, url: str) -> bool | None:
+    """Run one and print its line; return whether it did what it should, None where it could not be had."""
+    try:
+        command = [str(environment_python(harness.environment)), str(_FOLDER / harness.script), url]
+        completed = subprocess.run(
+            command, env=_harness_environment(), capture_output=True, text=True, timeout=DEADLINE_S, check=False
+        )
+        if completed.returncode == _NOT_RUN:
+            raise EnvironmentUnavailableError(completed.stderr.strip().splitlines()[-1])
+        completed.check_returncode()
+        report = HarnessReport.model_validate_json((completed.stdout.splitlines() or [""])[-1])
+    except EnvironmentUnavailableError as error:
+        print(_LINE.format(harness.name, "", "", "", f"not run: {error}"), flush=True)
+        return None
+    except (ValidationError, subprocess.SubprocessError) as error:
+        message = error.stderr if isinstance(error, subprocess.CalledProcessError) else str(error)
+        last = (str(message).strip().splitlines() or ["it said nothing"])[-1]
+        print(_LINE.format(harness.name, "", "", "", f"FAILED: {last}"), flush=True)
+        return False
+    print(_LINE.format(harness.name, report.version, report.episodes, report.steps, "ok"), flush=True)
+    return True
+
+
+def _harness_environment() -> dict[str, str]:
+    """Return the environment with the house's command, and uv on the path: verifiers starts its programs with it."""
+    path = f"{ROOT / '.venv-tools' / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    return os.environ | {"PATH": path, "COMPANYOS": str(Path(sys.executable).with_name("companyos"))}
+
+
+if __name__ == "__main__":
+    main()

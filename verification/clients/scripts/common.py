@@ -1,0 +1,35 @@
+"""What every player does: three calls, and one line that says what was seen. Only the standard library is here."""
+
+from __future__ import annotations
+
+import json
+import sys
+from importlib.metadata import version
+
+CALLS: tuple[tuple[str, dict[str, object]], ...] = (
+    ("ticketdesk_list_tickets", {"limit": 1}),
+    ("datahub_list_sources", {}),
+    ("wait", {"minutes": 5}),
+)
+SEED = 3
+
+
+def read_arguments() -> tuple[str, str]:
+    """Return the address of the gateway and the id of the episode."""
+    url, episode = sys.argv[1:]
+    return url, episode
+
+
+def server(url: str, episode: str) -> tuple[str, dict[str, str]]:
+    """Return the address of the MCP server, and the header that names the episode."""
+    return f"{url}/v1/mcp", {"X-CompanyOS-Episode": episode}
+
+
+def steps_left(text: str) -> int:
+    """Return how many steps an answer says are left."""
+    return int(json.loads(text)["steps_left"])
+
+
+def print_report(distribution: str, tools: int, left: int | None = None, *, steps: int | None = None) -> None:
+    """Print what was seen: the steps that the last answer left, or the steps that the client was told of."""
+    print(json.dumps({"version": version(distribution), "tools": tools, "steps_left": left, "steps": steps}))

@@ -1,0 +1,128 @@
+"""Seeded defects: each one breaks a promise inside the product, for as long as a test has it planted.
+
+`pytest tests/promises/test_state_machine.py --defect NAME` plants one; the machine has to find it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection
+
+from companyos.contract import SnapshotInfo
+from companyos_gateway.episode.episode import Episode
+from companyos_gateway.episode.journal import Journal
+from companyos_gateway.episode.manifest import Manifest
+from companyos_gateway.episode.snapshots import Snapshots
+from companyos_gateway.episode.store import EpisodeStore
+from companyos_shared.chassis.database import Database
+from companyos_shared.chassis.episodes import Episodes
+from companyos_shared.chassis.sessions import Session
+from companyos_shared.wire.context import CallContext
+
+InstallDefect = Callable[[pytest.MonkeyPatch], None]
+
+
+def _op_ids_are_ignored(patch: pytest.MonkeyPatch) -> None:
+    """A service does not know which step it applied last: what is sent again happens again."""
+    begin = Episodes.begin
+
+    def begin_without_memory(self: Episodes, session: Session, context: CallContext) -> None:
+        begin(self, session, context)
+        session.applied_step = 0
+
+    patch.setattr(Episodes, "begin", begin_without_memory)
+
+
+def _old_epochs_are_served(patch: pytest.MonkeyPatch) -> None:
+    """A call of an epoch that is over is carried out on the one that runs."""
+    session = Episodes.session
+
+    def session_of_any_epoch(self: Episodes, context: CallContext) -> Session:
+        opened = self._open.get(context.episode)
+        if opened is not None and context.epoch < opened.epoch:
+            context = context.model_copy(update={"epoch": opened.epoch})
+        return session(self, context)
+
+    patch.setattr(Episodes, "session", session_of_any_epoch)
+
+
+def _a_restore_forgets_one_service(patch: pytest.MonkeyPatch) -> None:
+    """One service of the three goes back to the start of the task instead of the snapshot."""
+    restore = EpisodeStore.restore
+
+    def restore_partially(self: EpisodeStore, episode: Episode, origin: Manifest, *arguments: Any) -> None:
+        kept = sorted(name for name, source in origin.sources.items() if source != origin.planned[name])
+        forgotten = {name: origin.planned[name] for name in kept[:1]}
+        restore(self, episode, origin.model_copy(update={"sources": {**origin.sources, **forgotten}}), *arguments)
+
+    patch.setattr(EpisodeStore, "restore", restore_partially)
+
+
+def _a_snapshot_does_not_wait_for_its_turn(patch: pytest.MonkeyPatch) -> None:
+    """A snapshot is taken of an episode that is in the middle of a step."""
+    take = Snapshots.take
+
+    class EpisodeWithoutTurn:
+        def __init__(self, episode: Episode) -> None:
+            self._episode = episode
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._episode, name)
+
+        @asynccontextmanager
+        async def turn(self) -> AsyncIterator[None]:
+            yield
+
+    async def take_without_turn(self: Snapshots, episode: Episode) -> SnapshotInfo:
+        return await take(self, EpisodeWithoutTurn(episode))  # type: ignore[arg-type]
+
+    patch.setattr(Snapshots, "take", take_without_turn)
+
+
+def _a_live_file_is_copied(patch: pytest.MonkeyPatch) -> None:
+    """A snapshot is a copy of the database file, without what its log holds."""
+
+    def copy_live_file(_self: Database, db: Connection, folder: Path, _notes: Mapping[str, str]) -> str:
+        live = Path(db.exec_driver_sql("PRAGMA database_list").one()[2]).read_bytes()
+        source = sha256(live).hexdigest()
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{source}.db").write_bytes(live)
+        return source
+
+    patch.setattr(Database, "take", copy_live_file)
+
+
+def _forks_share_an_episode(patch: pytest.MonkeyPatch) -> None:
+    """All forks of a snapshot write into the same databases."""
+    fork = EpisodeStore.fork
+
+    def fork_shared(self: EpisodeStore, origin: Manifest, *arguments: Any, **keywords: Any) -> Episode:
+        internal_id = f"n1-{sha256(origin.model_dump_json().encode()).hexdigest()[:24]}"
+        with pytest.MonkeyPatch.context() as inner:
+            inner.setattr(self, "_new_internal_id", lambda: internal_id)
+            return fork(self, origin, *arguments, **keywords)
+
+    patch.setattr(EpisodeStore, "fork", fork_shared)
+
+
+def _outcomes_are_not_journalled(patch: pytest.MonkeyPatch) -> None:
+    """What a step came to is known in memory only."""
+    patch.setattr(Journal, "take", lambda *_arguments: None)
+
+
+DEFECTS: dict[str, InstallDefect] = {
+    "op-ids-are-ignored": _op_ids_are_ignored,
+    "old-epochs-are-served": _old_epochs_are_served,
+    "a-restore-forgets-one-service": _a_restore_forgets_one_service,
+    "a-snapshot-does-not-wait-for-its-turn": _a_snapshot_does_not_wait_for_its_turn,
+    "a-live-file-is-copied": _a_live_file_is_copied,
+    "forks-share-an-episode": _forks_share_an_episode,
+    "outcomes-are-not-journalled": _outcomes_are_not_journalled,
+}
+"""Every defect by its name."""

@@ -1,0 +1,3 @@
+"""Real processes, killed and starved on purpose, and what is left of their promises: `python -m
+verification.faults`.
+"""

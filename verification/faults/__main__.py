@@ -1,0 +1,157 @@
+"""`python -m verification.faults [--cells PATTERN] [--trials N] [--seed N] [--json FILE]`: break things, and print
+what was kept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from fnmatch import fnmatch
+from pathlib import Path
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from companyos.cli.terminal import ERR, OUT
+from verification.faults.cells.catalogue import CELLS
+from verification.faults.report import RunMetadata, failed, markdown_table, terminal_table, to_json
+from verification.faults.runner import MOST_SENTENCES, CellResult, Suite
+from verification.faults.sabotage_trials import SABOTAGE_TRIALS, is_detected, run_sabotage_trial, sabotage_table
+
+SHARED_MEMORY = Path("/dev/shm")  # noqa: S108  # the one tmpfs every Linux has
+DEFAULT_SEED = 1
+LINES_IN_A_LOG = 20
+
+
+def main() -> None:
+    """Run the cells that are asked for; the exit status is 1 where any promise was broken."""
+    options = _parser().parse_args()
+    cells = [cell for cell in CELLS if fnmatch(cell.name, f"*{options.cells}*")]
+    if options.list:
+        for cell in cells:
+            OUT.print(cell.name)
+        return
+    if options.prove:
+        sys.exit(_run_sabotage_trials(options.seed))
+    if not cells:
+        ERR.print(f"no cell is named like {options.cells!r}")
+        sys.exit(2)
+    folder = _new_folder()
+    suite = Suite(
+        cells,
+        folder,
+        options.seed,
+        lanes=options.lanes,
+        is_full=options.full,
+        trials=options.trials,
+        sabotage=options.sabotage,
+    )
+    started_at = time.monotonic()
+    try:
+        is_finished = _run(suite)
+    finally:
+        _clear(folder)
+    _report(suite, options, time.monotonic() - started_at, folder)
+    sys.exit(failed(suite.results) or not is_finished)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m verification.faults", description="Break things, and see what was kept."
+    )
+    is_full = os.environ.get("FAULTS") == "full"
+    parser.add_argument("--full", action="store_true", default=is_full, help="the size of a release (FAULTS=full)")
+    parser.add_argument("--cells", default="", metavar="PATTERN", help="only cells whose name holds this (* and ? fit)")
+    parser.add_argument("--trials", type=int, metavar="N", help="so many trials of each cell")
+    parser.add_argument("--seed", type=int, default=DEFAULT_SEED, help="what the moments are drawn from (%(default)s)")
+    parser.add_argument("--lanes", type=int, default=2, metavar="N", help="houses at a time (%(default)s)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="where to keep everything that is known")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="where to write the table")
+    parser.add_argument(
+        "--sabotage", metavar="NAME", help="start every process without a promise: see docs/verification.md"
+    )
+    parser.add_argument("--prove", action="store_true", help="break promises on purpose; each has to show")
+    parser.add_argument("--list", action="store_true", help="name the cells and end")
+    return parser
+
+
+def _run(suite: Suite) -> bool:
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=ERR,
+        disable=not ERR.is_terminal,
+        transient=True,
+    ) as progress:
+        bar = progress.add_task("faults", total=suite.planned)
+
+        def on_trial(result: CellResult) -> None:
+            progress.update(bar, advance=1, description=result.cell.name)
+            done = sum(one.trials for one in suite.results)
+            if not ERR.is_terminal and done % max(1, suite.planned // LINES_IN_A_LOG) == 0:
+                found = sum(not one.findings.is_clean for one in suite.results)
+                ERR.print(f"{done} of {suite.planned} trials, something was found in {found} cells")
+
+        suite.on_trial = on_trial
+        return asyncio.run(_run_to_end(suite))
+
+
+async def _run_to_end(suite: Suite) -> bool:
+    """Run the suite; SIGTERM ends it early, with its houses taken down and its table printed."""
+    running = asyncio.ensure_future(suite.run())
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, running.cancel)
+    try:
+        await running
+    except asyncio.CancelledError:
+        return False
+    return True
+
+
+def _run_sabotage_trials(seed: int) -> int:
+    folder = _new_folder()
+    try:
+        found = {trial: asyncio.run(run_sabotage_trial(trial, folder, seed)) for trial in SABOTAGE_TRIALS}
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    OUT.print(sabotage_table(found))
+    return int(not all(is_detected(trial, counts) for trial, counts in found.items()))
+
+
+def _new_folder() -> Path:
+    return Path(tempfile.mkdtemp(prefix="companyos-faults-", dir=SHARED_MEMORY if SHARED_MEMORY.is_dir() else None))
+
+
+def _report(suite: Suite, options: argparse.Namespace, took_s: float, folder: Path) -> None:
+    size = "full" if options.full else "smoke"
+    metadata = RunMetadata.now(seed=options.seed, size=size, took_s=took_s)
+    OUT.print(terminal_table(suite.results, metadata))
+    if (done := sum(result.trials for result in suite.results)) < suite.planned:
+        OUT.print(f"\nended after {done} of {suite.planned} trials", markup=False)
+    for result in suite.results:
+        if result.not_run:
+            OUT.print(f"\n{result.cell.name}: not run, {result.not_run}", markup=False)
+        for sentence in result.findings.to_sentences()[:MOST_SENTENCES]:
+            OUT.print(f"\n{result.cell.name}: {sentence}", markup=False)
+    if folder.exists():
+        OUT.print(f"\nThe houses in which something was found lie in {folder}", markup=False)
+    if options.json:
+        options.json.write_text(json.dumps(to_json(suite.results, metadata), indent=2) + "\n", encoding="utf-8")
+    if options.markdown:
+        options.markdown.write_text(markdown_table(suite.results, metadata), encoding="utf-8")
+
+
+def _clear(folder: Path) -> None:
+    if not any(folder.glob("*/findings.txt")):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+"""The enterprise of one command: a child that dies is started again, a parent that dies takes everybody along."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+
+from verification.faults.cells.kills import IN_TIME_S, restart_victims
+from verification.faults.cells.signals import terminate_and_restart
+from verification.faults.cells.workload import run_during
+from verification.faults.deployment import GATEWAY, SERVICES
+from verification.faults.deployment_kinds import EmbeddedDeployment
+from verification.faults.trial import Cell, DeploymentKind, Trial
+
+PAUSE_S = 0.1
+"""So long after a death the gateway has noticed it."""
+
+
+async def kill_child(trial: Trial, *, work: str) -> None:
+    """Kill a service that the gateway started; it is back by itself."""
+    deployment = trial.deployment
+    assert isinstance(deployment, EmbeddedDeployment)
+    victim = trial.rng.choice(SERVICES)
+
+    async def strike() -> None:
+        await trial.wait_for_random_moment()
+        clock = asyncio.get_running_loop().time
+        began = clock()
+        async with deployment.starting():
+            if not deployment.kill_child(victim):
+                trial.findings.unclear.append(f"the gateway has no child {victim}")
+            await asyncio.sleep(PAUSE_S)
+            await deployment.wait_until_ready([GATEWAY])
+        trial.exceeds_deadline |= clock() - began > IN_TIME_S
+
+    await run_during(trial, work, strike)
+
+
+async def kill_parent(trial: Trial, *, work: str) -> None:
+    """Kill the gateway; its services end with it, and it starts others on the same files."""
+
+    async def strike() -> None:
+        await trial.wait_for_random_moment()
+        await restart_victims(trial, [GATEWAY])
+
+    await run_during(trial, work, strike)
+
+
+async def terminate(trial: Trial) -> None:
+    """Send SIGTERM under load and start again."""
+
+    async def strike() -> None:
+        await trial.wait_for_random_moment()
+        await terminate_and_restart(trial, GATEWAY)
+
+    await run_during(trial, "step", strike, players=8)
+
+
+CELLS = [
+    *(
+        Cell(
+            f"embedded: kill -9 of a child in mid {work}",
+            partial(kill_child, work=work),
+            deployment_kind=DeploymentKind.EMBEDDED,
+        )
+        for work in ("step", "snapshot")
+    ),
+    *(
+        Cell(
+            f"embedded: kill -9 of the gateway in mid {work}",
+            partial(kill_parent, work=work),
+            deployment_kind=DeploymentKind.EMBEDDED,
+        )
+        for work in ("step", "restore")
+    ),
+    Cell("embedded: SIGTERM under load", terminate, deployment_kind=DeploymentKind.EMBEDDED),
+]

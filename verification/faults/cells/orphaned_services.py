@@ -1,0 +1,73 @@
+"""An orphan: a service whose gateway died while it waited for a database lock, and that continues after its successor.
+
+The service is parked behind the check of a call and before its transaction: an outside connection holds the lock that
+the call waits for. It is stopped there, the lock is released, and a second service on the same files takes the step.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sqlite3
+from contextlib import ExitStack, closing, suppress
+from functools import partial
+
+from companyos_shared.chassis.database import epoch_files
+from verification.faults.cells.workload import run_during
+from verification.faults.deployment import GATEWAY, SERVICES
+from verification.faults.trial import Cell, DeploymentKind, Trial
+from verification.process_stats import process_tree
+
+UNTIL_PARKED_S = (0.1, 0.4)
+LOCK_TIMEOUT_S = 0.5
+AFTERWARDS_S = 0.5
+"""How long the orphan is given to commit what it had begun."""
+
+
+async def continue_after_successor(trial: Trial, *, work: str) -> None:
+    """Park a service, stop it, restart its gateway with a successor of the service, and continue the old process."""
+    service = trial.rng.choice(SERVICES)
+
+    async def strike() -> None:
+        await trial.wait_for_random_moment()
+        pid = next(
+            pid for pid, role in process_tree(trial.deployment.processes[GATEWAY].pid).items() if role == service
+        )
+        with ExitStack() as held:
+            await asyncio.to_thread(_lock_databases, trial, service, held)
+            await asyncio.sleep(trial.rng.uniform(*UNTIL_PARKED_S))
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            await trial.deployment.restart([GATEWAY])
+            await asyncio.sleep(AFTERWARDS_S)
+        finally:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
+        await asyncio.sleep(AFTERWARDS_S)
+
+    trial.exceeds_deadline = True
+    await run_during(trial, work, strike)
+
+
+def _lock_databases(trial: Trial, service: str, held: ExitStack) -> None:
+    """Hold the write lock of every epoch's database of a service."""
+    for episode in (trial.deployment.data / service / "episodes").glob("*"):
+        for path in epoch_files(episode).values():
+            with suppress(sqlite3.OperationalError):  # a restore has removed it, or its lock is held
+                # Closed last, a connection that only reads keeps SQLite from merging the log into the database.
+                reader = sqlite3.connect(f"file:{path}?mode=ro", uri=True, check_same_thread=False)
+                held.enter_context(closing(reader)).execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
+                lock = sqlite3.connect(path, isolation_level=None, timeout=LOCK_TIMEOUT_S, check_same_thread=False)
+                held.enter_context(closing(lock)).execute("BEGIN IMMEDIATE")
+
+
+CELLS = [
+    Cell(
+        f"embedded: a service parked on a lock continues after its successor, in mid {work}",
+        partial(continue_after_successor, work=work),
+        full=30,
+        deployment_kind=DeploymentKind.EMBEDDED,
+    )
+    for work in ("step", "restore")
+]

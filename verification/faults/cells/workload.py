@@ -1,0 +1,116 @@
+"""What the house is doing when the fault strikes: each kind of work goes on until it is told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from verification.faults.player import Player
+from verification.faults.trial import Trial, gather_all
+
+Work = Callable[[Trial, Player, asyncio.Event], Awaitable[None]]
+
+MOST_PLAYED = 40
+MOST_RESETS = 6
+MOST_SNAPSHOTS = 8
+MOST_FORKS = 2
+STEPS_TO_REACH_ALL_SERVICES = 6
+"""So many steps in a row write to every service, wherever they begin."""
+
+NEW_SEEDS = range(1_000, 1_000_000)
+
+
+async def stepping(_trial: Trial, player: Player, stop: asyncio.Event) -> None:
+    """Take step after step."""
+    while not stop.is_set() and player.step_count < MOST_PLAYED:
+        if not await player.step():
+            return
+
+
+async def resetting(trial: Trial, player: Player, stop: asyncio.Event) -> None:
+    """Open episode after episode, the first one of a company that nobody has seen."""
+    fresh = trial.player(trial.rng.choice(NEW_SEEDS)) if player is trial.players[0] else None
+    if fresh is not None:
+        await fresh.open()
+    for _ in range(MOST_RESETS):
+        if stop.is_set():
+            break
+        opened = trial.player()
+        await opened.open()
+        await _step_into_every_service(opened)
+    await stop.wait()
+    if fresh is not None and fresh.is_open:
+        fresh.load_reference(await trial.load_reference(fresh.seed))
+
+
+async def snapshotting(_trial: Trial, player: Player, stop: asyncio.Event) -> None:
+    """Take a step and a snapshot, again and again."""
+    while not stop.is_set() and len(player.snapshots) < MOST_SNAPSHOTS:
+        if not await player.step() or await player.snapshot() is None:
+            return
+
+
+async def restoring(_trial: Trial, player: Player, stop: asyncio.Event) -> None:
+    """Play on and go back to the snapshot, again and again."""
+    (snapshot,) = player.snapshots
+    while not stop.is_set() and player.replay_number < MOST_PLAYED:
+        if not await player.restore(snapshot) or not await _step_into_every_service(player):
+            return
+
+
+async def forking(trial: Trial, player: Player, stop: asyncio.Event) -> None:
+    """Fork the snapshot, again and again."""
+    (snapshot,) = player.snapshots
+    for _ in range(MOST_FORKS):
+        for forked_player in await player.fork(snapshot):
+            trial.players.append(forked_player)
+            await _step_into_every_service(forked_player)
+        if stop.is_set():
+            return
+
+
+async def _step_into_every_service(player: Player) -> bool:
+    """Take steps until each service has opened the epoch that has just begun."""
+    return all([await player.step() for _ in range(STEPS_TO_REACH_ALL_SERVICES)])
+
+
+WORK: dict[str, Work] = {
+    "step": stepping,
+    "reset": resetting,
+    "snapshot": snapshotting,
+    "restore": restoring,
+    "fork": forking,
+}
+NEEDS_SNAPSHOT = frozenset({"restore", "fork"})
+
+
+async def run_during(
+    trial: Trial,
+    work: str,
+    strike: Callable[[], Awaitable[None]],
+    *,
+    players: int = 3,
+    arm: Callable[[], Awaitable[None]] | None = None,
+    retry: bool = True,
+) -> None:
+    """Let players work, strike, let everybody come to an end, and judge what is there.
+
+    `arm` is called when everybody is seated; `strike` returns once the fault is over and what died is ready again.
+    Players who do not insist leave a step whose answer was lost to itself, and go on with another.
+    """
+    open_players = await trial.open_players(players, snapshot=work in NEEDS_SNAPSHOT)
+    for player in open_players:
+        player.retries_requests = retry
+    if arm is not None:
+        await arm()
+    stop = asyncio.Event()
+    working = [asyncio.ensure_future(WORK[work](trial, player, stop)) for player in open_players]
+    try:
+        await strike()
+    finally:
+        stop.set()
+        await gather_all(working)
+    for player in () if retry else open_players:
+        player.retries_requests = True
+        await player.resolve_pending_step()
+    await trial.judge()

@@ -1,0 +1,45 @@
+"""What the services' databases hold, read from the files and not from any answer."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from contextlib import closing
+from pathlib import Path
+
+from companyos_shared.chassis.database import epoch_files
+from verification.faults.step_script import CANARY
+
+_TABLES = {
+    "ticketdesk": ("comments", "body"),
+    "datahub": ("data_issues", "description"),
+    "approvalflow": ("notes", "body"),
+}
+
+
+def database_of(data: Path, service: str, *, episode: str, epoch: int) -> Path | None:
+    """Return the database that a service keeps of an epoch; None where it was not opened."""
+    return epoch_files(data / service / "episodes" / episode).get(epoch)
+
+
+def count_canaries(data: Path, service: str, *, episode: str, epoch: int) -> Counter[str] | None:
+    """Return how often each canary stands in a service's own rows of an epoch; None where it was not opened."""
+    path = database_of(data, service, episode=episode, epoch=epoch)
+    if path is None:
+        return None
+    table, column = _TABLES[service]
+    return Counter(text for text in _column(path, table, column) if CANARY.fullmatch(text))
+
+
+def audited_twice(data: Path, service: str, *, episode: str, epoch: int) -> list[int]:
+    """Return the steps that the audit of an epoch holds more than once."""
+    path = database_of(data, service, episode=episode, epoch=epoch)
+    if path is None:
+        return []
+    steps = Counter(int(step) for step in _column(path, "_audit", "step"))
+    return sorted(step for step, times in steps.items() if times > 1)
+
+
+def _column(path: Path, table: str, column: str) -> list[str]:
+    with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=5.0)) as db:
+        return [str(row[0]) for row in db.execute(f"SELECT {column} FROM {table}")]  # noqa: S608  # names of our own

@@ -1,0 +1,190 @@
+"""A house of one command: the gateway starts its services itself, as children on Unix sockets."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import signal
+import struct
+import subprocess
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+from verification.faults.deployment import GATEWAY, PROCESSES, Deployment
+from verification.faults.server_process import ServerProcess
+from verification.process_stats import process_tree
+
+
+class EmbeddedDeployment(Deployment):
+    """A gateway that was told of no services; only it is a process of the suite's own."""
+
+    async def start(self) -> None:
+        """Bring the gateway up, and with it the services."""
+        self.processes = {GATEWAY: self.processes[GATEWAY]}
+        await super().start()
+
+    def kill_child(self, service: str) -> bool:
+        """Kill a service with signal 9; say whether there was one to kill."""
+        for pid, role in process_tree(self.processes[GATEWAY].pid).items():
+            if role == service:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+                return True
+        return False
+
+    def _gateway(self) -> ServerProcess:
+        made = super()._gateway()
+        made.environment.pop("COMPANYOS_SERVICES")
+        made.environment.pop("COMPANYOS_SERVICE_KEY")
+        return made
+
+
+OFFSET_FILE = "FAULTS_CLOCK"
+COMPILER = "cc"
+
+_SOURCE = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+static volatile long none = 0;
+static volatile long *offset_s = &none;
+
+__attribute__((constructor)) static void find_offset(void) {
+    const char *path = getenv("FAULTS_CLOCK");
+    int file = path ? open(path, O_RDONLY) : -1;
+    if (file < 0) return;
+    void *page = mmap(NULL, sizeof(long), PROT_READ, MAP_SHARED, file, 0);
+    if (page != MAP_FAILED) offset_s = page;
+    close(file);
+}
+
+int clock_gettime(clockid_t id, struct timespec *at) {
+    static int (*real)(clockid_t, struct timespec *);
+    if (!real) real = (int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_gettime");
+    int failed = real(id, at);
+    if (!failed && (id == CLOCK_REALTIME || id == CLOCK_REALTIME_COARSE)) at->tv_sec += *offset_s;
+    return failed;
+}
+
+int gettimeofday(struct timeval *restrict at, void *restrict zone) {
+    (void)zone;
+    struct timespec found;
+    clock_gettime(CLOCK_REALTIME, &found);
+    at->tv_sec = found.tv_sec;
+    at->tv_usec = found.tv_nsec / 1000;
+    return 0;
+}
+
+time_t time(time_t *at) {
+    struct timespec found;
+    clock_gettime(CLOCK_REALTIME, &found);
+    if (at) *at = found.tv_sec;
+    return found.tv_sec;
+}
+"""
+
+
+class SkewedClockDeployment(Deployment):
+    """A house with a wall clock of its own; the monotonic clock is the machine's."""
+
+    async def start(self) -> None:
+        """Build the library and bring everything up."""
+        self.environment = clock_environment(self.folder)
+        await super().start()
+
+    def set_clock(self, offset_s: int) -> None:
+        """Let the wall clock of every process be so far from the machine's."""
+        set_offset(self.folder, offset_s)
+
+
+def clock_environment(folder: Path) -> dict[str, str]:
+    """Build the library in a folder and return what a process is started with to have its clock there."""
+    source, library, offset = folder / "clock.c", folder / "clock.so", folder / "clock"
+    source.write_text(_SOURCE)
+    offset.write_bytes(struct.pack("l", 0))
+    subprocess.run([COMPILER, "-shared", "-fPIC", "-O1", "-o", library, source, "-ldl"], check=True)
+    return {"LD_PRELOAD": str(library), OFFSET_FILE: str(offset)}
+
+
+def set_offset(folder: Path, offset_s: int) -> None:
+    """Set the clock of the processes that were started with the folder's environment."""
+    with (folder / "clock").open("r+b") as file:
+        file.write(struct.pack("l", offset_s))
+
+
+def no_own_clock() -> str | None:
+    """Say why this machine cannot give processes a clock of their own, None where it can."""
+    return None if shutil.which(COMPILER) else "there is no C compiler for a clock of their own"
+
+
+DISK = "size=32m"
+_BALLAST = "ballast"
+_CHUNK = bytes(64 * 1024)
+
+
+class SmallDiskDeployment(Deployment):
+    """Each process keeps its files on a small tmpfs."""
+
+    async def start(self) -> None:
+        """Mount the disks and bring everything up."""
+        for name in PROCESSES:
+            self.disk(name).mkdir(parents=True)
+            await _run("mount", "-t", "tmpfs", "-o", DISK, "tmpfs", str(self.disk(name)))
+        await super().start()
+
+    async def stop(self) -> None:
+        """End everything and let the disks go."""
+        await super().stop()
+        for name in PROCESSES:
+            with suppress(OSError):
+                await _run("umount", "--lazy", str(self.disk(name)))
+
+    def disk(self, name: str) -> Path:
+        """Return where the disk of a process is mounted."""
+        return self.data / name
+
+    def fill(self, name: str) -> None:
+        """Fill a disk to the last byte."""
+        with (self.disk(name) / _BALLAST).open("ab", buffering=0) as ballast, suppress(OSError):
+            while ballast.write(_CHUNK):
+                pass
+
+    def empty(self, name: str) -> None:
+        """Take the filling out again."""
+        (self.disk(name) / _BALLAST).unlink(missing_ok=True)
+
+    async def mount(self, name: str, *, read_only: bool) -> None:
+        """Mount the disk of a process that is not running anew; raises OSError where somebody writes to it."""
+        await _run("mount", "-o", f"remount,{'ro' if read_only else 'rw'}", str(self.disk(name)))
+
+
+def cannot_mount() -> str | None:
+    """Say why this machine has no disks to fill, None where it has."""
+    if os.geteuid() != 0:
+        return "mounting a small disk takes root"
+    with tempfile.TemporaryDirectory() as folder:
+        completed = subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", DISK, "tmpfs", folder],  # noqa: S607
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if completed.returncode:
+            return f"mounting is refused here: {completed.stderr.strip() or completed.returncode}"
+        subprocess.run(["umount", folder], check=True)  # noqa: S607
+    return None
+
+
+async def _run(*command: str) -> None:
+    process = await asyncio.create_subprocess_exec(*command, stderr=asyncio.subprocess.PIPE)
+    _, stderr = await process.communicate()
+    if process.returncode:
+        raise OSError(f"{' '.join(command)}: {stderr.decode().strip()}")

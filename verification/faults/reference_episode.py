@@ -1,0 +1,60 @@
+"""What undisturbed episodes are told, played once by each house before anything goes wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from companyos.policies.arguments import ids_in
+from verification.faults.deployment import Deployment
+from verification.faults.findings import Findings
+from verification.faults.player import Player
+from verification.faults.step_script import (
+    MOST_STEPS,
+    RESET,
+    EpisodeEntities,
+    Reference,
+    action_of,
+    canary_of,
+    normalize,
+)
+
+
+class ReferenceEpisodeError(Exception):
+    """An episode did not go its way although nothing was done to it."""
+
+
+async def play_reference(deployment: Deployment, seed: int) -> Reference:
+    """Play an episode of the seed to the last step of the script; raises Undisturbed."""
+    entities = await _discover_entities(deployment, seed)
+    first = await _post(deployment, "/reset", RESET | {"seed": seed, "episode_id": f"reference-{seed}"})
+    reference = Reference(entities, normalize(first))
+    for number in range(1, MOST_STEPS + 2):
+        action = action_of(entities, number, canary_of(f"ref{seed}", 0, number))
+        body = {"episode_id": f"reference-{seed}", "action": action.body, "step": number}
+        response = await _post(deployment, "/step", body)
+        observation = response["observation"]
+        if observation["error"] is not None or "code" in (observation["result"] or {}):
+            raise ReferenceEpisodeError(f"seed {seed}, step {number}: {action.tool} is answered {observation}")
+        reference.answers.append(normalize(response))
+    await Player(deployment, f"reference-{seed}", reference, Findings(), seed, is_open=True).close()
+    return reference
+
+
+async def _discover_entities(deployment: Deployment, seed: int) -> EpisodeEntities:
+    opened = await _post(deployment, "/reset", RESET | {"seed": seed, "episode_id": f"scout-{seed}"})
+    first = opened["observation"]
+    action = {"tool_name": "approvalflow_list_approvals", "arguments": {}}
+    listed = await _post(deployment, "/step", {"episode_id": f"scout-{seed}", "action": action})
+    await deployment.client.request("DELETE", f"/v1/episodes/scout-{seed}")
+    return EpisodeEntities(
+        ticket=ids_in(first["brief"])[0],
+        person=first["acting_as"],
+        approval=listed["observation"]["result"]["items"][0]["id"],
+    )
+
+
+async def _post(deployment: Deployment, path: str, body: dict[str, Any]) -> dict[str, Any]:
+    response = await deployment.client.request("POST", path, body, deadline_s=30.0)
+    if not response.is_done:
+        raise ReferenceEpisodeError(f"{path} is answered {response}: {response.body}\n{deployment.log_tail()}")
+    return dict(response.body)

@@ -1,0 +1,133 @@
+"""What a run came to: a table for the terminal, the same for the repository, a JSON for machines."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from companyos.cli.terminal import plain_table
+from verification.faults.findings import KINDS
+from verification.faults.runner import CellResult
+
+HEADINGS = ("cell", "trials", "torn", "lost", "doubled", "unclear")
+NOT_RUN = "not run"
+
+
+@dataclass(frozen=True)
+class RunMetadata:
+    """When, of what and with which seed a run was."""
+
+    at: str
+    commit: str
+    seed: int
+    size: str
+    took_s: float
+    machine: str
+
+    @classmethod
+    def now(cls, *, seed: int, size: str, took_s: float) -> RunMetadata:
+        """Return those of this moment."""
+        return cls(
+            at=f"{datetime.now(UTC):%Y-%m-%d}",
+            commit=_commit(),
+            seed=seed,
+            size=size,
+            took_s=round(took_s),
+            machine=f"{platform.system()} {platform.machine()}, Python {platform.python_version()}",
+        )
+
+    def __str__(self) -> str:
+        return f"{self.at}, commit {self.commit}, seed {self.seed}, {self.size}, {self.took_s:.0f} s, {self.machine}"
+
+
+def rows(results: list[CellResult]) -> list[tuple[str, ...]]:
+    """Return a row for each cell and one for all of them together."""
+    found = [_row(result) for result in results]
+    run = [result for result in results if result.not_run is None]
+    counts = [sum(column) for column in zip(*(result.findings.counts() for result in run), strict=True)] or [0] * 4
+    return [*found, ("all", str(sum(result.trials for result in run)), *map(str, counts))]
+
+
+def failed(results: list[CellResult]) -> bool:
+    """Say whether any promise was broken, or nothing was tried."""
+    return not any(result.trials for result in results) or any(not result.findings.is_clean for result in results)
+
+
+def terminal_table(results: list[CellResult], metadata: RunMetadata) -> Table:
+    """Return the table for a terminal."""
+    table = plain_table(str(metadata))
+    for heading in HEADINGS:
+        table.add_column(heading, justify="left" if heading == "cell" else "right")
+    for row in rows(results):
+        table.add_row(
+            *(f"[bold red]{cell}[/]" if at > 1 and cell not in {"0", ""} else cell for at, cell in enumerate(row))
+        )
+    return table
+
+
+def markdown_table(results: list[CellResult], metadata: RunMetadata) -> str:
+    """Return the table as it is kept in the repository."""
+    lines = [
+        "# Faults: the full table",
+        "",
+        f"Written by `FAULTS=full make faults`: {metadata}.",
+        "[Meaning of the columns](../docs/verification.md#faults).",
+        "",
+        f"| {' | '.join(HEADINGS)} |",
+        "|---|" + "---:|" * (len(HEADINGS) - 1),
+        *(f"| {' | '.join(row)} |" for row in rows(results)),
+    ]
+    reasons = [f"- {result.cell.name}: not run, {result.not_run}." for result in results if result.not_run]
+    ended = [
+        f"- {result.cell.name}: {result.findings.ended} episodes ended as `infra_error`, slowest answer "
+        f"{result.findings.slowest_s:.1f} s."
+        for result in results
+        if result.findings.ended
+    ]
+    if reasons or ended:
+        lines += ["", *reasons, *ended]
+    return "\n".join(lines) + "\n"
+
+
+def to_json(results: list[CellResult], metadata: RunMetadata) -> dict[str, Any]:
+    """Return everything that is known of a run."""
+    return {
+        **metadata.__dict__,
+        "cells": [
+            {
+                "cell": result.cell.name,
+                "trials": result.trials,
+                **dict(zip(KINDS, result.findings.counts(), strict=True)),
+                "ended_as_infra_error": result.findings.ended,
+                "took_s": round(result.took_s, 1),
+                "felt": dict(result.findings.observed_effects),
+                "slowest_answer_s": round(result.findings.slowest_s, 3),
+                "sentences": result.findings.to_sentences(),
+                "not_run": result.not_run,
+            }
+            for result in results
+        ],
+    }
+
+
+def _row(result: CellResult) -> tuple[str, ...]:
+    if result.not_run is not None:
+        return (result.cell.name, NOT_RUN, "", "", "", "")
+    return (result.cell.name, str(result.trials), *map(str, result.findings.counts()))
+
+
+def _commit() -> str:
+    completed = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"],  # noqa: S607  # the git of whoever measures
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=Path(__file__).parent,
+    )
+    return completed.stdout.strip() or "unknown"

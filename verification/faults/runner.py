@@ -1,0 +1,148 @@
+"""Runs the cells: houses are built, used for trial after trial, and left where something in them went wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+
+from verification.faults.deployment import Deployment
+from verification.faults.deployment_kinds import EmbeddedDeployment, SkewedClockDeployment, SmallDiskDeployment
+from verification.faults.findings import Findings
+from verification.faults.reference_episode import play_reference
+from verification.faults.step_script import SEEDS, Reference
+from verification.faults.trial import Cell, DeploymentKind, Trial
+
+TRIAL_DEADLINE_S = 90.0
+IN_CI = 10
+"""One trial in CI for so many of a release."""
+
+MOST_SENTENCES = 3
+DEPLOYMENT_CLASSES = {
+    DeploymentKind.SMALL_DISKS: SmallDiskDeployment,
+    DeploymentKind.EMBEDDED: EmbeddedDeployment,
+    DeploymentKind.OWN_CLOCK: SkewedClockDeployment,
+}
+
+
+@dataclass
+class CellResult:
+    """What the trials of one cell came to."""
+
+    cell: Cell
+    planned: int
+    trials: int = 0
+    took_s: float = 0.0
+    findings: Findings = field(default_factory=Findings)
+    not_run: str | None = None
+
+
+@dataclass
+class Suite:
+    """All cells that are asked for, and how they are run: `lanes` houses at a time."""
+
+    cells: list[Cell]
+    folder: Path
+    seed: int
+    lanes: int = 2
+    is_full: bool = False
+    trials: int | None = None
+    sabotage: str | None = None
+    on_trial: Callable[[CellResult], None] = lambda _result: None
+    results: list[CellResult] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.results = [CellResult(cell, self._planned(cell), not_run=cell.not_run()) for cell in self.cells]
+
+    @property
+    def planned(self) -> int:
+        """How many trials there will be."""
+        return sum(result.planned for result in self.results if result.not_run is None)
+
+    async def run(self) -> None:
+        """Run every cell."""
+        waiting = sorted((one for one in self.results if one.not_run is None), key=lambda one: one.cell.deployment_kind)
+        queue = deque((result, nth) for result in waiting for nth in range(result.planned))
+        await asyncio.gather(*(self._lane(number, queue) for number in range(self.lanes)))
+
+    def _planned(self, cell: Cell) -> int:
+        if self.trials is not None:
+            return self.trials
+        return cell.full if self.is_full else max(1, cell.full // IN_CI)
+
+    async def _lane(self, number: int, queue: deque[tuple[CellResult, int]]) -> None:
+        lane = Lane(self, number)
+        try:
+            while queue:
+                result, nth = queue.popleft()
+                started_at = time.monotonic()
+                result.findings.add(await lane.trial(result.cell, nth))
+                result.took_s += time.monotonic() - started_at
+                result.trials += 1
+                self.on_trial(result)
+        finally:
+            await lane.close()
+
+
+class Lane:
+    """One house after the other, each used as long as it is whole and of the build that a cell asks for."""
+
+    def __init__(self, suite: Suite, number: int) -> None:
+        self._suite = suite
+        self._number = number
+        self._deployments = 0
+        self._trials = 0
+        self._deployment_kind: DeploymentKind | None = None
+        self._deployment: Deployment | None = None
+        self._references: dict[int, Reference] = {}
+
+    async def trial(self, cell: Cell, nth: int) -> Findings:
+        """Run one trial of a cell; a house that does not come back, or takes for ever, has lost everything."""
+        self._trials += 1
+        findings = Findings()
+        try:
+            deployment = await self._deployment_for(cell.deployment_kind)
+            rng = Random(f"{self._suite.seed}/{cell.name}/{nth}")
+            number = self._number * 50_000 + self._trials
+            trial = Trial(deployment, self._references, rng, number, findings)
+            async with asyncio.timeout(TRIAL_DEADLINE_S):
+                await cell.run(trial)
+        except Exception as error:  # noqa: BLE001 - whatever went wrong, the cell has failed and the next one is run
+            findings.lost.append(f"{type(error).__name__}: {error}")
+        if not findings.is_clean:
+            if self._deployment is not None:
+                self._deployment.folder.mkdir(parents=True, exist_ok=True)
+                (self._deployment.folder / "findings.txt").write_text(
+                    f"{cell.name}, trial {nth}\n" + "\n".join(findings.to_sentences()) + "\n", encoding="utf-8"
+                )
+            await self.close(keep=True)
+        return findings
+
+    async def close(self, *, keep: bool = False) -> None:
+        """End the house; its folder stays where something was found in it."""
+        deployment, self._deployment = self._deployment, None
+        self._references = {}
+        if deployment is not None:
+            await deployment.stop()
+            if not keep:
+                shutil.rmtree(deployment.folder, ignore_errors=True)
+
+    async def _deployment_for(self, deployment_kind: DeploymentKind) -> Deployment:
+        if self._deployment is None or self._deployment_kind is not deployment_kind:
+            await self.close()
+            self._deployments += 1
+            folder = self._suite.folder / f"deployment-{self._number}-{self._deployments}"
+            rng = Random(f"{self._suite.seed}/{self._number}/{self._deployments}")
+            deployment_class = DEPLOYMENT_CLASSES.get(deployment_kind, Deployment)
+            self._deployment_kind = deployment_kind
+            self._deployment = deployment_class(
+                folder, rng, proxied=deployment_kind is DeploymentKind.PROXIED, sabotage=self._suite.sabotage
+            )
+            await self._deployment.start()
+            self._references = {seed: await play_reference(self._deployment, seed) for seed in SEEDS}
+        return self._deployment

@@ -1,0 +1,57 @@
+"""The proof that the suite can fail: for each promise that is broken on purpose, a cell in which that shows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.table import Table
+
+from companyos.cli.terminal import plain_table
+from verification.faults.cells.catalogue import CELLS
+from verification.faults.findings import KINDS
+from verification.faults.runner import Suite
+
+TRIALS = 3
+
+
+@dataclass(frozen=True)
+class SabotageTrial:
+    """A promise that is broken, the cell that looks, and the column that must not be 0."""
+
+    sabotage: str
+    cell: str
+    column: str
+
+
+SABOTAGE_TRIALS = (
+    SabotageTrial("no-stored-answer", "reset after the call, step", "doubled"),
+    SabotageTrial("forgotten-intents", "gateway.outcome.before, nobody asks again", "torn"),
+    SabotageTrial("lost-outcomes", "kill -9 gateway in mid step", "torn"),
+    SabotageTrial("half-a-snapshot", "snapshot of another episode", "lost"),
+    SabotageTrial("bare-refusals", "snapshot of another episode", "unclear"),
+)
+
+
+async def run_sabotage_trial(trial: SabotageTrial, folder: Path, seed: int) -> tuple[int, ...]:
+    """Run the proof's cell against its sabotage and return the four columns."""
+    cells = [cell for cell in CELLS if cell.name == trial.cell]
+    suite = Suite(cells, folder / trial.sabotage, seed, lanes=1, trials=TRIALS, sabotage=trial.sabotage)
+    await suite.run()
+    return suite.results[0].findings.counts()
+
+
+def is_detected(trial: SabotageTrial, counts: tuple[int, ...]) -> bool:
+    """Say whether the column that must not be 0 is not."""
+    return counts[KINDS.index(trial.column)] > 0
+
+
+def sabotage_table(found: dict[SabotageTrial, tuple[int, ...]]) -> Table:
+    """Return what every sabotage came to."""
+    table = plain_table("Promises that were broken on purpose")
+    for heading in ("sabotage", "cell", *KINDS, "caught"):
+        table.add_column(heading, justify="right" if heading in KINDS else "left")
+    for trial, counts in found.items():
+        caught = "yes" if is_detected(trial, counts) else "[bold red]no[/]"
+        table.add_row(trial.sabotage, trial.cell, *map(str, counts), caught)
+    return table

@@ -1,0 +1,152 @@
+"""One trial: a house, some episodes with a known past, one fault, and the verdict behind it. A cell is many of them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from enum import StrEnum
+from random import Random
+
+from verification.faults.deployment import Deployment
+from verification.faults.findings import Findings
+from verification.faults.player import Player
+from verification.faults.reference_episode import play_reference
+from verification.faults.step_script import SEEDS, Reference
+from verification.faults.verdict import check_leftovers, judge
+
+JUDGED_SNAPSHOTS = 2
+MAX_OPENING_STEPS = 6
+LONGEST_WAIT_S = 1.0
+LATEST = 12
+"""The fault strikes behind the first to the twelfth request that is carried out, a moment later."""
+
+JITTER_S = 0.003
+
+
+class DeploymentKind(StrEnum):
+    """How the house of a cell is built."""
+
+    PLAIN = "plain"
+    PROXIED = "proxied"
+    SMALL_DISKS = "small disks"
+    EMBEDDED = "embedded"
+    OWN_CLOCK = "own clock"
+
+
+class Progress:
+    """How many requests were carried out, and who waits for a number of them."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._waiting: list[tuple[int, asyncio.Event]] = []
+
+    def tick(self) -> None:
+        """Count one more."""
+        self._count += 1
+        for number, reached in self._waiting:
+            if self._count >= number:
+                reached.set()
+
+    async def more(self, count: int) -> None:
+        """Return once that many more were carried out, or when that takes long."""
+        reached = asyncio.Event()
+        self._waiting.append((self._count + count, reached))
+        with suppress(TimeoutError):
+            await asyncio.wait_for(reached.wait(), LONGEST_WAIT_S)
+
+
+@dataclass
+class Trial:
+    """What one trial works with. Players that are opened through it are judged at its end."""
+
+    deployment: Deployment
+    references: dict[int, Reference]
+    rng: Random
+    number: int
+    findings: Findings = field(default_factory=Findings)
+    players: list[Player] = field(default_factory=list)
+    progress: Progress = field(default_factory=Progress)
+    exceeds_deadline: bool = False
+    """Whether the fault lasts longer than a step waits, so that an episode may end as infra_error."""
+
+    async def wait_for_random_moment(self) -> None:
+        """Return at a moment in the middle of what the players are doing."""
+        await self.progress.more(self.rng.randint(1, LATEST))
+        await asyncio.sleep(self.rng.uniform(0.0, JITTER_S))
+
+    def player(self, seed: int | None = None) -> Player:
+        """Return the player of a fresh episode that has not begun; a seed that is new has no reference yet."""
+        seed = seed or self.rng.choice(SEEDS)
+        name = f"t{self.number % 100_000:05d}p{len(self.players):03d}"
+        found = Player(self.deployment, name, self.references.get(seed, Reference.unknown()), self.findings, seed)
+        found.on_done = self.progress.tick
+        self.players.append(found)
+        return found
+
+    async def load_reference(self, seed: int) -> Reference:
+        """Return what an undisturbed episode of the seed is told; played once in a house."""
+        if seed not in self.references:
+            self.references[seed] = await play_reference(self.deployment, seed)
+        return self.references[seed]
+
+    async def open_players(self, count: int = 3, *, snapshot: bool = False, least: int = 1) -> list[Player]:
+        """Return players `least` to six steps into their episodes, each with a snapshot on the way if asked."""
+        found = [self.player() for _ in range(count)]
+        for player in found:
+            await player.open()
+            for _ in range(self.rng.randint(least, MAX_OPENING_STEPS)):
+                await player.step()
+            if snapshot:
+                await player.snapshot()
+                for _ in range(self.rng.randint(0, 4)):
+                    await player.step()
+        return found
+
+    async def judge(self) -> None:
+        """Look at every episode and at snapshots of each."""
+        for player in list(self.players):
+            await self._judge_snapshots(player)
+        ended = self.findings.ended
+        if ended and not self.exceeds_deadline:
+            self.findings.lost.append(f"{ended} episodes ended as infra_error, though the fault was over in time")
+        for player in self.players:
+            await judge(player)
+        await check_leftovers(self.deployment, self.players, self.findings)
+
+    async def _judge_snapshots(self, player: Player) -> None:
+        if not player.snapshots:
+            return
+        listed = await self.deployment.client.request("GET", "/v1/snapshots")
+        there = {info["id"] for info in listed.body} if listed.is_done else set()
+        for snapshot in sorted(player.snapshots):
+            if snapshot not in there:
+                self.findings.lost.append(f"{player.name}: snapshot {snapshot} is not listed")
+        for snapshot in sorted(set(player.snapshots) & there)[:JUDGED_SNAPSHOTS]:
+            for forked_player in await player.fork(snapshot, 1):
+                await judge(forked_player)
+        for snapshot in player.snapshots:
+            await self.deployment.client.request("DELETE", f"/v1/snapshots/{snapshot}")
+
+
+Run = Callable[[Trial], Awaitable[None]]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One kind of fault at one kind of moment. `full` is the number of trials for a release, a tenth of it in CI."""
+
+    name: str
+    run: Run
+    full: int = 8
+    deployment_kind: DeploymentKind = DeploymentKind.PLAIN
+    not_run: Callable[[], str | None] = lambda: None
+    """Why this machine cannot run it."""
+
+
+async def gather_all(work: Iterable[Awaitable[object]]) -> None:
+    """Wait for all; the first exception is raised once everything has ended."""
+    for outcome in await asyncio.gather(*work, return_exceptions=True):
+        if isinstance(outcome, BaseException):
+            raise outcome

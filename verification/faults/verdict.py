@@ -1,0 +1,167 @@
+"""The verdict on an episode, from what databases and gateway say: is it whole, is all there, is it there once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from verification.faults.databases import audited_twice, count_canaries
+from verification.faults.deployment import PROCESSES, SERVICES, Deployment
+from verification.faults.findings import Findings
+from verification.faults.gateway_client import Response
+from verification.faults.player import FORKS_AT_ONCE, INFRA_ERROR, Player
+from verification.faults.step_script import CANARY
+
+
+async def judge(player: Player) -> None:
+    """Look at an episode, play one more step, end it and free it; what is wrong goes to the player's findings.
+
+    The files are read last: the epoch of a fork or a restore is opened by the first call that reaches it.
+    """
+    if not player.is_open:
+        return
+    state = await _read(player, f"/v1/episodes/{player.name}")
+    if state is not None:
+        _count_steps(player, state)
+        if not player.ended:
+            await _continue_episode(player)
+        evidence = await _read(player, f"/v1/episodes/{player.name}/evidence")
+        if evidence is not None:
+            for service in SERVICES:
+                _compare(player, service, evidence=evidence, epoch=state["epoch"])
+    await player.close()
+
+
+async def _read(player: Player, path: str) -> dict[str, Any] | None:
+    response = await player.deployment.client.request("GET", path)
+    if response.is_done:
+        return dict(response.body)
+    player.findings.lost.append(f"{player.name}: GET {path} is answered {response}")
+    return None
+
+
+def _count_steps(player: Player, state: dict[str, Any]) -> None:
+    counted, known = state["step_count"], player.step_count
+    if player.ended:
+        if state["outcome"] != "infra_error":
+            player.findings.torn.append(f"{player.name}: ended as infra_error, but the state says {state['outcome']}")
+    elif counted < known:
+        player.findings.lost.append(f"{player.name}: {known} steps were acknowledged, {counted} are counted")
+    elif counted > known + (player.pending is not None):
+        player.findings.doubled.append(f"{player.name}: {known} steps were acknowledged, {counted} are counted")
+
+
+def _compare(player: Player, service: str, *, evidence: dict[str, Any], epoch: int) -> None:
+    """Compare the notebook with a service's rows, and these with what the gateway holds as evidence."""
+    data, folder = player.deployment.data, evidence["folder"]
+    found = count_canaries(data, service, episode=folder, epoch=epoch)
+    if found is None:
+        if player.ended or not any(action.service == service for action in player.actions):
+            return
+        found = Counter()
+    expected = Counter(str(action.canary) for action in player.actions if action.service == service)
+    pending = player.pending
+    if pending is not None and pending.service == service and found[str(pending.canary)]:
+        expected[str(pending.canary)] = 1
+    findings, where = player.findings, f"{player.name}, {service}"
+    for canary in sorted(expected - found):
+        findings.lost.append(f"{where}: {canary} is gone")
+    for canary in sorted(found - expected):
+        if canary in expected:
+            findings.doubled.append(f"{where}: {canary} is there {found[canary]} times")
+        else:
+            findings.torn.append(f"{where}: {canary} should not be there")
+    for step in audited_twice(data, service, episode=folder, epoch=epoch):
+        findings.doubled.append(f"{where}: step {step} was audited twice")
+    reported = Counter(CANARY.findall(repr([change["after"] for change in evidence["changes"].get(service, ())])))
+    if set(reported) != set(found) and not player.ended:
+        findings.torn.append(f"{where}: rows and evidence differ in {sorted(set(reported) ^ set(found))}")
+
+
+async def _continue_episode(player: Player) -> None:
+    """Step on until every service was written to, and finish: the gateway then holds its evidence against all digests.
+
+    An epoch that a restore or a fork began is opened by this at the latest.
+    """
+    reached: set[str | None] = set()
+    while not reached.issuperset(SERVICES):
+        if not await player.step():
+            break
+        reached.add(player.actions[-1].service)
+    if player.ended:
+        player.findings.torn.append(f"{player.name}: a step after it all ends as infra_error")
+        return
+    finish = {"tool_name": "finish", "arguments": {"outcome": "done", "summary": "Looked after."}}
+    body = {"episode_id": player.name, "action": finish, "step": player.step_count + 1}
+    response: Response = await player.deployment.client.request("POST", "/step", body)
+    if not response.is_done:
+        player.findings.lost.append(f"{player.name}: finish is answered {response}")
+    elif INFRA_ERROR in str(response.body["observation"].get("error")):
+        player.findings.torn.append(f"{player.name}: the evidence does not fold to what the services hold")
+
+
+FILES_DEADLINE_S = 3.0
+POLL_S = 0.02
+
+
+async def check_leftovers(deployment: Deployment, players: list[Player], findings: Findings) -> None:
+    """Free what nobody was told of, if it is whole, and see that the files of freed episodes are gone."""
+    forks = sum(player.unacknowledged_forks for player in players)
+    snapshots = sum(player.unacknowledged_snapshots for player in players)
+    await _free_forks(deployment, findings, at_most=forks)
+    await _free_snapshots(deployment, findings, at_most=snapshots)
+    for item in await _listed(deployment, findings, "/v1/quarantine"):
+        await deployment.client.request("DELETE", f"/v1/quarantine/{item['id']}")
+    await _wait_for_files(deployment, findings)
+
+
+async def _free_forks(deployment: Deployment, findings: Findings, *, at_most: int) -> None:
+    left = await _listed(deployment, findings, "/v1/episodes")
+    if len(left) > at_most:
+        findings.torn.append(f"{len(left)} episodes are left of which {at_most} may be: {left}")
+    if len(left) % FORKS_AT_ONCE:
+        findings.torn.append(f"forks are opened {FORKS_AT_ONCE} at a time, and {len(left)} are left: {left}")
+    for state in left:
+        await deployment.client.request("DELETE", f"/v1/episodes/{state['episode_id']}")
+
+
+async def _free_snapshots(deployment: Deployment, findings: Findings, *, at_most: int) -> None:
+    left = await _listed(deployment, findings, "/v1/snapshots")
+    if len(left) > at_most:
+        findings.torn.append(f"{len(left)} snapshots are left of which {at_most} may be: {left}")
+    for info in left:
+        forked = await deployment.client.request("POST", f"/v1/snapshots/{info['id']}/fork", {"count": 1})
+        if not forked.is_done:
+            findings.torn.append(f"a snapshot that nobody was told of cannot be opened: {forked}")
+        for opened in forked.body if forked.is_done else ():
+            await deployment.client.request("DELETE", f"/v1/episodes/{opened['episode_id']}")
+        await deployment.client.request("DELETE", f"/v1/snapshots/{info['id']}")
+
+
+async def _listed(deployment: Deployment, findings: Findings, path: str) -> list[dict[str, Any]]:
+    response = await deployment.client.request("GET", path)
+    if not response.is_done:
+        findings.unclear.append(f"GET {path} is answered {response}")
+        return []
+    return list(response.body)
+
+
+async def _wait_for_files(deployment: Deployment, findings: Findings) -> None:
+    clock = asyncio.get_running_loop().time
+    give_up_at = clock() + FILES_DEADLINE_S
+    while left := _files(deployment):
+        if clock() > give_up_at:
+            findings.torn.append(f"files are left of what was freed: {[str(path) for path in left[:4]]}")
+            return
+        await asyncio.sleep(POLL_S)
+
+
+def _files(deployment: Deployment) -> list[Path]:
+    return [
+        path
+        for process in PROCESSES
+        for kind in ("episodes", "snapshots")
+        for path in (deployment.data / process / kind).glob("*")
+    ]

@@ -1,0 +1,171 @@
+"""What OpenEnv's severity policy names and its validator does not bring a grader for yet, measured on a running house.
+
+The names of the checks are those of the policy, so that theirs can take the place of ours.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+from openenv.core.generic_client import GenericEnvClient
+from openenv.validation.manifest import NormalizedManifestV2
+from openenv.validation.runtime.contracts import RuntimePlan
+
+from companyos.contract import ENVIRONMENT
+from companyos.runner import EpisodePlan, play_all
+from verification.openenv.check_results import CheckLine, check_line
+from verification.openenv.manifest import Canary
+from verification.openenv.transcript import Transcript, play_episode
+
+PART = "our graders"
+FLOOR_POLICIES = ("noop", "random")
+FLOOR_SEEDS = (1, 2, 3)
+CONCURRENCY = 6
+_COMMENT = "Written by another episode."
+
+
+class Graders:
+    """Every grader on one running house; each answers with a line."""
+
+    def __init__(self, url: str, manifest: NormalizedManifestV2, plan: RuntimePlan, canaries: list[Canary]) -> None:
+        self._url = url
+        self._manifest = manifest
+        self._plan = plan
+        self._canaries = canaries
+        self._greatest = manifest.reward.range[1]
+
+    async def lines(self) -> AsyncIterator[CheckLine]:
+        """Yield a line for each check, as it was measured."""
+        oracle = await self._oracle()
+        yield await self._reward_well_formed(oracle)
+        yield await self._seed_control(oracle)
+        yield await self._episode_determinism(oracle)
+        yield await self._episode_isolation(oracle)
+        yield await self._tool_declaration_accuracy()
+        yield await self._task_declaration_accuracy()
+        yield self._oracle_max(oracle)
+        yield await self._floor_gap()
+        yield await self._canary_floor()
+
+    def _reset(self, **more: Any) -> dict[str, Any]:
+        return {**self._plan.reset.options, "seed": self._plan.reset.seed, **more}
+
+    async def _oracle(self) -> Transcript:
+        return await play_episode(self._url, self._reset(), self._plan.actions)
+
+    async def _reward_well_formed(self, oracle: Transcript) -> CheckLine:
+        low, high = self._manifest.reward.range
+        listing = await play_episode(self._url, self._reset(), [{"type": "list_tools"}])
+        reported = [*oracle.rewards, *listing.rewards]
+        wrong = [reward for reward in reported if not _is_number(reward) or not low <= reward <= high]
+        details = (
+            f"{len(reported)} rewards, of resets and a listing too; {len(wrong)} are no number in [{low:g}, {high:g}]"
+        )
+        return check_line(PART, "runtime.reward_well_formed", holds=not wrong, details=details)
+
+    async def _seed_control(self, oracle: Transcript) -> CheckLine:
+        seeds = [self._plan.reset.seed + more for more in range(1, CONCURRENCY)]
+        others = [await play_episode(self._url, self._reset(seed=seed), ()) for seed in seeds]
+        drawn = await play_episode(self._url, {"seed": None}, ())
+        firsts = {str(one.answers[0]) for one in [oracle, *others]}
+        is_drawn = isinstance(drawn.state["seed"], int)
+        reported = [one.state["seed"] for one in others] == seeds and is_drawn
+        details = f"{len(firsts)} first observations of {CONCURRENCY} seeds; the state reports the seed: {reported}"
+        return check_line(PART, "runtime.seed_control", holds=len(firsts) == CONCURRENCY and reported, details=details)
+
+    async def _episode_determinism(self, oracle: Transcript) -> CheckLine:
+        again = [await self._oracle(), *await asyncio.gather(*(self._oracle() for _ in range(CONCURRENCY)))]
+        same = sum(one.answers == oracle.answers for one in again)
+        details = (
+            f"{same} of {len(again)} repetitions, {CONCURRENCY} of them at once, answer byte by byte what the first did"
+        )
+        return check_line(PART, "runtime.episode_determinism", holds=same == len(again), details=details)
+
+    async def _episode_isolation(self, oracle: Transcript) -> CheckLine:
+        """Write to the same task in other sessions between the steps of one."""
+        between = Transcript()
+        key = next(action["arguments"]["key"] for action in self._plan.actions if "key" in action["arguments"])
+        comment = {"tool_name": "ticketdesk_add_comment", "arguments": {"key": key, "body": _COMMENT}}
+        async with GenericEnvClient(base_url=self._url) as one, GenericEnvClient(base_url=self._url) as other:
+            await other.reset(**self._reset())
+            between.add(await one.reset(**self._reset()))
+            for action in self._plan.actions:
+                await other.step({"type": "call_tool", **comment})
+                between.add(await one.step(action))
+            counted = (await other.state())["step_count"]
+        is_apart = between.answers == oracle.answers and counted == len(self._plan.actions)
+        details = f"{counted} writes to the same ticket by another session changed nothing: {is_apart}"
+        return check_line(PART, "runtime.episode_isolation", holds=is_apart, details=details)
+
+    async def _tool_declaration_accuracy(self) -> CheckLine:
+        declared = set(self._manifest.capabilities.declared_tools)
+        async with GenericEnvClient(base_url=self._url) as client, httpx.AsyncClient(trust_env=False) as http:
+            listed = (await client.step({"type": "list_tools"})).observation["tools"]
+            rpc = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+            mcp_tools = (await http.post(f"{self._url}/mcp", json=rpc)).json()["result"]["tools"]
+        found = [{tool["name"] for tool in tools} for tools in (listed, mcp_tools)]
+        differ = sorted((declared ^ found[0]) | (declared ^ found[1]))
+        details = (
+            f"{len(declared)} declared, {len(found[0])} listed, {len(found[1])} over /mcp; differing: {differ or 0}"
+        )
+        return check_line(PART, "runtime.tool_declaration_accuracy", holds=not differ, details=details)
+
+    async def _task_declaration_accuracy(self) -> CheckLine:
+        declared = self._manifest.capabilities.declared_task_count
+        pinned = self._manifest.task_distribution and self._manifest.task_distribution.dataset_version
+        async with httpx.AsyncClient(base_url=f"{self._url}/{ENVIRONMENT}/", trust_env=False) as http:
+            splits = (await http.get("splits")).json()
+            found = {one["name"]: (await http.post("num_tasks", json={"split": one["name"]})).json() for one in splits}
+        counted = {name: answer["num_tasks"] for name, answer in found.items()}
+        versions = {one["version"] for one in splits}
+        details = f"declared {declared}, found {counted}; task set {pinned} pinned, {', '.join(versions)} found"
+        return check_line(
+            PART,
+            "runtime.task_declaration_accuracy",
+            holds=counted == declared and versions == {pinned},
+            details=details,
+        )
+
+    def _oracle_max(self, oracle: Transcript) -> CheckLine:
+        least = self._greatest - self._manifest.reward.oracle_tolerance
+        reached = oracle.done and bool(oracle.state["success"]) and oracle.last_reward >= least
+        details = f"the oracle's last step pays {oracle.last_reward:g} after {len(oracle.rewards) - 1} steps"
+        return check_line(
+            PART, "semantic.oracle_max", holds=reached, details=f"{details}; the greatest is {self._greatest:g}"
+        )
+
+    async def _floor_gap(self) -> CheckLine:
+        plans = [
+            EpisodePlan(scenario=self._plan.reset.options["scenario"], seed=seed, chaos=1, policy=policy)
+            for policy in FLOOR_POLICIES
+            for seed in FLOOR_SEEDS
+        ]
+        successes = sum(one.record.success for one in await play_all(self._url, plans))
+        nothing = next(one for one in self._canaries if one.name == "nothing")
+        floors = [
+            (await play_episode(self._url, {**nothing.reset, "seed": seed}, nothing.actions)).last_reward
+            for seed in FLOOR_SEEDS
+        ]
+        gap, margin = self._greatest - max(floors), self._manifest.reward.floor_margin
+        details = f"floor {max(floors):g}, gap {gap:g}, margin {margin:g}; {', '.join(FLOOR_POLICIES)} succeed"
+        details = f"{details} in {successes} of {len(plans)} episodes"
+        return check_line(PART, "semantic.floor_gap", holds=gap >= margin and not successes, details=details)
+
+    async def _canary_floor(self) -> CheckLine:
+        limit = self._greatest - self._manifest.reward.floor_margin
+        rewards: dict[str, float] = {}
+        for canary in self._canaries:
+            transcript = await play_episode(self._url, canary.reset, canary.actions)
+            rewards[canary.name] = transcript.last_reward if not transcript.state["success"] else self._greatest
+        details = ", ".join(f"{name} {reward:g}" for name, reward in rewards.items())
+        return check_line(
+            PART, "semantic.canary_floor", holds=max(rewards.values()) <= limit, details=f"{details}; at most {limit:g}"
+        )
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

@@ -1,0 +1,36 @@
+"""The clairvoyant oracle: it knows the case and does what it takes, looking only at what the episode makes."""
+
+from __future__ import annotations
+
+from companyos.policies import Call
+from companyos_gateway.chaos import profile_for
+from companyos_gateway.scenarios.audit_remediation.case import Case
+from companyos_gateway.scenarios.audit_remediation.scenario import build
+from companyos_players import RequestSkill, ToolClient
+from verification.privileged.oracle import PrivilegedOracle
+
+
+async def play_seed(seed: int, chaos: int, call: Call) -> None:
+    """Solve the case of a seed and chaos level."""
+    await AuditRemediationPrivilegedOracle(build(seed, profile_for(chaos), {}).case, ToolClient(call)).work()
+
+
+class AuditRemediationPrivilegedOracle(PrivilegedOracle[Case]):
+    """Remedies what it knows to be wrong."""
+
+    async def learn(self) -> None:
+        """Look at what speaks against the audit."""
+        case = self.case
+        if case.ground_id is not None:
+            await self.client.call("datahub_get_record", record_id=case.ground_id)
+        else:
+            await self.client.call("datahub_get_person", person_id=case.reporter_id)
+
+    async def execute(self) -> None:
+        """Remedy every request."""
+        flow, case = RequestSkill(self.client), self.case
+        for one in case.remedied_requests:
+            if one.breach.code is not None:
+                await flow.cancel(one.request_id, one.breach.code, case.policy_refs[0])
+            else:
+                await flow.escalate(one.request_id, case.approver_ids[0], "Wrong hands.", case.policy_refs[0])

@@ -1,0 +1,62 @@
+"""The clairvoyant oracle: it knows the case and does what it takes, looking only at what the episode makes."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from companyos.policies import Call
+from companyos_gateway.chaos import profile_for
+from companyos_gateway.rubrics.ticket_goals import TicketGoal
+from companyos_gateway.scenarios.backlog_triage.case import Case
+from companyos_gateway.scenarios.backlog_triage.scenario import build
+from companyos_players import TicketSkill, ToolClient
+from verification.privileged.oracle import PrivilegedOracle
+
+
+async def play_seed(seed: int, chaos: int, call: Call) -> None:
+    """Solve the case of a seed and chaos level."""
+    await BacklogTriagePrivilegedOracle(build(seed, profile_for(chaos), {}).case, ToolClient(call)).work()
+
+
+class BacklogTriagePrivilegedOracle(PrivilegedOracle[Case]):
+    """Does a sweep it knows."""
+
+    async def learn(self) -> None:
+        """Look at what speaks against it."""
+        case = self.case
+        await self.client.call("ticketdesk_list_tickets", team_id=case.team_id, tag=case.tag)
+        await self.client.call("datahub_get_person", person_id=case.ordered_by)
+        await self.client.call("ticketdesk_get_ticket", key=case.sweep_key)
+
+    async def execute(self) -> None:
+        """Sort what stays, then merge what came in twice."""
+        self.loads: Counter[str] = Counter()
+        for goal in self.case.goals:
+            if goal.assignee_ids is not None and len(goal.assignee_ids) == 1:
+                self.loads[goal.assignee_ids[0]] += 1
+        for goal in self.case.goals:
+            if goal.original is None:
+                await self._sort(goal)
+        for goal in self.case.goals:
+            if goal.original is not None:
+                await self._merge(goal, goal.original)
+
+    async def _sort(self, goal: TicketGoal) -> None:
+        assert goal.priority is not None
+        assert goal.assignee_ids is not None
+        ticket = TicketSkill(self.client, goal.key)
+        if (await ticket.read())["status"] is None:
+            await ticket.transition("open")
+        if ticket.known["priority"] != goal.priority:
+            await ticket.set_priority(goal.priority)
+        if ticket.known["assignee_id"] not in goal.assignee_ids:
+            person_id = min(goal.assignee_ids, key=lambda one: self.loads[one])
+            self.loads[person_id] += len(goal.assignee_ids) > 1
+            await ticket.assign(person_id)
+
+    async def _merge(self, goal: TicketGoal, original: str) -> None:
+        ticket = TicketSkill(self.client, goal.key)
+        if (await ticket.read())["status"] is None:
+            await ticket.transition("open")
+        await self.client.create("ticketdesk_link_tickets", key=goal.key, kind="duplicates", to_key=original)
+        await ticket.transition("cancelled", reason_code="duplicate", reason_ref=original)

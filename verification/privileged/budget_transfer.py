@@ -1,0 +1,57 @@
+"""The clairvoyant oracle: it knows the case and does what it takes, looking only at what the episode makes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from companyos.policies import Call
+from companyos_gateway.chaos import profile_for
+from companyos_gateway.scenarios.budget_transfer.case import TYPE_KEY, Case
+from companyos_gateway.scenarios.budget_transfer.scenario import build
+from companyos_players import RecordSkill, RequestSkill, ToolClient
+from verification.privileged.oracle import PrivilegedOracle
+
+
+async def play_seed(seed: int, chaos: int, call: Call) -> None:
+    """Solve the case of a seed and chaos level."""
+    await BudgetTransferPrivilegedOracle(build(seed, profile_for(chaos), {}).case, ToolClient(call)).work()
+
+
+class BudgetTransferPrivilegedOracle(PrivilegedOracle[Case]):
+    """Does a transfer it knows."""
+
+    type_key = TYPE_KEY
+
+    def __init__(self, case: Case, client: ToolClient) -> None:
+        super().__init__(case, client)
+        self.hub = RecordSkill(client)
+        self.flow = RequestSkill(client)
+
+    async def work(self) -> None:
+        """Put an end to the parts, then do what the case takes."""
+        reason = self.case.parts_reason
+        for part in self.case.own_parts:
+            await self.flow.withdraw(part)
+        for part in self.case.others_parts:
+            await self.flow.cancel(part, reason.code, reason.references[-1])
+        await super().work()
+
+    async def learn(self) -> None:
+        """Look at the lines."""
+        await self.hub.read(self.case.giver_id)
+        await self.hub.read(self.case.taker_id)
+
+    def subject(self) -> str:
+        """Return the ticket's key."""
+        return self.case.ticket_key
+
+    async def fields(self) -> dict[str, Any]:
+        """Return the fields of the request."""
+        case = self.case
+        return {"from_line": case.giver_id, "to_line": case.taker_id, "amount_cents": case.amount_cents}
+
+    async def follow_up(self, request_id: str) -> None:
+        """Book both lines."""
+        case = self.case
+        await self.hub.update(case.giver_id, fields={"budget_cents": case.giver_budget_cents})
+        await self.hub.update(case.taker_id, fields={"budget_cents": case.taker_budget_cents})

@@ -1,0 +1,53 @@
+"""The clairvoyant oracle: it knows the case and does what it takes, looking only at what the episode makes."""
+
+from __future__ import annotations
+
+from companyos.policies import Call
+from companyos_gateway.chaos import profile_for
+from companyos_gateway.scenarios.data_discrepancy.case import Case, RefusalGround
+from companyos_gateway.scenarios.data_discrepancy.scenario import build
+from companyos_players import RecordSkill, ToolClient
+from verification.privileged.oracle import PrivilegedOracle
+
+
+async def play_seed(seed: int, chaos: int, call: Call) -> None:
+    """Solve the case of a seed and chaos level."""
+    await DataDiscrepancyPrivilegedOracle(build(seed, profile_for(chaos), {}).case, ToolClient(call)).work()
+
+
+class DataDiscrepancyPrivilegedOracle(PrivilegedOracle[Case]):
+    """Settles a discrepancy it knows."""
+
+    def __init__(self, case: Case, client: ToolClient) -> None:
+        super().__init__(case, client)
+        self.hub = RecordSkill(client)
+
+    async def learn(self) -> None:
+        """Look at what speaks against a correction."""
+        if self.case.ground is RefusalGround.NO_AUTHORITY:
+            figure = self.case.figure
+            await self.client.call("datahub_query_metric", key=figure.key, subject=figure.subject)
+            for source_id in self.case.measuring_ids:
+                await self.client.call("datahub_get_source", source_id=source_id)
+            return
+        for record_id in self.case.record_ids:
+            await self.hub.read(record_id)
+        if self.case.ground is RefusalGround.AGREED:
+            await self.read_fresh()
+
+    async def execute(self) -> None:
+        """Report who is wrong, and correct what used it."""
+        await self.read_fresh()
+        await self.client.create(
+            "datahub_report_data_issue",
+            subject=self.case.wrong_metric_id,
+            kind="wrong",
+            description="The authority says otherwise.",
+        )
+        for record_id, fields in self.case.corrections.items():
+            await self.hub.update(record_id, fields=dict(fields))
+
+    async def read_fresh(self) -> None:
+        """Read the authority's value once it is fresh."""
+        figure = self.case.figure
+        await self.fresh(figure.reading, key=figure.key, subject=figure.subject)

@@ -1,0 +1,53 @@
+"""The clairvoyant oracle: it knows the case and does what it takes, looking only at what the episode makes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from companyos.policies import Call
+from companyos_gateway.chaos import profile_for
+from companyos_gateway.scenarios.handbook_update.case import TYPE_KEY, Case
+from companyos_gateway.scenarios.handbook_update.scenario import build
+from companyos_players import RecordSkill, ToolClient
+from verification.privileged.oracle import PrivilegedOracle
+
+
+async def play_seed(seed: int, chaos: int, call: Call) -> None:
+    """Solve the case of a seed and chaos level."""
+    await HandbookUpdatePrivilegedOracle(build(seed, profile_for(chaos), {}).case, ToolClient(call)).work()
+
+
+class HandbookUpdatePrivilegedOracle(PrivilegedOracle[Case]):
+    """Publishes a page it knows."""
+
+    type_key = TYPE_KEY
+
+    def __init__(self, case: Case, client: ToolClient) -> None:
+        super().__init__(case, client)
+        self.hub = RecordSkill(client)
+
+    async def learn(self) -> None:
+        """Look at what is refused."""
+        await self.hub.read(self.case.document_id)
+
+    def subject(self) -> str:
+        """Return the document."""
+        return self.case.document_id
+
+    async def fields(self) -> dict[str, Any]:
+        """Return the fields of the request, once the page quotes the policy as it is."""
+        case = self.case
+        if case.variant.is_outdated:
+            await self.hub.update(case.document_id, fields=dict(case.quoted))
+        return {
+            "document_id": case.document_id,
+            "revision": case.revision,
+            "policy_id": case.rule_id,
+            "policy_version": case.rule_version,
+        }
+
+    async def follow_up(self, request_id: str) -> None:
+        """Publish the page, and archive the one before."""
+        await self.hub.update(self.case.document_id, state="published", fields={"approval_ref": request_id})
+        if self.case.predecessor_id is not None:
+            await self.hub.update(self.case.predecessor_id, state="archived")

@@ -1,0 +1,67 @@
+"""The clairvoyant oracle: it knows the case and does what it takes, looking only at what the episode makes."""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import Any
+
+from companyos.policies import Call
+from companyos_gateway.chaos import profile_for
+from companyos_gateway.scenarios.incident_response.case import METRIC_KEY, TYPE_KEY, Case, RefusalGround, Variant
+from companyos_gateway.scenarios.incident_response.scenario import build
+from companyos_players import RecordSkill, TicketSkill, ToolClient
+from verification.privileged.oracle import PrivilegedOracle
+
+
+async def play_seed(seed: int, chaos: int, call: Call) -> None:
+    """Solve the case of a seed and chaos level."""
+    await IncidentResponsePrivilegedOracle(build(seed, profile_for(chaos), {}).case, ToolClient(call)).work()
+
+
+class IncidentResponsePrivilegedOracle(PrivilegedOracle[Case]):
+    """Answers an incident it knows."""
+
+    type_key = TYPE_KEY
+
+    async def learn(self) -> None:
+        """Look at everything that may speak against it."""
+        await TicketSkill(self.client, self.case.known_key).read()
+        await RecordSkill(self.client).read(self.case.notice_id)
+        if self.case.ground is RefusalGround.BELOW:
+            await self.fields()
+
+    async def unblock(self) -> None:
+        """Free the ticket of what does not belong, then merge the reports and link the cause."""
+        await super().unblock()
+        key = self.case.ticket_key
+        for goal in self.case.duplicates:
+            double = TicketSkill(self.client, goal.key)
+            if (await double.read())["status"] is None:
+                await double.transition("open")
+            await self.client.create("ticketdesk_link_tickets", key=goal.key, kind="duplicates", to_key=key)
+            await double.transition("cancelled", reason_code="duplicate", reason_ref=key)
+        await self.client.create("ticketdesk_link_tickets", key=self.case.cause_key, kind="blocks", to_key=key)
+
+    def subject(self) -> str:
+        """Return the ticket's key."""
+        return self.case.ticket_key
+
+    async def fields(self) -> dict[str, Any]:
+        """Return the fields of the request with the rate of now."""
+        case = self.case
+        reading = await self.fresh(case.rate, key=METRIC_KEY, subject=case.service)
+        return {
+            "service": case.service,
+            "cause_key": case.cause_key,
+            METRIC_KEY: reading["value"],
+            "measured_at": reading["as_of"],
+        }
+
+    async def follow_up(self, request_id: str) -> None:
+        """Take the cause back, or wait for its owner to."""
+        if self.case.variant is not Variant.HOTFIX:
+            await TicketSkill(self.client, self.case.cause_key).transition("resolved")
+            return
+        minutes = ceil((self.case.cause_free_at - self.client.now()).total_seconds() / 60)
+        if minutes > 0:
+            await self.client.wait(minutes)

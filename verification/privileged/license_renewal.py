@@ -1,0 +1,57 @@
+"""The clairvoyant oracle: it knows the case and does what it takes, looking only at what the episode makes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from companyos.policies import Call
+from companyos_gateway.chaos import profile_for
+from companyos_gateway.scenarios.license_renewal.case import METRIC_KEY, TYPE_KEY, Case, RefusalGround
+from companyos_gateway.scenarios.license_renewal.scenario import build
+from companyos_players import RecordSkill, ToolClient
+from verification.privileged.oracle import PrivilegedOracle
+
+
+async def play_seed(seed: int, chaos: int, call: Call) -> None:
+    """Solve the case of a seed and chaos level."""
+    await LicenseRenewalPrivilegedOracle(build(seed, profile_for(chaos), {}).case, ToolClient(call)).work()
+
+
+class LicenseRenewalPrivilegedOracle(PrivilegedOracle[Case]):
+    """Renews a licence it knows."""
+
+    type_key = TYPE_KEY
+
+    def __init__(self, case: Case, client: ToolClient) -> None:
+        super().__init__(case, client)
+        self.hub = RecordSkill(client)
+
+    async def learn(self) -> None:
+        """Look at everything that may speak against it."""
+        await self.hub.read(self.case.licence_id)
+        await self.client.call("datahub_get_vendor", vendor_id=self.case.vendor_id)
+        if self.case.ground is RefusalGround.TOO_EARLY:
+            await self.fields()
+
+    def subject(self) -> str:
+        """Return the licence."""
+        return self.case.licence_id
+
+    async def fields(self) -> dict[str, Any]:
+        """Return the fields of the request with the days left of now."""
+        case = self.case
+        reading = await self.fresh(case.days_left, key=METRIC_KEY, subject=case.licence_id)
+        return {
+            "licence_id": case.licence_id,
+            "seats": case.seats,
+            "amount_cents": case.amount_cents,
+            "new_end": case.new_end.isoformat(),
+            METRIC_KEY: reading["value"],
+            "days_left_as_of": reading["as_of"],
+        }
+
+    async def follow_up(self, request_id: str) -> None:
+        """Record the renewal."""
+        case = self.case
+        changes = {"ends_on": case.new_end.isoformat(), "fields": {"seats": case.seats}}
+        await self.hub.update(case.licence_id, state="renewed", **changes)

@@ -1,0 +1,128 @@
+"""A worker who knows the case: it does what the case takes and looks only at what the episode makes."""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import Any, Generic, TypeVar
+
+from companyos_gateway.rubrics.cases import DeskCase, Reading, Unblocking
+from companyos_players import ApprovalSkill, TicketSkill, ToolClient, ToolRefusedError
+from companyos_players.tickets import STATUS_CHANGED
+
+LONGEST_REFRESH_MINUTES = 95
+JUSTIFICATION = "Checked against the policy in force; everything that it asks for is in place."
+
+CaseT = TypeVar("CaseT", bound=DeskCase)
+
+
+class PrivilegedOracle(Generic[CaseT]):
+    """Solves a case it knows; a scenario says what its request holds and what follows from the approval."""
+
+    type_key = ""
+
+    def __init__(self, case: CaseT, client: ToolClient) -> None:
+        self.case = case
+        self.client = client
+        self.ticket = TicketSkill(client, case.ticket_key)
+        self.approvals = ApprovalSkill(client, {"key": self.type_key}, own_id=case.agent_id)
+
+    async def work(self) -> None:
+        """Do what the case takes."""
+        case = self.case
+        if case.first_status is None:
+            await self.ticket.transition("open")
+        if case.refusal is not None:
+            await self.learn()
+            reason = {"reason_code": case.refusal.code, "reason_ref": case.refusal.references[-1]}
+            await self.ticket.transition("cancelled", **reason)
+            await self.client.finish("refused", "The policy does not allow it.", **reason)
+        await self.unblock()
+        if case.needs_priority:
+            await self.ticket.set_priority(case.priority)
+        if case.needs_assignee:
+            await self.ticket.assign(case.assignee_ids[0])
+        for item_id in case.open_items:
+            await self.ticket.complete_item(item_id)
+        await self.ticket.verify()
+        await self.execute()
+        try:
+            await self.end()
+        except ToolRefusedError as refusal:
+            if refusal.code != STATUS_CHANGED:
+                raise
+            await self.end()
+        await self.reread()
+        await self.client.finish("done", "It is done.")
+
+    async def end(self) -> None:
+        """Bring the ticket to its end from wherever colleagues have put it."""
+        ticket = await self.reread()
+        if ticket["status"] != "in_progress":
+            await self.ticket.transition("in_progress")
+        if self.case.end_status != "in_progress":
+            await self.ticket.transition(self.case.end_status)
+
+    async def reread(self) -> dict[str, Any]:
+        """See what colleagues have done to the ticket, and give it its priority back."""
+        ticket = await self.ticket.read()
+        if ticket["priority"] != self.case.priority:
+            await self.ticket.set_priority(self.case.priority)
+        return ticket
+
+    async def execute(self) -> None:
+        """Do what the ticket is about: have it approved, link the approval and do what follows from it."""
+        request_id = await self.approval()
+        await self.ticket.link_approval(request_id)
+        await self.follow_up(request_id)
+
+    async def learn(self) -> None:
+        """Make known what speaks against the work, where a rubric asks for it."""
+
+    async def follow_up(self, request_id: str) -> None:
+        """Do what the approval allows."""
+
+    def subject(self) -> str:
+        """Return the subject of the request."""
+        raise NotImplementedError
+
+    async def fields(self) -> dict[str, Any]:
+        """Return the fields of the request."""
+        raise NotImplementedError
+
+    async def unblock(self) -> None:
+        """Take the right way past the blocker."""
+        blocker = self.case.blocker
+        if blocker is None:
+            if self.case.first_status == "blocked":
+                await self.ticket.transition("open")
+            return
+        if blocker.way is Unblocking.RESOLVE:
+            await TicketSkill(self.client, blocker.key).transition("resolved")
+        if blocker.way is Unblocking.UNLINK:
+            await self.ticket.unlink(blocker.link_id, "This was linked by mistake.")
+        if blocker.way is Unblocking.WAIT:
+            await self.ticket.read()
+            minutes = ceil((blocker.free_at - self.client.now()).total_seconds() / 60)
+            await self.client.wait(max(1, minutes))
+        if self.case.first_status == "blocked":
+            await self.ticket.transition("open")
+
+    async def approval(self) -> str:
+        """Get the approval and return its id."""
+        while True:
+            fields, approver_id = await self.fields(), self.case.approver_ids[0]
+            request_id = await self.approvals.submit(self.subject(), approver_id, fields, JUSTIFICATION)
+            if await self.approvals.await_decision(request_id) == "approved":
+                return request_id
+
+    async def fresh(self, reading: Reading, *, key: str, subject: str) -> dict[str, Any]:
+        """Return the metric's reading of now, refreshed as often as it takes."""
+        while True:
+            answer = await self.client.call(
+                "datahub_query_metric", key=key, subject=subject, source_id=reading.source_id
+            )
+            found: dict[str, Any] = answer["readings"][0]
+            if not found["is_stale"]:
+                return {**found, "value": found["value"] / reading.per_unit}
+            await self.client.create("datahub_refresh_metric", metric_id=reading.metric_id)
+            await self.client.wait(LONGEST_REFRESH_MINUTES)

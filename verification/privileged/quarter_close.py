@@ -1,0 +1,69 @@
+"""The clairvoyant oracle: it knows the case and does what it takes, looking only at what the episode makes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from companyos.policies import Call
+from companyos_gateway.chaos import profile_for
+from companyos_gateway.scenarios.quarter_close.case import METRIC_KEY, TYPE_KEY, Case, RefusalGround
+from companyos_gateway.scenarios.quarter_close.scenario import build
+from companyos_players import RecordSkill, TicketSkill, ToolClient
+from verification.privileged.oracle import PrivilegedOracle
+
+
+async def play_seed(seed: int, chaos: int, call: Call) -> None:
+    """Solve the case of a seed and chaos level."""
+    await QuarterClosePrivilegedOracle(build(seed, profile_for(chaos), {}).case, ToolClient(call)).work()
+
+
+class QuarterClosePrivilegedOracle(PrivilegedOracle[Case]):
+    """Closes a quarter it knows."""
+
+    type_key = TYPE_KEY
+
+    def __init__(self, case: Case, client: ToolClient) -> None:
+        super().__init__(case, client)
+        self.hub = RecordSkill(client)
+
+    async def learn(self) -> None:
+        """Look at what speaks against a close."""
+        case = self.case
+        if case.ground is RefusalGround.OVERSPENT:
+            await self.hub.read(case.line_id)
+            await self.fields()
+        for record_id in (case.void_id, case.void_order_id):
+            if record_id is not None:
+                await self.hub.read(record_id)
+        if case.other_key is not None:
+            await TicketSkill(self.client, case.other_key).read()
+
+    async def unblock(self) -> None:
+        """Settle the papers and resolve the parts, then take the right way past the blocker."""
+        for one in self.case.settled:
+            more = {"fields": dict(one.fields)} if one.fields else {}
+            await self.hub.update(one.record_id, state=one.state, **more)
+        for key in self.case.step_keys:
+            await TicketSkill(self.client, key).transition("resolved")
+        await super().unblock()
+
+    def subject(self) -> str:
+        """Return the budget line."""
+        return self.case.line_id
+
+    async def fields(self) -> dict[str, Any]:
+        """Return the fields of the request with the budget used of now."""
+        case = self.case
+        reading = await self.fresh(case.figure.reading, key=METRIC_KEY, subject=case.line_id)
+        return {
+            "budget_line_id": case.line_id,
+            "invoices_cents": case.approved_cents,
+            "invoices_held": case.held,
+            METRIC_KEY: reading["value"],
+            "measured_at": reading["as_of"],
+        }
+
+    async def follow_up(self, request_id: str) -> None:
+        """Close the budget line."""
+        spent = round(self.case.figure.reading.value * 100)
+        await self.hub.update(self.case.line_id, state="closed", fields={"spent_cents": spent})

@@ -1,0 +1,77 @@
+"""The clairvoyant oracle: it knows the case and does what it takes, looking only at what the episode makes."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from math import ceil
+from typing import Any
+
+from companyos.policies import Call
+from companyos_gateway.chaos import profile_for
+from companyos_gateway.scenarios.vendor_bank_change.case import CHECK_TYPE, FRAUD, TYPE_KEY, Case, Variant
+from companyos_gateway.scenarios.vendor_bank_change.scenario import build
+from companyos_players import RecordSkill, ToolClient
+from verification.privileged.ordered_oracle import OrderedPrivilegedOracle
+
+CALL_WAIT_MINUTES = 1440
+
+
+async def play_seed(seed: int, chaos: int, call: Call) -> None:
+    """Solve the case of a seed and chaos level."""
+    await VendorBankChangePrivilegedOracle(build(seed, profile_for(chaos), {}).case, ToolClient(call)).work()
+
+
+class VendorBankChangePrivilegedOracle(OrderedPrivilegedOracle[Case]):
+    """Sees to a change of bank details it knows."""
+
+    type_key = TYPE_KEY
+    earlier_types = (CHECK_TYPE,)
+
+    def __init__(self, case: Case, client: ToolClient) -> None:
+        super().__init__(case, client)
+        self.hub = RecordSkill(client)
+
+    async def learn(self) -> None:
+        """Look at the papers, and report fraud."""
+        case, refusal = self.case, self.case.refusal
+        await self.client.call("datahub_get_vendor", vendor_id=case.vendor_id)
+        for document_id in (case.letter_id, case.note_id):
+            if document_id is not None:
+                await self.hub.read(document_id)
+        if refusal is not None and refusal.code == FRAUD:
+            reason = {"reason_code": refusal.code, "reason_ref": refusal.references[-1]}
+            said = {"kind": "suspicious", "description": "The request is not genuine."}
+            await self.client.create("datahub_report_data_issue", subject=case.vendor_id, **said, **reason)
+
+    def subject(self) -> str:
+        """Return the vendor."""
+        return self.case.vendor_id
+
+    def earlier_approver(self, type_key: str) -> str:
+        """Return who checks."""
+        return self.case.checker_id
+
+    async def earlier_fields(self, type_key: str) -> dict[str, Any]:
+        """Return the fields of the check, once the call is noted."""
+        case = self.case
+        while case.variant is Variant.CALL_COMES and (await self.hub.read(case.proof_id))["state"] == "draft":
+            await self.client.wait(CALL_WAIT_MINUTES)
+        return {**self._common(), "request_id": case.letter_id, "proof_id": case.proof_id}
+
+    async def fields(self) -> dict[str, Any]:
+        """Return the fields of the release."""
+        amount = self.case.open_amount_cents
+        return {**self._common(), "open_amount_cents": amount, "check_ref": self.approval_ids[CHECK_TYPE]}
+
+    async def follow_up(self, request_id: str) -> None:
+        """Enter the account on its day, and archive the request."""
+        case = self.case
+        first = datetime.combine(case.not_before, datetime.min.time(), UTC)
+        left = ceil((first - self.client.now()).total_seconds() / 60)
+        if left > 0:
+            await self.client.wait(left)
+        await self.client.call("datahub_update_vendor", vendor_id=case.vendor_id, bank_iban=case.new_iban)
+        await self.hub.update(case.letter_id, state="archived")
+
+    def _common(self) -> dict[str, Any]:
+        return {"vendor_id": self.case.vendor_id, "new_iban": self.case.new_iban}

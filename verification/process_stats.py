@@ -1,0 +1,52 @@
+"""The processes of the enterprise and what they hold: resident memory and files."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+_PROC = Path("/proc")
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+_TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
+_MEMORY_FIELD = 1
+_USER_FIELD, _SYSTEM_FIELD = 11, 12
+
+
+def process_tree(root: int) -> dict[int, str]:
+    """Return the process and all below it, with the service that each serves; empty where there is no /proc."""
+    parents: dict[int, int] = {}
+    for entry in _PROC.glob("[0-9]*"):
+        try:
+            parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            continue
+    members = [root] if root in parents else []
+    for member in members:
+        members.extend(child for child, parent in parents.items() if parent == member)
+    return {member: role for member in members if (role := _role(member))}
+
+
+def resident_bytes(process: int) -> int:
+    """Return the resident set of a process."""
+    return int((_PROC / str(process) / "statm").read_text().split()[_MEMORY_FIELD]) * _PAGE_BYTES
+
+
+def cpu_seconds(process: int) -> float:
+    """Return the processor time that a process has taken, its own and the kernel's for it."""
+    fields = (_PROC / str(process) / "stat").read_text().rpartition(")")[2].split()
+    return (int(fields[_USER_FIELD]) + int(fields[_SYSTEM_FIELD])) / _TICKS_A_SECOND
+
+
+def folder_bytes(folder: Path) -> int:
+    """Return what the files below a folder take up on their file system."""
+    return sum(file.stat().st_blocks * 512 for file in folder.rglob("*") if file.is_file())
+
+
+def _role(process: int) -> str:
+    """Return which service a process serves; nothing for one that has just ended."""
+    try:
+        command = (_PROC / str(process) / "cmdline").read_bytes().decode().split("\0")
+    except OSError:
+        return ""
+    services = [word.partition(":")[0] for word in command if word.startswith("companyos_") and ".main:app" in word]
+    return services[0].removeprefix("companyos_").removesuffix(".main") if services else "gateway"

@@ -1,0 +1,155 @@
+"""The proof on the command line: `python -m verification.proof`, and `make proof`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from companyos_gateway.scenarios import catalogue
+from verification.proof.process_pool import WorkerLostError, run_in_pool
+from verification.proof.report import NOT_RUN, Run, commit_of, report, table
+from verification.proof.rows import ROWS, Job, Line, Scope, Tally
+from verification.proof.rows.base import JOB_FAILED
+from verification.proof.sizes import SIZES, Size
+from verification.proof.worklog import WorkLog
+
+INTERRUPTED = 130
+MISUSED = 2
+ENVIRONMENT = "PROOF"
+FILES = ("--out", "--worklog")
+"""Options that name files: they say nothing of what is proved."""
+
+ALL_LETTERS = "ABCDEFGH"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Prove, print the table and write the page; return 1 where a promise does not hold."""
+    options = _parser().parse_args(arguments)
+    scope = Scope(scenarios=_scenarios(options), size=_size(options), first=options.seed)
+    letters = options.row or list(ROWS)
+    jobs = [job for letter in letters for job in ROWS[letter].jobs(scope)]
+    try:
+        log = WorkLog(options.worklog) if options.worklog is not None else None
+    except (ValueError, OSError) as error:
+        sys.stderr.write(f"--worklog: {error}\n")
+        return MISUSED
+    started = time.monotonic()
+    try:
+        tallies = _run_jobs(jobs, options.processes, log)
+    except KeyboardInterrupt:
+        kept = f"; the next run goes on from {options.worklog}" if log is not None else ""
+        sys.stderr.write(f"\nstopped: nothing is proved{kept}\n")
+        return INTERRUPTED
+    except WorkerLostError as error:
+        sys.stderr.write(f"\n{error}\n")
+        return 1
+    finally:
+        if log is not None:
+            log.close()
+    lines = _lines(scope, letters, tallies)
+    sys.stdout.write(table(lines))
+    sys.stdout.flush()
+    if options.out is not None:
+        run = Run(
+            size=scope.size.name,
+            command=_command(options, arguments),
+            date=f"{datetime.now(UTC):%Y-%m-%d}",  # noqa: TID251  # the day of the page, which is none of the world's
+            commits=sorted(log.commits) if log is not None else [commit_of(Path(__file__).parent)],
+            seconds=log.seconds if log is not None else time.monotonic() - started,
+            processes=options.processes,
+            scenarios=scope.scenarios,
+        )
+        details = {letter: ROWS[letter].details(tallies[letter]) for letter in letters}
+        titles = {letter: row.title for letter, row in ROWS.items()}
+        options.out.write_text(report(run, titles, lines, details), encoding="utf-8")
+    return 0 if all(line.holds is not False for line in lines) else 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m verification.proof", description=__doc__)
+    parser.add_argument("--scenario", action="append", choices=sorted(catalogue()), help="which one; again for more")
+    parser.add_argument("--row", action="append", choices=list(ROWS), help="which row; again for more")
+    parser.add_argument("--seed", "--first", type=int, default=0, help="the first seed")
+    parser.add_argument("--size", choices=sorted(SIZES), default=os.environ.get(ENVIRONMENT) or "smoke")
+    parser.add_argument("--seeds", type=int, help="seeds of the oracles at each level, instead of the size's")
+    parser.add_argument("--cheat-seeds", type=int, help="seeds of the cheats at each level, instead of the size's")
+    parser.add_argument("--levels", help="chaos levels of rows A and B, by commas")
+    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1, help="processes that share the work")
+    parser.add_argument("--out", type=Path, help="write the page there as well")
+    parser.add_argument(
+        "--worklog", type=Path, help="keep what is done in this file, and go on from it when the same is asked again"
+    )
+    return parser
+
+
+def _scenarios(options: argparse.Namespace) -> tuple[str, ...]:
+    return tuple(sorted(options.scenario or catalogue()))
+
+
+def _size(options: argparse.Namespace) -> Size:
+    size = SIZES[options.size]
+    if options.levels is not None:
+        size = replace(size, levels=tuple(int(level) for level in options.levels.split(",")))
+    if options.seeds is not None:
+        size = replace(size, oracle_seeds=options.seeds, cheat_seeds=min(size.cheat_seeds, options.seeds))
+    if options.cheat_seeds is not None:
+        size = replace(size, cheat_seeds=options.cheat_seeds)
+    return size
+
+
+def _run_jobs(jobs: Sequence[Job], processes: int, log: WorkLog | None) -> dict[str, list[Tally]]:
+    """Return what every job has counted, by row, in the order of the jobs; those in the log are not done again."""
+    found: dict[Job, list[Tally]] = log.found(jobs) if log is not None else {}
+    todo = [job for job in jobs if job not in found]
+    commit = commit_of(Path(__file__).parent) if log is not None else ""
+    is_terminal = sys.stderr.isatty()
+    last = started = time.monotonic()
+    for done, (job, tallies) in enumerate(run_in_pool(todo, processes), start=len(found) + 1):
+        found[job] = tallies
+        if log is not None and all(one.promise != JOB_FAILED for one in tallies):
+            log.write(job, tallies, seconds=time.monotonic() - last, commit=commit)
+        last = time.monotonic()
+        if is_terminal:
+            faults = sum(len(one.faults) for each in found.values() for one in each)
+            minutes, seconds = divmod(int(time.monotonic() - started), 60)
+            status = f"{done}/{len(jobs)} jobs, {minutes}:{seconds:02}, {faults} against it, last {job.place}"
+            sys.stderr.write(f"\r\x1b[2K{status[:110]}")
+            sys.stderr.flush()
+    if is_terminal:
+        sys.stderr.write("\r\x1b[2K")
+    by_row: dict[str, list[Tally]] = {}
+    for job in jobs:
+        by_row.setdefault(job.row, []).extend(found[job])
+    return by_row
+
+
+def _lines(scope: Scope, letters: Sequence[str], tallies: dict[str, list[Tally]]) -> list[Line]:
+    lines: list[Line] = []
+    for letter in ALL_LETTERS:
+        row = ROWS.get(letter)
+        if row is None or letter not in letters:
+            promise = row.title if row is not None else "-"
+            lines.append(Line(row=letter, promise=promise, n=0, result=NOT_RUN, seed="", holds=None))
+            continue
+        found = tallies.get(letter, [])
+        troubles = [one for one in found if one.promise == JOB_FAILED]
+        lines += row.lines(scope, [one for one in found if one.promise != JOB_FAILED])
+        if troubles:
+            lines.append(row.line(scope, JOB_FAILED, troubles))
+        if not found:
+            lines.append(Line(row=letter, promise=row.title, n=0, result="nothing to do", seed="", holds=False))
+    return lines
+
+
+def _command(options: argparse.Namespace, arguments: Sequence[str] | None) -> str:
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    kept = [one for at, one in enumerate(words) if one not in FILES and (at == 0 or words[at - 1] not in FILES)]
+    if "--size" not in kept and options.size != "smoke":
+        kept += ["--size", options.size]
+    return " ".join(["python -m verification.proof", *kept])

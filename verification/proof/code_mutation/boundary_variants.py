@@ -1,0 +1,218 @@
+"""Variants of an end in which times and amounts lie exactly on a limit, just before it or just behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from verification.proof.final_states.final_state import FinalState
+from verification.proof.final_states.mutations import APPROVALFLOW, DATAHUB, TICKETDESK, Mutation, OracleRun, Row
+
+_SECOND = timedelta(seconds=1)
+_OFFSETS = (-_SECOND, timedelta(0), _SECOND)
+
+
+def boundary_variants(oracle_run: OracleRun) -> Iterator[Mutation]:
+    """Yield ends at the limits of due days, of ages and of what delegations carry."""
+    yield from due_date_variants(oracle_run)
+    yield from _metric_age_variants(oracle_run)
+    yield from metric_value_variants(oracle_run)
+    yield from _delegation_variants(oracle_run)
+
+
+def due_date_variants(oracle_run: OracleRun) -> Iterator[Mutation]:
+    """Yield the entry ticket ended, and the outcome declared, when the office closes on the day it is due."""
+    closes = _office_closes_at(oracle_run)
+    for offset in _OFFSETS:
+        yield _ended_at(oracle_run.key, closes + offset)
+        yield _declared_at(closes + offset)
+    yield _declared_at(None)
+
+
+def due_date_with_fresh_metrics(oracle_run: OracleRun) -> Iterator[Mutation]:
+    """Yield the outcome declared when the office closes on that day, with every metric measured just then."""
+    closes = _office_closes_at(oracle_run)
+    metrics = sorted(_used_metrics(oracle_run) & oracle_run.evidence.table(DATAHUB, "metrics").keys())
+    for offset in _OFFSETS:
+        yield _measured_and_declared_at(metrics, closes + offset)
+
+
+def _office_closes_at(oracle_run: OracleRun) -> datetime:
+    day = datetime.fromisoformat(oracle_run.ticket["due_at"]).date()
+    return datetime.combine(day, oracle_run.company.office_closes, tzinfo=UTC)
+
+
+def _measured_and_declared_at(metrics: Sequence[str], moment: datetime) -> Mutation:
+    def mutate(final_state: FinalState) -> None:
+        for metric_id in metrics:
+            _metric_of(metric_id, moment)(final_state)
+        final_state.declared_at = _isoformat(moment)
+
+    return mutate
+
+
+def _metric_age_variants(oracle_run: OracleRun) -> Iterator[Mutation]:
+    """Yield each metric that the task has used as old as policies allow when its ticket or its requests changed."""
+    metrics = oracle_run.evidence.table(DATAHUB, "metrics")
+    requests = [
+        change
+        for key, _ in oracle_run.approved()
+        for change in oracle_run.evidence.row_changes(APPROVALFLOW, "requests", key)[:1]
+    ]
+    ends = list(oracle_run.evidence.row_changes(TICKETDESK, "tickets", oracle_run.key)[-1:])
+    records = [
+        change
+        for net in oracle_run.changed(DATAHUB, "records")
+        for change in oracle_run.evidence.row_changes(DATAHUB, net.table, net.key)
+    ]
+    moments = {change.at for change in (*requests, *ends, *records)}
+    if oracle_run.kept.stored["declared_at"] is not None:
+        moments.add(datetime.fromisoformat(oracle_run.kept.stored["declared_at"]))
+    for metric_id in sorted(_used_metrics(oracle_run) & metrics.keys()):
+        for moment in sorted(moments):
+            for age in _ages(oracle_run):
+                for offset in _OFFSETS[:2]:
+                    yield _metric_of(metric_id, moment - age + offset)
+
+
+def metric_value_variants(oracle_run: OracleRun) -> Iterator[Mutation]:
+    """Yield each metric that the task has used at every number that a policy names."""
+    policies = oracle_run.evidence.table(DATAHUB, "policies").values()
+    numbers = {value for row in policies for value in row["parameters"].values() if type(value) in (int, float)}
+    for metric_id in sorted(_used_metrics(oracle_run) & oracle_run.evidence.table(DATAHUB, "metrics").keys()):
+        for number in sorted(numbers):
+            yield _metric_with(metric_id, float(number))
+
+
+def _metric_with(metric_id: str, value: float) -> Mutation:
+    def mutate(final_state: FinalState) -> None:
+        final_state.rewrite(DATAHUB, "metrics", metric_id, value=value)
+        final_state.change_initial_row(DATAHUB, "metrics", metric_id, value=value)
+
+    return mutate
+
+
+def _ages(oracle_run: OracleRun) -> list[timedelta]:
+    """Return how old sources and types of requests let a figure be: what is as old as that is at the limit."""
+    sources = oracle_run.evidence.table(DATAHUB, "sources").values()
+    types = oracle_run.evidence.table(APPROVALFLOW, "approval_types").values()
+    minutes = {row["freshness_sla_minutes"] for row in sources}
+    minutes |= {one["max_age_minutes"] for row in types for one in row["fields"]} - {None}
+    return [timedelta(minutes=one) for one in sorted(minutes)]
+
+
+def _used_metrics(oracle_run: OracleRun) -> set[str]:
+    """Return the metrics that were refreshed or asked for."""
+    calls = [line["arguments"] for line in oracle_run.kept.stored["audits"].get(DATAHUB, [])]
+    metric_ids = {str(one["metric_id"]) for one in calls if "metric_id" in one}
+    keys = {(one.get("key"), one.get("subject")) for one in calls if "subject" in one}
+    rows = oracle_run.evidence.table(DATAHUB, "metrics")
+    return metric_ids | {key for key, row in rows.items() if (row.get("key"), row.get("subject")) in keys}
+
+
+def _delegation_variants(oracle_run: OracleRun) -> Iterator[Mutation]:
+    """Yield each approved request decided by somebody who only stands in, by a delegation at its limits."""
+    day = oracle_run.kept.instance.started_at.date()
+    for key, row in oracle_run.approved():
+        other = _substitute(oracle_run, row)
+        made = oracle_run.evidence.row_changes(APPROVALFLOW, "requests", key)[0].at
+        amounts = [value for value in row["fields"].values() if type(value) is int]
+        drawn = list(_delegations(row, made, amounts))
+        yield from (_decided_by(key, row, other, columns) for columns in drawn)
+        named = {value for value in row["fields"].values() if oracle_run.company.is_active(str(value), day)}
+        barred = (row["requester_id"], *sorted(map(str, named)))
+        yield from (_decided_by(key, row, person_id, drawn[0]) for person_id in barred)
+
+
+def zero_limit_delegations(oracle_run: OracleRun) -> Iterator[Mutation]:
+    """Yield each approved request decided by somebody who stands in for nothing that costs, by whoever lets them."""
+    delegations = oracle_run.evidence.table(APPROVALFLOW, "delegations").values()
+    for key, row in oracle_run.approved():
+        made = oracle_run.evidence.row_changes(APPROVALFLOW, "requests", key)[0].at
+        drawn = {**next(_delegations(row, made, [])), "limit_cents": 0}
+        givers = [
+            row["approver_id"],
+            *sorted({one["from_id"] for one in delegations if one["to_id"] == row["approver_id"]}),
+        ]
+        for giver_id in givers:
+            yield _decided_by(key, row, _substitute(oracle_run, row), {**drawn, "from_id": giver_id})
+
+
+def _substitute(oracle_run: OracleRun, row: Row) -> str:
+    """Return somebody at work who has no role and nothing to do with a request."""
+    day = oracle_run.kept.instance.started_at.date()
+    people = [one.id for one in oracle_run.company.people if one.is_employed(day) and not one.roles]
+    at_work = [one for one in people if not oracle_run.company.is_out_of_office(one, day)]
+    return next(one for one in at_work if one not in (row["requester_id"], row["approver_id"]))
+
+
+def _delegations(row: Row, made: datetime, amounts: list[int]) -> Iterator[Row]:
+    template: Row = {"starts_at": made - timedelta(days=1), "ends_at": made + timedelta(days=1), "revoked_at": None}
+    template |= {"type_keys": [], "limit_cents": None}
+    yield template
+    yield {**template, "type_keys": [row["type_key"]]}
+    yield {**template, "type_keys": ["another_type"]}
+    for offset in _OFFSETS:
+        yield {**template, "starts_at": made + offset}
+        yield {**template, "ends_at": made + offset}
+        yield {**template, "revoked_at": made + offset}
+    for amount in (0, *amounts):
+        for offset_cents in (-1, 0, 1):
+            yield {**template, "limit_cents": amount + offset_cents}
+
+
+def _decided_by(request_id: str, row: Row, person_id: str, columns: Row) -> Mutation:
+    def mutate(final_state: FinalState) -> None:
+        final_state.rewrite(APPROVALFLOW, "requests", request_id, approver_id=person_id)
+        for change in final_state.changes[APPROVALFLOW]:
+            after = change["after"]
+            if change["table"] == "decisions" and after is not None and after["request_id"] == request_id:
+                after["by"] = person_id
+        values = {name: _isoformat(value) if isinstance(value, datetime) else value for name, value in columns.items()}
+        own = {"id": "DLG-9999", "from_id": row["approver_id"], "to_id": person_id, **values}
+        planted = {**final_state.initial[APPROVALFLOW].get("delegations", {}), "DLG-9999": own}
+        final_state.initial = {
+            **final_state.initial,
+            APPROVALFLOW: {**final_state.initial[APPROVALFLOW], "delegations": planted},
+        }
+
+    return mutate
+
+
+def _ended_at(key: str, moment: datetime) -> Mutation:
+    def mutate(final_state: FinalState) -> None:
+        own = [one for one in final_state.changes.get(TICKETDESK, []) if (one["table"], one["key"]) == ("tickets", key)]
+        for change in [one for one in own if one["cause"] is not None][-1:]:
+            change["at"] = _isoformat(moment)
+
+    return mutate
+
+
+def _declared_at(moment: datetime | None) -> Mutation:
+    def mutate(final_state: FinalState) -> None:
+        final_state.declared_at = None if moment is None else _isoformat(moment)
+
+    return mutate
+
+
+def _metric_of(metric_id: str, moment: datetime) -> Mutation:
+    """Let a metric have been of a moment all along, and what requests say of it as well."""
+
+    def mutate(final_state: FinalState) -> None:
+        metric = final_state.row(DATAHUB, "metrics", metric_id)
+        assert metric is not None
+        final_state.rewrite(DATAHUB, "metrics", metric_id, as_of=_isoformat(moment))
+        final_state.change_initial_row(DATAHUB, "metrics", metric_id, as_of=_isoformat(moment))
+        for change in final_state.changes.get(APPROVALFLOW, []):
+            for side in ("before", "after"):
+                fields: dict[str, Any] = (change[side] or {}).get("fields") or {}
+                for name, value in fields.items():
+                    if value == metric["as_of"]:
+                        fields[name] = _isoformat(moment)
+
+    return mutate
+
+
+def _isoformat(moment: datetime) -> str:
+    return moment.isoformat().replace("+00:00", "Z")

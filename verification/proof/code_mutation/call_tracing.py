@@ -1,0 +1,39 @@
+"""Which functions run while something is done: what does not run cannot be told apart there."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
+
+from companyos_gateway import rubrics
+
+Function = tuple[str, int]
+"""A file, and the line on which a function begins."""
+
+_GATEWAY_FOLDER = str(Path(rubrics.__file__).parents[1])
+
+
+def _is_gateway_code(code: CodeType) -> bool:
+    return code.co_filename.startswith(_GATEWAY_FOLDER) and code.co_filename != __file__
+
+
+@contextmanager
+def trace_calls() -> Iterator[set[Function]]:
+    """Take down the functions of the house that run while this is entered."""
+    codes: set[CodeType] = set()
+
+    def record_frame(frame: FrameType, _event: str, _argument: Any) -> None:
+        codes.add(frame.f_code)
+
+    functions: set[Function] = set()
+    before = sys.gettrace()
+    sys.settrace(record_frame)
+    try:
+        yield functions
+    finally:
+        sys.settrace(before)
+        functions |= {(code.co_filename, code.co_firstlineno) for code in codes if _is_gateway_code(code)}

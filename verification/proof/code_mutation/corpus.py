@@ -1,0 +1,231 @@
+"""The corpus that mutants are held against: ends of every scenario with their verdicts, and drawn ledgers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from companyos_gateway.episode.environment import Stage
+from companyos_gateway.rubrics import Evidence, FinishDeclaration, TaskRubric, Verdict
+from companyos_shared.streams import Stream
+from companyos_shared.wire.control import AuditLine, Change
+from verification.proof.code_mutation.call_tracing import Function, trace_calls
+from verification.proof.code_mutation.targeted_variants import targeted_variants
+from verification.proof.code_mutation.variants import pointed_variants, variants
+from verification.proof.episode_runner import RecordedEpisode, record_episode
+from verification.proof.final_states.final_state import FinalState
+from verification.proof.final_states.invalid_mutations import invalid_mutations
+from verification.proof.final_states.mutations import Mutation, OracleRun
+from verification.proof.final_states.valid_mutations import valid_mutations
+from verification.proof.players.oracles import (
+    FAIR,
+    MUTATION_LEVEL,
+    NO_TRANSPORT_FAULTS,
+    OUTCOMES,
+    fair_oracle,
+    undisturbed_trace,
+)
+from verification.proof.reward_fuzz import outcome_cases, trace_of
+
+LEDGERS = 80
+_MANY_CASES, _FEW_CASES = 600, 120
+"""How many right and wrong ends, and how many variants, are judged of the first instances and of the others."""
+
+_CUTS = 6
+"""How many beginnings of each episode are judged: what milestones pay shows on the way."""
+
+
+@dataclass(frozen=True, eq=False)
+class CorpusCase:
+    """One end: what a rubric is given, what it said, and which functions it ran for that."""
+
+    stored: dict[str, Any]
+    finish: FinishDeclaration | None
+    summary: tuple[Any, ...]
+    executed: frozenset[Function]
+
+    def differs(self, rubric: TaskRubric) -> bool:
+        """Say whether the rubric says anything else of it now."""
+        return _verdict_summary(rubric, self.stored, self.finish) != self.summary
+
+
+@dataclass(frozen=True, eq=False)
+class CorpusTask:
+    """One task with its ends; `ran` are the functions that build its rubric, and `shape` is what that asks and pays."""
+
+    scenario: str
+    cases: tuple[CorpusCase, ...]
+    build_rubric: Callable[[], TaskRubric]
+    executed: frozenset[Function]
+    shape: tuple[Any, ...]
+
+
+async def tasks_of(stage: Stage, scenario: str, count: int) -> list[CorpusTask]:
+    """Play so many instances of a scenario of each outcome, and bend their ends: those of the first ones most."""
+    seeds = INSTANCES[scenario][: len(OUTCOMES) * count]
+    most = [_MANY_CASES if place < len(OUTCOMES) < len(seeds) else _FEW_CASES for place in range(len(seeds))]
+    return [await task_of(stage, scenario, seed, most=limit) for seed, limit in zip(seeds, most, strict=True)]
+
+
+async def task_of(stage: Stage, scenario: str, seed: int, *, most: int) -> CorpusTask:
+    """Play an instance and bend its end in drawn ways: right and wrong ones, variants, and all that is aimed."""
+    oracle_run = await undisturbed_trace(stage, scenario, seed)
+    foreign = await record_episode(
+        stage, scenario, FAIR, fair_oracle(scenario), seed=seed + 1, chaos=MUTATION_LEVEL, overrides=NO_TRANSPORT_FAULTS
+    )
+    named = [mutate for _, mutate in (*valid_mutations(oracle_run), *invalid_mutations(oracle_run, foreign))]
+    stream = Stream("proof", "variants", scenario, seed)
+    kinds = named, list(variants(oracle_run)), list(pointed_variants(oracle_run))
+    drawn = [stream.sample(mutations, min(most, len(mutations))) for mutations in kinds]
+    return _corpus_task(
+        scenario,
+        oracle_run,
+        [mutate for mutations in (*drawn, targeted_variants(OracleRun(oracle_run))) for mutate in mutations],
+    )
+
+
+def ledgers() -> tuple[Any, ...]:
+    """Return what drawn episodes are paid, step by step, and when episodes end, as rewards work now."""
+    return outcome_cases(), *(trace_of(Stream("proof", "mutants", number)) for number in range(LEDGERS))
+
+
+def shape_of(rubric: TaskRubric) -> tuple[Any, ...]:
+    """Return what a rubric asks for and pays, before anything is judged."""
+    check_shapes = tuple((one.id, one.passes_idle) for one in rubric.checks)
+    return check_shapes, tuple((one.id, one.points) for one in rubric.milestones)
+
+
+def _corpus_task(scenario: str, oracle_run: RecordedEpisode, mutations: Sequence[Mutation]) -> CorpusTask:
+    build_rubric = oracle_run.instance.rubric_anew
+    assert build_rubric is not None, f"{scenario} does not say how its rubric is built"
+    with trace_calls() as executed:
+        rubric = build_rubric()
+    shared = _SharedRecords()
+    cases = tuple(_cases(rubric, shared, oracle_run, _final_states(oracle_run, mutations)))
+    return CorpusTask(scenario, _novel_first(cases), build_rubric, frozenset(executed), shape_of(rubric))
+
+
+def _final_states(oracle_run: RecordedEpisode, mutations: Sequence[Mutation]) -> Iterator[FinalState]:
+    for cut in range(_CUTS):
+        final_state = FinalState(oracle_run)
+        final_state.cut(len(oracle_run.step_records) * cut // _CUTS)
+        yield final_state
+    for mutate in mutations:
+        final_state = FinalState(oracle_run)
+        if _apply(final_state, mutate):
+            yield final_state
+
+
+def _apply(final_state: FinalState, mutate: Mutation) -> bool:
+    """Bend an ending, and say whether it could be: rows that a bend is about may not be there."""
+    try:
+        mutate(final_state)
+    except (AssertionError, LookupError):
+        return False
+    return True
+
+
+class _SharedRecords:
+    """Changes and calls that are alike in the ends of a task, once each: most of an end is as it was."""
+
+    def __init__(self) -> None:
+        self._changes: dict[str, Change] = {}
+        self._calls: dict[str, AuditLine] = {}
+        self._ran: dict[frozenset[Function], frozenset[Function]] = {}
+
+    def stored(self, final_state: FinalState) -> dict[str, Any]:
+        """Return what is stored of an ending, of parts that are shared."""
+        stored = final_state.stored()
+        changes = {name: [self._change(one) for one in rows] for name, rows in stored["changes"].items()}
+        return {
+            **stored,
+            "changes": changes,
+            "audits": {n: [self._call(one) for one in rows] for n, rows in stored["audits"].items()},
+        }
+
+    def executed(self, functions: set[Function]) -> frozenset[Function]:
+        """Return the functions."""
+        found = frozenset(functions)
+        return self._ran.setdefault(found, found)
+
+    def _change(self, change: dict[str, Any]) -> Change:
+        text = json.dumps(change)
+        if text not in self._changes:
+            self._changes[text] = Change.model_validate(change)
+        return self._changes[text]
+
+    def _call(self, line: dict[str, Any]) -> AuditLine:
+        text = json.dumps(line)
+        if text not in self._calls:
+            self._calls[text] = AuditLine.model_validate(line)
+        return self._calls[text]
+
+
+def _cases(
+    rubric: TaskRubric, shared: _SharedRecords, oracle_run: RecordedEpisode, final_states: Iterator[FinalState]
+) -> Iterator[CorpusCase]:
+    """Yield the ends, each but once."""
+    seen: set[tuple[object, ...]] = set()
+    for final_state in final_states:
+        stored = shared.stored(final_state)
+        identities = tuple(id(one) for part in ("changes", "audits") for rows in stored[part].values() for one in rows)
+        planted = None if stored["initial"] is oracle_run.stored["initial"] else len(seen)
+        key = identities, planted, repr(final_state.finish), stored["declared_at"]
+        if key in seen:
+            continue
+        seen.add(key)
+        with trace_calls() as executed:
+            summary = _verdict_summary(rubric, stored, final_state.finish)
+        yield CorpusCase(stored, final_state.finish, summary, shared.executed(executed))
+
+
+def _verdict_summary(rubric: TaskRubric, stored: dict[str, Any], finish: FinishDeclaration | None) -> tuple[Any, ...]:
+    """Return what a rubric says of an end; of one that no service could report, on what it breaks."""
+    try:
+        return _summary(rubric.judge(Evidence.from_json(stored), finish))
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        return (type(error).__name__,)
+
+
+def _novel_first(cases: Sequence[CorpusCase]) -> tuple[CorpusCase, ...]:
+    """Return the ends with those first that are unlike all before them: they tell most."""
+    seen_summaries: set[tuple[Any, ...]] = set()
+    novel: list[CorpusCase] = []
+    alike: list[CorpusCase] = []
+    for case in cases:
+        (alike if case.summary in seen_summaries else novel).append(case)
+        seen_summaries.add(case.summary)
+    return (*novel, *alike)
+
+
+def _summary(verdict: Verdict) -> tuple[Any, ...]:
+    """Return all of a verdict but its words."""
+    passed = tuple((one.id, one.passed) for one in verdict.checks)
+    return verdict.success, verdict.potential, verdict.damage, verdict.rejections, passed
+
+
+INSTANCES: Mapping[str, tuple[int, ...]] = MappingProxyType(
+    {
+        "access_request": (17, 0, 25, 27, 13, 33, 7, 28, 10, 93),
+        "audit_remediation": (14, 100, 9, 44, 38, 93, 11, 1, 0, 26),
+        "backlog_triage": (33, 119, 1, 97, 5, 15, 19, 43, 18, 6),
+        "budget_transfer": (25, 76, 1, 69, 81, 101, 20, 88, 6, 62),
+        "bug_escalation": (0, 100, 16, 29, 1, 19, 43, 39, 113),
+        "contract_renewal": (30, 27, 59, 38, 2, 44, 12, 98, 81, 75),
+        "data_discrepancy": (39, 90, 36, 89, 0, 52, 18, 5, 12, 104),
+        "employee_offboarding": (53, 42, 3, 45, 20, 118, 37, 23, 30, 0),
+        "expense_report": (68, 11, 20, 0, 16, 30, 2, 101, 7),
+        "handbook_update": (97, 26, 0, 2, 12, 42, 14, 46, 8, 4),
+        "incident_response": (80, 67, 104, 117, 34, 69, 3, 20, 10, 44),
+        "license_renewal": (6, 45, 19, 29, 93, 17, 36, 46, 1, 77),
+        "metrics_report": (91, 56, 35, 78, 8, 4, 6, 101, 1, 107),
+        "purchase_order": (17, 13, 82, 0, 115, 81, 2, 89, 46, 68),
+        "quarter_close": (26, 9, 7, 23, 3, 29, 5, 59, 103, 82),
+        "vendor_bank_change": (27, 48, 3, 18, 1, 68, 4, 80, 0, 82),
+        "vendor_onboarding": (115, 1, 50, 3, 78, 55, 8, 118, 5, 21),
+    }
+)
+"""Seeds by scenario, at the level of bent ends, those first that add most; one in two must be refused."""

@@ -1,0 +1,125 @@
+"""Ends in which a row was another one for some steps: where requests were made or the ticket ended, or at the start."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from verification.proof.final_states.final_state import FinalState
+from verification.proof.final_states.mutations import (
+    APPROVALFLOW,
+    DATAHUB,
+    TICKETDESK,
+    Mutation,
+    OracleRun,
+    Row,
+    near_values,
+)
+
+_FOREVER = 10**6
+_FIRST_STEP = 1
+_STATUSES = ("open", "in_progress", "blocked")
+
+
+def history_variants(oracle_run: OracleRun) -> Iterator[Mutation]:
+    """Yield ends in which requests, records and tickets were others for a while."""
+    made = [oracle_run.evidence.row_changes(APPROVALFLOW, "requests", key)[0].step for key, _ in oracle_run.approved()]
+    ended = [change.step for change in oracle_run.evidence.row_changes(TICKETDESK, "tickets", oracle_run.key)[-1:]]
+    for key, row in oracle_run.approved():
+        yield from _around_steps((APPROVALFLOW, "requests", key), row, {"status": "pending"}, [*made, *ended])
+    for key, row in _records(oracle_run):
+        yield from _around_steps((DATAHUB, "records", key), row, {"state": "another"}, made)
+        for name in row["fields"]:
+            for _, other in list(near_values(row["fields"][name]))[-1:]:
+                yield from _around_steps(
+                    (DATAHUB, "records", key), row, {"fields": {**row["fields"], name: other}}, made
+                )
+    for net in oracle_run.changed(DATAHUB, "records"):
+        yield _recreate_row(DATAHUB, "records", net.key)
+    yield from _from_the_start(oracle_run)
+
+
+def held_between(place: tuple[str, str, str], first: int, last: int, columns: Row) -> Mutation:
+    """Return the bend by which a row held other values from one step to another, and then what it had without them."""
+    service, table, key = place
+
+    def mutate(final_state: FinalState) -> None:
+        changes = final_state.changes.setdefault(service, [])
+        own = [one for one in changes if (one["table"], one["key"]) == (table, key)]
+        early = [final_state.initial[service][table].get(key), *(one["after"] for one in own if one["step"] < first)]
+        before, changes_within = early[-1], [one for one in own if first <= one["step"] <= last]
+        now = changes_within[-1]["after"] if changes_within else before
+        for one in changes_within:
+            for side in ("before", "after"):
+                one[side] = None if one[side] is None else {**one[side], **columns}
+        if before is not None:
+            _insert(changes, (table, key), first, before, {**before, **columns})
+        if now is not None and last < _FOREVER:
+            _insert(changes, (table, key), last + 1, {**now, **columns}, now)
+
+    return mutate
+
+
+def _insert(changes: list[Row], row: tuple[str, str], step: int, before: Row, after: Row) -> None:
+    """Let the clock have changed a row ahead of everything else at a step."""
+    at = next((number for number, one in enumerate(changes) if one["step"] >= step), len(changes))
+    neighbor = changes[min(at, len(changes) - 1)]
+    own = {"step": step, "actor": "clock", "cause": None, "table": row[0], "key": row[1]}
+    changes.insert(at, {**neighbor, **own, "before": before, "after": after})
+
+
+def _around_steps(place: tuple[str, str, str], row: Row, columns: Row, steps: list[int]) -> Iterator[Mutation]:
+    """Yield a row held otherwise at each of the steps, at the one before as well, and at all but the one before."""
+    if all(row.get(name) == value for name, value in columns.items()):
+        return
+    for step in sorted(set(steps)):
+        yield held_between(place, step, step, columns)
+        yield held_between(place, step - 1, step, columns)
+        yield _both(held_between(place, _FIRST_STEP, step - 2, columns), held_between(place, step, step, columns))
+
+
+def _records(oracle_run: OracleRun) -> Iterator[tuple[str, Row]]:
+    """Yield the records that were changed or asked for."""
+    requested_ids = {
+        str(line["arguments"].get("record_id")) for line in oracle_run.kept.stored["audits"].get(DATAHUB, [])
+    }
+    changed = {net.key for net in oracle_run.changed(DATAHUB, "records")}
+    rows = oracle_run.evidence.table(DATAHUB, "records")
+    yield from ((key, rows[key]) for key in sorted(rows) if key in requested_ids | changed)
+
+
+def _from_the_start(oracle_run: OracleRun) -> Iterator[Mutation]:
+    """Yield tickets of the task, and what blocks its own, with another value from the first step on."""
+    tickets, blocking = oracle_run.evidence.table(TICKETDESK, "tickets"), set()
+    for side in (
+        oracle_run.kept.stored["initial"][TICKETDESK].get("links", {}),
+        oracle_run.evidence.table(TICKETDESK, "links"),
+    ):
+        blocking |= {row["from_key"] for row in side.values() if row["to_key"] == oracle_run.key}
+    touched = {net.key for net in (*oracle_run.changed(TICKETDESK, "tickets"),)}
+    for key in sorted(touched | blocking & tickets.keys()):
+        others: list[tuple[str, Any]] = [("priority", "another"), ("assignee_id", "E-0000")]
+        for name, value in (*others, *(("status", status) for status in _STATUSES)):
+            yield held_between((TICKETDESK, "tickets", key), _FIRST_STEP, _FOREVER, {name: value})
+
+
+def _recreate_row(service: str, table: str, key: str) -> Mutation:
+    """Let a row have been deleted and made again at the very start."""
+
+    def mutate(final_state: FinalState) -> None:
+        changes, first = final_state.changes[service], final_state.initial[service][table][key]
+        own = {"step": _FIRST_STEP, "actor": "agent", "cause": "x:1:1", "table": table, "key": key}
+        changes[:0] = [
+            {**changes[0], **own, "before": first, "after": None},
+            {**changes[0], **own, "before": None, "after": first},
+        ]
+
+    return mutate
+
+
+def _both(one: Mutation, other: Mutation) -> Mutation:
+    def mutate(final_state: FinalState) -> None:
+        one(final_state)
+        other(final_state)
+
+    return mutate

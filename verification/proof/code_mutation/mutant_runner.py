@@ -1,0 +1,135 @@
+"""The trial of code mutants: each stands in for its module, and is killed where the corpus tells it apart."""
+
+from __future__ import annotations
+
+import inspect
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+from companyos_gateway import rubrics
+from companyos_gateway.rubrics import TaskRubric
+from companyos_gateway.scenarios import catalogue
+from companyos_shared.streams import Stream
+from verification.proof.code_mutation.call_tracing import Function
+from verification.proof.code_mutation.corpus import CorpusCase, CorpusTask, ledgers, shape_of
+from verification.proof.code_mutation.mutants import Mutant, apply_mutant, mutants_of
+from verification.proof.code_mutation.patching import mutant_in_place
+
+REWARD = "companyos_gateway.episode.outcome"
+TIME_LIMIT_S = 20.0
+"""A mutant that takes more processor time over one end, or over the drawn ledgers, has been told."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What became of a mutant."""
+
+    mutant: Mutant
+    killed: bool
+
+
+class MutantTimeoutError(Exception):
+    """Raised where a mutant does not end."""
+
+
+def modules_of(scenarios: Sequence[str]) -> list[str]:
+    """Return the modules that judge: each scenario's own, the rewards, and with all scenarios the shared rubrics.
+
+    What is shared can only be told by all who share it.
+    """
+    shared = [f"{rubrics.__name__}.{file.stem}" for file in sorted(Path(inspect.getfile(rubrics)).parent.glob("*.py"))]
+    own = [f"companyos_gateway.scenarios.{name}.rubric" for name in scenarios]
+    is_whole = set(scenarios) == set(catalogue())
+    return [name for name in shared if is_whole and not name.endswith("__init__")] + own + [REWARD]
+
+
+def sample_mutants(scenarios: Sequence[str], count: int, *, seed: int) -> list[Mutant]:
+    """Return so many mutants of those modules, all of them where there are fewer."""
+    found = [one for name in modules_of(scenarios) for one in mutants_of(name, source_of(name))]
+    return sorted(Stream("proof", "code", seed).sample(found, min(count, len(found))))
+
+
+class MutantRunner:
+    """What mutants are held against. Ends that told one mutant of a module are the first to be tried with the next."""
+
+    def __init__(self, tasks: Sequence[CorpusTask], ledger_traces: tuple[Any, ...]) -> None:
+        self._tasks = tuple(tasks)
+        self._ledger_traces = ledger_traces
+        self._killing_cases: dict[str, dict[tuple[CorpusTask, CorpusCase], None]] = {}
+
+    def run_mutant(self, mutant: Mutant) -> Trial:
+        """Let a mutant stand in for its module and look whether anything is another."""
+        module = import_module(mutant.module)
+        try:
+            with mutant_in_place(module, apply_mutant(source_of(mutant.module), mutant)):
+                is_killed = self._ledgers_differ() if mutant.module == REWARD else self._is_killed(mutant)
+        except Exception:  # noqa: BLE001  # whatever a mutant breaks on, it is told from the original
+            is_killed = True
+        return Trial(mutant, is_killed)
+
+    def _ledgers_differ(self) -> bool:
+        with _time_limit():
+            return ledgers() != self._ledger_traces
+
+    def _is_killed(self, mutant: Mutant) -> bool:
+        function = (
+            None if mutant.function_line is None else (str(import_module(mutant.module).__file__), mutant.function_line)
+        )
+        rubrics_now: dict[CorpusTask, TaskRubric] = {}
+        for task, case in self._in_order(mutant, function):
+            with _time_limit():
+                if task not in rubrics_now:
+                    rubrics_now[task] = task.build_rubric()
+                    if shape_of(rubrics_now[task]) != task.shape:
+                        return True
+                if case.differs(rubrics_now[task]):
+                    self._remember(mutant, task, case)
+                    return True
+        return False
+
+    def _in_order(self, mutant: Mutant, function: Function | None) -> Iterator[tuple[CorpusTask, CorpusCase]]:
+        """Yield the ends that can tell: first those that told before, then of all tasks, the unlike ones first."""
+        killers = self._killing_cases.get(mutant.module, {})
+        tasks = [task for task in self._tasks if f".{task.scenario}." in mutant.module] or self._tasks
+        yield from ((task, case) for task, case in reversed(killers) if _can_detect(task, case, function))
+        for group in zip_longest(*(task.cases for task in tasks)):
+            for task, case in zip(tasks, group, strict=True):
+                if case is not None and (task, case) not in killers and _can_detect(task, case, function):
+                    yield task, case
+
+    def _remember(self, mutant: Mutant, task: CorpusTask, case: CorpusCase) -> None:
+        killers = self._killing_cases.setdefault(mutant.module, {})
+        killers.pop((task, case), None)
+        killers[task, case] = None
+
+
+def _can_detect(task: CorpusTask, case: CorpusCase, function: Function | None) -> bool:
+    """Say whether what is changed runs where the rubric of a task is built, or where it judges an end."""
+    return function is None or function in case.executed or function in task.executed
+
+
+@contextmanager
+def _time_limit() -> Iterator[None]:
+    def stop(*_: object) -> None:
+        raise MutantTimeoutError
+
+    before = signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, TIME_LIMIT_S)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+@cache
+def source_of(module: str) -> str:
+    """Return the source of a module."""
+    return inspect.getsource(import_module(module))

@@ -1,0 +1,186 @@
+"""Mutants of a module: its source with one comparison, condition, connective, sign, number or quantifier changed."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from copy import deepcopy
+from dataclasses import dataclass
+
+_COMPARISON_SWAPS: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+}
+_OPERATOR_SWAPS: dict[type[ast.operator], type[ast.operator]] = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.BitAnd: ast.BitOr,
+    ast.BitOr: ast.BitAnd,
+    ast.Mult: ast.Add,
+}
+_QUANTIFIERS = {"any": "all", "all": "any", "min": "max", "max": "min"}
+
+
+_TEXT_LIMITS = frozenset({"MOST_NAMED", "MOST_SUMMARY", "MOST_REFERENCE", "MOST_ANSWERS"})
+"""Constants that bound what is said or declared: no verdict shows them."""
+
+_RECORDING = frozenset({"record", "as_json", "fold_digest", "services"})
+"""Functions that record evidence and do not judge: the house compares digests at the end of every episode."""
+
+
+_IGNORED_KEYWORD = "strict"
+"""The keyword by which sequences that go together say so: no end has others."""
+
+
+@dataclass(frozen=True, order=True)
+class Mutant:
+    """One change to a module: the how manieth that can be made, the line, and what was there and is there now.
+
+    `begins` is the line on which the function begins that it is in; None where it is in none.
+    """
+
+    module: str
+    number: int
+    line: int
+    change: str
+    function_line: int | None = None
+    text: str = ""
+    """The line as it is written."""
+
+    function: str = ""
+    """The name of the function that it is in."""
+
+    @property
+    def place(self) -> str:
+        """Where it is and what it does."""
+        return f"{self.module.removeprefix('companyos_gateway.')}:{self.line} {self.change}"
+
+    @property
+    def key(self) -> tuple[str, str, str, str]:
+        """What it is wherever its line has moved to: its module and function, the line as written, and the change."""
+        return self.module.removeprefix("companyos_gateway."), self.function, self.text, self.change
+
+
+def mutants_of(module: str, source: str) -> list[Mutant]:
+    """Return every mutant of a module."""
+    tree, lines = ast.parse(source), source.splitlines()
+    functions = _functions(tree)
+    found = []
+    for number, (node, before, after) in enumerate(_changes(tree)):
+        function_line, name = functions.get(id(node), (None, ""))
+        change, text = f"`{before}` -> `{after}`", lines[node.lineno - 1].strip()
+        found.append(Mutant(module, number, node.lineno, change, function_line, text, name))
+    return found
+
+
+def apply_mutant(source: str, mutant: Mutant) -> ast.Module:
+    """Return the module with the mutant's change made."""
+    tree = ast.parse(source)
+    for number, _ in enumerate(_changes(tree, make=mutant.number)):
+        if number == mutant.number:
+            break
+    return ast.fix_missing_locations(tree)
+
+
+def _functions(tree: ast.Module) -> dict[int, tuple[int, str]]:
+    """Return for each node in a function, by identity, the line on which the innermost one begins, and its name."""
+    found: dict[int, tuple[int, str]] = {}
+    for function in (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)):
+        first = min([function.lineno, *(one.lineno for one in function.decorator_list)])
+        found |= {id(node): (first, function.name) for part in function.body for node in ast.walk(part)}
+    return found
+
+
+def _changes(tree: ast.Module, make: int | None = None) -> Iterator[tuple[ast.expr | ast.stmt, str, str]]:
+    """Yield every change that can be made, and make the one with that number."""
+    number = 0
+    for node in _mutable_nodes(tree):
+        for before, after in _variants(node):
+            text = ast.unparse(before), ast.unparse(after)
+            if number == make:
+                _replace_node(node, after)
+            yield node, text[0], text[1]
+            if number == make:
+                return
+            number += 1
+
+
+def _mutable_nodes(tree: ast.Module) -> Iterator[ast.expr]:
+    """Yield the expressions that do something when the module runs: no annotation, no text, no decorator."""
+    for statement in ast.walk(tree):
+        if isinstance(statement, ast.FunctionDef) and statement.name not in _RECORDING:
+            for part in statement.body:
+                yield from _expressions(part)
+        elif isinstance(statement, ast.Assign) and statement in tree.body and not _is_text_limit(statement):
+            yield from _expressions(statement)
+
+
+def _is_text_limit(statement: ast.Assign) -> bool:
+    """Say whether a constant only bounds what findings say, or names a type."""
+    joined = statement.value.left if isinstance(statement.value, ast.BinOp) else None
+    is_type = isinstance(joined, ast.Name) and joined.id in ("int", "float", "str")
+    return is_type or any(isinstance(one, ast.Name) and one.id in _TEXT_LIMITS for one in statement.targets)
+
+
+def _expressions(part: ast.AST) -> Iterator[ast.expr]:
+    nested = ast.FunctionDef | ast.ClassDef
+    queue: list[ast.AST] = [part] if not isinstance(part, nested) else []
+    while queue:
+        node = queue.pop(0)
+        if isinstance(node, ast.expr) and not isinstance(node, ast.JoinedStr):
+            yield node
+        if not isinstance(node, ast.JoinedStr):
+            queue += [child for name, child in _children(node) if name not in ("annotation", "returns")]
+
+
+def _children(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
+    nested = ast.FunctionDef | ast.ClassDef
+    for name, value in ast.iter_fields(node):
+        for child in value if isinstance(value, list) else [value]:
+            is_guard = isinstance(child, ast.keyword) and child.arg == _IGNORED_KEYWORD
+            if isinstance(child, ast.AST) and not isinstance(child, nested) and not is_guard:
+                yield name, child
+
+
+def _variants(node: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Yield what else could stand in a node's place."""
+    before = deepcopy(node)
+    if isinstance(node, ast.Compare) and type(node.ops[0]) in _COMPARISON_SWAPS:
+        yield before, ast.Compare(node.left, [_COMPARISON_SWAPS[type(node.ops[0])](), *node.ops[1:]], node.comparators)
+    elif isinstance(node, ast.BoolOp):
+        other: ast.boolop = ast.Or() if isinstance(node.op, ast.And) else ast.And()
+        yield before, ast.BoolOp(other, node.values)
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        yield before, node.operand
+    elif isinstance(node, ast.BinOp) and type(node.op) in _OPERATOR_SWAPS:
+        yield before, ast.BinOp(node.left, _OPERATOR_SWAPS[type(node.op)](), node.right)
+    elif isinstance(node, ast.IfExp) and not (_is_text(node.body) or _is_text(node.orelse)):
+        yield before, ast.IfExp(ast.UnaryOp(ast.Not(), node.test), node.body, node.orelse)
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _QUANTIFIERS:
+        yield before, ast.Call(ast.Name(_QUANTIFIERS[node.func.id], ast.Load()), node.args, node.keywords)
+    elif isinstance(node, ast.Constant) and isinstance(node.value, bool):
+        yield before, ast.Constant(not node.value)
+    elif isinstance(node, ast.Constant) and isinstance(node.value, int | float):
+        yield before, ast.Constant(node.value + 1)
+
+
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
+
+
+def _replace_node(node: ast.expr, other: ast.expr) -> None:
+    """Turn a node into another one where it stands."""
+    location = node.lineno, node.col_offset
+    copied = deepcopy(other)
+    node.__class__ = copied.__class__
+    node.__dict__.clear()
+    node.__dict__.update(copied.__dict__)
+    node.lineno, node.col_offset = location

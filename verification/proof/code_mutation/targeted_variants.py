@@ -1,0 +1,167 @@
+"""Ends that are aimed at one question of a rubric each: few, rarely come to by drawing, and all of them judged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from companyos_gateway.rubrics.figures import MAINTENANCE
+from verification.proof.code_mutation.boundary_variants import (
+    due_date_variants,
+    due_date_with_fresh_metrics,
+    metric_value_variants,
+    zero_limit_delegations,
+)
+from verification.proof.code_mutation.history_variants import history_variants
+from verification.proof.final_states.final_state import FinalState
+from verification.proof.final_states.mutations import (
+    APPROVALFLOW,
+    DATAHUB,
+    TICKETDESK,
+    Mutation,
+    OracleRun,
+    Row,
+    rewrite_row,
+    set_columns,
+)
+
+_BAD, _CONFLICT = 400, 409
+_OWN = "APR-9980"
+_MERGED = "cancelled"
+
+
+def targeted_variants(oracle_run: OracleRun) -> Iterator[Mutation]:
+    """Yield the ends."""
+    yield from due_date_variants(oracle_run)
+    yield from metric_value_variants(oracle_run)
+    yield from due_date_with_fresh_metrics(oracle_run)
+    yield from zero_limit_delegations(oracle_run)
+    yield from history_variants(oracle_run)
+    yield from _refused_calls(oracle_run)
+    yield from _found_by_refresh(oracle_run)
+    yield from _reported_elsewhere(oracle_run)
+    yield from _assigned_to_one(oracle_run)
+    yield from _changes_after_request(oracle_run)
+    if oracle_run.is_refusal:
+        yield from _requests_despite_refusal(oracle_run)
+        yield from _bank_details_despite_refusal(oracle_run)
+
+
+def _refused_calls(oracle_run: OracleRun) -> Iterator[Mutation]:
+    """Yield all calls of an operation refused."""
+    for service, lines in oracle_run.kept.stored["audits"].items():
+        for operation in sorted({line["operation"] for line in lines}):
+            yield _calls_with(service, operation, status=_BAD)
+
+
+def _found_by_refresh(oracle_run: OracleRun) -> Iterator[Mutation]:
+    """Yield looks at sources that were refreshes instead, refused in maintenance or for something else."""
+    subjects = sorted(_subjects(oracle_run))
+    rows = oracle_run.evidence.table(DATAHUB, "metrics")
+    for metric_id in (*(one for one in subjects if one in rows), *sorted(rows.keys() - set(subjects))[:1]):
+        refused = {"arguments": {"metric_id": metric_id}, "status": _CONFLICT}
+        for operation in ("refresh_metric", "another_operation"):
+            for code in (MAINTENANCE, "another-code"):
+                yield _calls_with(DATAHUB, "get_source", operation=operation, code=code, **refused)
+
+
+def _reported_elsewhere(oracle_run: OracleRun) -> Iterator[Mutation]:
+    """Yield the issue that was reported on another metric or record that the task has looked at."""
+    rows = oracle_run.evidence.table(DATAHUB, "metrics")
+    for net in oracle_run.changed(DATAHUB, "data_issues", added=True):
+        assert net.after is not None
+        metric = rows.get(net.after["subject"], {})
+        alike = {key for key, row in rows.items() if row["key"] == metric.get("key")}
+        for subject in sorted((alike | _subjects(oracle_run)) - {net.after["subject"]}):
+            yield rewrite_row(DATAHUB, "data_issues", net.key, subject=subject)
+
+
+def _assigned_to_one(oracle_run: OracleRun) -> Iterator[Mutation]:
+    """Yield the tickets that were merged, and those that were not, all assigned to one person."""
+    tickets = [(net.key, net.after) for net in oracle_run.changed(TICKETDESK, "tickets") if net.after is not None]
+    people = sorted({row["assignee_id"] for _, row in tickets if row["assignee_id"] is not None})
+    for is_merged in (False, True):
+        keys = [key for key, row in tickets if (row["status"] == _MERGED) is is_merged]
+        yield from (_assign(keys, person_id) for person_id in people)
+
+
+def _changes_after_request(oracle_run: OracleRun) -> Iterator[Mutation]:
+    """Yield each change of the agent's made right behind a request that it has to come before."""
+    for key, _ in oracle_run.approved():
+        made = oracle_run.evidence.row_changes(APPROVALFLOW, "requests", key)[0].step
+        for service, changes in oracle_run.kept.stored["changes"].items():
+            for at, change in enumerate(changes):
+                if change["cause"] is not None and change["step"] <= made and change["table"] != "requests":
+                    yield _move_change(service, at, made + 1)
+
+
+def _requests_despite_refusal(oracle_run: OracleRun) -> Iterator[Mutation]:
+    """Yield requests of the agent's, of every type on all that it has looked at, waiting or approved and linked."""
+    requests = oracle_run.evidence.table(APPROVALFLOW, "requests")
+    like = requests[min(requests)]
+    for type_key in sorted(oracle_run.evidence.table(APPROVALFLOW, "approval_types")):
+        for subject in (oracle_run.key, *sorted(_subjects(oracle_run))):
+            own = {"id": _OWN, "type_key": type_key, "subject": subject, "requester_id": oracle_run.company.agent_id}
+            row = {**like, **own, "ticket_ref": oracle_run.key}
+            yield _add_request({**row, "status": "pending"})
+            yield _link_request(oracle_run.key, {**row, "status": "approved"})
+
+
+def _bank_details_despite_refusal(oracle_run: OracleRun) -> Iterator[Mutation]:
+    """Yield accounts that records name entered at the vendors that the task has looked at."""
+    vendors = oracle_run.evidence.table(DATAHUB, "vendors")
+    records = oracle_run.evidence.table(DATAHUB, "records")
+    subjects = _subjects(oracle_run)
+    fields = [records[key]["fields"] for key in sorted(subjects & records.keys())]
+    ibans = sorted({value for one in fields for name, value in one.items() if name.endswith("iban")})
+    for vendor_id in sorted(subjects & vendors.keys()):
+        yield from (set_columns(DATAHUB, "vendors", vendor_id, bank_iban=iban) for iban in ibans)
+
+
+def _subjects(oracle_run: OracleRun) -> set[str]:
+    """Return the ids of everything that the task has asked for or changed in the data."""
+    lines = oracle_run.kept.stored["audits"].get(DATAHUB, [])
+    requested_ids = {
+        str(value) for line in lines for name, value in line["arguments"].items() if name.endswith("_id") and value
+    }
+    reported_subjects = {
+        str(net.after["subject"]) for net in oracle_run.changed(DATAHUB, "data_issues", added=True) if net.after
+    }
+    changed = {net.key for net in oracle_run.net_changes if net.service == DATAHUB and not net.added}
+    tables = ("records", "vendors", "metrics")
+    return (requested_ids | reported_subjects | changed) & {
+        key for table in tables for key in oracle_run.evidence.table(DATAHUB, table)
+    }
+
+
+def _calls_with(service: str, called: str, **columns: Any) -> Mutation:
+    def mutate(final_state: FinalState) -> None:
+        for line in final_state.audits.get(service, []):
+            if line["operation"] == called:
+                line.update(columns)
+
+    return mutate
+
+
+def _assign(keys: list[str], person_id: str) -> Mutation:
+    def mutate(final_state: FinalState) -> None:
+        for key in keys:
+            final_state.set(TICKETDESK, "tickets", key, assignee_id=person_id)
+
+    return mutate
+
+
+def _move_change(service: str, at: int, step: int) -> Mutation:
+    return lambda final_state: final_state.changes[service][at].update(step=step)
+
+
+def _add_request(row: Row) -> Mutation:
+    return lambda final_state: final_state.add(APPROVALFLOW, "requests", _OWN, row)
+
+
+def _link_request(key: str, row: Row) -> Mutation:
+    def mutate(final_state: FinalState) -> None:
+        final_state.add(APPROVALFLOW, "requests", _OWN, row)
+        final_state.set(TICKETDESK, "tickets", key, approval_ref=_OWN)
+
+    return mutate

@@ -1,0 +1,97 @@
+"""One leg of row E: a process that plays episodes and prints one digest of everything that was observed.
+
+`python -m verification.proof.determinism_worker --at-once 8 --seed 0 --level 3 [--restored] NAME...`
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import logging
+import sys
+from typing import Any
+
+from companyos.policies import load_policy
+from companyos_gateway.episode.environment import Stage
+from companyos_gateway.episode.episode import Episode
+from companyos_gateway.episode.observations import StepObservation
+from companyos_gateway.episode.snapshots import Snapshots
+from companyos_gateway.server.house import House
+from companyos_gateway.settings import Settings
+from companyos_shared.streams import digest
+from verification.proof.episode_runner import Player, record_episode
+from verification.proof.players.oracles import FAIR, fair_oracle
+
+START_TIMEOUT_S = 120.0
+RANDOM = "random"
+RESTORED_EVERY = 9
+UNDONE_STEPS: tuple[tuple[str, dict[str, Any]], ...] = (("ticketdesk_list_tickets", {}), ("wait", {"minutes": 600}))
+"""What is done before an episode is restored, and must leave nothing behind."""
+
+
+class RestoringEngine(Stage):
+    """A stage on which every episode goes astray again and again, and is restored to where it stood."""
+
+    def __init__(self, stage: Stage, snapshots: Snapshots) -> None:
+        super().__init__(stage.cluster, stage.toolbox, stage.shelf, stage.store, stage.watch)
+        self._snapshots = snapshots
+
+    async def step(
+        self, episode: Episode, tool_name: str, arguments: dict[str, Any], *, number: int | None = None
+    ) -> StepObservation:
+        """Take a step, and before some of them others that are taken back."""
+        if episode.step % RESTORED_EVERY == 1:
+            taken = await self._snapshots.take(episode)
+            for tool, extra_arguments in UNDONE_STEPS:
+                if not episode.done:
+                    await super().step(episode, tool, extra_arguments)
+            await self._snapshots.restore(episode, taken.id)
+            await self._snapshots.delete(taken.id)
+        return await super().step(episode, tool_name, arguments, number=number)
+
+
+async def digest_of(scenarios: list[str], *, seed: int, level: int, at_once: int, restored: bool = False) -> str:
+    """Return one digest over the episodes of both players in every scenario, so many of them at once.
+
+    Where more are asked for than there are, each is played several times: repeats that differ are told apart.
+    """
+    house = House(Settings(start_timeout_s=START_TIMEOUT_S))
+    async with house.running():
+        stage, semaphore = house.stage(), asyncio.Semaphore(at_once)
+        stage = RestoringEngine(stage, house.snapshots()) if restored else stage
+        players: dict[str, Player] = {RANDOM: load_policy(RANDOM).play}
+        pairs = [(name, player_name) for name in scenarios for player_name in (FAIR, *players)]
+        episodes = pairs * -(-at_once // len(pairs))
+
+        async def digest_one(name: str, player_name: str) -> str:
+            async with semaphore:
+                return await _episode_line(
+                    stage, name, player_name, players.get(player_name) or fair_oracle(name), seed=seed, level=level
+                )
+
+        return digest(sorted(set(await asyncio.gather(*(digest_one(*one) for one in episodes)))))
+
+
+async def _episode_line(stage: Stage, name: str, player_name: str, player: Player, *, seed: int, level: int) -> str:
+    kept = await record_episode(stage, name, player_name, player, seed=seed, chaos=level)
+    return f"{name} {player_name} {kept.result.digest}"
+
+
+def main() -> int:
+    """Print the digest."""
+    parser = argparse.ArgumentParser(prog="python -m verification.proof.determinism_worker", description=__doc__)
+    parser.add_argument("scenarios", nargs="+")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--level", type=int, default=3)
+    parser.add_argument("--at-once", type=int, default=1)
+    parser.add_argument("--restored", action="store_true", help="restore every episode again and again")
+    options = parser.parse_args()
+    logging.disable(logging.ERROR)
+    settings = {"seed": options.seed, "level": options.level, "at_once": options.at_once, "restored": options.restored}
+    result = asyncio.run(digest_of(options.scenarios, **settings))
+    sys.stdout.write(f"{result}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,221 @@
+"""Playing one episode on a stage, and keeping what it leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from companyos.contract import Outcome, ResetOptions, ToolSpec
+from companyos.policies import Call, EpisodeOverError, StepView, TaskView
+from companyos_gateway.episode.environment import Stage
+from companyos_gateway.episode.episode import Episode
+from companyos_gateway.episode.outcome import DAMAGE_COST, MOST_DAMAGE, Ledger
+from companyos_gateway.rubrics import Evidence, FinishDeclaration
+from companyos_gateway.scenarios import Instance
+from companyos_shared.streams import Stream, digest
+
+MOST_TRIES = 3
+"""How often an episode is played that the house, not the player, has lost."""
+
+Player = Callable[[TaskView, Call], Awaitable[None]]
+StepObserver = Callable[[Episode, str, dict[str, Any], StepView], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class EpisodeResult:
+    """One episode: who played what, and how it went. `trouble` says what the player broke on."""
+
+    player: str
+    seed: int
+    chaos: int
+    kinds: frozenset[str]
+    outcome: Outcome
+    return_: float
+    steps: int
+    max_steps: int
+    digest: str
+    player_error: str | None = None
+
+    @property
+    def success(self) -> bool:
+        """Whether the episode was a success."""
+        return self.outcome is Outcome.SUCCESS
+
+    @property
+    def place(self) -> str:
+        """Which episode this was, in words."""
+        return f"{self.player}, seed {self.seed}, chaos {self.chaos}: {self.outcome} {self.player_error or ''}".rstrip()
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepRecord:
+    """One step that was taken, with the potential and all costs so far as the house reckons them behind it."""
+
+    tool: str
+    arguments: dict[str, Any]
+    reward: float
+    problem: str | None
+    potential: float
+    costs: float
+
+    @property
+    def is_carried_out(self) -> bool:
+        """Whether nobody refused it."""
+        return self.problem is None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordedEpisode:
+    """An episode with everything that it leaves: task, stored evidence, what was declared, steps."""
+
+    result: EpisodeResult
+    instance: Instance
+    stored: dict[str, Any]
+    finish: FinishDeclaration | None
+    step_records: tuple[StepRecord, ...] = field(repr=False)
+
+    @property
+    def evidence(self) -> Evidence:
+        """The evidence, read from what is stored."""
+        return Evidence.from_json(self.stored)
+
+
+async def play(
+    stage: Stage,
+    scenario: str,
+    name: str,
+    player: Player,
+    *,
+    seed: int,
+    chaos: int,
+    overrides: Mapping[str, float] | None = None,
+    on_step: StepObserver | None = None,
+    on_end: Callable[[Episode], None] | None = None,
+) -> EpisodeResult:
+    """Play one episode on a stage and free it; a player that gives up finishes as a failure."""
+    options = ResetOptions(scenario=scenario, seed=seed, chaos=chaos, chaos_overrides=dict(overrides or {}))
+    episode = await stage.reset(options)
+    observed: list[Any] = [episode.first_observation().model_dump(mode="json")]
+
+    async def call(tool: str, arguments: dict[str, Any], /) -> StepView:
+        if episode.done:
+            raise EpisodeOverError
+        seen = await stage.step(episode, tool, arguments)
+        observed.append(seen.model_dump())
+        error = seen.error.error_type.value if seen.error is not None else None
+        view = StepView(
+            result=seen.result,
+            error=error,
+            reward=float(seen.reward or 0.0),
+            done=seen.done,
+            now=seen.now,
+            steps_left=seen.steps_left,
+        )
+        if on_step is not None:
+            on_step(episode, tool, arguments, view)
+        return view
+
+    player_error = None
+    try:
+        await player(_task_view(stage, episode), call)
+    except EpisodeOverError:
+        pass
+    except Exception as error:  # noqa: BLE001  # what a player breaks on is part of the result
+        player_error = f"{type(error).__name__}: {error}"
+    if not episode.done:
+        await call("finish", {"outcome": "impossible", "summary": "The player gave up."})
+    assert episode.outcome is not None
+    if on_end is not None:
+        on_end(episode)
+    stage.store.free(episode)
+    return EpisodeResult(
+        player=name,
+        seed=seed,
+        chaos=chaos,
+        kinds=frozenset(str(injection.kind) for injection in episode.task.instance.injections),
+        outcome=episode.outcome,
+        return_=episode.progress.ledger.return_,
+        steps=episode.step,
+        max_steps=episode.task.instance.max_steps,
+        digest=digest(observed),
+        player_error=player_error,
+    )
+
+
+async def record_episode(
+    stage: Stage,
+    scenario: str,
+    name: str,
+    player: Player,
+    *,
+    seed: int,
+    chaos: int,
+    overrides: Mapping[str, float] | None = None,
+) -> RecordedEpisode:
+    """Play one episode and keep everything that it leaves; one that the house has lost is played again."""
+    for _ in range(MOST_TRIES):
+        step_records: list[StepRecord] = []
+        ended: list[Episode] = []
+
+        def on_step(
+            episode: Episode,
+            tool: str,
+            arguments: dict[str, Any],
+            view: StepView,
+            step_records: list[StepRecord] = step_records,
+        ) -> None:
+            step_records.append(
+                StepRecord(
+                    tool=tool,
+                    arguments=arguments,
+                    reward=view.reward,
+                    problem=view.error or view.problem,
+                    potential=episode.progress.ledger.potential,
+                    costs=_total_costs(episode.progress.ledger),
+                )
+            )
+
+        result = await play(
+            stage,
+            scenario,
+            name,
+            player,
+            seed=seed,
+            chaos=chaos,
+            overrides=overrides,
+            on_step=on_step,
+            on_end=ended.append,
+        )
+        if result.outcome is not Outcome.INFRA_ERROR:
+            break
+    episode = ended[0]
+    return RecordedEpisode(
+        result=result,
+        instance=episode.task.instance,
+        stored=episode.evidence.as_json(),
+        finish=episode.progress.finish,
+        step_records=tuple(step_records),
+    )
+
+
+def _total_costs(ledger: Ledger) -> float:
+    return ledger.costs + min(MOST_DAMAGE, DAMAGE_COST * len(ledger.damaged))
+
+
+def _task_view(stage: Stage, episode: Episode) -> TaskView:
+    first = episode.first_observation()
+    key = episode.task.key
+    return TaskView(
+        scenario=key.scenario,
+        brief=first.brief,
+        company=first.company,
+        acting_as=first.acting_as,
+        now=first.now,
+        steps_left=first.steps_left,
+        tools=tuple(
+            ToolSpec(name=tool.name, description=tool.description, input_schema=tool.input_schema)
+            for tool in stage.tools(episode)
+        ),
+        stream=Stream("policy", "proof", key.scenario, key.seed, key.chaos),
+    )

@@ -1,0 +1,146 @@
+"""Right ends with another decider: whoever policy allows beside the one that was asked, at once or by escalation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date, datetime, timedelta
+
+from verification.proof.final_states.final_state import FinalState
+from verification.proof.final_states.mutations import (
+    APPROVALFLOW,
+    DATAHUB,
+    TICKETDESK,
+    Mutation,
+    NamedMutations,
+    OracleRun,
+    Row,
+)
+
+_LONG = timedelta(days=100)
+_MOST_NEW = 2
+"""Delegates that are added for each request beside those that there are."""
+
+
+def approver_mutations(oracle_run: OracleRun) -> NamedMutations:
+    """Yield each approved request with every other delegate of the holder behind it, there already or added."""
+    for key, row in oracle_run.approved():
+        asked = {
+            change.after["approver_id"]
+            for change in oracle_run.evidence.row_changes(APPROVALFLOW, "requests", key)
+            if change.after
+        }
+        if len(asked) > 1:
+            continue  # it has gone through several hands already
+        for person_id, delegation in _other_approvers(oracle_run, row):
+            how = "a delegate" if delegation is None else "a new delegate"
+            yield f"request {key}: decided by {how}, {person_id}", _decided_by(key, person_id, delegation)
+            yield f"request {key}: escalated by {how}, {person_id}", _escalated_from(key, person_id, delegation)
+
+
+def _other_approvers(oracle_run: OracleRun, row: Row) -> Iterator[tuple[str, Row | None]]:
+    """Yield who else may decide, with the delegation that has to be there before."""
+    own, stands_in = row["approver_id"], None
+    rows = list(oracle_run.evidence.table(APPROVALFLOW, "delegations").values())
+    for one in rows:
+        if one["to_id"] == own and _carries(one, row):
+            stands_in = one
+    giver = own if stands_in is None else stands_in["from_id"]
+    barred = {own, giver, row["requester_id"], *(request["approver_id"] for _, request in oracle_run.approved())}
+    known = {one["to_id"] for one in rows}
+    named = _named(oracle_run)
+    for one in rows:
+        to = one["to_id"]
+        if (
+            one["from_id"] == giver
+            and _carries(one, row)
+            and to not in barred
+            and to not in named
+            and _is_at_work(oracle_run, to, row)
+        ):
+            yield to, None
+    free = [
+        one.id
+        for one in oracle_run.company.people
+        if not one.roles
+        and one.id not in barred | known
+        and one.id not in named
+        and _is_at_work(oracle_run, one.id, row)
+    ]
+    if not rows:
+        return
+    template = rows[0] if stands_in is None else stands_in
+    for person_id in free[:_MOST_NEW]:
+        yield person_id, {**template, **_unlimited(row), "id": "DEL-9990", "from_id": giver, "to_id": person_id}
+
+
+def _unlimited(row: Row) -> Row:
+    """Return what a delegation says that carries the request: of its type, without a limit, in force all the time."""
+    made = datetime.fromisoformat(row["submitted_at"])
+    starts_at, ends_at = ((made + days).isoformat().replace("+00:00", "Z") for days in (-_LONG, _LONG))
+    said = {"type_keys": [row["type_key"]], "limit_cents": None, "revoked_at": None}
+    return {**said, "starts_at": starts_at, "ends_at": ends_at}
+
+
+def _carries(delegation: Row, row: Row) -> bool:
+    """Say whether a delegation carries the request from its submission to its decision."""
+    moments = [datetime.fromisoformat(row[name]) for name in ("submitted_at", "decided_at") if row[name]]
+    starts_at, ends_at = (datetime.fromisoformat(delegation[name]) for name in ("starts_at", "ends_at"))
+    amounts = [value for name, value in row["fields"].items() if name.endswith("_cents") and isinstance(value, int)]
+    in_force = delegation["revoked_at"] is None and all(starts_at <= moment < ends_at for moment in moments)
+    in_scope = not delegation["type_keys"] or row["type_key"] in delegation["type_keys"]
+    limit = delegation["limit_cents"]
+    return in_force and in_scope and (limit is None or limit >= max(amounts, default=0))
+
+
+def _is_at_work(oracle_run: OracleRun, person_id: str, row: Row) -> bool:
+    days: list[date] = [
+        datetime.fromisoformat(row[name]).date() for name in ("submitted_at", "decided_at") if row[name]
+    ]
+    company = oracle_run.company
+    return all(company.is_active(person_id, day) and not company.is_out_of_office(person_id, day) for day in days)
+
+
+def _named(oracle_run: OracleRun) -> str:
+    """Return what the task is about as text: who is named in it may have to keep out of the decision."""
+    tables = [(DATAHUB, "records"), (DATAHUB, "vendors"), (APPROVALFLOW, "requests")]
+    rows = [
+        oracle_run.ticket,
+        *(row for service, table in tables for row in oracle_run.evidence.table(service, table).values()),
+    ]
+    items = [
+        row for row in oracle_run.evidence.table(TICKETDESK, "checklist_items").values() if oracle_run.is_related(row)
+    ]
+    return repr([*rows, *items])
+
+
+def _decided_by(key: str, person_id: str, delegation: Row | None) -> Mutation:
+    def mutate(final_state: FinalState) -> None:
+        _add_delegation(final_state, delegation)
+        for change in final_state.changes[APPROVALFLOW]:
+            after = change["after"]
+            if change["table"] == "decisions" and after is not None and after["request_id"] == key:
+                after["by"] = person_id
+        final_state.rewrite(APPROVALFLOW, "requests", key, approver_id=person_id)
+
+    return mutate
+
+
+def _escalated_from(key: str, person_id: str, delegation: Row | None) -> Mutation:
+    """Let somebody else have been asked first, and the agent have escalated to the one who has decided."""
+
+    def mutate(final_state: FinalState) -> None:
+        _add_delegation(final_state, delegation)
+        changes = final_state.changes[APPROVALFLOW]
+        at, made = next((at, one) for at, one in enumerate(changes) if (one["table"], one["key"]) == ("requests", key))
+        asked, escalated = {**made["after"], "approver_id": person_id}, {**made["after"], "status": "escalated"}
+        later = [one for one in changes[at + 1 :] if (one["table"], one["key"]) == ("requests", key)]
+        if later:
+            later[0]["before"] = {**later[0]["before"], "status": "escalated"}
+        changes[at : at + 1] = [{**made, "after": asked}, {**made, "before": asked, "after": escalated}]
+
+    return mutate
+
+
+def _add_delegation(final_state: FinalState, delegation: Row | None) -> None:
+    if delegation is not None:
+        final_state.add_initial_row(APPROVALFLOW, "delegations", delegation["id"], delegation)

@@ -1,0 +1,151 @@
+"""Endings of episodes that can be bent: what was recorded, changed as if it had been otherwise."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from companyos_gateway.rubrics import Evidence, FinishDeclaration, Verdict
+from companyos_gateway.rubrics.evidence import same_value
+from companyos_gateway.scenarios import Instance
+from verification.proof.episode_runner import RecordedEpisode
+
+Row = dict[str, Any]
+
+
+class FinalState:
+    """The evidence of an episode, open to change."""
+
+    def __init__(self, kept: RecordedEpisode) -> None:
+        self.instance: Instance = kept.instance
+        self.finish: FinishDeclaration | None = kept.finish
+        stored = kept.stored
+        self.initial: dict[str, dict[str, dict[str, Row]]] = stored["initial"]
+        self.changes: dict[str, list[Row]] = json.loads(json.dumps(stored["changes"]))
+        self.audits: dict[str, list[Row]] = json.loads(json.dumps(stored["audits"]))
+        self.declared_at: str | None = stored["declared_at"]
+
+    def is_unchanged(self, kept: RecordedEpisode) -> bool:
+        """Say whether nothing was bent."""
+        same = self.changes == kept.stored["changes"] and self.audits == kept.stored["audits"]
+        planted = self.initial is kept.stored["initial"]
+        return same and planted and self.finish == kept.finish and self.declared_at == kept.stored["declared_at"]
+
+    def judge(self) -> Verdict:
+        """Judge the ending as it stands."""
+        return self.instance.rubric.judge(self.evidence(), self.finish)
+
+    def stored(self) -> dict[str, Any]:
+        """Return the evidence as it stands, as it is stored."""
+        for changes in self.changes.values():
+            for seq, change in enumerate(changes, start=1):
+                change["seq"] = seq
+        recorded = {"initial": self.initial, "changes": self.changes, "audits": self.audits}
+        return {**recorded, "declared_at": self.declared_at}
+
+    def evidence(self) -> Evidence:
+        """Return the evidence as it stands."""
+        return Evidence.from_json(self.stored())
+
+    def row(self, service: str, table: str, key: str) -> Row | None:
+        """Return a row as it is at the end."""
+        return self.evidence().row(service, table, key)
+
+    def set(self, service: str, table: str, key: str, **columns: Any) -> None:
+        """Let the agent change columns of a row at the very end."""
+        before = self.row(service, table, key)
+        assert before is not None, (service, table, key)
+        if all(same_value(before.get(name), value) for name, value in columns.items()):
+            return
+        self._append(service, table, key, before, {**before, **columns})
+
+    def add(self, service: str, table: str, key: str, row: Row) -> None:
+        """Let the agent add a row at the very end."""
+        self._append(service, table, key, None, row)
+
+    def delete(self, service: str, table: str, key: str) -> None:
+        """Let the agent delete a row at the very end."""
+        self._append(service, table, key, self.row(service, table, key), None)
+
+    def rewrite(self, service: str, table: str, key: str, **columns: Any) -> None:
+        """Let a row have had other values all along, from the change that made it."""
+        for change in self.changes[service]:
+            if (change["table"], change["key"]) == (table, key):
+                for side in ("before", "after"):
+                    if change[side] is not None:
+                        change[side].update(columns)
+
+    def change_initial_row(self, service: str, table: str, key: str, **columns: Any) -> None:
+        """Let a row have been planted with other values."""
+        rows = self.initial[service][table]
+        if key in rows:
+            tables = {**self.initial[service], table: {**rows, key: {**rows[key], **columns}}}
+            self.initial = {**self.initial, service: tables}
+
+    def add_initial_row(self, service: str, table: str, key: str, row: Row) -> None:
+        """Let a row have been there from the start."""
+        rows = {**self.initial[service].get(table, {}), key: row}
+        self.initial = {**self.initial, service: {**self.initial[service], table: rows}}
+
+    def undo(self, service: str, table: str, key: str, *columns: str) -> None:
+        """Let columns of a row be at the end what they were at the start."""
+        first = self.initial[service][table].get(key)
+        if first is None:
+            self.changes[service] = [change for change in self.changes[service] if change["key"] != key]
+        else:
+            self.set(service, table, key, **{name: first[name] for name in columns})
+
+    def cut(self, step: int) -> None:
+        """Let the episode have gone no further than a step."""
+        self.changes = {name: [one for one in rows if one["step"] <= step] for name, rows in self.changes.items()}
+        self.audits = {name: [one for one in rows if one["step"] <= step] for name, rows in self.audits.items()}
+
+    def drop(self, cause: str) -> None:
+        """Let a call of the agent never have been made: what it changed, at once or later, is as it was before."""
+        for service, changes in self.changes.items():
+            kept: list[Row] = []
+            undone: dict[tuple[str, str], Row] = {}
+            never_made: set[tuple[str, str]] = set()
+            for change in changes:
+                place = (change["table"], change["key"])
+                if change["cause"] == cause and change["before"] is None:
+                    never_made.add(place)
+                if place in never_made:
+                    continue
+                if change["cause"] == cause:
+                    undone.setdefault(place, {}).update(_reverted(change))
+                    continue
+                kept.append({**change, **_rebased(change, undone.get(place, {}))})
+            self.changes[service] = kept
+
+    def created_rows(self, service: str, table: str) -> Iterator[tuple[str, Row]]:
+        """Yield the rows that the episode has made, as they are at the end."""
+        evidence = self.evidence()
+        for key in evidence.changed_keys(service, table):
+            row = evidence.row(service, table, key)
+            if row is not None and key not in self.initial[service][table]:
+                yield key, row
+
+    def _append(self, service: str, table: str, key: str, before: Row | None, after: Row | None) -> None:
+        changes = self.changes.setdefault(service, [])
+        step = max((change["step"] for rows in self.changes.values() for change in rows), default=0)
+        at = max((change["at"] for rows in self.changes.values() for change in rows), default="2026-01-01T00:00:00Z")
+        change = {"step": step, "at": at, "actor": "agent", "cause": "x:1:1", "table": table, "key": key}
+        changes.append({"seq": len(changes) + 1, **change, "before": before, "after": after})
+
+
+def _reverted(change: Row) -> Row:
+    """Return the columns that a change wrote, as they were before."""
+    before, after = change["before"], change["after"] or {}
+    return {name: value for name, value in before.items() if after.get(name) != value}
+
+
+def _rebased(change: Row, undone: Row) -> Row:
+    """Return both sides of a change on top of columns that were never written; what it writes itself stands."""
+    before, after = change["before"], change["after"]
+    if before is None or after is None:
+        return {"before": before, "after": after}
+    own = {name for name, value in after.items() if before.get(name) != value}
+    left = {name: value for name, value in undone.items() if name not in own}
+    return {"before": {**before, **undone}, "after": {**after, **left}}

@@ -1,0 +1,123 @@
+"""All wrong ends of a task: what was recorded of a right one, bent in one place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from companyos_gateway.rubrics import FinishDeclaration
+from verification.proof.episode_runner import RecordedEpisode
+from verification.proof.final_states.final_state import FinalState
+from verification.proof.final_states.mutations import (
+    APPROVALFLOW,
+    DATAHUB,
+    TICKETDESK,
+    Mutation,
+    NamedMutations,
+    OracleRun,
+    near_values,
+)
+from verification.proof.final_states.request_mutations import (
+    delegation_mutations,
+    existing_request_mutations,
+    request_mutations,
+)
+from verification.proof.final_states.required_writes import required_causes
+from verification.proof.final_states.row_mutations import record_mutations, ticket_mutations, unrelated_row_mutations
+
+
+def invalid_mutations(kept: RecordedEpisode, foreign: RecordedEpisode) -> NamedMutations:
+    """Yield every bend that must be rejected, by its name; `foreign` is the end of another seed."""
+    oracle_run = OracleRun(kept)
+    yield from ticket_mutations(oracle_run)
+    yield from request_mutations(oracle_run)
+    yield from existing_request_mutations(oracle_run)
+    yield from delegation_mutations(oracle_run)
+    yield from record_mutations(oracle_run)
+    yield from unrelated_row_mutations(oracle_run)
+    yield from path_mutations(oracle_run, foreign)
+    yield from declaration_mutations(oracle_run)
+
+
+def path_mutations(oracle_run: OracleRun, foreign: RecordedEpisode) -> NamedMutations:
+    """Yield the end without a required write, reached in a forbidden order, or that of another seed."""
+    for cause in required_causes(oracle_run.kept):
+        yield f"without {cause}", _without(cause)
+    if oracle_run.approved():
+        yield "ended before the approval", _first(TICKETDESK, "tickets", oracle_run.key, oracle_run.ticket["status"])
+        for net in (net for net in oracle_run.changed(DATAHUB, "records") if _followed_approval(oracle_run, net.key)):
+            yield f"record {net.key} before the approval", _first(DATAHUB, "records", net.key, None)
+    yield "another seed's end", _of_another(foreign)
+
+
+def declaration_mutations(oracle_run: OracleRun) -> NamedMutations:
+    """Yield the end with another declaration than it asks for."""
+    right = oracle_run.kept.finish
+    for outcome in ("done", "refused", "impossible"):
+        if (right is None and outcome != "done") or (right is not None and right.outcome != outcome):
+            yield f"declared: {outcome}", _declared(FinishDeclaration(outcome=outcome, summary=""))
+    if right is None:
+        return
+    if right.reason_code is not None:
+        yield "declared: nothing", _declared(None)
+        yield (
+            "declared: without a reason",
+            _declared(right.model_copy(update={"reason_code": None, "reason_ref": None})),
+        )
+        yield "declared: another code", _declared(right.model_copy(update={"reason_code": "withdrawn"}))
+        yield "declared: another fact", _declared(right.model_copy(update={"reason_ref": "POL-999"}))
+        yield "declared: the fact padded", _declared(right.model_copy(update={"reason_ref": f" {right.reason_ref}"}))
+    for name, value in (right.answers or {}).items():
+        for how, other in near_values(value):
+            answers = {**(right.answers or {}), name: other}
+            yield f"answered: {name} {how}", _declared(right.model_copy(update={"answers": answers}))
+        without = {one: held for one, held in (right.answers or {}).items() if one != name}
+        yield f"answered: without {name}", _declared(right.model_copy(update={"answers": without}))
+
+
+def _followed_approval(oracle_run: OracleRun, record_id: str) -> bool:
+    """Say whether a record was changed last once something was approved; others may be settled before."""
+    moments = [
+        change.step
+        for request_id, _ in oracle_run.approved()
+        for change in oracle_run.evidence.row_changes(APPROVALFLOW, "requests", request_id)
+        if change.after is not None and change.after["status"] == "approved"
+    ]
+    return oracle_run.evidence.row_changes(DATAHUB, "records", record_id)[-1].step >= min(moments)
+
+
+def _without(cause: str) -> Mutation:
+    return lambda final_state: final_state.drop(cause)
+
+
+def _declared(finish: FinishDeclaration | None) -> Mutation:
+    def mutate(final_state: FinalState) -> None:
+        final_state.finish = finish
+
+    return mutate
+
+
+def _first(service: str, table: str, key: str, status: Any) -> Mutation:
+    """Let the last change of a row (to the status, where one is named) have been the very first of all."""
+
+    def mutate(final_state: FinalState) -> None:
+        changes = final_state.changes[service]
+        at = max(
+            number
+            for number, change in enumerate(changes)
+            if (change["table"], change["key"]) == (table, key)
+            and change["cause"] is not None
+            and (status is None or (change["after"] or {}).get("status") == status)
+        )
+        moved = changes.pop(at)
+        earliest = min((change["at"] for change in changes), default=moved["at"])
+        changes.insert(0, {**moved, "step": 1, "at": earliest})
+
+    return mutate
+
+
+def _of_another(foreign: RecordedEpisode) -> Mutation:
+    def mutate(final_state: FinalState) -> None:
+        other = FinalState(foreign)
+        final_state.changes, final_state.audits, final_state.finish = other.changes, other.audits, other.finish
+
+    return mutate

@@ -1,0 +1,129 @@
+"""What bends have in common: the values beside a right one, and what of an end is the task's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
+from typing import Any
+
+from companyos_gateway.rubrics.evidence import NetChange
+from companyos_shared.wire.company import Company
+from verification.proof.episode_runner import RecordedEpisode
+from verification.proof.final_states.final_state import FinalState
+
+TICKETDESK, DATAHUB, APPROVALFLOW = "ticketdesk", "datahub", "approvalflow"
+NOBODY = "E-0000"
+
+Row = dict[str, Any]
+Mutation = Callable[[FinalState], None]
+NamedMutations = Iterator[tuple[str, Mutation]]
+
+
+def near_values(value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield wrong values that look like the right one."""
+    if value is not None:
+        yield "null", None
+    if isinstance(value, bool):
+        yield "the opposite", not value
+        yield "as text", str(value).lower()
+    elif isinstance(value, int | float):
+        yield "off by one", value + 1
+        yield "off by less", value + 0.5
+        yield "as text", str(value)
+        yield "true", True
+    elif isinstance(value, str):
+        yield "padded", f" {value}"
+        yield "of other case", value.lower() if value.lower() != value else f"{value.upper()}X"
+        try:
+            yield "a minute later", (datetime.fromisoformat(value) + timedelta(minutes=1)).isoformat()
+        except ValueError:
+            yield "empty", ""
+
+
+def set_columns(service: str, table: str, key: str, **columns: Any) -> Mutation:
+    """Return the bend by which the agent changes columns at the very end."""
+    return lambda final_state: final_state.set(service, table, key, **columns)
+
+
+def rewrite_row(service: str, table: str, key: str, **columns: Any) -> Mutation:
+    """Return the bend by which a row has had other values all along."""
+    return lambda final_state: final_state.rewrite(service, table, key, **columns)
+
+
+def revert_columns(service: str, table: str, key: str, *columns: str) -> Mutation:
+    """Return the bend by which columns are at the end what they were at the start."""
+    return lambda final_state: final_state.undo(service, table, key, *columns)
+
+
+class OracleRun:
+    """An oracle's end, with what of it is the task's own."""
+
+    def __init__(self, kept: RecordedEpisode) -> None:
+        self.kept = kept
+        self.evidence = kept.evidence
+        self.net_changes: list[NetChange] = list(self.evidence.agent_changes())
+        self.key = self._entry_key()
+
+    @property
+    def company(self) -> Company:
+        """The company."""
+        return Company.model_validate(self.kept.instance.documents[TICKETDESK]["company"])
+
+    @property
+    def ticket(self) -> Row:
+        """The entry ticket as it ended."""
+        row = self.evidence.row(TICKETDESK, "tickets", self.key)
+        assert row is not None
+        return row
+
+    @property
+    def is_refusal(self) -> bool:
+        """Whether the work was refused."""
+        return self.kept.finish is not None and self.kept.finish.outcome != "done"
+
+    def changed(self, service: str, table: str, *, added: bool = False) -> list[NetChange]:
+        """Return the rows of a table that the agent has changed, or added, and not undone."""
+        found = [net for net in self.net_changes if (net.service, net.table) == (service, table) and not net.deleted]
+        return [net for net in found if net.added is added]
+
+    def last_moment(self) -> str:
+        """Return when anything was changed last."""
+        return max(str(one["at"]) for changes in self.kept.stored["changes"].values() for one in changes)
+
+    def approved(self) -> list[tuple[str, Row]]:
+        """Return the requests that were made and approved."""
+        made = self.changed(APPROVALFLOW, "requests", added=True)
+        return [(net.key, net.after) for net in made if net.after is not None and net.after["status"] == "approved"]
+
+    def is_related(self, row: Row) -> bool:
+        """Say whether a row speaks of the task's own."""
+        about = (
+            net.after["subject"] for net in self.net_changes if net.table == "data_issues" and net.after is not None
+        )
+        own = {self.key, *(net.key for net in self.net_changes), *about}
+        return any(value in own for value in row.values() if isinstance(value, str))
+
+    def ineligible_people(self) -> dict[str, str]:
+        """Return people who may not do what the right one did."""
+        company, day = self.company, self.kept.instance.started_at.date()
+        team, now = self.ticket["team_id"], self.evidence
+        at_work = [one for one in company.people if one.is_employed(day) and one.id != company.agent_id]
+        deciding = {request["approver_id"] for _, request in self.approved()}
+        standing_in = {row["to_id"] for row in now.table(APPROVALFLOW, "delegations").values()}
+        found = {"nobody": NOBODY}
+        left = [one.id for one in company.people if not one.is_employed(day)]
+        plain = [one.id for one in at_work if not one.roles and one.team_id != team and one.id not in standing_in]
+        away = [one.id for one in at_work if company.is_out_of_office(one.id, day) and one.id not in deciding]
+        for who, ids in (("somebody who has left", left), ("somebody without a role", plain), ("somebody away", away)):
+            if ids:
+                found[who] = ids[0]
+        return found
+
+    def _entry_key(self) -> str:
+        keys = [
+            str(act.arguments["key"])
+            for act in self.kept.step_records
+            if act.tool.startswith("ticketdesk_") and "key" in act.arguments
+        ]
+        named = [key for key in keys if key in self.kept.instance.brief]
+        return named[-1] if named else keys[-1]

@@ -1,0 +1,52 @@
+"""Which writes of an oracle are required: those whose absence no other write makes good."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from verification.proof.episode_runner import RecordedEpisode
+from verification.proof.final_states.final_state import FinalState
+
+Row = dict[str, Any]
+
+_MOVES = frozenset({"tickets", "transitions"})
+
+
+def required_causes(oracle_run: RecordedEpisode) -> list[str]:
+    """Return the calls without which the end is another one: all that wrote, but for steps between two states."""
+    causes = dict.fromkeys(change["cause"] for change in _changes(oracle_run) if change["cause"] is not None)
+    return [cause for cause in causes if not _only_intermediate(oracle_run, cause)]
+
+
+def is_between_states(oracle_run: RecordedEpisode, step: int) -> bool:
+    """Say whether a step only moved a ticket to a status that it did not end in, or changed nothing."""
+    causes = {
+        change["cause"] for change in _changes(oracle_run) if change["step"] == step and change["actor"] == "agent"
+    }
+    return all(_only_intermediate(oracle_run, cause) for cause in causes)
+
+
+def _only_intermediate(oracle_run: RecordedEpisode, cause: str) -> bool:
+    rows = [change for change in _changes(oracle_run) if change["cause"] == cause]
+    tickets = [change for change in rows if change["table"] == "tickets"]
+    return (
+        bool(tickets)
+        and {change["table"] for change in rows} <= _MOVES
+        and all(map(_is_intermediate(oracle_run), tickets))
+    )
+
+
+def _is_intermediate(oracle_run: RecordedEpisode) -> Any:
+    ends = {key: row["status"] for key, row in FinalState(oracle_run).evidence().table("ticketdesk", "tickets").items()}
+
+    def is_intermediate(change: Row) -> bool:
+        before, after = change["before"], change["after"]
+        return bool(before["status"] != after["status"] and after["status"] != ends.get(change["key"]))
+
+    return is_intermediate
+
+
+def _changes(oracle_run: RecordedEpisode) -> Iterator[Row]:
+    for rows in oracle_run.stored["changes"].values():
+        yield from rows

@@ -1,0 +1,71 @@
+"""The oracles as players, and what they do as a trace that others can repeat or bend."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from companyos.policies import Call, TaskView
+from companyos_gateway.chaos import Group, Kind, profile_for
+from companyos_gateway.episode.environment import Stage
+from companyos_gateway.scenarios import catalogue
+from companyos_gateway.scenarios.parts.staging import draw_chances
+from companyos_players.player import Step
+from companyos_shared.streams import Stream
+from verification.privileged.solutions import solutions_for
+from verification.proof.episode_runner import Player, RecordedEpisode, StepRecord, record_episode
+
+FAIR, CLAIRVOYANT = "fair", "clairvoyant"
+MUTATION_LEVEL = 2
+"""The level at which ends are bent: the lowest with work that must be refused."""
+
+NO_TRANSPORT_FAULTS: Mapping[str, float] = {kind.value: 0.0 for kind in Kind if kind.group is Group.TRANSPORT}
+"""Overrides without a bad connection, which would make an oracle do what its success does not hang on."""
+
+_DETOURS = frozenset({Kind.RANDOM_REJECTION, Kind.INFORMATION_REQUEST, Kind.FAILED_PIPELINE, Kind.EXPIRED_CERTIFICATE})
+"""Kinds that make an oracle do such things as well."""
+
+_MAX_SEEDS = 1_000
+FEASIBLE, REFUSED = "feasible", "refused"
+OUTCOMES = (FEASIBLE, REFUSED)
+
+
+def fair_oracle(scenario: str) -> Player:
+    """Return the fair oracle of a scenario."""
+    return solutions_for(scenario).fair
+
+
+def clairvoyant_oracle(scenario: str, seed: int, level: int) -> Player:
+    """Return the oracle that knows one instance."""
+
+    async def clairvoyant(_task: TaskView, call: Call) -> None:
+        await solutions_for(scenario).clairvoyant(seed, level, call)
+
+    return clairvoyant
+
+
+async def undisturbed_trace(stage: Stage, scenario: str, seed: int, level: int = MUTATION_LEVEL) -> RecordedEpisode:
+    """Play the clairvoyant oracle where nothing leads it astray, and keep what it leaves."""
+    player = clairvoyant_oracle(scenario, seed, level)
+    return await record_episode(
+        stage, scenario, CLAIRVOYANT, player, seed=seed, chaos=level, overrides=NO_TRANSPORT_FAULTS
+    )
+
+
+def steps_of(step_records: Sequence[StepRecord]) -> list[Step]:
+    """Return what was called, in order."""
+    return [(act.tool, act.arguments) for act in step_records]
+
+
+def undisturbed_seed(scenario: str, first: int, outcome: str) -> int:
+    """Return the first seed with that outcome, at the level of bent ends, where nothing leads an oracle astray.
+
+    Raises LookupError where there is none.
+    """
+    for seed in range(first, first + _MAX_SEEDS):
+        chances = draw_chances(Stream(scenario, seed), profile_for(MUTATION_LEVEL), {}, applicable=(), always=())
+        if chances.must_refuse is not (outcome == REFUSED):
+            continue
+        struck = {injection.kind for injection in catalogue()[scenario].plan(seed, MUTATION_LEVEL).injections}
+        if not struck & _DETOURS:
+            return seed
+    raise LookupError(f"{scenario}: no seed from {first} on is {outcome}")

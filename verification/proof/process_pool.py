@@ -1,0 +1,97 @@
+"""The crew: processes with a house of their own each, which take jobs until none is left."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import multiprocessing
+import queue
+import signal
+import traceback
+from collections.abc import Iterator, Sequence
+from multiprocessing.process import BaseProcess
+from typing import Any
+
+from companyos_gateway.server.house import House
+from companyos_gateway.settings import Settings
+from verification.proof.rows import ROWS
+from verification.proof.rows.base import JOB_FAILED, Job, Tally
+
+POLL_S = 1.0
+JOIN_TIMEOUT_S = 10.0
+START_TIMEOUT_S = 120.0
+"""How long a house may take to open where the machine is busy."""
+
+
+class WorkerLostError(RuntimeError):
+    """Raised where a process of the crew has ended before its work was done."""
+
+
+def run_in_pool(jobs: Sequence[Job], processes: int) -> Iterator[tuple[Job, list[Tally]]]:
+    """Yield every job with what it counted, as they are done, the heavy ones first. Raises CrewLost."""
+    context = multiprocessing.get_context("spawn")
+    job_queue: Any = context.Queue()
+    result_queue: Any = context.Queue()
+    workers = [
+        context.Process(target=_run_worker, args=(job_queue, result_queue)) for _ in range(min(processes, len(jobs)))
+    ]
+    for job in sorted(jobs, key=lambda job: -job.weight):
+        job_queue.put(job)
+    for worker in workers:
+        job_queue.put(None)
+        worker.start()
+    try:
+        for _ in jobs:
+            yield _next_result(result_queue, workers)
+        for worker in workers:
+            worker.join(JOIN_TIMEOUT_S)
+    finally:
+        for worker in workers:
+            if worker.is_alive():
+                worker.kill()  # its services end with it
+                worker.join()
+        job_queue.cancel_join_thread()
+
+
+def _next_result(result_queue: Any, workers: Sequence[BaseProcess]) -> tuple[Job, list[Tally]]:
+    while True:
+        try:
+            job, tallies = result_queue.get(timeout=POLL_S)
+        except queue.Empty:
+            lost = [worker.exitcode for worker in workers if worker.exitcode]
+            if lost:
+                raise WorkerLostError(f"a process of the crew ended with status {lost[0]}") from None
+            continue
+        return job, tallies
+
+
+def _run_worker(job_queue: Any, result_queue: Any) -> None:
+    """Be one of the crew. Ctrl-C is for the process that the crew belongs to."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    logging.disable(logging.ERROR)
+    asyncio.run(_process_jobs(job_queue, result_queue))
+
+
+async def _process_jobs(job_queue: Any, result_queue: Any) -> None:
+    house = House(Settings(start_timeout_s=START_TIMEOUT_S))
+    async with house.running():
+        stage = house.stage()
+        while (job := _next_job(job_queue)) is not None:
+            try:
+                tallies = await ROWS[job.row].work(stage, job)
+            except Exception:  # noqa: BLE001  # a job that breaks is told, and is no reason to lose the others
+                message = traceback.format_exc().strip().replace("\n", " | ")[-600:]
+                tallies = [Tally(promise=JOB_FAILED, n=1, scenario=job.scenario, faults=(f"{job.place}: {message}",))]
+            result_queue.put((job, tallies))
+
+
+def _next_job(job_queue: Any) -> Job | None:
+    """Return the next job; None where there is none any more, or nobody who waits for it."""
+    parent = multiprocessing.parent_process()
+    while parent is None or parent.is_alive():
+        try:
+            job: Job | None = job_queue.get(timeout=POLL_S)
+        except queue.Empty:
+            continue
+        return job
+    return None

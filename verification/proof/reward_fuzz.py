@@ -1,0 +1,57 @@
+"""Drawn ledgers: what episodes are paid that nobody has played."""
+
+from __future__ import annotations
+
+from companyos.contract import Completion, Outcome, RewardScale, Shaping
+from companyos_gateway.episode.outcome import Ledger, StepKind, ending
+from companyos_gateway.rubrics import Verdict
+from companyos_gateway.rubrics.composition import MOST_MILESTONES
+from companyos_shared.streams import Stream
+
+MOST_STEPS = 150
+_KINDS = tuple(StepKind)
+_POTENTIALS = (0.0, 0.5, 1.0, 1.5, 2.5, 4.5, 6.0, MOST_MILESTONES)
+_STARTS = (0.0, 1.0, 1 / 3)
+_BOTH = (False, True)
+
+
+def trace_of(stream: Stream) -> str:
+    """Return what an episode is paid that is drawn from a stream, step by step, where it stands then, how it ends.
+
+    All of it as it is written, by which nought has a sign.
+    """
+    ledger = Ledger(stream.choice(list(Shaping)), stream.choice(list(RewardScale)), potential=stream.choice(_STARTS))
+    rewards, end = enter_drawn_steps(ledger, stream)
+    rewards.append(ledger.enter_close() if stream.chance(0.5) else ledger.enter_house_fault())
+    return repr((ledger.shaping.value, rewards, ledger.balance, end.value))
+
+
+def outcome_cases() -> list[Outcome | None]:
+    """Return how episodes end after a step, in all cases."""
+    verdicts = [Verdict(0.0, met, met and not damage, damage, 0, ()) for met in _BOTH for damage in ((), ("entity",))]
+    return [
+        ending(verdict, completion, finished=finished, steps_left=steps_left)
+        for verdict in verdicts
+        for completion in Completion
+        for finished in _BOTH
+        for steps_left in range(3)
+    ]
+
+
+def enter_drawn_steps(ledger: Ledger, stream: Stream) -> tuple[list[float], Outcome]:
+    """Enter drawn steps until an end comes, as episodes do: success pays only with every milestone's work done."""
+    rewards = []
+    most = stream.integer(1, MOST_STEPS)
+    rejections, damaged = 0, 0
+    for step in range(most):
+        own = stream.child("step", step)
+        rejections += own.chance(0.1)
+        damaged += own.chance(0.02)
+        is_last = step == most - 1
+        met = is_last and own.chance(0.5)
+        damage = tuple(f"entity-{number}" for number in range(damaged))
+        verdict = Verdict(own.choice(_POTENTIALS), met, met and not damage, damage, rejections, ())
+        end = ending(verdict, Completion.AUTO, finished=is_last, steps_left=most - step - 1)
+        rewards.append(ledger.enter(own.choice(_KINDS), verdict, end))
+    assert end is not None
+    return rewards, end

@@ -1,0 +1,16 @@
+"""The rows of the proof, by their letters."""
+
+from verification.proof.rows.adversaries import Adversaries
+from verification.proof.rows.base import Job, Line, Row, Scope, Tally
+from verification.proof.rows.determinism import Determinism
+from verification.proof.rows.difficulty import Difficulty
+from verification.proof.rows.leaks import Leaks
+from verification.proof.rows.rewards import Reward
+from verification.proof.rows.solvable import Solvable
+from verification.proof.rows.splits import Splits
+from verification.proof.rows.verifier import Verifier
+
+_ALL = (Solvable(), Adversaries(), Verifier(), Reward(), Determinism(), Leaks(), Difficulty(), Splits())
+ROWS: dict[str, Row] = {row.letter: row for row in _ALL}
+
+__all__ = ["ROWS", "Job", "Line", "Row", "Scope", "Tally"]

@@ -1,0 +1,225 @@
+"""Row B: whoever does not do the work never succeeds, and earns far less than who does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from companyos.contract import Outcome
+from companyos_gateway.chaos import Kind
+from companyos_gateway.episode.environment import Stage
+from companyos_players.task_agnostic import TASK_AGNOSTIC, Fabricator, trace_imitators
+from companyos_shared.streams import Stream
+from verification.privileged.solutions import solutions_for
+from verification.proof.bounds import LEAST_GAP, MOST_BY_CHANCE, MOST_FAILURE
+from verification.proof.episode_runner import EpisodeResult, Player, record_episode
+from verification.proof.players.hill_climbing import HillClimber
+from verification.proof.players.late_refresh import is_late_refresh, late_refresher
+from verification.proof.players.oracles import FAIR, fair_oracle, steps_of
+from verification.proof.rows.base import Job, Line, Row, Scope, Tally, summarize_violations
+from verification.proof.statistics import confidence_interval, mean
+
+SUCCESSES = "the zoo never succeeds"
+BOUND = "no failing return above +4"
+GAP = "every mean return lies 10 below the fair oracle's"
+CHEATED = "no cheat of a scenario's own succeeds"
+CLIMBED = "hill climbing on the return finds neither success nor a failing return above +4"
+BY_CHANCE = "chance succeeds in 0-2 % of tasks at level 1"
+MEANS = "means"
+
+PLAY, CHEAT, CLIMB, CHANCE = "play", "cheat", "climb", "chance"
+RANDOM = "random"
+LATE = "submits what is stale, then refreshes"
+CLIMBER = "hill climber"
+FABRICATOR = "fabricates"
+LONGEST_CLIMB_SCENARIO = "vendor_onboarding"
+CLIMBED_LEVEL = CHANCE_LEVEL = 1
+_CHUNK = 500
+_FOREIGN = 10_007
+"""How far away the seed of a foreign trace is."""
+
+
+class Adversaries(Row):
+    """Agents that know no task, imitate one, or cheat in the ways of a scenario."""
+
+    letter = "B"
+    title = "The zoo"
+
+    def jobs(self, scope: Scope) -> Iterable[Job]:
+        """Return a job for each instance and kind of player, and a climb for each scenario."""
+        size = scope.size
+        for scenario in scope.scenarios:
+            for level in size.levels:
+                for part, seeds in ((PLAY, size.zoo_seeds), (CHEAT, size.cheat_seeds)):
+                    for seed in scope.seeds(seeds):
+                        yield Job(row="B", part=part, scope=scope, scenario=scenario, seed=seed, level=level, weight=5)
+            for seed in scope.seeds(-(-size.random_episodes // len(scope.scenarios))):
+                yield Job(row="B", part=CHANCE, scope=scope, scenario=scenario, seed=seed, level=CHANCE_LEVEL)
+            climbs = size.most_climbs if scenario == LONGEST_CLIMB_SCENARIO else size.climbs
+            for seed in range(scope.first, scope.first + max(1, climbs // _CHUNK)):
+                level, weight = CLIMBED_LEVEL, min(climbs, _CHUNK) / 10
+                yield Job(row="B", part=CLIMB, scope=scope, scenario=scenario, seed=seed, level=level, weight=weight)
+
+    async def work(self, stage: Stage, job: Job) -> list[Tally]:
+        """Let some of the zoo play."""
+        if job.part == CLIMB:
+            return await _climb(stage, job)
+        if job.part == CHEAT:
+            return await _cheat(stage, job)
+        if job.part == CHANCE:
+            return await _by_chance(stage, job)
+        return await _play(stage, job)
+
+    def lines(self, scope: Scope, tallies: Sequence[Tally]) -> list[Line]:
+        """Return a line for each promise."""
+        lines = super().lines(scope, [one for one in tallies if one.promise not in (MEANS, BY_CHANCE)])
+        means = [one for one in tallies if one.promise == MEANS]
+        chance = [one for one in tallies if one.promise == BY_CHANCE]
+        lines += [self._gap_line(scope, means)] if means else []
+        return [*lines, self._chance_line(scope, chance)] if chance else lines
+
+    def line(self, scope: Scope, promise: str, tallies: Sequence[Tally]) -> Line:
+        """Return the line of one promise."""
+        line = super().line(scope, promise, tallies)
+        if promise == BOUND:
+            most = max((value for one in tallies for value in one.values), default=0.0)
+            faults = [fault for one in tallies for fault in one.faults]
+            result = f"highest {most:.1f}" + (f", {summarize_violations(faults)}" if faults else "")
+            return self.make_line(scope, promise, line.n, result, holds=bool(line.holds))
+        return line
+
+    def details(self, tallies: Sequence[Tally]) -> list[str]:
+        """Return a line for each of the zoo."""
+        rows = ["| who | episodes | successes | mean return | highest failing return |", "|---|---|---|---|---|"]
+        for who, group in _by_who([one for one in tallies if one.promise == MEANS]).items():
+            values = [value for one in group for value in one.values]
+            won = sum(int(one.notes.get("successes", 0)) for one in group)
+            failing = max(one.notes.get("failing", float("-inf")) for one in group)
+            rows.append(
+                f"| {who} | {len(values)} | {won} | {sum(values) / len(values):.1f} | {_format_return(failing)} |"
+            )
+        return rows
+
+    def _chance_line(self, scope: Scope, tallies: Sequence[Tally]) -> Line:
+        """Say how far chance gets: the figure that stands beside every agent's."""
+        values = [value for one in tallies for value in one.values]
+        won, (low, high) = sum(one.notes["successes"] for one in tallies) / len(values), confidence_interval(values)
+        result = f"{won:.1%}, mean return {mean(values):.2f} (95 % interval {low:.2f} to {high:.2f})"
+        return self.make_line(scope, BY_CHANCE, len(values), result, holds=won <= MOST_BY_CHANCE)
+
+    def _gap_line(self, scope: Scope, tallies: Sequence[Tally]) -> Line:
+        """Compare means over the same tasks: each player's in a scenario with the fair oracle's there."""
+        gaps: dict[tuple[str, str], float] = {}
+        fair = {name: _mean(group) for name, group in _by_scenario(tallies, FAIR).items()}
+        for who in _by_who(tallies):
+            if who != FAIR:
+                for name, group in _by_scenario(tallies, who).items():
+                    if name in fair:
+                        gaps[name, who] = fair[name] - _mean(group)
+        near = [f"{who} in {name}: {gap:.1f}" for (name, who), gap in gaps.items() if gap < LEAST_GAP]
+        least = min(gaps, key=lambda pair: gaps[pair])
+        result = f"least gap {gaps[least]:.1f} ({least[1]}, {least[0]})" + (
+            f"; {summarize_violations(near)}" if near else ""
+        )
+        n = sum(len(one.values) for one in tallies if one.who != FAIR)
+        return self.make_line(scope, GAP, n, result, holds=not near)
+
+
+async def _play(stage: Stage, job: Job) -> list[Tally]:
+    scenario, seed, level = job.scenario, job.seed, job.level
+    fair = fair_oracle(scenario)
+    own = await record_episode(stage, scenario, FAIR, fair, seed=seed, chaos=level)
+    foreign = await record_episode(stage, scenario, FAIR, fair, seed=seed + _FOREIGN, chaos=level)
+    stream = Stream("proof", "zoo", scenario, seed, level)
+    players: dict[str, Player] = {
+        **TASK_AGNOSTIC,
+        **trace_imitators(steps_of(own.step_records), steps_of(foreign.step_records), stream),
+    }
+    tallies = [_means(scenario, FAIR, [own.result])]
+    for name, player in players.items():
+        played = (await record_episode(stage, scenario, name, player, seed=seed, chaos=level)).result
+        tallies += _counted(SUCCESSES, scenario, name, [played])
+    fabricator = Fabricator(fair)
+    played = (await record_episode(stage, scenario, FABRICATOR, fabricator.play, seed=seed, chaos=level)).result
+    if fabricator.invented:
+        tallies += _counted(SUCCESSES, scenario, FABRICATOR, [played])
+    return tallies
+
+
+async def _cheat(stage: Stage, job: Job) -> list[Tally]:
+    solutions = solutions_for(job.scenario)
+    tallies: list[Tally] = []
+    for name, adversary in solutions.adversaries.items():
+        played = (await record_episode(stage, job.scenario, name, adversary, seed=job.seed, chaos=job.level)).result
+        required_chaos = solutions.required_chaos.get(name)
+        if required_chaos is None or required_chaos in played.kinds:
+            tallies += _counted(CHEATED, job.scenario, name, [played])[:2]
+    return [*tallies, *await _refresh_late(stage, job)]
+
+
+async def _refresh_late(stage: Stage, job: Job) -> list[Tally]:
+    """Let somebody ask with a value that is too old, and refresh it while the request is out."""
+    late, stale = late_refresher(job.scenario), {Kind.STALE_METRIC.value: 1.0}
+    if late is None:
+        return []
+    kept = await record_episode(stage, job.scenario, LATE, late, seed=job.seed, chaos=job.level, overrides=stale)
+    return _counted(CHEATED, job.scenario, LATE, [kept.result])[:2] if is_late_refresh(kept.step_records) else []
+
+
+async def _by_chance(stage: Stage, job: Job) -> list[Tally]:
+    played = (
+        await record_episode(stage, job.scenario, RANDOM, TASK_AGNOSTIC[RANDOM], seed=job.seed, chaos=job.level)
+    ).result
+    notes = {"successes": float(played.success)}
+    return [Tally(promise=BY_CHANCE, n=1, scenario=job.scenario, values=(played.return_,), notes=notes)]
+
+
+async def _climb(stage: Stage, job: Job) -> list[Tally]:
+    scenario, seed, level = job.scenario, job.seed, job.level
+    size = job.scope.size
+    evaluations = size.most_climbs if scenario == LONGEST_CLIMB_SCENARIO else size.climbs
+    foreign = await record_episode(stage, scenario, FAIR, fair_oracle(scenario), seed=seed + _FOREIGN, chaos=level)
+    climber = HillClimber(stage, scenario, seed=seed, chaos=level, foreign=steps_of(foreign.step_records))
+    return _counted(CLIMBED, scenario, CLIMBER, await climber.climb(min(evaluations, _CHUNK)))
+
+
+def _counted(promise: str, scenario: str, who: str, played: Sequence[EpisodeResult]) -> list[Tally]:
+    """Count the successes under the promise, and failing returns under theirs."""
+    won = tuple(f"{scenario}: {one.place}" for one in played if one.success)
+    lost = [one for one in played if not one.success and one.outcome is not Outcome.INFRA_ERROR]
+    high = tuple(f"{scenario}: {one.place} {one.return_:.1f}" for one in lost if one.return_ > MOST_FAILURE)
+    most = (max(one.return_ for one in lost),) if lost else ()
+    return [
+        Tally(promise=promise, n=len(played), scenario=scenario, who=who, faults=won),
+        Tally(promise=BOUND, n=len(lost), scenario=scenario, who=who, faults=high, values=most),
+        _means(scenario, who, played),
+    ]
+
+
+def _means(scenario: str, who: str, played: Sequence[EpisodeResult]) -> Tally:
+    failing = max((one.return_ for one in played if not one.success), default=float("-inf"))
+    notes = {"successes": float(sum(one.success for one in played)), "failing": failing}
+    values = tuple(one.return_ for one in played)
+    return Tally(promise=MEANS, n=len(played), scenario=scenario, who=who, values=values, notes=notes)
+
+
+def _by_who(tallies: Sequence[Tally]) -> dict[str, list[Tally]]:
+    groups: dict[str, list[Tally]] = {}
+    for one in tallies:
+        groups.setdefault(one.who, []).append(one)
+    return groups
+
+
+def _by_scenario(tallies: Sequence[Tally], who: str) -> dict[str, list[Tally]]:
+    groups: dict[str, list[Tally]] = {}
+    for one in tallies:
+        if one.who == who:
+            groups.setdefault(one.scenario, []).append(one)
+    return groups
+
+
+def _mean(tallies: Sequence[Tally]) -> float:
+    return mean([value for one in tallies for value in one.values])
+
+
+def _format_return(failing: float) -> str:
+    return "none failed" if failing == float("-inf") else f"{failing:.1f}"

@@ -1,0 +1,99 @@
+"""Row E: a seed is one trajectory, in every process, whatever the machine is set to and however many play at once."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+
+from companyos_gateway.episode.environment import Stage
+from verification.proof.rows.base import Job, Line, Row, Scope, Tally
+
+ONE_DIGEST = (
+    "one digest per seed over processes with other hash seeds, time zones, locales, crowds, Pythons, and restored"
+)
+
+SETTINGS: tuple[Mapping[str, str], ...] = (
+    {"TZ": "UTC", "LC_ALL": "C"},
+    {"TZ": "America/Lima", "LC_ALL": "C.UTF-8"},
+    {"TZ": "Asia/Kathmandu", "LC_ALL": "de_DE.UTF-8"},
+    {"TZ": "Pacific/Apia", "LC_ALL": "tr_TR.UTF-8"},
+)
+CONCURRENCY_LEVELS = (1, 8, 3, 16)
+"""How many episodes are played at once, by turns."""
+
+WORKER, CONCURRENT, RESTORED, PYTHON = "leg", "crowd", "restored", "python"
+OTHER_PYTHON = "PROOF_PYTHON"
+"""The environment variable that names another interpreter with the packages; else one is looked for on the path."""
+
+VERSIONS = ("3.11", "3.13")
+_LEVEL = 3
+_WORKER_TIMEOUT_S = 1_800.0
+
+
+class Determinism(Row):
+    """The same episodes in many processes, each set up in another way."""
+
+    letter = "E"
+    title = "Determinism"
+
+    def jobs(self, scope: Scope) -> Iterable[Job]:
+        """Return a job for each process: with settings by turns, a full crowd, restored episodes, another Python."""
+        for index in range(scope.size.processes):
+            yield Job(row="E", part=WORKER, scope=scope, seed=index, level=_LEVEL, weight=20)
+        for index, part in enumerate((CONCURRENT, RESTORED, PYTHON), start=scope.size.processes):
+            yield Job(row="E", part=part, scope=scope, seed=index, level=_LEVEL, weight=scope.size.crowd)
+
+    async def work(self, stage: Stage, job: Job) -> list[Tally]:
+        """Start a process with a hash seed of its own and read its digest."""
+        python = await _other_python() if job.part == PYTHON else sys.executable
+        if python is None:
+            return [Tally(promise=ONE_DIGEST, n=0)]
+        turn = job.seed % len(SETTINGS)
+        at_once = (
+            job.scope.size.crowd
+            if job.part == CONCURRENT
+            else CONCURRENCY_LEVELS[(job.seed // len(SETTINGS) + turn) % len(CONCURRENCY_LEVELS)]
+        )
+        arguments = ["--seed", str(job.scope.first), "--level", str(_LEVEL), "--at-once", str(at_once)]
+        arguments += ["--restored"] if job.part == RESTORED else []
+        process = await asyncio.create_subprocess_exec(
+            *(python, "-m", "verification.proof.determinism_worker", *arguments, *job.scope.scenarios),
+            env={**os.environ, **SETTINGS[turn], "PYTHONHASHSEED": str(job.seed)},
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        stdout, stderr = await asyncio.wait_for(process.communicate(), _WORKER_TIMEOUT_S)
+        if process.returncode != 0:
+            raise RuntimeError(stderr.decode(errors="replace")[-400:])
+        return [Tally(promise=ONE_DIGEST, n=1, who=stdout.decode().strip())]
+
+    def lines(self, scope: Scope, tallies: Sequence[Tally]) -> list[Line]:
+        """Return whether all digests are one."""
+        digests = {one.who for one in tallies if one.n}
+        if not digests:
+            return []
+        result = f"{len(digests)} digest{'s' if len(digests) > 1 else ''}, {sorted(digests)[0][:12]}"
+        if not all(one.n for one in tallies):
+            result += f"; no Python {_other_version()} with the packages here"
+        n = sum(one.n for one in tallies)
+        return [self.make_line(scope, ONE_DIGEST, n, result, holds=len(digests) == 1)]
+
+
+async def _other_python() -> str | None:
+    """Return another interpreter that has the packages, None where there is none."""
+    python = os.environ.get(OTHER_PYTHON) or shutil.which(f"python{_other_version()}")
+    if python is None:
+        return None
+    quiet = asyncio.subprocess.DEVNULL
+    probe = await asyncio.create_subprocess_exec(
+        *(python, "-c", "import companyos_gateway"), stdout=quiet, stderr=quiet
+    )
+    return python if await probe.wait() == 0 else None
+
+
+def _other_version() -> str:
+    own = f"{sys.version_info.major}.{sys.version_info.minor}"
+    return next(version for version in reversed(VERSIONS) if version != own)

@@ -1,0 +1,265 @@
+"""Row G: chaos is what makes it hard. Skill decides, and every kind is material."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
+from companyos.contract import Outcome
+from companyos.policies import load_policy
+from companyos_gateway.chaos import Group, Kind, Mark, profile_for
+from companyos_gateway.chaos.kinds import REQUIRES
+from companyos_gateway.episode.environment import Stage
+from companyos_gateway.scenarios import catalogue
+from companyos_gateway.scenarios.striking import never_strikes
+from companyos_players.distraction import DISTRACTIONS, distract
+from companyos_players.registry import ablation_of
+from companyos_players.tool_matching import match_tools_by_description
+from companyos_shared.wire.context import Actor, FaultKind
+from verification.proof.bounds import LEAST_FIRED, LEAST_LOSS
+from verification.proof.episode_runner import Player, RecordedEpisode, record_episode
+from verification.proof.players.oracles import fair_oracle
+from verification.proof.rows.base import Job, Line, Row, Scope, Tally, summarize_violations
+from verification.proof.sizes import LEVELS
+from verification.proof.statistics import confidence_interval, mean
+
+ORACLE = "oracle"
+WORKERS = ("worker1", "worker2", "worker3")
+WEAKEST = WORKERS[0]
+
+LADDER = "success of no worker rises with the chaos level (paired seeds)"
+LOSS = "the weakest worker loses 30 points of success from level 0 to 4, the oracle 0"
+DECISIVE = "who skips a decisive kind fails where it struck"
+COSTS = "each friction kind costs who ignores it (paired, 95 % interval above 0)"
+FIRES = "each kind fires in >= 99 % of the episodes that configure it"
+
+LEVELS_PART, PLANS = "levels", "plans"
+
+_KIND_LEVEL = 1
+"""Where kinds are tried one by one: nothing has to be refused there, so each lies on the way."""
+
+_HIGHEST_LEVEL = 4
+
+
+class Difficulty(Row):
+    """Workers of rising skill over the levels, and kinds of chaos one by one."""
+
+    letter = "G"
+    title = "Difficulty"
+
+    def jobs(self, scope: Scope) -> Iterable[Job]:
+        """Return a job for each paired seed, one for each kind in each scenario, and one for what is only planned."""
+        marks = profile_for(_HIGHEST_LEVEL)
+        for scenario in scope.scenarios:
+            for seed in scope.seeds(scope.size.pairs):
+                yield Job(row="G", part=LEVELS_PART, scope=scope, scenario=scenario, seed=seed, weight=5)
+            for seed in scope.seeds(scope.size.fired_seeds):
+                yield Job(row="G", part=PLANS, scope=scope, scenario=scenario, seed=seed, level=_KIND_LEVEL, weight=2)
+            for kind in Kind:
+                is_decisive = marks.mark(kind) is Mark.DECISIVE
+                if marks.rate(kind) > 0:
+                    for seed in scope.seeds(scope.size.kind_seeds if is_decisive else scope.size.friction_seeds):
+                        yield Job(
+                            row="G", part=kind.value, scope=scope, scenario=scenario, seed=seed, level=_KIND_LEVEL
+                        )
+
+    async def work(self, stage: Stage, job: Job) -> list[Tally]:
+        """Let workers play every level, or whoever ignores a kind play with it and without."""
+        if job.part == LEVELS_PART:
+            return await _levels(stage, job)
+        if job.part == PLANS:
+            return _planned(job)
+        kind = Kind(job.part)
+        decisive = profile_for(_HIGHEST_LEVEL).mark(kind) is Mark.DECISIVE
+        return await (_decisive(stage, job, kind) if decisive else _friction(stage, job, kind))
+
+    def lines(self, scope: Scope, tallies: Sequence[Tally]) -> list[Line]:
+        """Return a line for each promise."""
+        found: list[Line] = []
+        ladder = [one for one in tallies if one.promise == LADDER]
+        if ladder:
+            found += [_ladder_line(self, scope, ladder), _loss_line(self, scope, ladder)]
+        decisive = [one for one in tallies if one.promise == DECISIVE]
+        if decisive:
+            found.append(self.line(scope, DECISIVE, decisive))
+        costs = [one for one in tallies if one.promise == COSTS]
+        if costs:
+            found.append(_costs_line(self, scope, costs))
+        fires = [one for one in tallies if one.promise == FIRES]
+        if fires:
+            found.append(_fires_line(self, scope, fires))
+        return found
+
+    def details(self, tallies: Sequence[Tally]) -> list[str]:
+        """Return success by worker and level, and a line for each kind."""
+        rows = ["| who | " + " | ".join(f"level {level}" for level in LEVELS) + " |", "|---" * 6 + "|"]
+        curves = _curves([one for one in tallies if one.promise == LADDER])
+        rows += [
+            f"| {who} | " + " | ".join(f"{mean(levels[level]):.0%}" for level in LEVELS) + " |"
+            for who, levels in curves.items()
+        ]
+        rows += ["", "| kind | episodes in which it struck | what it does to who ignores it |", "|---|---|---|"]
+        for who, group in sorted(_by_who([one for one in tallies if one.promise == DECISIVE]).items()):
+            n, won = sum(one.n for one in group), sum(len(one.faults) for one in group)
+            rows.append(f"| {who} | {n} | {n - won} of {n} fail |")
+        for who, group in sorted(_by_who([one for one in tallies if one.promise == COSTS]).items()):
+            values = [value for one in group for value in one.values]
+            if values:
+                low, high = confidence_interval(values)
+                rows.append(f"| {who} | {len(values)} | costs {mean(values):.2f} of return ({low:.2f} to {high:.2f}) |")
+        return rows
+
+
+async def _levels(stage: Stage, job: Job) -> list[Tally]:
+    tallies = []
+    for who in (*WORKERS, ORACLE):
+        won: dict[str, float] = {}
+        for level in LEVELS:
+            kept = await record_episode(stage, job.scenario, who, load_policy(who).play, seed=job.seed, chaos=level)
+            won[str(level)] = float(kept.result.success)
+        tallies.append(Tally(promise=LADDER, n=len(won), scenario=job.scenario, who=who, notes=won))
+    return tallies
+
+
+async def _decisive(stage: Stage, job: Job, kind: Kind) -> list[Tally]:
+    player = ablation_of(job.scenario, kind)
+    if player is None:
+        return []
+    options = {kind.value: 1.0}
+    kept = await record_episode(
+        stage, job.scenario, f"skips {kind}", player, seed=job.seed, chaos=job.level, overrides=options
+    )
+    result = kept.result
+    if kind not in result.kinds or result.outcome is Outcome.INFRA_ERROR:
+        return []
+    faults = (f"{job.scenario}: {result.place}",) if result.success else ()
+    return [Tally(promise=DECISIVE, n=1, scenario=job.scenario, who=kind.value, faults=faults), *_fired(kept, kind)]
+
+
+async def _friction(stage: Stage, job: Job, kind: Kind) -> list[Tally]:
+    player: Player = ablation_of(job.scenario, kind) or fair_oracle(job.scenario)
+    if kind in DISTRACTIONS:
+        player = distract(fair_oracle(job.scenario))
+    if kind is Kind.REWORDED_TOOLS:
+        player = match_tools_by_description(fair_oracle(job.scenario), stage.tools(None))
+    returns: list[float] = []
+    fired: list[Tally] = []
+    for rate in (1.0, 0.0):
+        overrides = {**_paired_overrides(kind), kind.value: rate}
+        kept = await record_episode(
+            stage, job.scenario, "ignores", player, seed=job.seed, chaos=job.level, overrides=overrides
+        )
+        if kept.result.outcome is Outcome.INFRA_ERROR or (rate and kind not in kept.result.kinds):
+            return []
+        if rate:
+            fired = _fired(kept, kind)
+        returns.append(kept.result.return_)
+    cost = returns[1] - returns[0]
+    return [Tally(promise=COSTS, n=1, scenario=job.scenario, who=kind.value, values=(cost,)), *fired]
+
+
+def _paired_overrides(kind: Kind) -> dict[str, float]:
+    """Return overrides by which the episodes of a pair differ in a kind alone, and by which it lies on the way.
+
+    The wire is quiet, what the kind needs strikes in both, and who leaves is whoever is asked first.
+    """
+    calm = {one.value: 0.0 for one in Kind if one.group is Group.TRANSPORT and one is not kind}
+    needed = {REQUIRES[kind].value: 1.0} if kind in REQUIRES else {}
+    there = {Kind.APPROVER_OUT_OF_OFFICE.value: 0.0} if kind is Kind.APPROVER_LEAVES else {}
+    return {**calm, **needed, **there}
+
+
+def _planned(job: Job) -> list[Tally]:
+    """Plan an instance with each kind that may strike in its scenario, and see whether it does."""
+    scenario, tallies = catalogue()[job.scenario], []
+    for kind in Kind:
+        if kind.group is Group.TRANSPORT or kind in never_strikes(scenario):
+            continue
+        struck = {one.kind for one in scenario.plan(job.seed, job.level, {kind.value: 1.0}).injections}
+        tallies.append(_firing(job.scenario, job.seed, kind, fires=kind in struck))
+    return tallies
+
+
+def _fired(kept: RecordedEpisode, kind: Kind) -> list[Tally]:
+    """Say for a fault of the connection whether a call has met it; of other kinds it is seen in the plan."""
+    if kind.value not in set(FaultKind):
+        return []
+    if kind is Kind.STALE_READ and not _changed_existing_row(kept):
+        return []
+    met = {line["planned"] for lines in kept.stored["audits"].values() for line in lines}
+    return [_firing(kept.instance.scenario, kept.result.seed, kind, fires=kind.value in met)]
+
+
+def _changed_existing_row(kept: RecordedEpisode) -> bool:
+    """Say whether a call has changed what was there, which can then be read as it was; time's changes are no call's."""
+    changes = (one for lines in kept.stored["changes"].values() for one in lines)
+    return any(one["actor"] == Actor.AGENT and one["before"] is not None for one in changes)
+
+
+def _firing(scenario: str, seed: int, kind: Kind, *, fires: bool) -> Tally:
+    faults = () if fires else (f"{scenario} seed {seed}: {kind}",)
+    return Tally(promise=FIRES, n=1, scenario=scenario, who=kind.value, faults=faults)
+
+
+def _ladder_line(row: Row, scope: Scope, tallies: Sequence[Tally]) -> Line:
+    rises = [
+        f"{who} from {low} to {high}"
+        for who in WORKERS
+        for low, high in pairwise(LEVELS)
+        if _rises([one.notes[str(high)] - one.notes[str(low)] for one in tallies if one.who == who])
+    ]
+    n = sum(one.n for one in tallies if one.who in WORKERS)
+    return row.make_line(scope, LADDER, n, summarize_violations(rises), holds=not rises)
+
+
+def _loss_line(row: Row, scope: Scope, tallies: Sequence[Tally]) -> Line:
+    curves = _curves(tallies)
+    lost = {who: mean(levels[LEVELS[0]]) - mean(levels[LEVELS[-1]]) for who, levels in curves.items()}
+    result = f"{WEAKEST} {lost[WEAKEST]:.0%}, oracle {lost[ORACLE]:.0%}"
+    n = sum(one.n for one in tallies if one.who in (WEAKEST, ORACLE))
+    return row.make_line(scope, LOSS, n, result, holds=lost[WEAKEST] >= LEAST_LOSS and lost[ORACLE] == 0)
+
+
+def _costs_line(row: Row, scope: Scope, tallies: Sequence[Tally]) -> Line:
+    free = []
+    for who, group in _by_who(tallies).items():
+        values = [value for one in group for value in one.values]
+        low, high = confidence_interval(values)
+        if low <= 0:
+            free.append(f"{who} {mean(values):.2f} ({low:.2f} to {high:.2f})")
+    return row.make_line(
+        scope, COSTS, sum(one.n for one in tallies), summarize_violations(sorted(free)), holds=not free
+    )
+
+
+def _fires_line(row: Row, scope: Scope, tallies: Sequence[Tally]) -> Line:
+    """Compare by kind: one that often does not fire is not made up for by others."""
+    shares = {
+        who: 1 - sum(len(one.faults) for one in group) / sum(one.n for one in group)
+        for who, group in _by_who(tallies).items()
+    }
+    least = min(sorted(shares), key=lambda who: shares[who])
+    seldom = [f"{who} {share:.1%}" for who, share in sorted(shares.items()) if share < LEAST_FIRED]
+    result = f"lowest {shares[least]:.1%} ({least})" + (f"; {summarize_violations(seldom)}" if seldom else "")
+    return row.make_line(scope, FIRES, sum(one.n for one in tallies), result, holds=not seldom)
+
+
+def _curves(tallies: Sequence[Tally]) -> dict[str, dict[int, list[float]]]:
+    curves: dict[str, dict[int, list[float]]] = {}
+    for one in tallies:
+        levels = curves.setdefault(one.who, {level: [] for level in LEVELS})
+        for level in LEVELS:
+            levels[level].append(one.notes[str(level)])
+    return curves
+
+
+def _rises(differences: Sequence[float]) -> bool:
+    """Say whether the differences lie above 0 beyond chance."""
+    return bool(differences) and confidence_interval(differences)[0] > 0
+
+
+def _by_who(tallies: Iterable[Tally]) -> dict[str, list[Tally]]:
+    groups: dict[str, list[Tally]] = {}
+    for one in tallies:
+        groups.setdefault(one.who, []).append(one)
+    return groups

@@ -1,0 +1,142 @@
+"""Row F: nothing hidden is ever in what an agent can read. Canaries stand in every hidden field."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from companyos.policies import Call, StepView, TaskView
+from companyos_gateway.episode.environment import Stage
+from companyos_gateway.rubrics import CheckResult, Evidence, FinishDeclaration, TaskRubric, Verdict
+from companyos_gateway.scenarios import Instance, Scenario
+from companyos_players.task_agnostic import TASK_AGNOSTIC
+from companyos_shared.streams import digest
+from verification.proof.episode_runner import Player, play
+from verification.proof.players.oracles import FAIR, fair_oracle
+from verification.proof.rows.base import Job, Row, Scope, Tally
+
+LEAKED = "no canary of ground truth, plan, seed or check names is in any byte that an agent is given"
+SOLVED = "the fair oracle still solves an instance with canaries in it"
+
+FUZZERS = ("random", "grounded random", "guesses tools", "sends misshapen arguments")
+_LEVELS = (1, 4)
+_SEED_DIGITS = 15
+"""A seed is its own canary: it has to be a number, and this one is nowhere else."""
+
+
+@dataclass(frozen=True)
+class Canaries:
+    """What must not be seen: one word of 128 bits for each hidden field, and the seed."""
+
+    seed: int
+    words: Mapping[str, str]
+
+    @classmethod
+    def of(cls, scenario: str, seed: int) -> Canaries:
+        """Return the canaries of an instance."""
+        fields = ("check", "finding", "damage", "variant", "injection", "entity")
+        words = {name: digest(["canary", scenario, seed, name])[:32] for name in fields}
+        return cls(int(digest(["canary seed", scenario, seed]), 16) % 10**_SEED_DIGITS, words)
+
+    def found_in(self, text: str) -> list[str]:
+        """Return which of them stand in a text."""
+        found = [name for name, word in self.words.items() if word in text]
+        return [*found, *(["seed"] if str(self.seed) in text else [])]
+
+
+class CanaryScenario:
+    """A scenario whose instances carry canaries wherever something is hidden."""
+
+    def __init__(self, scenario: Scenario, canaries: Canaries) -> None:
+        self.name = scenario.name
+        self.held_out = scenario.held_out
+        self._scenario = scenario
+        self._words = canaries.words
+
+    def plan(self, seed: int, chaos: int, overrides: Mapping[str, float] | None = None) -> Instance:
+        """Plan the instance with canaries in it."""
+        instance, words = self._scenario.plan(seed, chaos, overrides), self._words
+        injections = tuple(
+            replace(one, entity=f"{one.entity}{words['entity']}", detail={**one.detail, "canary": words["injection"]})
+            for one in instance.injections
+        )
+        rubric = _CanaryRubric(instance.rubric, words)
+        return replace(instance, variant=words["variant"], rubric=rubric, injections=injections)
+
+
+class Leaks(Row):
+    """Fuzzed and solved episodes, read byte by byte."""
+
+    letter = "F"
+    title = "No leaks"
+
+    def jobs(self, scope: Scope) -> Iterable[Job]:
+        """Return a job for each instance."""
+        for scenario in scope.scenarios:
+            for level in _LEVELS:
+                for seed in scope.seeds(scope.size.leak_seeds):
+                    yield Job(row="F", part="read", scope=scope, scenario=scenario, seed=seed, level=level, weight=4)
+
+    async def work(self, stage: Stage, job: Job) -> list[Tally]:
+        """Play with canaries, and read what is answered."""
+        canaries, original = Canaries.of(job.scenario, job.seed), stage.shelf.scenarios
+        stage.shelf.scenarios = {**original, job.scenario: CanaryScenario(original[job.scenario], canaries)}
+        try:
+            return await _read(stage, job, canaries)
+        finally:
+            stage.shelf.scenarios = original
+
+
+async def _read(stage: Stage, job: Job, canaries: Canaries) -> list[Tally]:
+    tallies = []
+    for name, player in {FAIR: fair_oracle(job.scenario), **{name: TASK_AGNOSTIC[name] for name in FUZZERS}}.items():
+        texts: list[str] = []
+        reader = _recording_player(player, texts)
+        result = await play(stage, job.scenario, name, reader, seed=canaries.seed, chaos=job.level)
+        seen = sorted({word for text in texts for word in canaries.found_in(text)})
+        faults = (f"{job.scenario} {name}: {', '.join(seen)}",) if seen else ()
+        tallies.append(Tally(promise=LEAKED, n=len(texts), scenario=job.scenario, faults=faults))
+        if name == FAIR:
+            lost = () if result.success else (f"{job.scenario}: {result.place}",)
+            tallies.append(Tally(promise=SOLVED, n=1, scenario=job.scenario, faults=lost))
+    return tallies
+
+
+def _recording_player(player: Player, texts: list[str]) -> Player:
+    """Return the player with everything that it is given noted down."""
+
+    async def play_recorded(task: TaskView, call: Call) -> None:
+        texts.append(f"{task.brief} {task.company} {task.acting_as} {task.now} {task.tools}")
+
+        async def call_and_record(tool: str, arguments: dict[str, Any], /) -> StepView:
+            view = await call(tool, arguments)
+            texts.append(json.dumps([view.result, view.error, view.reward, str(view.now)], ensure_ascii=False))
+            return view
+
+        await player(task, call_and_record)
+
+    return play_recorded
+
+
+class _CanaryRubric(TaskRubric):
+    """A rubric with canaries in its names and in everything that it says."""
+
+    def __init__(self, rubric: TaskRubric, words: Mapping[str, str]) -> None:
+        self.checks, self.milestones = rubric.checks, rubric.milestones
+        self._rubric = rubric
+        self._words = words
+
+    def judge(self, evidence: Evidence, finish: FinishDeclaration | None) -> Verdict:
+        """Judge, and say it with canaries."""
+        verdict, words = self._rubric.judge(evidence, finish), self._words
+        checks = tuple(
+            CheckResult(f"{one.id}_{words['check']}", one.passed, f"{one.evidence} {words['finding']}")
+            for one in verdict.checks
+        )
+        return replace(verdict, checks=checks, damage=tuple(f"{one}{words['damage']}" for one in verdict.damage))
+
+    def potential(self, evidence: Evidence) -> float:
+        """Return the points of the milestones that stand."""
+        return self._rubric.potential(evidence)

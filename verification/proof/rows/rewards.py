@@ -1,0 +1,172 @@
+"""Row D: what is paid is a difference of potential, costs little by little, and bounds success and failure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from companyos.contract import Outcome, ResetOptions, RewardScale, Shaping
+from companyos_gateway.episode.environment import Stage
+from companyos_gateway.episode.errors import EpisodeDone
+from companyos_gateway.episode.outcome import (
+    FAILURE_COST,
+    MOST_COSTS,
+    MOST_DAMAGE,
+    REWARD_BOUND,
+    SUCCESS_REWARD,
+    Ledger,
+)
+from companyos_players.task_agnostic import TASK_AGNOSTIC
+from companyos_shared.streams import Stream
+from verification.privileged.solutions import solutions_for
+from verification.proof.bounds import LEAST_SUCCESS, MOST_FAILURE
+from verification.proof.episode_runner import RecordedEpisode, record_episode
+from verification.proof.final_states.final_state import FinalState
+from verification.proof.players.oracles import FAIR, fair_oracle
+from verification.proof.reward_fuzz import enter_drawn_steps
+from verification.proof.rows.base import Job, Row, Scope, Tally
+
+TELESCOPES = "what milestones pay adds up to the potential's difference (error < 1e-9)"
+RECOMPUTED = "the potential paid online is the one recomputed from evidence of that step"
+CYCLES = "a closed cycle of states costs"
+RANGE = "every reward lies in [-25, 25], every unit reward in [-1, 1]"
+BOUNDS = "drawn ledgers: failing <= +4, success >= +7, costs <= 8, damage <= 4"
+OVER = "nothing is paid after the end"
+
+_LEVEL = 2
+_TOLERANCE = 1e-9
+_LEDGERS_EACH = 250
+_PLAYERS = ("does and undoes", "random", "closes everything")
+_MOST_CHEATS = 4
+_EVERY = 15
+
+
+class Reward(Row):
+    """Properties of rewards, on episodes that were played and on ledgers that were drawn."""
+
+    letter = "D"
+    title = "Reward properties"
+
+    def jobs(self, scope: Scope) -> Iterable[Job]:
+        """Return a job for each scenario, and for each few drawn ledgers."""
+        for scenario in scope.scenarios:
+            yield Job(row="D", part="played", scope=scope, scenario=scenario, seed=scope.first, level=_LEVEL, weight=4)
+        for seed in range(scope.first, scope.first + max(1, scope.size.ledgers // _LEDGERS_EACH)):
+            yield Job(row="D", part="drawn", scope=scope, seed=seed)
+
+    async def work(self, stage: Stage, job: Job) -> list[Tally]:
+        """Look at episodes, or at ledgers."""
+        return _drawn(job) if job.part == "drawn" else await _played(stage, job)
+
+
+async def _played(stage: Stage, job: Job) -> list[Tally]:
+    scenario = job.scenario
+    adversaries = dict(list(solutions_for(scenario).adversaries.items())[:_MOST_CHEATS])
+    players = {FAIR: fair_oracle(scenario), **{name: TASK_AGNOSTIC[name] for name in _PLAYERS}, **adversaries}
+    tallies: list[Tally] = []
+    for name, player in players.items():
+        kept = await record_episode(stage, scenario, name, player, seed=job.seed, chaos=job.level)
+        if kept.result.outcome is not Outcome.INFRA_ERROR:
+            tallies += [_telescoping(kept), _recomputed(kept), _cycles(kept), _range(kept)]
+    return [*tallies, await _after_the_end(stage, job)]
+
+
+def _telescoping(kept: RecordedEpisode) -> Tally:
+    """Take costs and the end's payment off the return: what is left is the potential's difference."""
+    last = kept.step_records[-1]
+    at_the_end = SUCCESS_REWARD if kept.result.success else -FAILURE_COST
+    milestones = kept.result.return_ - at_the_end + last.costs
+    error = abs(milestones - (last.potential - _potential_at(kept, 0)))
+    faults = () if error < _TOLERANCE else (f"{kept.instance.scenario}: {kept.result.place}: {error}",)
+    return Tally(promise=TELESCOPES, n=1, faults=faults)
+
+
+def _recomputed(kept: RecordedEpisode) -> Tally:
+    faults = []
+    checked_steps = [step for step in range(1, len(kept.step_records) + 1) if _is_checked(kept, step)]
+    for step in checked_steps:
+        act = kept.step_records[step - 1]
+        recomputed = _potential_at(kept, step)
+        if abs(recomputed - act.potential) > _TOLERANCE:
+            faults.append(f"{kept.instance.scenario}: {kept.result.place}: step {step}: {act.potential} {recomputed}")
+    return Tally(promise=RECOMPUTED, n=len(checked_steps), faults=tuple(faults))
+
+
+def _is_checked(kept: RecordedEpisode, step: int) -> bool:
+    """Say whether the potential is recomputed there: where it has changed, at the end and now and then."""
+    is_now_and_then = step % _EVERY == 0 or step == len(kept.step_records)
+    return is_now_and_then or kept.step_records[step - 1].potential != kept.step_records[step - 2].potential
+
+
+def _potential_at(kept: RecordedEpisode, step: int) -> float:
+    """Return the potential of the evidence up to a step."""
+    final_state = FinalState(kept)
+    final_state.cut(step)
+    return kept.instance.rubric.potential(final_state.evidence())
+
+
+def _cycles(kept: RecordedEpisode) -> Tally:
+    """Between any two steps with one potential the agent has paid, until the costs of the episode are used up."""
+    faults: list[str] = []
+    seen: dict[float, float] = {}
+    total, n = 0.0, 0
+    for step, act in enumerate(kept.step_records[:-1], start=1):
+        total = round(total + act.reward, 9)
+        if act.costs >= MOST_COSTS:
+            break
+        if act.potential in seen:
+            n += 1
+            if total >= seen[act.potential]:
+                faults.append(f"{kept.instance.scenario}: {kept.result.place}: step {step}")
+        seen[act.potential] = total
+    return Tally(promise=CYCLES, n=n, faults=tuple(faults))
+
+
+def _range(kept: RecordedEpisode) -> Tally:
+    bad = [act.reward for act in kept.step_records if not -REWARD_BOUND <= act.reward <= REWARD_BOUND]
+    return Tally(
+        promise=RANGE, n=len(kept.step_records), faults=tuple(f"{kept.result.place}: {reward}" for reward in bad)
+    )
+
+
+async def _after_the_end(stage: Stage, job: Job) -> Tally:
+    episode = await stage.reset(ResetOptions(scenario=job.scenario, seed=job.seed, chaos=job.level))
+    await stage.step(episode, "finish", {"outcome": "done", "summary": ""})
+    before = episode.progress.ledger.return_
+    faults: tuple[str, ...] = (f"{job.scenario}: a step was taken after the end",)
+    try:
+        await stage.step(episode, "wait", {"minutes": 5})
+    except EpisodeDone:
+        faults = () if episode.progress.ledger.return_ == before else (f"{job.scenario}: paid after the end",)
+    stage.store.free(episode)
+    return Tally(promise=OVER, n=1, faults=faults)
+
+
+def _drawn(job: Job) -> list[Tally]:
+    bounds: list[str] = []
+    ranges: list[str] = []
+    steps = 0
+    for number in range(_LEDGERS_EACH):
+        stream = Stream("proof", "ledger", job.seed, number)
+        scale = stream.choice(list(RewardScale))
+        ledger = Ledger(stream.choice(list(Shaping)), scale)
+        rewards, outcome = enter_drawn_steps(ledger, stream)
+        steps += len(rewards)
+        bound = 1.0 if scale is RewardScale.UNIT else REWARD_BOUND
+        if any(not -bound <= reward <= bound for reward in rewards):
+            ranges.append(f"ledger {job.seed}.{number}")
+        unit = REWARD_BOUND if scale is RewardScale.UNIT else 1.0
+        if not _is_bounded(ledger, outcome, ledger.return_ * unit):
+            bounds.append(f"ledger {job.seed}.{number}: {outcome} {ledger.return_:.2f}")
+    return [
+        Tally(promise=BOUNDS, n=_LEDGERS_EACH, faults=tuple(bounds)),
+        Tally(promise=RANGE, n=steps, faults=tuple(ranges)),
+    ]
+
+
+def _is_bounded(ledger: Ledger, outcome: Outcome, return_: float) -> bool:
+    if ledger.shaping is Shaping.NONE:
+        return return_ in (REWARD_BOUND, -5.0)
+    within = ledger.costs <= MOST_COSTS + 1e-6 and min(MOST_DAMAGE, 2.0 * len(ledger.damaged)) <= MOST_DAMAGE
+    if outcome is Outcome.SUCCESS:
+        return within and return_ >= min(LEAST_SUCCESS, SUCCESS_REWARD - MOST_COSTS) - 1e-6
+    return within and return_ <= MOST_FAILURE + 1e-6

@@ -1,0 +1,200 @@
+"""Row A: every instance can be solved, and only by doing the work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from companyos.contract import FinishOutcome
+from companyos.policies.arguments import SamplingContext, ids_in, sample_arguments
+from companyos_gateway.episode.environment import Stage
+from companyos_gateway.rubrics import Evidence, FinishDeclaration
+from companyos_players.player import is_write, replay_of
+from companyos_shared.streams import Stream
+from verification.proof.bounds import LEAST_FAIR, LEAST_SUCCESS, STEP_SHARE
+from verification.proof.episode_runner import Player, RecordedEpisode, record_episode
+from verification.proof.final_states.final_state import FinalState
+from verification.proof.final_states.required_writes import is_between_states, required_causes
+from verification.proof.players.oracles import (
+    CLAIRVOYANT,
+    FAIR,
+    MUTATION_LEVEL,
+    NO_TRANSPORT_FAULTS,
+    OUTCOMES,
+    clairvoyant_oracle,
+    fair_oracle,
+    steps_of,
+    undisturbed_seed,
+    undisturbed_trace,
+)
+from verification.proof.rows.base import Job, Line, Row, Scope, Tally
+
+SUCCEEDS = "both oracles succeed in every instance"
+STEPS = "p99 of the fair oracle's steps <= 70 % of the limit"
+RETURNS = "least return: fair >= 12, clairvoyant >= 7"
+IDLE = "the initial state fails, whatever is declared"
+SINGLE = "the initial state and any single call fails"
+DROPPED = "without any one required write of the oracle's the end is rejected"
+REPLAYED = "the oracle's trace played without one required write fails"
+
+ORACLES = "oracles"
+
+
+class Solvable(Row):
+    """Both oracles solve every instance; nothing less than their work does."""
+
+    letter = "A"
+    title = "Solvable, and only by doing it"
+
+    def jobs(self, scope: Scope) -> Iterable[Job]:
+        """Return a job for each instance of the oracles, and one for each outcome that is taken apart."""
+        for scenario in scope.scenarios:
+            for level in scope.size.levels:
+                for seed in scope.seeds(scope.size.oracle_seeds):
+                    yield Job(row="A", part=ORACLES, scope=scope, scenario=scenario, seed=seed, level=level)
+            for outcome in OUTCOMES:
+                first = scope.first
+                yield Job(
+                    row="A", part=outcome, scope=scope, scenario=scenario, seed=first, level=MUTATION_LEVEL, weight=9
+                )
+
+    async def work(self, stage: Stage, job: Job) -> list[Tally]:
+        """Let the oracles play, or try less than their work."""
+        return await (_oracles(stage, job) if job.part == ORACLES else _partial_work(stage, job))
+
+    def line(self, scope: Scope, promise: str, tallies: Sequence[Tally]) -> Line:
+        """Return the line of one promise."""
+        n = sum(one.n for one in tallies)
+        if promise == STEPS:
+            shares = {name: _p99(group) for name, group in _by_scenario(tallies).items()}
+            worst = max(shares, key=lambda name: shares[name])
+            result = f"highest {shares[worst]:.0%} of the limit ({worst})"
+            return self.make_line(scope, promise, n, result, holds=shares[worst] <= STEP_SHARE)
+        if promise == RETURNS:
+            fair = min(value for one in tallies if one.who == FAIR for value in one.values)
+            clairvoyant = min(value for one in tallies if one.who == CLAIRVOYANT for value in one.values)
+            holds = fair >= LEAST_FAIR and clairvoyant >= LEAST_SUCCESS
+            return self.make_line(scope, promise, n, f"fair {fair:.1f}, clairvoyant {clairvoyant:.1f}", holds=holds)
+        return super().line(scope, promise, tallies)
+
+    def details(self, tallies: Sequence[Tally]) -> list[str]:
+        """Return a line for each scenario."""
+        rows = [
+            "| scenario | episodes of the oracles | successes | p99 of steps, share of the limit | least fair return |"
+        ]
+        rows.append("|---|---|---|---|---|")
+        for name, group in _by_scenario(tallies).items():
+            won = [one for one in group if one.promise == SUCCEEDS]
+            n, faults = sum(one.n for one in won), sum(len(one.faults) for one in won)
+            steps = [one for one in group if one.promise == STEPS]
+            returns = [value for one in group if one.promise == RETURNS and one.who == FAIR for value in one.values]
+            if n and steps and returns:
+                rows.append(f"| {name} | {n} | {n - faults} | {_p99(steps):.0%} | {min(returns):.1f} |")
+        return rows
+
+
+async def _oracles(stage: Stage, job: Job) -> list[Tally]:
+    players = {FAIR: fair_oracle(job.scenario), CLAIRVOYANT: clairvoyant_oracle(job.scenario, job.seed, job.level)}
+    tallies = []
+    for name, player in players.items():
+        result = (await record_episode(stage, job.scenario, name, player, seed=job.seed, chaos=job.level)).result
+        faults = () if result.success else (f"{job.scenario}: {result.place}",)
+        tallies.append(Tally(promise=SUCCEEDS, n=1, scenario=job.scenario, who=name, faults=faults))
+        if name == FAIR:
+            share = (result.steps / result.max_steps,)
+            tallies.append(Tally(promise=STEPS, n=1, scenario=job.scenario, who=name, values=share))
+        tallies.append(Tally(promise=RETURNS, n=1, scenario=job.scenario, who=name, values=(result.return_,)))
+    return tallies
+
+
+async def _partial_work(stage: Stage, job: Job) -> list[Tally]:
+    job = replace(job, seed=undisturbed_seed(job.scenario, job.seed, job.part))
+    oracle_run = await undisturbed_trace(stage, job.scenario, job.seed)
+    if not oracle_run.result.success:
+        return [
+            Tally(promise=SUCCEEDS, n=1, scenario=job.scenario, faults=(f"{job.scenario}: {oracle_run.result.place}",))
+        ]
+    return [
+        _initial_state(job, oracle_run),
+        await _single_calls(stage, job, oracle_run),
+        _without_required_writes(job, oracle_run),
+        await _replays(stage, job, oracle_run),
+    ]
+
+
+def _initial_state(job: Job, oracle_run: RecordedEpisode) -> Tally:
+    """Judge the initial state under every declaration that an agent could make, the oracle's own among them."""
+    declared: list[FinishDeclaration | None] = [None, oracle_run.finish]
+    declared += [FinishDeclaration(outcome=outcome, summary="") for outcome in FinishOutcome]
+    evidence = Evidence.start(oracle_run.stored["initial"])
+    faults = [
+        f"{job.scenario} seed {job.seed}: {one}"
+        for one in declared
+        if oracle_run.instance.rubric.judge(evidence, one).success
+    ]
+    return Tally(promise=IDLE, n=len(declared), scenario=job.scenario, faults=tuple(faults))
+
+
+async def _single_calls(stage: Stage, job: Job, oracle_run: RecordedEpisode) -> Tally:
+    """Try each call of the oracle's alone, and calls of drawn tools with what the brief and the oracle name."""
+    calls = {repr(step): step for step in steps_of(oracle_run.step_records) if step[0] != "finish"}
+    ids = ids_in(repr([arguments for _, arguments in calls.values()]))
+    around = SamplingContext(ids, oracle_run.instance.started_at)
+    offered, drawn = stage.tools(None), Stream("proof", "single", job.scenario, job.seed)
+    for tool in drawn.child("tools").sample(offered, min(job.scope.size.single_tools, len(offered))):
+        for number in range(job.scope.size.single_calls):
+            stream = drawn.child(tool.name, number)
+            step = tool.name, sample_arguments(tool.input_schema, stream, around)
+            calls[repr(step)] = step
+    faults = []
+    for step in calls.values():
+        player = replay_of([step])
+        kept = await record_episode(
+            stage, job.scenario, "single", player, seed=job.seed, chaos=job.level, overrides=NO_TRANSPORT_FAULTS
+        )
+        if kept.result.success:
+            faults.append(f"{job.scenario} seed {job.seed}: {step[0]}")
+    return Tally(promise=SINGLE, n=len(calls), scenario=job.scenario, faults=tuple(faults))
+
+
+def _without_required_writes(job: Job, oracle_run: RecordedEpisode) -> Tally:
+    """Take each required write out of the evidence, with all that came of it."""
+    causes = required_causes(oracle_run)
+    faults = []
+    for cause in causes:
+        final_state = FinalState(oracle_run)
+        final_state.drop(cause)
+        if final_state.judge().success:
+            faults.append(f"{job.scenario} seed {job.seed}: {cause}")
+    if not causes:
+        faults.append(f"{job.scenario} seed {job.seed}: the oracle has written nothing that is required")
+    return Tally(promise=DROPPED, n=len(causes), scenario=job.scenario, faults=tuple(faults))
+
+
+async def _replays(stage: Stage, job: Job, oracle_run: RecordedEpisode) -> Tally:
+    """Play the oracle's trace without one of its writes."""
+    steps = steps_of(oracle_run.step_records)
+    writes = [at for at, (tool, _) in enumerate(steps) if is_write(tool) and not is_between_states(oracle_run, at + 1)]
+    stream = Stream("proof", "drops", job.scenario, job.seed)
+    chosen = sorted(stream.sample(writes, min(job.scope.size.drops, len(writes))))
+    faults = []
+    for at in chosen:
+        player: Player = replay_of([*steps[:at], *steps[at + 1 :]])
+        kept = await record_episode(
+            stage, job.scenario, "without", player, seed=job.seed, chaos=job.level, overrides=NO_TRANSPORT_FAULTS
+        )
+        if kept.result.success:
+            faults.append(f"{job.scenario} seed {job.seed}: {steps[at][0]}")
+    return Tally(promise=REPLAYED, n=len(chosen), scenario=job.scenario, faults=tuple(faults))
+
+
+def _by_scenario(tallies: Sequence[Tally]) -> dict[str, list[Tally]]:
+    groups: dict[str, list[Tally]] = {}
+    for one in sorted(tallies, key=lambda one: one.scenario):
+        groups.setdefault(one.scenario, []).append(one)
+    return groups
+
+
+def _p99(tallies: Sequence[Tally]) -> float:
+    shares = sorted(value for one in tallies for value in one.values)
+    return shares[min(len(shares) - 1, len(shares) * 99 // 100)]

@@ -1,0 +1,86 @@
+"""Row H: splits share no seed and no instance, and no two seeds are the same instance."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import combinations
+
+from companyos_gateway.episode.environment import Stage
+from companyos_gateway.scenarios import catalogue
+from companyos_gateway.taskset import TaskSet, fingerprint
+from companyos_gateway.world.splits import SEEDS
+from verification.proof.rows.base import Job, Line, Row, Scope, Tally
+from verification.proof.sizes import LEVELS
+
+DISJOINT = "the splits' seeds are disjoint"
+COLLISIONS = "no two instances are the same, within and across splits"
+HELD_OUT = "a held-out structure is met in the test split alone"
+
+_CHUNK = 100
+_HASH_DIGITS = 13
+"""Hexadecimal digits of a fingerprint that are compared: 52 bits, which a float holds exactly."""
+
+_NO_SPLIT = "no split"
+
+
+class Splits(Row):
+    """The task set: what is held apart stays apart."""
+
+    letter = "H"
+    title = "Splits"
+
+    def jobs(self, scope: Scope) -> Iterable[Job]:
+        """Return a job for each few seeds of a scenario, taking turns over the splits and the seeds of none."""
+        for scenario in scope.scenarios:
+            for chunk in range(max(1, scope.size.hashes // _CHUNK)):
+                yield Job(row="H", part="hash", scope=scope, scenario=scenario, seed=chunk, weight=2)
+
+    async def work(self, stage: Stage, job: Job) -> list[Tally]:
+        """Plan instances and hash them; look at which structures the splits have."""
+        scenario = catalogue()[job.scenario]
+        tallies, held_out_tallies = [], []
+        count = min(_CHUNK, job.scope.size.hashes)
+        starts = {_NO_SPLIT: job.scope.first, **{split.value: seeds.start for split, seeds in SEEDS.items()}}
+        for name, start in starts.items():
+            hashes = []
+            for nth in range(count // len(starts)):
+                seed = start + job.seed * _CHUNK + nth
+                instance = scenario.plan(seed, LEVELS[seed % len(LEVELS)])
+                hashes.append(float(int(fingerprint(instance)[:_HASH_DIGITS], 16)))
+            tallies.append(
+                Tally(promise=COLLISIONS, n=len(hashes), scenario=job.scenario, who=name, values=tuple(hashes))
+            )
+        if job.seed == 0:
+            held_out_tallies = [_held_out(job.scenario)]
+        return [*tallies, *held_out_tallies]
+
+    def lines(self, scope: Scope, tallies: Sequence[Tally]) -> list[Line]:
+        """Return a line for each promise."""
+        pairs = list(combinations(SEEDS.values(), 2))
+        shared = [f"{one} {other}" for one, other in pairs if max(one.start, other.start) < min(one.stop, other.stop)]
+        first = self.make_line(scope, DISJOINT, len(pairs), f"{len(shared)} pairs overlap", holds=not shared)
+        return [first, *super().lines(scope, tallies)]
+
+    def line(self, scope: Scope, promise: str, tallies: Sequence[Tally]) -> Line:
+        """Return the line of one promise."""
+        if promise != COLLISIONS:
+            return super().line(scope, promise, tallies)
+        counted = Counter((one.scenario, value) for one in tallies for value in one.values)
+        collisions = sum(count - 1 for count in counted.values())
+        n = sum(one.n for one in tallies)
+        return self.make_line(scope, promise, n, f"{collisions} collisions", holds=n > 0 and collisions == 0)
+
+
+def _held_out(scenario: str) -> Tally:
+    """Look at the first places of every split."""
+    tasks, faults, n = TaskSet(catalogue()), [], 0
+    names = sorted(catalogue())
+    for split in SEEDS:
+        for level in LEVELS[:2]:
+            place = tasks.place(split, level * len(names) + names.index(scenario))
+            variant = tasks.instance(place).variant
+            n += 1
+            if (variant in catalogue()[scenario].held_out) is not place.wants_held_out:
+                faults.append(f"{place.id}: {variant}")
+    return Tally(promise=HELD_OUT, n=n, scenario=scenario, faults=tuple(faults))

@@ -1,0 +1,180 @@
+"""Row C: the verifier rejects every wrong end and accepts every right one, from stored evidence alone."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from companyos_gateway.episode.environment import Stage
+from companyos_shared.streams import Stream
+from verification.proof.bounds import LEAST_KILLED, LEAST_RIGHT, LEAST_WRONG
+from verification.proof.code_mutation.corpus import ledgers, tasks_of
+from verification.proof.code_mutation.equivalent_mutants import survival_reason
+from verification.proof.code_mutation.mutant_runner import MutantRunner, Trial, sample_mutants
+from verification.proof.code_mutation.mutants import Mutant
+from verification.proof.episode_runner import RecordedEpisode, record_episode
+from verification.proof.final_states.final_state import FinalState
+from verification.proof.final_states.invalid_mutations import invalid_mutations
+from verification.proof.final_states.mutations import Mutation
+from verification.proof.final_states.valid_mutations import AS_IT_WAS, valid_mutations
+from verification.proof.players.oracles import (
+    FAIR,
+    MUTATION_LEVEL,
+    NO_TRANSPORT_FAULTS,
+    OUTCOMES,
+    fair_oracle,
+    undisturbed_seed,
+    undisturbed_trace,
+)
+from verification.proof.players.variations import variation_players
+from verification.proof.rows.base import Job, Line, Row, Scope, Tally
+
+WRONG = "every wrong end is rejected"
+ENOUGH_WRONG = f"at least {LEAST_WRONG} wrong ends of each task"
+RIGHT = "every right end is accepted"
+ENOUGH_RIGHT = f"at least {LEAST_RIGHT} right ends of each task"
+_SEED_SPACING = 1_000
+"""How far apart the search for instances begins."""
+
+KILLED = "code mutants of rubrics and rewards: >= 95 % are told from the original by stored ends"
+CODE = "code"
+EXPLAINED = "every code mutant that survives is explained"
+NOT_EXPLAINED = "not explained"
+_MUTANTS_EACH = 30
+_RUNNERS: dict[tuple[tuple[str, ...], int], MutantRunner] = {}
+
+PLAYED = "every right way that is played succeeds"
+
+
+class Verifier(Row):
+    """Ends of oracle episodes, bent one at a time."""
+
+    letter = "C"
+    title = "The verifier, mutated"
+
+    def jobs(self, scope: Scope) -> Iterable[Job]:
+        """Return a job for each instance whose end is bent, of both outcomes."""
+        for scenario in scope.scenarios:
+            for outcome in OUTCOMES:
+                for nth in range(scope.size.bent_seeds):
+                    seed = scope.first + nth * _SEED_SPACING
+                    yield Job(
+                        row="C", part=outcome, scope=scope, scenario=scenario, seed=seed, level=MUTATION_LEVEL, weight=6
+                    )
+
+        for chunk in range(max(1, scope.size.mutants // _MUTANTS_EACH)):
+            yield Job(row="C", part=CODE, scope=scope, seed=chunk, weight=60)
+
+    async def work(self, stage: Stage, job: Job) -> list[Tally]:
+        """Bend the ends of one instance, or change code."""
+        if job.part == CODE:
+            return await _mutate(stage, job)
+        job = replace(job, seed=undisturbed_seed(job.scenario, job.seed, job.part))
+        scenario, seed, level = job.scenario, job.seed, job.level
+        oracle_run = await undisturbed_trace(stage, scenario, seed)
+        foreign = await record_episode(
+            stage, scenario, FAIR, fair_oracle(scenario), seed=seed + 1, chaos=level, overrides=NO_TRANSPORT_FAULTS
+        )
+        if not oracle_run.result.success:
+            return [
+                Tally(promise=RIGHT, n=1, scenario=job.scenario, faults=(f"{job.scenario}: {oracle_run.result.place}",))
+            ]
+        place = f"{job.scenario} seed {job.seed}"
+        wrong, accepted = _apply_all(oracle_run, invalid_mutations(oracle_run, foreign))
+        right, all_right = _apply_all(oracle_run, valid_mutations(oracle_run))
+        rejected = [name for name in right if name not in all_right]
+        tallies = [
+            Tally(promise=WRONG, n=len(wrong), scenario=job.scenario, faults=_prefixed(place, accepted)),
+            Tally(promise=RIGHT, n=len(right), scenario=job.scenario, faults=_prefixed(place, rejected)),
+            _enough_cases(ENOUGH_WRONG, job, len(wrong), LEAST_WRONG),
+            _enough_cases(ENOUGH_RIGHT, job, len(right), LEAST_RIGHT),
+        ]
+        return [*tallies, await _valid_alternatives(stage, job, oracle_run)]
+
+    def line(self, scope: Scope, promise: str, tallies: Sequence[Tally]) -> Line:
+        """Return the line of one promise."""
+        if promise != KILLED:
+            return super().line(scope, promise, tallies)
+        n, survivors = sum(one.n for one in tallies), sum(len(one.faults) for one in tallies)
+        share = (n - survivors) / n if n else 0.0
+        return self.make_line(scope, promise, n, f"{share:.1%}, {survivors} survive", holds=share >= LEAST_KILLED)
+
+    def details(self, tallies: Sequence[Tally]) -> list[str]:
+        """Return the code mutants that survive."""
+        survivors = sorted(fault for one in tallies if one.promise == KILLED for fault in one.faults)
+        return ["Code mutants that survive:", "", *(f"- {one}" for one in survivors)] if survivors else []
+
+
+def _apply_all(oracle_run: RecordedEpisode, mutations: Iterator[tuple[str, Mutation]]) -> tuple[list[str], list[str]]:
+    """Return the names of all bends, and of those whose end is accepted."""
+    names, accepted = [], []
+    for name, mutate in mutations:
+        final_state = FinalState(oracle_run)
+        mutate(final_state)
+        if name == AS_IT_WAS or not final_state.is_unchanged(oracle_run):
+            names.append(name)
+            if final_state.judge().success:
+                accepted.append(name)
+    return names, accepted
+
+
+async def _mutate(stage: Stage, job: Job) -> list[Tally]:
+    """Hold some of the drawn mutants against the ends of the scenarios that they judge."""
+    scope = job.scope
+    scenarios = _mutated_scenarios(scope)
+    chosen = sample_mutants(scenarios, scope.size.mutants, seed=scope.first)
+    runner = await _mutant_runner(stage, scenarios, scope.size.code_seeds)
+    trials = [runner.run_mutant(mutant) for mutant in chosen[job.seed :: max(1, scope.size.mutants // _MUTANTS_EACH)]]
+    survivors = tuple(f"{one.place}: {survival_reason(one) or NOT_EXPLAINED}" for one in _surviving(trials))
+    known = [one.mutant for one in trials if survival_reason(one.mutant) is not None]
+    unexpected = [f"{one.place}: explained, but told" for one in known if one not in _surviving(trials)]
+    faults = (*(one for one in survivors if one.endswith(NOT_EXPLAINED)), *unexpected)
+    return [
+        Tally(promise=KILLED, n=len(trials), faults=survivors),
+        Tally(promise=EXPLAINED, n=len(trials), faults=faults),
+    ]
+
+
+def _surviving(trials: Sequence[Trial]) -> list[Mutant]:
+    return [one.mutant for one in trials if not one.killed]
+
+
+def _mutated_scenarios(scope: Scope) -> list[str]:
+    """Return the scenarios whose code is mutated, all or those that are drawn."""
+    names = sorted(scope.scenarios)
+    return sorted(Stream("proof", "mutated", scope.first).sample(names, min(scope.size.code_scenarios, len(names))))
+
+
+async def _mutant_runner(stage: Stage, scenarios: Sequence[str], seeds: int) -> MutantRunner:
+    """Return what mutants are held against, made once in each process."""
+    key = tuple(scenarios), seeds
+    if key not in _RUNNERS:
+        _RUNNERS.clear()
+        tasks = [task for name in scenarios for task in await tasks_of(stage, name, seeds)]
+        _RUNNERS[key] = MutantRunner(tasks, ledgers())
+        gc.collect()
+        gc.freeze()
+    return _RUNNERS[key]
+
+
+async def _valid_alternatives(stage: Stage, job: Job, oracle_run: RecordedEpisode) -> Tally:
+    """Play the oracle's work in other ways that are as good."""
+    players = variation_players(oracle_run, job.scenario, job.scope.size.swaps)
+    faults = []
+    for name, player in players.items():
+        kept = await record_episode(
+            stage, job.scenario, name, player, seed=job.seed, chaos=job.level, overrides=NO_TRANSPORT_FAULTS
+        )
+        if not kept.result.success:
+            faults.append(f"{job.scenario}: {kept.result.place}")
+    return Tally(promise=PLAYED, n=len(players), scenario=job.scenario, faults=tuple(faults))
+
+
+def _enough_cases(promise: str, job: Job, found: int, least: int) -> Tally:
+    faults = () if found >= least else (f"{job.scenario} seed {job.seed}: {found}",)
+    return Tally(promise=promise, n=1, scenario=job.scenario, faults=faults)
+
+
+def _prefixed(place: str, names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(f"{place}: {name}" for name in names)

@@ -1,0 +1,41 @@
+"""`python -m verification.reference FOLDER`: writes scenarios.md and tools.md there."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from companyos.contract import ToolSpec
+from companyos_gateway.scenarios import catalogue
+from companyos_gateway.server.house import House
+from companyos_gateway.settings import Settings
+from verification.reference.scenarios_page import scenarios_page
+from verification.reference.tools_page import tools_page
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write both pages and name them."""
+    parser = argparse.ArgumentParser(prog="python -m verification.reference", description=__doc__)
+    parser.add_argument("folder", type=Path, help="where the pages are written")
+    folder: Path = parser.parse_args(arguments).folder
+    pages = {"scenarios.md": scenarios_page(catalogue()), "tools.md": tools_page(asyncio.run(_tools()))}
+    for name, text in pages.items():
+        (folder / name).write_text(text, encoding="utf-8")
+        sys.stdout.write(f"{folder / name}\n")
+    return 0
+
+
+async def _tools() -> list[ToolSpec]:
+    house = House(Settings())
+    async with house.running():
+        return [
+            ToolSpec(name=tool.name, description=tool.description, input_schema=tool.input_schema)
+            for tool in house.stage().tools(None)
+        ]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,110 @@
+"""Renders docs/scenarios.md: one table row per scenario, the splits, and the kinds of chaos with their rates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from companyos.contract import Split
+from companyos_gateway.chaos import Group, Kind, Mark, Profile, levels, profile_for
+from companyos_gateway.chaos.faults import ROUND
+from companyos_gateway.scenarios import Scenario
+from companyos_gateway.scenarios.parts.staging import REFUSALS_FROM
+from companyos_gateway.server.scenario_facts import ScenarioFacts, facts_of
+from companyos_gateway.taskset import COPIES, TaskSet
+from verification.reference.markdown import as_words, bullet, document, paragraph, table
+from verification.reference.texts import PROSE, read_texts
+
+_FOLDER_LINK = "../gateway/src/companyos_gateway/scenarios"
+
+GROUPS = {
+    Group.DATA: "Data",
+    Group.PEOPLE: "People",
+    Group.TRANSPORT: "Transport",
+    Group.HOSTILE: "Hostile content",
+    Group.DRIFT: "Drift",
+    Group.EVENTS: "Events during the episode",
+}
+
+
+def scenarios_page(scenarios: Mapping[str, Scenario]) -> str:
+    """Return the page about these scenarios."""
+    known = {name: scenarios[name] for name in sorted(scenarios)}
+    facts = [facts_of(name, scenario) for name, scenario in known.items()]
+    return document(
+        "# Scenarios",
+        paragraph(PROSE["scenarios"]["introduction"]),
+        table(("scenario", "task", "structures", "always present from level 1", "tools:", "steps:"), map(_row, facts)),
+        "Tools are those that may be needed, plus distractors. Steps are the limit of an episode.",
+        "## Success",
+        "\n".join(bullet(text.format(refusals_from=REFUSALS_FROM)) for text in PROSE["scenarios"]["judged"]),
+        "[Scoring](../README.md#scoring) lists the rewards.",
+        "## Splits",
+        *_splits(known),
+        "## Chaos",
+        *_chaos(),
+    )
+
+
+def _row(facts: ScenarioFacts) -> tuple[str, ...]:
+    held_out = {*facts.held_out}
+    structures = (f"*{as_words(name)}*" if name in held_out else as_words(name) for name in facts.structures)
+    return (
+        f"[{facts.name}]({_FOLDER_LINK}/{facts.name}/README.md)",
+        facts.summary,
+        ", ".join(structures),
+        ", ".join(map(as_words, facts.always)),
+        f"{len(facts.tools)} + {len(facts.distractors)}" if facts.tools else "",
+        str(facts.max_steps or ""),
+    )
+
+
+def _splits(scenarios: Mapping[str, Scenario]) -> Iterator[str]:
+    task_set = TaskSet(scenarios)
+    purposes = {Split.TRAIN: "training", Split.VALIDATION: "model selection", Split.TEST: "final measurement"}
+    rows = [
+        (split.value, purposes[split], str(COPIES[split] * len(levels())), f"{task_set.size(split):,}")
+        for split in Split
+    ]
+    yield table(("split", "purpose", "tasks per scenario:", "tasks:"), rows)
+    yield paragraph(PROSE["scenarios"]["splits"])
+
+
+def _chaos() -> Iterator[str]:
+    profiles = [profile_for(level) for level in levels()]
+    named = ", ".join(f"{profile.level} {profile.name}" for profile in profiles)
+    yield paragraph(PROSE["scenarios"]["chaos"].format(levels=named, count=len(profiles), last=profiles[-1].level))
+    details = read_texts("kinds")
+    columns = [f"{profile.level}:" for profile in profiles[1:]]
+    for group, title in GROUPS.items():
+        kinds = [kind for kind in Kind if kind.group is group]
+        rows = [(_styled_name(kind, profiles), details.get(kind, ""), *_rates(kind, profiles[1:])) for kind in kinds]
+        if group is Group.TRANSPORT:
+            yield paragraph(PROSE["scenarios"]["wire"].format(round=ROUND))
+        yield table((title.lower(), "meaning", *columns), [*rows, *_budgets(group, profiles[1:])])
+
+
+def _styled_name(kind: Kind, profiles: list[Profile]) -> str:
+    return f"**{as_words(kind)}**" if profiles[-1].mark(kind) is Mark.DECISIVE else f"*{as_words(kind)}*"
+
+
+def _rates(kind: Kind, profiles: list[Profile]) -> list[str]:
+    return [", ".join(_format_rates(kind, profile)) for profile in profiles]
+
+
+def _format_rates(kind: Kind, profile: Profile) -> Iterator[str]:
+    known = profile.rates.get(kind)
+    if known is None or not known.rate:
+        return
+    yield f"{100 * known.rate:g}"
+    for service, rate in sorted(known.services.items()):
+        yield f"{service} {100 * rate:g}"
+
+
+def _budgets(group: Group, profiles: list[Profile]) -> Iterator[tuple[str, ...]]:
+    """Yield what may strike at once, as rows below the rates."""
+    budgets = [profile.budget for profile in profiles]
+    if group is Group.TRANSPORT:
+        yield "at most", "consecutive failures", *(str(one.consecutive) for one in budgets)
+        yield "at most", "rounds per target that begin with failures", *(str(one.spells) for one in budgets)
+    else:
+        yield "at most", "kinds at once, besides those always present", *(str(one.kinds(group)) for one in budgets)

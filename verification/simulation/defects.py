@@ -1,0 +1,128 @@
+"""Defects to plant, one at a time: each breaks a promise inside the product, and the simulation has to find it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from companyos_gateway.episode import journal
+from companyos_gateway.episode.drops import context_about
+from companyos_gateway.episode.inventory import Inventory, Reconciliation
+from companyos_gateway.episode.journal import Journal
+from companyos_gateway.episode.journal_format import Contents, Header, first_hash
+from companyos_gateway.episode.recovery import Recovery
+from companyos_shared.chassis import lease
+from companyos_shared.chassis.driver import begin
+from companyos_shared.chassis.episodes import Episodes
+from companyos_shared.chassis.lease import Lease
+from companyos_shared.chassis.sessions import Session
+from companyos_shared.wire.context import CallContext
+from verification.defects import DEFECTS as DEFECTS_OF_EPISODES
+from verification.defects import InstallDefect
+
+_HASH_LENGTH = 32
+_LATE_S = 0.2
+
+
+def _fencing_in_memory(patch: pytest.MonkeyPatch) -> None:
+    """Step and generation are compared with what the process remembers, before the transaction begins."""
+
+    def begin_unfenced(self: Episodes, session: Session, context: CallContext) -> None:
+        if session.reader is not None:
+            self._own(session)
+        self.lease.check(context.generation)
+        begin(session.db)
+
+    patch.setattr(Episodes, "begin", begin_unfenced)
+
+
+def _generations_are_not_checked(patch: pytest.MonkeyPatch) -> None:
+    """A service serves calls of every generation."""
+    patch.setattr(Lease, "check", lambda *_arguments: None)
+    patch.setattr(Session, "fence", lambda self, _generation: self.recall())
+
+
+def _a_start_deletes_what_it_cannot_explain(patch: pytest.MonkeyPatch) -> None:
+    """What a service holds and no manifest names is deleted, as the sweep did."""
+
+    async def delete(self: Reconciliation, service: str, _item_id: str, found: Any) -> None:
+        for episode in found.episodes:
+            await self.stage.cluster.drop(service, context_about(episode, 1, "0" * 64))
+        for source in found.sources:
+            await self.stage.cluster.forget(service, context_about("nobody", 1, source))
+
+    patch.setattr(Reconciliation, "_move", delete)
+
+
+def _a_lease_is_not_synced(patch: pytest.MonkeyPatch) -> None:
+    """The file of a lease is renamed before it is on the disk."""
+
+    def write(path: Path, content: bytes) -> None:
+        temporary = path.with_suffix(".aside")
+        temporary.write_bytes(content)
+        os.replace(temporary, path)
+
+    patch.setattr(lease, "write_durably", write)
+
+
+def _a_journal_has_no_chain(patch: pytest.MonkeyPatch) -> None:
+    """The hashes of a journal's lines are not checked."""
+
+    def decode(content: bytes, header: Header) -> Contents:
+        lines = content.partition(b"\n")[2].split(b"\n")
+        rest = lines.pop()
+        chain = lines[-1][:_HASH_LENGTH] if lines else first_hash(header.fixed)
+        return Contents([line[_HASH_LENGTH + 1 :] for line in lines], chain, len(content) - len(rest))
+
+    patch.setattr(journal, "decode", decode)
+
+
+def _an_intent_is_forgotten(patch: pytest.MonkeyPatch) -> None:
+    """A step is sent to a service before anything is written about it."""
+    patch.setattr(Journal, "intend", lambda *_arguments: None)
+
+
+def _an_outcome_is_answered_before_it_is_journalled(patch: pytest.MonkeyPatch) -> None:
+    """What a step came to is written a moment after it was answered."""
+    take = Journal.take
+
+    def take_late(self: Journal, *arguments: Any) -> None:
+        def write() -> None:
+            if self._file is not None:
+                take(self, *arguments)
+
+        asyncio.get_running_loop().call_later(_LATE_S, write)
+
+    patch.setattr(Journal, "take", take_late)
+
+
+def _a_missing_database_reads_as_empty(patch: pytest.MonkeyPatch) -> None:
+    """A service whose database is gone begins the epoch anew, and a start does not ask for it."""
+    patch.setattr(Session, "check_written", lambda *_arguments: None)
+    patch.setattr(Inventory, "check", lambda *_arguments: None)
+    patch.setattr(Recovery, "_check_databases", _unchecked)
+
+
+async def _unchecked(*_arguments: object, **_named: object) -> None:
+    """Find nothing wrong."""
+
+
+NOT_FOUND_HERE = ("forks-share-an-episode", "old-epochs-are-served")
+"""Found by `make nightly`, by no history of the simulation."""
+
+DEFECTS: dict[str, InstallDefect] = {
+    "fencing-in-memory": _fencing_in_memory,
+    "generations-are-not-checked": _generations_are_not_checked,
+    "a-start-deletes-what-it-cannot-explain": _a_start_deletes_what_it_cannot_explain,
+    "a-lease-is-not-synced": _a_lease_is_not_synced,
+    "a-journal-has-no-chain": _a_journal_has_no_chain,
+    "an-intent-is-forgotten": _an_intent_is_forgotten,
+    "an-outcome-is-answered-before-it-is-journalled": _an_outcome_is_answered_before_it_is_journalled,
+    "a-missing-database-reads-as-empty": _a_missing_database_reads_as_empty,
+    **{name: install for name, install in DEFECTS_OF_EPISODES.items() if name not in NOT_FOUND_HERE},
+}
+"""Every defect by its name; each is found within 2,000 histories."""

@@ -1,0 +1,175 @@
+"""One enterprise on one simulated machine: service processes and gateway processes on real folders."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import httpx
+from fastapi import FastAPI
+from pydantic import SecretStr
+
+from companyos_gateway.episode.cluster import Cluster
+from companyos_gateway.episode.environment import Stage
+from companyos_gateway.episode.files import EpisodeFiles
+from companyos_gateway.episode.leases import owner_of
+from companyos_gateway.episode.limits import EpisodeLimits
+from companyos_gateway.episode.link import ServiceLink
+from companyos_gateway.episode.quarantine import Quarantine
+from companyos_gateway.episode.recovery import Recovery
+from companyos_gateway.episode.snapshot_files import SnapshotFiles
+from companyos_gateway.episode.snapshots import Snapshots
+from companyos_gateway.episode.store import EpisodeStore
+from companyos_gateway.episode.task import TaskShelf
+from companyos_gateway.episode.tokens import EpisodeTokens
+from companyos_shared.chassis import ServiceSettings, create_app
+from companyos_shared.chassis.database import Database
+from companyos_shared.chassis.episodes import Episodes
+from companyos_shared.chassis.replays import Replays
+from verification.simulation.machine import Machine
+from verification.simulation.network import Listener, Network
+from verification.simulation.scheduler import Operation, Process
+from verification.simulation.service import KEY, SERVICE_DEFINITIONS, SERVICES, EntriesScenario, toolbox
+
+_LIMITS = EpisodeLimits(most_episodes=64, idle_s=3600, detached_s=60, lifetime_s=86400)
+_MOST_OPEN = 64
+_MOST_TEMPLATE_BYTES = 2**26
+
+
+@dataclass
+class Gateway:
+    """A gateway process. Its parts are there once it has started."""
+
+    process: Process
+    stage: Stage
+    snapshots: Snapshots
+    started: Operation[int]
+
+
+class Apps:
+    """The apps of service processes. Making one is slow, so one that a process leaves is given to the next."""
+
+    def __init__(self) -> None:
+        self._free: dict[str, list[FastAPI]] = {name: [] for name in SERVICES}
+
+    def prepare(self) -> None:
+        """Make outside of any history what histories share."""
+        toolbox()
+        for name in SERVICES:
+            blank_database(name)
+
+    def take(self, name: str) -> FastAPI:
+        """Return an app that no process uses."""
+        if self._free[name]:
+            return self._free[name].pop()
+        settings = ServiceSettings(service_key=SecretStr(KEY), service_key_file=None)
+        return create_app(SERVICE_DEFINITIONS[name], settings)
+
+    def give_back(self, name: str, app: FastAPI) -> None:
+        """Take an app back whose process is over."""
+        self._free[name].append(app)
+
+
+APPS = Apps()
+
+
+@cache
+def blank_database(name: str) -> bytes:
+    """Return the file that every template of a service begins as."""
+    with TemporaryDirectory() as folder:
+        return Database(SERVICE_DEFINITIONS[name].metadata)._make_blank(Path(folder) / "blank")
+
+
+class Deployment:
+    """Service processes and gateway processes by what they are."""
+
+    def __init__(self, machine: Machine, network: Network) -> None:
+        self.machine = machine
+        self.network = network
+        self.services: dict[str, Process] = {}
+        self._apps: list[tuple[str, FastAPI]] = []
+        self._mounts = machine.disk.folder.parent / "mounts"
+        self._mounts.mkdir(exist_ok=True)
+
+    def start_service(self, name: str) -> Operation[None]:
+        """Start a process of a service. Another one that is still there goes on as it likes."""
+        process = self._spawn(name)
+        app = APPS.take(name)
+        self._apps.append((name, app))
+        folder = self._mount(process, name)
+
+        async def start() -> None:
+            episodes: Episodes = app.state.episodes
+            Episodes.__init__(
+                episodes, episodes.service, folder, max_open=_MOST_OPEN, max_template_bytes=_MOST_TEMPLATE_BYTES
+            )
+            episodes.database._blank = blank_database(name)  # making one takes as long as the rest of a history's start
+            replays: Any = app.user_middleware[0].kwargs["replays"]
+            Replays.__init__(replays)
+            self.network.listeners[name] = Listener(process, app)
+
+        self.services[name] = process
+        return process.start(start)
+
+    def start_gateway(self, folder: str = "gateway", *, take_over: bool = False) -> Gateway:
+        """Start a gateway that knows what its files say and nothing else."""
+        process = self._spawn(folder)
+        place = self._mount(process, folder)
+        transports = {name: self.network.transport(process, name) for name in SERVICES}
+        engine = Engine.on(place, transports)
+
+        async def start() -> int:
+            await engine.stage.cluster.lease(owner_of(folder.encode()), take_over=take_over)
+            return await engine.recovery.run()
+
+        return Gateway(process, engine.stage, engine.snapshots, process.start(start))
+
+    def close(self) -> None:
+        """End every process, and take back what they used."""
+        self.machine.scheduler.end()
+        for name, app in self._apps:
+            episodes: Episodes = app.state.episodes
+            episodes._open.clear()
+            APPS.give_back(name, app)
+
+    def _spawn(self, name: str) -> Process:
+        scheduler = self.machine.scheduler
+        return scheduler.spawn(f"{name}#{1 + sum(process.name.startswith(name) for process in scheduler.processes)}")
+
+    def _mount(self, process: Process, name: str) -> Path:
+        """Return a path to a folder that is the process's own, and leads nowhere once the process is dead."""
+        mount, folder = self._mounts / process.name, self.machine.disk.folder / name
+        folder.mkdir(parents=True, exist_ok=True)
+        mount.symlink_to(folder)
+        process.on_death.append(lambda: os.unlink(mount))
+        return mount
+
+
+@dataclass
+class Engine:
+    """The engine of a gateway on a folder, which was not started yet."""
+
+    stage: Stage
+    snapshots: Snapshots
+    recovery: Recovery
+
+    @classmethod
+    def on(cls, folder: Path, transports: Mapping[str, httpx.AsyncBaseTransport]) -> Engine:
+        """Return the engine of a folder with a way to each service."""
+        links = {name: ServiceLink(name, f"http://{name}", KEY.encode(), way) for name, way in transports.items()}
+        cluster = Cluster(links)
+        files, snapshot_files = EpisodeFiles(folder), SnapshotFiles(folder)
+        quarantine = Quarantine(folder, cluster, files, snapshot_files)
+        tokens = EpisodeTokens(bytes(32))
+        store = EpisodeStore(cluster, files, tokens, node="n1", limits=_LIMITS, quarantine=quarantine)
+        scenarios: dict[str, Any] = {EntriesScenario.name: EntriesScenario()}
+        shelf = TaskShelf(scenarios, cluster, most_kept=8)
+        stage = Stage(cluster, toolbox(), shelf, store)
+        snapshots = Snapshots(cluster, snapshot_files, files, quarantine, shelf, store, most_kept=64)
+        quarantine.has_label = store.has
+        return cls(stage, snapshots, Recovery(stage, files, snapshots, quarantine))

@@ -1,0 +1,383 @@
+"""Drives one enterprise on one simulated machine: asks it for things, strikes it, and compares it with the model."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from companyos.contract import Outcome
+from companyos_gateway.episode import errors
+from companyos_gateway.episode.episode import Episode
+from companyos_shared.wire.context import Actor
+from verification.simulation.deployment import Deployment, Gateway
+from verification.simulation.machine import Machine
+from verification.simulation.model import (
+    Action,
+    EpisodeModel,
+    Model,
+    ObservedEpisode,
+    StepAnswer,
+    difference,
+    fold_changes,
+    observed_episode,
+)
+from verification.simulation.network import Network, NetworkFaults
+from verification.simulation.scheduler import Operation, Process, StuckError
+from verification.simulation.service import SERVICES
+
+T = TypeVar("T")
+CoroutineFunction = Callable[[], Coroutine[Any, Any, Any]]
+
+OPERATION_TIMEOUT_S = 120.0
+"""How long an operation may take, in simulated seconds."""
+
+REST_S = 30.0
+"""How long everything that is on its way needs to arrive, in simulated seconds."""
+
+FOREVER = math.inf
+
+_MOST_TRIES = 10
+_UNAVAILABLE = (errors.ServicesDown, errors.StorageFull, errors.AtCapacity, errors.TooManyWaiting)
+"""What an enterprise without damage may refuse anything with."""
+
+
+class ViolationError(AssertionError):
+    """The enterprise is in a state that the model does not allow."""
+
+
+@dataclass
+class HistoryResult:
+    """What a history did and what was found."""
+
+    seed: int
+    digest: str = ""
+    violation: str = ""
+    moves: Counter[str] = field(default_factory=Counter)
+    faults: Counter[str] = field(default_factory=Counter)
+    switches: int = 0
+    lines: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Change:
+    """Something that is done to an episode, and what it is where that was done. `after` is None for one that ends."""
+
+    label: str
+    what: str
+    coroutine_function: CoroutineFunction
+    after: EpisodeModel | None
+
+
+class Driver:
+    """One enterprise and its model."""
+
+    def __init__(self, seed: int, folder: Path) -> None:
+        self.rng = random.Random(f"history {seed}")
+        data = folder / "data"
+        data.mkdir()
+        self.machine = Machine(seed, data)
+        self.scheduler = self.machine.scheduler
+        self.network = Network(self.scheduler, self.note)
+        self.deployment = Deployment(self.machine, self.network)
+        self.model = Model()
+        self.result = HistoryResult(seed)
+        self.is_fault_active = False
+        """Whether a fault strikes now: a step may then end as infra_error."""
+
+        self.is_damaged = False
+        """Whether files are not what they were: an episode may then be in quarantine, or be refused as corrupt."""
+
+        self.has_damaged_files = False
+        """Whether files were damaged that were synced: a gateway may then refuse to start."""
+
+        self.has_lost_power = False
+        """Whether the power was lost: an episode may then be gone, or be what it was before."""
+
+        self.takes_over = False
+        """Whether another gateway has held the services, so that the next one has to take them over."""
+
+        self._gateway: Gateway | None = None
+        self._armed: dict[Process, Callable[[Process], None]] = {}
+        self.internal_ids: dict[str, str] = {}
+
+    @property
+    def gateway(self) -> Gateway:
+        """The gateway that the players talk to."""
+        assert self._gateway is not None
+        return self._gateway
+
+    def note(self, line: str) -> None:
+        """Write down what happened."""
+        self.result.lines.append(f"{self.scheduler.now:9.3f}  {line}")
+
+    # Processes.
+
+    def start(self) -> None:
+        """Start the services and a gateway."""
+        for name in SERVICES:
+            self.run_until_done(self.deployment.start_service(name))
+        self._gateway = self.deployment.start_gateway()
+        self.run_until_done(self.gateway.started)
+        self.machine.disk.mark_synced()
+
+    def restart_service(self, name: str) -> None:
+        """Start a process of a service; another one that is still there goes on as it likes."""
+        self.run_until_done(self.deployment.start_service(name))
+        self.note(f"{self.deployment.services[name].name} has started")
+
+    def start_dead_services(self) -> None:
+        """Start the services again that were killed."""
+        for name in list(self.deployment.services):
+            if self.deployment.services[name].is_dead:
+                self.restart_service(name)
+
+    def restart_gateway(self) -> None:
+        """Start a gateway where none is, and find out where the episodes stand whose state is not known."""
+        while True:
+            self.start_dead_services()
+            if self._is_down():
+                self._gateway = self.deployment.start_gateway(take_over=self.takes_over)
+                self.run_until_done(self.gateway.started)
+                if self._is_down():
+                    continue
+                self.note(f"{self.gateway.process.name} has started: {ending_of(self.gateway.started)}")
+                self._check_start(self.gateway.started.error())
+            for label, states in list(self.model.episodes.items()):
+                self.resolve_state(label, asks_services=self.has_lost_power or len(states) > 1)
+                if self._is_down():
+                    break
+            else:
+                return
+
+    def kill(self, process: Process) -> None:
+        """End a process where it is."""
+        if not process.is_dead:
+            self.note(f"{process.name} is killed at {process.paused_at}")
+            process.kill()
+
+    def stall(self, process: Process, seconds: float) -> None:
+        """Let a process stand still for a while."""
+        self.note(f"{process.name} stands still at {process.paused_at} for {seconds} s")
+        process.stalled_until = self.scheduler.now + seconds
+
+    def arm(self, process: Process, strike: Callable[[Process], None], most: int = 40) -> None:
+        """Let something happen to a process at one of its next seams."""
+        process.pause_countdown = self.rng.randint(1, most)
+        self._armed[process] = strike
+
+    def disarm(self) -> None:
+        """Forget what was armed and did not strike."""
+        self._armed.clear()
+        self.scheduler.expired_process = None
+        for process in self.scheduler.processes:
+            process.pause_countdown = None
+
+    def strike(self) -> None:
+        """Let happen what was armed, where a process has come there."""
+        expired_process, self.scheduler.expired_process = self.scheduler.expired_process, None
+        if expired_process is not None and (strike := self._armed.pop(expired_process, None)) is not None:
+            strike(expired_process)
+
+    def start_operation(self, coroutine_function: Callable[[], Coroutine[Any, Any, T]]) -> Operation[T]:
+        """Ask the gateway for something."""
+        return self.gateway.process.start(coroutine_function)
+
+    def run_until_done(self, *operations: Operation[Any]) -> None:
+        """Let the machine run until operations are over; what was armed strikes on the way."""
+        end_at = self.scheduler.now + OPERATION_TIMEOUT_S
+        while not all(operation.is_over for operation in operations):
+            self.scheduler.run(lambda: all(operation.is_over for operation in operations), end_at - self.scheduler.now)
+            self.strike()
+            self.start_dead_services()
+            if self.scheduler.now >= end_at:
+                raise StuckError("an operation does not end")
+
+    def rest(self) -> None:
+        """Let everything arrive that is on its way."""
+        self.scheduler.run(lambda: False, REST_S)
+        self.strike()
+
+    def end_all_faults(self) -> None:
+        """Let every fault end, and everything that is on its way arrive."""
+        self.note("-- all faults end")
+        self.network.faults = NetworkFaults()
+        self.machine.disk.is_full = False
+        self.disarm()
+        for process in self.scheduler.processes:
+            process.stalled_until = min(process.stalled_until, self.scheduler.now)
+        self.restart_gateway()
+        self.rest()
+
+    # Episodes.
+
+    def change(self, *changes: Change) -> None:
+        """Do things with episodes at once; where nobody is answered, each may or may not have happened."""
+        before = {change.label: self.model.episodes.get(change.label, [None]) for change in changes}
+        is_calm = not self.is_fault_active and all(
+            p.stalled_until <= self.scheduler.now for p in self.scheduler.processes
+        )
+        operations = [(change, self.start_operation(change.coroutine_function)) for change in changes]
+        self.run_until_done(*(operation for _, operation in operations))
+        for change, operation in operations:
+            states = before[change.label]
+            if operation.is_lost:
+                self.note(f"{change.label}: {change.what}: nobody was answered")
+                self.model.set(change.label, [*states, change.after])
+            elif self.is_refused(change.label, change.what, operation):
+                self.model.set(change.label, states)
+            else:
+                self.note(f"{change.label}: {change.what}")
+                self.model.set(change.label, [change.after])
+                self._record_change(change, is_calm=is_calm)
+        if self._is_down():
+            self.restart_gateway()
+        for change, operation in operations:
+            if not operation.is_lost and operation.error() is not None:
+                self.resolve_state(change.label)
+
+    def is_refused(self, label: str, what: str, operation: Operation[Any]) -> bool:
+        """Say whether an operation failed as it may."""
+        error = operation.error()
+        if error is None:
+            return False
+        self.note(f"{label}: {what}: {type(error).__name__}: {error}")
+        if isinstance(error, _UNAVAILABLE) or (self.is_damaged and isinstance(error, errors.GatewayProblem)):
+            return True
+        kind = "lost" if isinstance(error, errors.SnapshotLost | errors.SnapshotCorrupt) else "failed"
+        raise ViolationError(f"{kind}: {label}: {what}: {type(error).__name__}: {error}")
+
+    def resolve_state(self, label: str, *, asks_services: bool = True) -> None:
+        """Find out which of its possible states an episode is in; raises ViolationError where it is in none."""
+        states = self.model.episodes[label]
+        if not states or self._is_down():
+            return
+        if self.has_lost_power:
+            states = [None, *self.model.past[label], *states]
+        if self.episode_or_none(label) is None:
+            if None not in states and not (self.is_damaged and self._is_in_quarantine(label)):
+                raise ViolationError(f"lost: {label} is not there, and nothing says why")
+            self.model.set(label, [None])
+            return
+        operation = self.start_operation(lambda: self._seen(label, asks_services=asks_services))
+        self.run_until_done(operation)
+        if operation.is_lost:
+            return
+        seen = operation.result()
+        if seen is None:
+            self.note(f"{label} is refused as corrupt")
+            self.model.set(label, [])
+            return
+        self.model.set(label, [self._matching(label, seen, states)])
+
+    def check_everything(self) -> None:
+        """Compare every episode with the model, and with what the services hold; raises ViolationError."""
+        self.restart_gateway()
+        for label in list(self.model.episodes):
+            self.resolve_state(label)
+        live = {episode.id for episode in self.gateway.stage.store}
+        more = live - {label for label, states in self.model.episodes.items() if states != [None]}
+        if more:
+            raise ViolationError(f"resurrected: {sorted(more)} are live")
+
+    async def take(self, label: str, action: Action, number: int | None = None) -> dict[str, Any]:
+        """Take a step, and return what it answered."""
+        tool, arguments = action.call()
+        seen = await self.gateway.stage.step(self.episode(label), tool, arguments, number=number)
+        return seen.model_dump()
+
+    def episode(self, label: str) -> Episode:
+        """Return the live episode of that label."""
+        return self.gateway.stage.store.get(label)
+
+    def episode_or_none(self, label: str) -> Episode | None:
+        """Return the live episode of that label, if one is."""
+        return self.episode(label) if self.gateway.stage.store.has(label) else None
+
+    def _record_change(self, change: Change, *, is_calm: bool) -> None:
+        episode = None if self._is_down() else self.episode_or_none(change.label)
+        if episode is None or change.after is None:
+            return
+        self.internal_ids[change.label] = episode.internal_id
+        self.model.set(change.label, [change.after.with_answers(step_answers(episode))])
+        if is_failed(episode) and not change.after.is_failed:
+            self.note(f"{change.label}: ended as infra_error")
+            if is_calm and not self.is_damaged:
+                raise ViolationError(f"lost: {change.label}: {change.what}: infra_error, and nothing is wrong")
+            self.model.set(change.label, [change.after.as_failed()])
+
+    def _matching(self, label: str, seen: ObservedEpisode, states: Sequence[EpisodeModel | None]) -> EpisodeModel:
+        differences = []
+        for played in states:
+            problem = "resurrected: it should be gone" if played is None else difference(seen, played)
+            if played is not None and not problem:
+                return played
+            differences.append(problem)
+        known = [played for played in states if played is not None]
+        if seen.is_failed and known:
+            return known[-1].as_failed()
+        raise ViolationError(f"{differences[-1]} ({label})")
+
+    async def _seen(self, label: str, *, asks_services: bool) -> ObservedEpisode | None:
+        episode = self.episode(label)
+        async with episode.turn():
+            has_failed = is_failed(episode)
+            entries = {service: episode.evidence.table(service, "entries") for service in SERVICES}
+            torn = []
+            for service in SERVICES if asks_services and not has_failed else ():
+                digest = await self._digest(episode, service)
+                if digest is None:
+                    return None
+                if digest != episode.evidence.fold_digest(service):
+                    reply = await self.gateway.stage.cluster.evidence(service, episode.context(service, Actor.TRAINER))
+                    torn.append(service)
+                    entries[service] = fold_changes(reply)
+            return observed_episode(episode.task.key.seed, step_answers(episode), entries, torn, is_failed=has_failed)
+
+    async def _digest(self, episode: Episode, service: str) -> str | None:
+        """Return the digest of what a service holds, None where it refuses; one that does not answer is asked again."""
+        for _ in range(_MOST_TRIES):
+            context = episode.context(service, Actor.TRAINER)
+            try:
+                return (await self.gateway.stage.cluster.digest(service, context, episode.document(service))).digest
+            except errors.HouseFault as fault:
+                if "could not be reached" in str(fault):
+                    continue
+                if self.is_damaged:
+                    return None
+                raise ViolationError(f"lost: {episode.id}: {fault}") from fault
+        raise StuckError(f"{service} does not answer")
+
+    def _check_start(self, error: BaseException | None) -> None:
+        if error is not None:
+            raise ViolationError(f"lost: the gateway does not start: {error!r}")
+
+    def _is_in_quarantine(self, label: str) -> bool:
+        internal_id = self.internal_ids.get(label, "nothing")
+        found = self.machine.disk.folder.glob("*/quarantine/**/*")
+        return any(internal_id in str(path) for path in found)
+
+    def _is_down(self) -> bool:
+        return self.gateway.process.is_dead
+
+
+def is_failed(episode: Episode) -> bool:
+    """Say whether an episode ended as infra_error."""
+    return episode.outcome is Outcome.INFRA_ERROR
+
+
+def step_answers(episode: Episode) -> list[StepAnswer]:
+    """Return what every step of an episode was answered, as the gateway keeps it."""
+    return [(line.tool, line.now.isoformat(), line.reward) for line in episode.progress.trail]
+
+
+def ending_of(operation: Operation[Any]) -> str:
+    """Return how an operation ended, as one text."""
+    if not operation.is_over or operation.is_lost:
+        return "it does not end"
+    error = operation.error()
+    return f"{operation.result()} episodes" if error is None else f"{type(error).__name__}: {error}"

@@ -1,0 +1,187 @@
+"""What every episode must hold, as plain Python, and which of several states it may be in where nobody was answered."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any
+
+from companyos_shared.wire.control import EvidenceReply, Row
+from verification.simulation.service import ECHO
+
+StepAnswer = tuple[str, str, float]
+"""Tool, simulated time and reward of a step."""
+
+
+class Kind(StrEnum):
+    """What an action does."""
+
+    ADD = "add"
+    COUNT = "count"
+    LIST = "list"
+    WAIT = "wait"
+
+
+@dataclass(frozen=True)
+class Action:
+    """One step. The text of an entry that is added is the only one of its kind in the whole history."""
+
+    kind: Kind
+    service: str = ""
+    text: str = ""
+    minutes: int = 0
+
+    def call(self) -> tuple[str, dict[str, Any]]:
+        """Return the tool and its arguments."""
+        if self.kind is Kind.ADD:
+            return f"{self.service}_add_entry", {"text": self.text}
+        if self.kind is Kind.COUNT:
+            return f"{self.service}_count_entry", {"entry_id": 1}
+        if self.kind is Kind.LIST:
+            return f"{self.service}_list_entries", {}
+        return "wait", {"minutes": self.minutes}
+
+    def __str__(self) -> str:
+        return " ".join(filter(None, (self.kind, self.service, self.text, str(self.minutes or ""))))
+
+
+@dataclass(frozen=True)
+class EpisodeModel:
+    """One episode: what was done in it since its reset."""
+
+    seed: int
+    lineage: int
+    actions: tuple[Action, ...] = ()
+    answers: tuple[StepAnswer | None, ...] = ()
+    """What each step was answered, None where nobody was answered."""
+
+    is_failed: bool = False
+    """It ended as infra_error: what its last step did is not known."""
+
+    def after_step(self, action: Action) -> EpisodeModel:
+        """Return the episode one step later."""
+        return replace(self, actions=(*self.actions, action), answers=(*self.answers, None))
+
+    def with_answers(self, answers: Sequence[StepAnswer]) -> EpisodeModel:
+        """Return the episode with what those of its steps were answered that nobody knew of."""
+        return replace(self, answers=tuple(known or now for known, now in zip(self.answers, answers, strict=False)))
+
+    def as_failed(self) -> EpisodeModel:
+        """Return the episode where its last step ended as infra_error."""
+        return replace(self, is_failed=True)
+
+    def rows(self) -> Counter[tuple[str, str]]:
+        """Return every entry that was added, by service and text."""
+        return Counter((action.service, action.text) for action in self.actions if action.kind is Kind.ADD)
+
+    def counts(self) -> Counter[str]:
+        """Return by service how often the first entry was counted."""
+        return Counter(action.service for action in self.actions if action.kind is Kind.COUNT)
+
+
+@dataclass(frozen=True)
+class ObservedEpisode:
+    """What the gateway says of a live episode, and whether it is what the services hold."""
+
+    seed: int
+    step: int
+    is_failed: bool
+    rows: Counter[tuple[str, str]]
+    counts: Counter[str]
+    echoes: Counter[tuple[str, str]]
+    answers: tuple[StepAnswer, ...]
+    torn: tuple[str, ...]
+    """The services that hold other rows than those that were reported."""
+
+
+def fold_changes(held: EvidenceReply) -> dict[str, Row]:
+    """Return the entries that a service holds, from what it says of them."""
+    entries = dict(held.initial["entries"])
+    for change in held.changes:
+        if change.after is None:
+            entries.pop(change.key, None)
+        else:
+            entries[change.key] = change.after
+    return entries
+
+
+def observed_episode(
+    seed: int,
+    answers: Sequence[StepAnswer],
+    entries: Mapping[str, Mapping[str, Row]],
+    torn: Sequence[str],
+    *,
+    is_failed: bool,
+) -> ObservedEpisode:
+    """Return what was seen of an episode, from the entries of its services."""
+    rows, counts, echoes = Counter[tuple[str, str]](), Counter[str](), Counter[tuple[str, str]]()
+    for service, found in entries.items():
+        for key, row in found.items():
+            text = str(row["text"])
+            if key == "1":
+                counts[service] = int(row["count"] or 0)
+            elif text.startswith(ECHO):
+                echoes[service, text.removeprefix(ECHO)] += 1
+            elif key != "2":
+                rows[service, text] += 1
+    return ObservedEpisode(seed, len(answers), is_failed, rows, counts, echoes, tuple(answers), tuple(torn))
+
+
+def difference(seen: ObservedEpisode, played: EpisodeModel) -> str:
+    """Return what is not as the model says, nothing where all is."""
+    if seen.seed != played.seed:
+        return f"it is of seed {seen.seed}, not {played.seed}"
+    if seen.is_failed:
+        return "" if played.is_failed else "it ended as infra_error"
+    if seen.step != len(played.actions):
+        kind = "lost" if seen.step < len(played.actions) else "resurrected"
+        return f"{kind}: it is at step {seen.step}, not {len(played.actions)}"
+    if seen.rows != played.rows():
+        missing, more = played.rows() - seen.rows, seen.rows - played.rows()
+        kind = "lost" if missing else "doubled" if all(row in played.rows() for row in more) else "resurrected"
+        return f"{kind}: missing {dict(missing)}, too many {dict(more)}"
+    if +seen.counts != +played.counts():
+        kind = "lost" if played.counts() - seen.counts else "doubled"
+        return f"{kind}: counted {dict(seen.counts)}, not {dict(played.counts())}"
+    if any(number > 1 for number in seen.echoes.values()) or seen.echoes - played.rows():
+        return f"doubled: echoes {dict(seen.echoes)}"
+    if any(before not in (None, now) for before, now in zip(played.answers, seen.answers, strict=True)):
+        return f"torn: its steps were answered {played.answers}, and are {seen.answers}"
+    if seen.torn:
+        return f"torn: {', '.join(seen.torn)} hold other rows than was reported"
+    return ""
+
+
+@dataclass
+class Model:
+    """Every episode by its label with the states that it may be in, and every snapshot by its id.
+
+    None among the states: it may be gone. No state at all: it was refused as corrupt.
+    """
+
+    episodes: dict[str, list[EpisodeModel | None]] = field(default_factory=dict)
+    past: dict[str, list[EpisodeModel | None]] = field(default_factory=dict)
+    snapshots: dict[str, EpisodeModel] = field(default_factory=dict)
+    lineages: int = 0
+
+    def fresh(self, seed: int) -> EpisodeModel:
+        """Return an episode that was just reset."""
+        self.lineages += 1
+        return EpisodeModel(seed, self.lineages)
+
+    def set(self, label: str, states: list[EpisodeModel | None]) -> None:
+        """Let an episode be in one of these states from here on."""
+        self.episodes[label] = states
+        self.past.setdefault(label, []).extend(states)
+
+    def live(self) -> list[str]:
+        """Return the labels of the episodes whose state is known."""
+        return [label for label, states in self.episodes.items() if len(states) == 1 and states[0] is not None]
+
+    def of(self, label: str) -> EpisodeModel:
+        """Return the one state of an episode."""
+        (played,) = self.episodes[label]
+        assert played is not None
+        return played

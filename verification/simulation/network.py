@@ -1,0 +1,160 @@
+"""The simulated network: it delays, reorders, loses and doubles messages, and lets old ones arrive much later."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+from starlette.types import ASGIApp, Message
+
+from verification.simulation.scheduler import Process, Scheduler
+
+LATENCY_S = 0.001
+LONGEST_DELAY_S = 3.0
+MOST_KEPT = 64
+
+_ResponseCallback = Callable[[httpx.Response | None], None]
+
+
+@dataclass
+class Listener:
+    """A process that serves an address."""
+
+    process: Process
+    app: ASGIApp
+
+
+@dataclass
+class NetworkFaults:
+    """How likely a message meets which trouble."""
+
+    lost: float = 0.0
+    doubled: float = 0.0
+    delayed: float = 0.0
+
+
+@dataclass
+class Network:
+    """Every address, and every call that was ever sent to one."""
+
+    scheduler: Scheduler
+    note: Callable[[str], None]
+    faults: NetworkFaults = field(default_factory=NetworkFaults)
+    listeners: dict[str, Listener] = field(default_factory=dict)
+    sent: list[tuple[str, httpx.Request]] = field(default_factory=list)
+
+    def transport(self, process: Process, address: str) -> httpx.AsyncBaseTransport:
+        """Return the way from a process to an address."""
+        return _Transport(self, process, address)
+
+    def send(self, address: str, request: httpx.Request, answer: _ResponseCallback) -> None:
+        """Carry a request to whoever listens there, and the answer back."""
+        if len(self.sent) < MOST_KEPT:
+            self.sent.append((address, request))
+        listener = self.listeners.get(address)
+        if self._strikes(self.faults.lost):
+            self.note(f"the request {request.url.path} to {address} is lost")
+            self._send_later(lambda: answer(None))
+            return
+        if self._strikes(self.faults.doubled):
+            self.note(f"the request {request.url.path} to {address} is doubled")
+            self._send_later(lambda: self._serve(listener, address, request, _ignore_response))
+        self._send_later(lambda: self._serve(listener, address, request, answer))
+
+    def replay(self, address: str, request: httpx.Request) -> None:
+        """Let a request that was sent before arrive once more, at whoever listens now."""
+        self._serve(self.listeners.get(address), address, request, _ignore_response)
+
+    def _serve(
+        self, listener: Listener | None, address: str, request: httpx.Request, answer: _ResponseCallback
+    ) -> None:
+        if listener is None or listener.process.is_dead:
+            answer(None)
+            return
+
+        def back(response: httpx.Response | None) -> None:
+            if self._strikes(self.faults.lost):
+                self.note(f"the answer to {request.url.path} of {address} is lost")
+                self._send_later(lambda: answer(None))
+            else:
+                self._send_later(lambda: answer(response))
+
+        served = listener.process.start(lambda: _serve_request(listener.app, request, back))
+        listener.process.on_death.append(lambda: None if served.is_over else answer(None))
+
+    def _send_later(self, happen: Callable[[], None]) -> None:
+        rng = self.scheduler.rng
+        delay_s = LATENCY_S * (0.5 + rng.random())
+        if self._strikes(self.faults.delayed):
+            delay_s += LONGEST_DELAY_S * rng.random()
+        self.scheduler.call_later(delay_s, happen)
+
+    def _strikes(self, chance: float) -> bool:
+        return chance > 0 and self.scheduler.rng.random() < chance
+
+
+class _Transport(httpx.AsyncBaseTransport):
+    def __init__(self, network: Network, process: Process, address: str) -> None:
+        self._network = network
+        self._process = process
+        self._address = address
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        self._process.pass_preemption_point("send")
+        future: asyncio.Future[httpx.Response | None] = self._process.loop.create_future()
+
+        def answer(response: httpx.Response | None) -> None:
+            if not self._process.is_dead and not future.done():
+                future.set_result(response)
+
+        self._network.send(self._address, request, answer)
+        response = await future
+        self._process.pass_preemption_point("received")
+        if response is None:
+            raise httpx.ReadError("the connection broke")
+        return response
+
+
+def _ignore_response(_response: httpx.Response | None) -> None:
+    """Nobody waits for the answer."""
+
+
+async def _serve_request(app: ASGIApp, request: httpx.Request, answer: _ResponseCallback) -> None:
+    """Let an app serve one request."""
+    status, headers, body = 500, list[tuple[bytes, bytes]](), b""
+    path, _, query = request.url.raw_path.partition(b"?")
+    scope: dict[str, Any] = {
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "method": request.method,
+        "scheme": "http",
+        "path": request.url.path,
+        "raw_path": path,
+        "query_string": query,
+        "root_path": "",
+        "headers": [(name.lower(), value) for name, value in request.headers.raw],
+        "client": ("127.0.0.1", 1),
+        "server": ("service", 80),
+        "state": {},
+    }
+    messages: list[Message] = [{"type": "http.request", "body": request.content, "more_body": False}]
+
+    async def receive() -> Message:
+        return messages.pop() if messages else {"type": "http.disconnect"}
+
+    async def send(message: Message) -> None:
+        nonlocal status, headers, body
+        if message["type"] == "http.response.start":
+            status, headers = message["status"], list(message.get("headers", ()))
+        else:
+            body += message.get("body", b"")
+
+    try:
+        await app(scope, receive, send)
+    except Exception:  # noqa: BLE001 - the server around the app answers so
+        status, headers, body = 500, [], b""
+    answer(httpx.Response(status, headers=headers, content=body))
