@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from companyos.contract import Split
 from companyos_gateway.chaos import Group, Kind, Mark, Profile, levels, profile_for
@@ -74,37 +74,40 @@ def _chaos() -> Iterator[str]:
     named = ", ".join(f"{profile.level} {profile.name}" for profile in profiles)
     yield paragraph(PROSE["scenarios"]["chaos"].format(levels=named, count=len(profiles), last=profiles[-1].level))
     details = read_texts("kinds")
-    columns = [f"{profile.level}:" for profile in profiles[1:]]
+    rates = f"% at {profiles[1].level} to {profiles[-1].level}:"
     for group, title in GROUPS.items():
         kinds = [kind for kind in Kind if kind.group is group]
-        rows = [(_styled_name(kind, profiles), details.get(kind, ""), *_rates(kind, profiles[1:])) for kind in kinds]
+        rows = [(_styled_name(kind, profiles), details.get(kind, ""), _rates(kind, profiles[1:])) for kind in kinds]
         if group is Group.TRANSPORT:
             yield paragraph(PROSE["scenarios"]["wire"].format(round=ROUND))
-        yield table((title.lower(), "meaning", *columns), [*rows, *_budgets(group, profiles[1:])])
+        yield table((title.lower(), "meaning", rates), [*rows, *_limits(group, profiles[1:])])
 
 
 def _styled_name(kind: Kind, profiles: list[Profile]) -> str:
     return f"**{as_words(kind)}**" if profiles[-1].mark(kind) is Mark.DECISIVE else f"*{as_words(kind)}*"
 
 
-def _rates(kind: Kind, profiles: list[Profile]) -> list[str]:
-    return [", ".join(_format_rates(kind, profile)) for profile in profiles]
+def _rates(kind: Kind, profiles: list[Profile]) -> str:
+    """Return the rates in percent, one per level, then those of services with rates of their own."""
+    known = [profile.rates.get(kind) for profile in profiles]
+    services = sorted({service for one in known if one for service in one.services})
+    own = (f"{name} {_joined(one.services.get(name, one.rate) if one else 0 for one in known)}" for name in services)
+    return ", ".join([_joined(one.rate if one else 0 for one in known), *own])
 
 
-def _format_rates(kind: Kind, profile: Profile) -> Iterator[str]:
-    known = profile.rates.get(kind)
-    if known is None or not known.rate:
-        return
-    yield f"{100 * known.rate:g}"
-    for service, rate in sorted(known.services.items()):
-        yield f"{service} {100 * rate:g}"
+def _joined(rates: Iterable[float]) -> str:
+    return "/".join(f"{100 * rate:g}" for rate in rates)
 
 
-def _budgets(group: Group, profiles: list[Profile]) -> Iterator[tuple[str, ...]]:
-    """Yield what may strike at once, as rows below the rates."""
+def _limits(group: Group, profiles: list[Profile]) -> Iterator[tuple[str, str, str]]:
+    """Yield how much may occur at once, one value per level, as rows below the rates."""
     budgets = [profile.budget for profile in profiles]
     if group is Group.TRANSPORT:
-        yield "at most", "consecutive failures", *(str(one.consecutive) for one in budgets)
-        yield "at most", "rounds per target that begin with failures", *(str(one.spells) for one in budgets)
+        yield "at most", "consecutive failures", "/".join(str(one.consecutive) for one in budgets)
+        yield "at most", "rounds per target that begin with failures", "/".join(str(one.spells) for one in budgets)
     else:
-        yield "at most", "kinds at once, besides those always present", *(str(one.kinds(group)) for one in budgets)
+        yield (
+            "at most",
+            "kinds at once, besides those always present",
+            "/".join(str(one.kinds(group)) for one in budgets),
+        )
