@@ -9,8 +9,20 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 FEATURE_FILES = frozenset({"model", "schemas", "rules", "operations", "routes"})
-FOLDERS = ("client", "deploy", "docs", "examples", "gateway", "integrations", "players", "results", "services")
-FOLDERS += ("shared", "tests", "verification")
+FOLDERS = (
+    "client",
+    "deploy",
+    "docs",
+    "examples",
+    "gateway",
+    "integrations",
+    "players",
+    "results",
+    "services",
+    "shared",
+    "tests",
+    "verification",
+)
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.md"))])
 SERVICES = tuple(sorted(path.name for path in (ROOT / "services").iterdir() if (path / "pyproject.toml").exists()))
 
