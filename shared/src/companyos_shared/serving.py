@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import gc
 import os
 import signal
 import sys
@@ -39,6 +40,8 @@ SERVER_OPTIONS: dict[str, Any] = {
 
 _STARTUP_FAILED = 3
 _TICK_S = 0.1
+_GC_THRESHOLDS = (700, 10, 100)
+"""CPython's own, but for the last: the oldest generation is collected ten times less often."""
 
 
 def serve(app: str, *, quiet: bool = False, **options: Any) -> NoReturn:
@@ -66,6 +69,8 @@ class _Server(uvicorn.Server):
         await super().startup(sockets)
         if self.config.uds is not None and self.started:
             os.chmod(self.config.uds, FILE_MODE)  # uvicorn opens it to every user
+        gc.freeze()  # full collections stop every episode: they skip what the start has made, and are rarer
+        gc.set_threshold(*_GC_THRESHOLDS)
 
     async def shutdown(self, sockets: list[socket] | None = None) -> None:
         drain = cast("Callable[[], Awaitable[None]] | None", self.lifespan.state.get(DRAIN_STATE))

@@ -20,7 +20,7 @@ from companyos_gateway.episode.errors import RateLimitedError
 
 ACTIVE_S = 1.0
 """How long a client counts as active after its last request."""
-BURST_S = 0.05
+BURST_S = 0.01
 """The most that a budget holds."""
 MOST_SHARE = 0.5
 """The share of a client where few are active."""
