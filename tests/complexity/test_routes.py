@@ -21,7 +21,7 @@ from tests.complexity.routes import Target, targets_of
 from tests.contract.conftest import SERVICES
 from tests.promises.measurements import Measurements
 
-FULL_S = 1800.0
+FULL_S = 3_600
 
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 """Streams of events are left in the middle, and closed when they are collected."""
