@@ -70,11 +70,6 @@ def test_the_three_languages_tell_the_same_story(up: str, suffix: str) -> None:
         assert word in told
 
 
-def test_the_page_shows_the_python_example_as_it_is() -> None:
-    shown = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
-    assert shown == [(ROOT / "examples" / "http" / "episode.py").read_text()]
-
-
 @pytest.mark.usefixtures("first")
 def test_the_lines_of_the_page_are_answered(up: str) -> None:
     _check_has("curl")
