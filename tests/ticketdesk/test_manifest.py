@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +13,6 @@ from companyos_shared.chassis import Problem
 from companyos_shared.chassis.testing import ServiceHarness
 from companyos_ticketdesk.tickets.model import ReasonCode
 
-README = Path(__file__).parents[2] / "services" / "ticketdesk" / "README.md"
 LONGEST_ANSWER_BYTES = 4000
 TOOLS = {
     "list_tickets",
@@ -49,21 +47,13 @@ def problem_codes() -> set[str]:
     return {kind.code for kind in Problem.__subclasses__() if kind.__module__.startswith("companyos_ticketdesk.")}
 
 
-def test_the_tools_are_those_of_the_readme() -> None:
+def test_the_operations_are_the_tools() -> None:
     assert set(operations()) == TOOLS
-    text = README.read_text("utf-8")
-    assert [tool for tool in TOOLS if f"`{tool}`" not in text] == []
-
-
-def test_every_rule_has_its_sentence_in_the_readme() -> None:
-    text = README.read_text("utf-8")
-    codes = problem_codes()
-    assert len(codes) > 20
-    assert sorted(code for code in codes if f"`{code}`" not in text) == []
 
 
 def test_every_refusal_is_documented_by_the_operation_that_gives_it() -> None:
     documented = json.dumps([operation["responses"] for operation in operations().values()])
+    assert len(problem_codes()) > 20
     assert sorted(code for code in problem_codes() if f'"{code}"' not in documented) == []
 
 
