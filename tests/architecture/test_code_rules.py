@@ -102,19 +102,6 @@ def test_every_handler_of_a_route_is_async() -> None:
     assert not found
 
 
-def test_every_public_class_says_what_it_is() -> None:
-    found = [
-        source.at(node)
-        for source in sources(*PRODUCT)
-        for node in ast.walk(source.tree)
-        if isinstance(node, ast.ClassDef)
-        and not node.name.startswith("_")
-        and not ast.get_docstring(node)
-        and not _has_title(node)
-    ]
-    assert not found
-
-
 def test_every_module_says_what_lives_in_it() -> None:
     undocumented = [
         source.place
@@ -122,19 +109,6 @@ def test_every_module_says_what_lives_in_it() -> None:
         if source.tree.body and source.path.name != "__init__.py" and not ast.get_docstring(source.tree)
     ]
     assert not undocumented
-
-
-def _has_title(node: ast.ClassDef) -> bool:
-    """A Problem's title is its sentence."""
-    names = {
-        name.id
-        for statement in node.body
-        if isinstance(statement, ast.Assign)
-        for target in statement.targets
-        for name in ast.walk(target)
-        if isinstance(name, ast.Name)
-    }
-    return {"status", "code", "title"} <= names
 
 
 def _forbidden_in(source: Source) -> Iterator[str]:

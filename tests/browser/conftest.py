@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from companyos.enterprise import Enterprise
-from tests.browser.visiting import Visitor
+from tests.browser.visitor import Visitor
 from tests.gateway.conftest import open_door
 
 __all__ = ["open_door"]

@@ -15,8 +15,8 @@ import httpx
 import pytest
 
 from companyos.enterprise import Enterprise
-from tests.apps import playing
 from tests.browser.conftest import NARROW, WIDE
+from tests.ui import episode_client
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
@@ -34,15 +34,15 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     runs = tmp_path_factory.mktemp("console") / "runs"
     runs.mkdir()
     with Enterprise(alone=True, settings={"COMPANYOS_RUNS": str(runs)}) as opened:
-        asked = ["eval", *EVALUATED, *LEVELS, "--url", opened.url, "--out", str(runs / "three-policies")]
-        subprocess.run([sys.executable, "-m", "companyos", *asked], check=True, capture_output=True)
+        options_sent = ["eval", *EVALUATED, *LEVELS, "--url", opened.url, "--out", str(runs / "three-policies")]
+        subprocess.run([sys.executable, "-m", "companyos", *options_sent], check=True, capture_output=True)
         yield opened.url
 
 
 def begin(url: str, **options: Any) -> dict[str, Any]:
     """Start an episode."""
-    asked = {"scenario": SCENARIO, "seed": 3, "chaos": 2, **options}
-    answer: dict[str, Any] = httpx.post(f"{url}/reset", json=asked, timeout=30).json()
+    options_sent = {"scenario": SCENARIO, "seed": 3, "chaos": 2, **options}
+    answer: dict[str, Any] = httpx.post(f"{url}/reset", json=options_sent, timeout=30).json()
     return answer
 
 
@@ -57,7 +57,7 @@ def play(url: str, begun: dict[str, Any], most: int = 200) -> None:
 
     async def played() -> None:
         async with httpx.AsyncClient(base_url=url, timeout=30) as client:
-            await playing.solve(client, begun, SCENARIO, most)
+            await episode_client.solve(client, begun, SCENARIO, most)
 
     with ThreadPoolExecutor(1) as aside:  # Playwright keeps the loop of this thread
         aside.submit(asyncio.run, played()).result()
@@ -168,10 +168,10 @@ def test_axe_finds_nothing_serious_and_pictures_are_taken(page: Any, house: str,
         "scenario": (f"/scenarios/{SCENARIO}", "How it varies"),
     }
     faults = []
-    for view, (way, told) in views.items():
+    for view, (path, text) in views.items():
         page.goto("about:blank")
-        page.goto(f"{house}/console{way}")
-        page.locator("main").get_by_text(told).filter(visible=True).first.wait_for()
+        page.goto(f"{house}/console{path}")
+        page.locator("main").get_by_text(text).filter(visible=True).first.wait_for()
         found = Axe().run(page).response["violations"]
         faults += [
             f"{view}: {one['id']} at {one['nodes'][0]['target']}"

@@ -56,7 +56,7 @@ def test_links_lead_to_pages_and_nothing_leaves_the_machine(visit: Any, javascri
     assert len(paths) >= 12
     assert [one for one in answers if one[0] >= 400] == []
     assert errors == []
-    hosts = {urlsplit(url).netloc for url in visitor.asked}
+    hosts = {urlsplit(url).netloc for url in visitor.requested}
     assert hosts == {urlsplit(visitor.url).netloc}
 
 
@@ -74,8 +74,8 @@ def test_axe_finds_nothing_serious_and_no_page_is_wider_than_its_window(visit: A
 def test_the_score_of_an_episode_that_is_over_can_be_read_by_everybody(visit: Any, width: int) -> None:
     visitor = visit(width=width, **OPTIONS)
     visitor.fill_and_send("finish", {"outcome": "done", "summary": "All is well."})
-    assert visitor.shown("score-outcome") == "Failed"
-    assert visitor.shown("score-check") == "Failed"
+    assert visitor.text_of("score-outcome") == "Failed"
+    assert visitor.text_of("score-check") == "Failed"
     assert _faults(visitor, width) == []
     badges = visitor.page.get_by_test_id("score-check")
     assert len({badges.nth(at).bounding_box()["height"] for at in range(badges.count())}) == 1, "a badge is broken"
@@ -99,10 +99,10 @@ def _faults(visitor: Any, width: int) -> list[str]:
 def test_two_screenshots_of_one_state_are_the_same_bytes(visit: Any, width: int) -> None:
     folder = os.environ.get("SCREENSHOTS")
     first, second = visit(width=width, **OPTIONS), visit(width=width, **OPTIONS)
-    for name, way in _main_pages(first).items():
+    for name, path in _main_pages(first).items():
         pictures = []
         for visitor in (first, second):
-            visitor.open(way)
+            visitor.open(path)
             pictures.append(visitor.page.screenshot())
         assert pictures[0] == pictures[1], name
         if folder:
@@ -128,9 +128,9 @@ def _main_pages(visitor: Any) -> dict[str, str]:
     }
 
 
-def _first(visitor: Any, way: str, below: str) -> str:
+def _first(visitor: Any, path: str, below: str) -> str:
     """Return the way to the first of what a list leads to."""
-    visitor.open(way)
+    visitor.open(path)
     link: str = visitor.page.locator(f'main a[href*="{below}"]').first.get_attribute("href")
     return link.split("/apps", 1)[1]
 

@@ -15,7 +15,7 @@ from companyos.viewer import export_page
 from companyos.viewer.server import ViewerServer
 from companyos.viewer.stored_run import StoredRun
 from tests.browser.conftest import NARROW, WIDE
-from tests.browser.live import LiveServer
+from tests.browser.live_server import LiveServer
 from tests.client.stored_runs import CHANGES, LINES, a_change, a_line, an_audit, evidence, judge, write_episode
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
@@ -71,8 +71,8 @@ def small(tmp_path: Path) -> str:
 def played(enterprise: str, tmp_path_factory: pytest.TempPathFactory) -> str:
     """The address of an export of episodes that were played in a real enterprise."""
     folder = tmp_path_factory.mktemp("played")
-    asked = ["--policy", "oracle", "--policy", "worker2", "-n", "2", "--chaos", "2", "--url", enterprise]
-    for command in (["eval", *asked, "--out", "run"], ["view", "run", "--export", "run.html"]):
+    requested = ["--policy", "oracle", "--policy", "worker2", "-n", "2", "--chaos", "2", "--url", enterprise]
+    for command in (["eval", *requested, "--out", "run"], ["view", "run", "--export", "run.html"]):
         subprocess.run([sys.executable, "-m", "companyos", *command], cwd=folder, check=True, capture_output=True)
     return (folder / "run.html").as_uri()
 
@@ -106,7 +106,7 @@ def test_keys_and_addresses_lead_to_steps(page: Any, small: str) -> None:
     page.goto(f"{small}#episode={NAME}&step=2")
     step = page.get_by_test_id("step")
     assert step.get_attribute("aria-label") == "Step 2"
-    for key, told in (
+    for key, text in (
         ("j", "Step 3"),
         ("ArrowDown", "Step 4"),
         ("k", "Step 3"),
@@ -114,7 +114,7 @@ def test_keys_and_addresses_lead_to_steps(page: Any, small: str) -> None:
         ("End", "Step 6"),
     ):
         page.keyboard.press(key)
-        page.locator(f'[data-testid=step][aria-label="{told}"]').wait_for()
+        page.locator(f'[data-testid=step][aria-label="{text}"]').wait_for()
     assert page.url.endswith(f"#episode={NAME}&step=6")
     assert "open" in page.get_by_test_id("difference").inner_text()
     page.keyboard.press("Home")
@@ -171,7 +171,7 @@ def test_hostile_text_is_text(page: Any, tmp_path: Path) -> None:
         injections=[{"kind": HOSTILE, "mark": "friction", "entity": HOSTILE, "detail": {HOSTILE: HOSTILE}}],
     )
     url = exported(folder, tmp_path / "run.html")
-    for way in (
+    for path in (
         "",
         f"#episode={NAME}",
         f"#episode={NAME}&step=1",
@@ -179,7 +179,7 @@ def test_hostile_text_is_text(page: Any, tmp_path: Path) -> None:
         f"#episode={NAME}&with={NAME}",
     ):
         page.goto("about:blank")
-        page.goto(url + way)
+        page.goto(url + path)
         page.get_by_role("heading", level=1).wait_for()
         assert page.locator("img").count() == 0
         assert page.title() != "owned"
@@ -193,18 +193,18 @@ def test_axe_finds_nothing_serious_and_no_view_is_wider_than_its_window(page: An
 
     page.set_viewport_size({"width": width, "height": 900})
     faults = []
-    for way in ("", f"#episode={NAME}", f"#episode={NAME}&step=6", f"#episode={NAME}&with={OTHER}&step=2"):
+    for path in ("", f"#episode={NAME}", f"#episode={NAME}&step=6", f"#episode={NAME}&with={OTHER}&step=2"):
         page.goto("about:blank")
-        page.goto(small + way)
+        page.goto(small + path)
         page.get_by_role("heading", level=1).wait_for()
         found = Axe().run(page).response["violations"]
         faults += [
-            f"{way}: {one['id']} at {one['nodes'][0]['target']}"
+            f"{path}: {one['id']} at {one['nodes'][0]['target']}"
             for one in found
             if one["impact"] in ("serious", "critical")
         ]
         if page.evaluate("document.documentElement.scrollWidth") > width:
-            faults.append(f"{way}: wider than {width}")
+            faults.append(f"{path}: wider than {width}")
     assert not faults, "\n".join(faults)
 
 
@@ -235,7 +235,7 @@ def test_an_episode_that_goes_on_is_followed(page: Any, tmp_path: Path) -> None:
         page.locator("#step-6").wait_for()
         page.get_by_text("success").first.wait_for()
         assert page.get_by_test_id("step").get_attribute("aria-label") == "Step 4"
-        assert server.asked == ["/live/events?after=2"]
+        assert server.requested == ["/live/events?after=2"]
 
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])
@@ -248,10 +248,10 @@ def test_a_played_run_tells_which_step_turned_which_check(page: Any, played: str
         "step": (f"#episode={failed}&step=16", "✓ priority by policy"),
         "compared": (f"#episode=vendor_onboarding-0-c2-oracle&with={failed}&step=23", "another call"),
     }
-    for name, (way, told) in views.items():
+    for name, (path, text) in views.items():
         page.goto("about:blank")
-        page.goto(played + way)
-        page.get_by_text(told).first.wait_for()
+        page.goto(played + path)
+        page.get_by_text(text).first.wait_for()
         if folder := os.environ.get("SCREENSHOTS"):
             Path(folder).mkdir(parents=True, exist_ok=True)
             page.screenshot(path=Path(folder) / f"viewer-{name}-{width}.png")

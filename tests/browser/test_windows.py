@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from companyos_gateway.server.screens.errors import WindowFailed
-from tests.browser.pictures import PNG, size_of
+from companyos_gateway.browser.errors import WindowError
+from tests.browser.png import PNG, png_size
 from tests.gateway.conftest import Door, Open
 from tests.gateway.mcp_clients import mcp_client
 
@@ -24,14 +24,14 @@ async def door(open_door: Open) -> AsyncIterator[Door]:
         yield opened
 
 
-async def _look(door: Door, episode_id: str, tool: str, **arguments: Any) -> dict[str, Any]:
+async def _act(door: Door, episode_id: str, tool: str, **arguments: Any) -> dict[str, Any]:
     observation: dict[str, Any] = (await door.step(episode_id, tool, **arguments))["observation"]
     return observation
 
 
 async def test_a_window_asks_nobody_but_the_house_whatever_runs_in_it(door: Door) -> None:
     begun = await door.reset(modality="screenshot")
-    window = next(iter(door.house.screens._sights.values())).window
+    window = next(iter(door.house.window_manager._sessions.values())).window
     assert window is not None
     for script in (
         "location.href = 'http://example.org/'",
@@ -46,30 +46,30 @@ async def test_a_window_asks_nobody_but_the_house_whatever_runs_in_it(door: Door
             204,
             "refused",
         )
-    seen = await _look(door, begun["episode_id"], "browser_scroll", dy=0)
+    seen = await _act(door, begun["episode_id"], "browser_scroll", dy=0)
     assert seen["screenshot"]["address"] == "/"
     assert len(window._context.pages) == 1
 
 
 async def test_a_browser_that_dies_is_started_again_where_it_was(door: Door) -> None:
     episode_id = (await door.reset(modality="screenshot"))["episode_id"]
-    before = await _look(door, episode_id, "browser_goto", address="/?at=desk")
-    await door.house.screens._looking_glass().chromium._browser.close()
-    told = await _look(door, episode_id, "browser_scroll", dy=0)
-    assert told["result"]["code"] == "browser-restarted"
-    assert told["screenshot"] == before["screenshot"]
-    again = await _look(door, episode_id, "browser_scroll", dy=0)
+    before = await _act(door, episode_id, "browser_goto", address="/?at=desk")
+    await door.house.window_manager._get_backend().chromium._browser.close()
+    response = await _act(door, episode_id, "browser_scroll", dy=0)
+    assert response["result"]["code"] == "browser-restarted"
+    assert response["screenshot"] == before["screenshot"]
+    again = await _act(door, episode_id, "browser_scroll", dy=0)
     assert again["result"] is None
     assert again["screenshot"]["looks_left"] == before["screenshot"]["looks_left"] - 1
-    assert door.house.screens.starts == 2
+    assert door.house.window_manager.starts == 2
     assert (await door.state(episode_id))["step_count"] == 0
 
 
 async def test_a_step_during_which_the_browser_dies_is_taken_once_and_told(door: Door) -> None:
     episode_id = (await door.reset(modality="screenshot"))["episode_id"]
-    await _look(door, episode_id, "browser_click", testid="wait-minutes-int")
-    await _look(door, episode_id, "browser_type", text="5")
-    house, browser = door.house, door.house.screens._looking_glass().chromium._browser
+    await _act(door, episode_id, "browser_click", testid="wait-minutes-int")
+    await _act(door, episode_id, "browser_type", text="5")
+    house, browser = door.house, door.house.window_manager._get_backend().chromium._browser
     step = house.stage().step
 
     async def step_and_die(*given: Any, **named: Any) -> Any:
@@ -80,23 +80,23 @@ async def test_a_step_during_which_the_browser_dies_is_taken_once_and_told(door:
     house.stage().step = step_and_die  # type: ignore[method-assign]  # the moment between the step and its page
     body = {"episode_id": episode_id, "step": 1}
     action = {"tool_name": "browser_press", "arguments": {"key": "Enter"}}
-    told = (await door.http.post("/step", json={**body, "action": action})).json()
+    response = (await door.http.post("/step", json={**body, "action": action})).json()
     again = (await door.http.post("/step", json={**body, "action": action})).json()
-    assert (told["observation"]["tool_name"], told["reward"]) == ("wait", -0.1)
-    assert told["observation"]["screenshot"]["address"] == "/"
-    assert again == told
+    assert (response["observation"]["tool_name"], response["reward"]) == ("wait", -0.1)
+    assert response["observation"]["screenshot"]["address"] == "/"
+    assert again == response
     assert (await door.state(episode_id))["step_count"] == 1
 
 
 async def test_a_page_that_breaks_costs_no_look(door: Door) -> None:
     episode_id = (await door.reset(modality="screenshot"))["episode_id"]
-    window = next(iter(door.house.screens._sights.values())).window
+    window = next(iter(door.house.window_manager._sessions.values())).window
     assert window is not None
     asyncio.get_running_loop().create_task(_crash(window._page))
     await asyncio.sleep(0.5)
-    told = await _look(door, episode_id, "browser_scroll", dy=0)
-    assert told["result"]["code"] == "browser-restarted"
-    assert (await _look(door, episode_id, "browser_scroll", dy=0))["result"] is None
+    response = await _act(door, episode_id, "browser_scroll", dy=0)
+    assert response["result"]["code"] == "browser-restarted"
+    assert (await _act(door, episode_id, "browser_scroll", dy=0))["result"] is None
 
 
 async def _crash(page: Any) -> None:
@@ -113,89 +113,89 @@ async def test_windows_are_closed_with_their_episodes_and_no_more_are_open_than_
     assert over["observation"]["screenshot"]["address"] == "/"
     picture = (await door.http.get(f"/v1/episodes/{first}/render", params={"format": "png"})).content
     assert picture.startswith(PNG)
-    assert door.house.screens.windows == 1
+    assert door.house.window_manager.open_count == 1
     assert (await door.http.delete(f"/v1/episodes/{second}")).is_success
-    assert door.house.screens.windows == 0
+    assert door.house.window_manager.open_count == 0
     await door.reset(modality="screenshot")
 
 
 async def test_a_window_that_opens_while_its_episode_is_dropped_is_closed(door: Door) -> None:
     episode_id = (await door.reset(modality="screenshot"))["episode_id"]
-    screens = door.house.screens
-    glass, sight = screens._looking_glass(), next(iter(screens._sights.values()))
-    await sight.lose()
-    open_window = glass.open
+    window_manager = door.house.window_manager
+    backend, session = window_manager._get_backend(), next(iter(window_manager._sessions.values()))
+    await session.close_window()
+    open_window = backend.open
 
     async def open_and_drop(*given: Any) -> Any:
         window = await open_window(*given)
         assert (await door.http.delete(f"/v1/episodes/{episode_id}")).is_success
         return window
 
-    glass.open = open_and_drop  # type: ignore[method-assign,assignment]  # the moment between the page and its window
+    backend.open = open_and_drop  # type: ignore[method-assign,assignment]  # the moment between the page and its window
     late = await door.post_step(episode_id, "browser_scroll", dy=0)
     assert (late.status_code, late.json()["code"]) == (409, "episode-closed")
-    assert glass.chromium._browser.contexts == []
+    assert backend.chromium._browser.contexts == []
 
 
 @pytest.fixture
-def watching() -> Any:
+def interceptor_class() -> Any:
     """What watches over a window's requests; it is there where Playwright is."""
-    from companyos_gateway.server.screens.requests import Requests
+    from companyos_gateway.browser.request_interceptor import RequestInterceptor
 
-    return Requests
+    return RequestInterceptor
 
 
 async def test_a_window_that_cannot_be_opened_leaves_nothing_of_it_open(
-    door: Door, monkeypatch: pytest.MonkeyPatch, watching: Any
+    door: Door, monkeypatch: pytest.MonkeyPatch, interceptor_class: Any
 ) -> None:
     episode_id = (await door.reset(modality="screenshot"))["episode_id"]
-    screens = door.house.screens
-    await next(iter(screens._sights.values())).lose()
+    window_manager = door.house.window_manager
+    await next(iter(window_manager._sessions.values())).close_window()
 
     async def fail(*_: Any) -> None:
-        raise WindowFailed("It did not answer")
+        raise WindowError("It did not answer")
 
-    monkeypatch.setattr(watching, "watch", fail)
+    monkeypatch.setattr(interceptor_class, "start", fail)
     answer = await door.post_step(episode_id, "browser_scroll", dy=0)
     assert (answer.status_code, answer.json()["code"]) == (503, "browser-unavailable")
-    assert screens._looking_glass().chromium._browser.contexts == []
+    assert window_manager._get_backend().chromium._browser.contexts == []
 
 
 async def test_a_window_that_opens_at_the_second_try_is_shown(
-    door: Door, monkeypatch: pytest.MonkeyPatch, watching: Any
+    door: Door, monkeypatch: pytest.MonkeyPatch, interceptor_class: Any
 ) -> None:
     episode_id = (await door.reset(modality="screenshot"))["episode_id"]
-    await next(iter(door.house.screens._sights.values())).lose()
-    watch = watching.watch
+    await next(iter(door.house.window_manager._sessions.values())).close_window()
+    start = interceptor_class.start
 
     async def fail_once(requests: Any) -> None:
-        monkeypatch.setattr(watching, "watch", watch)
-        raise WindowFailed("It did not answer")
+        monkeypatch.setattr(interceptor_class, "start", start)
+        raise WindowError("It did not answer")
 
-    monkeypatch.setattr(watching, "watch", fail_once)
-    seen = await _look(door, episode_id, "browser_scroll", dy=0)
+    monkeypatch.setattr(interceptor_class, "start", fail_once)
+    seen = await _act(door, episode_id, "browser_scroll", dy=0)
     assert seen["result"] is None
-    assert door.house.screens.windows == 1
+    assert door.house.window_manager.open_count == 1
 
 
 async def test_over_mcp_the_picture_is_a_content_of_its_own(door: Door) -> None:
     episode_id = (await door.reset(modality="screenshot"))["episode_id"]
     async with mcp_client(door.app, f"/v1/episodes/{episode_id}/mcp") as client:
         assert "browser_click" in [tool.name for tool in await client.list_tools()]
-        told = await client.call_tool("browser_click", {"testid": "finish-summary"})
-    content: list[Any] = list(told.content)
+        response = await client.call_tool("browser_click", {"testid": "finish-summary"})
+    content: list[Any] = list(response.content)
     text, picture = content
-    assert size_of(picture.data) == (1280, 800)
+    assert png_size(picture.data) == (1280, 800)
     assert picture.mimeType == "image/png"
-    assert told.structured_content is not None
-    assert "png" not in told.structured_content["screenshot"]
+    assert response.structured_content is not None
+    assert "png" not in response.structured_content["screenshot"]
     assert len(text.text) < 20_000
 
 
 async def test_the_last_look_is_the_last_one(door: Door) -> None:
     episode_id = (await door.reset(modality="screenshot"))["episode_id"]
-    next(iter(door.house.screens._sights.values())).looks_left = 1
-    last = await _look(door, episode_id, "browser_scroll", dy=5)
+    next(iter(door.house.window_manager._sessions.values())).looks_left = 1
+    last = await _act(door, episode_id, "browser_scroll", dy=5)
     spent = await door.step(episode_id, "browser_scroll", dy=5)
     assert (last["result"], last["screenshot"]["looks_left"]) == (None, 0)
     assert (spent["observation"]["result"]["code"], spent["reward"]) == ("no-looks-left", -0.4)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.browser.clicking import click_through, deeds_of
+from tests.browser.form_replay import record_oracle_writes, replay_writes
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
@@ -19,13 +19,13 @@ def test_a_workflow_that_is_only_clicked_ends_in_success(
     visit: Any, enterprise: str, scenario: str, javascript: bool
 ) -> None:
     options = {"scenario": scenario, "seed": 11, "chaos": 1, "chaos_overrides": QUIET}
-    deeds = deeds_of(enterprise, options)
+    writes = record_oracle_writes(enterprise, options)
     visitor = visit(javascript=javascript, **options)
-    click_through(visitor, deeds)
+    replay_writes(visitor, writes)
     visitor.open("")
-    assert "with success" in visitor.shown("notice")
+    assert "with success" in visitor.text_of("notice")
     assert visitor.state["success"] is True
-    assert {one.tool.partition("_")[0] for one in deeds} >= {"ticketdesk", "datahub", "approvalflow"}
+    assert {one.tool.partition("_")[0] for one in writes} >= {"ticketdesk", "datahub", "approvalflow"}
 
 
 QUIET = dict.fromkeys(

@@ -77,9 +77,9 @@ class Target:
             yield from self._bodies(full=full)
 
     def _bodies(self, *, full: bool) -> Iterator[tuple[str, Request]]:
-        if full or not self.takes_form:
+        if full or not self.accepts_form:
             yield from ((f"JSON of {name}", self._with(_JSON, body=made)) for name, made in BODIES.items())
-        if full or self.takes_form:
+        if full or self.accepts_form:
             yield from ((f"form of {name}", self._with(_FORM, body=made)) for name, made in FORMS.items())
             yield "multipart", self._with(_MULTIPART, body=FORMS["multipart"])
         for name in self.members:
@@ -87,7 +87,7 @@ class Target:
                 yield f"{name} of {kind}", self._with(_JSON, body=member(name, kind))
 
     @property
-    def takes_form(self) -> bool:
+    def accepts_form(self) -> bool:
         """Whether the route is one that the forms of pages go to."""
         return self.method == "POST" and "/-/" in self.path
 

@@ -15,9 +15,8 @@ from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
 
 from companyos_gateway.episode.cluster import Cluster
 from companyos_gateway.episode.tokens import TOKEN_LENGTH
+from companyos_gateway.page_paths import is_console_path, is_desk_path
 from companyos_gateway.server.app import create_app
-from companyos_gateway.server.apps.paths import is_app
-from companyos_gateway.server.console.paths import is_console
 from companyos_gateway.server.house import House
 from companyos_gateway.server.planes import AGENT_DOORS, OPEN_BELOW, OPEN_DOORS
 from companyos_gateway.settings import Settings
@@ -55,7 +54,7 @@ def _named(path: str, episode_id: str) -> str:
     return re.sub(r"\{(\w+)[^}]*\}", lambda found: {**NAMES, "episode_id": episode_id}[found[1]], path)
 
 
-AGENTS = {(method, _named(path, "watched")) for method, path in AGENT_DOORS if not is_app(path)}
+AGENTS = {(method, _named(path, "watched")) for method, path in AGENT_DOORS if not is_desk_path(path)}
 STEP: dict[str, Any] = {"action": {"tool_name": "notes_write_note", "arguments": {"text": "a"}}}
 
 
@@ -131,8 +130,8 @@ async def test_every_door_but_those_that_are_listed_is_the_trainers(locked: Door
         if method == "GET" and path.startswith(OPEN_BELOW):
             assert (await nobody.request(method, path)).status_code == 404
             continue
-        if is_app(path) or is_console(path):
-            refused = (nobody, forger) if is_app(path) else (nobody, forger, agent)
+        if is_desk_path(path) or is_console_path(path):
+            refused = (nobody, forger) if is_desk_path(path) else (nobody, forger, agent)
             assert {(await client.request(method, path)).status_code for client in refused} == {403}
             continue
         await _assert_refused(nobody, method, path, 401, "token-required")

@@ -15,9 +15,7 @@ from starlette.routing import BaseRoute, Route
 from companyos.contract import CompanyOSObservation, CompanyOSResetObservation, CompanyOSState
 from companyos_gateway.episode.episode import VERSION
 from companyos_gateway.server.admission import Admission
-from companyos_gateway.server.apps.doors import apps_router
 from companyos_gateway.server.branching import held_episodes_router, snapshots_router
-from companyos_gateway.server.console.doors import console_router
 from companyos_gateway.server.demonstration import demonstration_router
 from companyos_gateway.server.documented import documented
 from companyos_gateway.server.drain import Drain, DrainDoors
@@ -38,7 +36,10 @@ from companyos_gateway.server.slots import SocketGate, SocketSlots
 from companyos_gateway.server.task_rules import TaskRules
 from companyos_gateway.server.tools import episode_tools_router, tools_router
 from companyos_gateway.server.trainer import trainer_router
-from companyos_gateway.server.web.door import web_routes
+from companyos_gateway.ui.console.routes import console_router
+from companyos_gateway.ui.desk.in_process_app import build_in_process_app
+from companyos_gateway.ui.desk.routes import desk_router
+from companyos_gateway.ui.playground.routes import playground_routes
 from companyos_shared.private_files import keep_files_private
 from companyos_shared.serving import DRAIN_STATE
 from companyos_shared.web.response_headers import ProtectedApp
@@ -48,6 +49,7 @@ from companyos_shared.web.trusted_hosts import TrustedHosts
 def create_app(house: House) -> FastAPI:
     """Make the app of a house; its lifespan brings the house up and down."""
     keep_files_private()
+    house.window_manager.connect(partial(build_in_process_app, house))
     drain = Drain()
     settings = house.settings
     server = SlottedServer(
@@ -74,7 +76,7 @@ def create_app(house: House) -> FastAPI:
     pages = pages_router(in_a_space=settings.space_host is not None, has_console=mode is ServerMode.SIMULATION)
     routers = [pages, health_router(house, drain), metrics_router(house, server, drain)]
     if mode is ServerMode.SIMULATION:
-        routers += [apps_router(house), console_router(house, drain)]
+        routers += [desk_router(house), console_router(house, drain)]
     routers.append(tools_router(house))
     if mode is ServerMode.SIMULATION:
         routers += [episodes_router(house), episode_tools_router(house), plain_http_router(house)]
@@ -84,7 +86,7 @@ def create_app(house: House) -> FastAPI:
     app.router.routes.extend(own)  # as they are: an included router looks at all of its routes twice, and at each call
     app.router.routes.extend([*static_mounts(), *mcp_routes(house)])
     if mode is ServerMode.SIMULATION and settings.web:
-        app.router.routes.extend(web_routes(house, drain))
+        app.router.routes.extend(playground_routes(house, drain))
     before = len(app.router.routes)
     server.register_routes(app, mode)
     answered = {door for route in own for door in _doors(route)}

@@ -9,7 +9,7 @@ from fastapi.responses import RedirectResponse, Response
 
 from companyos_gateway.episode.episode import Episode
 from companyos_gateway.episode.errors import GatewayProblem
-from companyos_gateway.server.apps.refusals import refusal_page
+from companyos_gateway.middleware.problem_pages import problem_page
 from companyos_gateway.server.browser_sessions import SESSION_LIFETIME_S, BrowserSessions
 from companyos_gateway.server.guard import BODY_SCOPE_KEY
 from companyos_gateway.server.planes import AGENT_SCOPE_KEY, TRAINER_SCOPE_KEY
@@ -27,7 +27,7 @@ async def shown(show: Callable[[], Awaitable[Response]]) -> Response:
     try:
         return await show()
     except GatewayProblem as problem:
-        return refusal_page(problem)
+        return problem_page(problem)
 
 
 def submitted(request: Request) -> SubmittedForm:

@@ -16,9 +16,9 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from companyos_gateway.episode.errors import RateLimitedError
+from companyos_gateway.middleware.problem_pages import problem_body_page
+from companyos_gateway.page_paths import accepts_form
 from companyos_gateway.server.admission import ADMISSION_SCOPE_KEY, refuse_and_close
-from companyos_gateway.server.apps.paths import takes_form
-from companyos_gateway.server.apps.refusals import body_page
 from companyos_gateway.server.mcp_rules import McpRefused, asked_in, check_mcp, speaks_mcp
 from companyos_gateway.server.problems import body_response
 from companyos_shared.wire.problem import ProblemBody
@@ -64,7 +64,7 @@ class Guard:
             body = read
             if (pending := scope.get(ADMISSION_SCOPE_KEY)) is not None:
                 await pending.admit(body)
-            if takes_form(path):
+            if accepts_form(path):
                 scope[BODY_SCOPE_KEY] = body
             else:
                 scope[JSON_SCOPE_KEY] = parse_object(body) if body else {}
@@ -155,8 +155,8 @@ def _refusal(path: str, body: bytes, misfit: MalformedJson) -> ASGIApp:
         detail=str(misfit),
         errors=None,
     )
-    if takes_form(path):
-        return body_page(problem, headers)
+    if accepts_form(path):
+        return problem_body_page(problem, headers)
     return body_response(problem, headers)
 
 

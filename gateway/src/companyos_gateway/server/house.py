@@ -12,6 +12,7 @@ from typing import Any
 from openenv.core.env_server.types import Observation
 
 from companyos.contract import Modality, ResetOptions
+from companyos_gateway.browser.window_manager import WindowManager
 from companyos_gateway.chaos import levels, profile_for
 from companyos_gateway.episode.cluster import Cluster
 from companyos_gateway.episode.environment import Stage
@@ -44,12 +45,11 @@ from companyos_gateway.server.discovery import discover
 from companyos_gateway.server.embedded import EmbeddedServices
 from companyos_gateway.server.folders import held_folder, private_folder
 from companyos_gateway.server.rate_limits import charge_episode
-from companyos_gateway.server.screens.screens import Screens
-from companyos_gateway.server.viewing.finished import FinishedEpisodes
-from companyos_gateway.server.viewing.keeping import KeepingStore
-from companyos_gateway.server.viewing.runs import DEFAULT_FOLDER, Runs
-from companyos_gateway.server.viewing.watching import LookedAtWatch
 from companyos_gateway.settings import Settings
+from companyos_gateway.viewer.archive import ArchivingStore
+from companyos_gateway.viewer.finished_episodes import FinishedEpisodes
+from companyos_gateway.viewer.recorder import ViewerRecorder
+from companyos_gateway.viewer.stored_runs import DEFAULT_RUNS_DIR, StoredRuns
 from companyos_shared import descriptors
 from companyos_shared.telemetry.traces import traces_of
 
@@ -70,9 +70,9 @@ class House:
         scenarios: Mapping[str, Scenario] | None = None,
     ) -> None:
         self.settings = settings
-        self.watch = LookedAtWatch(traces_of("gateway"))
-        self._runs: Runs | None = None
-        self.screens = Screens(self)
+        self.watch = ViewerRecorder(traces_of("gateway"))
+        self._runs: StoredRuns | None = None
+        self.window_manager = WindowManager(self)
         self.sessions = BrowserSessions()
         self._cluster = cluster
         self._scenarios = scenarios
@@ -109,7 +109,7 @@ class House:
                 begun = (await self.snapshots().fork(taken, 1, label, previous))[0]
             else:
                 if options.modality is Modality.SCREENSHOT:
-                    await self.screens.check_ready(previous)
+                    await self.window_manager.check_ready(previous)
                 begun = await stage.reset(options, previous)
             stage.store.hold(begun, holder)
             charge_episode(begun.id)
@@ -128,9 +128,11 @@ class House:
             raise InternalError from bug
 
     async def told(self, episode: Episode) -> Observation:
-        """Return what an episode answered last, in its modality; raises what `Screens.told` raises."""
+        """Return what an episode answered last, in its modality; raises what `WindowManager.last_observation`
+        raises.
+        """
         if episode.options.modality is Modality.SCREENSHOT:
-            return await self.screens.told(episode)
+            return await self.window_manager.last_observation(episode)
         return episode.told_last()
 
     async def step(
@@ -138,10 +140,10 @@ class House:
     ) -> StepObservation:
         """Carry out an action of an agent, in the modality of its episode.
 
-        Raises what `Stage.step` raises, and where there are windows what `Screens.step` does.
+        Raises what `Stage.step` raises, and where there are windows what `WindowManager.step` does.
         """
         if episode.options.modality is Modality.SCREENSHOT:
-            return await self.screens.step(episode, tool, arguments, number=number)
+            return await self.window_manager.step(episode, tool, arguments, number=number)
         return await self.stage().step(episode, tool, arguments, number=number)
 
     def loop(self) -> asyncio.AbstractEventLoop:
@@ -179,15 +181,15 @@ class House:
             raise ServicesDown("The services have not answered yet.")
         return self._quarantine
 
-    def runs(self) -> Runs:
+    def runs(self) -> StoredRuns:
         """Return the runs of `companyos eval` that the console shows."""
         if self._runs is None:
-            self._runs = Runs(self.settings.runs or DEFAULT_FOLDER)
+            self._runs = StoredRuns(self.settings.runs or DEFAULT_RUNS_DIR)
         return self._runs
 
     def is_idle(self) -> bool:
         """Say whether no step is being taken."""
-        return self._stage is None or (self._stage.is_idle and self.screens.is_idle)
+        return self._stage is None or (self._stage.is_idle and self.window_manager.is_idle)
 
     async def readiness(self) -> dict[str, bool]:
         """Return by name whether each service is ready; empty while none is known."""
@@ -236,8 +238,8 @@ class House:
         scenarios = await asyncio.to_thread(_checked_scenarios) if self._scenarios is None else self._scenarios
         files, snapshot_files = EpisodeFiles(folder), SnapshotFiles(folder)
         quarantine = Quarantine(folder, cluster, files, snapshot_files)
-        self.watch.finished = FinishedEpisodes(folder / "finished", most=settings.max_finished)
-        store = KeepingStore(
+        self.watch.finished = FinishedEpisodes(folder / "finished", max_count=settings.max_finished)
+        store = ArchivingStore(
             cluster,
             files,
             EpisodeTokens(secret),
@@ -273,7 +275,7 @@ class House:
             task.cancel()
             with suppress(asyncio.CancelledError):
                 await task
-        await self.screens.aclose()
+        await self.window_manager.aclose()
         if self._stage is not None:
             with suppress(TimeoutError, GatewayProblem):
                 async with asyncio.timeout(LETTING_GO_S):

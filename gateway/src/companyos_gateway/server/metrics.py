@@ -76,8 +76,8 @@ class HouseCollector(Collector):
         yield from _services(stage.cluster.links.values())
         yield from _episodes(stage.store)
         yield _gauge("snapshots", "Snapshots that are kept.", len(house.snapshots()))
-        yield _gauge("windows_open", "Windows of the browser that are open.", house.screens.windows)
-        starts = house.screens.starts
+        yield _gauge("windows_open", "Windows of the browser that are open.", house.window_manager.open_count)
+        starts = house.window_manager.starts
         yield CounterMetricFamily("companyos_browser_starts", "How often the browser was started.", starts)
         yield from self._leaks(stage)
 

@@ -18,7 +18,7 @@ from companyos_gateway.server.envelopes import ResetAnswer, StepAnswer, StepBody
 from companyos_gateway.server.guard import JSON_SCOPE_KEY
 from companyos_gateway.server.house import House
 from companyos_gateway.server.queries import KNOWN_QUERIES
-from companyos_gateway.server.rendering import Format, RenderedEpisode
+from companyos_gateway.viewer.rendering import Format, RenderedEpisode
 
 _TEXT = {"schema": {"type": "string"}}
 _PICTURE = {"image/png": {"schema": {"type": "string", "format": "binary"}}}

@@ -19,12 +19,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from companyos_gateway.episode.episode import Episode
 from companyos_gateway.episode.errors import EpisodeDone, GatewayProblem, UnknownEpisodeError
 from companyos_gateway.episode.store import EpisodeStore
-from companyos_gateway.server.apps.paths import APP_DOORS, is_app
-from companyos_gateway.server.apps.paths import COOKIE as EPISODE_COOKIE
-from companyos_gateway.server.apps.refusals import refusal_page
+from companyos_gateway.middleware.problem_pages import problem_page
+from companyos_gateway.page_paths import DESK_ROUTES, EPISODE_COOKIE, TRAINER_COOKIE, is_console_path, is_desk_path
 from companyos_gateway.server.browser_sessions import BrowserSessions
-from companyos_gateway.server.console.paths import COOKIE as TRAINER_COOKIE
-from companyos_gateway.server.console.paths import is_console
 from companyos_gateway.server.mcp_rules import MCP_DOORS
 from companyos_gateway.server.problems import refuse
 from companyos_shared.pages import MOUNT
@@ -40,7 +37,7 @@ AGENT_DOORS = frozenset(
         ("POST", "/v1/episodes/{episode_id}/step"),
         ("GET", "/v1/episodes/{episode_id}/tools"),
         ("GET", "/v1/episodes/{episode_id}/render"),
-        *APP_DOORS,
+        *DESK_ROUTES,
         *(("POST", path) for path in MCP_DOORS),
     }
 )
@@ -95,7 +92,7 @@ class Planes:
                 self._admit(scope, self._trainer)
             except GatewayProblem as problem:
                 if scope["type"] == "http" and _cookie_of(get_route_path(scope)):
-                    await refusal_page(problem, _FORBIDDEN)(scope, receive, send)
+                    await problem_page(problem, _FORBIDDEN)(scope, receive, send)
                 else:
                     await refuse(problem, scope, receive, send)
                 return
@@ -186,9 +183,9 @@ def _opens_to_agents(door: _Door) -> bool:
 
 def _cookie_of(path: str) -> str | None:
     """Return the name of the cookie that opens a page, None for what is no page."""
-    if is_app(path):
+    if is_desk_path(path):
         return EPISODE_COOKIE
-    return TRAINER_COOKIE if is_console(path) else None
+    return TRAINER_COOKIE if is_console_path(path) else None
 
 
 def _bearer(scope: Scope) -> bytes:

@@ -13,7 +13,7 @@ from companyos_gateway.server.guard import JSON_SCOPE_KEY
 from companyos_gateway.server.house import House
 from companyos_gateway.server.openenv_environment import reset_options
 from companyos_gateway.server.planes import episode_asked_for, is_trainer, without_outcome
-from companyos_gateway.server.rendering import Format, page, rendered, terminal
+from companyos_gateway.viewer.rendering import Format, describe_episode, render_html, render_terminal
 
 CREATED, OK = 201, 200
 
@@ -58,14 +58,14 @@ def read(house: House, episode_id: str) -> CompanyOSState:
 async def show(house: House, request: Request, episode_id: str, form: Format) -> Response:
     """Return an episode the way people read it; its own agent is shown no rewards.
 
-    Raises UnknownEpisodeError (404), and for a picture what `Screens.rendered` raises.
+    Raises UnknownEpisodeError (404), and for a picture what `WindowManager.render_png` raises.
     """
     episode = episode_asked_for(request, house.stage().store, episode_id)
-    shown = rendered(episode, with_rewards=is_trainer(request))
+    shown = describe_episode(episode, with_rewards=is_trainer(request))
     if form is Format.PNG:
-        return Response(await house.screens.rendered(episode, page(shown)), media_type="image/png")
+        return Response(await house.window_manager.render_png(episode, render_html(shown)), media_type="image/png")
     if form is Format.JSON:
         return Response(shown.model_dump_json(), media_type="application/json")
     if form is Format.HTML:
-        return HTMLResponse(page(shown), headers=_PAGE_HEADERS)
-    return PlainTextResponse(terminal(shown, colour=form is Format.ANSI))
+        return HTMLResponse(render_html(shown), headers=_PAGE_HEADERS)
+    return PlainTextResponse(render_terminal(shown, colour=form is Format.ANSI))

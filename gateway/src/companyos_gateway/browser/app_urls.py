@@ -1,0 +1,67 @@
+"""Where a window may be: below the apps of its own episode, and nowhere else."""
+
+from __future__ import annotations
+
+from typing import Final
+from urllib.parse import unquote, urlsplit
+
+from companyos_gateway.browser.errors import ActionRejectedError
+from companyos_gateway.page_paths import desk_root
+from companyos_shared.pages import MOUNT
+
+ORIGIN: Final = "http://companyos"
+"""What the window calls the house. No name server knows the name, and none is asked."""
+
+DESK: Final = "/"
+_DOT_SEGMENTS = frozenset({".", ".."})
+
+
+class AppUrls:
+    """The addresses of one episode's apps, as the window has them and as its agent is told them."""
+
+    def __init__(self, episode_id: str) -> None:
+        self.root = desk_root(episode_id, "")
+
+    def to_url(self, address: str) -> str:
+        """Return the URL of an address below the apps; raises Refused for one that is elsewhere."""
+        full = address.removeprefix(ORIGIN)
+        is_full = full == self.root or full.startswith(f"{self.root}/")
+        relative_url = (full.removeprefix(self.root) or DESK) if is_full else address
+        if not _is_safe_path(relative_url):
+            raise ActionRejectedError(
+                "foreign-address",
+                "The address is none of the episode's apps",
+                "Addresses begin with a single / and stay below the apps: / is the desk.",
+            )
+        return f"{ORIGIN}{self.root}{'' if relative_url == DESK else relative_url}"
+
+    def to_address(self, url: str) -> str:
+        """Return where a URL is below the apps; the desk for one that is elsewhere."""
+        relative_url = url.removeprefix(ORIGIN)
+        return (relative_url.removeprefix(self.root) or DESK) if self.contains(url) else DESK
+
+    def contains(self, url: str) -> bool:
+        """Say whether a URL is a page of the episode's apps."""
+        parts = urlsplit(url)
+        is_below = parts.path == self.root or parts.path.startswith(f"{self.root}/")
+        return f"{parts.scheme}://{parts.netloc}" == ORIGIN and is_below and _is_safe_path(parts.path)
+
+    def is_asset(self, url: str) -> bool:
+        """Say whether a URL is what the pages load: style sheets, scripts, pictures."""
+        parts = urlsplit(url)
+        return f"{parts.scheme}://{parts.netloc}" == ORIGIN and parts.path.startswith(f"{MOUNT}/")
+
+    def strip_root(self, text: str) -> str:
+        """Return a text in which the addresses of the apps are as the agent is told them."""
+        return text.replace(f"{self.root}/", "/").replace(self.root, "/")
+
+
+def _is_safe_path(relative_url: str) -> bool:
+    path = relative_url.partition("?")[0].partition("#")[0]
+    is_plain = (
+        relative_url.isprintable()
+        and "\\" not in relative_url
+        and relative_url.startswith("/")
+        and not relative_url.startswith("//")
+    )
+    return is_plain and _DOT_SEGMENTS.isdisjoint(unquote(path).split("/"))

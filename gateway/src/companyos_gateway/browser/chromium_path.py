@@ -1,0 +1,30 @@
+"""Which Chromium is started."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Final
+
+from companyos_gateway.browser.errors import missing_chromium_error
+from companyos_gateway.episode.errors import BrowserMissing
+
+EXECUTABLE_NAMES: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+"""What a Chromium on the path is called."""
+
+
+def find_chromium(configured: Path | None, bundled: Path) -> Path:
+    """Return the Chromium to start: the one that is named, Playwright's `own`, or one on the path.
+
+    Raises BrowserMissing (409).
+    """
+    if configured is not None:
+        if not configured.is_file():
+            raise BrowserMissing(f"COMPANYOS_CHROMIUM names {configured}, which is no file.")
+        return configured
+    if bundled.is_file():
+        return bundled
+    on_path = next(filter(None, map(shutil.which, EXECUTABLE_NAMES)), None)
+    if on_path is None:
+        raise missing_chromium_error()
+    return Path(on_path)

@@ -1,0 +1,191 @@
+"""One window: a context of the browser with one page in it, which only ever shows the apps of one episode."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+from playwright.async_api import Error as PlaywrightError
+
+from companyos.contract import ScreenElement, Screenshot, Viewport
+from companyos_gateway.browser.app_urls import AppUrls
+from companyos_gateway.browser.errors import WindowError
+from companyos_gateway.browser.page_actions import Arguments, PageActions, check_arguments
+from companyos_gateway.browser.request_interceptor import Fetch, RequestInterceptor
+from companyos_gateway.episode.observations import StepObservation
+
+ACTION_TIMEOUT_S = 20.0
+SCREENSHOT_TIMEOUT_S = 10.0
+CLOSE_TIMEOUT_S = 3.0
+MAX_NAVIGATIONS = 20
+"""Pages that one action leads through at most."""
+
+MIN_SCREENSHOT_HEIGHT, MAX_SCREENSHOT_HEIGHT = 600, 8_000
+"""Pixels of a picture that is no window's."""
+
+_IS_SETTLED_JS: Final = """() => document.fonts.ready.then(() => new Promise((done) => requestAnimationFrame(
+  () => requestAnimationFrame(() => setTimeout(() => done(document.readyState === "complete"), 0)))))"""
+_PAGE_HEIGHT_JS: Final = "() => document.documentElement.scrollHeight"
+_POINTER_REST_POSITION: Final = (-10, -10)
+"""Where the pointer rests between two actions: over nothing."""
+
+_SCREENSHOT_OPTIONS: Final[dict[str, Any]] = {"type": "png", "animations": "disabled", "caret": "hide", "scale": "css"}
+_CONTEXT_OPTIONS: Final[dict[str, Any]] = {
+    "accept_downloads": False,
+    "color_scheme": "light",
+    "device_scale_factor": 1,
+    "locale": "en-US",
+    "reduced_motion": "reduce",
+    "service_workers": "block",
+    "timezone_id": "UTC",
+}
+
+
+class Window:
+    """One window. Once a method has raised WindowError it is good for nothing but to be closed."""
+
+    def __init__(
+        self, context: Any, page: Any, interceptor: RequestInterceptor, app_urls: AppUrls, viewport: Viewport
+    ) -> None:
+        self._context = context
+        self._page = page
+        self._interceptor = interceptor
+        self._app_urls = app_urls
+        self._viewport = viewport
+        self._actions = PageActions(page, viewport, app_urls)
+
+    @classmethod
+    async def open(cls, browser: Any, app_urls: AppUrls, viewport: Viewport, fetch: Fetch) -> Window:
+        """Open a window that shows nothing yet; raises WindowError."""
+        async with _raise_window_errors(ACTION_TIMEOUT_S):
+            context = await browser.new_context(**_CONTEXT_OPTIONS, viewport=viewport.model_dump())
+        try:
+            async with _raise_window_errors(ACTION_TIMEOUT_S):
+                page = await context.new_page()
+                context.on("page", _close_popup)
+                interceptor = RequestInterceptor(await context.new_cdp_session(page), app_urls, fetch)
+                await interceptor.start()
+        except BaseException:
+            await _close(context)
+            raise
+        return cls(context, page, interceptor, app_urls, viewport)
+
+    @property
+    def address(self) -> str:
+        """Where the window is, below the apps."""
+        return self._app_urls.to_address(self._page.url)
+
+    @property
+    def steps(self) -> Sequence[StepObservation]:
+        """The steps that the last action was."""
+        return self._interceptor.steps
+
+    @property
+    def server_failed(self) -> bool:
+        """Whether the last action led to a page that could not be had, by no fault but the house's."""
+        return self._interceptor.server_failed
+
+    async def act(self, tool: str, arguments: Arguments) -> None:
+        """Carry an action out, until what it led to is there; raises ArgumentsMisfit, Refused or WindowError."""
+        self._interceptor.begin()
+        check_arguments(tool, arguments)
+        try:
+            async with _raise_window_errors(ACTION_TIMEOUT_S):
+                await self._actions.act(tool, arguments)
+                await self._settle()
+        finally:
+            await self._interceptor.wait_for_responses()
+
+    async def show(self, address: str) -> None:
+        """Go to an address that the window was at once; raises WindowError."""
+        async with _raise_window_errors(ACTION_TIMEOUT_S):
+            await self._page.goto(self._app_urls.to_url(address))
+            await self._settle()
+
+    async def take_screenshot(self, looks_left: int) -> Screenshot:
+        """Return what the window shows; raises WindowError."""
+        async with _raise_window_errors(SCREENSHOT_TIMEOUT_S):
+            png = await self._page.screenshot(**_SCREENSHOT_OPTIONS)
+            snapshot = await self._page.locator("body").aria_snapshot()
+            page_data = await self._page.evaluate(_elements_js())
+        return Screenshot(
+            png=base64.b64encode(png).decode(),
+            viewport=self._viewport,
+            address=self.address,
+            title=page_data["title"],
+            snapshot=self._app_urls.strip_root(snapshot),
+            elements=tuple(ScreenElement(**one) for one in page_data["elements"]),
+            scroll_y=page_data["scroll_y"],
+            page_height=page_data["page_height"],
+            looks_left=looks_left,
+        )
+
+    async def close(self) -> None:
+        """Close the window, be it alive or not."""
+        await _close(self._context)
+
+    async def _settle(self) -> None:
+        """Wait until the window is on its way nowhere and has drawn what it shows, the pointer over none of it."""
+        await self._page.mouse.move(*_POINTER_REST_POSITION)
+        for _ in range(MAX_NAVIGATIONS):
+            await self._interceptor.wait_until_idle()
+            try:
+                is_complete = await self._page.evaluate(_IS_SETTLED_JS)
+            except PlaywrightError:
+                if self._page.is_closed():
+                    raise
+                await asyncio.sleep(0)  # it is on its way to another page
+                await self._page.wait_for_load_state("load")
+                continue
+            if is_complete and self._interceptor.is_idle:
+                return
+            await self._page.wait_for_load_state("load")
+        raise TimeoutError
+
+
+async def screenshot_html(browser: Any, html: str, width: int) -> bytes:
+    """Return a page that needs nothing but itself as a picture, whole unless it is very long; raises WindowError."""
+    async with _raise_window_errors(SCREENSHOT_TIMEOUT_S):
+        size = {"width": width, "height": MIN_SCREENSHOT_HEIGHT}
+        context = await browser.new_context(**_CONTEXT_OPTIONS, java_script_enabled=False, viewport=size)
+        try:
+            page = await context.new_page()
+            await page.set_content(html)
+            height = min(max(await page.evaluate(_PAGE_HEIGHT_JS), MIN_SCREENSHOT_HEIGHT), MAX_SCREENSHOT_HEIGHT)
+            await page.set_viewport_size({"width": width, "height": height})
+            return bytes(await page.screenshot(**_SCREENSHOT_OPTIONS))
+        finally:
+            await context.close()
+
+
+@asynccontextmanager
+async def _raise_window_errors(timeout_s: float) -> AsyncIterator[None]:
+    try:
+        async with asyncio.timeout(timeout_s):
+            yield
+    except PlaywrightError as error:
+        raise WindowError(str(error).strip().partition("\n")[0]) from error
+    except TimeoutError as error:
+        raise WindowError(f"It did not answer within {timeout_s:g} s") from error
+
+
+async def _close(context: Any) -> None:
+    with suppress(PlaywrightError, TimeoutError):
+        async with asyncio.timeout(CLOSE_TIMEOUT_S):
+            await context.close()
+
+
+async def _close_popup(page: Any) -> None:
+    """Close a second page at once: an episode has one window."""
+    with suppress(PlaywrightError):
+        await page.close()
+
+
+@cache
+def _elements_js() -> str:
+    return Path(__file__).with_name("elements.js").read_text(encoding="utf-8")

@@ -1,0 +1,294 @@
+"""The windows of the episodes that are played by looking: who has one, what becomes of an action, what is shown.
+
+An action of the browser that sends a form is the step of that form. Every other one is a look: it is no step, costs
+nothing and is counted, and an agent that has no look left takes steps by it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import logging
+import time
+from collections.abc import Callable, Coroutine
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol
+
+from openenv.core.env_server.mcp_types import ToolError, ToolErrorType
+from openenv.core.env_server.types import Observation
+
+from companyos.contract import Modality, Screenshot
+from companyos_gateway.browser.asgi_client import AppForEpisode, AsgiClient
+from companyos_gateway.browser.browser_session import SubmittedAction, WindowSession
+from companyos_gateway.browser.errors import BROWSER_RESTARTED, ActionRejectedError, WindowError, missing_extra_error
+from companyos_gateway.episode.browser_tools import is_browser_tool
+from companyos_gateway.episode.environment import Stage
+from companyos_gateway.episode.episode import Episode
+from companyos_gateway.episode.errors import BrowserDown, EpisodeClosed, GatewayProblem, ServicesDown, WindowsFull
+from companyos_gateway.episode.observations import StepObservation
+from companyos_gateway.episode.toolbox import ArgumentsMisfit
+from companyos_gateway.episode.watch import Watch
+from companyos_gateway.settings import Settings
+from companyos_shared.wire.problem import ProblemBody
+
+if TYPE_CHECKING:
+    from companyos_gateway.browser.playwright_backend import PlaywrightBackend
+    from companyos_gateway.browser.window import Window
+
+IDLE_BEFORE_EVICTION_S = 60.0
+"""So long a window is left alone for which another one has no room."""
+
+MAX_ATTEMPTS = 2
+MAX_CONSECUTIVE_FAILURES = 3
+"""So often in a row the browser may fail an agent before that is said to whoever runs it."""
+
+_log = logging.getLogger(__name__)
+
+
+class BrowserHost(Protocol):
+    """The part of the gateway's runtime that windows need."""
+
+    @property
+    def settings(self) -> Settings: ...
+    @property
+    def watch(self) -> Watch: ...
+    def stage(self) -> Stage: ...
+    def in_background(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]: ...
+
+
+class WindowManager:
+    """Every window of one gateway. Nothing of a browser is imported or started before the first who needs one."""
+
+    def __init__(self, host: BrowserHost) -> None:
+        self._host = host
+        self._build_app: Callable[[], AppForEpisode] | None = None
+        self._sessions: dict[str, WindowSession] = {}
+        self._backend: PlaywrightBackend | None = None
+        self._open_lock = asyncio.Lock()
+        self._actions: set[asyncio.Task[StepObservation]] = set()
+
+    def connect(self, build_app: Callable[[], AppForEpisode]) -> None:
+        """Set what builds the app that windows request; it is called before the first window opens."""
+        self._build_app = build_app
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no action is being carried out, for whoever waits or for nobody."""
+        return not self._actions
+
+    @property
+    def open_count(self) -> int:
+        """How many windows are open."""
+        return sum(session.window is not None for session in self._sessions.values())
+
+    @property
+    def starts(self) -> int:
+        """How often the browser was started."""
+        return 0 if self._backend is None else self._backend.chromium.starts
+
+    async def check_ready(self, previous: Episode | None = None) -> None:
+        """Raise BrowserMissing (409), WindowsFull (429) or BrowserDown (503) where no window can be opened.
+
+        The window of `previous`, whose place is to be taken, counts for none.
+        """
+        await self._get_backend().chromium.browser()
+        async with self._open_lock:
+            await self._evict_idle_window(None if previous is None else self._sessions.get(previous.internal_id))
+
+    async def last_observation(self, episode: Episode) -> Observation:
+        """Return the last observation that an episode answered, with its window as it is now; raises as `step` does."""
+        session = self._session(episode)
+        async with session.turn():
+            screenshot = await self._take_screenshot(episode, session)
+        return episode.told_last().model_copy(update={"screenshot": screenshot})
+
+    async def step(
+        self, episode: Episode, tool: str, arguments: dict[str, Any], *, number: int | None = None
+    ) -> StepObservation:
+        """Carry out an action, of the browser or any other, and return what came of it with the window behind it.
+
+        An action that has begun is carried out to its end, whoever stops waiting for it. Raises what `Stage.step`
+        raises, BrowserMissing (409), WindowsFull (429) or BrowserDown (503); then no look was taken.
+        """
+        task = asyncio.get_running_loop().create_task(self._act(episode, tool, arguments, number))
+        self._actions.add(task)
+        task.add_done_callback(self._actions.discard)
+        return await asyncio.shield(task)
+
+    async def render_png(self, episode: Episode, html: str) -> bytes:
+        """Return the picture of an episode: its window where it has one, else the page that tells of it.
+
+        Raises BrowserMissing (409), WindowsFull (429) or BrowserDown (503).
+        """
+        if episode.options.modality is Modality.SCREENSHOT:
+            session = self._session(episode)
+            async with session.turn():
+                return base64.b64decode((await self._take_screenshot(episode, session)).png)
+        for _ in range(MAX_ATTEMPTS):
+            try:
+                return await self._get_backend().screenshot_html(html)
+            except WindowError as failure:
+                _log.warning("a picture failed: %s", failure)
+        raise BrowserDown
+
+    async def aclose(self) -> None:
+        """Close every window, and the browser."""
+        self._sessions.clear()
+        if self._backend is not None:
+            await self._backend.chromium.aclose()
+
+    async def _act(self, episode: Episode, tool: str, arguments: dict[str, Any], number: int | None) -> StepObservation:
+        session = self._session(episode)
+        async with session.turn():
+            if is_browser_tool(episode.options, tool):
+                if (submitted := session.find_repeat(episode, tool, arguments, number)) is not None:
+                    return await self._with_screenshot(episode, session, submitted.observation)
+                episode.check_may_step()
+                if session.looks_left:
+                    with self._host.watch.act("look", episode):
+                        return await self._look(episode, session, tool, arguments)
+            observation = await self._host.stage().step(episode, tool, arguments, number=number)
+            return await self._with_screenshot(episode, session, observation)
+
+    async def _look(
+        self, episode: Episode, session: WindowSession, tool: str, arguments: dict[str, Any]
+    ) -> StepObservation:
+        window = await self._window(episode, session)
+        problem, error, failed = None, None, None
+        try:
+            await window.act(tool, arguments)
+        except ArgumentsMisfit as invalid:
+            error = ToolError(error_type=ToolErrorType.INVALID_ARGS, message=str(invalid))
+        except ActionRejectedError as refused:
+            problem = refused.body
+        except WindowError as failure:
+            problem, failed = BROWSER_RESTARTED, failure
+        if window.steps:
+            session.submitted = SubmittedAction(tool, arguments, window.steps[-1])
+            if failed is not None:
+                await session.close_window()
+            return await self._with_screenshot(episode, session, session.submitted.observation)
+        if episode.closed:
+            raise EpisodeClosed
+        if window.server_failed:
+            await session.close_window()
+            raise ServicesDown("A page could not be had.")
+        if failed is None:
+            session.looks_left -= 1
+            session.failures = 0
+        else:
+            await self._discard_window(session, failed)
+        episode.used_at = time.monotonic()
+        screenshot = await self._take_screenshot(episode, session)
+        return _look_observation(episode, tool, screenshot, problem, error)
+
+    async def _with_screenshot(
+        self, episode: Episode, session: WindowSession, observation: StepObservation
+    ) -> StepObservation:
+        """Return a step with the window behind it; a step that was taken is told, picture or not."""
+        try:
+            return observation.model_copy(update={"screenshot": await self._take_screenshot(episode, session)})
+        except GatewayProblem as problem:
+            _log.warning("episode %s, step %d has no picture: %s", episode.internal_id, observation.step, problem)
+            return observation
+
+    async def _take_screenshot(self, episode: Episode, session: WindowSession) -> Screenshot:
+        for _ in range(MAX_ATTEMPTS):
+            window = await self._window(episode, session)
+            try:
+                screenshot = await window.take_screenshot(session.looks_left)
+            except WindowError as failure:
+                await self._discard_window(session, failure)
+                continue
+            session.remember(screenshot.address)
+            if episode.done:
+                await session.close_window()
+            return screenshot
+        raise BrowserDown
+
+    async def _window(self, episode: Episode, session: WindowSession) -> Window:
+        for _ in range(MAX_ATTEMPTS):
+            if episode.closed:
+                raise EpisodeClosed
+            if session.window is not None:
+                return session.window
+            async with self._open_lock:
+                await self._evict_idle_window(session)
+                try:
+                    window = await self._get_backend().open(episode, session.address)
+                except WindowError as failure:
+                    await self._discard_window(session, failure)
+                    continue
+                if self._sessions.get(episode.internal_id) is not session:
+                    await window.close()
+                    raise EpisodeClosed
+                session.window = window
+                return window
+        raise BrowserDown
+
+    async def _discard_window(self, session: WindowSession, failure: WindowError) -> None:
+        """Let a window go that failed; raises BrowserDown (503) where they fail again and again."""
+        _log.warning("a window failed: %s", failure)
+        session.failures += 1
+        await session.close_window()
+        if session.failures >= MAX_CONSECUTIVE_FAILURES:
+            session.failures = 0
+            raise BrowserDown(str(failure)) from failure
+
+    async def _evict_idle_window(self, own: WindowSession | None) -> None:
+        """Make sure that `own` may have a window; the one that was idle for longest gives way. Raises WindowsFull."""
+        others = [session for session in self._sessions.values() if session.window is not None and session is not own]
+        idle_since = time.monotonic() - IDLE_BEFORE_EVICTION_S
+        while len(others) >= self._host.settings.max_windows:
+            idle = [session for session in others if not session.is_busy and session.used_at < idle_since]
+            if not idle:
+                raise WindowsFull(f"{len(others)} windows are open.")
+            oldest = min(idle, key=lambda session: session.used_at)
+            others.remove(oldest)
+            await oldest.close_window()
+
+    def _session(self, episode: Episode) -> WindowSession:
+        session = self._sessions.get(episode.internal_id)
+        if session is None or session.epoch != episode.epoch:
+            if session is None:
+                episode.at_close.append(partial(self._forget, episode.internal_id))
+            self._forget(episode.internal_id)
+            session = self._sessions[episode.internal_id] = WindowSession.from_episode(episode)
+        return session
+
+    def _forget(self, internal_id: str) -> None:
+        """Close the window of an episode that is gone, or stands somewhere else now."""
+        session = self._sessions.pop(internal_id, None)
+        if session is not None and session.window is not None:
+            self._host.in_background(session.close_window())
+
+    def _get_backend(self) -> PlaywrightBackend:
+        if self._backend is None:
+            try:
+                from companyos_gateway.browser.playwright_backend import PlaywrightBackend
+            except ModuleNotFoundError as missing:
+                if missing.name is None or missing.name.partition(".")[0] != "playwright":
+                    raise
+                raise missing_extra_error() from missing
+            if self._build_app is None:
+                raise RuntimeError("WindowManager.connect was not called")
+            self._backend = PlaywrightBackend(self._host.settings.chromium, AsgiClient(self._build_app()))
+        return self._backend
+
+
+def _look_observation(
+    episode: Episode, tool: str, screenshot: Screenshot, problem: ProblemBody | None, error: ToolError | None
+) -> StepObservation:
+    """Return what a look answers, which no step is."""
+    return StepObservation(
+        tool_name=tool,
+        result=None if problem is None else problem.model_dump(mode="json", exclude_none=True),
+        error=error,
+        done=False,
+        reward=0.0,
+        now=episode.now,
+        steps_left=episode.steps_left,
+        screenshot=screenshot,
+        step=episode.step,
+        is_carried_out=problem is None and error is None,
+    )

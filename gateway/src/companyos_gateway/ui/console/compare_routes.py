@@ -1,0 +1,80 @@
+"""The doors of comparing: two episodes side by side, live, over or of runs, or one of each."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated
+from urllib.parse import quote, urlencode
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import RedirectResponse, Response
+
+from companyos.viewer import RunDocument
+from companyos_gateway.episode.errors import InvalidAction
+from companyos_gateway.page_paths import CONSOLE_COMPARE
+from companyos_gateway.server.browsing import SEE_OTHER, shown
+from companyos_gateway.server.house import House
+from companyos_gateway.ui.console.base_view import (
+    ROWS_PER_PAGE,
+    document_response,
+    prefix_of,
+    render_page,
+    render_viewer,
+)
+from companyos_gateway.ui.console.episode_list import list_episodes
+from companyos_gateway.ui.console.episode_ref import load_facts
+
+Refs = Annotated[list[str] | None, Query(alias="episode")]
+
+
+class EpisodePairError(InvalidAction):
+    status, code, title = 422, "not-two-episodes", "Two different episodes are compared"
+
+
+def compare_router(runtime: House) -> APIRouter:
+    """Return the doors of comparing."""
+    router = APIRouter(include_in_schema=False)
+
+    @router.get(CONSOLE_COMPARE)
+    async def compare(request: Request, refs: Refs = None) -> Response:
+        return await shown(partial(_compare, runtime, request, refs or []))
+
+    @router.get(f"{CONSOLE_COMPARE}/two")
+    async def two(request: Request, refs: Refs = None) -> Response:
+        return await shown(partial(_side_by_side, runtime, request, refs or []))
+
+    @router.get(f"{CONSOLE_COMPARE}/run")
+    async def run(request: Request, refs: Refs = None) -> Response:
+        return document_response(await _pair_document(runtime, request, refs or []))
+
+    return router
+
+
+async def _compare(runtime: House, request: Request, refs: list[str]) -> Response:
+    """Lead to two episodes side by side; with one, show what it can be compared with. Raises as `_pair_document`."""
+    if len(refs) == 1:
+        chosen = await load_facts(runtime, request, refs[0])
+        others = [one for one in list_episodes(runtime.stage(), runtime.watch) if one.ref != refs[0]]
+        others.sort(key=lambda one: (one.scenario, one.seed) != (chosen.scenario, chosen.seed))
+        return render_page(
+            request, "compare.html", "episodes", chosen=chosen, ref=refs[0], others=others[:ROWS_PER_PAGE]
+        )
+    names = [facts.name for facts in (await _pair_document(runtime, request, refs)).episodes]
+    anchor = urlencode({"episode": names[0], "with": names[1]}, quote_via=quote)
+    return RedirectResponse(f"{prefix_of(request)}/compare/two?{_query_string(refs)}#{anchor}", SEE_OTHER)
+
+
+async def _side_by_side(runtime: House, request: Request, refs: list[str]) -> Response:
+    await _pair_document(runtime, request, refs)
+    return render_viewer(request, "Two episodes", {"run": f"{prefix_of(request)}/compare/run?{_query_string(refs)}"})
+
+
+async def _pair_document(runtime: House, request: Request, refs: list[str]) -> RunDocument:
+    """Return two episodes as a run. Raises EpisodePairError (422), UnknownEpisodeError or UnknownRunError (404)."""
+    if len(refs) != 2 or refs[0] == refs[1]:
+        raise EpisodePairError(f"{len(set(refs))} were chosen.")
+    return RunDocument(title="Two episodes", episodes=[await load_facts(runtime, request, ref) for ref in refs])
+
+
+def _query_string(refs: list[str]) -> str:
+    return urlencode([("episode", ref) for ref in refs])

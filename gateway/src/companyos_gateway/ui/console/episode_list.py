@@ -1,0 +1,100 @@
+"""The list of episodes: those that are played, and those that are over and still kept."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from urllib.parse import quote
+
+from companyos_gateway.episode.environment import Stage
+from companyos_gateway.episode.episode import Episode
+from companyos_gateway.viewer.finished_episodes import FinishedEpisode
+from companyos_gateway.viewer.recorder import ViewerRecorder
+
+RUNNING = "running"
+OVER = "over"
+
+_MINUTE_S, _HOUR_S = 60, 3600
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EpisodeListItem:
+    """One line of the list."""
+
+    ref: str
+    """What it is compared by: `episodes/ID` while it is live, `finished/KEY` when it is over."""
+    id: str
+    scenario: str
+    seed: int
+    chaos: int
+    step: int
+    max_steps: int
+    now: datetime
+    return_: float
+    outcome: str | None
+    ended: str | None
+    episode: Episode | None
+    """The live episode: it has a desk, and can be ended."""
+
+    @property
+    def state(self) -> str:
+        """Whether it goes on."""
+        return RUNNING if self.outcome is None else OVER
+
+
+def list_episodes(stage: Stage, watch: ViewerRecorder) -> Iterator[EpisodeListItem]:
+    """Yield the running episodes, the one used last first, and then those that are over, the last one first."""
+    live = sorted(stage.store, key=lambda episode: -episode.used_at)
+    yield from (_from_live(episode) for episode in live if not episode.done)
+    finished_live = {f"{episode.internal_id}.{episode.epoch}": episode for episode in live if episode.done}
+    now = time.monotonic()
+    for one in watch.finished or ():
+        yield _from_finished(one, now, finished_live.pop(one.source.key, None))
+    yield from map(_from_live, finished_live.values())
+
+
+def format_age(seconds: float) -> str:
+    """Return how long something is past, in words."""
+    if seconds < _MINUTE_S:
+        return "just now"
+    if seconds < _HOUR_S:
+        return f"{int(seconds // _MINUTE_S)} min ago"
+    return f"{int(seconds // _HOUR_S)} h ago"
+
+
+def _from_live(episode: Episode) -> EpisodeListItem:
+    key, progress = episode.task.key, episode.progress
+    return EpisodeListItem(
+        ref=f"episodes/{quote(episode.id, safe='')}",
+        id=episode.id,
+        scenario=key.scenario,
+        seed=key.seed,
+        chaos=key.chaos,
+        step=progress.step,
+        max_steps=episode.task.instance.max_steps,
+        now=progress.now,
+        return_=progress.ledger.return_,
+        outcome=None if progress.outcome is None else progress.outcome.value,
+        ended=None,
+        episode=episode,
+    )
+
+
+def _from_finished(one: FinishedEpisode, now: float, episode: Episode | None) -> EpisodeListItem:
+    source = one.source
+    return EpisodeListItem(
+        ref=f"finished/{quote(source.key, safe='')}",
+        id=source.id,
+        scenario=source.scenario,
+        seed=source.seed,
+        chaos=source.chaos,
+        step=source.step,
+        max_steps=source.max_steps,
+        now=source.now,
+        return_=source.return_,
+        outcome=None if source.outcome is None else source.outcome.value,
+        ended=format_age(now - one.ended_at),
+        episode=episode,
+    )

@@ -1,0 +1,65 @@
+"""What a reference means: `episodes/ID` a live episode or the last of that id, `finished/KEY` one that is over."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from urllib.parse import unquote
+
+from fastapi import Request
+
+from companyos.viewer import EpisodeDocument, EpisodeFacts
+from companyos_gateway.episode.errors import UnknownEpisodeError
+from companyos_gateway.server.house import House
+from companyos_gateway.ui.console.base_view import prefix_of
+from companyos_gateway.viewer.episode_source import EpisodeSource
+from companyos_gateway.viewer.serialize import serialize_episode
+
+EPISODES, FINISHED = "episodes", "finished"
+
+_RUN_EPISODE_REF = re.compile(r"results/(?P<run>[^/]+)/episodes/(?P<name>[^/]+)")
+
+
+def resolve_episode(runtime: House, ref: str) -> EpisodeSource:
+    """Return the episode that is meant, live or over. Raises UnknownEpisodeError (404)."""
+    kind, _, name = ref.partition("/")
+    stage, finished = runtime.stage(), runtime.watch.finished
+    if kind == EPISODES and stage.store.has(name):
+        return runtime.watch.source(stage.store.get(name))
+    source = None
+    if finished is not None:
+        source = finished.find_latest(name) if kind == EPISODES else finished.get(name)
+    if source is None:
+        raise UnknownEpisodeError("It is neither live nor kept.")
+    return source
+
+
+async def load_document(runtime: House, request: Request, ref: str) -> EpisodeDocument:
+    """Return the whole document of an episode, read beside the steps that are taken. Raises UnknownEpisodeError
+    (404).
+    """
+    source = resolve_episode(runtime, ref)
+    document = await asyncio.to_thread(serialize_episode, source, _display_name(source, ref))
+    if not source.is_over:
+        document.facts.events = f"{prefix_of(request)}/{ref}/events"
+    return document
+
+
+async def load_facts(runtime: House, request: Request, ref: str) -> EpisodeFacts:
+    """Return the facts of an episode with where it is read; `results/RUN/episodes/NAME` is one of a run.
+
+    Raises UnknownEpisodeError or UnknownRunError (404).
+    """
+    path = f"{prefix_of(request)}/{ref}"
+    match = _RUN_EPISODE_REF.fullmatch(ref)
+    if match is not None:
+        run, name = unquote(match["run"]), unquote(match["name"])
+        document = await asyncio.to_thread(runtime.runs().episode, run, name)
+        return document.facts.model_copy(update={"name": f"{run}/{name}", "document": f"{path}/document"})
+    source = resolve_episode(runtime, ref)
+    events = {} if source.is_over else {"events": f"{path}/events"}
+    return source.facts(_display_name(source, ref)).model_copy(update={"document": f"{path}/document", **events})
+
+
+def _display_name(source: EpisodeSource, ref: str) -> str:
+    return source.id if ref.startswith(f"{EPISODES}/") else source.key

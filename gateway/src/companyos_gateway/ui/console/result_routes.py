@@ -1,0 +1,135 @@
+"""The doors of results: runs of `companyos eval`, what each says, and its episodes in the viewer."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import Any
+from urllib.parse import quote
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+
+from companyos.contract import Outcome
+from companyos.runner.run_reader import name_of
+from companyos_gateway.page_paths import CONSOLE_RESULTS, CONSOLE_RUN
+from companyos_gateway.server.browsing import shown
+from companyos_gateway.server.house import House
+from companyos_gateway.ui.console.base_view import (
+    ListPage,
+    ListQuery,
+    document_response,
+    prefix_of,
+    render_page,
+    render_viewer,
+)
+from companyos_gateway.ui.console.run_report import build_charts, build_table_rows
+from companyos_gateway.viewer.stored_runs import StoredRuns, UnknownRunError
+
+
+def results_router(runtime: House) -> APIRouter:
+    """Return the doors of results. Files are read in threads: a large run holds up no step."""
+    router = APIRouter(include_in_schema=False)
+
+    @router.get(CONSOLE_RESULTS)
+    async def results(request: Request) -> Response:
+        return await shown(partial(_list_runs, runtime, request))
+
+    @router.get(CONSOLE_RUN)
+    async def run_page(request: Request, run: str) -> Response:
+        return await shown(partial(_show_run, runtime, request, run))
+
+    @router.get(f"{CONSOLE_RUN}/episodes")
+    async def episodes(request: Request, run: str) -> Response:
+        return await shown(partial(_show_viewer, runtime, request, run))
+
+    @router.get(f"{CONSOLE_RUN}/run")
+    async def document(request: Request, run: str) -> Response:
+        path = _run_path(request, run)
+        return document_response(
+            await asyncio.to_thread(
+                runtime.runs().document, run, partial(_document_path, path), partial(_judged_path, path)
+            )
+        )
+
+    @router.get(f"{CONSOLE_RUN}/episodes/{{name}}/document")
+    async def episode(run: str, name: str) -> Response:
+        return document_response(await asyncio.to_thread(runtime.runs().episode, run, name))
+
+    @router.get(f"{CONSOLE_RUN}/episodes/{{name}}/judged")
+    async def judged(run: str, name: str) -> Response:
+        return document_response(await asyncio.to_thread(runtime.runs().judged, run, name))
+
+    return router
+
+
+async def _list_runs(runtime: House, request: Request) -> Response:
+    runs = runtime.runs()
+    list_page = await asyncio.to_thread(_overview, runs, ListQuery(request))
+    return render_page(request, "results.html", "results", list_page=list_page, folder=runs.folder)
+
+
+def _overview(runs: StoredRuns, query: ListQuery) -> ListPage:
+    """Return one page of the list, with what each run on it says as a whole."""
+    list_page = ListPage(runs.names(), query)
+    list_page.rows = [(name, _run_summary(runs, name)) for name in list_page.rows]
+    return list_page
+
+
+def _run_summary(runs: StoredRuns, name: str) -> dict[str, Any]:
+    try:
+        records = runs.records(name)
+    except UnknownRunError:
+        return {"episodes": 0, "policies": [], "levels": [], "scenarios": 0}
+    return {
+        "episodes": len(records),
+        "policies": list(dict.fromkeys(record.policy for record in records)),
+        "levels": sorted({record.chaos for record in records}),
+        "scenarios": len({record.scenario for record in records}),
+    }
+
+
+async def _show_run(runtime: House, request: Request, run: str) -> Response:
+    """Show what a run says. Raises UnknownRunError (404)."""
+    query = ListQuery(request, "policy", "outcome", "chaos", "scenario")
+    values = await asyncio.to_thread(_run_values, runtime.runs(), run, query)
+    return render_page(request, "run.html", "results", run=run, outcomes=list(Outcome), name_of=name_of, **values)
+
+
+def _run_values(runs: StoredRuns, run: str, query: ListQuery) -> dict[str, Any]:
+    records = runs.records(run)
+    matching = [
+        one
+        for one in records
+        if query.matches(policy=one.policy, outcome=one.outcome.value, chaos=one.chaos, scenario=one.scenario)
+    ]
+    return {
+        "total": len(records),
+        "rows": build_table_rows(records),
+        "charts": build_charts(records),
+        "list_page": ListPage(matching, query),
+        "policies": list(dict.fromkeys(one.policy for one in records)),
+        "levels": sorted({one.chaos for one in records}),
+        "scenarios": sorted({one.scenario for one in records}),
+    }
+
+
+async def _show_viewer(runtime: House, request: Request, run: str) -> Response:
+    """Show the episodes of a run in the viewer. Raises UnknownRunError (404)."""
+    await asyncio.to_thread(runtime.runs().records, run)
+    path = _run_path(request, run)
+    return render_viewer(
+        request, run, {"run": f"{path}/run"}, [("Results", f"{prefix_of(request)}/results"), (run, path)]
+    )
+
+
+def _run_path(request: Request, run: str) -> str:
+    return f"{prefix_of(request)}/results/{quote(run, safe='')}"
+
+
+def _document_path(path: str, name: str) -> str:
+    return f"{path}/episodes/{quote(name, safe='')}/document"
+
+
+def _judged_path(path: str, name: str) -> str:
+    return f"{path}/episodes/{quote(name, safe='')}/judged"

@@ -1,0 +1,126 @@
+"""The doors of the console: the trainer's own, in a browser."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated
+from urllib.parse import quote
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import RedirectResponse, Response
+
+from companyos.contract import Outcome
+from companyos_gateway.episode.episode import VERSION, Episode
+from companyos_gateway.episode.errors import GatewayProblem
+from companyos_gateway.page_paths import (
+    CONSOLE_END,
+    CONSOLE_ROOT,
+    CONSOLE_SIGN_OUT,
+    CONSOLE_START,
+    TRAINER_COOKIE,
+    desk_root,
+)
+from companyos_gateway.server.browsing import SEE_OTHER, shown, signed_in, signed_out, submitted
+from companyos_gateway.server.drain import Drain
+from companyos_gateway.server.house import House
+from companyos_gateway.server.openenv_environment import reset_options
+from companyos_gateway.ui.console.base_view import (
+    ListPage,
+    ListQuery,
+    prefix_of,
+    render_page,
+    root_path_of,
+    start_options,
+)
+from companyos_gateway.ui.console.compare_routes import compare_router
+from companyos_gateway.ui.console.episode_list import OVER, RUNNING, list_episodes
+from companyos_gateway.ui.console.result_routes import results_router
+from companyos_gateway.ui.console.scenario_routes import scenarios_router
+from companyos_gateway.ui.console.viewer_routes import viewer_router
+from companyos_shared.pages import Said
+
+
+def console_router(runtime: House, drain: Drain) -> APIRouter:
+    """Return the console. It is for browsers, so refusals are pages as well."""
+    router = APIRouter(include_in_schema=False)
+
+    @router.get(CONSOLE_ROOT)
+    @router.get(f"{CONSOLE_ROOT}/")
+    async def console(request: Request, token: Annotated[str | None, Query(max_length=200)] = None) -> Response:
+        if token is not None:
+            return signed_in(request, runtime.sessions, prefix_of(request), TRAINER_COOKIE)
+        return await shown(partial(_show_episodes, runtime, request))
+
+    @router.post(CONSOLE_START)
+    async def start(request: Request) -> Response:
+        return await shown(partial(_start_episode, runtime, request))
+
+    @router.post(CONSOLE_SIGN_OUT)
+    async def sign_out(request: Request) -> Response:
+        return signed_out(request, runtime.sessions, prefix_of(request), TRAINER_COOKIE)
+
+    @router.post(CONSOLE_END)
+    async def end(request: Request) -> Response:
+        return await shown(partial(_end_episode, runtime, request))
+
+    for more in (
+        viewer_router(runtime, drain),
+        compare_router(runtime),
+        results_router(runtime),
+        scenarios_router(runtime),
+    ):
+        router.routes.extend(more.routes)
+    return router
+
+
+async def _show_episodes(runtime: House, request: Request) -> Response:
+    return _episodes_page(runtime, request)
+
+
+async def _start_episode(runtime: House, request: Request) -> Response:
+    """Start an episode and lead to its desk; a refusal stands on the form."""
+    form = submitted(request)
+    try:
+        episode = await runtime.begin(reset_options(dict(form.arguments)))
+    except GatewayProblem as problem:
+        said = Said(operation="start", form=form.form, problem=problem.body(), typed=form.typed)
+        return _episodes_page(runtime, request, said, problem.status)
+    return RedirectResponse(_desk_url(root_path_of(request), episode), SEE_OTHER)
+
+
+async def _end_episode(runtime: House, request: Request) -> Response:
+    """Free an episode. Raises UnknownEpisodeError (404)."""
+    store = runtime.stage().store
+    store.free(store.get(str(submitted(request).arguments.get("episode_id", ""))))
+    return RedirectResponse(prefix_of(request), SEE_OTHER)
+
+
+def _episodes_page(runtime: House, request: Request, said: Said | None = None, status: int = 200) -> Response:
+    stage, query = runtime.stage(), ListQuery(request, "state", "scenario", "outcome", "chaos")
+    items = list(list_episodes(stage, runtime.watch))
+    matching = [
+        one
+        for one in items
+        if query.matches(state=one.state, scenario=one.scenario, outcome=one.outcome, chaos=one.chaos)
+    ]
+    return render_page(
+        request,
+        "console.html",
+        "episodes",
+        said=said,
+        status=status,
+        list_page=ListPage(matching, query),
+        running=sum(one.outcome is None for one in items),
+        kept=runtime.settings.max_finished,
+        desk=partial(_desk_url, root_path_of(request)),
+        states=[RUNNING, OVER],
+        outcomes=list(Outcome),
+        version=VERSION,
+        can_sign_out=TRAINER_COOKIE in request.cookies,
+        **start_options(stage),
+    )
+
+
+def _desk_url(root_path: str, episode: Episode) -> str:
+    """Return the way to an episode's desk, with the token that opens it."""
+    return f"{desk_root(episode.id, root_path)}?token={quote(episode.token, safe='')}"

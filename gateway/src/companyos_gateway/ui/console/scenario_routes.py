@@ -1,0 +1,92 @@
+"""The doors of the scenario browser: what there is to play, and each scenario with its tools and its tasks."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from functools import partial
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+from markupsafe import Markup, escape
+
+from companyos.contract import Split
+from companyos_gateway.chaos import profile_for
+from companyos_gateway.page_paths import CONSOLE_SCENARIO, CONSOLE_SCENARIOS
+from companyos_gateway.server.browsing import shown
+from companyos_gateway.server.house import House
+from companyos_gateway.server.scenario_facts import ScenarioFacts, facts_of, summary_of
+from companyos_gateway.ui.console.base_view import ListPage, ListQuery, render_page, start_options
+from companyos_gateway.ui.desk.service_pages import UnknownPageError
+
+LISTED_SPLITS = (Split.TRAIN, Split.VALIDATION)
+"""Splits whose tasks are listed: those of the test split are to measure with, and not to look into."""
+
+
+def scenarios_router(runtime: House) -> APIRouter:
+    """Return the doors of the scenario browser."""
+    router = APIRouter(include_in_schema=False)
+    facts_by_name: dict[str, ScenarioFacts] = {}
+
+    @router.get(CONSOLE_SCENARIOS)
+    async def scenarios(request: Request) -> Response:
+        return await shown(partial(_list_scenarios, runtime, request))
+
+    @router.get(CONSOLE_SCENARIO)
+    async def scenario(request: Request, name: str) -> Response:
+        async def one() -> Response:
+            found = runtime.stage().scenarios.get(name)
+            if found is None:
+                raise UnknownPageError(f"The scenarios are {', '.join(sorted(runtime.stage().scenarios))}.")
+            if name not in facts_by_name:
+                facts_by_name[name] = await asyncio.to_thread(facts_of, name, found)
+            return _scenario_page(runtime, request, facts_by_name[name])
+
+        return await shown(one)
+
+    return router
+
+
+async def _list_scenarios(runtime: House, request: Request) -> Response:
+    found = [
+        (name, summary_of(scenario), getattr(scenario, "max_steps", None))
+        for name, scenario in sorted(runtime.stage().scenarios.items())
+    ]
+    return render_page(request, "scenarios.html", "scenarios", scenarios=found)
+
+
+def _scenario_page(runtime: House, request: Request, facts: ScenarioFacts) -> Response:
+    stage, query = runtime.stage(), ListQuery(request, "split", "chaos")
+    split = next((one for one in LISTED_SPLITS if one == query.filters["split"]), LISTED_SPLITS[0])
+    tasks = [
+        task for task in stage.task_set.tasks(split) if task.scenario == facts.name and query.matches(chaos=task.chaos)
+    ]
+    tools = {tool.name: tool.description for tool in stage.toolbox.offered(None)}
+    offers = start_options(stage)
+    return render_page(
+        request,
+        "scenario.html",
+        "scenarios",
+        facts=facts,
+        prose=[render_markdown(paragraph) for paragraph in facts.prose],
+        tools=[(name, tools.get(name, "")) for name in facts.tools],
+        distractors=[(name, tools.get(name, "")) for name in facts.distractors],
+        split=split,
+        listed=list(LISTED_SPLITS),
+        list_page=ListPage(tasks, query),
+        levels=[(level, f"{level} {profile_for(level).name}") for level in offers["levels"]],
+        toolsets=offers["toolsets"],
+        kinds=offers["kinds"],
+    )
+
+
+_STRONG = re.compile(r"\*\*(.+?)\*\*", re.S)
+_CODE = re.compile(r"`([^`]+)`")
+_LINK = re.compile(r"\[([^\[\]]+)\]\([^()]*\)")
+
+
+def render_markdown(paragraph: str) -> Markup:
+    """Return a paragraph as markup; whatever else stands in it is text."""
+    text = str(escape(" ".join(paragraph.split()) if not paragraph.lstrip().startswith("- ") else paragraph))
+    text = _LINK.sub(r"\1", _CODE.sub(r"<code>\1</code>", _STRONG.sub(r"<strong>\1</strong>", text)))
+    return Markup(text)  # noqa: S704  # every sign of the paragraph was escaped before

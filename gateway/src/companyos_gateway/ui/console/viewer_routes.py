@@ -1,0 +1,94 @@
+"""The doors of the viewer: one episode, live or over, its steps as they are taken, and what the page loads."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from functools import partial
+from typing import Annotated
+from urllib.parse import quote
+
+from fastapi import APIRouter, Depends, Header, Query, Request
+from fastapi.responses import PlainTextResponse, Response
+from fastapi.sse import EventSourceResponse, ServerSentEvent
+
+from companyos.viewer import STYLE, static_file
+from companyos_gateway.episode.episode import Episode
+from companyos_gateway.page_paths import CONSOLE_ROOT, CONSOLE_STATIC
+from companyos_gateway.server.browsing import shown
+from companyos_gateway.server.drain import Drain
+from companyos_gateway.server.house import House
+from companyos_gateway.ui.console.base_view import document_response, prefix_of, render_page, render_viewer
+from companyos_gateway.ui.console.episode_ref import EPISODES, FINISHED, load_document, resolve_episode
+from companyos_gateway.ui.desk.service_pages import UnknownPageError
+from companyos_gateway.viewer.event_stream import stream_events
+
+After = Annotated[int, Query(ge=0, description="The last step that is known.")]
+LastEventId = Annotated[str | None, Header(max_length=32)]
+
+
+def viewer_router(runtime: House, drain: Drain) -> APIRouter:
+    """Return the doors of the viewer."""
+    router = APIRouter(include_in_schema=False)
+    for kind in (EPISODES, FINISHED):
+        _add_episode_routes(router, runtime, kind)
+
+    @router.get(f"{CONSOLE_STATIC}/{{name}}")
+    async def static(name: str) -> Response:
+        try:
+            return PlainTextResponse(static_file(name), media_type="text/css" if name == STYLE else "text/javascript")
+        except KeyError:
+            raise UnknownPageError from None
+
+    def live_episode(name: str) -> Episode:
+        runtime.watch.notifier.check_capacity()
+        return runtime.stage().store.get(name)
+
+    @router.get(f"{CONSOLE_ROOT}/{EPISODES}/{{name}}/events", response_class=EventSourceResponse)
+    async def events(
+        episode: Episode = Depends(live_episode), after: After = 0, last_event_id: LastEventId = None
+    ) -> AsyncIterator[ServerSentEvent]:
+        last_known = int(last_event_id) if last_event_id is not None and last_event_id.isdecimal() else 0
+        watch = runtime.watch
+        async for event in stream_events(
+            episode, watch.source, watch.notifier, drain.began, after=max(after, last_known)
+        ):
+            yield ServerSentEvent(event=event.event, raw_data=event.data, id=event.id)
+
+    return router
+
+
+def _add_episode_routes(router: APIRouter, runtime: House, kind: str) -> None:
+    """Add the page, the document and the table of the episodes of a kind."""
+    path = f"{CONSOLE_ROOT}/{kind}/{{name}}"
+
+    def ref(name: str) -> str:
+        return f"{kind}/{quote(name, safe='')}"
+
+    @router.get(path)
+    async def episode_page(request: Request, name: str) -> Response:
+        return await shown(partial(_show_viewer, runtime, request, ref(name)))
+
+    @router.get(f"{path}/document")
+    async def episode_document(request: Request, name: str) -> Response:
+        return document_response(await load_document(runtime, request, ref(name)))
+
+    @router.get(f"{path}/steps")
+    async def episode_steps(request: Request, name: str) -> Response:
+        return await shown(partial(_show_steps, runtime, request, ref(name)))
+
+
+async def _show_viewer(runtime: House, request: Request, ref: str) -> Response:
+    """Show one episode. Raises UnknownEpisodeError (404)."""
+    episode_source, path = resolve_episode(runtime, ref), f"{prefix_of(request)}/{ref}"
+    source = {"episode": f"{path}/document"} | ({} if episode_source.is_over else {"events": f"{path}/events"})
+    links = [
+        ("Compare with another", f"{prefix_of(request)}/compare?episode={quote(ref, safe='')}"),
+        ("Steps as a table", f"{path}/steps"),
+    ]
+    return render_viewer(request, f"{episode_source.id} - {episode_source.scenario}", source, links)
+
+
+async def _show_steps(runtime: House, request: Request, ref: str) -> Response:
+    """Show the steps of an episode as a table, for whoever has no scripts. Raises UnknownEpisodeError (404)."""
+    document = await load_document(runtime, request, ref)
+    return render_page(request, "steps.html", "episodes", episode=document, facts=document.facts, ref=ref)

@@ -1,0 +1,176 @@
+"""The doors of the apps: pages are asked of their service, a form is a step of the episode."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Annotated
+from urllib.parse import quote, unquote
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+
+from companyos.contract import FinishOutcome, ReasonCode
+from companyos_gateway.episode.episode import Episode
+from companyos_gateway.episode.errors import UnknownService
+from companyos_gateway.episode.looking import ask_page
+from companyos_gateway.episode.observations import StepObservation
+from companyos_gateway.episode.toolbox import FINISH, WAIT
+from companyos_gateway.page_paths import (
+    APP_FORM,
+    APP_PAGE,
+    DESK_APP,
+    DESK_FORM,
+    DESK_ROOT,
+    EPISODE_COOKIE,
+    STEPS_SCOPE_KEY,
+    desk_root,
+    viewer_path,
+)
+from companyos_gateway.server.browsing import SEE_OTHER, shown, signed_in, submitted
+from companyos_gateway.server.house import House
+from companyos_gateway.server.planes import episode_asked_for, is_trainer, without_outcome
+from companyos_gateway.ui.desk.score import episode_score
+from companyos_gateway.ui.desk.service_pages import build_page_call, build_shell
+from companyos_shared.pages import HEADERS, Said, Shell, Templates
+from companyos_shared.wire.problem import ProblemBody
+
+_TEMPLATES = Templates("companyos_gateway.ui.desk")
+_EPISODE_TOOLS = frozenset({WAIT, FINISH})
+_JSON = b"{"
+
+
+def desk_router(runtime: House) -> APIRouter:
+    """Return the pages of every episode. They are for browsers, so refusals are pages as well."""
+    router = APIRouter(include_in_schema=False)
+
+    @router.get(DESK_ROOT)
+    @router.get(f"{DESK_ROOT}/")
+    async def desk(
+        request: Request, episode_id: str, token: Annotated[str | None, Query(max_length=200)] = None
+    ) -> Response:
+        root = desk_root(episode_id, request.scope.get("root_path", ""))
+        if token is not None:
+            return signed_in(request, runtime.sessions, root, EPISODE_COOKIE)
+        return await _respond(runtime, request, episode_id, lambda visit: visit.desk())
+
+    @router.post(DESK_FORM)
+    async def own_form(request: Request, episode_id: str, tool: str) -> Response:
+        return await _respond(runtime, request, episode_id, lambda visit: visit.submit("", tool))
+
+    @router.get(DESK_APP)
+    async def app(request: Request, episode_id: str, service: str) -> Response:
+        root = desk_root(episode_id, request.scope.get("root_path", ""))
+        return RedirectResponse(f"{root}/{quote(service)}/", SEE_OTHER)
+
+    @router.post(APP_FORM)
+    async def form(request: Request, episode_id: str, service: str, operation: str) -> Response:
+        return await _respond(runtime, request, episode_id, lambda visit: visit.submit(service, operation))
+
+    @router.get(APP_PAGE)
+    async def page(request: Request, episode_id: str, service: str, path: str) -> Response:
+        return await _respond(runtime, request, episode_id, lambda visit: visit.page(service, path, request.url.query))
+
+    return router
+
+
+async def _respond(
+    runtime: House, request: Request, episode_id: str, show: Callable[[_DeskRequest], Awaitable[Response]]
+) -> Response:
+    async def visit() -> Response:
+        return await show(_DeskRequest(runtime, request, episode_id))
+
+    return await shown(visit)
+
+
+class _DeskRequest:
+    """One request to an episode's apps."""
+
+    def __init__(self, runtime: House, request: Request, episode_id: str) -> None:
+        self._engine = runtime.stage()
+        self._request = request
+        self._episode: Episode = episode_asked_for(request, self._engine.store, episode_id)
+        self._root = desk_root(episode_id, request.scope.get("root_path", ""))
+        self._shows_outcome = is_trainer(request)
+
+    async def desk(self, said: Said | None = None, status: int = 200) -> Response:
+        """Show the brief, the apps, and what ends the episode or lets time pass."""
+        instance, episode = self._episode.task.instance, self._episode
+        text = _TEMPLATES.write(
+            "desk.html",
+            self._shell("", said),
+            brief=instance.brief,
+            company=instance.company_name,
+            steps_left=episode.steps_left,
+            max_steps=instance.max_steps,
+            trail=episode.progress.trail[::-1],
+            shows_rewards=self._shows_outcome,
+            outcomes=list(FinishOutcome),
+            reasons=list(ReasonCode),
+            is_over=episode.done,
+            score=episode_score(episode) if self._shows_outcome else None,
+            viewer=f"{self._request.scope.get('root_path', '')}{viewer_path(episode.id)}",
+        )
+        return HTMLResponse(text, status_code=status, headers=HEADERS)
+
+    async def page(
+        self, service: str, path: str, query: str, said: Said | None = None, status: int | None = None
+    ) -> Response:
+        """Show a page of a service. Raises UnknownService or UnknownPageError (404)."""
+        self._check_is_app(service)
+        shell = self._shell(service, said)
+        response = await ask_page(self._engine.cluster, self._episode, service, build_page_call(path, query, shell))
+        text = response.payload
+        if text.startswith(_JSON):  # the service has no such page, or the query does not fit
+            problem = ProblemBody.model_validate_json(text)
+            text = _TEMPLATES.write("problem.html", shell, problem=problem).encode()
+        return HTMLResponse(text, status_code=status or response.status, headers=HEADERS)
+
+    async def submit(self, service: str, operation: str) -> Response:
+        """Take a step, and show what came of it."""
+        form = submitted(self._request)
+        if not service and operation not in _EPISODE_TOOLS:
+            raise UnknownService("The desk has no form of that name.")
+        if service:
+            self._check_is_app(service)
+        tool = f"{service}_{operation}" if service else operation
+        with without_outcome(self._request):
+            observation = await self._engine.step(self._episode, tool, dict(form.arguments))
+        self._request.scope.get(STEPS_SCOPE_KEY, []).append(observation)
+        problem = _problem_of(observation)
+        if problem is None:
+            next_path = form.way_on(observation.result)
+            return RedirectResponse(f"{self._root}/{service}/{next_path}" if service else self._root, SEE_OTHER)
+        said = Said(operation=operation, form=form.form, problem=problem, typed=form.typed)
+        if not service:
+            return await self.desk(said, problem.status)
+        path, _, query = form.page.partition("#")[0].partition("?")
+        return await self.page(service, unquote(path), query, said, problem.status)
+
+    def _check_is_app(self, service: str) -> None:
+        """Raise UnknownService (404) for what is no app, before any step is taken."""
+        if service not in self._engine.toolbox.paged:
+            raise UnknownService("There is no app of that name.")
+
+    def _shell(self, app: str, said: Said | None) -> Shell:
+        return build_shell(
+            self._episode, self._engine.toolbox, self._root, app, said, shows_outcome=self._shows_outcome
+        )
+
+
+def _problem_of(observation: StepObservation) -> ProblemBody | None:
+    """Return why a step was not carried out, None where it was."""
+    if observation.error is not None:
+        return ProblemBody(
+            type="about:blank",
+            title="The form does not fit",
+            status=422,
+            code=observation.error.error_type.value.replace("_", "-"),
+            detail=observation.error.message,
+        )
+    if observation.is_carried_out:
+        return None
+    fields = observation.result if isinstance(observation.result, dict) else {}
+    known_fields = {name: fields[name] for name in ProblemBody.model_fields if name in fields}
+    return ProblemBody.model_validate(
+        {"title": "It was not carried out", "status": 500, "code": "refused"} | known_fields
+    )

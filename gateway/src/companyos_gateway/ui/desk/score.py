@@ -1,0 +1,47 @@
+"""What an episode came to, for whoever played it: the return, and every check that was asked at its end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from companyos.viewer.reasons import has_details
+from companyos_gateway.episode.episode import Episode
+from companyos_gateway.scenarios.judging import told
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """One check, and what its evidence says beyond its name."""
+
+    id: str
+    passed: bool
+    fact: str
+
+
+@dataclass(frozen=True)
+class Score:
+    """What is said of an episode that is over; the checks that failed stand first."""
+
+    outcome: str
+    return_: float
+    steps: int
+    checks: tuple[CheckResult, ...]
+    damage: tuple[str, ...]
+
+
+def episode_score(episode: Episode) -> Score | None:
+    """Return the score of an episode, None while it goes on."""
+    if not episode.done or episode.outcome is None:
+        return None
+    verdict = told(episode.progress.verdict)
+    lines = [
+        CheckResult(id=check.id, passed=check.passed, fact=check.evidence if has_details(check) else "")
+        for check in verdict.checks
+    ]
+    return Score(
+        outcome=episode.outcome.value,
+        return_=episode.progress.ledger.return_,
+        steps=episode.state().step_count,
+        checks=tuple(sorted(lines, key=lambda line: line.passed)),
+        damage=verdict.damage,
+    )

@@ -1,0 +1,77 @@
+"""The shell that an app of an episode is shown in."""
+
+from __future__ import annotations
+
+from urllib.parse import parse_qsl, quote, urlencode
+
+from companyos.contract import Outcome
+from companyos_gateway.episode.episode import Episode
+from companyos_gateway.episode.errors import GatewayProblem
+from companyos_gateway.episode.link import ServiceCall
+from companyos_gateway.episode.operations import PATH_SAFE, QUERY_SAFE
+from companyos_gateway.episode.toolbox import Toolbox
+from companyos_shared.pages import AppLink, Said, Shell
+
+DESK = "desk"
+
+
+def build_shell(
+    episode: Episode, toolbox: Toolbox, root: str, app: str = "", said: Said | None = None, *, shows_outcome: bool
+) -> Shell:
+    """Return the shell of an app, or of the desk."""
+    apps = tuple(AppLink(name=name, title=title, href=f"{root}/{name}/") for name, title in toolbox.paged.items())
+    return Shell(
+        app=app or DESK,
+        title=toolbox.paged.get(app, "CompanyOS"),
+        prefix=f"{root}/{app}" if app else root,
+        home=root,
+        apps=apps,
+        now=episode.now,
+        person=_person_name(episode),
+        notice=_notice(episode, shows_outcome=shows_outcome),
+        said=said,
+    )
+
+
+def _person_name(episode: Episode) -> str:
+    person_id = episode.task.instance.acting_as
+    person = episode.task.company.person(person_id)
+    return person.name if person is not None else person_id
+
+
+def _notice(episode: Episode, *, shows_outcome: bool) -> str | None:
+    if not episode.done:
+        return None
+    if not shows_outcome:
+        return "The episode is over: nothing that is sent from here on is carried out."
+    ended = "with success" if episode.outcome is Outcome.SUCCESS else f"as {episode.outcome}".replace("_", " ")
+    return f"The episode is over. It ended {ended}, with a return of {episode.progress.ledger.return_:.1f}."
+
+
+_DOT_SEGMENTS = frozenset({".", ".."})
+
+
+class UnknownPageError(GatewayProblem):
+    status, code, title = 404, "unknown-page", "There is no such page"
+
+
+def build_page_call(path: str, query: str, shell: Shell) -> ServiceCall:
+    """Return the request for a page; `path` is decoded, `query` is as it came. Raises UnknownPageError (404).
+
+    What was typed is left out where a message would not hold it; a token in the address is no service's business.
+    """
+    if not _DOT_SEGMENTS.isdisjoint(path.split("/")):
+        raise UnknownPageError
+    query_items = [(name, text) for name, text in parse_qsl(query, keep_blank_values=True) if name != "token"]
+    query = urlencode(query_items, safe=QUERY_SAFE, quote_via=quote)
+    target = f"/pages/{quote(path, safe=f'{PATH_SAFE}/')}{'?' if query_items else ''}{query}"
+    for candidate in (shell, _without_typed(shell)):
+        call = ServiceCall("POST", target, candidate.model_dump_json().encode())
+        if call.fits:
+            return call
+    raise UnknownPageError
+
+
+def _without_typed(shell: Shell) -> Shell:
+    said = None if shell.said is None else shell.said.model_copy(update={"typed": ()})
+    return shell.model_copy(update={"said": said})

@@ -1,0 +1,122 @@
+"""The arguments of a tool as fields of a form: what each one asks for, and the value of what was written into it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from companyos_shared.wire.strict_json import parse_object
+
+_NUMBERS = {"integer": int, "number": float}
+_LONG_TEXT = 512
+_PLACEHOLDERS = {"date": "2027-05-31", "date-time": "2027-05-31T09:55:00Z"}
+
+
+class InvalidFieldError(ValueError):
+    """What was written is none of what the field asks for; the message names the field."""
+
+
+class FieldKind(StrEnum):
+    """How a field is filled in."""
+
+    TEXT = "text"
+    NUMBER = "number"
+    CHOICE = "choice"
+    BOOLEAN = "yes or no"
+    STRING_LIST = "one per line"
+    JSON = "JSON"
+
+
+@dataclass(frozen=True, slots=True)
+class FormField:
+    """One argument."""
+
+    name: str
+    kind: FieldKind
+    required: bool
+    schema: dict[str, Any]
+
+    @property
+    def label(self) -> str:
+        """What stands above the field."""
+        suffix = "" if self.kind in (FieldKind.TEXT, FieldKind.CHOICE) else f" ({self.kind.value})"
+        return f"{self.name}{suffix}{' *' if self.required else ''}"
+
+    @property
+    def hint(self) -> str:
+        """What stands below the label."""
+        return str(self.schema.get("description", ""))
+
+    @property
+    def placeholder(self) -> str:
+        """What an empty field shows."""
+        return _PLACEHOLDERS.get(self.schema.get("format", ""), "" if self.required else "may be left out")
+
+    @property
+    def choices(self) -> list[str]:
+        """What can be chosen."""
+        return (
+            ["true", "false"] if self.kind is FieldKind.BOOLEAN else [str(one) for one in self.schema.get("enum", ())]
+        )
+
+    @property
+    def lines(self) -> int:
+        """How many lines the field is high."""
+        is_long = self.kind is FieldKind.TEXT and self.schema.get("maxLength", 0) > _LONG_TEXT
+        return 3 if is_long or self.kind in (FieldKind.STRING_LIST, FieldKind.JSON) else 1
+
+    def value(self, raw: str) -> Any:
+        """Return the value of what was written; raises InvalidFieldError, also for what a message in JSON would not
+        carry.
+        """
+        try:
+            value = self._value(raw)
+            parse_object(json.dumps({self.name: value}))
+        except (ValueError, RecursionError):
+            raise InvalidFieldError(f"{self.name}: {raw!r} is no {self.schema.get('type', self.kind.value)}") from None
+        return value
+
+    def _value(self, raw: str) -> Any:
+        match self.kind:
+            case FieldKind.NUMBER:
+                return _NUMBERS[self.schema["type"]](raw)
+            case FieldKind.BOOLEAN:
+                return bool(["false", "true"].index(raw))
+            case FieldKind.STRING_LIST:
+                return [line.strip() for line in raw.splitlines() if line.strip()]
+            case FieldKind.JSON:
+                return json.loads(raw)
+        return raw
+
+
+def parse_fields(input_schema: dict[str, Any]) -> list[FormField]:
+    """Return the fields of a tool, those that it needs first."""
+    required = set(input_schema.get("required", ()))
+    fields = [
+        FormField(name, _field_kind(schema), name in required, schema)
+        for name, schema in input_schema.get("properties", {}).items()
+    ]
+    return sorted(fields, key=lambda field: not field.required)
+
+
+def parse_arguments(fields: list[FormField], raw: tuple[str | None, ...]) -> dict[str, Any]:
+    """Return the arguments that were filled in; what was left empty is left out. Raises InvalidFieldError."""
+    filled = zip(fields, (text or "" for text in raw), strict=True)
+    return {field.name: field.value(text) for field, text in filled if text.strip()}
+
+
+def _field_kind(schema: dict[str, Any]) -> FieldKind:
+    if "enum" in schema:
+        return FieldKind.CHOICE
+    match schema.get("type"):
+        case "integer" | "number":
+            return FieldKind.NUMBER
+        case "boolean":
+            return FieldKind.BOOLEAN
+        case "array" if schema.get("items", {}).get("type") == "string":
+            return FieldKind.STRING_LIST
+        case "string":
+            return FieldKind.TEXT
+    return FieldKind.JSON

@@ -1,0 +1,180 @@
+"""The page itself, made of Gradio's parts: the task, a tool with a form for its arguments, the answer, the rewards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+from fastapi import FastAPI
+from fastapi.middleware.cors import CORSMiddleware
+from gradio.routes import App
+from starlette.routing import Mount
+
+from companyos.contract import DEFAULT_CHAOS, DEFAULT_SCENARIO
+from companyos_gateway.episode.episode import Episode
+from companyos_gateway.episode.errors import GatewayProblem
+from companyos_gateway.episode.toolbox import Tool
+from companyos_gateway.server.house import House
+from companyos_gateway.ui.playground.form_fields import (
+    FieldKind,
+    FormField,
+    InvalidFieldError,
+    parse_arguments,
+    parse_fields,
+)
+from companyos_gateway.ui.playground.visitors import Visitors
+from companyos_gateway.viewer.rendering import (
+    describe_episode,
+    episode_css,
+    render_last_call,
+    render_steps_table,
+    render_task_card,
+)
+
+TITLE = "CompanyOS"
+_CHAOS_LEVELS = [("0 calm", 0), ("1 light", 1), ("2 moderate", 2), ("3 heavy", 3), ("4 storm", 4)]
+_PAGE_CSS = Path(__file__).with_name("page.css")
+_SEED_FIELD = FormField("seed", FieldKind.NUMBER, required=False, schema={"type": "integer"})
+_SYSTEM_FONTS = ("system-ui", "sans-serif")
+_EVENT_OPTIONS: dict[str, Any] = {"concurrency_limit": None, "trigger_mode": "once", "api_visibility": "private"}
+"""Every visitor waits for its own calls alone."""
+
+EpisodeHtml = tuple[str, str]
+
+
+def create_playground_app(runtime: House, path: str) -> FastAPI:
+    """Return an app that serves the page below `path` and nothing else; nothing on it asks another host.
+
+    Its `state.end_of_streams` is an event that ends what open pages listen to.
+    """
+    app = FastAPI(openapi_url=None)
+    app.add_middleware(CORSMiddleware)  # without it Gradio opens its doors to the pages of other sites
+    theme = gr.themes.Base(font=_SYSTEM_FONTS, font_mono=("ui-monospace", "monospace"))
+    css = f"{_PAGE_CSS.read_text(encoding='utf-8')}\n.episode {{\n{episode_css()}}}\n"
+    page = build_blocks(runtime, Visitors(runtime))
+    gr.mount_gradio_app(app, page, path=path, theme=theme, css=css, footer_links=[], run_history=False, ssr_mode=False)
+    mounted = app.routes[-1]
+    assert isinstance(mounted, Mount)
+    assert isinstance(mounted.app, App)
+    app.state.end_of_streams = mounted.app.stop_event
+    return app
+
+
+def build_blocks(runtime: House, visitors: Visitors) -> gr.Blocks:
+    """Return the page of a house; each visitor plays an episode of its own."""
+    controller = _PageController(runtime, visitors)
+    page = gr.Blocks(title=TITLE, analytics_enabled=False, fill_width=True)
+    with page:
+        gr.HTML(
+            "<h1>CompanyOS</h1><p>A task of office work in a company of your own. Call its tools; every call costs "
+            "a step and some minutes, and what the databases hold in the end is judged.</p>",
+            elem_id="head",
+        )
+        episode_state = gr.State("")
+        with gr.Row(equal_height=False):
+            with gr.Column(scale=2, min_width=340):
+                with gr.Accordion("Begin another episode", open=False):
+                    names = sorted(runtime.stage().scenarios)
+                    first = DEFAULT_SCENARIO if DEFAULT_SCENARIO in names else names[0]
+                    scenario = gr.Dropdown(names, value=first, label="Scenario")
+                    chaos = gr.Dropdown(_CHAOS_LEVELS, value=DEFAULT_CHAOS, label="Chaos")
+                    seed = gr.Textbox(label="Seed", placeholder="drawn when empty")
+                    begin = gr.Button("Begin", variant="secondary")
+                tools = [tool.name for tool in runtime.stage().tools(None)]
+                tool = gr.Dropdown(tools, value=None, label="Tool", filterable=True)
+                form = gr.Column()
+            with gr.Column(scale=3, min_width=380):
+                task, steps = (gr.HTML(elem_classes="episode") for _ in range(2))
+        outputs = [task, steps]
+
+        def show_form(name: str | None, request: gr.Request) -> None:
+            offered = controller.tool(name, request)
+            if offered is not None:
+                _render_form(offered, partial(controller.step, offered.name), outputs)
+
+        with form:
+            gr.render([tool], [tool.change, episode_state.change], concurrency_limit=None)(show_form)
+        options = [scenario, chaos, seed]
+        page.load(controller.begin, inputs=options, outputs=[episode_state, tool, *outputs], **_EVENT_OPTIONS)
+        begin.click(controller.begin, inputs=options, outputs=[episode_state, tool, *outputs], **_EVENT_OPTIONS)
+        page.unload(controller.leave)
+    return page
+
+
+class _PageController:
+    """What the page does; the name of an open page is its visitor."""
+
+    def __init__(self, runtime: House, visitors: Visitors) -> None:
+        self._runtime = runtime
+        self._visitors = visitors
+
+    async def begin(self, scenario: str, chaos: int, seed: str | None, request: gr.Request) -> Any:
+        """Start an episode, and show it with its tools."""
+        try:
+            options = {"scenario": scenario, "chaos": chaos, **parse_arguments([_SEED_FIELD], (seed,))}
+            episode = await self._visitors.begin(_visitor_id(request), options)
+        except (GatewayProblem, InvalidFieldError) as error:
+            return _warn(error)
+        return episode.internal_id, self._runtime.stage().tools(episode)[0].name, *_render_episode(episode)
+
+    async def step(self, name: str, fields: list[FormField], request: gr.Request, *raw: str | None) -> Any:
+        """Call a tool with what its form says, and show what came of it."""
+        try:
+            episode = self._visitors.episode(_visitor_id(request))
+            await self._runtime.stage().step(episode, name, parse_arguments(fields, raw))
+        except (GatewayProblem, InvalidFieldError) as error:
+            return _warn(error)
+        return _render_episode(episode)
+
+    def tool(self, name: str | None, request: gr.Request) -> Tool | None:
+        """Return a tool as the visitor's episode offers it."""
+        try:
+            offered = self._runtime.stage().tools(self._visitors.episode(_visitor_id(request)))
+        except GatewayProblem:
+            return None
+        return next((tool for tool in offered if tool.name == name), None)
+
+    def leave(self, request: gr.Request) -> None:
+        """End what the visitor played."""
+        self._runtime.call_soon(partial(self._visitors.leave, _visitor_id(request)))
+
+
+def _render_form(tool: Tool, on_submit: Callable[..., Coroutine[Any, Any, Any]], outputs: list[gr.HTML]) -> None:
+    gr.Markdown(tool.description)
+    fields = parse_fields(tool.input_schema)
+    inputs = [_build_input(field) for field in fields]
+    call = gr.Button(f"Call {tool.name}", variant="primary")
+
+    async def on_call(request: gr.Request, *raw: str | None) -> Any:
+        return await on_submit(fields, request, *raw)
+
+    call.click(on_call, inputs=inputs, outputs=outputs, **_EVENT_OPTIONS)
+
+
+def _build_input(field: FormField) -> gr.Dropdown | gr.Textbox:
+    if field.kind in (FieldKind.CHOICE, FieldKind.BOOLEAN):
+        choices = field.choices if field.required else ["", *field.choices]
+        return gr.Dropdown(choices, value=choices[0], label=field.label, info=field.hint)
+    return gr.Textbox("", label=field.label, info=field.hint, placeholder=field.placeholder, lines=field.lines)
+
+
+def _render_episode(episode: Episode) -> EpisodeHtml:
+    summary = describe_episode(episode)
+    return render_task_card(summary), render_last_call(summary.last) + render_steps_table(summary.steps)
+
+
+def _warn(error: GatewayProblem | InvalidFieldError) -> Any:
+    """Tell a refusal on the page, and leave everything on it as it is."""
+    if isinstance(error, InvalidFieldError):
+        gr.Warning(str(error), title="That does not fit")
+    else:
+        gr.Warning(error.detail or error.code, title=error.title)
+    return gr.skip()
+
+
+def _visitor_id(request: gr.Request) -> str:
+    assert request.session_hash is not None
+    return request.session_hash

@@ -1,0 +1,44 @@
+"""Whose episode is whose: one for each visitor of the page, as long as the page stands open."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from companyos_gateway.episode.episode import Episode
+from companyos_gateway.episode.errors import NotReset
+from companyos_gateway.server.house import House
+from companyos_gateway.server.openenv_environment import reset_options
+
+
+class Visitors:
+    """The visitors by the name that their open page has. Each holds its episode, as a connection would."""
+
+    def __init__(self, runtime: House) -> None:
+        self._runtime = runtime
+        self._episodes: dict[str, Episode] = {}
+
+    async def begin(self, visitor: str, options: dict[str, Any]) -> Episode:
+        """Start an episode for a visitor, in the place of the one before; raises what `House.begin` raises."""
+        previous = self._episodes.get(visitor)
+        episode = await self._runtime.begin(reset_options(options))
+        self._forget_closed()
+        self._episodes[visitor] = episode
+        if previous is not None:
+            self._runtime.stage().store.free(previous)
+        return episode
+
+    def episode(self, visitor: str) -> Episode:
+        """Return the episode of a visitor; raises NotReset (409) where there is none."""
+        episode = self._episodes.get(visitor)
+        if episode is None:
+            raise NotReset
+        return episode
+
+    def leave(self, visitor: str) -> None:
+        """Let go of the episode of a visitor whose page is closed."""
+        episode = self._episodes.pop(visitor, None)
+        if episode is not None:
+            self._runtime.stage().store.free(episode)
+
+    def _forget_closed(self) -> None:
+        self._episodes = {name: episode for name, episode in self._episodes.items() if not episode.closed}

@@ -1,0 +1,89 @@
+"""The live episodes of a house that people look into: whoever leaves is kept as far as it goes, and told of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from companyos_gateway.episode.asked import Asked
+from companyos_gateway.episode.episode import Episode
+from companyos_gateway.episode.journal import Journal
+from companyos_gateway.episode.manifest import Manifest
+from companyos_gateway.episode.progress import Progress
+from companyos_gateway.episode.store import EpisodeStore
+from companyos_gateway.episode.task import Task
+from companyos_gateway.viewer.recorder import ViewerRecorder
+
+
+class ArchivingStore(EpisodeStore):
+    """A store whose episodes do not leave without a trace, but for its own end."""
+
+    def __init__(self, *args: Any, watch: ViewerRecorder, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._watch = watch
+        self._is_closing = False
+
+    def open(self, reset_request: Asked, task: Task, previous: Episode | None = None) -> Episode:
+        """Start an episode, as the store does."""
+        with self._archiving(previous):
+            return super().open(reset_request, task, previous)
+
+    def fork(
+        self,
+        origin: Manifest,
+        task: Task,
+        progress: Progress,
+        payloads: list[bytes],
+        label: str | None,
+        previous: Episode | None = None,
+    ) -> Episode:
+        """Start an episode from a snapshot, as the store does."""
+        with self._archiving(previous):
+            return super().fork(origin, task, progress, payloads, label, previous)
+
+    def restore(self, episode: Episode, origin: Manifest, progress: Progress, payloads: list[bytes]) -> None:
+        """Let an episode stand where a snapshot says, as the store does, and tell who looks."""
+        super().restore(episode, origin, progress, payloads)
+        self._watch.notifier.notify(episode.internal_id)
+
+    def adopt(self, manifest: Manifest, task: Task, progress: Progress, journal: Journal) -> Episode:
+        """Take in an episode that was found; one that is over already is kept as such."""
+        episode = super().adopt(manifest, task, progress, journal)
+        if episode.done:
+            self._watch.archive(episode)
+        return episode
+
+    def free(self, episode: Episode) -> None:
+        """End an episode and free what is held of it, as the store does."""
+        with self._archiving(episode):
+            super().free(episode)
+
+    async def aclose(self, *, lasting: bool = False) -> None:
+        """Let go of every episode; what looks at them ends as well, so nothing is kept."""
+        self._is_closing = True
+        await super().aclose(lasting=lasting)
+
+    @contextmanager
+    def _archiving(self, episode: Episode | None) -> Iterator[None]:
+        """Hold the journal of an episode that may leave inside of it; keep it where it did before its end."""
+        finished = self._watch.finished
+        if episode is None or episode.closed or finished is None or self._is_closing:
+            yield
+            return
+        was_done = episode.done
+        if not was_done:
+            finished.link_journal(episode)
+        try:
+            yield
+        finally:
+            if _is_closed(episode):
+                if not was_done:
+                    self._watch.archive(episode)
+                self._watch.forget(episode)
+            elif not was_done:
+                finished.unlink_journal(episode)
+
+
+def _is_closed(episode: Episode) -> bool:
+    return episode.closed

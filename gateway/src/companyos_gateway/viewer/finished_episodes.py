@@ -1,0 +1,100 @@
+"""The episodes that ended since the gateway started, as far as they are kept: the newest ones, with their journals.
+
+A journal is kept as a second name of its file, so nothing is copied, and it outlives the episode's databases.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from companyos_gateway.episode.episode import Episode
+from companyos_gateway.episode.errors import UnknownEpisodeError
+from companyos_gateway.viewer.episode_source import EpisodeSource
+from companyos_gateway.viewer.step_stats import StepStats
+
+MAX_BYTES = 64 * 1024 * 1024
+"""Of all journals together; the oldest go first."""
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedEpisode:
+    """An episode that is over: how it ended, when that was on the monotonic clock, and how large its journal is."""
+
+    source: EpisodeSource
+    ended_at: float
+    size_bytes: int
+
+
+class FinishedEpisodes:
+    """What is kept of episodes that are over, the oldest first. It ends with the process."""
+
+    def __init__(self, folder: Path, *, max_count: int) -> None:
+        self._folder = folder
+        self._max_count = max_count
+        self._entries: OrderedDict[str, FinishedEpisode] = OrderedDict()
+        self._bytes = 0
+        folder.mkdir(0o700, parents=True, exist_ok=True)
+        for stale in folder.glob("*.jsonl"):
+            stale.unlink()
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __iter__(self) -> Iterator[FinishedEpisode]:
+        """Yield them, the one that ended last first."""
+        return iter(list(reversed(self._entries.values())))
+
+    def get(self, key: str) -> EpisodeSource:
+        """Return what is kept under a key; raises UnknownEpisodeError (404)."""
+        entry = self._entries.get(key)
+        if entry is None:
+            raise UnknownEpisodeError("What was kept of it is gone.")
+        return entry.source
+
+    def find_latest(self, episode_id: str) -> EpisodeSource | None:
+        """Return the episode of that id that ended last; None where none is kept."""
+        return next((one.source for one in self if one.source.id == episode_id), None)
+
+    def link_journal(self, episode: Episode) -> None:
+        """Give the journal of an episode a second name, before its own one is gone."""
+        if self._max_count:
+            with suppress(OSError):
+                os.link(episode.journal.path, self._journal(_key(episode)))
+
+    def unlink_journal(self, episode: Episode) -> None:
+        """Forget a journal that was held for an episode that goes on."""
+        if _key(episode) not in self._entries:
+            self._journal(_key(episode)).unlink(missing_ok=True)
+
+    def add(self, episode: Episode, stats: StepStats) -> None:
+        """Keep an episode that has ended."""
+        if not self._max_count:
+            return
+        self.link_journal(episode)
+        source = EpisodeSource.from_episode(episode, stats)
+        journal = self._journal(source.key)
+        self._drop(source.key)
+        size_bytes = journal.stat().st_size if journal.exists() else 0
+        self._entries[source.key] = FinishedEpisode(replace(source, journal=journal), time.monotonic(), size_bytes)
+        self._bytes += size_bytes
+        while len(self._entries) > self._max_count or (self._bytes > MAX_BYTES and len(self._entries) > 1):
+            key = next(iter(self._entries))
+            self._drop(key)
+            self._journal(key).unlink(missing_ok=True)
+
+    def _drop(self, key: str) -> None:
+        entry = self._entries.pop(key, None)
+        self._bytes -= entry.size_bytes if entry is not None else 0
+
+    def _journal(self, key: str) -> Path:
+        return self._folder / f"{key}.jsonl"
+
+
+def _key(episode: Episode) -> str:
+    return f"{episode.internal_id}.{episode.epoch}"

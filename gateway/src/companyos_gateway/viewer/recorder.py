@@ -1,0 +1,75 @@
+"""What is seen of live episodes for those who look at them: it rings their bells, and keeps what ended."""
+
+from __future__ import annotations
+
+import time
+
+from companyos_gateway.episode.episode import Episode
+from companyos_gateway.episode.watch import StepWatch, Watch
+from companyos_gateway.rubrics import Verdict
+from companyos_gateway.viewer.episode_source import EpisodeSource
+from companyos_gateway.viewer.finished_episodes import FinishedEpisodes
+from companyos_gateway.viewer.notifier import EpisodeNotifier
+from companyos_gateway.viewer.step_stats import StepStats
+from companyos_shared.telemetry.traces import Traces
+
+
+class ViewerRecorder(Watch):
+    """A watch that also serves those who look; `finished` is there once the house has a folder for it."""
+
+    def __init__(self, traces: Traces) -> None:
+        super().__init__(traces)
+        self.notifier = EpisodeNotifier()
+        self.finished: FinishedEpisodes | None = None
+        self._stats: dict[str, StepStats] = {}
+
+    def step(self, episode: Episode, number: int, tool: str) -> StepWatch:
+        """Return what to take a step inside of."""
+        return _RecordedStep(self, episode, number, tool)
+
+    def source(self, episode: Episode) -> EpisodeSource:
+        """Return an episode as the viewer shows it."""
+        return EpisodeSource.from_episode(episode, self._stats.get(episode.internal_id) or StepStats())
+
+    def record_step(self, episode: Episode, number: int, milliseconds: float, before: Verdict) -> None:
+        """Take note of a step that is committed."""
+        self._stats_of(episode).record(number, milliseconds, before, episode.progress.verdict)
+        if episode.done:
+            self.archive(episode)
+        self.notifier.notify(episode.internal_id)
+
+    def archive(self, episode: Episode) -> None:
+        """Keep what there is of an episode that is over."""
+        if self.finished is not None:
+            self.finished.add(episode, self._stats_of(episode))
+
+    def forget(self, episode: Episode) -> None:
+        """Forget an episode that is not live any more."""
+        self._stats.pop(episode.internal_id, None)
+        self.notifier.notify(episode.internal_id)
+
+    def _stats_of(self, episode: Episode) -> StepStats:
+        return self._stats.setdefault(episode.internal_id, StepStats())
+
+
+class _RecordedStep(StepWatch):
+    """One step whose end somebody is told of."""
+
+    __slots__ = ("_before", "_episode", "_number", "_recorder", "_since")
+
+    def __init__(self, watch: ViewerRecorder, episode: Episode, number: int, tool: str) -> None:
+        super().__init__(watch, episode, number, tool)
+        self._recorder = watch
+        self._episode = episode
+        self._number = number
+
+    def __enter__(self) -> StepWatch:
+        self._before = self._episode.progress.verdict
+        self._since = time.perf_counter()
+        return super().__enter__()
+
+    def __exit__(self, *error: object) -> None:
+        super().__exit__(*error)
+        if error[0] is None:
+            milliseconds = 1000 * (time.perf_counter() - self._since)
+            self._recorder.record_step(self._episode, self._number, milliseconds, self._before)

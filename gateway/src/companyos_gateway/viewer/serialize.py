@@ -1,0 +1,121 @@
+"""From the journal to the viewer's document: every step with the rows it wrote, and its reward by part."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from companyos.contract import RewardScale, Shaping
+from companyos.viewer import EpisodeDocument, RewardPart, Step, Trajectory, TrajectoryLine, episode_document
+from companyos.viewer.document import JudgedStep
+from companyos.viewer.reasons import reasons
+from companyos_gateway.episode.journal import Taken
+from companyos_gateway.episode.outcome import DAMAGE_COST, MOST_DAMAGE, REWARD_BOUND, Balance
+from companyos_gateway.viewer.episode_source import EpisodeSource
+from companyos_gateway.viewer.journal_tail import JournalTail
+
+
+class StepSerializer:
+    """Tells the steps of an episode, in their order: each reward is split by the balance before it."""
+
+    def __init__(self, source: EpisodeSource) -> None:
+        self._subject = source
+        self._balance = source.initial_balance
+        self._last_seq: Counter[str] = Counter()
+
+    def steps(self, taken: Iterable[Taken]) -> Iterator[Step]:
+        """Yield further steps as the viewer shows them."""
+        for one in taken:
+            yield self._step(one)
+
+    def _step(self, taken: Taken) -> Step:
+        source, before = self._subject, self._balance
+        self._balance = taken.balance
+        options = source.options
+        parts = reward_parts(taken.reward, before, taken.balance, shaping=options.shaping, scale=options.reward_scale)
+        step = episode_document(
+            source.facts(source.id),
+            Trajectory((_trajectory_line(taken, source.stats.milliseconds(taken.step)),)),
+            evidence=self._evidence(taken),
+        ).steps[0]
+        return step.model_copy(update={"parts": parts, "turned": source.stats.turned(taken.step)})
+
+    def _evidence(self, taken: Taken) -> dict[str, object]:
+        """Return what the services reported of one step, in the shape of stored evidence; what was told stays told."""
+        audits: dict[str, list[object]] = {}
+        changes: dict[str, list[object]] = {}
+        for service, report in taken.reports:
+            for change in report.changes:
+                if change.seq > self._last_seq[service]:
+                    self._last_seq[service] = change.seq
+                    changes.setdefault(service, []).append({**change.model_dump(mode="json"), "step": taken.step})
+            if report.audit is not None:
+                audits.setdefault(service, []).append(report.audit.model_dump(mode="json"))
+        return {"initial": dict.fromkeys(self._subject.services), "audits": audits, "changes": changes}
+
+
+def serialize_episode(source: EpisodeSource, name: str) -> EpisodeDocument:
+    """Return the whole document of an episode. Raises UnusableError."""
+    with JournalTail(source.journal) as journal:
+        steps = list(StepSerializer(source).steps(journal.read_new_steps()))
+    missing_steps = source.step - (steps[-1].number if steps else 0)
+    verdict = source.to_verdict()
+    turned = [JudgedStep(number=step.number, turned=step.turned) for step in steps]
+    return EpisodeDocument(
+        facts=source.facts(name),
+        company=source.company,
+        acting_as=source.acting_as,
+        brief=source.brief,
+        started_at=source.started_at,
+        max_steps=source.max_steps,
+        steps=steps,
+        verdict=verdict,
+        reasons=reasons(verdict, steps, turned),
+        injections=source.injection_infos(),
+        finish=None if source.finish is None else source.finish.model_dump(mode="json"),
+        faults=[f"The journal is not kept any more: {missing_steps} steps cannot be shown."]
+        if missing_steps > 0
+        else [],
+    )
+
+
+def _trajectory_line(taken: Taken, milliseconds: float | None) -> TrajectoryLine:
+    return TrajectoryLine(
+        step=taken.step,
+        tool=taken.tool,
+        arguments=taken.arguments,
+        result=taken.result,
+        error=None if taken.error is None else taken.error.model_dump(mode="json"),
+        reward=taken.reward,
+        done=taken.end is not None,
+        now=taken.now,
+        milliseconds=milliseconds,
+    )
+
+
+_REWARD_DIGITS = 6
+_ROUNDING_ERROR = 1e-5
+"""What is left of a reward by rounding alone."""
+
+
+def reward_parts(
+    reward: float, before: Balance, after: Balance, *, shaping: Shaping, scale: RewardScale
+) -> list[RewardPart]:
+    """Return the parts of a reward; they sum to it, and what is neither milestone, cost nor damage is the end's."""
+    if shaping is Shaping.NONE:
+        return [RewardPart(part="end", paid=reward)] if reward else []
+    unit = 1 / REWARD_BOUND if scale is RewardScale.UNIT else 1.0
+    is_rejected = after.rejections > before.rejections
+    paid = {
+        "milestones": after.potential - before.potential,
+        "rejection and cost of the step" if is_rejected else "cost of the step": before.costs - after.costs,
+        "damage": _damage(before) - _damage(after),
+    }
+    parts = {part: round(value * unit, _REWARD_DIGITS) for part, value in paid.items()}
+    remainder = round(reward - sum(parts.values()), _REWARD_DIGITS)
+    parts["end"] = remainder if abs(remainder) > _ROUNDING_ERROR else 0.0
+    return [RewardPart(part=part, paid=value) for part, value in parts.items() if value]
+
+
+def _damage(balance: Balance) -> float:
+    return min(MOST_DAMAGE, DAMAGE_COST * len(balance.damaged))

@@ -1,0 +1,106 @@
+"""The runs of `companyos eval` below one folder: listed by their names, read when somebody looks, never written.
+
+A visitor names a run that was listed, and nothing else: no name of a visitor's becomes a path.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from threading import Lock
+from typing import TypeVar
+
+from companyos.contract import EpisodeRecord
+from companyos.runner.run_reader import EPISODES
+from companyos.viewer import EpisodeDocument, Judged, RunDocument
+from companyos.viewer.stored_run import NotARunError, StoredRun
+from companyos.viewer.stored_run import UnknownEpisodeError as UnknownStoredEpisodeError
+from companyos_gateway.episode.errors import UnknownEpisodeError
+from companyos_gateway.scenarios.judging import judge_stored
+
+DEFAULT_RUNS_DIR = Path("runs")
+MAX_CACHED_RUNS = 8
+"""Runs whose lines are kept in memory, the least recently used leaves."""
+
+T = TypeVar("T")
+
+
+class UnknownRunError(UnknownEpisodeError):
+    status, code, title = 404, "unknown-run", "There is no such run"
+
+
+class StoredRuns:
+    """The runs of a folder, none where it is not there. Everything here reads files, and belongs into a thread."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._cache: OrderedDict[str, tuple[object, StoredRun]] = OrderedDict()
+        self._cache_lock = Lock()
+        self._rescore_lock = Lock()
+
+    def names(self) -> list[str]:
+        """Return the names of the runs, the one that was written last first."""
+        return sorted(self._run_dirs(), key=self._written_at, reverse=True)
+
+    def records(self, name: str) -> list[EpisodeRecord]:
+        """Return the lines of a run; raises UnknownRunError (404)."""
+        return self._query(name, lambda run: run.records)
+
+    def document(self, name: str, address: Callable[[str], str], judged: Callable[[str], str]) -> RunDocument:
+        """Return the list of a run; raises UnknownRunError (404)."""
+        return self._query(name, lambda run: run.document(address, judged))
+
+    def episode(self, name: str, episode: str) -> EpisodeDocument:
+        """Return one episode of a run; raises UnknownRunError (404)."""
+        return self._query(name, lambda run: run.episode(episode))
+
+    def judged(self, name: str, episode: str) -> Judged:
+        """Return the verdict of now on an episode of a run, one at a time; raises UnknownRunError (404)."""
+        with self._rescore_lock:
+            return self._query(name, lambda run: run.judged(episode, judge_stored))
+
+    def _query(self, name: str, read: Callable[[StoredRun], T]) -> T:
+        try:
+            return read(self._run(name))
+        except (NotARunError, OSError) as error:
+            raise UnknownRunError("It cannot be read.") from error
+        except UnknownStoredEpisodeError as error:
+            raise UnknownRunError("The run has no episode of that name.") from error
+
+    def _run(self, name: str) -> StoredRun:
+        """Return a run, read anew where its lines have changed."""
+        run_dir = self._run_dirs().get(name)
+        if run_dir is None:
+            raise UnknownRunError
+        with self._cache_lock:
+            entry = self._cache.get(name)
+            file_version = _file_version(run_dir)
+            if entry is None or entry[0] != file_version:
+                entry = self._cache[name] = (file_version, StoredRun(run_dir))
+            self._cache.move_to_end(name)
+            if len(self._cache) > MAX_CACHED_RUNS:
+                self._cache.popitem(last=False)
+            return entry[1]
+
+    def _run_dirs(self) -> dict[str, Path]:
+        return {run_dir.name: run_dir for run_dir in self._candidate_dirs() if (run_dir / EPISODES).is_file()}
+
+    def _candidate_dirs(self) -> Iterator[Path]:
+        """Yield what may be a run: the folder itself, and what lies in it."""
+        yield self.folder.resolve()
+        try:
+            yield from self.folder.iterdir()
+        except OSError:
+            return
+
+    def _written_at(self, name: str) -> int:
+        try:
+            return (self._run_dirs()[name] / EPISODES).stat().st_mtime_ns
+        except (KeyError, OSError):
+            return 0
+
+
+def _file_version(run_dir: Path) -> tuple[int, int]:
+    file_stat = (run_dir / EPISODES).stat()
+    return file_stat.st_mtime_ns, file_stat.st_size

@@ -1,0 +1,89 @@
+"""Clicking through a task: what the oracle does with tools, done on pages at the same times."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+import httpx
+
+from companyos.policies import StepView
+from tests.browser.visitor import Visitor
+from tests.ui.episode_client import begin, solve
+
+FORM_PATHS = {
+    "ticketdesk": "tickets/{key}",
+    "ticketdesk_create_ticket": "new",
+    "datahub_refresh_metric": "metrics/{metric_id}",
+    "datahub_update_record": "records/{record_id}",
+    "datahub_update_vendor": "vendors/{vendor_id}",
+    "datahub_report_data_issue": "report",
+    "approvalflow": "requests/{request_id}",
+    "approvalflow_submit_approval": "submit/{type_key}",
+    "approvalflow_create_delegation": "delegations",
+    "approvalflow_revoke_delegation": "delegations",
+}
+"""Where the form of a tool is, by the tool or by its service."""
+
+READS = ("get", "list", "search", "query")
+DESK_TOOLS = ("wait", "finish")
+
+
+@dataclass(frozen=True)
+class RecordedWrite:
+    """One write of the oracle's, and when it was made."""
+
+    tool: str
+    arguments: Mapping[str, Any]
+    at: datetime
+
+
+def record_oracle_writes(url: str, options: Mapping[str, Any]) -> list[RecordedWrite]:
+    """Let the oracle play the same task with tools, and return what it wrote and how it waited."""
+    with ThreadPoolExecutor(1) as executor:  # Playwright keeps the loop of this thread
+        return executor.submit(asyncio.run, _play_oracle(url, options)).result()
+
+
+async def _play_oracle(url: str, options: Mapping[str, Any]) -> list[RecordedWrite]:
+    writes: list[RecordedWrite] = []
+
+    def record(tool: str, arguments: dict[str, Any], view: StepView) -> None:
+        if not view.is_refused and not any(f"_{verb}_" in tool for verb in READS):
+            writes.append(RecordedWrite(tool, arguments, view.now))
+
+    async with httpx.AsyncClient(base_url=url, timeout=30) as client:
+        begun = await begin(client, **options)
+        await solve(client, begun, options["scenario"], on_step=record)
+    return writes
+
+
+def replay_writes(visitor: Visitor, writes: list[RecordedWrite]) -> None:
+    """Do on pages what was done with tools, none of it earlier."""
+    for write in writes:
+        if write.tool in DESK_TOOLS:
+            visitor.open("")
+            if write.tool == "wait":
+                _wait_until(visitor, write.at)
+            else:
+                visitor.fill_and_send(write.tool, write.arguments)
+            continue
+        _wait_until(visitor, write.at - timedelta(minutes=_MAX_WRITE_MINUTES))
+        service = write.tool.partition("_")[0]
+        page = FORM_PATHS.get(write.tool) or FORM_PATHS[service]
+        visitor.open(f"/{service}/{page.format(**write.arguments)}")
+        visitor.fill_and_send(write.tool.removeprefix(f"{service}_"), write.arguments)
+
+
+_MAX_WRITE_MINUTES = 3
+"""Minutes that a write takes."""
+
+
+def _wait_until(visitor: Visitor, at: datetime) -> None:
+    visitor.open("")
+    minutes = int((at - visitor.now).total_seconds()) // 60
+    if minutes > 0:
+        visitor.fill_and_send("wait", {"minutes": minutes})

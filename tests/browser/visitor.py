@@ -1,0 +1,97 @@
+"""Who visits: one episode's desk and apps in one window, with everything that the window asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+import httpx
+
+
+class Visitor:
+    """One person at one desk."""
+
+    def __init__(self, page: Any, url: str, **options: Any) -> None:
+        self.page = page
+        self.url = url
+        self.requested: list[str] = []
+        page.on("request", lambda request: self.requested.append(request.url))
+        answer = httpx.post(f"{url}/reset", json=options, timeout=30).json()
+        self.episode_id: str = answer["episode_id"]
+        self.brief: str = answer["observation"]["brief"]
+        self.root = f"{url}/v1/episodes/{self.episode_id}/apps"
+        self.open("")
+
+    def open(self, path: str) -> None:
+        """Open a page of the apps."""
+        self.page.goto(f"{self.root}{path}")
+
+    def text_of(self, testid: str) -> str:
+        """Return what stands in an element."""
+        text: str = self.page.get_by_test_id(testid).first.inner_text()
+        return text.strip()
+
+    @property
+    def now(self) -> datetime:
+        """The simulated time that the page shows."""
+        return datetime.fromisoformat(self.page.locator("header time").get_attribute("datetime"))
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """What the trainer knows of the episode."""
+        found: dict[str, Any] = httpx.get(f"{self.url}/state", params={"episode_id": self.episode_id}).json()
+        return found
+
+    def fill_and_send(self, operation: str, arguments: Mapping[str, Any]) -> None:
+        """Fill in the form of an operation on the page and press its button, as a person does."""
+        form = self._form(operation, arguments)
+        form.evaluate(
+            "form => { for (let at = form; at; at = at.parentElement) if (at.tagName === 'DETAILS') at.open = true }"
+        )
+        for name, value in _flatten(arguments):
+            field = form.locator(f'[name="{name}"], [name^="{name}:"]').first
+            if field.get_attribute("type") == "hidden":
+                continue
+            kind = (field.get_attribute("name") or "").partition(":")[2]
+            if field.evaluate("field => field.tagName") == "SELECT":
+                field.select_option(("true" if value else "false") if isinstance(value, bool) else str(value))
+            elif field.get_attribute("type") == "checkbox":
+                field.set_checked(bool(value))
+            else:
+                field.fill(_format_value(value, kind))
+        form.locator('button[type="submit"]').click()
+
+    def _form(self, operation: str, arguments: Mapping[str, Any]) -> Any:
+        """Return the one form of the operation whose fixed values are those of the arguments."""
+        forms = self.page.locator(f'form[action$="/-/{operation}"]')
+        for at in range(forms.count()):
+            form = forms.nth(at)
+            fixed = form.evaluate(
+                "form => [...form.querySelectorAll('input[type=hidden]')].map(one => [one.name, one.value])"
+            )
+            known = {name.partition(":")[0]: value for name, value in fixed if not name.startswith(("_", "if_match"))}
+            named = form.evaluate("form => [...form.elements].map(one => one.name.split(':')[0])")
+            expected = dict(_flatten(arguments))
+            is_fixed = all(str(expected.get(name, value)) == value for name, value in known.items())
+            if is_fixed and all(name in named for name in expected):
+                return form
+        raise AssertionError(f"{self.page.url} has no form for {operation} {dict(arguments)}")
+
+
+def _flatten(arguments: Mapping[str, Any], outer: str = "") -> list[tuple[str, Any]]:
+    """Return arguments by the names that their fields carry; keys of repetition are the page's own business."""
+    found: list[tuple[str, Any]] = []
+    for name, value in arguments.items():
+        if name in ("idempotency_key", "if_match") or value is None:
+            continue
+        found += _flatten(value, f"{outer}{name}.") if isinstance(value, dict) else [(f"{outer}{name}", value)]
+    return found
+
+
+def _format_value(value: Any, kind: str) -> str:
+    if kind == "cents":
+        return f"{value / 100:.2f}"
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return str(value)

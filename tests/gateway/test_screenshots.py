@@ -1,0 +1,223 @@
+"""What an episode of the modality `screenshot` is without a browser: options, tools, addresses, budgets, refusals."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from companyos.contract import Modality, ResetOptions
+from companyos_gateway.browser.app_urls import ORIGIN, AppUrls
+from companyos_gateway.browser.browser_session import WindowSession
+from companyos_gateway.browser.chromium_path import find_chromium
+from companyos_gateway.browser.errors import INSTALL, INSTALL_CHROMIUM, ActionRejectedError
+from companyos_gateway.browser.page_actions import check_arguments
+from companyos_gateway.episode.browser_tools import BROWSER_TOOLS, CLICK, GOTO, LOOKS_PER_STEP, PRESS, SCROLL, TYPE
+from companyos_gateway.episode.episode import Episode
+from companyos_gateway.episode.errors import BrowserMissing, StepConflict
+from companyos_gateway.episode.toolbox import ArgumentsMisfit
+from tests.gateway.conftest import Door
+
+PLAYWRIGHT = "companyos_gateway.browser.playwright_backend"
+ROOT = "/v1/episodes/abc/apps"
+
+
+@pytest.fixture
+def without_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let Playwright be missing, as it is where the extra was not installed."""
+    for name in [name for name in sys.modules if name.startswith(("playwright", PLAYWRIGHT))]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "playwright", None)
+
+
+async def _begun(door: Door) -> Episode:
+    """Begin an episode of the modality behind the door's back: in front of it a browser is asked for."""
+    options = ResetOptions(scenario="note_keeping", seed=1, modality=Modality.SCREENSHOT)
+    return await door.house.stage().reset(options)
+
+
+async def test_without_the_extra_a_reset_is_refused_with_the_line_that_installs_it(
+    door: Door, without_extra: None
+) -> None:
+    body = {"scenario": "note_keeping", "modality": "screenshot"}
+    answer = await door.http.post("/reset", json=body)
+    assert answer.status_code == 409
+    assert answer.json()["code"] == "browser-missing"
+    assert INSTALL in answer.json()["detail"]
+    assert len(door.house.stage().store) == 0
+
+
+async def test_without_the_extra_there_is_no_picture_and_everything_else_is_rendered(
+    door: Door, without_extra: None
+) -> None:
+    episode_id = (await door.reset())["episode_id"]
+    picture = await door.http.get(f"/v1/episodes/{episode_id}/render", params={"format": "png"})
+    assert (picture.status_code, picture.json()["code"]) == (409, "browser-missing")
+    assert (await door.http.get(f"/v1/episodes/{episode_id}/render", params={"format": "html"})).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("options", "place"),
+    [
+        ({"modality": "pictures"}, "modality"),
+        ({"viewport": {}}, "reset"),
+        ({"modality": "screenshot", "viewport": {"width": 319}}, "viewport.width"),
+        ({"modality": "screenshot", "viewport": {"height": 1921}}, "viewport.height"),
+        ({"modality": "screenshot", "viewport": {"width": 800, "depth": 3}}, "viewport.depth"),
+        ({"modality": "screenshot", "viewport": {"width": "800"}}, "viewport.width"),
+    ],
+)
+async def test_a_window_that_cannot_be_is_refused(door: Door, options: dict[str, Any], place: str) -> None:
+    answer = await door.http.post("/reset", json={"scenario": "note_keeping", **options})
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid-reset")
+    assert [error["place"] for error in answer.json()["errors"]] == [place]
+
+
+async def test_an_episode_of_text_has_no_window_and_no_tool_of_one(door: Door) -> None:
+    begun = await door.reset()
+    seen = await door.step(begun["episode_id"], CLICK, x=1, y=1)
+    listed = await door.http.get("/v1/tools", params={"episode_id": begun["episode_id"]})
+    assert "screenshot" not in begun["observation"] | seen["observation"]
+    assert seen["observation"]["error"]["error_type"] == "tool_not_found"
+    assert not set(BROWSER_TOOLS) & {tool["name"] for tool in listed.json()}
+
+
+async def test_the_tools_of_the_browser_come_behind_the_others_and_change_none(door: Door) -> None:
+    stage = door.house.stage()
+    episode = await _begun(door)
+    of_all, of_episode = [tool.name for tool in stage.tools(None)], [tool.name for tool in stage.tools(episode)]
+    assert of_episode == of_all + list(BROWSER_TOOLS)
+    assert not any({"oneOf", "anyOf", "allOf"} & set(tool.input_schema) for tool in BROWSER_TOOLS.values())
+
+
+async def test_an_agent_without_looks_takes_steps_that_cost_and_end_the_episode(
+    door: Door, without_extra: None
+) -> None:
+    episode = await _begun(door)
+    door.house.window_manager._session(episode).looks_left = 0
+    rewards = []
+    for left in reversed(range(episode.steps_left)):
+        seen = await door.house.step(episode, SCROLL, {"dy": 10})
+        rewards.append(seen.reward)
+        assert seen.result["code"] == "no-looks-left"
+        assert (seen.steps_left, seen.done) == (left, left == 0)
+    assert rewards[0] == -0.4
+    assert (await door.state(episode.id))["outcome"] == "out_of_steps"
+
+
+async def test_every_step_of_a_task_brings_its_looks(door: Door) -> None:
+    episode = await _begun(door)
+    assert WindowSession.from_episode(episode).looks_left == LOOKS_PER_STEP * episode.task.instance.max_steps
+
+
+async def test_a_step_number_promises_that_no_form_is_sent_twice(door: Door) -> None:
+    episode = await _begun(door)
+    session = WindowSession.from_episode(episode)
+    assert session.find_repeat(episode, CLICK, {"testid": "save"}, None) is None
+    assert session.find_repeat(episode, CLICK, {"testid": "save"}, 1) is None
+    for number in (0, 2):
+        with pytest.raises(StepConflict):
+            session.find_repeat(episode, CLICK, {"testid": "save"}, number)
+
+
+@pytest.mark.parametrize(
+    ("address", "url"),
+    [
+        ("/", ROOT),
+        ("/ticketdesk/", f"{ROOT}/ticketdesk/"),
+        ("/datahub/?q=a%20b#find", f"{ROOT}/datahub/?q=a%20b#find"),
+        (f"{ROOT}/ticketdesk/new", f"{ROOT}/ticketdesk/new"),
+        (f"{ORIGIN}{ROOT}", ROOT),
+    ],
+)
+def test_an_address_of_the_apps_is_found(address: str, url: str) -> None:
+    assert AppUrls("abc").to_url(address) == f"{ORIGIN}{url}"
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://example.org/",
+        "http://companyos.example.org/",
+        "//example.org/",
+        "/\\example.org",
+        "javascript:alert(1)",
+        "data:text/html,hi",
+        "file:///etc/passwd",
+        "about:blank",
+        "ticketdesk/",
+        "/../../../console",
+        "/%2e%2e/%2e%2e/console",
+        "/ticketdesk/..%2f..%2fconsole",
+        "/ticketdesk/\n/x",
+        f"{ORIGIN}/console",
+        f"{ORIGIN}@example.org/",
+    ],
+)
+def test_an_address_outside_of_the_apps_is_refused(address: str) -> None:
+    with pytest.raises(ActionRejectedError) as refused:
+        AppUrls("abc").to_url(address)
+    assert refused.value.body.code == "foreign-address"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        f"{ORIGIN}/v1/episodes/abcd/apps",
+        f"{ORIGIN}/v1/episodes/abc/appsx",
+        f"{ORIGIN}/v1/episodes/abc/state",
+        f"{ORIGIN}:81{ROOT}/",
+        f"https://companyos{ROOT}/",
+        f"http://example.org{ROOT}/",
+    ],
+)
+def test_a_window_opens_on_no_other_premises(url: str) -> None:
+    app_urls = AppUrls("abc")
+    assert not app_urls.contains(url)
+    assert not app_urls.is_asset(url)
+
+
+def test_what_an_agent_is_told_names_no_episode() -> None:
+    text = AppUrls("abc").strip_root(f"/url: {ROOT}/datahub/ /url: {ROOT}")
+    assert text == "/url: /datahub/ /url: /"
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        (CLICK, {}),
+        (CLICK, {"x": 1}),
+        (CLICK, {"x": 1, "y": 2, "testid": "save"}),
+        (CLICK, {"x": "1", "y": 2}),
+        (CLICK, {"testid": ""}),
+        (TYPE, {}),
+        (TYPE, {"text": "a" * 20_001}),
+        (PRESS, {"key": "F12"}),
+        (SCROLL, {"dy": 1, "x": 2}),
+        (SCROLL, {"dy": 10**9}),
+        (GOTO, {"address": ""}),
+        (GOTO, {"address": "/", "wait": True}),
+    ],
+)
+def test_arguments_that_do_not_fit_are_told_apart(tool: str, arguments: dict[str, Any]) -> None:
+    with pytest.raises(ArgumentsMisfit, match="arguments"):
+        check_arguments(tool, arguments)
+
+
+def test_the_chromium_that_is_named_is_the_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    named, own = tmp_path / "named", tmp_path / "own"
+    with pytest.raises(BrowserMissing, match="no file"):
+        find_chromium(named, own)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(BrowserMissing, match=INSTALL_CHROMIUM):
+        find_chromium(None, own)
+    on_path = tmp_path / "chromium"
+    on_path.write_text("")
+    on_path.chmod(0o755)
+    assert find_chromium(None, own) == on_path
+    own.write_text("")
+    assert find_chromium(None, own) == own
+    named.write_text("")
+    assert find_chromium(named, own) == named

@@ -1,0 +1,45 @@
+"""A gateway in process over the three services in process, and a browser without a screen."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from companyos_gateway.server.app import create_app
+from companyos_gateway.server.house import House
+from companyos_gateway.settings import Settings
+from companyos_shared.serving import DRAIN_STATE
+from tests.in_process import installed_cluster
+from tests.ui.http_browser import Browser
+
+OpenBrowser = Callable[..., AbstractAsyncContextManager[Browser]]
+
+
+@asynccontextmanager
+async def in_process(folder: Path, **settings: Any) -> AsyncIterator[Browser]:
+    """Give a browser on a new enterprise whose services keep their files below a folder."""
+    with installed_cluster(folder) as cluster:
+        app = create_app(House(Settings(**settings), cluster=cluster))
+        desk = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://desk", follow_redirects=True)
+        async with app.router.lifespan_context(app) as state, desk as client:
+            assert state is not None
+            yield Browser(client, app=app, drain=state[DRAIN_STATE])
+
+
+@pytest.fixture
+def open_browser(tmp_path: Path) -> OpenBrowser:
+    """Return a function that opens a browser on a new enterprise."""
+    return partial(in_process, tmp_path)
+
+
+@pytest.fixture
+async def browser(open_browser: OpenBrowser) -> AsyncIterator[Browser]:
+    """A browser on a new enterprise that asks for no token."""
+    async with open_browser() as opened:
+        yield opened

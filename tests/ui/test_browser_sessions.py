@@ -1,0 +1,102 @@
+"""Sessions of browsers: the cookie is a random id, expires, and is gone after signing out."""
+
+from __future__ import annotations
+
+import pytest
+
+from companyos_gateway.server.browser_sessions import MAX_SESSIONS, SESSION_LIFETIME_S, BrowserSessions
+from tests.ui.conftest import OpenBrowser
+
+TOKEN = "trainer-token-of-some-length"
+TRAINER = {"Authorization": f"Bearer {TOKEN}"}
+
+
+async def test_the_console_keeps_a_session_and_never_the_token(open_browser: OpenBrowser) -> None:
+    async with open_browser(trainer_token=TOKEN) as browser:
+        client = browser.client
+        entered = await client.get("/console", params={"token": TOKEN}, follow_redirects=False)
+        kept = entered.headers["set-cookie"]
+        assert TOKEN not in kept
+        assert {"HttpOnly", "Path=/console", "SameSite=strict", f"Max-Age={SESSION_LIFETIME_S}"} <= set(
+            kept.split("; ")
+        )
+        assert "Secure" not in kept
+        assert (await client.get("/console")).status_code == 200
+        client.cookies.clear()
+        for wrong in (TOKEN, "", "x" * 43, "\u00fc"):
+            cookie = {b"Cookie": f"companyos_trainer={wrong}".encode()}
+            assert (await client.get("/console", headers=cookie)).status_code == 403
+
+
+async def test_a_session_opens_pages_alone(open_browser: OpenBrowser) -> None:
+    async with open_browser(trainer_token=TOKEN) as browser:
+        await browser.client.get("/console", params={"token": TOKEN})
+        session = browser.client.cookies["companyos_trainer"]
+        for headers in ({"Cookie": f"companyos_trainer={session}"}, {"Authorization": f"Bearer {session}"}):
+            assert (await browser.client.get("/v1/scenarios", headers=headers)).status_code == 401
+
+
+async def test_over_https_the_cookie_is_secure(open_browser: OpenBrowser) -> None:
+    async with open_browser(trainer_token=TOKEN) as browser:
+        url = str(browser.client.base_url.copy_with(scheme="https", path="/console"))
+        entered = await browser.client.get(url, params={"token": TOKEN}, follow_redirects=False)
+        assert "Secure" in entered.headers["set-cookie"].split("; ")
+
+
+async def test_signing_out_ends_the_session(open_browser: OpenBrowser) -> None:
+    async with open_browser(trainer_token=TOKEN) as browser:
+        client = browser.client
+        browser.page = await client.get("/console", params={"token": TOKEN})
+        session = client.cookies["companyos_trainer"]
+        await browser.submit("sign-out")
+        assert browser.page.status_code == 403
+        assert "companyos_trainer" not in client.cookies
+        again = await client.get("/console", headers={"Cookie": f"companyos_trainer={session}"})
+        assert again.status_code == 403
+
+
+async def test_where_no_token_is_asked_for_there_is_no_session(open_browser: OpenBrowser) -> None:
+    async with open_browser() as browser:
+        answer = await browser.client.get("/console", params={"token": TOKEN})
+        assert "sign-out" not in answer.text
+        assert not browser.client.cookies
+
+
+async def test_the_desk_keeps_a_session_that_survives_a_reset_and_ends_with_its_episode(
+    open_browser: OpenBrowser,
+) -> None:
+    async with open_browser(trainer_token=TOKEN) as browser:
+        begun = await browser.reset(scenario="vendor_onboarding", seed=1, episode_id="mine", trainer=TOKEN)
+        assert browser.page.status_code == 200
+        kept = browser.client.cookies["companyos_episode"]
+        assert begun["token"] != kept
+        assert (await browser.open("")).status_code == 200
+        other = (await browser.client.post("/reset", json={}, headers=TRAINER)).json()["episode_id"]
+        cookie = {"Cookie": f"companyos_episode={kept}"}
+        assert (await browser.client.get(f"/v1/episodes/{other}/apps", headers=cookie)).status_code in (403, 404)
+        assert (await browser.client.get("/console", headers=cookie)).status_code == 403
+        await browser.client.delete("/v1/episodes/mine", headers=TRAINER)
+        assert (await browser.open("")).status_code == 403
+
+
+def test_a_session_expires_and_the_oldest_make_room() -> None:
+    now = [0.0]
+    sessions = BrowserSessions(clock=lambda: now[0])
+    first = sessions.begin(None)
+    assert first != sessions.begin(None)
+    now[0] = SESSION_LIFETIME_S - 1
+    assert sessions.find(first) is not None
+    now[0] = SESSION_LIFETIME_S
+    assert sessions.find(first) is None
+    crowd = [sessions.begin(None) for _ in range(MAX_SESSIONS + 1)]
+    assert [sessions.find(one) is not None for one in crowd] == [False] + [True] * MAX_SESSIONS
+    sessions.end(crowd[-1])
+    assert sessions.find(crowd[-1]) is None
+
+
+@pytest.mark.parametrize("attempt", range(3))
+def test_ids_are_kept_as_hashes(attempt: int) -> None:
+    sessions = BrowserSessions()
+    session_id = sessions.begin("n1-abc")
+    assert len(session_id) == 43
+    assert session_id not in repr(vars(sessions))

@@ -1,0 +1,229 @@
+"""The apps of an episode: pages cost nothing and leave no trace, a form is a step like any other."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+
+import httpx
+
+from companyos_gateway.episode.episode import MOST_LOOKING, MOST_WAITING
+from tests.ui.conftest import OpenBrowser
+from tests.ui.http_browser import Browser
+
+TOKEN = "trainer-token-of-some-length"
+
+
+async def _ticket(browser: Browser, **options: object) -> str:
+    body = await browser.reset(**{"scenario": "vendor_onboarding", "seed": 3, "chaos": 0, **options})
+    found = re.search(r"[A-Z]{2,5}-\d+", body["observation"]["brief"])
+    assert found is not None
+    return found[0]
+
+
+async def _state(browser: Browser) -> dict[str, object]:
+    episode_id = browser.root.split("/")[3]
+    state: dict[str, object] = (await browser.client.get("/state", params={"episode_id": episode_id})).json()
+    return state
+
+
+async def test_the_desk_shows_the_brief_and_leads_to_every_app(browser: Browser) -> None:
+    key = await _ticket(browser)
+    assert key in browser.text_of("brief")
+    assert 'data-testid="open-ticketdesk"' in browser.page.text
+    assert (await browser.open("/ticketdesk/")).status_code == 200
+    assert "TicketDesk" in browser.page.text
+
+
+async def test_pages_are_no_steps_and_leave_the_episode_as_it_was(browser: Browser) -> None:
+    key = await _ticket(browser)
+    before = await _state(browser)
+    for page in ("/ticketdesk/", "/ticketdesk/board", f"/ticketdesk/tickets/{key}", "/ticketdesk/tickets/NO-1"):
+        await browser.open(page)
+    assert await _state(browser) == before
+
+
+async def test_a_form_is_a_step_that_is_paid_like_the_tool_call(browser: Browser) -> None:
+    key = await _ticket(browser)
+    await browser.open(f"/ticketdesk/tickets/{key}")
+    await browser.submit("add_comment", body="I take care of it.")
+    clicked = await _state(browser)
+    assert "I take care of it." in browser.page.text
+    other = await browser.client.post("/reset", json={"scenario": "vendor_onboarding", "seed": 3, "chaos": 0})
+    episode_id = other.json()["episode_id"]
+    action = {"tool_name": "ticketdesk_add_comment", "arguments": {"key": key, "body": "I take care of it."}}
+    await browser.client.post("/step", json={"episode_id": episode_id, "action": action})
+    called = (await browser.client.get("/state", params={"episode_id": episode_id})).json()
+    alike = ("step_count", "return", "now", "done")
+    assert {name: clicked[name] for name in alike} == {name: called[name] for name in alike}
+
+
+async def test_a_refused_form_is_a_step_and_keeps_what_was_typed(browser: Browser) -> None:
+    key = await _ticket(browser)
+    await browser.open(f"/ticketdesk/tickets/{key}")
+    await browser.submit("link_approval", approval_ref='"><b>nothing')
+    assert browser.page.status_code in (404, 409, 422)
+    assert browser.code() is not None
+    assert "&#34;&gt;&lt;b&gt;nothing" in browser.page.text
+    assert (await _state(browser))["step_count"] == 1
+
+
+async def test_time_passes_from_the_desk(browser: Browser) -> None:
+    await _ticket(browser)
+    began = browser.now()
+    await browser.submit("wait-morning-form")
+    assert browser.page.status_code == 200
+    assert browser.now() != began
+    await browser.submit("wait", minutes__int="no number")
+    assert browser.code() == "invalid-args"
+    assert "no number" in browser.page.text
+
+
+async def test_finishing_ends_the_episode_and_every_page_says_so(browser: Browser) -> None:
+    await _ticket(browser)
+    await browser.submit("finish", outcome="impossible", summary="I give up.")
+    assert "It ended as" in browser.text_of("notice")
+    await browser.open("/ticketdesk/")
+    assert "It ended as" in browser.text_of("notice")
+    refused = await browser.client.post(f"{browser.root}/-/wait", data={"minutes:int": "5"})
+    assert refused.status_code == 409
+
+
+async def test_whoever_plays_where_no_token_is_asked_for_gets_a_score_with_every_check(browser: Browser) -> None:
+    await _ticket(browser)
+    assert 'data-testid="score"' not in browser.page.text
+    await browser.submit("finish", outcome="impossible", summary="I give up.")
+    assert "-5.1</strong> after 1 step;" in browser.page.text
+    checks = browser.page.text.partition('data-testid="score-checks"')[2].partition("</table>")[0]
+    assert checks.index("Ticket resolved") < checks.index("Nothing else changed")
+    assert "declared impossible" in checks
+    assert "not so: ticket resolved" not in checks
+
+
+async def test_an_agent_at_its_desk_is_told_no_score(open_browser: OpenBrowser) -> None:
+    async with open_browser(trainer_token=TOKEN) as browser:
+        await _ticket(browser, trainer=TOKEN)
+        await browser.submit("finish", outcome="impossible", summary="I give up.")
+        assert browser.page.status_code == 200
+        assert 'data-testid="score"' not in browser.page.text
+        assert "for its trainer to say" in browser.text_of("score-elsewhere")
+        late = await browser.client.post(f"{browser.root}/-/wait", data={"minutes:int": "5"})
+        assert late.status_code == 409
+        assert "ended as" not in late.text
+
+
+async def test_an_episode_s_token_opens_its_apps_in_a_browser_and_no_other_s(open_browser: OpenBrowser) -> None:
+    async with open_browser(trainer_token=TOKEN) as browser:
+        await _ticket(browser, trainer=TOKEN)
+        own = browser.root
+        assert browser.page.status_code == 200
+        assert "token=" not in str(browser.page.url)
+        assert "Reward" not in browser.page.text
+        assert (await browser.open("/ticketdesk/board")).status_code == 200
+        assert (await browser.open("/ticketdesk")).status_code == 200
+        assert (await browser.open("/ticketdesk/?token=")).status_code == 200
+        for asset in re.findall(r'(?:href|src)="(/static/[^"]+)"', browser.page.text):
+            assert (await browser.client.get(asset)).status_code == 200
+        assert (await browser.client.get("/static/home.css")).status_code == 401
+        await browser.client.post(
+            "/reset", json={"scenario": "vendor_onboarding"}, headers={"Authorization": f"Bearer {TOKEN}"}
+        )
+        browser.root = "/v1/episodes/another/apps"
+        assert (await browser.open("")).status_code == 403
+        browser.client.cookies.clear()
+        browser.root = own
+        refused = await browser.open("/ticketdesk/")
+        assert refused.status_code == 403
+        assert "text/html" in refused.headers["content-type"]
+        assert (await browser.open("?token=gone")).status_code == 403
+
+
+async def test_a_form_of_another_site_and_one_of_no_page_are_refused(browser: Browser) -> None:
+    key = await _ticket(browser)
+    url, form = f"{browser.root}/ticketdesk/-/add_comment", {"key": key, "body": "x"}
+    assert (await browser.client.post(url, data=form, headers={"Sec-Fetch-Site": "cross-site"})).status_code == 403
+    for origin in ("https://evil.example", "null", "http://desk.evil.example"):
+        assert (await browser.client.post(url, data=form, headers={"Origin": origin})).status_code == 403
+    assert (await browser.client.post(url, data={"Body": "x"})).status_code == 400
+    assert (await browser.client.post(url, data={**form, "_next": "//evil.example"})).status_code == 400
+    assert (await browser.client.post(f"{browser.root}/-/reset", data={})).status_code == 404
+    assert (await _state(browser))["step_count"] == 0
+
+
+async def test_a_form_of_the_page_s_own_host_is_taken_whether_or_not_the_browser_says_more(browser: Browser) -> None:
+    await _ticket(browser)
+    for headers in ({"Origin": "http://desk"}, {"Sec-Fetch-Site": "same-origin", "Origin": "http://desk"}, {}):
+        taken = await browser.client.post(f"{browser.root}/-/wait", data={"minutes:int": "5"}, headers=headers)
+        assert taken.status_code == 200
+
+
+async def test_a_form_that_is_larger_than_is_read_is_refused_on_a_page(browser: Browser) -> None:
+    await _ticket(browser)
+    for path in ("/-/finish", "/ticketdesk/-/add_comment"):
+        refused = await browser.client.post(f"{browser.root}{path}", data={"summary": "x" * 70_000})
+        assert refused.status_code == 413
+        assert refused.text.startswith("<!doctype html>")
+        assert "body-too-large" in refused.text
+    assert (await _state(browser))["step_count"] == 0
+
+
+async def test_looks_take_no_place_of_a_step(browser: Browser) -> None:
+    key = await _ticket(browser)
+    pages = [browser.client.get(f"{browser.root}/ticketdesk/tickets/{key}") for _ in range(MOST_LOOKING + 12)]
+    action = {"tool_name": "ticketdesk_list_tickets", "arguments": {}}
+    body = {"episode_id": browser.root.split("/")[3], "action": action}
+    steps = [browser.client.post("/step", json=body) for _ in range(MOST_WAITING)]
+    answers = await asyncio.gather(*pages, *steps)
+    assert {answer.status_code for answer in answers[len(pages) :]} == {200}
+    assert {answer.status_code for answer in answers[: len(pages)]} <= {200, 429}
+    assert (await _state(browser))["step_count"] == MOST_WAITING
+
+
+NO_PAGES = (
+    *("nothing", "%2e%2e/control/drop", "..%2Fcontrol/drop", "tickets/%2e", "a%3Fb", "%00", "x%20y", "tickets/%C3%BC"),
+    *("%ff", "%5C", "-/create_ticket", "tickets/a%23b", "a" * 5000, "%3Cb%3E" * 3000),
+)
+
+
+async def test_an_address_that_leads_to_no_page_is_told_so_on_a_page(browser: Browser) -> None:
+    await _ticket(browser)
+    before = await _state(browser)
+    for path in NO_PAGES:
+        for page in (f"/ticketdesk/{path}", f"/ticketdesk/board?team_id={path.lower()}"):
+            raw = f"{browser.root}{page}".encode()
+            shown = await browser.client.get(httpx.URL("http://desk").copy_with(raw_path=raw))
+            assert shown.status_code in ((200, 404, 422) if "?" in page else (404,)), f"{page}: {shown.text}"
+            assert shown.text.startswith("<!doctype html>")
+    assert await _state(browser) == before
+
+
+async def test_a_form_of_no_app_is_no_step(browser: Browser) -> None:
+    await _ticket(browser)
+    assert (await browser.client.post(f"{browser.root}/nothing/-/add_comment", data={"key": "x"})).status_code == 404
+    assert (await _state(browser))["step_count"] == 0
+
+
+async def test_what_was_refused_is_told_though_its_page_is_none_and_more_was_typed_than_is_carried(
+    browser: Browser,
+) -> None:
+    await _ticket(browser)
+    url = f"{browser.root}/ticketdesk/-/create_ticket"
+    for form in ({"title": "x", "_page": "nothing"}, {"title": "\x01" * 15000, "_page": "new"}):
+        refused = await browser.client.post(url, data=form)
+        assert refused.status_code == 422
+        assert "The form does not fit" in refused.text
+        assert refused.text.startswith("<!doctype html>")
+
+
+async def test_no_redirect_names_a_host_which_whoever_asks_could_choose(browser: Browser) -> None:
+    await _ticket(browser)
+    for path in (f"{browser.root}/?token=x", f"{browser.root}/", f"{browser.root}/datahub", "/console/?token=x"):
+        answer = await browser.client.get(path, follow_redirects=False)
+        assert answer.headers.get("location", "/").startswith("/")
+
+
+async def test_pages_load_nothing_from_elsewhere(browser: Browser) -> None:
+    await _ticket(browser)
+    for asset in re.findall(r'(?:href|src)="(/static/[^"]+)"', browser.page.text):
+        assert (await browser.client.get(asset)).status_code == 200
+    assert "default-src 'none'" in browser.page.headers["Content-Security-Policy"]

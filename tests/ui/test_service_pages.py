@@ -1,0 +1,45 @@
+"""What a service is asked for a page with: the address that is signed is the one that travels."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from yarl import URL
+
+from companyos_gateway.ui.desk.service_pages import UnknownPageError, build_page_call
+from companyos_shared.pages import Said, Shell
+
+ASCII = "".join(map(chr, range(1, 127)))
+
+
+@given(st.text(ASCII), st.text(ASCII))
+def test_no_library_on_the_way_spells_an_address_anew(path: str, query: str) -> None:
+    try:
+        target = build_page_call(path, query, Shell()).target
+    except UnknownPageError:
+        assert {".", ".."} & set(path.split("/"))
+        return
+    by_httpx = httpx.URL(f"http://service{target}")
+    assert by_httpx.raw_path.decode() == target
+    assert URL(str(by_httpx)).raw_path_qs == target
+
+
+def test_a_token_in_an_address_goes_no_further() -> None:
+    assert build_page_call("board", "token=x&team_id=it&token=y", Shell()).target == "/pages/board?team_id=it"
+    assert build_page_call("board", "token=x", Shell()).target == "/pages/board"
+
+
+def test_what_was_typed_is_left_out_where_a_message_would_not_hold_it() -> None:
+    typed = Shell(said=Said(operation="create_ticket", typed=(("title", "\x01" * 20000),)))
+    assert build_page_call("new", "", typed).fits
+    assert (
+        build_page_call("new", "", Shell(said=Said(operation="create_ticket"))).body
+        == build_page_call("new", "", typed).body
+    )
+
+
+def test_an_address_that_is_longer_than_a_service_reads_leads_to_no_page() -> None:
+    with pytest.raises(UnknownPageError):
+        build_page_call("a" * 5000, "", Shell())
