@@ -15,7 +15,7 @@ WORLD = (
     "services",
     "gateway/src/companyos_gateway/world",
     "gateway/src/companyos_gateway/chaos",
-    "gateway/src/companyos_gateway/rubrics",
+    "gateway/src/companyos_gateway/evaluation",
     "gateway/src/companyos_gateway/scenarios",
 )
 NOT_THE_WORLD = "shared/src/companyos_shared/wire/once.py"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from companyos_gateway.episode import outcome
-from companyos_gateway.rubrics.composition import MOST_MILESTONES
+from companyos_gateway.evaluation.rubric import MAX_MILESTONE_POINTS
 from companyos_gateway.scenarios.vendor_onboarding.rubric import APPROVED_POINTS, POINTS
 from tests.architecture.sources import DOCUMENTS, ROOT
 
@@ -95,7 +95,7 @@ def test_the_readme_pays_what_the_gateway_pays() -> None:
 def test_the_readme_names_the_points_of_the_milestones() -> None:
     row = _row("a milestone of the task")
     assert {float(points) for points in re.findall(r" \+(\d\.\d)", row)} == {*POINTS.values(), APPROVED_POINTS}
-    assert f"all together at most {MOST_MILESTONES:g} |" in row
+    assert f"all together at most {MAX_MILESTONE_POINTS:g} |" in row
 
 
 def _row(start: str) -> str:

@@ -30,7 +30,7 @@ FORM_PATHS = {
 """Where the form of a tool is, by the tool or by its service."""
 
 READS = ("get", "list", "search", "query")
-DESK_TOOLS = ("wait", "finish")
+TICKET_TOOLS = ("wait", "finish")
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ async def _play_oracle(url: str, options: Mapping[str, Any]) -> list[RecordedWri
 def replay_writes(visitor: Visitor, writes: list[RecordedWrite]) -> None:
     """Do on pages what was done with tools, none of it earlier."""
     for write in writes:
-        if write.tool in DESK_TOOLS:
+        if write.tool in TICKET_TOOLS:
             visitor.open("")
             if write.tool == "wait":
                 _wait_until(visitor, write.at)

@@ -34,7 +34,7 @@ from companyos.runner.run_reader import read_evidence
 from companyos.viewer import StepKind
 from companyos.viewer.stored_run import StoredRun
 from companyos_gateway.episode.outcome import MISFIT_COST, MOST_COSTS, PROBLEM_COST, STEP_COST
-from companyos_gateway.scenarios.judging import judge_stored
+from companyos_gateway.scenarios.rescoring import rescore_evidence
 from companyos_shared.streams import Stream
 from tests.architecture.sources import ROOT
 from tests.client.builders import NOW
@@ -133,7 +133,7 @@ def test_stored_evidence_is_judged_again_without_a_service(url: str, tmp_path: P
     assert "verdict" not in stored
     stored["task"]["sources"]["datahub"] = "other"
     with pytest.raises(InvalidEvidenceError, match="another one now"):
-        judge_stored(stored)
+        rescore_evidence(stored)
 
 
 def test_the_viewer_tells_of_every_step_what_it_was_and_what_was_paid_for_what(url: str, tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ def test_the_viewer_tells_of_every_step_what_it_was_and_what_was_paid_for_what(u
     run("eval", *policies, "-n", "2", "--seed", "5", "--url", url, "--out", str(folder))
     stored = StoredRun(folder)
     for name in stored.names:
-        shown = stored.judged_episode(name, judge_stored)
+        shown = stored.judged_episode(name, rescore_evidence)
         assert (shown.faults, shown.verdict) == ([], shown.judged and shown.judged.verdict)
         assert shown.brief is not None
         left = MOST_COSTS

@@ -13,7 +13,7 @@ from sqlalchemy import Column, Integer, MetaData, String, Table, insert, select,
 
 from companyos.contract import FinishOutcome
 from companyos_gateway.chaos import FaultPlan
-from companyos_gateway.rubrics import Check, Evidence, FinishDeclaration, Milestone, TaskRubric
+from companyos_gateway.evaluation import Check, Evidence, FinishDeclaration, Milestone, TaskRubric
 from companyos_gateway.scenarios import Instance
 from companyos_shared.chassis import (
     Answer,
@@ -215,7 +215,7 @@ def _is_done(note_id: int) -> Any:
 
 
 def _untouched(evidence: Evidence) -> tuple[bool, str]:
-    strays = [change.place for change in evidence.agent_changes() if change.key not in {"1", "2"}]
+    strays = [change.row_path for change in evidence.agent_changes() if change.key not in {"1", "2"}]
     return not strays, ", ".join(strays)
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from companyos.contract import Completion, Outcome, RewardScale, Shaping
 from companyos_gateway.episode.outcome import REWARD_BOUND, Ledger, StepKind, ending
-from companyos_gateway.rubrics import Verdict
+from companyos_gateway.evaluation import Verdict
 
 
 def verdict(potential: float = 0.0, *, met: bool = False, damage: tuple[str, ...] = (), rejections: int = 0) -> Verdict:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from companyos_gateway.rubrics import Evidence
+from companyos_gateway.evaluation import Evidence
 from tests.gateway.conftest import Door, Open
 
 

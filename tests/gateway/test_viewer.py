@@ -6,7 +6,7 @@ import pytest
 
 from companyos.contract import Outcome, RewardScale, Shaping
 from companyos_gateway.episode.outcome import Ledger, StepKind
-from companyos_gateway.rubrics import Verdict
+from companyos_gateway.evaluation import Verdict
 from companyos_gateway.ui.console.scenario_routes import render_markdown
 from companyos_gateway.viewer.serialize import reward_parts
 

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import Any
 
 from companyos_gateway.chaos import FaultPlan
-from companyos_gateway.rubrics import Check, Evidence, FinishDeclaration, Milestone, TaskRubric
+from companyos_gateway.evaluation import Check, Evidence, FinishDeclaration, Milestone, TaskRubric
 from companyos_gateway.scenarios import Instance
 from companyos_shared.chassis import Service
 from companyos_shared.streams import digest

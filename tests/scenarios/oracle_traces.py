@@ -7,7 +7,7 @@ from typing import Any
 
 from companyos.policies import Call, StepView, TaskView
 from companyos_gateway.chaos import Group, Kind, profile_for
-from companyos_gateway.scenarios.parts.staging import draw_chances
+from companyos_gateway.scenarios.blocks.ticket_scenario import draw_chaos
 from companyos_shared.streams import Stream
 from tests.scenarios.engine import EpisodeSpec, PlayAll
 from tests.scenarios.instances import planned
@@ -47,7 +47,7 @@ def _seed(scenario: str, *, is_refusal: bool) -> int:
     """Return the first seed of that outcome without detours; only those are planned that may have the outcome."""
     plain: list[int] = []
     for seed in range(MOST_SEEDS):
-        chances = draw_chances(Stream(scenario, seed), profile_for(LEVEL), {}, applicable=(), always=())
+        chances = draw_chaos(Stream(scenario, seed), profile_for(LEVEL), {}, applicable=(), always=())
         if chances.must_refuse is not is_refusal:
             continue
         kinds = {injection.kind for injection in planned(scenario, seed, LEVEL).injections}

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from companyos_gateway.chaos import Group, Kind, profile_for
-from companyos_gateway.chaos.kinds import ASKED_FOR, EXCLUDES, LAID_OVER, REQUIRES
-from companyos_gateway.rubrics import facts
+from companyos_gateway.chaos.kinds import EXCLUDES, OPT_IN_KINDS, PERTURBATION_KINDS, REQUIRES
+from companyos_gateway.evaluation import row_views
 from companyos_gateway.scenarios import Instance, catalogue
-from companyos_gateway.scenarios.parts.entry import WRONG_STATUSES
+from companyos_gateway.scenarios.blocks.ticket import WRONG_STATUSES
 
 EXAMPLES = ("bug_escalation", "license_renewal", "vendor_onboarding")
 """Scenarios that every kind is tried in at each run; the slow run tries them all."""
@@ -36,7 +36,7 @@ def _strikes(name: str, kind: Kind) -> bool:
 
 
 def _entry(instance: Instance) -> dict[str, Any]:
-    tickets = instance.documents[facts.TICKETDESK]["tickets"]
+    tickets = instance.documents[row_views.TICKETDESK]["tickets"]
     return next(dict(row) for row in tickets if row["key"] in instance.brief)
 
 
@@ -67,16 +67,16 @@ def test_no_kind_strikes_a_scenario_in_name_only(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(catalogue()))
 def test_what_is_laid_over_a_world_strikes_in_every_scenario(name: str) -> None:
     scenario = catalogue()[name]
-    spared: frozenset[Kind] = getattr(scenario, "calm_kinds", frozenset())
-    spared |= ASKED_FOR - getattr(scenario, "asked_for", frozenset())
-    compose = {*LAID_OVER, *(kind for kind in Kind if kind.group is Group.TRANSPORT)}
+    spared: frozenset[Kind] = getattr(scenario, "excluded_perturbations", frozenset())
+    spared |= OPT_IN_KINDS - getattr(scenario, "opt_in_kinds", frozenset())
+    compose = {*PERTURBATION_KINDS, *(kind for kind in Kind if kind.group is Group.TRANSPORT)}
     assert {one.kind for one in _planned(name, *sorted(compose)).injections} == compose - spared
 
 
 def test_a_wrong_status_has_nothing_behind_it() -> None:
     for name in ("license_renewal", "vendor_onboarding"):
         struck = _pair(name, Kind.WRONG_STATUS)[1]
-        desk, entry = struck.documents[facts.TICKETDESK], _entry(struck)
+        desk, entry = struck.documents[row_views.TICKETDESK], _entry(struck)
         assert entry["status"] in WRONG_STATUSES
         assert entry["verified_at"] is None
         assert not [link for link in desk["links"] if (link["kind"], link["to_key"]) == ("blocks", entry["key"])]
@@ -84,14 +84,14 @@ def test_a_wrong_status_has_nothing_behind_it() -> None:
 
 def test_an_unknown_assignee_is_nobody_in_the_directory() -> None:
     struck = _pair("license_renewal", Kind.UNKNOWN_ASSIGNEE)[1]
-    people = {one["id"] for one in struck.documents[facts.DATAHUB]["company"]["people"]}
+    people = {one["id"] for one in struck.documents[row_views.DATAHUB]["company"]["people"]}
     assert _entry(struck)["assignee_id"] not in people | {None}
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_a_metric_in_another_unit_says_the_same(name: str) -> None:
     pair = _pair(name, Kind.UNIT_MISMATCH)
-    usual, struck = ({row["id"]: row for row in one.documents[facts.DATAHUB]["metrics"]} for one in pair)
+    usual, struck = ({row["id"]: row for row in one.documents[row_views.DATAHUB]["metrics"]} for one in pair)
     other = [key for key, row in usual.items() if row["unit"] != struck[key]["unit"]]
     assert other
     assert all(struck[key]["value"] / usual[key]["value"] in (10, 24) for key in other)

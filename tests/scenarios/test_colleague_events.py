@@ -9,7 +9,7 @@ import pytest
 
 from companyos.policies import Call, EpisodeOverError, TaskView
 from companyos_gateway.chaos import Group, Kind
-from companyos_gateway.rubrics import facts
+from companyos_gateway.evaluation import row_views
 from companyos_gateway.scenarios import Instance, catalogue
 from companyos_players import ticket_key_in
 from companyos_shared.wire.context import Actor
@@ -20,21 +20,21 @@ EVENTS = {kind.value: 1.0 for kind in Kind if kind.group is Group.EVENTS}
 
 
 def _happenings(instance: Instance, kind: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = instance.documents[facts.TICKETDESK]["happenings"]
+    found: list[dict[str, Any]] = instance.documents[row_views.TICKETDESK]["happenings"]
     return [one for one in found if one["kind"] == kind]
 
 
 @pytest.mark.parametrize("name", sorted(catalogue()))
 def test_they_act_in_office_hours_after_the_start_and_never_at_once(name: str) -> None:
     instance = catalogue()[name].plan(4, 0, EVENTS)
-    moments = [datetime.fromisoformat(one["due_at"]) for one in instance.documents[facts.TICKETDESK]["happenings"]]
+    moments = [datetime.fromisoformat(one["due_at"]) for one in instance.documents[row_views.TICKETDESK]["happenings"]]
     assert len(moments) >= 4
     assert all(at > instance.started_at and 9 <= at.hour <= 17 for at in moments)
 
 
 def test_what_comes_later_has_numbers_like_everything_else() -> None:
     instance = catalogue()[PLAYED].plan(4, 0, EVENTS)
-    desk = instance.documents[facts.TICKETDESK]
+    desk = instance.documents[row_views.TICKETDESK]
     comments = [row["id"] for row in desk["comments"]] + [one["data"]["id"] for one in _happenings(instance, "comment")]
     assert comments == [f"comment-{n}" for n in range(1, len(comments) + 1)]
     keys = {row["key"] for row in desk["tickets"]}

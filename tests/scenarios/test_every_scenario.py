@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 from companyos_gateway.chaos import ChaosError, profile_for
-from companyos_gateway.rubrics import Evidence, FinishDeclaration, facts
+from companyos_gateway.evaluation import Evidence, FinishDeclaration, row_views
 from companyos_gateway.scenarios import Instance, Scenario, catalogue
-from companyos_gateway.scenarios.checks import brief_faults
-from companyos_gateway.scenarios.parts.staging import StagedScenario
+from companyos_gateway.scenarios.blocks.ticket_scenario import TicketScenario
+from companyos_gateway.scenarios.validation import brief_problems
 from companyos_gateway.world.splits import HELD_OUT
 from companyos_gateway.world.splits import SEEDS as SEEDS_OF_SPLITS
 from companyos_shared.streams import digest
@@ -88,7 +88,7 @@ def test_an_instance_is_whole(scenario: Scenario, level: int) -> None:
         instance = planned(scenario.name, seed, level)
         documents = _documents(instance)
         company = Company.model_validate(next(iter(documents.values()))["company"])
-        keys = {ticket["key"] for ticket in documents[facts.TICKETDESK]["tickets"]}
+        keys = {ticket["key"] for ticket in documents[row_views.TICKETDESK]["tickets"]}
         assert keys & set(re.findall(r"[A-Z]+-[0-9]+", instance.brief)), instance.brief
         assert len({json.dumps(document["company"]) for document in documents.values()}) == 1
         assert company.name == instance.company_name
@@ -141,10 +141,10 @@ def test_the_scenarios_tools_exist_in_the_services(scenario: Scenario) -> None:
 
 
 def test_a_task_offers_what_is_needed_and_distractors_that_the_seed_draws(scenario: Scenario) -> None:
-    assert isinstance(scenario, StagedScenario)
+    assert isinstance(scenario, TicketScenario)
     needed = set(scenario.tools) - set(scenario.distractors)
     assert set(scenario.distractors) <= set(scenario.tools)
-    offered = [set(scenario.offered(seed)) for seed in range(24)]
+    offered = [set(scenario.offered_tools(seed)) for seed in range(24)]
     assert all(needed <= tools <= set(scenario.tools) for tools in offered)
     assert set().union(*offered) == set(scenario.tools)
     assert all(2 * len(tools - needed) >= len(scenario.distractors) >= 2 for tools in offered)
@@ -208,7 +208,7 @@ def test_every_injection_names_what_it_struck(scenario: Scenario) -> None:
 
 
 def test_a_scenario_has_three_structures_or_more(scenario: Scenario) -> None:
-    assert isinstance(scenario, StagedScenario)
+    assert isinstance(scenario, TicketScenario)
     seen: set[str] = set()
     for seed in range(40):
         seen.add(scenario.variant(scenario.build(seed, profile_for(2), {}).case))
@@ -218,8 +218,8 @@ def test_a_scenario_has_three_structures_or_more(scenario: Scenario) -> None:
 
 
 def test_no_brief_names_a_fact_that_has_to_be_found(scenario: Scenario) -> None:
-    assert isinstance(scenario, StagedScenario)
+    assert isinstance(scenario, TicketScenario)
     starts = [0, *(SEEDS_OF_SPLITS[split].start for split in HELD_OUT)]
     for seed in [start + number for start in starts for number in range(4)]:
         staged = scenario.build(seed, profile_for(2), {})
-        assert not list(brief_faults(staged.brief, staged.world, staged.case.ticket_key))
+        assert not list(brief_problems(staged.brief, staged.world, staged.case.ticket_key))

@@ -12,19 +12,19 @@ import pytest
 
 from companyos_gateway.chaos import profile_for
 from companyos_gateway.scenarios.backlog_triage.case import Case as Sweep
+from companyos_gateway.scenarios.blocks.ticket_scenario import BuiltTask
 from companyos_gateway.scenarios.budget_transfer.case import Case as Transfer
 from companyos_gateway.scenarios.budget_transfer.case import Variant as Asked
 from companyos_gateway.scenarios.incident_response.case import Case as Incident
-from companyos_gateway.scenarios.parts.staging import Staged
 
 SEEDS = range(12)
 HARD = 4
 
 
 @cache
-def _staged(name: str, seed: int) -> Staged[Any]:
+def _staged(name: str, seed: int) -> BuiltTask[Any]:
     module = import_module(f"companyos_gateway.scenarios.{name}.scenario")
-    staged: Staged[Any] = module.build(seed, profile_for(HARD), {})
+    staged: BuiltTask[Any] = module.build(seed, profile_for(HARD), {})
     return staged
 
 
@@ -32,7 +32,7 @@ def _staged(name: str, seed: int) -> Staged[Any]:
 def test_a_sweep_is_about_the_open_and_the_untriaged_of_one_team_and_tag(seed: int) -> None:
     staged = _staged("backlog_triage", seed)
     case: Sweep = staged.case
-    tagged = [ticket for ticket in staged.world.desk.tickets if case.tag in ticket.tags]
+    tagged = [ticket for ticket in staged.world.ticketdesk.tickets if case.tag in ticket.tags]
     ours = {one.key for one in tagged if one.team_id == case.team_id and one.status in (None, "open")}
     assert {goal.key for goal in case.goals} == (set() if case.must_refuse else ours)
     assert len(ours) < len(tagged)
@@ -64,7 +64,7 @@ def test_a_sweeps_tickets_can_be_spread_within_the_limit(seed: int) -> None:
 def test_one_change_is_the_cause_of_an_incident(seed: int) -> None:
     staged = _staged("incident_response", seed)
     case: Incident = staged.case
-    tickets = {ticket.key: ticket for ticket in staged.world.desk.tickets}
+    tickets = {ticket.key: ticket for ticket in staged.world.ticketdesk.tickets}
     release = re.search(r"release ([0-9]+\.[0-9]+)", tickets[case.ticket_key].description)
     assert release is not None
     changes = [one for one in tickets.values() if one.type == "change" and f"elease {release[1]} of " in one.title]
@@ -86,9 +86,9 @@ def test_whoever_is_on_call_may_work_the_incident(seed: int) -> None:
 def test_no_part_of_a_transfer_reaches_the_limit_that_the_whole_exceeds(seed: int) -> None:
     staged = _staged("budget_transfer", seed)
     case: Transfer = staged.case
-    requests = {request.id: request for request in staged.world.flow.requests}
+    requests = {request.id: request for request in staged.world.approvalflow.requests}
     amounts = [int(requests[one].fields["amount_cents"]) for one in (*case.own_parts, *case.others_parts)]
-    limits = next(one for one in staged.world.flow.approval_types if one.key == "budget_transfer").thresholds
+    limits = next(one for one in staged.world.approvalflow.approval_types if one.key == "budget_transfer").thresholds
     limit = limits[0].up_to_cents
     assert limit is not None
     assert bool(amounts) is (case.variant is not Asked.WHOLE)
@@ -100,7 +100,7 @@ def test_no_part_of_a_transfer_reaches_the_limit_that_the_whole_exceeds(seed: in
 def test_parts_are_told_from_other_requests_by_who_asked_and_what_for(seed: int) -> None:
     staged = _staged("budget_transfer", seed)
     case: Transfer = staged.case
-    requests = [one for one in staged.world.flow.requests if one.type_key == "budget_transfer"]
+    requests = [one for one in staged.world.approvalflow.requests if one.type_key == "budget_transfer"]
     parts = {*case.own_parts, *case.others_parts}
     assert {one.id for one in requests if one.requester_id == case.agent_id} == set(case.own_parts)
     assert all(one.status == "info_requested" for one in requests)

@@ -10,7 +10,7 @@ from companyos.contract import Outcome
 from companyos.policies import Call, StepView, TaskView, load_policy
 from companyos_gateway.chaos import Group, Kind
 from companyos_gateway.episode.outcome import STEP_COST
-from companyos_gateway.rubrics import Evidence
+from companyos_gateway.evaluation import Evidence
 from companyos_gateway.scenarios import catalogue
 from companyos_players import ToolClient
 from tests.scenarios.engine import SCENARIO, EpisodeSpec, PlayAll

@@ -8,7 +8,7 @@ from companyos_gateway.chaos import profile_for
 from companyos_gateway.scenarios.audit_remediation import scenario as audit_remediation
 from companyos_gateway.scenarios.audit_remediation.case import Breach
 from companyos_gateway.scenarios.employee_offboarding import scenario as employee_offboarding
-from companyos_gateway.world.draft import World
+from companyos_gateway.world.builder import WorldBuilder
 from tests.scenarios.engine import EpisodeSpec, PlayAll
 from verification.privileged.solutions import solutions_for
 from verification.proof.players.oracles import clairvoyant_oracle
@@ -35,13 +35,13 @@ def test_nobody_who_decides_has_asked_for_what_lies_with_a_leaver(seed: int, lev
     _check_askers(staged.world, {one.request_id for one in staged.case.escalated}, staged.case.approver_ids)
 
 
-def _check_askers(world: World, escalated: set[str], approver_ids: tuple[str, ...]) -> None:
-    requests = [request for request in world.flow.requests if request.id in escalated]
+def _check_askers(world: WorldBuilder, escalated: set[str], approver_ids: tuple[str, ...]) -> None:
+    requests = [request for request in world.approvalflow.requests if request.id in escalated]
     assert len(requests) == len(escalated) > 0
     for request in requests:
         assert request.requester_id not in approver_ids
         assert world.staff.person(request.requester_id).is_employed(world.today)
-        subject = next(record for record in world.hub.records if record.id == request.subject)
+        subject = next(record for record in world.datahub.records if record.id == request.subject)
         assert subject.owner_id == request.requester_id
 
 

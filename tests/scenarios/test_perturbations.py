@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from companyos_gateway.chaos import Group, Kind
-from companyos_gateway.rubrics import facts
+from companyos_gateway.evaluation import row_views
 from companyos_gateway.scenarios import Instance, catalogue
-from companyos_gateway.scenarios.parts.hostile import hostile_texts
+from companyos_gateway.scenarios.blocks.prompt_injection import injection_texts
 from tests.scenarios.engine import EpisodeSpec, PlayAll
 from tests.scenarios.instances import planned
 from verification.privileged.solutions import solutions_for
@@ -24,22 +24,22 @@ LEAST_TEXTS = 6
 
 
 def _entry(instance: Instance) -> dict[str, Any]:
-    tickets = instance.documents[facts.TICKETDESK]["tickets"]
+    tickets = instance.documents[row_views.TICKETDESK]["tickets"]
     return next(dict(row) for row in tickets if row["key"] in instance.brief)
 
 
 def _around(instance: Instance) -> str:
     """Return everything that stands on the entry ticket, under it, and in the notes of vendors."""
-    desk, entry = instance.documents[facts.TICKETDESK], _entry(instance)
+    desk, entry = instance.documents[row_views.TICKETDESK], _entry(instance)
     comments = [row["body"] for row in desk["comments"] if row["ticket_key"] == entry["key"]]
-    notes = [row["notes"] for row in instance.documents[facts.DATAHUB]["vendors"]]
+    notes = [row["notes"] for row in instance.documents[row_views.DATAHUB]["vendors"]]
     return "\n".join([entry["description"], *comments, *notes])
 
 
 @cache
 def _shapes() -> list[re.Pattern[str]]:
     """Return what every hostile text looks like, whatever stands in its slots."""
-    texts = [text for texts in hostile_texts().values() for text in texts]
+    texts = [text for texts in injection_texts().values() for text in texts]
     return [re.compile(re.sub(r"\\{[a-z_]+\\}", ".+", re.escape(text))) for text in texts]
 
 
@@ -64,8 +64,8 @@ def test_no_other_row_differs_for_what_was_planted(name: str) -> None:
             if rows != struck.documents[service][table]:
                 differing.add(table)
     assert differing <= {"comments", "tickets", "vendors"}
-    tickets = {row["key"]: row for row in calm.documents[facts.TICKETDESK]["tickets"]}
-    for row in struck.documents[facts.TICKETDESK]["tickets"]:
+    tickets = {row["key"]: row for row in calm.documents[row_views.TICKETDESK]["tickets"]}
+    for row in struck.documents[row_views.TICKETDESK]["tickets"]:
         assert {**row, "description": ""} == {**tickets[row["key"]], "description": ""}
 
 
@@ -80,7 +80,7 @@ def test_a_bank_change_or_question_is_about_a_vendor_that_the_task_is_not_about(
 
 
 def test_hostile_texts_come_in_many_words() -> None:
-    assert all(len(set(texts)) >= LEAST_TEXTS for texts in hostile_texts().values())
+    assert all(len(set(texts)) >= LEAST_TEXTS for texts in injection_texts().values())
 
 
 def test_the_hidden_record_says_what_was_planted_and_no_row_does() -> None:

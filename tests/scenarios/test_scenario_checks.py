@@ -13,13 +13,13 @@ import pytest
 
 import companyos_gateway
 from companyos_gateway.chaos import Profile
-from companyos_gateway.rubrics import Check, TaskRubric
+from companyos_gateway.evaluation import Check, TaskRubric
 from companyos_gateway.scenarios import catalogue
-from companyos_gateway.scenarios.checks import check_brief_formats, check_catalogue, check_scenarios
-from companyos_gateway.scenarios.folders import ScenarioError
+from companyos_gateway.scenarios.blocks.ticket_scenario import BuiltTask
+from companyos_gateway.scenarios.catalogue import ScenarioError
 from companyos_gateway.scenarios.license_renewal.case import Case
 from companyos_gateway.scenarios.license_renewal.scenario import LicenseRenewal
-from companyos_gateway.scenarios.parts.staging import Staged
+from companyos_gateway.scenarios.validation import check_brief_formats, check_catalogue, check_scenarios
 from companyos_shared.wire.company import Company
 
 NAME = "license_renewal"
@@ -29,10 +29,10 @@ PACKAGE = Path(companyos_gateway.__file__).parent
 class Reworded(LicenseRenewal):
     """Licence renewals whose brief says more than it may."""
 
-    def __init__(self, more: Callable[[Staged[Case]], str]) -> None:
+    def __init__(self, more: Callable[[BuiltTask[Case]], str]) -> None:
         self._more = more
 
-    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask[Case]:
         """Stage a renewal, and let its brief say more."""
         staged = super().build(seed, profile, overrides)
         return replace(staged, brief=f"{staged.brief} {self._more(staged)}")
@@ -55,7 +55,7 @@ class Idle(LicenseRenewal):
 class Broken(LicenseRenewal):
     """Licence renewals that nobody can stage."""
 
-    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask[Case]:
         """Stage nothing."""
         raise KeyError("days")
 
@@ -72,13 +72,13 @@ class Strange(LicenseRenewal):
         lambda staged: staged.case.licence_id,
         lambda staged: staged.case.vendor_id,
         lambda staged: staged.world.staff.people[3].name,
-        lambda staged: staged.world.hub.vendors[0].name,
-        lambda staged: staged.world.hub.records[0].title,
+        lambda staged: staged.world.datahub.vendors[0].name,
+        lambda staged: staged.world.datahub.records[0].title,
         lambda staged: str(staged.case.amount_cents),
         lambda _staged: "It costs 4,500.",
     ],
 )
-def test_a_brief_that_names_a_fact_is_refused_as_it_is_told(more: Callable[[Staged[Case]], str]) -> None:
+def test_a_brief_that_names_a_fact_is_refused_as_it_is_told(more: Callable[[BuiltTask[Case]], str]) -> None:
     with pytest.raises(ScenarioError, match=rf"^{NAME}/texts\.toml: briefs: .* names "):
         check_scenarios({NAME: Reworded(more)})
 

@@ -9,7 +9,7 @@ import pytest
 
 import companyos_gateway.scenarios
 from companyos_gateway.scenarios import catalogue
-from companyos_gateway.scenarios.folders import FILES, ScenarioError, check_folder, scenario_folders
+from companyos_gateway.scenarios.catalogue import REQUIRED_FILES, ScenarioError, check_folder, scenario_folders
 
 ROOT = Path(companyos_gateway.scenarios.__file__).parent
 
@@ -28,13 +28,13 @@ def _reword(folder: Path, old: str, new: str) -> None:
 
 
 def test_a_whole_folder_is_found_and_shared_ones_are_none(folder: Path) -> None:
-    (folder.parent / "parts").mkdir()
+    (folder.parent / "blocks").mkdir()
     (folder.parent / "__pycache__").mkdir()
     assert [found.name for found in scenario_folders(folder.parent)] == ["vendor_onboarding"]
     assert [found.name for found in scenario_folders(ROOT)] == sorted(catalogue())
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", REQUIRED_FILES)
 def test_a_missing_part_is_named(folder: Path, name: str) -> None:
     (folder / name).unlink()
     with pytest.raises(ScenarioError, match=f"^vendor_onboarding/{name}: missing$"):

@@ -12,7 +12,7 @@ import pytest
 
 from companyos.policies import Call, StepView, TaskView
 from companyos_gateway.chaos import Drift, Kind
-from companyos_gateway.chaos.drift import draw_names, draw_words, rewordings, synonyms
+from companyos_gateway.chaos.drift import draw_field_names, draw_tool_descriptions, rewordings, synonyms
 from companyos_gateway.episode.toolbox import Tool, Toolbox, build_toolbox
 from companyos_gateway.scenarios import catalogue
 from companyos_players.registry import IGNORES_FIELD_NAMES
@@ -61,12 +61,12 @@ def test_tools_are_described_otherwise_in_no_more_words(toolbox: Toolbox) -> Non
 def test_the_schemas_stay_within_their_tokens_whatever_drifts(toolbox: Toolbox) -> None:
     for seed in range(50):
         stream = Stream("drift", seed)
-        drift = Drift(draw_names(stream.child("names")), draw_words(stream.child("words")))
+        drift = Drift(draw_field_names(stream.child("names")), draw_tool_descriptions(stream.child("words")))
         assert _tokens([tool.drifted(drift) for tool in toolbox]) <= MOST_TOKENS
 
 
 def test_names_and_arguments_of_tools_do_not_drift(toolbox: Toolbox) -> None:
-    drift = Drift(draw_names(Stream("drift", 1)), draw_words(Stream("drift", 2)))
+    drift = Drift(draw_field_names(Stream("drift", 1)), draw_tool_descriptions(Stream("drift", 2)))
     for tool in toolbox:
         drifted = tool.drifted(drift)
         assert (drifted.name, drifted.input_schema) == (tool.name, tool.input_schema)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from companyos_gateway.rubrics import facts
+from companyos_gateway.evaluation import row_views
 from companyos_gateway.scenarios.vendor_onboarding.rubric import allowances_of, requests_of
 from companyos_shared.wire.company import Company
 from companyos_shared.wire.control import Row
@@ -15,12 +15,12 @@ from tests.scenarios.test_vendor_onboarding_rejected_states import CASES
 from verification.proof import RecordedEpisode
 
 READERS: list[tuple[str, str, Callable[[Row], Any]]] = [
-    (facts.TICKETDESK, "tickets", facts.ticket),
-    (facts.TICKETDESK, "checklist_items", facts.is_done),
-    (facts.DATAHUB, "metrics", facts.metric),
-    (facts.APPROVALFLOW, "requests", facts.request),
-    (facts.APPROVALFLOW, "decisions", facts.decision),
-    (facts.APPROVALFLOW, "delegations", facts.delegation),
+    (row_views.TICKETDESK, "tickets", row_views.parse_ticket),
+    (row_views.TICKETDESK, "checklist_items", row_views.is_done),
+    (row_views.DATAHUB, "metrics", row_views.parse_metric),
+    (row_views.APPROVALFLOW, "requests", row_views.parse_request),
+    (row_views.APPROVALFLOW, "decisions", row_views.parse_decision),
+    (row_views.APPROVALFLOW, "delegations", row_views.parse_delegation),
 ]
 
 
@@ -50,5 +50,5 @@ def test_every_table_and_column_of_the_boundaries_exists(solved: dict[str, Recor
 
 
 def test_bookkeeping_columns_exist(solved: dict[str, RecordedEpisode]) -> None:
-    ticket = next(iter(_rows(solved["easy"], facts.TICKETDESK, "tickets").values()))
-    assert set(ticket) >= facts.BOOKKEEPING
+    ticket = next(iter(_rows(solved["easy"], row_views.TICKETDESK, "tickets").values()))
+    assert set(ticket) >= row_views.BOOKKEEPING_COLUMNS

@@ -71,11 +71,14 @@ def test_steady_hands_see_an_older_version_and_wait(play_all: PlayAll) -> None:
 
 
 def test_how_long_reads_lag_is_drawn_by_the_write_alone() -> None:
-    plan = FaultPlan.of(profile_for(0), FORCED, "a test", 5)
+    plan = FaultPlan.from_profile(profile_for(0), FORCED, "a test", 5)
     minutes = [plan.stale_minutes("ticketdesk", "update_ticket", f"OPS-{n}", 1) for n in range(60)]
     assert {STALE_MINUTES[0], STALE_MINUTES[1]} <= set(minutes) <= set(range(STALE_MINUTES[0], STALE_MINUTES[1] + 1))
     assert plan.stale_minutes("approvalflow", "submit_approval", "", 1) == 0
-    assert FaultPlan.of(profile_for(0), {}, "a test", 5).stale_minutes("ticketdesk", "update_ticket", "OPS-1", 1) == 0
+    assert (
+        FaultPlan.from_profile(profile_for(0), {}, "a test", 5).stale_minutes("ticketdesk", "update_ticket", "OPS-1", 1)
+        == 0
+    )
     assert plan.fault_for("ticketdesk", "update_ticket", "OPS-1", 1) is None
 
 

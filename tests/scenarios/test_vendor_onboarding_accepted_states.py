@@ -16,7 +16,7 @@ from verification.proof import Player, RecordedEpisode
 from verification.proof.final_states.final_state import FinalState
 
 WAYS: dict[str, type[VendorOnboardingWorker]] = {}
-REFUSALS: dict[str, type[VendorOnboardingWorker]] = {}
+REFUSAL_SHARE: dict[str, type[VendorOnboardingWorker]] = {}
 
 
 def _way(kind: type[VendorOnboardingWorker]) -> type[VendorOnboardingWorker]:
@@ -25,7 +25,7 @@ def _way(kind: type[VendorOnboardingWorker]) -> type[VendorOnboardingWorker]:
 
 
 def _refusal(kind: type[VendorOnboardingWorker]) -> type[VendorOnboardingWorker]:
-    REFUSALS[kind.__name__] = kind
+    REFUSAL_SHARE[kind.__name__] = kind
     return kind
 
 
@@ -288,7 +288,7 @@ class RefusesAfterAskingAndWithdrawing(_Submits):
 
 
 def test_there_are_enough_right_ends() -> None:
-    assert len(WAYS) + len(REFUSALS) >= 20
+    assert len(WAYS) + len(REFUSAL_SHARE) >= 20
 
 
 @pytest.mark.parametrize("name", ["easy", "hard"])
@@ -301,7 +301,7 @@ def test_every_right_way_is_accepted(play_all: PlayAll, name: str) -> None:
 
 
 def test_every_right_way_to_refuse_is_accepted(play_all: PlayAll) -> None:
-    wanted = [EpisodeSpec(player=_player(way), seed=20, chaos=2) for way in REFUSALS.values()]
+    wanted = [EpisodeSpec(player=_player(way), seed=20, chaos=2) for way in REFUSAL_SHARE.values()]
     for kept in play_all(wanted):
         told = (kept.result.player, kept.result.outcome, kept.result.player_error)
         assert kept.result.success, told

@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 
 from companyos_gateway.chaos import Group, Kind, profile_for
-from companyos_gateway.scenarios.vendor_onboarding.case import METRIC_KEY, TYPE_KEY, Case, Unblocking
-from companyos_gateway.scenarios.vendor_onboarding.scenario import ALWAYS, REFUSALS, SCENARIO, Staged, build
+from companyos_gateway.scenarios.vendor_onboarding.case import METRIC_KEY, TYPE_KEY, BlockerResolution, Case
+from companyos_gateway.scenarios.vendor_onboarding.scenario import ALWAYS, REFUSAL_SHARE, SCENARIO, BuiltTask, build
 from companyos_shared.wire.company import Company, Role
 
 SEEDS = range(10)
 Documents = dict[str, dict[str, Any]]
 
 
-def _staged(seed: int, level: int = 0, **overrides: float) -> tuple[Staged[Case], Documents, Company]:
+def _staged(seed: int, level: int = 0, **overrides: float) -> tuple[BuiltTask[Case], Documents, Company]:
     staged = build(seed, profile_for(level), overrides)
     documents = staged.world.documents("draw")
     return staged, documents, Company.model_validate(documents["datahub"]["company"])
@@ -59,7 +59,7 @@ def test_calm_and_light_instances_are_always_feasible(level: int) -> None:
 @pytest.mark.parametrize("level", [2, 4])
 def test_about_one_in_eight_must_be_refused_from_level_two_on(level: int) -> None:
     share = sum(build(seed, profile_for(level), {}).case.must_refuse for seed in range(80)) / 80
-    assert abs(share - REFUSALS) < 0.07
+    assert abs(share - REFUSAL_SHARE) < 0.07
 
 
 def test_calm_is_a_ticket_in_order_but_for_the_work() -> None:
@@ -131,13 +131,13 @@ def test_a_blocker_is_linked_and_says_itself_how_to_get_past_it() -> None:
         staged, documents, _ = _staged(seed, blocked_ticket=1.0)
         blocker, desk = staged.case.blocker, documents["ticketdesk"]
         assert blocker is not None
-        ways.add(blocker.way)
+        ways.add(blocker.resolution)
         link = _row(desk["links"], id=blocker.link_id)
         assert (link["kind"], link["from_key"], link["to_key"]) == ("blocks", blocker.key, staged.case.ticket_key)
         assert [row for row in desk["comments"] if row["ticket_key"] == blocker.key]
         planned = [one for one in desk["happenings"] if one["data"]["ticket_key"] == blocker.key]
-        assert bool(planned) == (blocker.way is Unblocking.WAIT)
-    assert ways == set(Unblocking)
+        assert bool(planned) == (blocker.resolution is BlockerResolution.WAIT)
+    assert ways == set(BlockerResolution)
 
 
 def test_a_duplicate_is_another_ticket_about_the_same_vendor() -> None:
@@ -175,7 +175,7 @@ def test_a_refresh_brings_another_value_that_keeps_the_bar_unless_it_must_be_ref
     for seed in range(60):
         case = build(seed, profile_for(2), {}).case
         world = build(seed, profile_for(2), {}).world
-        old = next(row.value for row in world.hub.metrics if row.id == case.score.metric_id)
+        old = next(row.value for row in world.datahub.metrics if row.id == case.score.metric_id)
         assert old != case.score.value
         assert (case.score.value < case.minimum_score) == case.must_refuse
         if case.must_refuse:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from companyos_gateway.chaos import profile_for
-from companyos_gateway.rubrics import FinishDeclaration
-from companyos_gateway.scenarios.vendor_onboarding.case import Case, Unblocking
+from companyos_gateway.evaluation import FinishDeclaration
+from companyos_gateway.scenarios.vendor_onboarding.case import BlockerResolution, Case
 from companyos_gateway.scenarios.vendor_onboarding.scenario import build
 from companyos_shared.wire.company import Company, Role
 from tests.scenarios.conftest import CALM, HARD
@@ -381,14 +381,14 @@ def _spared(kept: RecordedEpisode, case: Case) -> set[str]:
     return spared - submitted
 
 
-@pytest.mark.parametrize("way", list(Unblocking))
-def test_the_wrong_way_past_a_blocker_is_rejected(solved: dict[str, RecordedEpisode], way: Unblocking) -> None:
+@pytest.mark.parametrize("way", list(BlockerResolution))
+def test_the_wrong_way_past_a_blocker_is_rejected(solved: dict[str, RecordedEpisode], way: BlockerResolution) -> None:
     case = CASES["hard"]
     assert case.blocker is not None
     final_state = _unbent(solved, "hard")
-    if way is Unblocking.UNLINK and case.blocker.way is not way:
+    if way is BlockerResolution.UNLINK and case.blocker.resolution is not way:
         final_state.delete(DESK, "links", case.blocker.link_id)
-    elif way is not Unblocking.UNLINK and case.blocker.way is Unblocking.UNLINK:
+    elif way is not BlockerResolution.UNLINK and case.blocker.resolution is BlockerResolution.UNLINK:
         final_state.set(DESK, "tickets", case.blocker.key, status="resolved")
     else:
         final_state.set(DESK, "tickets", case.blocker.key, status="in_progress")

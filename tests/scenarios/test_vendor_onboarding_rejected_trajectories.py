@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from companyos.policies import Call, TaskView
-from companyos_gateway.rubrics import Verdict
+from companyos_gateway.evaluation import Verdict
 from companyos_players import ToolClient
 from companyos_players.adversaries import vendor_onboarding
 from companyos_players.fair.vendor_onboarding import VendorOnboardingWorker

@@ -11,7 +11,7 @@ import pytest
 
 from companyos.contract import Split, TaskInfo
 from companyos_gateway.chaos import levels
-from companyos_gateway.rubrics import facts
+from companyos_gateway.evaluation import row_views
 from companyos_gateway.scenarios import Instance, catalogue
 from companyos_gateway.taskset import CANARY, COPIES, Place, TaskSet, UnknownPlace, fingerprint
 from companyos_gateway.world.splits import split_of_seed
@@ -108,7 +108,7 @@ def test_a_published_task_names_its_version_and_the_canary_and_nothing_that_help
         assert str(instance.seed) not in text
         assert instance.variant not in told.model_dump().values()
         assert told.brief == instance.brief
-        people = instance.documents[facts.TICKETDESK]["company"]["people"]
+        people = instance.documents[row_views.TICKETDESK]["company"]["people"]
         assert not [one["name"] for one in people if one["name"] in instance.brief]
         assert len(set(re.findall(r"\b[A-Z]{1,4}-[0-9]+\b", instance.brief))) == 1
 

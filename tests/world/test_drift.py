@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 
 from companyos_gateway.chaos import Drift
-from companyos_gateway.chaos.drift import ALWAYS_RENAMED, MOST_RENAMED, draw_names, draw_words, rewordings, synonyms
+from companyos_gateway.chaos.drift import (
+    ALWAYS_RENAMED,
+    MAX_RENAMED,
+    draw_field_names,
+    draw_tool_descriptions,
+    rewordings,
+    synonyms,
+)
 from companyos_shared.streams import Stream
 
 DRIFT = Drift({"datahub": {"parameters": "figures", "as_of": "measured_at"}}, {"datahub_get_policy": "Read a policy."})
@@ -13,41 +20,44 @@ DRIFT = Drift({"datahub": {"parameters": "figures", "as_of": "measured_at"}}, {"
 
 def test_fields_are_renamed_at_every_depth_and_in_that_service_alone() -> None:
     answer = {"items": [{"as_of": 1, "id": "x"}], "as_of": 2}
-    assert DRIFT.answered("datahub", answer) == {"items": [{"measured_at": 1, "id": "x"}], "measured_at": 2}
-    assert DRIFT.answered("ticketdesk", answer) == answer
+    assert DRIFT.rename_response_fields("datahub", answer) == {
+        "items": [{"measured_at": 1, "id": "x"}],
+        "measured_at": 2,
+    }
+    assert DRIFT.rename_response_fields("ticketdesk", answer) == answer
     assert answer["as_of"] == 2
 
 
 def test_what_companies_name_themselves_keeps_its_names() -> None:
     answer = {"parameters": {"as_of": 3, "parameters": 4}, "fields": {"as_of": 5}}
-    assert DRIFT.answered("datahub", answer) == {
+    assert DRIFT.rename_response_fields("datahub", answer) == {
         "figures": {"as_of": 3, "parameters": 4},
         "fields": {"as_of": 5},
     }
 
 
 def test_members_that_are_lists_of_answers_are_none_of_the_companys_own() -> None:
-    assert DRIFT.answered("datahub", {"fields": [{"as_of": 1}]}) == {"fields": [{"measured_at": 1}]}
+    assert DRIFT.rename_response_fields("datahub", {"fields": [{"as_of": 1}]}) == {"fields": [{"measured_at": 1}]}
 
 
 @pytest.mark.parametrize("answer", [None, 3, "as_of", ["as_of"]])
 def test_values_are_left_alone(answer: object) -> None:
-    assert DRIFT.answered("datahub", answer) == answer
+    assert DRIFT.rename_response_fields("datahub", answer) == answer
 
 
 def test_a_tools_description_says_what_of_its_answers_has_another_name() -> None:
-    told = DRIFT.described("datahub_query_metric", "datahub", "Read a metric.", {"as_of", "value"})
+    told = DRIFT.describe_tool("datahub_query_metric", "datahub", "Read a metric.", {"as_of", "value"})
     assert told == "Read a metric. Answers say `measured_at` for `as_of`."
-    assert DRIFT.described("datahub_get_policy", "datahub", "Show it.", set()) == "Read a policy."
-    assert DRIFT.described("wait", None, "Wait.", set()) == "Wait."
+    assert DRIFT.describe_tool("datahub_get_policy", "datahub", "Show it.", set()) == "Read a policy."
+    assert DRIFT.describe_tool("wait", None, "Wait.", set()) == "Wait."
 
 
 def test_names_and_words_are_drawn_from_their_tables() -> None:
     for seed in range(60):
-        names, words = draw_names(Stream("drift", seed)), draw_words(Stream("drift", seed))
+        names, words = draw_field_names(Stream("drift", seed)), draw_tool_descriptions(Stream("drift", seed))
         assert names.keys() == synonyms().keys()
         for service, table in names.items():
-            assert 1 <= len(table) <= MOST_RENAMED
+            assert 1 <= len(table) <= MAX_RENAMED
             assert all(name in synonyms()[service][usual] for usual, name in table.items())
             assert ALWAYS_RENAMED.get(service, next(iter(table))) in table
             assert len(set(table.values())) == len(table)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from companyos_gateway.chaos import FaultPlan, Kind, profile_for
-from companyos_gateway.chaos.faults import ROUND
-from companyos_gateway.chaos.profiles import MOST_CONSECUTIVE
+from companyos_gateway.chaos.faults import CALLS_PER_ROUND
+from companyos_gateway.chaos.profiles import MAX_CONSECUTIVE
 from companyos_shared.wire.context import FaultKind
 
 OPERATION = "get_ticket"
 
 
 def _plan(level: int, **overrides: float) -> FaultPlan:
-    return FaultPlan.of(profile_for(level), overrides, "a test", 5)
+    return FaultPlan.from_profile(profile_for(level), overrides, "a test", 5)
 
 
 def _kinds(plan: FaultPlan, target: str, calls: int = 40, service: str = "ticketdesk") -> list[FaultKind | None]:
@@ -34,13 +34,13 @@ def test_failures_never_last_longer_than_three_calls(level: int) -> None:
         run = 0
         for kind in _kinds(plan, f"OPS-{n}"):
             run = run + 1 if kind else 0
-            assert run <= min(MOST_CONSECUTIVE, plan.consecutive)
+            assert run <= min(MAX_CONSECUTIVE, plan.consecutive)
 
 
 def test_a_target_is_left_alone_after_its_spells() -> None:
     plan = _plan(4, unavailable=1.0)
     for n in range(50):
-        assert not any(_kinds(plan, f"OPS-{n}")[plan.spells * ROUND :])
+        assert not any(_kinds(plan, f"OPS-{n}")[plan.spells * CALLS_PER_ROUND :])
 
 
 def test_the_plan_is_a_pure_function_of_names() -> None:
@@ -50,7 +50,7 @@ def test_the_plan_is_a_pure_function_of_names() -> None:
 
 
 def test_another_seed_is_another_plan() -> None:
-    other = FaultPlan.of(profile_for(4), {}, "a test", 6)
+    other = FaultPlan.from_profile(profile_for(4), {}, "a test", 6)
     assert [_kinds(_plan(4), f"OPS-{n}", 1) for n in range(200)] != [_kinds(other, f"OPS-{n}", 1) for n in range(200)]
 
 

@@ -9,10 +9,10 @@ import pytest
 
 from companyos.contract import Split
 from companyos_gateway.episode.asked import LARGEST_DRAWN_SEED
-from companyos_gateway.world import World, finish_world, generate_world
-from companyos_gateway.world.policies import laid_out
+from companyos_gateway.world import WorldBuilder, finish_world, generate_world
+from companyos_gateway.world.policies import format_policy_body
 from companyos_gateway.world.pools import pool
-from companyos_gateway.world.splits import HELD_OUT, SEEDS, share_for, split_of, split_of_seed
+from companyos_gateway.world.splits import HELD_OUT, SEEDS, split_of, split_of_seed, texts_for_split
 from companyos_shared.streams import Stream
 
 KINDS = ("given", "family", "company_first", "company_second", "vendor_word")
@@ -31,7 +31,7 @@ def _usual(kind: str) -> set[str]:
     return set(words[kind])
 
 
-def _company(seed: int) -> World:
+def _company(seed: int) -> WorldBuilder:
     world = generate_world(Stream("a test", seed, "world"))
     finish_world(world)
     return world
@@ -65,8 +65,8 @@ def test_held_out_companies_share_no_name_with_any_other() -> None:
     companies = {split: _company(SEEDS[split].start) for split in Split} | {None: _company(7)}
     names = {
         split: {company.company_name, *(one.name for one in company.staff.people)}
-        | {vendor.name.split()[0] for vendor in company.hub.vendors}
-        | {vendor.contact_name for vendor in company.hub.vendors}
+        | {vendor.name.split()[0] for vendor in company.datahub.vendors}
+        | {vendor.contact_name for vendor in company.datahub.vendors}
         for split, company in companies.items()
     }
     for held_out in HELD_OUT:
@@ -76,23 +76,23 @@ def test_held_out_companies_share_no_name_with_any_other() -> None:
 
 def test_held_out_policies_have_numbers_and_layouts_of_their_own() -> None:
     companies = {split: _company(SEEDS[split].start + 1) for split in Split}
-    numbers = {split: {row.version for row in company.hub.policies} for split, company in companies.items()}
+    numbers = {split: {row.version for row in company.datahub.policies} for split, company in companies.items()}
     for one, other in itertools.combinations(numbers.values(), 2):
         assert not one & other
-    marks = {split: {row.body[0] for row in company.hub.policies} for split, company in companies.items()}
+    marks = {split: {row.body[0] for row in company.datahub.policies} for split, company in companies.items()}
     assert (marks[Split.VALIDATION], marks[Split.TEST]) == ({"-"}, {"("})
     assert not marks[Split.TRAIN] & {"-", "("}
 
 
 def test_a_layout_changes_no_word() -> None:
     body = "An amount up to 2.5 percent is fine. It is paid (see POL-3). Cents count. Nothing else does."
-    listed, numbered = laid_out(body, Split.VALIDATION), laid_out(body, Split.TEST)
-    assert laid_out(body, None) == laid_out(body, Split.TRAIN) == body
+    listed, numbered = format_policy_body(body, Split.VALIDATION), format_policy_body(body, Split.TEST)
+    assert format_policy_body(body, None) == format_policy_body(body, Split.TRAIN) == body
     assert [line.removeprefix("- ") for line in listed.splitlines()] == body.replace(". ", ".|").split("|")
     assert " ".join(line.partition(") ")[2] for line in numbered.splitlines()) == body
 
 
 def test_texts_are_held_back_for_the_held_out_splits() -> None:
-    shares = {split: list(share_for(Stream("a test", SEEDS[split].start), TEXTS)) for split in Split}
+    shares = {split: list(texts_for_split(Stream("a test", SEEDS[split].start), TEXTS)) for split in Split}
     assert shares == {Split.TRAIN: ["a", "b", "c", "d"], Split.VALIDATION: ["e"], Split.TEST: ["f", "g"]}
-    assert list(share_for(Stream("a test", 7), TEXTS)) == shares[Split.TRAIN]
+    assert list(texts_for_split(Stream("a test", 7), TEXTS)) == shares[Split.TRAIN]

@@ -6,7 +6,7 @@ from collections import Counter
 
 from companyos.policies import Call
 from companyos_gateway.chaos import profile_for
-from companyos_gateway.rubrics.ticket_goals import TicketGoal
+from companyos_gateway.evaluation.ticket_goals import TicketGoal
 from companyos_gateway.scenarios.backlog_triage.case import Case
 from companyos_gateway.scenarios.backlog_triage.scenario import build
 from companyos_players import TicketSkill, ToolClient

@@ -50,4 +50,4 @@ class DataDiscrepancyPrivilegedOracle(PrivilegedOracle[Case]):
     async def read_fresh(self) -> None:
         """Read the authority's value once it is fresh."""
         figure = self.case.figure
-        await self.fresh(figure.reading, key=figure.key, subject=figure.subject)
+        await self.fresh(figure.spec, key=figure.key, subject=figure.subject)

@@ -7,7 +7,7 @@ from typing import Any
 
 from companyos.policies import Call
 from companyos_gateway.chaos import profile_for
-from companyos_gateway.rubrics.figures import Figure
+from companyos_gateway.evaluation.reported_values import ReportedValue
 from companyos_gateway.scenarios.metrics_report.case import AnswerKind, AnswerSpec, Case, RefusalGround, Variant
 from companyos_gateway.scenarios.metrics_report.scenario import build
 from companyos_players import ToolClient
@@ -34,7 +34,7 @@ class MetricsReportPrivilegedOracle:
             await self.give_up()
         values = await self.fresh_values()
         if self.case.variant is Variant.MOVEMENT:
-            metric_id = self.case.figures[0].reading.metric_id
+            metric_id = self.case.figures[0].spec.metric_id
             await self.client.call("datahub_get_metric_history", metric_id=metric_id)
         answers = {one.name: self.answer(one, values) for one in self.case.answers}
         await self.client.finish("done", "Here they are.", answers=answers)
@@ -47,15 +47,15 @@ class MetricsReportPrivilegedOracle:
             old = [figure for figure, reading in pairs if reading["is_stale"]]
             if not old:
                 pairs = zip(self.case.figures, readings, strict=True)
-                return [float(reading["value"]) / figure.reading.per_unit for figure, reading in pairs]
+                return [float(reading["value"]) / figure.spec.per_unit for figure, reading in pairs]
             await self.wait_for_source()
             for figure in old:
-                await self.client.create("datahub_refresh_metric", metric_id=figure.reading.metric_id)
+                await self.client.create("datahub_refresh_metric", metric_id=figure.spec.metric_id)
             await self.client.wait(REFRESH_WAIT_MINUTES)
 
-    async def read(self, figure: Figure) -> dict[str, Any]:
+    async def read(self, figure: ReportedValue) -> dict[str, Any]:
         """Read a figure by its authority."""
-        kind = {"key": figure.key, "subject": figure.subject, "source_id": figure.reading.source_id}
+        kind = {"key": figure.key, "subject": figure.subject, "source_id": figure.spec.source_id}
         found: dict[str, Any] = (await self.client.call("datahub_query_metric", **kind))["readings"][0]
         return found
 
@@ -69,7 +69,7 @@ class MetricsReportPrivilegedOracle:
         """Let be seen that a figure cannot be had, record it and declare it."""
         case = self.case
         assert case.refusal is not None
-        reading = case.figures[0].reading
+        reading = case.figures[0].spec
         if case.ground is RefusalGround.FAILING:
             for _ in range(case.most_failures):
                 await self.client.create("datahub_refresh_metric", metric_id=reading.metric_id)

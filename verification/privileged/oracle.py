@@ -5,14 +5,14 @@ from __future__ import annotations
 from math import ceil
 from typing import Any, Generic, TypeVar
 
-from companyos_gateway.rubrics.cases import DeskCase, Reading, Unblocking
+from companyos_gateway.evaluation.cases import BlockerResolution, MetricSpec, TicketCase
 from companyos_players import ApprovalSkill, TicketSkill, ToolClient, ToolRefusedError
 from companyos_players.tickets import STATUS_CHANGED
 
 LONGEST_REFRESH_MINUTES = 95
 JUSTIFICATION = "Checked against the policy in force; everything that it asks for is in place."
 
-CaseT = TypeVar("CaseT", bound=DeskCase)
+CaseT = TypeVar("CaseT", bound=TicketCase)
 
 
 class PrivilegedOracle(Generic[CaseT]):
@@ -96,11 +96,11 @@ class PrivilegedOracle(Generic[CaseT]):
             if self.case.first_status == "blocked":
                 await self.ticket.transition("open")
             return
-        if blocker.way is Unblocking.RESOLVE:
+        if blocker.resolution is BlockerResolution.RESOLVE:
             await TicketSkill(self.client, blocker.key).transition("resolved")
-        if blocker.way is Unblocking.UNLINK:
+        if blocker.resolution is BlockerResolution.UNLINK:
             await self.ticket.unlink(blocker.link_id, "This was linked by mistake.")
-        if blocker.way is Unblocking.WAIT:
+        if blocker.resolution is BlockerResolution.WAIT:
             await self.ticket.read()
             minutes = ceil((blocker.free_at - self.client.now()).total_seconds() / 60)
             await self.client.wait(max(1, minutes))
@@ -115,7 +115,7 @@ class PrivilegedOracle(Generic[CaseT]):
             if await self.approvals.await_decision(request_id) == "approved":
                 return request_id
 
-    async def fresh(self, reading: Reading, *, key: str, subject: str) -> dict[str, Any]:
+    async def fresh(self, reading: MetricSpec, *, key: str, subject: str) -> dict[str, Any]:
         """Return the metric's reading of now, refreshed as often as it takes."""
         while True:
             answer = await self.client.call(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, TypeVar
 
-from companyos_gateway.rubrics.cases import DeskCase
+from companyos_gateway.evaluation.cases import TicketCase
 from companyos_players import ApprovalSkill
 from verification.privileged.oracle import JUSTIFICATION, PrivilegedOracle
 
-CaseT = TypeVar("CaseT", bound=DeskCase)
+CaseT = TypeVar("CaseT", bound=TicketCase)
 
 
 class OrderedPrivilegedOracle(PrivilegedOracle[CaseT]):

@@ -54,7 +54,7 @@ class QuarterClosePrivilegedOracle(PrivilegedOracle[Case]):
     async def fields(self) -> dict[str, Any]:
         """Return the fields of the request with the budget used of now."""
         case = self.case
-        reading = await self.fresh(case.figure.reading, key=METRIC_KEY, subject=case.line_id)
+        reading = await self.fresh(case.figure.spec, key=METRIC_KEY, subject=case.line_id)
         return {
             "budget_line_id": case.line_id,
             "invoices_cents": case.approved_cents,
@@ -65,5 +65,5 @@ class QuarterClosePrivilegedOracle(PrivilegedOracle[Case]):
 
     async def follow_up(self, request_id: str) -> None:
         """Close the budget line."""
-        spent = round(self.case.figure.reading.value * 100)
+        spent = round(self.case.figure.spec.value * 100)
         await self.hub.update(self.case.line_id, state="closed", fields={"spent_cents": spent})

@@ -11,7 +11,7 @@ from companyos.policies import Call, EpisodeOverError, StepView, TaskView
 from companyos_gateway.episode.environment import Stage
 from companyos_gateway.episode.episode import Episode
 from companyos_gateway.episode.outcome import DAMAGE_COST, MOST_DAMAGE, Ledger
-from companyos_gateway.rubrics import Evidence, FinishDeclaration
+from companyos_gateway.evaluation import Evidence, FinishDeclaration
 from companyos_gateway.scenarios import Instance
 from companyos_shared.streams import Stream, digest
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from companyos.contract import Completion, Outcome, RewardScale, Shaping
 from companyos_gateway.episode.outcome import Ledger, StepKind, ending
-from companyos_gateway.rubrics import Verdict
-from companyos_gateway.rubrics.composition import MOST_MILESTONES
+from companyos_gateway.evaluation import Verdict
+from companyos_gateway.evaluation.rubric import MAX_MILESTONE_POINTS
 from companyos_shared.streams import Stream
 
 MOST_STEPS = 150
 _KINDS = tuple(StepKind)
-_POTENTIALS = (0.0, 0.5, 1.0, 1.5, 2.5, 4.5, 6.0, MOST_MILESTONES)
+_POTENTIALS = (0.0, 0.5, 1.0, 1.5, 2.5, 4.5, 6.0, MAX_MILESTONE_POINTS)
 _STARTS = (0.0, 1.0, 1 / 3)
 _BOTH = (False, True)
 

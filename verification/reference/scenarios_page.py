@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from companyos.contract import Split
 from companyos_gateway.chaos import Group, Kind, Mark, Profile, levels, profile_for
-from companyos_gateway.chaos.faults import ROUND
+from companyos_gateway.chaos.faults import CALLS_PER_ROUND
 from companyos_gateway.scenarios import Scenario
-from companyos_gateway.scenarios.parts.staging import REFUSALS_FROM
+from companyos_gateway.scenarios.blocks.ticket_scenario import REFUSAL_MIN_LEVEL
 from companyos_gateway.server.scenario_facts import ScenarioFacts, facts_of
 from companyos_gateway.taskset import COPIES, TaskSet
 from verification.reference.markdown import as_words, bullet, document, paragraph, table
@@ -36,7 +36,7 @@ def scenarios_page(scenarios: Mapping[str, Scenario]) -> str:
         table(("scenario", "task", "structures", "always present from level 1", "tools:", "steps:"), map(_row, facts)),
         "Tools are those that may be needed, plus distractors. Steps are the limit of an episode.",
         "## Success",
-        "\n".join(bullet(text.format(refusals_from=REFUSALS_FROM)) for text in PROSE["scenarios"]["judged"]),
+        "\n".join(bullet(text.format(refusals_from=REFUSAL_MIN_LEVEL)) for text in PROSE["scenarios"]["judged"]),
         "[Scoring](../README.md#scoring) lists the rewards.",
         "## Splits",
         *_splits(known),
@@ -79,7 +79,7 @@ def _chaos() -> Iterator[str]:
         kinds = [kind for kind in Kind if kind.group is group]
         rows = [(_styled_name(kind, profiles), details.get(kind, ""), _rates(kind, profiles[1:])) for kind in kinds]
         if group is Group.TRANSPORT:
-            yield paragraph(PROSE["scenarios"]["wire"].format(round=ROUND))
+            yield paragraph(PROSE["scenarios"]["wire"].format(round=CALLS_PER_ROUND))
         yield table((title.lower(), "meaning", rates), [*rows, *_limits(group, profiles[1:])])
 
 

@@ -13,7 +13,7 @@ from sqlalchemy import Column, Integer, MetaData, Table, Text, insert, select, u
 
 from companyos_gateway.chaos import FaultPlan
 from companyos_gateway.episode.toolbox import Toolbox, build_toolbox
-from companyos_gateway.rubrics import Check, Evidence, FinishDeclaration, Milestone, TaskRubric
+from companyos_gateway.evaluation import Check, Evidence, FinishDeclaration, Milestone, TaskRubric
 from companyos_gateway.scenarios import Instance
 from companyos_shared.chassis import Answer, Body, Call, CallDep, Problem, SeedDocument, Service, create_app, problems
 from companyos_shared.chassis.settings import ServiceSettings

@@ -14,7 +14,7 @@ from openenv.validation import Verdict as Overall
 
 from companyos.contract import Outcome, RewardScale, Shaping
 from companyos_gateway.episode.outcome import Ledger, StepKind
-from companyos_gateway.rubrics import Verdict
+from companyos_gateway.evaluation import Verdict
 from companyos_gateway.scenarios import catalogue
 from companyos_gateway.server.openenv_environment import DESCRIPTION, ENVIRONMENT_NAME
 from companyos_gateway.taskset import TaskSet

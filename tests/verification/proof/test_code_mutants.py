@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from companyos_gateway.episode import outcome
-from companyos_gateway.rubrics import answers
-from companyos_gateway.rubrics.answers import is_same_answer
+from companyos_gateway.evaluation import reported_values
+from companyos_gateway.evaluation.reported_values import is_same_answer
 from companyos_gateway.scenarios import catalogue
 from tests.scenarios.engine import open_engine
 from verification.proof.code_mutation.call_tracing import trace_calls
@@ -61,13 +61,16 @@ def test_mutants_of_rewards_are_killed_by_drawn_ledgers() -> None:
 
 
 def test_what_is_shared_is_tried_with_all_scenarios_alone() -> None:
-    shared = "companyos_gateway.rubrics.workflow"
+    shared = "companyos_gateway.evaluation.approval_rubric"
     assert shared in modules_of(sorted(catalogue()))
     assert modules_of(["bug_escalation"]) == ["companyos_gateway.scenarios.bug_escalation.rubric", REWARD]
 
 
 def test_a_mutant_says_where_it_is() -> None:
-    assert Mutant("companyos_gateway.rubrics.tickets", 3, 41, "`a` -> `b`").place == "rubrics.tickets:41 `a` -> `b`"
+    assert (
+        Mutant("companyos_gateway.evaluation.ticket_checks", 3, 41, "`a` -> `b`").place
+        == "rubrics.tickets:41 `a` -> `b`"
+    )
 
 
 def test_every_explained_mutant_can_still_be_made() -> None:
@@ -78,7 +81,7 @@ def test_every_explained_mutant_can_still_be_made() -> None:
 def test_what_runs_is_taken_down() -> None:
     with trace_calls() as ran:
         is_same_answer(1.0, 1.0)
-    assert ran == {(answers.__file__, is_same_answer.__code__.co_firstlineno)}
+    assert ran == {(reported_values.__file__, is_same_answer.__code__.co_firstlineno)}
     assert sys.gettrace() is None
 
 
@@ -106,7 +109,7 @@ def test_aimed_ends_tell_what_drawn_ones_seldom_tell(tmp_path: Path) -> None:
     refused = asyncio.run(_task(tmp_path, "vendor_bank_change", 48, most=0))
     name = "companyos_gateway.scenarios.vendor_bank_change.rubric"
     bank_mutants = [one for one in mutants_of(name, source_of(name)) if "bank_iban" in one.text and one.function]
-    asked_of = "companyos_gateway.rubrics.approvals_in_order"
+    asked_of = "companyos_gateway.evaluation.sequential_approvals"
     approval_mutants = [
         one for one in mutants_of(asked_of, source_of(asked_of)) if one.function == "does_nothing_stand"
     ]

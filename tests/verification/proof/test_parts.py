@@ -10,10 +10,10 @@ import pytest
 from companyos.contract import ToolSpec
 from companyos.policies import EpisodeOverError, StepView, load_policy
 from companyos_gateway.chaos import Group, Kind
-from companyos_gateway.rubrics import Evidence
-from companyos_gateway.rubrics.evidence import NetChange
+from companyos_gateway.evaluation import Evidence
+from companyos_gateway.evaluation.evidence import NetChange
 from companyos_gateway.scenarios import catalogue
-from companyos_gateway.scenarios.striking import never_strikes
+from companyos_gateway.scenarios.applicability import inapplicable_kinds
 from companyos_players.player import is_write, replay_of
 from companyos_players.task_agnostic import Fabricator, trace_imitators
 from companyos_players.tool_matching import match_tools_by_description
@@ -206,7 +206,7 @@ def test_a_kind_that_often_does_not_fire_is_named(misses: int, holds: bool) -> N
 @pytest.mark.parametrize("name", ["bug_escalation", "data_discrepancy"])
 def test_what_a_scenario_does_not_spare_itself_strikes_where_it_is_asked_for(name: str) -> None:
     scenario = catalogue()[name]
-    may = [kind for kind in Kind if kind not in never_strikes(scenario) and kind.group is not Group.TRANSPORT]
+    may = [kind for kind in Kind if kind not in inapplicable_kinds(scenario) and kind.group is not Group.TRANSPORT]
     struck = {kind for kind in may for one in scenario.plan(0, 1, {kind.value: 1.0}).injections if one.kind is kind}
     assert struck == set(may)
 

@@ -9,12 +9,12 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
-from companyos_gateway import rubrics
+from companyos_gateway import evaluation
 
 Function = tuple[str, int]
 """A file, and the line on which a function begins."""
 
-_GATEWAY_FOLDER = str(Path(rubrics.__file__).parents[1])
+_GATEWAY_FOLDER = str(Path(evaluation.__file__).parents[1])
 
 
 def _is_gateway_code(code: CodeType) -> bool:

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from companyos_gateway.episode.environment import Stage
-from companyos_gateway.rubrics import Evidence, FinishDeclaration, TaskRubric, Verdict
+from companyos_gateway.evaluation import Evidence, FinishDeclaration, TaskRubric, Verdict
 from companyos_shared.streams import Stream
 from companyos_shared.wire.control import AuditLine, Change
 from verification.proof.code_mutation.call_tracing import Function, trace_calls
@@ -99,7 +99,7 @@ def shape_of(rubric: TaskRubric) -> tuple[Any, ...]:
 
 
 def _corpus_task(scenario: str, oracle_run: RecordedEpisode, mutations: Sequence[Mutation]) -> CorpusTask:
-    build_rubric = oracle_run.instance.rubric_anew
+    build_rubric = oracle_run.instance.build_rubric
     assert build_rubric is not None, f"{scenario} does not say how its rubric is built"
     with trace_calls() as executed:
         rubric = build_rubric()

@@ -13,8 +13,8 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from companyos_gateway import rubrics
-from companyos_gateway.rubrics import TaskRubric
+from companyos_gateway import evaluation
+from companyos_gateway.evaluation import TaskRubric
 from companyos_gateway.scenarios import catalogue
 from companyos_shared.streams import Stream
 from verification.proof.code_mutation.call_tracing import Function
@@ -44,7 +44,9 @@ def modules_of(scenarios: Sequence[str]) -> list[str]:
 
     What is shared can only be told by all who share it.
     """
-    shared = [f"{rubrics.__name__}.{file.stem}" for file in sorted(Path(inspect.getfile(rubrics)).parent.glob("*.py"))]
+    shared = [
+        f"{evaluation.__name__}.{file.stem}" for file in sorted(Path(inspect.getfile(evaluation)).parent.glob("*.py"))
+    ]
     own = [f"companyos_gateway.scenarios.{name}.rubric" for name in scenarios]
     is_whole = set(scenarios) == set(catalogue())
     return [name for name in shared if is_whole and not name.endswith("__init__")] + own + [REWARD]

@@ -29,7 +29,7 @@ _OPERATOR_SWAPS: dict[type[ast.operator], type[ast.operator]] = {
 _QUANTIFIERS = {"any": "all", "all": "any", "min": "max", "max": "min"}
 
 
-_TEXT_LIMITS = frozenset({"MOST_NAMED", "MOST_SUMMARY", "MOST_REFERENCE", "MOST_ANSWERS"})
+_TEXT_LIMITS = frozenset({"MAX_NAMED", "MAX_SUMMARY_CHARS", "MAX_REFERENCE_CHARS", "MAX_ANSWERS"})
 """Constants that bound what is said or declared: no verdict shows them."""
 
 _RECORDING = frozenset({"record", "as_json", "fold_digest", "services"})

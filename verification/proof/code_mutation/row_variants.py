@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from companyos_gateway.rubrics.evidence import NetChange
-from companyos_gateway.rubrics.facts import BOOKKEEPING
+from companyos_gateway.evaluation.evidence import NetChange
+from companyos_gateway.evaluation.row_views import BOOKKEEPING_COLUMNS
 from verification.proof.final_states.final_state import FinalState
 from verification.proof.final_states.mutations import (
     APPROVALFLOW,
@@ -63,7 +63,7 @@ def _columns(service: str, table: str, key: str, row: Row) -> Iterator[Mutation]
 
 def _early_writes(net: NetChange, before: Row, after: Row) -> Iterator[Mutation]:
     """Yield one of the columns of a row, or of its fields, written at the very start."""
-    for name in sorted(net.columns - BOOKKEEPING - {"fields"}):
+    for name in sorted(net.columns - BOOKKEEPING_COLUMNS - {"fields"}):
         yield _write_early(net.service, net.table, net.key, before, {name: after[name]})
     fields: dict[str, Any] = before.get("fields") or {}
     for name, value in (after.get("fields") or {}).items():

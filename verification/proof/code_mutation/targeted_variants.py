@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from companyos_gateway.rubrics.figures import MAINTENANCE
+from companyos_gateway.evaluation.reported_values import MAINTENANCE
 from verification.proof.code_mutation.boundary_variants import (
     due_date_variants,
     due_date_with_fresh_metrics,

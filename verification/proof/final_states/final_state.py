@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from companyos_gateway.rubrics import Evidence, FinishDeclaration, Verdict
-from companyos_gateway.rubrics.evidence import same_value
+from companyos_gateway.evaluation import Evidence, FinishDeclaration, Verdict
+from companyos_gateway.evaluation.evidence import same_value
 from companyos_gateway.scenarios import Instance
 from verification.proof.episode_runner import RecordedEpisode
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from companyos_gateway.rubrics import FinishDeclaration
+from companyos_gateway.evaluation import FinishDeclaration
 from verification.proof.episode_runner import RecordedEpisode
 from verification.proof.final_states.final_state import FinalState
 from verification.proof.final_states.mutations import (

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
-from companyos_gateway.rubrics.evidence import NetChange
+from companyos_gateway.evaluation.evidence import NetChange
 from companyos_shared.wire.company import Company
 from verification.proof.episode_runner import RecordedEpisode
 from verification.proof.final_states.final_state import FinalState

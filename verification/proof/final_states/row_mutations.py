@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from companyos_gateway.rubrics.evidence import NetChange
-from companyos_gateway.rubrics.facts import BOOKKEEPING
+from companyos_gateway.evaluation.evidence import NetChange
+from companyos_gateway.evaluation.row_views import BOOKKEEPING_COLUMNS
 from verification.proof.final_states.final_state import FinalState
 from verification.proof.final_states.mutations import (
     APPROVALFLOW,
@@ -151,7 +151,7 @@ def unrelated_row_mutations(oracle_run: OracleRun) -> NamedMutations:
 
 def _row_mutations(net: NetChange, row: Row) -> NamedMutations:
     place, service, table, key = f"{net.table} {net.key}", net.service, net.table, net.key
-    if net.columns - BOOKKEEPING:  # a vendor counts a new version when a certificate of its own is filed
+    if net.columns - BOOKKEEPING_COLUMNS:  # a vendor counts a new version when a certificate of its own is filed
         yield f"{place}: undone", revert_columns(service, table, key, *sorted(net.columns))
     yield f"{place}: deleted", lambda final_state: final_state.delete(service, table, key)
     for name, other in _columns_beside(net, row):
@@ -166,7 +166,7 @@ def _row_mutations(net: NetChange, row: Row) -> NamedMutations:
 
 def _columns_beside(net: NetChange, row: Row) -> Iterator[tuple[str, Any]]:
     """Yield wrong values of columns: near ones of those that were changed, and fixed ones of well known tables."""
-    for name in sorted(net.columns - BOOKKEEPING - {"fields"}):
+    for name in sorted(net.columns - BOOKKEEPING_COLUMNS - {"fields"}):
         if name in _STATE_COLUMNS or name.endswith(_SUFFIXES):
             for _, other in near_values(row[name]):
                 yield name, other
@@ -176,7 +176,7 @@ def _columns_beside(net: NetChange, row: Row) -> Iterator[tuple[str, Any]]:
 
 
 def _touches(service: str, table: str, key: str, row: Row) -> NamedMutations:
-    column = next(name for name in sorted(row) if name not in (*BOOKKEEPING, "id", "key"))
+    column = next(name for name in sorted(row) if name not in (*BOOKKEEPING_COLUMNS, "id", "key"))
     new = {**row, "key": "something-new", "id": "something-new"}
     place = f"{service}.{table}"
     yield f"{place}: a row more", lambda final_state: final_state.add(service, table, "something-new", new)

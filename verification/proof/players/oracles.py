@@ -8,7 +8,7 @@ from companyos.policies import Call, TaskView
 from companyos_gateway.chaos import Group, Kind, profile_for
 from companyos_gateway.episode.environment import Stage
 from companyos_gateway.scenarios import catalogue
-from companyos_gateway.scenarios.parts.staging import draw_chances
+from companyos_gateway.scenarios.blocks.ticket_scenario import draw_chaos
 from companyos_players.player import Step
 from companyos_shared.streams import Stream
 from verification.privileged.solutions import solutions_for
@@ -62,7 +62,7 @@ def undisturbed_seed(scenario: str, first: int, outcome: str) -> int:
     Raises LookupError where there is none.
     """
     for seed in range(first, first + _MAX_SEEDS):
-        chances = draw_chances(Stream(scenario, seed), profile_for(MUTATION_LEVEL), {}, applicable=(), always=())
+        chances = draw_chaos(Stream(scenario, seed), profile_for(MUTATION_LEVEL), {}, applicable=(), always=())
         if chances.must_refuse is not (outcome == REFUSED):
             continue
         struck = {injection.kind for injection in catalogue()[scenario].plan(seed, MUTATION_LEVEL).injections}

@@ -11,7 +11,7 @@ from companyos_gateway.chaos import Group, Kind, Mark, profile_for
 from companyos_gateway.chaos.kinds import REQUIRES
 from companyos_gateway.episode.environment import Stage
 from companyos_gateway.scenarios import catalogue
-from companyos_gateway.scenarios.striking import never_strikes
+from companyos_gateway.scenarios.applicability import inapplicable_kinds
 from companyos_players.distraction import DISTRACTIONS, distract
 from companyos_players.registry import ablation_of
 from companyos_players.tool_matching import match_tools_by_description
@@ -173,7 +173,7 @@ def _planned(job: Job) -> list[Tally]:
     """Plan an instance with each kind that may strike in its scenario, and see whether it does."""
     scenario, tallies = catalogue()[job.scenario], []
     for kind in Kind:
-        if kind.group is Group.TRANSPORT or kind in never_strikes(scenario):
+        if kind.group is Group.TRANSPORT or kind in inapplicable_kinds(scenario):
             continue
         struck = {one.kind for one in scenario.plan(job.seed, job.level, {kind.value: 1.0}).injections}
         tallies.append(_firing(job.scenario, job.seed, kind, fires=kind in struck))

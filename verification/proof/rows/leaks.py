@@ -9,7 +9,7 @@ from typing import Any
 
 from companyos.policies import Call, StepView, TaskView
 from companyos_gateway.episode.environment import Stage
-from companyos_gateway.rubrics import CheckResult, Evidence, FinishDeclaration, TaskRubric, Verdict
+from companyos_gateway.evaluation import CheckResult, Evidence, FinishDeclaration, TaskRubric, Verdict
 from companyos_gateway.scenarios import Instance, Scenario
 from companyos_players.task_agnostic import TASK_AGNOSTIC
 from companyos_shared.streams import digest

@@ -8,7 +8,7 @@ from dataclasses import replace
 from companyos.contract import FinishOutcome
 from companyos.policies.arguments import SamplingContext, ids_in, sample_arguments
 from companyos_gateway.episode.environment import Stage
-from companyos_gateway.rubrics import Evidence, FinishDeclaration
+from companyos_gateway.evaluation import Evidence, FinishDeclaration
 from companyos_players.player import is_write, replay_of
 from companyos_shared.streams import Stream
 from verification.proof.bounds import LEAST_FAIR, LEAST_SUCCESS, STEP_SHARE

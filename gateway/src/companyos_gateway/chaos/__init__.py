@@ -5,11 +5,11 @@ what strikes an instance, faults says which calls meet a transport fault, drift 
 Nothing here depends on time or steps.
 """
 
-from companyos_gateway.chaos.draw import Injection, draw_kinds
 from companyos_gateway.chaos.drift import Drift
 from companyos_gateway.chaos.faults import FaultPlan
 from companyos_gateway.chaos.kinds import Group, Kind, Mark
 from companyos_gateway.chaos.profiles import ChaosError, Profile, levels, profile_for, read_profiles
+from companyos_gateway.chaos.sampling import Injection, draw_kinds
 
 __all__ = [
     "ChaosError",

@@ -15,10 +15,10 @@ from typing import Any
 
 from companyos_shared.streams import Stream
 
-MOST_RENAMED = 2
+MAX_RENAMED = 2
 """Fields of one service that are named otherwise at once."""
 
-MOST_REWORDED = 8
+MAX_REWORDED = 8
 ALWAYS_RENAMED = {"ticketdesk": "status"}
 """Where anything is renamed, this is: nobody gets through a task without reading it."""
 
@@ -35,33 +35,33 @@ class Drift:
     names: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     words: Mapping[str, str] = field(default_factory=dict)
 
-    def answered(self, service: str, payload: Any) -> Any:
+    def rename_response_fields(self, service: str, payload: Any) -> Any:
         """Return what a service answered as it reads in this episode."""
         names = self.names.get(service)
         return _renamed(payload, names) if names else payload
 
-    def described(self, tool: str, service: str | None, description: str, answers: Collection[str]) -> str:
+    def describe_tool(self, tool: str, service: str | None, description: str, answers: Collection[str]) -> str:
         """Return the description of a tool whose answers have these fields."""
         names = self.names.get(service or "", {})
         renamed = [f"Answers say `{name}` for `{usual}`." for usual, name in names.items() if usual in answers]
         return " ".join([self.words.get(tool, description), *renamed])
 
 
-def draw_names(stream: Stream) -> dict[str, dict[str, str]]:
+def draw_field_names(stream: Stream) -> dict[str, dict[str, str]]:
     """Draw which fields have another name, in each service at least one and at most MOST_RENAMED."""
     drawn = {}
     for service, table in synonyms().items():
         own, always = stream.child(service), ALWAYS_RENAMED.get(service)
-        count = own.integer(1, MOST_RENAMED)
+        count = own.integer(1, MAX_RENAMED)
         usual = sorted(own.shuffled(sorted(table)), key=lambda name: name != always)[:count]
         drawn[service] = {name: own.choice(table[name]) for name in sorted(usual)}
     return drawn
 
 
-def draw_words(stream: Stream) -> dict[str, str]:
+def draw_tool_descriptions(stream: Stream) -> dict[str, str]:
     """Draw which tools are described otherwise, and how."""
     table = rewordings()
-    tools = stream.sample(sorted(table), stream.integer(MOST_REWORDED // 2, MOST_REWORDED))
+    tools = stream.sample(sorted(table), stream.integer(MAX_REWORDED // 2, MAX_REWORDED))
     return {tool: stream.choice(table[tool]) for tool in sorted(tools)}
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from companyos_gateway.chaos.draw import split_overrides
 from companyos_gateway.chaos.kinds import Group, Kind
-from companyos_gateway.chaos.profiles import MOST_CONSECUTIVE, SERVICES, Profile
+from companyos_gateway.chaos.profiles import MAX_CONSECUTIVE, SERVICES, Profile
+from companyos_gateway.chaos.sampling import split_overrides
 from companyos_shared.streams import Stream
 from companyos_shared.wire.context import Fault, FaultKind
 
-ROUND = MOST_CONSECUTIVE + 1
+CALLS_PER_ROUND = MAX_CONSECUTIVE + 1
 """Calls with the same target come in rounds; a spell of faults starts a round and leaves its last call alone."""
 
 SLOW_MINUTES = (5, 30)
@@ -26,7 +26,7 @@ _FAULT_KINDS = {
     Kind.TIMEOUT_AFTER_COMMIT: FaultKind.TIMEOUT_AFTER_COMMIT,
     Kind.FORBIDDEN: FaultKind.FORBIDDEN,
 }
-_WITH_RETRY_AFTER = (FaultKind.UNAVAILABLE, FaultKind.RATE_LIMITED)
+_FAULTS_WITH_RETRY_AFTER = (FaultKind.UNAVAILABLE, FaultKind.RATE_LIMITED)
 
 
 @dataclass(frozen=True)
@@ -43,31 +43,31 @@ class FaultPlan:
     spells: int
 
     @classmethod
-    def of(cls, profile: Profile, overrides: Mapping[str, float], *name: str | int) -> FaultPlan:
+    def from_profile(cls, profile: Profile, overrides: Mapping[str, float], *name: str | int) -> FaultPlan:
         """Return the plan of a profile with overrides. Raises ChaosError for overrides that do not fit."""
         by_kind, by_service = split_overrides(overrides)
         rates: dict[str, dict[Kind, float]] = {}
         for service in SERVICES:
-            usual = {kind: rate.in_service(service) for kind, rate in profile.rates.items()}
-            own = {kind: rate for (named, kind), rate in by_service.items() if named == service}
-            merged = {**usual, **by_kind, **own}
+            default_rates = {kind: rate.in_service(service) for kind, rate in profile.rates.items()}
+            service_rates = {kind: rate for (named, kind), rate in by_service.items() if named == service}
+            merged = {**default_rates, **by_kind, **service_rates}
             rates[service] = {kind: merged[kind] for kind in Kind if _is_transport(kind) and merged.get(kind)}
         is_forced = any(_is_transport(kind) for kind in by_kind) or bool(by_service)
-        least = 1 if is_forced else 0
+        minimum = 1 if is_forced else 0
         budget = profile.budget
-        return cls(name, rates, consecutive=max(budget.consecutive, least), spells=max(budget.spells, least))
+        return cls(name, rates, consecutive=max(budget.consecutive, minimum), spells=max(budget.spells, minimum))
 
     def fault_for(self, service: str, operation: str, target: str, nth: int) -> Fault | None:
         """Return the fault that the n-th call (from 1) of the operation on the target meets, if any."""
         rates = self.rates.get(service)
-        turn, place = divmod(nth - 1, ROUND)
-        if not rates or turn >= self.spells or place >= self.consecutive:
+        round_index, position = divmod(nth - 1, CALLS_PER_ROUND)
+        if not rates or round_index >= self.spells or position >= self.consecutive:
             return None
-        stream = Stream(*self.name, "fault", service, operation, target, turn)
-        kind = self._drawn_kind(rates, stream.fraction())
-        if kind is None or place >= stream.integer(1, self.consecutive):
+        stream = Stream(*self.name, "fault", service, operation, target, round_index)
+        kind = self._draw_kind(rates, stream.fraction())
+        if kind is None or position >= stream.integer(1, self.consecutive):
             return None
-        retry_after_s = stream.integer(*RETRY_AFTER_S) if kind in _WITH_RETRY_AFTER else None
+        retry_after_s = stream.integer(*RETRY_AFTER_S) if kind in _FAULTS_WITH_RETRY_AFTER else None
         return Fault(kind=kind, retry_after_s=retry_after_s)
 
     def slow_minutes(self, service: str, operation: str, target: str, nth: int) -> int:
@@ -87,7 +87,7 @@ class FaultPlan:
         return stream.integer(*STALE_MINUTES) if stream.chance(rate) else 0
 
     @staticmethod
-    def _drawn_kind(rates: Mapping[Kind, float], point: float) -> FaultKind | None:
+    def _draw_kind(rates: Mapping[Kind, float], point: float) -> FaultKind | None:
         for kind, fault_kind in _FAULT_KINDS.items():
             point -= rates.get(kind, 0.0)
             if point < 0:

@@ -106,7 +106,7 @@ _MEMBERS: dict[Group, tuple[Kind, ...]] = {
 _GROUPS = {kind: group for group, kinds in _MEMBERS.items() for kind in kinds}
 """The group of each kind; those that are not named strike data."""
 
-LAID_OVER = frozenset(
+PERTURBATION_KINDS = frozenset(
     {
         *_MEMBERS[Group.HOSTILE],
         *_MEMBERS[Group.EVENTS],
@@ -117,10 +117,10 @@ LAID_OVER = frozenset(
 )
 """Kinds that are laid over a world whatever its task is about; scenarios stage the others of data, people and drift."""
 
-ASKED_FOR = frozenset({Kind.PUT_ON_HOLD, Kind.PRIORITY_CHANGED, Kind.APPROVER_LEAVES})
+OPT_IN_KINDS = frozenset({Kind.PUT_ON_HOLD, Kind.PRIORITY_CHANGED, Kind.APPROVER_LEAVES})
 """Kinds that strike only in scenarios that ask for them: whoever plays those looks again before the end."""
 
-ALIKE: dict[Kind, Kind] = {
+TREATED_LIKE: dict[Kind, Kind] = {
     Kind.ANNOUNCED_POLICY: Kind.SUPERSEDED_POLICY,
     Kind.UNIT_MISMATCH: Kind.STALE_METRIC,
     Kind.UNKNOWN_ASSIGNEE: Kind.DEPARTED_ASSIGNEE,

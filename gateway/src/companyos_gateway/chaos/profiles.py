@@ -14,7 +14,7 @@ from companyos_gateway.chaos.kinds import Group, Kind, Mark
 
 PROFILE_FOLDER = Path(__file__).parent / "profiles"
 SERVICES = ("ticketdesk", "datahub", "approvalflow")
-MOST_CONSECUTIVE = 3
+MAX_CONSECUTIVE = 3
 """Transient failures in a row that an agent has to outlast at most."""
 
 
@@ -72,7 +72,7 @@ class Profile:
 
 def profile_for(level: int) -> Profile:
     """Return the profile of a level. Raises ChaosError for a level without one."""
-    found = _shipped_profiles().get(level)
+    found = _builtin_profiles().get(level)
     if found is None:
         raise ChaosError(f"{PROFILE_FOLDER.name}: no profile has level {level}")
     return found
@@ -80,7 +80,7 @@ def profile_for(level: int) -> Profile:
 
 def levels() -> tuple[int, ...]:
     """Return the levels that there are: those of the profiles, lowest first."""
-    return tuple(sorted(_shipped_profiles()))
+    return tuple(sorted(_builtin_profiles()))
 
 
 def read_profiles(folder: Path) -> dict[int, Profile]:
@@ -100,12 +100,12 @@ def read_profile(file: Path) -> Profile:
         document = tomllib.loads(file.read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
         raise ChaosError(f"{file.name}: {error}") from error
-    _check_names(document, {"name", "level", "budget", *Group}, f"{file.name}")
+    _reject_unknown_names(document, {"name", "level", "budget", *Group}, f"{file.name}")
     rates: dict[Kind, KindRate] = {}
     for group in Group:
         for name, entry in document.get(group.value, {}).items():
-            place = f"{file.name}: {group}.{name}"
-            rates[known_kind(name, place, group)] = _kind_rate(entry, place, group)
+            location = f"{file.name}: {group}.{name}"
+            rates[parse_kind(name, location, group)] = _kind_rate(entry, location, group)
     if not isinstance(document.get("name"), str):
         raise ChaosError(f"{file.name}: name: a word is missing")
     if isinstance(document.get("level"), bool) or not isinstance(document.get("level"), int):
@@ -120,54 +120,54 @@ def read_profile(file: Path) -> Profile:
     )
 
 
-def known_kind(name: str, place: str, group: Group | None = None) -> Kind:
+def parse_kind(name: str, location: str, group: Group | None = None) -> Kind:
     """Return the kind of that name. Raises ChaosError for a name that no kind (of the group) has."""
     if name not in set(Kind) or (group is not None and Kind(name).group is not group):
-        raise ChaosError(f"{place}: unknown kind {name!r}")
+        raise ChaosError(f"{location}: unknown kind {name!r}")
     return Kind(name)
 
 
-def checked_rate(value: object, place: str) -> float:
+def parse_rate(value: object, location: str) -> float:
     """Return the rate as a number in [0, 1]. Raises ChaosError for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise ChaosError(f"{place}: a rate lies in [0, 1], not {value!r}")
+        raise ChaosError(f"{location}: a rate lies in [0, 1], not {value!r}")
     return float(value)
 
 
 @cache
-def _shipped_profiles() -> dict[int, Profile]:
+def _builtin_profiles() -> dict[int, Profile]:
     return read_profiles(PROFILE_FOLDER)
 
 
-def _kind_rate(entry: Any, place: str, group: Group) -> KindRate:
+def _kind_rate(entry: Any, location: str, group: Group) -> KindRate:
     if not isinstance(entry, dict):
-        raise ChaosError(f"{place}: rate and mark are missing")
-    _check_names(entry, {"rate", "mark", "services"}, place)
+        raise ChaosError(f"{location}: rate and mark are missing")
+    _reject_unknown_names(entry, {"rate", "mark", "services"}, location)
     if entry.get("mark") not in set(Mark):
-        raise ChaosError(f"{place}.mark: unknown mark {entry.get('mark')!r}")
+        raise ChaosError(f"{location}.mark: unknown mark {entry.get('mark')!r}")
     services = entry.get("services", {})
     if services and group is not Group.TRANSPORT:
-        raise ChaosError(f"{place}.services: only transport kinds have rates per service")
-    _check_names(services, set(SERVICES), f"{place}.services")
+        raise ChaosError(f"{location}.services: only transport kinds have rates per service")
+    _reject_unknown_names(services, set(SERVICES), f"{location}.services")
     return KindRate(
-        rate=checked_rate(entry.get("rate"), f"{place}.rate"),
+        rate=parse_rate(entry.get("rate"), f"{location}.rate"),
         mark=Mark(entry["mark"]),
-        services={name: checked_rate(rate, f"{place}.services.{name}") for name, rate in services.items()},
+        services={name: parse_rate(rate, f"{location}.services.{name}") for name, rate in services.items()},
     )
 
 
-def _budget(entry: Any, place: str) -> Budget:
+def _budget(entry: Any, location: str) -> Budget:
     names = {field.name for field in fields(Budget)}
-    _check_names(entry, names, place)
+    _reject_unknown_names(entry, names, location)
     for name in sorted(names):
         if not isinstance(entry.get(name), int) or entry[name] < 0:
-            raise ChaosError(f"{place}.{name}: a whole number is missing")
-    if entry["consecutive"] > MOST_CONSECUTIVE:
-        raise ChaosError(f"{place}.consecutive: at most {MOST_CONSECUTIVE}, not {entry['consecutive']}")
+            raise ChaosError(f"{location}.{name}: a whole number is missing")
+    if entry["consecutive"] > MAX_CONSECUTIVE:
+        raise ChaosError(f"{location}.consecutive: at most {MAX_CONSECUTIVE}, not {entry['consecutive']}")
     return Budget(**entry)
 
 
-def _check_names(entry: Mapping[str, Any], allowed: set[str], place: str) -> None:
+def _reject_unknown_names(entry: Mapping[str, Any], allowed: set[str], location: str) -> None:
     for name in entry:
         if name not in allowed:
-            raise ChaosError(f"{place}: unknown name {name!r}")
+            raise ChaosError(f"{location}: unknown name {name!r}")

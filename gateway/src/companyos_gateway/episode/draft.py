@@ -13,7 +13,7 @@ from companyos_gateway.episode.journal import Taken
 from companyos_gateway.episode.link import Reported
 from companyos_gateway.episode.outcome import StepKind
 from companyos_gateway.episode.progress import Asked, Progress
-from companyos_gateway.rubrics import FinishDeclaration
+from companyos_gateway.evaluation import FinishDeclaration
 
 
 @dataclass(slots=True)

@@ -33,7 +33,7 @@ from companyos_gateway.episode.store import EpisodeStore, still_held
 from companyos_gateway.episode.task import TaskShelf
 from companyos_gateway.episode.toolbox import WAIT, ArgumentsMisfit, Tool, Toolbox
 from companyos_gateway.episode.watch import StepWatch, Watch
-from companyos_gateway.rubrics import FinishDeclaration
+from companyos_gateway.evaluation import FinishDeclaration
 from companyos_gateway.scenarios import Scenario
 from companyos_gateway.taskset import TaskSet
 from companyos_shared.failpoints import failpoint
@@ -234,7 +234,9 @@ class Stage:
         if answer.status >= 400:
             draft.kind = StepKind.PROBLEM if report.planned is None else StepKind.PLANNED_FAULT
         result = orjson.loads(answer.payload) if answer.payload else None
-        draft.result = result if answer.status >= 400 else episode.task.instance.drift.answered(service, result)
+        draft.result = (
+            result if answer.status >= 400 else episode.task.instance.drift.rename_response_fields(service, result)
+        )
         if answer.retry_after_s is not None and isinstance(draft.result, dict):
             draft.result["retry_after_s"] = answer.retry_after_s
 

@@ -21,7 +21,7 @@ from companyos_gateway.episode.manifest import Manifest
 from companyos_gateway.episode.observations import StepObservation
 from companyos_gateway.episode.progress import Progress
 from companyos_gateway.episode.task import Task
-from companyos_gateway.rubrics import Evidence
+from companyos_gateway.evaluation import Evidence
 from companyos_gateway.taskset import TaskRef
 from companyos_shared.wire.context import Actor, CallContext, Fault
 

@@ -22,7 +22,7 @@ from companyos_gateway.episode.errors import Reason, StorageFull, UnusableError
 from companyos_gateway.episode.journal_format import Header, decode, encode_header, encode_lines, first_hash
 from companyos_gateway.episode.link import Reported
 from companyos_gateway.episode.outcome import Balance
-from companyos_gateway.rubrics import FinishDeclaration
+from companyos_gateway.evaluation import FinishDeclaration
 from companyos_shared.failpoints import failpoint
 from companyos_shared.wire.control import Report
 

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from companyos.contract import Completion, Outcome, RewardScale, Shaping
-from companyos_gateway.rubrics import Verdict
+from companyos_gateway.evaluation import Verdict
 
 STEP_COST = 0.1
 PROBLEM_COST = 0.3

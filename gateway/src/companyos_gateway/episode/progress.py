@@ -13,7 +13,7 @@ from companyos_gateway.episode.journal import Entry, Intent, Taken
 from companyos_gateway.episode.observations import StepObservation, observation_of
 from companyos_gateway.episode.outcome import Ledger
 from companyos_gateway.episode.task import Task
-from companyos_gateway.rubrics import Evidence, FinishDeclaration, Verdict
+from companyos_gateway.evaluation import Evidence, FinishDeclaration, Verdict
 from companyos_shared.streams import canonical_json
 from companyos_shared.wire.context import Actor, Fault, FaultKind
 from companyos_shared.wire.control import Report

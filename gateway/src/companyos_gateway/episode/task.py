@@ -11,7 +11,7 @@ from typing import Any
 
 from companyos_gateway.episode.cluster import Cluster
 from companyos_gateway.episode.errors import InvalidReset, ServicesDown, UnknownScenario
-from companyos_gateway.rubrics import Evidence, Verdict
+from companyos_gateway.evaluation import Evidence, Verdict
 from companyos_gateway.scenarios import Instance, Scenario
 from companyos_shared.streams import digest
 from companyos_shared.wire.company import Company

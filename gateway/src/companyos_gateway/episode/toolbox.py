@@ -38,7 +38,7 @@ class Tool:
         operation = self.operation
         if operation is None:
             return self
-        told = drift.described(self.name, operation.service, self.description, operation.answers)
+        told = drift.describe_tool(self.name, operation.service, self.description, operation.answers)
         return self if told == self.description else replace(self, description=told)
 
     def with_choices(self, arguments: dict[str, Any]) -> dict[str, Any]:

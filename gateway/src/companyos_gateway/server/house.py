@@ -37,9 +37,9 @@ from companyos_gateway.episode.snapshots import Snapshots
 from companyos_gateway.episode.task import TaskShelf
 from companyos_gateway.episode.tokens import EpisodeTokens, read_or_make_secret
 from companyos_gateway.episode.toolbox import build_toolbox
-from companyos_gateway.rubrics import FinishDeclaration
+from companyos_gateway.evaluation import FinishDeclaration
 from companyos_gateway.scenarios import Scenario, catalogue
-from companyos_gateway.scenarios.checks import check_catalogue
+from companyos_gateway.scenarios.validation import check_catalogue
 from companyos_gateway.server.browser_sessions import BrowserSessions
 from companyos_gateway.server.discovery import discover
 from companyos_gateway.server.embedded import EmbeddedServices

@@ -6,8 +6,8 @@ from pydantic import ValidationError
 
 from companyos_gateway.chaos import ChaosError
 from companyos_gateway.episode.tokens import BrokenSecret, read_or_make_secret
-from companyos_gateway.scenarios.checks import check_catalogue
-from companyos_gateway.scenarios.folders import ScenarioError
+from companyos_gateway.scenarios.catalogue import ScenarioError
+from companyos_gateway.scenarios.validation import check_catalogue
 from companyos_gateway.server.folders import FolderTaken, held_folder
 from companyos_gateway.settings import Settings
 

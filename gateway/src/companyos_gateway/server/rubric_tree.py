@@ -9,7 +9,7 @@ from openenv.core.rubrics.base import Rubric
 from openenv.core.rubrics.containers import RubricDict
 
 from companyos_gateway.episode.episode import Episode
-from companyos_gateway.rubrics import Milestone, Verdict
+from companyos_gateway.evaluation import Milestone, Verdict
 
 
 class Finding(Rubric):
@@ -68,4 +68,4 @@ class EpisodeRubric(Rubric):
         return lambda: self._verdict.checks[at].passed
 
     def _stands(self, milestone: Milestone) -> Callable[[], bool]:
-        return lambda: milestone.stands(self._episode.evidence)
+        return lambda: milestone.is_reached(self._episode.evidence)

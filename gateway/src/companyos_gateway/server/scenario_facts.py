@@ -13,8 +13,8 @@ from pathlib import Path
 from companyos_gateway import scenarios as scenarios_package
 from companyos_gateway.chaos import Kind, profile_for
 from companyos_gateway.scenarios import Scenario
-from companyos_gateway.scenarios.parts.staging import StagedScenario
-from companyos_gateway.scenarios.striking import never_strikes
+from companyos_gateway.scenarios.applicability import inapplicable_kinds
+from companyos_gateway.scenarios.blocks.ticket_scenario import TicketScenario
 
 FOLDERS = Path(scenarios_package.__file__).parent
 
@@ -41,10 +41,10 @@ class ScenarioFacts:
 def facts_of(name: str, scenario: Scenario) -> ScenarioFacts:
     """Return what may be told of a scenario; an instance of it is planned for its structures."""
     readme = FOLDERS / name / "README.md"
-    is_staged = isinstance(scenario, StagedScenario)
+    is_staged = isinstance(scenario, TicketScenario)
     module = vars(import_module(type(scenario).__module__))
     always: Collection[Kind] = module.get("ALWAYS", ()) if is_staged else ()
-    never = never_strikes(scenario)
+    never = inapplicable_kinds(scenario)
     distractors = tuple(getattr(scenario, "distractors", ()))
     return ScenarioFacts(
         name=name,
@@ -74,7 +74,7 @@ def prose_of(readme: str) -> list[str]:
 
 def structures_of(scenario: Scenario) -> tuple[str, ...]:
     """Return the variants of a scenario: the values of the enum that one of its cases is told by."""
-    if not isinstance(scenario, StagedScenario):
+    if not isinstance(scenario, TicketScenario):
         return ()
     case = scenario.build(0, profile_for(0), {}).case
     told = scenario.variant(case)

@@ -12,8 +12,8 @@ from pydantic import BaseModel, Field
 
 from companyos.contract import CompanyOSState, EpisodeVerdict, InjectionInfo, ScenarioInfo
 from companyos_gateway.chaos import Injection
-from companyos_gateway.rubrics import FinishDeclaration
-from companyos_gateway.scenarios.judging import PlannedTask, told
+from companyos_gateway.evaluation import FinishDeclaration
+from companyos_gateway.scenarios.rescoring import PlannedTask, to_episode_verdict
 from companyos_gateway.server.documented import DOCUMENTED_PROBLEMS
 from companyos_gateway.server.house import House
 from companyos_gateway.server.queries import KNOWN_QUERIES
@@ -71,7 +71,7 @@ def trainer_router(house: House) -> APIRouter:
         )
         stored = {
             "task": task.model_dump(mode="json"),
-            "verdict": told(episode.progress.verdict).model_dump(mode="json"),
+            "verdict": to_episode_verdict(episode.progress.verdict).model_dump(mode="json"),
             "injections": [_injected(one) for one in instance.injections],
             "brief": instance.brief,
             "company": instance.company_name,
@@ -89,7 +89,7 @@ def trainer_router(house: House) -> APIRouter:
 
 def _injected(injection: Injection) -> dict[str, Any]:
     """Return an injection as people are told of it."""
-    told = InjectionInfo(
+    info = InjectionInfo(
         kind=injection.kind.value, mark=injection.mark.value, entity=injection.entity, detail=dict(injection.detail)
     )
-    return told.model_dump(mode="json")
+    return info.model_dump(mode="json")

@@ -12,8 +12,8 @@ from companyos.viewer import EpisodeFacts
 from companyos_gateway.chaos import Injection
 from companyos_gateway.episode.episode import Episode
 from companyos_gateway.episode.outcome import Balance
-from companyos_gateway.rubrics import FinishDeclaration, Verdict
-from companyos_gateway.scenarios.judging import told
+from companyos_gateway.evaluation import FinishDeclaration, Verdict
+from companyos_gateway.scenarios.rescoring import to_episode_verdict
 from companyos_gateway.viewer.step_stats import StepStats
 
 
@@ -107,7 +107,7 @@ class EpisodeSource:
 
     def to_verdict(self) -> EpisodeVerdict:
         """Return the verdict as it stands."""
-        return told(self.verdict)
+        return to_episode_verdict(self.verdict)
 
     def injection_infos(self) -> list[InjectionInfo]:
         """Return what was made to go wrong, as people are told of it."""

@@ -6,7 +6,7 @@ import time
 
 from companyos_gateway.episode.episode import Episode
 from companyos_gateway.episode.watch import StepWatch, Watch
-from companyos_gateway.rubrics import Verdict
+from companyos_gateway.evaluation import Verdict
 from companyos_gateway.viewer.episode_source import EpisodeSource
 from companyos_gateway.viewer.finished_episodes import FinishedEpisodes
 from companyos_gateway.viewer.notifier import EpisodeNotifier

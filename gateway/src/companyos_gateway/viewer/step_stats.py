@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from math import isnan, nan
 
 from companyos.viewer import Turned
-from companyos_gateway.rubrics import Verdict
+from companyos_gateway.evaluation import Verdict
 
 
 @dataclass(slots=True)

@@ -17,7 +17,7 @@ from companyos.viewer import EpisodeDocument, Judged, RunDocument
 from companyos.viewer.stored_run import NotARunError, StoredRun
 from companyos.viewer.stored_run import UnknownEpisodeError as UnknownStoredEpisodeError
 from companyos_gateway.episode.errors import UnknownEpisodeError
-from companyos_gateway.scenarios.judging import judge_stored
+from companyos_gateway.scenarios.rescoring import rescore_evidence
 
 DEFAULT_RUNS_DIR = Path("runs")
 MAX_CACHED_RUNS = 8
@@ -58,7 +58,7 @@ class StoredRuns:
     def judged(self, name: str, episode: str) -> Judged:
         """Return the verdict of now on an episode of a run, one at a time; raises UnknownRunError (404)."""
         with self._rescore_lock:
-            return self._query(name, lambda run: run.judged(episode, judge_stored))
+            return self._query(name, lambda run: run.judged(episode, rescore_evidence))
 
     def _query(self, name: str, read: Callable[[StoredRun], T]) -> T:
         try:

@@ -3,8 +3,8 @@
 generate tells the story of how a company comes about; documents holds the typed rows that the services load.
 """
 
-from companyos_gateway.world.draft import World
+from companyos_gateway.world.builder import WorldBuilder
 from companyos_gateway.world.generate import finish_world, generate_world
 from companyos_gateway.world.people import Staff
 
-__all__ = ["Staff", "World", "finish_world", "generate_world"]
+__all__ = ["Staff", "WorldBuilder", "finish_world", "generate_world"]

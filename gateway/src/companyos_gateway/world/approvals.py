@@ -6,8 +6,12 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from companyos_gateway.world.calendar import into_office, office_moment, working_days_from
-from companyos_gateway.world.documents.approvalflow import (
+from companyos_gateway.world.builder import KeySlot, WorldBuilder
+from companyos_gateway.world.calendar import draw_office_time, to_office_hours, working_days_from
+from companyos_gateway.world.policies import policy_in_force
+from companyos_gateway.world.pools import pool
+from companyos_gateway.world.records import rounded_amount
+from companyos_gateway.world.seed_documents.approvalflow import (
     ApprovalTypeRow,
     DecisionRow,
     DelegationRow,
@@ -19,11 +23,7 @@ from companyos_gateway.world.documents.approvalflow import (
     ThresholdRow,
     TraitRow,
 )
-from companyos_gateway.world.documents.datahub import RecordRow
-from companyos_gateway.world.draft import Slot, World
-from companyos_gateway.world.policies import policy_in_force
-from companyos_gateway.world.pools import pool
-from companyos_gateway.world.records import rounded_amount
+from companyos_gateway.world.seed_documents.datahub import RecordRow
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Person, Role
 
@@ -52,24 +52,24 @@ _REASONS = {"approved": "Approved.", "rejected": "Not in this quarter, please co
 _NOTES = ("Could you add the cost centre next time?", "Thanks for the quick answer.", "I have put this on the agenda.")
 
 
-def draw_approvals(world: World, stream: Stream) -> None:
+def draw_approvals(world: WorldBuilder, stream: Stream) -> None:
     """Fill ApprovalFlow with what can be approved and what has been."""
     for entry in pool("policies")["approval"]:
-        world.flow.approval_types.append(_approval_type(world, stream.child(entry["key"]), entry))
+        world.approvalflow.approval_types.append(_approval_type(world, stream.child(entry["key"]), entry))
     _draw_requests(world, stream.child("requests"))
     _draw_delegations(world, stream.child("delegations"))
     _draw_traits(world, stream.child("traits"))
 
 
-def number_delegations(world: World) -> None:
+def number_delegations(world: WorldBuilder) -> None:
     """Put delegations in the order of their beginning and number them so."""
-    world.flow.delegations.sort(key=lambda row: (row.starts_at, row.from_id, row.to_id))
-    for count, row in enumerate(world.flow.delegations, start=1):
+    world.approvalflow.delegations.sort(key=lambda row: (row.starts_at, row.from_id, row.to_id))
+    for count, row in enumerate(world.approvalflow.delegations, start=1):
         row.id = f"DEL-{count}"
 
 
 def add_delegation(
-    world: World,
+    world: WorldBuilder,
     giver_id: str,
     delegate_id: str,
     *,
@@ -91,11 +91,11 @@ def add_delegation(
         revoked_at=revoked_at,
         created_by=giver_id,
     )
-    world.flow.delegations.append(row)
+    world.approvalflow.delegations.append(row)
     return row
 
 
-def _approval_type(world: World, stream: Stream, entry: dict[str, Any]) -> ApprovalTypeRow:
+def _approval_type(world: WorldBuilder, stream: Stream, entry: dict[str, Any]) -> ApprovalTypeRow:
     return ApprovalTypeRow(
         key=entry["key"],
         title=entry["title"],
@@ -116,27 +116,29 @@ def _threshold(stream: Stream, entry: dict[str, Any]) -> ThresholdRow:
     return ThresholdRow(up_to_cents=limit, role=entry["role"])
 
 
-def _draw_requests(world: World, stream: Stream) -> None:
-    records = {kind: [one for one in world.hub.records if one.kind == kind] for kind in _RECORD_OF.values()}
+def _draw_requests(world: WorldBuilder, stream: Stream) -> None:
+    records = {kind: [one for one in world.datahub.records if one.kind == kind] for kind in _RECORD_OF.values()}
     number = stream.integer(300, 900)
     days = sorted((stream.integer(1, 45) for _ in range(stream.integer(*REQUESTS))), reverse=True)
     for days_ago in days:
         number += stream.integer(1, 3)
-        slot = Slot(f"APR-{number}", office_moment(stream, working_days_from(world.today, -days_ago)))
-        approval_type = stream.choice(world.flow.approval_types)
+        slot = KeySlot(f"APR-{number}", draw_office_time(stream, working_days_from(world.today, -days_ago)))
+        approval_type = stream.choice(world.approvalflow.approval_types)
         candidates = records[_RECORD_OF[approval_type.key]]
         if candidates:
             record = candidates.pop(stream.integer(0, len(candidates) - 1))
             _draw_request(world, stream, slot, approval_type, record)
 
 
-def _draw_request(world: World, stream: Stream, slot: Slot, approval_type: ApprovalTypeRow, record: RecordRow) -> None:
+def _draw_request(
+    world: WorldBuilder, stream: Stream, slot: KeySlot, approval_type: ApprovalTypeRow, record: RecordRow
+) -> None:
     fields = {spec.name: _field(spec, record) for spec in approval_type.fields}
-    approver = _decider(world, stream, approval_type, record)
+    approver = _pick_approver(world, stream, approval_type, record)
     requester = stream.choice([one for one in world.staff.active() if one.id not in (approver.id, world.agent_id)])
     is_recent = world.started_at - slot.created_at < RECENT
     status = stream.weighted(_RECENT_STATUSES if is_recent else _STATUSES)
-    decided_at = into_office(slot.created_at + timedelta(minutes=stream.integer(30, 900)))
+    decided_at = to_office_hours(slot.created_at + timedelta(minutes=stream.integer(30, 900)))
     decided_at = min(decided_at, world.started_at - timedelta(hours=1))
     request = RequestRow(
         id=slot.key,
@@ -152,9 +154,9 @@ def _draw_request(world: World, stream: Stream, slot: Slot, approval_type: Appro
         decided_at=decided_at if status in _REASONS else None,
         expires_at=slot.created_at + timedelta(minutes=EXPIRES_AFTER_MINUTES),
     )
-    world.flow.requests.append(request)
+    world.approvalflow.requests.append(request)
     if status in ("approved", "rejected"):
-        world.flow.decisions.append(
+        world.approvalflow.decisions.append(
             DecisionRow(
                 id=f"{request.id}-D1",
                 request_id=request.id,
@@ -166,7 +168,7 @@ def _draw_request(world: World, stream: Stream, slot: Slot, approval_type: Appro
         )
     if stream.chance(0.3):
         body = stream.choice(_NOTES)
-        world.flow.notes.append(
+        world.approvalflow.notes.append(
             NoteRow(id=f"{request.id}-N1", request_id=request.id, author_id=approver.id, at=decided_at, body=body)
         )
 
@@ -181,15 +183,15 @@ def _field(spec: FieldSpecRow, record: RecordRow) -> FieldValue:
     return record.id
 
 
-def _decider(world: World, stream: Stream, approval_type: ApprovalTypeRow, record: RecordRow) -> Person:
+def _pick_approver(world: WorldBuilder, stream: Stream, approval_type: ApprovalTypeRow, record: RecordRow) -> Person:
     amount = record.amount_cents or 0
     role = next(one.role for one in approval_type.thresholds if one.up_to_cents is None or amount <= one.up_to_cents)
     return stream.choice(world.staff.holders(Role(role)))
 
 
-def _draw_delegations(world: World, stream: Stream) -> None:
+def _draw_delegations(world: WorldBuilder, stream: Stream) -> None:
     """Draw delegations between people who have nothing to do with the executives' authority."""
-    holders = [one for one in world.staff.active() if _heads_only(one)]
+    holders = [one for one in world.staff.active() if _is_non_executive_lead(one)]
     for giver in stream.sample(holders, stream.integer(*DELEGATIONS)):
         team = [one for one in world.staff.active(giver.team_id) if one.id != giver.id]
         starts_on = working_days_from(world.today, stream.integer(-40, 5))
@@ -197,21 +199,21 @@ def _draw_delegations(world: World, stream: Stream) -> None:
             world,
             giver.id,
             stream.choice(team).id,
-            type_keys=[stream.choice(world.flow.approval_types).key] if stream.chance(0.5) else [],
+            type_keys=[stream.choice(world.approvalflow.approval_types).key] if stream.chance(0.5) else [],
             limit_cents=rounded_amount(stream, 100000, 3000000) if stream.chance(0.6) else None,
-            starts_at=office_moment(stream, starts_on),
-            ends_at=office_moment(stream, working_days_from(starts_on, stream.integer(3, 30))),
+            starts_at=draw_office_time(stream, starts_on),
+            ends_at=draw_office_time(stream, working_days_from(starts_on, stream.integer(3, 30))),
         )
 
 
-def _heads_only(person: Person) -> bool:
+def _is_non_executive_lead(person: Person) -> bool:
     roles = {held.role for held in person.roles}
     return bool(roles) and not roles & {Role.CEO, Role.CFO, Role.CTO}
 
 
-def _draw_traits(world: World, stream: Stream) -> None:
+def _draw_traits(world: WorldBuilder, stream: Stream) -> None:
     for person in world.staff.active():
         if person.roles:
             fastest = stream.integer(20, 90)
             slowest = fastest + stream.integer(30, 240)
-            world.flow.traits.append(TraitRow(id=person.id, min_minutes=fastest, max_minutes=slowest))
+            world.approvalflow.traits.append(TraitRow(id=person.id, min_minutes=fastest, max_minutes=slowest))

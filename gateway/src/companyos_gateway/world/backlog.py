@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from companyos_gateway.world.calendar import closing_of, into_office, office_moment, working_days_from
-from companyos_gateway.world.documents.ticketdesk import (
+from companyos_gateway.world.builder import KeySlot, WorldBuilder
+from companyos_gateway.world.calendar import closing_time, draw_office_time, to_office_hours, working_days_from
+from companyos_gateway.world.pools import pool
+from companyos_gateway.world.seed_documents.ticketdesk import (
     ChecklistRow,
     CommentRow,
     LinkRow,
@@ -16,9 +18,7 @@ from companyos_gateway.world.documents.ticketdesk import (
     TicketRow,
     TransitionRow,
 )
-from companyos_gateway.world.draft import Slot, World
-from companyos_gateway.world.pools import pool
-from companyos_gateway.world.wording import Wording
+from companyos_gateway.world.text_templates import TextTemplate
 from companyos_shared.streams import Stream
 
 FREE_SLOTS = 4
@@ -37,7 +37,7 @@ _STATUSES: list[tuple[Status | None, int]] = [
     ("cancelled", 6),
 ]
 _PRIORITIES: list[tuple[Priority | None, int]] = [("low", 5), ("medium", 8), ("high", 4), ("critical", 1), (None, 2)]
-_PATHS: dict[Status | None, tuple[Status, ...]] = {
+_STATUS_PATHS: dict[Status | None, tuple[Status, ...]] = {
     None: (),
     "open": ("open",),
     "in_progress": ("open", "in_progress"),
@@ -47,36 +47,42 @@ _PATHS: dict[Status | None, tuple[Status, ...]] = {
     "closed": ("open", "in_progress", "resolved", "closed"),
     "cancelled": ("open", "cancelled"),
 }
-_DONE: frozenset[Status | None] = frozenset({"resolved", "closed"})
-_MOODS = {None: "open", "in_review": "in_progress", "resolved": "done", "closed": "done"}
+_DONE_STATUSES: frozenset[Status | None] = frozenset({"resolved", "closed"})
+_COMMENT_GROUPS = {None: "open", "in_review": "in_progress", "resolved": "done", "closed": "done"}
 
 
-def draw_backlog(world: World, stream: Stream) -> None:
+def draw_backlog(world: WorldBuilder, stream: Stream) -> None:
     """Fill TicketDesk with what the teams are busy with."""
     for entry in pool("teams")["team"]:
         team_id = entry["id"]
         own = stream.child(team_id)
-        world.desk.team_prefixes[team_id] = entry["prefix"]
-        slots = _numbered(own, world, entry["prefix"], own.integer(*entry["tickets"]) + FREE_SLOTS)
+        world.ticketdesk.team_prefixes[team_id] = entry["prefix"]
+        slots = _draw_key_slots(own, world, entry["prefix"], own.integer(*entry["tickets"]) + FREE_SLOTS)
         free = set(own.sample(range(len(slots)), FREE_SLOTS))
-        world.ticket_slots[team_id] = [slot for place, slot in enumerate(slots) if place in free]
+        world.ticket_slots[team_id] = [slot for index, slot in enumerate(slots) if index in free]
         templates = [one for one in pool("tickets")["ticket"] if team_id in one["teams"]]
-        for place, slot in enumerate(slots):
-            if place not in free:
+        for index, slot in enumerate(slots):
+            if index not in free:
                 draw_ticket(world, stream.child(slot.key), team_id, slot, own.choice(templates))
     _draw_links(world, stream.child("links"))
 
 
 def draw_ticket(
-    world: World, stream: Stream, team_id: str, slot: Slot, template: dict[str, Any], *, status: Status | None = None
+    world: WorldBuilder,
+    stream: Stream,
+    team_id: str,
+    slot: KeySlot,
+    template: dict[str, Any],
+    *,
+    status: Status | None = None,
 ) -> TicketRow:
     """Add a ticket made of a template, at the given status or at a drawn one."""
-    words = Wording(stream, world.slots())
+    words = TextTemplate(stream, world.slot_sources())
     status = status or stream.weighted(_STATUSES)
     team = world.staff.active(team_id)
     assignee = stream.choice(team) if status not in (None, "cancelled") and stream.chance(0.85) else None
     reporter = stream.choice(world.staff.active())
-    if status in _DONE and assignee is None:
+    if status in _DONE_STATUSES and assignee is None:
         assignee = stream.choice(team)
     ticket = TicketRow(
         key=slot.key,
@@ -91,48 +97,54 @@ def draw_ticket(
         tags=list(template["tags"]),
         created_at=slot.created_at,
         updated_at=slot.created_at,
-        due_at=closing_of(working_days_from(world.today, stream.integer(-10, 25))) if stream.chance(0.6) else None,
+        due_at=closing_time(working_days_from(world.today, stream.integer(-10, 25))) if stream.chance(0.6) else None,
     )
     if status in ("closed", "cancelled"):
         ticket.reason_code = "completed" if status == "closed" else stream.choice(["duplicate", "withdrawn"])
         ticket.reason_ref = assignee.id if assignee else reporter.id
-    world.desk.tickets.append(ticket)
+    world.ticketdesk.tickets.append(ticket)
     worker = assignee or stream.choice(team)
     add_history(world, stream, ticket, worker.id)
     steps = template["steps"]
-    done = len(steps) if status in _DONE else stream.integer(0, max(0, len(steps) - 1))
+    done = len(steps) if status in _DONE_STATUSES else stream.integer(0, max(0, len(steps) - 1))
     add_checklist(world, ticket, steps, done=0 if status is None else done, by=worker.id, at=ticket.updated_at)
-    _verify(stream, ticket, worker.id)
-    _talk(world, stream, ticket, words, [worker.id, reporter.id])
+    _draw_verification(stream, ticket, worker.id)
+    _draw_comments(world, stream, ticket, words, [worker.id, reporter.id])
     return ticket
 
 
-def number_rows(world: World) -> None:
+def number_rows(world: WorldBuilder) -> None:
     """Give comments, links, transitions and checklist items the ids that TicketDesk would have given them."""
-    desk = world.desk
-    desk.comments.sort(key=lambda row: (row.created_at, row.ticket_key))
-    desk.transitions.sort(key=lambda row: (row.at, row.ticket_key))
-    desk.links.sort(key=lambda row: (row.created_at, row.from_key))
-    desk.tickets.sort(key=lambda row: (row.created_at, row.key))
-    desk.checklist_items.sort(key=lambda row: (*_in_sequence(row.ticket_key), row.position))
-    for name, rows in (("comment", desk.comments), ("transition", desk.transitions), ("link", desk.links)):
+    ticketdesk = world.ticketdesk
+    ticketdesk.comments.sort(key=lambda row: (row.created_at, row.ticket_key))
+    ticketdesk.transitions.sort(key=lambda row: (row.at, row.ticket_key))
+    ticketdesk.links.sort(key=lambda row: (row.created_at, row.from_key))
+    ticketdesk.tickets.sort(key=lambda row: (row.created_at, row.key))
+    ticketdesk.checklist_items.sort(key=lambda row: (*_key_order(row.ticket_key), row.position))
+    for name, rows in (
+        ("comment", ticketdesk.comments),
+        ("transition", ticketdesk.transitions),
+        ("link", ticketdesk.links),
+    ):
         for count, row in enumerate(rows, start=1):
             row.id = f"{name}-{count}"  # type: ignore[attr-defined]
-    for count, item in enumerate(desk.checklist_items, start=1):
+    for count, item in enumerate(ticketdesk.checklist_items, start=1):
         item.id = f"item-{count}"
 
 
-def _in_sequence(key: str) -> tuple[str, int]:
+def _key_order(key: str) -> tuple[str, int]:
     """Return what sorts the keys of a team by their numbers, so that what comes later stands behind."""
     prefix, _, number = key.rpartition("-")
     return prefix, int(number)
 
 
-def add_checklist(world: World, ticket: TicketRow, steps: Sequence[str], *, done: int, by: str, at: datetime) -> None:
+def add_checklist(
+    world: WorldBuilder, ticket: TicketRow, steps: Sequence[str], *, done: int, by: str, at: datetime
+) -> None:
     """Add a checklist whose first `done` steps somebody has done."""
     for position, text in enumerate(steps):
         is_done = position < done
-        world.desk.checklist_items.append(
+        world.ticketdesk.checklist_items.append(
             ChecklistRow(
                 id="",
                 ticket_key=ticket.key,
@@ -144,15 +156,15 @@ def add_checklist(world: World, ticket: TicketRow, steps: Sequence[str], *, done
         )
 
 
-def add_history(world: World, stream: Stream, ticket: TicketRow, by: str) -> None:
+def add_history(world: WorldBuilder, stream: Stream, ticket: TicketRow, by: str) -> None:
     """Add the moves that led a ticket to its status, the reason of its end included."""
     moment = ticket.created_at
     before: Status | None = None
-    for status in _PATHS[ticket.status]:
-        moment = into_office(moment + timedelta(minutes=stream.integer(20, 2400)))
+    for status in _STATUS_PATHS[ticket.status]:
+        moment = to_office_hours(moment + timedelta(minutes=stream.integer(20, 2400)))
         moment = min(moment, world.started_at - timedelta(minutes=5))
         is_last = status == ticket.status
-        world.desk.transitions.append(
+        world.ticketdesk.transitions.append(
             TransitionRow(
                 id="",
                 ticket_key=ticket.key,
@@ -166,56 +178,60 @@ def add_history(world: World, stream: Stream, ticket: TicketRow, by: str) -> Non
         )
         before = status
     ticket.updated_at = max(ticket.updated_at, moment)
-    ticket.version = 1 + len(_PATHS[ticket.status])
+    ticket.version = 1 + len(_STATUS_PATHS[ticket.status])
 
 
-def add_comment(world: World, ticket: TicketRow, *, author_id: str, at: datetime, body: str) -> None:
+def add_comment(world: WorldBuilder, ticket: TicketRow, *, author_id: str, at: datetime, body: str) -> None:
     """Add a comment."""
-    world.desk.comments.append(CommentRow(id="", ticket_key=ticket.key, author_id=author_id, created_at=at, body=body))
+    world.ticketdesk.comments.append(
+        CommentRow(id="", ticket_key=ticket.key, author_id=author_id, created_at=at, body=body)
+    )
 
 
-def _numbered(stream: Stream, world: World, prefix: str, count: int) -> list[Slot]:
+def _draw_key_slots(stream: Stream, world: WorldBuilder, prefix: str, count: int) -> list[KeySlot]:
     """Draw keys and moments that ascend together."""
     days = sorted((stream.integer(1, OLDEST_DAYS * 5 // 7) for _ in range(count)), reverse=True)
-    moments = sorted(office_moment(stream, working_days_from(world.today, -days_ago)) for days_ago in days)
+    moments = sorted(draw_office_time(stream, working_days_from(world.today, -days_ago)) for days_ago in days)
     key = stream.integer(210, 1900)
     slots = []
     for moment in moments:
         key += stream.integer(1, 3)
-        slots.append(Slot(f"{prefix}-{key}", moment))
+        slots.append(KeySlot(f"{prefix}-{key}", moment))
     return slots
 
 
-def _verify(stream: Stream, ticket: TicketRow, by: str) -> None:
-    is_ready = ticket.status in _DONE and ticket.priority is not None and ticket.assignee_id is not None
+def _draw_verification(stream: Stream, ticket: TicketRow, by: str) -> None:
+    is_ready = ticket.status in _DONE_STATUSES and ticket.priority is not None and ticket.assignee_id is not None
     if is_ready and stream.chance(0.4):
         ticket.verified_at, ticket.verified_by = ticket.updated_at, by
 
 
-def _talk(world: World, stream: Stream, ticket: TicketRow, words: Wording, authors: Sequence[str]) -> None:
-    lines = pool("tickets")["comments"][_MOODS.get(ticket.status, ticket.status)]
+def _draw_comments(
+    world: WorldBuilder, stream: Stream, ticket: TicketRow, words: TextTemplate, authors: Sequence[str]
+) -> None:
+    lines = pool("tickets")["comments"][_COMMENT_GROUPS.get(ticket.status, ticket.status)]
     for line in stream.sample(lines, stream.integer(0, min(2, len(lines)))):
         age = world.started_at - ticket.created_at
-        at = into_office((ticket.created_at + age * stream.fraction()).replace(second=0, microsecond=0))
+        at = to_office_hours((ticket.created_at + age * stream.fraction()).replace(second=0, microsecond=0))
         moment = min(at, world.started_at - timedelta(minutes=5))
         add_comment(world, ticket, author_id=stream.choice(authors), at=moment, body=words.fill(line))
 
 
-def _draw_links(world: World, stream: Stream) -> None:
-    tickets = world.desk.tickets
+def _draw_links(world: WorldBuilder, stream: Stream) -> None:
+    tickets = world.ticketdesk.tickets
     waiting = [ticket for ticket in tickets if ticket.status == "blocked"]
-    lively = [ticket for ticket in tickets if ticket.status in ("open", "in_progress", "in_review")]
+    open_tickets = [ticket for ticket in tickets if ticket.status in ("open", "in_progress", "in_review")]
     for ticket in waiting:
-        _link(world, stream, stream.choice(lively), ticket, "blocks")
+        _link(world, stream, stream.choice(open_tickets), ticket, "blocks")
     for _ in range(stream.integer(*LINKS) - len(waiting)):
         one, other = stream.choice(tickets), stream.choice(tickets)
         if one is not other:
             _link(world, stream, one, other, "relates_to")
 
 
-def _link(world: World, stream: Stream, one: TicketRow, other: TicketRow, kind: Any) -> None:
+def _link(world: WorldBuilder, stream: Stream, one: TicketRow, other: TicketRow, kind: Any) -> None:
     made_at = max(one.created_at, other.created_at)
-    world.desk.links.append(
+    world.ticketdesk.links.append(
         LinkRow(
             id="",
             kind=kind,

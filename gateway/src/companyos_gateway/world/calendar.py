@@ -22,7 +22,7 @@ OFFICE_MINUTES = 8 * 60
 WEEKEND = (5, 6)
 
 
-def draw_start(stream: Stream) -> datetime:
+def draw_start_time(stream: Stream) -> datetime:
     """Draw a working morning."""
     day = FIRST_START + timedelta(days=stream.integer(0, START_DAYS))
     while not is_working_day(day):
@@ -49,17 +49,17 @@ def working_days_from(day: date, count: int) -> date:
     """Return the working day `count` working days after `day`, before it where the count is negative."""
     if count == 0:
         return day
-    place = bisect_right(_WORKING_DAYS, day) - 1 if count > 0 else bisect_left(_WORKING_DAYS, day)
-    return _WORKING_DAYS[place + count]
+    index = bisect_right(_WORKING_DAYS, day) - 1 if count > 0 else bisect_left(_WORKING_DAYS, day)
+    return _WORKING_DAYS[index + count]
 
 
-def office_moment(stream: Stream, day: date) -> datetime:
+def draw_office_time(stream: Stream, day: date) -> datetime:
     """Draw a minute of the office hours of a day."""
     minutes = stream.integer(0, OFFICE_MINUTES - 1)
     return datetime.combine(day, OFFICE_OPENS, tzinfo=UTC) + timedelta(minutes=minutes)
 
 
-def into_office(moment: datetime) -> datetime:
+def to_office_hours(moment: datetime) -> datetime:
     """Return the moment if the office is open then, else one in the first hour of the next working day."""
     minutes = (moment.hour - OFFICE_OPENS.hour) * 60 + moment.minute
     if is_working_day(moment.date()) and 0 <= minutes < OFFICE_MINUTES:
@@ -69,7 +69,7 @@ def into_office(moment: datetime) -> datetime:
     return datetime.combine(day, OFFICE_OPENS, tzinfo=UTC) + timedelta(minutes=moment.minute)
 
 
-def closing_of(day: date) -> datetime:
+def closing_time(day: date) -> datetime:
     """Return when the office closes on that day."""
     return datetime.combine(day, OFFICE_OPENS, tzinfo=UTC) + timedelta(minutes=OFFICE_MINUTES)
 

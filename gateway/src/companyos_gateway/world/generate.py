@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from companyos_gateway.world.approvals import draw_approvals, number_delegations
 from companyos_gateway.world.backlog import draw_backlog, number_rows
-from companyos_gateway.world.calendar import draw_start, holidays_around
-from companyos_gateway.world.draft import World
-from companyos_gateway.world.ids import Ids
+from companyos_gateway.world.builder import WorldBuilder
+from companyos_gateway.world.calendar import draw_start_time, holidays_around
+from companyos_gateway.world.ids import IdGenerator
 from companyos_gateway.world.metrics import draw_metrics, draw_sources, number_values
 from companyos_gateway.world.people import VENDOR_OPERATIONS, Staff, draw_absences, draw_staff
 from companyos_gateway.world.policies import draw_policies
 from companyos_gateway.world.pools import pool
 from companyos_gateway.world.records import draw_records
-from companyos_gateway.world.splits import words_for
+from companyos_gateway.world.splits import words_for_split
 from companyos_gateway.world.vendors import draw_vendors
 from companyos_shared.streams import Stream
 
-__all__ = ["World", "finish_world", "generate_world"]
+__all__ = ["WorldBuilder", "finish_world", "generate_world"]
 
 
-def generate_world(stream: Stream) -> World:
+def generate_world(stream: Stream) -> WorldBuilder:
     """Draw a company from a stream. What a scenario adds comes next; then the world is finished and written."""
-    world = _found(stream)
+    world = _create_builder(stream)
     draw_vendors(world, stream.child("vendors"))
     draw_sources(world, stream.child("sources"))
     draw_metrics(world, stream.child("metrics"))
@@ -32,35 +32,35 @@ def generate_world(stream: Stream) -> World:
     return world
 
 
-def finish_world(world: World) -> None:
+def finish_world(world: WorldBuilder) -> None:
     """Number what the services number by time, once everything is there."""
     number_rows(world)
     number_values(world)
     number_delegations(world)
 
 
-def _found(stream: Stream) -> World:
+def _create_builder(stream: Stream) -> WorldBuilder:
     own = stream.child("company")
     names = pool("people")["company"]
-    first, second = (words_for(stream, f"company_{part}", names[part]) for part in ("first", "second"))
+    first, second = (words_for_split(stream, f"company_{part}", names[part]) for part in ("first", "second"))
     company_name = f"{own.choice(first)} {own.choice(second)}"
     domain = f"{company_name.lower().replace(' ', '-')}.example"
-    started_at = draw_start(own)
-    ids = Ids(stream.child("ids"))
+    started_at = draw_start_time(own)
+    ids = IdGenerator(stream.child("ids"))
     staff = draw_staff(stream.child("staff"), ids, today=started_at.date(), domain=domain)
-    return World(
+    return WorldBuilder(
         started_at=started_at,
         company_name=company_name,
         domain=domain,
-        agent_id=_agent(own, staff),
+        agent_id=_pick_agent(own, staff),
         ids=ids,
         staff=staff,
         absences=draw_absences(stream.child("absences"), ids, staff),
         holidays=holidays_around(started_at.date()),
-        vendor_words=own.shuffled(words_for(stream, "vendor_word", pool("vendors")["word"])),
+        vendor_words=own.shuffled(words_for_split(stream, "vendor_word", pool("vendors")["word"])),
     )
 
 
-def _agent(stream: Stream, staff: Staff) -> str:
+def _pick_agent(stream: Stream, staff: Staff) -> str:
     """Draw in whose name the agent acts: somebody in Vendor Operations who decides about nothing."""
     return stream.choice([one for one in staff.active(VENDOR_OPERATIONS) if not one.roles]).id

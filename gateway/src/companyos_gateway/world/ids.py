@@ -7,7 +7,7 @@ from companyos_shared.streams import Stream
 _LOWEST, _HIGHEST = 1001, 9899
 
 
-class Ids:
+class IdGenerator:
     """The ids of one world. Which number comes next depends on the names asked for before, never on their meaning."""
 
     def __init__(self, stream: Stream) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any
 
-from companyos_gateway.world.calendar import office_moment, working_days_from
-from companyos_gateway.world.documents.datahub import (
+from companyos_gateway.world.builder import WorldBuilder
+from companyos_gateway.world.calendar import draw_office_time, working_days_from
+from companyos_gateway.world.pools import pool
+from companyos_gateway.world.seed_documents.datahub import (
     DataIssueRow,
     MetricRow,
     MetricValueRow,
@@ -14,9 +16,7 @@ from companyos_gateway.world.documents.datahub import (
     RefreshJobRow,
     SourceRow,
 )
-from companyos_gateway.world.draft import World
-from companyos_gateway.world.pools import pool
-from companyos_gateway.world.wording import Wording
+from companyos_gateway.world.text_templates import TextTemplate
 from companyos_shared.streams import Stream
 
 EARLIER_VALUES = (1, 2)
@@ -28,11 +28,11 @@ _ISSUES = (
 )
 
 
-def draw_sources(world: World, stream: Stream) -> None:
+def draw_sources(world: WorldBuilder, stream: Stream) -> None:
     """Draw one source for each role that a source can have."""
     for entry in pool("data")["source"]:
         own = stream.child(entry["role"])
-        world.hub.sources.append(
+        world.datahub.sources.append(
             SourceRow(
                 id=world.ids.take("SRC"),
                 name=own.choice(entry["names"]),
@@ -45,17 +45,17 @@ def draw_sources(world: World, stream: Stream) -> None:
         )
 
 
-def source_of(world: World, key: str) -> SourceRow:
+def source_of(world: WorldBuilder, key: str) -> SourceRow:
     """Return the source that is the authority on a metric's key."""
-    return next(source for source in world.hub.sources if key in source.authoritative_for)
+    return next(source for source in world.datahub.sources if key in source.authoritative_for)
 
 
-def draw_metrics(world: World, stream: Stream) -> None:
+def draw_metrics(world: WorldBuilder, stream: Stream) -> None:
     """Draw what is measured on vendors, services, licences and teams."""
     for entry in pool("data")["metric"]:
         own = stream.child(entry["key"])
         for subject, slots in _subjects(world, own, entry):
-            words = Wording(own, world.slots(), **slots)
+            words = TextTemplate(own, world.slot_sources(), **slots)
             low, high = entry["range"]
             draw_metric(
                 world,
@@ -72,7 +72,7 @@ def draw_metrics(world: World, stream: Stream) -> None:
 
 
 def draw_metric(
-    world: World,
+    world: WorldBuilder,
     stream: Stream,
     *,
     key: str,
@@ -95,60 +95,62 @@ def draw_metric(
         as_of=as_of or world.started_at - timedelta(minutes=age),
         source_id=source.id,
     )
-    world.hub.metrics.append(metric)
+    world.datahub.metrics.append(metric)
     earlier = metric.as_of
     for _ in range(stream.integer(*EARLIER_VALUES)):
         earlier -= timedelta(minutes=stream.integer(1, 9) * source.freshness_sla_minutes)
-        was = max(0.0, value + stream.integer(-7, 7))
-        world.hub.metric_values.append(MetricValueRow(id="", metric_id=metric.id, value=was, as_of=earlier))
+        earlier_value = max(0.0, value + stream.integer(-7, 7))
+        world.datahub.metric_values.append(
+            MetricValueRow(id="", metric_id=metric.id, value=earlier_value, as_of=earlier)
+        )
     return metric
 
 
-def number_values(world: World) -> None:
+def number_values(world: WorldBuilder) -> None:
     """Give earlier values the ids that DataHub would have given them."""
-    world.hub.metric_values.sort(key=lambda row: (row.as_of, row.metric_id))
-    for count, row in enumerate(world.hub.metric_values, start=1):
+    world.datahub.metric_values.sort(key=lambda row: (row.as_of, row.metric_id))
+    for count, row in enumerate(world.datahub.metric_values, start=1):
         row.id = f"MV-{count}"
 
 
-def _subjects(world: World, stream: Stream, entry: dict[str, Any]) -> list[tuple[str, dict[str, str]]]:
+def _subjects(world: WorldBuilder, stream: Stream, entry: dict[str, Any]) -> list[tuple[str, dict[str, str]]]:
     kind, count = entry["subject"], entry["count"]
     if kind == "vendor":
-        return [(vendor.id, {"vendor": vendor.name}) for vendor in stream.sample(world.hub.vendors, count)]
+        return [(vendor.id, {"vendor": vendor.name}) for vendor in stream.sample(world.datahub.vendors, count)]
     if kind == "team":
         return [(team.id, {"team": team.name}) for team in stream.sample(world.staff.teams, count)]
     return [(name.replace(" ", "-"), {kind: name}) for name in stream.sample(pool("data")["slots"][kind], count)]
 
 
-def _draw_past_refreshes(world: World, stream: Stream) -> None:
+def _draw_past_refreshes(world: WorldBuilder, stream: Stream) -> None:
     people = world.staff.active("data")
-    for count, metric in enumerate(stream.sample(world.hub.metrics, 6), start=1):
-        source = next(source for source in world.hub.sources if source.id == metric.source_id)
-        asked_at = metric.as_of - timedelta(minutes=source.refresh_minutes)
-        world.hub.refresh_jobs.append(
+    for count, metric in enumerate(stream.sample(world.datahub.metrics, 6), start=1):
+        source = next(source for source in world.datahub.sources if source.id == metric.source_id)
+        requested_at = metric.as_of - timedelta(minutes=source.refresh_minutes)
+        world.datahub.refresh_jobs.append(
             RefreshJobRow(
                 id=f"RJ-{count}",
                 metric_id=metric.id,
                 n=1,
                 status="succeeded",
-                requested_at=asked_at,
+                requested_at=requested_at,
                 requested_by=stream.choice(people).id,
                 finished_at=metric.as_of,
             )
         )
 
 
-def _draw_issues(world: World, stream: Stream) -> None:
-    metrics = stream.sample(world.hub.metrics, 4)
+def _draw_issues(world: WorldBuilder, stream: Stream) -> None:
+    metrics = stream.sample(world.datahub.metrics, 4)
     for count, metric in enumerate(metrics, start=1):
         kind, text = stream.choice(_ISSUES)
-        world.hub.data_issues.append(
+        world.datahub.data_issues.append(
             DataIssueRow(
                 id=f"DI-{count}",
                 subject=metric.id,
                 kind=kind,
                 description=text,
                 reported_by=stream.choice(world.staff.active()).id,
-                reported_at=office_moment(stream, working_days_from(world.today, -stream.integer(3, 30))),
+                reported_at=draw_office_time(stream, working_days_from(world.today, -stream.integer(3, 30))),
             )
         )

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 
 from companyos_gateway.world.calendar import working_days_from
-from companyos_gateway.world.ids import Ids
+from companyos_gateway.world.ids import IdGenerator
 from companyos_gateway.world.pools import pool
-from companyos_gateway.world.splits import words_for
+from companyos_gateway.world.splits import words_for_split
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Absence, AbsenceKind, Person, Role, RoleHeld, Team
 
@@ -38,7 +38,7 @@ _LEFT_DAYS_AGO = (15, 300)
 
 
 @dataclass(slots=True)
-class _Draft:
+class _PersonDraft:
     """A person before the roles and managers are known."""
 
     id: str
@@ -89,7 +89,7 @@ class Staff:
         self._active.clear()
         self.people = [person if one.id == person.id else one for one in self.people]
 
-    def give_deputy(self, person_id: str, role: Role, deputy_id: str) -> None:
+    def set_deputy(self, person_id: str, role: Role, deputy_id: str) -> None:
         """Name the deputy of a person in a role."""
         one = self.person(person_id)
         roles = tuple(
@@ -98,20 +98,20 @@ class Staff:
         self.replace(one.model_copy(update={"roles": roles}))
 
 
-def draw_staff(stream: Stream, ids: Ids, *, today: date, domain: str) -> Staff:
+def draw_staff(stream: Stream, ids: IdGenerator, *, today: date, domain: str) -> Staff:
     """Draw the people and teams of a company."""
-    names = _Names(stream.child("names"))
-    drafts: dict[str, list[_Draft]] = {}
+    names = _NameGenerator(stream.child("names"))
+    drafts: dict[str, list[_PersonDraft]] = {}
     for entry in pool("teams")["team"]:
         own = stream.child("team", entry["id"])
         size = own.integer(*entry["size"])
-        drafts[entry["id"]] = [_draft(own, ids, names, entry, today, place=place) for place in range(size)]
-    _give_roles(drafts)
-    _let_some_leave(stream.child("leavers"), ids, names, drafts, today)
+        drafts[entry["id"]] = [_draw_person(own, ids, names, entry, today, index=index) for index in range(size)]
+    _assign_roles(drafts)
+    _add_leavers(stream.child("leavers"), ids, names, drafts, today)
     return _staff(drafts, domain, today)
 
 
-def draw_absences(stream: Stream, ids: Ids, staff: Staff) -> list[Absence]:
+def draw_absences(stream: Stream, ids: IdGenerator, staff: Staff) -> list[Absence]:
     """Draw who is away when: past, present and planned absences."""
     away = stream.sample(staff.active(), stream.integer(*ABSENT))
     kinds = [(AbsenceKind.VACATION, 6), (AbsenceKind.SICK, 3), (AbsenceKind.TRAINING, 2), (AbsenceKind.PARENTAL, 1)]
@@ -126,48 +126,52 @@ def draw_absences(stream: Stream, ids: Ids, staff: Staff) -> list[Absence]:
     return sorted(absences, key=lambda absence: (absence.first_day, absence.person_id))
 
 
-class _Names:
+class _NameGenerator:
     """Names that nobody else in the company has."""
 
     def __init__(self, stream: Stream) -> None:
         names = pool("people")
         self._stream = stream
-        self._family = iter(stream.shuffled(words_for(stream, "family", names["family"])))
-        self._given = words_for(stream, "given", names["given"])
+        self._family = iter(stream.shuffled(words_for_split(stream, "family", names["family"])))
+        self._given = words_for_split(stream, "given", names["given"])
 
     def take(self) -> str:
         return f"{self._stream.choice(self._given)} {next(self._family)}"
 
 
-def _draft(stream: Stream, ids: Ids, names: _Names, entry: dict[str, object], today: date, *, place: int) -> _Draft:
+def _draw_person(
+    stream: Stream, ids: IdGenerator, names: _NameGenerator, entry: dict[str, object], today: date, *, index: int
+) -> _PersonDraft:
     team_id = str(entry["id"])
     titles = entry["titles"]
     assert isinstance(titles, list)
-    title = str(entry["lead"]) if place == 0 else stream.choice(titles)
-    if team_id == EXECUTIVE and place < len(EXECUTIVES):
-        title = EXECUTIVES[place][1]
-    if team_id == FINANCE and 0 < place <= CONTROLLERS:
+    title = str(entry["lead"]) if index == 0 else stream.choice(titles)
+    if team_id == EXECUTIVE and index < len(EXECUTIVES):
+        title = EXECUTIVES[index][1]
+    if team_id == FINANCE and 0 < index <= CONTROLLERS:
         title = CONTROLLER_TITLE
     employed_from = today - timedelta(days=stream.integer(*_TENURE_DAYS))
-    return _Draft(ids.take("E"), names.take(), title, team_id, employed_from)
+    return _PersonDraft(ids.take("E"), names.take(), title, team_id, employed_from)
 
 
-def _give_roles(drafts: dict[str, list[_Draft]]) -> None:
-    for place, (role, _) in enumerate(EXECUTIVES):
-        _give(drafts[EXECUTIVE][place], role)
+def _assign_roles(drafts: dict[str, list[_PersonDraft]]) -> None:
+    for index, (role, _) in enumerate(EXECUTIVES):
+        _add_role(drafts[EXECUTIVE][index], role)
     for controller in drafts[FINANCE][1 : 1 + CONTROLLERS]:
-        _give(controller, Role.FINANCE_CONTROLLER)
+        _add_role(controller, Role.FINANCE_CONTROLLER)
     for team_id, members in drafts.items():
-        _give(members[0], Role.TEAM_LEAD)
+        _add_role(members[0], Role.TEAM_LEAD)
         if team_id in LEAD_ROLES:
-            _give(members[0], LEAD_ROLES[team_id])
+            _add_role(members[0], LEAD_ROLES[team_id])
 
 
-def _give(draft: _Draft, role: Role) -> None:
+def _add_role(draft: _PersonDraft, role: Role) -> None:
     draft.roles.append(RoleHeld(role=role, first_day=draft.employed_from))
 
 
-def _let_some_leave(stream: Stream, ids: Ids, names: _Names, drafts: dict[str, list[_Draft]], today: date) -> None:
+def _add_leavers(
+    stream: Stream, ids: IdGenerator, names: _NameGenerator, drafts: dict[str, list[_PersonDraft]], today: date
+) -> None:
     """Add people who have left: one from Vendor Operations, a former CFO, others from anywhere."""
     entries = pool("teams")["team"]
     usual = [entry for entry in entries if entry["id"] != EXECUTIVE]
@@ -175,18 +179,18 @@ def _let_some_leave(stream: Stream, ids: Ids, names: _Names, drafts: dict[str, l
     teams = [by_id[VENDOR_OPERATIONS], by_id[FINANCE]]
     teams += [stream.choice(usual) for _ in range(stream.integer(*LEAVERS) - len(teams))]
     for entry in teams:
-        leaver = _draft(stream, ids, names, entry, today, place=CONTROLLERS + 1)
+        leaver = _draw_person(stream, ids, names, entry, today, index=CONTROLLERS + 1)
         leaver.employed_to = today - timedelta(days=stream.integer(*_LEFT_DAYS_AGO))
         leaver.employed_from = leaver.employed_to - timedelta(days=stream.integer(*_TENURE_DAYS))
         drafts[entry["id"]].append(leaver)
-    former = _draft(stream, ids, names, by_id[EXECUTIVE], today, place=1)
+    former = _draw_person(stream, ids, names, by_id[EXECUTIVE], today, index=1)
     former.employed_to = drafts[EXECUTIVE][1].employed_from - timedelta(days=1)
     former.employed_from = former.employed_to - timedelta(days=stream.integer(*_TENURE_DAYS))
     former.roles = [RoleHeld(role=Role.CFO, first_day=former.employed_from, last_day=former.employed_to)]
     drafts[EXECUTIVE].append(former)
 
 
-def _staff(drafts: dict[str, list[_Draft]], domain: str, today: date) -> Staff:
+def _staff(drafts: dict[str, list[_PersonDraft]], domain: str, today: date) -> Staff:
     ceo_id = drafts[EXECUTIVE][0].id
     people = [
         Person(
@@ -210,7 +214,7 @@ def _staff(drafts: dict[str, list[_Draft]], domain: str, today: date) -> Staff:
     return Staff(today, teams, sorted(people, key=lambda person: person.id))
 
 
-def _manager(draft: _Draft, members: list[_Draft], ceo_id: str) -> str | None:
+def _manager(draft: _PersonDraft, members: list[_PersonDraft], ceo_id: str) -> str | None:
     if draft.id == ceo_id:
         return None
     return ceo_id if draft is members[0] or draft.team_id == EXECUTIVE else members[0].id

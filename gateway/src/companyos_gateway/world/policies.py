@@ -10,19 +10,19 @@ from types import MappingProxyType
 from typing import Any
 
 from companyos.contract import Split
-from companyos_gateway.world.documents.datahub import PolicyRow
-from companyos_gateway.world.draft import World
+from companyos_gateway.world.builder import WorldBuilder
 from companyos_gateway.world.pools import pool
+from companyos_gateway.world.seed_documents.datahub import PolicyRow
 from companyos_gateway.world.splits import HELD_OUT, split_of
 from companyos_shared.streams import Stream
 
-MOST_VERSIONS = 3
-EARLIER_VERSIONS: Mapping[Split | None, int] = MappingProxyType({Split.VALIDATION: MOST_VERSIONS, Split.TEST: 6})
+MAX_VERSIONS = 3
+EARLIER_VERSIONS: Mapping[Split | None, int] = MappingProxyType({Split.VALIDATION: MAX_VERSIONS, Split.TEST: 6})
 """Versions that are no longer on file: so the held-out splits have numbers of versions that no other seed has."""
 
 _VERSION_DAYS = (120, 500)
 _STEP = {"cents": 500, "days": 1}
-_NEXT_SENTENCE = re.compile(r"(?<=[a-z)])\. (?=[A-Z])")
+_SENTENCE_BREAK = re.compile(r"(?<=[a-z)])\. (?=[A-Z])")
 
 
 @dataclass(frozen=True)
@@ -42,19 +42,19 @@ class PolicyText:
     parameters: Mapping[str, Any]
 
 
-def draw_policies(world: World, stream: Stream) -> None:
+def draw_policies(world: WorldBuilder, stream: Stream) -> None:
     """Draw the rule book. Earlier versions stay, each up to the day before the next."""
     entries = pool("policies")["policy"]
     numbers = stream.sample(range(1, 60), len(entries) + 1)
     for entry, number in zip(entries, numbers, strict=False):
         head = PolicyHead(f"POL-{number:03d}", entry["title"], entry["topic"])
-        count = stream.integer(1, MOST_VERSIONS)
-        texts = [PolicyText(entry["body"], _figures(stream, entry["parameters"])) for _ in range(count)]
+        count = stream.integer(1, MAX_VERSIONS)
+        texts = [PolicyText(entry["body"], _draw_parameters(stream, entry["parameters"])) for _ in range(count)]
         add_policy(world, stream, head, texts)
     world.free_policy_id = f"POL-{numbers[-1]:03d}"
 
 
-def add_policy(world: World, stream: Stream, head: PolicyHead, texts: Sequence[PolicyText]) -> list[PolicyRow]:
+def add_policy(world: WorldBuilder, stream: Stream, head: PolicyHead, texts: Sequence[PolicyText]) -> list[PolicyRow]:
     """Add a policy with a version for each text; the last is in force. Returns the versions, oldest first."""
     split = split_of(stream)
     earlier = EARLIER_VERSIONS.get(split, 0)
@@ -70,7 +70,7 @@ def add_policy(world: World, stream: Stream, head: PolicyHead, texts: Sequence[P
                 version=version + earlier,
                 title=head.title,
                 topic=head.topic,
-                body=laid_out(text.body.format_map(text.parameters), split),
+                body=format_policy_body(text.body.format_map(text.parameters), split),
                 parameters=dict(text.parameters),
                 effective_from=first_day,
                 effective_to=last_day,
@@ -79,26 +79,26 @@ def add_policy(world: World, stream: Stream, head: PolicyHead, texts: Sequence[P
         last_day = first_day - timedelta(days=1)
         first_day = last_day - timedelta(days=stream.integer(*_VERSION_DAYS))
     versions.reverse()
-    world.hub.policies.extend(versions)
+    world.datahub.policies.extend(versions)
     return versions
 
 
-def laid_out(body: str, split: Split | None) -> str:
+def format_policy_body(body: str, split: Split | None) -> str:
     """Return the words of a policy as its company lays them out: running text, a list, or numbered clauses."""
     if split not in HELD_OUT:
         return body
-    sentences = _NEXT_SENTENCE.sub(".\n", body).splitlines()
+    sentences = _SENTENCE_BREAK.sub(".\n", body).splitlines()
     if split is Split.VALIDATION:
         return "\n".join(f"- {sentence}" for sentence in sentences)
     return "\n".join(f"({number}) {sentence}" for number, sentence in enumerate(sentences, start=1))
 
 
-def policy_in_force(world: World, topic: str) -> PolicyRow:
+def policy_in_force(world: WorldBuilder, topic: str) -> PolicyRow:
     """Return the version in force of the policy on a topic."""
-    return next(row for row in reversed(world.hub.policies) if row.topic == topic and row.effective_to is None)
+    return next(row for row in reversed(world.datahub.policies) if row.topic == topic and row.effective_to is None)
 
 
-def _figures(stream: Stream, parameters: Mapping[str, list[int]]) -> dict[str, Any]:
+def _draw_parameters(stream: Stream, parameters: Mapping[str, list[int]]) -> dict[str, Any]:
     values = {}
     for name, (low, high) in parameters.items():
         step = _STEP.get(name.rsplit("_", 1)[-1], 1)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import date, timedelta
 from typing import Any
 
-from companyos_gateway.world.calendar import office_moment, working_days_from
-from companyos_gateway.world.documents.datahub import RecordRow, VendorRow
-from companyos_gateway.world.draft import World
+from companyos_gateway.world.builder import WorldBuilder
+from companyos_gateway.world.calendar import draw_office_time, working_days_from
 from companyos_gateway.world.pools import pool
-from companyos_gateway.world.wording import Wording
+from companyos_gateway.world.seed_documents.datahub import RecordRow, VendorRow
+from companyos_gateway.world.text_templates import TextTemplate
 from companyos_shared.streams import Stream
 
 CURRENCY = "EUR"
@@ -28,10 +28,10 @@ PREFIXES = {
 _TERM_DAYS = 365
 
 
-def draw_records(world: World, stream: Stream) -> None:
+def draw_records(world: WorldBuilder, stream: Stream) -> None:
     """Draw the records of a company: a contract for nearly every vendor, and some of every other kind."""
     own = stream.child("contracts")
-    for vendor in world.hub.vendors:
+    for vendor in world.datahub.vendors:
         if own.chance(0.85):
             draw_contract(world, own, vendor)
     for entry in pool("data")["record"]:
@@ -41,12 +41,12 @@ def draw_records(world: World, stream: Stream) -> None:
 
 
 def draw_contract(
-    world: World, stream: Stream, vendor: VendorRow, *, amount_cents: int | None = None, state: str | None = None
+    world: WorldBuilder, stream: Stream, vendor: VendorRow, *, amount_cents: int | None = None, state: str | None = None
 ) -> RecordRow:
     """Add a contract with a vendor and return it."""
     entry = pool("data")["contract"]
     starts_on = world.today + timedelta(days=stream.integer(-300, -20))
-    title = Wording(stream, world.slots(), vendor=vendor.legal_name).fill(stream.choice(entry["titles"]))
+    title = TextTemplate(stream, world.slot_sources(), vendor=vendor.legal_name).fill(stream.choice(entry["titles"]))
     fields = {
         "contract_type": stream.choice(entry["types"]),
         "notice_days": stream.choice(entry["notice_days"]),
@@ -65,7 +65,7 @@ def draw_contract(
         ends_on=starts_on + timedelta(days=_TERM_DAYS),
         fields=fields,
     )
-    world.hub.records.append(record)
+    world.datahub.records.append(record)
     return record
 
 
@@ -74,24 +74,24 @@ def rounded_amount(stream: Stream, low: int, high: int) -> int:
     return CENTS_STEP * stream.integer(-(-low // CENTS_STEP), high // CENTS_STEP)
 
 
-def _draw_record(world: World, stream: Stream, entry: dict[str, Any]) -> None:
-    orders = [record.id for record in world.hub.records if record.kind == "purchase_order"]
+def _draw_record(world: WorldBuilder, stream: Stream, entry: dict[str, Any]) -> None:
+    orders = [record.id for record in world.datahub.records if record.kind == "purchase_order"]
     past = world.today - timedelta(days=stream.integer(4, 200))
-    words = Wording(
+    words = TextTemplate(
         stream,
-        {**world.slots(), "person_id": lambda own: own.choice(world.staff.active()).id},
+        {**world.slot_sources(), "person_id": lambda own: own.choice(world.staff.active()).id},
         date=past.isoformat(),
         order=stream.choice(orders) if orders else "",
     )
     low, high = entry["amount"]
-    world.hub.records.append(
+    world.datahub.records.append(
         _record(
             world,
             stream,
             kind=entry["kind"],
             title=words.fill(stream.choice(entry["titles"])),
             state=stream.choice(entry["states"]),
-            vendor_id=stream.choice(world.hub.vendors).id if entry["vendor"] else None,
+            vendor_id=stream.choice(world.datahub.vendors).id if entry["vendor"] else None,
             amount_cents=rounded_amount(stream, low, high) if high else None,
             starts_on=past,
             ends_on=past + timedelta(days=_TERM_DAYS),
@@ -100,14 +100,14 @@ def _draw_record(world: World, stream: Stream, entry: dict[str, Any]) -> None:
     )
 
 
-def _field(stream: Stream, words: Wording, value: Any) -> Any:
+def _field(stream: Stream, words: TextTemplate, value: Any) -> Any:
     if isinstance(value, list):
         return stream.integer(*value)
     return words.fill(value) if isinstance(value, str) else value
 
 
 def _record(
-    world: World,
+    world: WorldBuilder,
     stream: Stream,
     *,
     kind: str,
@@ -119,7 +119,7 @@ def _record(
     ends_on: date,
     fields: dict[str, Any],
 ) -> RecordRow:
-    filed_at = office_moment(stream, working_days_from(world.today, -stream.integer(2, 60)))
+    filed_at = draw_office_time(stream, working_days_from(world.today, -stream.integer(2, 60)))
     return RecordRow(
         id=world.ids.take(PREFIXES[kind]),
         kind=kind,

@@ -24,7 +24,7 @@ SEEDS: Mapping[Split, range] = MappingProxyType(
 HELD_OUT = (Split.VALIDATION, Split.TEST)
 """Splits with words of their own. Training uses the words of seeds that are in no split."""
 
-_SEED_PLACE = 1
+_SEED_INDEX = 1
 _HELD_BACK = {Split.VALIDATION: slice(-3, -2), Split.TEST: slice(-2, None)}
 _USUAL = slice(0, -3)
 
@@ -36,11 +36,11 @@ def split_of_seed(seed: int) -> Split | None:
 
 def split_of(stream: Stream) -> Split | None:
     """Return the split of the seed in a stream's name, (scenario, seed, purpose, ...)."""
-    seed = stream.name[_SEED_PLACE] if len(stream.name) > _SEED_PLACE else ""
+    seed = stream.name[_SEED_INDEX] if len(stream.name) > _SEED_INDEX else ""
     return split_of_seed(int(seed)) if seed.isdecimal() else None
 
 
-def words_for(stream: Stream, kind: str, usual: Sequence[str]) -> Sequence[str]:
+def words_for_split(stream: Stream, kind: str, usual: Sequence[str]) -> Sequence[str]:
     """Return the words that a stream may draw: its split's own of that kind, where it holds some out, or the usual."""
     split = split_of(stream)
     if split not in HELD_OUT:
@@ -50,7 +50,7 @@ def words_for(stream: Stream, kind: str, usual: Sequence[str]) -> Sequence[str]:
     return words
 
 
-def share_for(stream: Stream, texts: Sequence[T]) -> Sequence[T]:
+def texts_for_split(stream: Stream, texts: Sequence[T]) -> Sequence[T]:
     """Return the texts that a stream may draw: the last two are the test split's, the one before is validation's.
 
     At least four are needed, so that something is left.

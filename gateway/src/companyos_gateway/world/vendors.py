@@ -7,17 +7,17 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from companyos_gateway.world.calendar import office_moment, working_days_from
-from companyos_gateway.world.documents.datahub import (
+from companyos_gateway.world.builder import WorldBuilder
+from companyos_gateway.world.calendar import draw_office_time, working_days_from
+from companyos_gateway.world.pools import pool
+from companyos_gateway.world.seed_documents.datahub import (
     BankChangeRow,
     CertificateRow,
     RiskTier,
     VendorRow,
     VendorStatus,
 )
-from companyos_gateway.world.draft import World
-from companyos_gateway.world.pools import pool
-from companyos_gateway.world.splits import words_for
+from companyos_gateway.world.splits import words_for_split
 from companyos_shared.streams import Stream
 
 VENDORS = (15, 18)
@@ -28,7 +28,7 @@ _STATUSES: list[tuple[VendorStatus, int]] = [("active", 12), ("prospect", 3), ("
 _TIERS: list[tuple[RiskTier, int]] = [("low", 5), ("medium", 4), ("high", 1)]
 
 
-def draw_vendors(world: World, stream: Stream) -> None:
+def draw_vendors(world: WorldBuilder, stream: Stream) -> None:
     """Draw the vendors that the company has already."""
     for _ in range(stream.integer(*VENDORS)):
         vendor = draw_vendor(world, stream)
@@ -37,7 +37,7 @@ def draw_vendors(world: World, stream: Stream) -> None:
             draw_bank_change(world, stream, vendor)
 
 
-def draw_vendor(world: World, stream: Stream, *, status: VendorStatus | None = None) -> VendorRow:
+def draw_vendor(world: WorldBuilder, stream: Stream, *, status: VendorStatus | None = None) -> VendorRow:
     """Add a vendor to the world and return it."""
     names = pool("vendors")
     trade = stream.choice(names["trade"])
@@ -59,43 +59,43 @@ def draw_vendor(world: World, stream: Stream, *, status: VendorStatus | None = N
         bank_iban=draw_iban(stream, code),
         notes=stream.choice(names["wording"]["notes"]),
     )
-    world.hub.vendors.append(vendor)
+    world.datahub.vendors.append(vendor)
     return vendor
 
 
-def draw_namesake(world: World, stream: Stream, vendor: VendorRow) -> VendorRow:
+def draw_namesake(world: WorldBuilder, stream: Stream, vendor: VendorRow) -> VendorRow:
     """Add a vendor whose name differs from another's only in the legal form or the trade."""
-    twin = draw_vendor(world, stream)
+    lookalike = draw_vendor(world, stream)
     country = next(entry for entry in pool("vendors")["country"] if entry["code"] == vendor.country)
     form = next(form for form in country["forms"] if not vendor.legal_name.endswith(form))
-    position = len(world.hub.vendors) - 1
-    twin = replace(twin, name=vendor.name, legal_name=f"{vendor.name} {form}", category=vendor.category)
-    world.hub.vendors[position] = twin
-    return twin
+    position = len(world.datahub.vendors) - 1
+    lookalike = replace(lookalike, name=vendor.name, legal_name=f"{vendor.name} {form}", category=vendor.category)
+    world.datahub.vendors[position] = lookalike
+    return lookalike
 
 
-def draw_certificates(world: World, stream: Stream, vendor: VendorRow, *, expired: bool = False) -> None:
+def draw_certificates(world: WorldBuilder, stream: Stream, vendor: VendorRow, *, expired: bool = False) -> None:
     """Add the certificates of a vendor, one of them expired where asked for."""
     kinds = stream.sample(pool("vendors")["wording"]["certificates"], stream.integer(1, 2))
-    for place, kind in enumerate(kinds):
-        left = stream.integer(-90, -3) if expired and place == 0 else stream.integer(20, 330)
+    for index, kind in enumerate(kinds):
+        left = stream.integer(-90, -3) if expired and index == 0 else stream.integer(20, 330)
         expires_on = world.today + timedelta(days=left)
         issued_on = expires_on - timedelta(days=CERTIFICATE_DAYS)
-        world.hub.certificates.append(
+        world.datahub.certificates.append(
             CertificateRow(
                 id=world.ids.take("CRT"), vendor_id=vendor.id, kind=kind, issued_on=issued_on, expires_on=expires_on
             )
         )
 
 
-def draw_bank_change(world: World, stream: Stream, vendor: VendorRow) -> None:
+def draw_bank_change(world: WorldBuilder, stream: Stream, vendor: VendorRow) -> None:
     """Add a change of bank details to a vendor's past."""
     wording: dict[str, Any] = pool("vendors")["wording"]
-    world.hub.bank_changes.append(
+    world.datahub.bank_changes.append(
         BankChangeRow(
             id=world.ids.take("BC"),
             vendor_id=vendor.id,
-            changed_at=office_moment(stream, working_days_from(world.today, -stream.integer(20, 300))),
+            changed_at=draw_office_time(stream, working_days_from(world.today, -stream.integer(20, 300))),
             old_iban=draw_iban(stream, vendor.country),
             new_iban=vendor.bank_iban,
             requested_by=stream.choice(wording["bank_requesters"]),
@@ -111,7 +111,7 @@ def draw_iban(stream: Stream, country: str) -> str:
 
 def _person_name(stream: Stream) -> str:
     names = pool("people")
-    given, family = (words_for(stream, part, names[part]) for part in ("given", "family"))
+    given, family = (words_for_split(stream, part, names[part]) for part in ("given", "family"))
     return f"{stream.choice(given)} {stream.choice(family)}"
 
 

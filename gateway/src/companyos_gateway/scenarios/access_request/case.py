@@ -7,7 +7,7 @@ from datetime import date
 from enum import StrEnum
 
 from companyos_gateway.chaos import Kind
-from companyos_gateway.rubrics.cases import DeskCase
+from companyos_gateway.evaluation.cases import TicketCase
 from companyos_shared.wire.company import Role
 
 NAME = "access_request"
@@ -54,7 +54,7 @@ class RefusalGround(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Case(DeskCase):
+class Case(TicketCase):
     """One access request."""
 
     variant: Variant

@@ -9,11 +9,11 @@ from typing import Any
 
 from companyos_gateway.chaos import Kind
 from companyos_gateway.scenarios.access_request.case import OWNER_TYPE, PRIVILEGED_TYPE, Level, RefusalGround, Variant
-from companyos_gateway.scenarios.parts.words import words_beside
-from companyos_gateway.world.calendar import office_moment, working_days_from
-from companyos_gateway.world.documents.datahub import RecordRow
-from companyos_gateway.world.draft import World
+from companyos_gateway.scenarios.blocks.texts import load_texts
+from companyos_gateway.world.builder import WorldBuilder
+from companyos_gateway.world.calendar import draw_office_time, working_days_from
 from companyos_gateway.world.pools import pool
+from companyos_gateway.world.seed_documents.datahub import RecordRow
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Person, Role
 
@@ -80,10 +80,10 @@ class Access:
 
 def texts() -> dict[str, Any]:
     """Return the words of the scenario."""
-    return words_beside(__file__)
+    return load_texts(__file__)
 
 
-def add_access(world: World, stream: Stream, kinds: Collection[Kind], *, must_refuse: bool) -> Access:
+def add_access(world: WorldBuilder, stream: Stream, kinds: Collection[Kind], *, must_refuse: bool) -> Access:
     """Add what is asked for, the systems around it and the grants that the person has or had."""
     ground = stream.choice(list(RefusalGround)) if must_refuse else None
     variant = stream.choice(list(Variant))
@@ -99,7 +99,7 @@ def add_access(world: World, stream: Stream, kinds: Collection[Kind], *, must_re
     _reassign_grants(world, stream, person)
     longest = stream.integer(*LONGEST_DAYS)
     record = _requested_grant(world, stream, person, system, level, variant=variant, longest_days=longest)
-    world.hub.records.append(record)
+    world.datahub.records.append(record)
     replaced = _replaced_grant(world, stream, record, level) if variant is Variant.REPLACING else None
     conflicting_grant = _conflicting_grant(world, stream, record, ground, partner, longest)
     if conflicting_grant is None:
@@ -128,12 +128,14 @@ def _level(stream: Stream, variant: Variant) -> Level:
     return stream.choice((Level.WRITE, Level.ADMIN) if variant is Variant.REPLACING else LEVELS)
 
 
-def _owner(world: World, stream: Stream) -> Person:
+def _owner(world: WorldBuilder, stream: Stream) -> Person:
     teams = [team.id for team in world.staff.teams if team.id not in NOT_OWNERS]
     return world.staff.lead(stream.choice(teams))
 
 
-def _person(world: World, stream: Stream, owner: Person, variant: Variant, ground: RefusalGround | None) -> Person:
+def _person(
+    world: WorldBuilder, stream: Stream, owner: Person, variant: Variant, ground: RefusalGround | None
+) -> Person:
     if variant is Variant.OWN_SYSTEM:
         return owner
     if ground is RefusalGround.GONE:
@@ -142,10 +144,10 @@ def _person(world: World, stream: Stream, owner: Person, variant: Variant, groun
     return stream.choice([one for one in world.staff.active() if not one.roles and one.id != world.agent_id])
 
 
-def _register(world: World, stream: Stream, system: str, owner: Person, system_class: str) -> None:
+def _register(world: WorldBuilder, stream: Stream, system: str, owner: Person, system_class: str) -> None:
     """Enter a system with its owner in the register."""
-    filed_at = office_moment(stream, working_days_from(world.today, -stream.integer(20, 60)))
-    world.hub.records.append(
+    filed_at = draw_office_time(stream, working_days_from(world.today, -stream.integer(20, 60)))
+    world.datahub.records.append(
         RecordRow(
             id=world.ids.take("DOC"),
             kind="document",
@@ -164,21 +166,28 @@ def _register(world: World, stream: Stream, system: str, owner: Person, system_c
     )
 
 
-def _reassign_grants(world: World, stream: Stream, person: Person) -> None:
+def _reassign_grants(world: WorldBuilder, stream: Stream, person: Person) -> None:
     """Give the grants that the company's usual records hold for the person to somebody else."""
     others = [one.id for one in world.staff.active() if one.id != person.id]
-    for record in world.hub.records:
+    for record in world.datahub.records:
         if record.kind == "access_grant" and record.fields["person_id"] == person.id:
             record.fields = {**record.fields, "person_id": stream.choice(others)}
 
 
 def _requested_grant(
-    world: World, stream: Stream, person: Person, system: str, level: Level, *, variant: Variant, longest_days: int
+    world: WorldBuilder,
+    stream: Stream,
+    person: Person,
+    system: str,
+    level: Level,
+    *,
+    variant: Variant,
+    longest_days: int,
 ) -> RecordRow:
     asked = stream.choice(LEVELS[LEVELS.index(level) + 1 :]) if variant.is_trimmed else level
     days = longest_days + stream.integer(15, 200) if variant.is_shortened else stream.integer(30, longest_days)
     starts_on = working_days_from(world.today, stream.integer(2, 12))
-    filed_at = office_moment(stream, working_days_from(world.today, -stream.integer(3, 12)))
+    filed_at = draw_office_time(stream, working_days_from(world.today, -stream.integer(3, 12)))
     return RecordRow(
         id=world.ids.take("ACG"),
         kind="access_grant",
@@ -202,7 +211,7 @@ def _requested_grant(
 
 
 def _add_grant(
-    world: World, stream: Stream, record: RecordRow, *, system: str, level: Level, state: str, ends_on: date
+    world: WorldBuilder, stream: Stream, record: RecordRow, *, system: str, level: Level, state: str, ends_on: date
 ) -> RecordRow:
     """Add a grant that the person has or had, for other work."""
     works = [work for work in texts()["works"] if not record.title.endswith(work)]
@@ -217,7 +226,7 @@ def _add_grant(
         fields={**record.fields, "system": system, "access_level": level.value, "approval_ref": _reference(stream)},
         version=2,
     )
-    world.hub.records.append(granted)
+    world.datahub.records.append(granted)
     return granted
 
 
@@ -225,7 +234,7 @@ def _reference(stream: Stream) -> str:
     return f"APR-{stream.integer(100, 299)}"
 
 
-def _replaced_grant(world: World, stream: Stream, record: RecordRow, level: Level) -> RecordRow:
+def _replaced_grant(world: WorldBuilder, stream: Stream, record: RecordRow, level: Level) -> RecordRow:
     """Add an active grant of a lower level on the same system."""
     lower = stream.choice(LEVELS[: LEVELS.index(level)])
     ends_on = world.today + timedelta(days=stream.integer(20, 400))
@@ -235,7 +244,12 @@ def _replaced_grant(world: World, stream: Stream, record: RecordRow, level: Leve
 
 
 def _conflicting_grant(
-    world: World, stream: Stream, record: RecordRow, ground: RefusalGround | None, partner: str, longest_days: int
+    world: WorldBuilder,
+    stream: Stream,
+    record: RecordRow,
+    ground: RefusalGround | None,
+    partner: str,
+    longest_days: int,
 ) -> RecordRow | None:
     """Add the active grant that makes this one a duplicate, or that it must be kept apart from."""
     level = Level(record.fields["access_level"])
@@ -252,7 +266,7 @@ def _conflicting_grant(
     return None
 
 
-def _add_harmless(world: World, stream: Stream, record: RecordRow, *, partner: str, other: str) -> None:
+def _add_harmless(world: WorldBuilder, stream: Stream, record: RecordRow, *, partner: str, other: str) -> None:
     """Add a grant on the partner that is over, and an active one on a system that may go with this one."""
     past = world.today - timedelta(days=stream.integer(10, 90))
     state = stream.choice(("expired", "revoked"))
@@ -261,10 +275,10 @@ def _add_harmless(world: World, stream: Stream, record: RecordRow, *, partner: s
     _add_grant(world, stream, record, system=other, level=stream.choice(LEVELS), state="active", ends_on=ahead)
 
 
-def _add_namesake(world: World, stream: Stream, record: RecordRow) -> None:
+def _add_namesake(world: WorldBuilder, stream: Stream, record: RecordRow) -> None:
     """Add a request of the same title for somebody else."""
     taken = record.fields["person_id"]
     others = [one for one in world.staff.active() if one.id != taken and not one.roles]
     purposes = [purpose for purpose in texts()["purposes"] if purpose != record.fields["purpose"]]
     fields = {**record.fields, "person_id": stream.choice(others).id, "purpose": stream.choice(purposes)}
-    world.hub.records.append(replace(record, id=world.ids.take("ACG"), fields=fields))
+    world.datahub.records.append(replace(record, id=world.ids.take("ACG"), fields=fields))

@@ -8,28 +8,33 @@ from dataclasses import dataclass
 from companyos_gateway.chaos import Kind
 from companyos_gateway.scenarios.access_request.case import OWNER_TYPE, PRIVILEGED_TYPE, Level, RefusalGround
 from companyos_gateway.scenarios.access_request.documents import CLASSES, LEVELS, LONGEST_DAYS, Access, texts
-from companyos_gateway.scenarios.parts.deciders import (
-    Chain,
-    Deciding,
-    add_chain,
+from companyos_gateway.scenarios.blocks.approvers import (
+    ApproverChain,
+    DecisionSpec,
+    add_approver_chain,
     field_spec,
     leads_and_finance,
-    members,
-    put_type,
+    members_without_role,
+    replace_approval_type,
 )
-from companyos_gateway.scenarios.parts.rulebook import LADDER, Figures, add_versions, other_level
+from companyos_gateway.scenarios.blocks.policy_versions import (
+    PRIORITIES,
+    PolicyParameters,
+    add_policy_versions,
+    draw_other_priority,
+)
 from companyos_gateway.world.approvals import EXPIRES_AFTER_MINUTES, add_delegation
-from companyos_gateway.world.calendar import closing_of, working_days_from
-from companyos_gateway.world.documents.approvalflow import ApprovalTypeRow, ThresholdRow
-from companyos_gateway.world.documents.datahub import PolicyRow
-from companyos_gateway.world.documents.ticketdesk import Priority
-from companyos_gateway.world.draft import World
+from companyos_gateway.world.builder import WorldBuilder
+from companyos_gateway.world.calendar import closing_time, working_days_from
+from companyos_gateway.world.seed_documents.approvalflow import ApprovalTypeRow, ThresholdRow
+from companyos_gateway.world.seed_documents.datahub import PolicyRow
+from companyos_gateway.world.seed_documents.ticketdesk import Priority
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Role
 
 TOPIC = "access"
 ADMITTED_TEAMS = 4
-STANDS_IN_WORKING_DAYS = (25, 40)
+DELEGATION_WORKING_DAYS = (25, 40)
 
 
 @dataclass(frozen=True)
@@ -40,28 +45,28 @@ class PolicyTerms:
     priority: Priority
 
 
-def add_policy(world: World, stream: Stream, access: Access, kinds: Collection[Kind]) -> PolicyTerms:
+def add_policy(world: WorldBuilder, stream: Stream, access: Access, kinds: Collection[Kind]) -> PolicyTerms:
     """Add the policy; earlier versions ask for another level, end, priority and separation."""
-    priority = stream.choice(LADDER)
-    policy = add_versions(
+    priority = stream.choice(PRIORITIES)
+    policy = add_policy_versions(
         world,
         stream,
         titles=texts()["policy"]["titles"],
         topic=TOPIC,
         body=lambda _figures: str(texts()["policy"]["body"]),
         in_force=_figures(world, stream, access, priority, is_in_force=True),
-        superseded=lambda own: _figures(world, own, access, other_level(own, priority), is_in_force=False),
+        superseded=lambda own: _figures(world, own, access, draw_other_priority(own, priority), is_in_force=False),
         kinds=kinds,
     )
     return PolicyTerms(policy, priority)
 
 
-def add_approval_types(world: World, policy: PolicyRow) -> None:
+def add_approval_types(world: WorldBuilder, policy: PolicyRow) -> None:
     """Add the type that a system's owner decides about, and the one for the security lead."""
     descriptions = texts()["types"]
     roles = {OWNER_TYPE: Role.TEAM_LEAD, PRIVILEGED_TYPE: Role.SECURITY_LEAD}
     for key, role in roles.items():
-        put_type(
+        replace_approval_type(
             world,
             ApprovalTypeRow(
                 key=key,
@@ -82,51 +87,53 @@ def add_approval_types(world: World, policy: PolicyRow) -> None:
         )
 
 
-def add_approvers(world: World, stream: Stream, access: Access, kinds: Collection[Kind]) -> Chain:
+def add_approvers(world: WorldBuilder, stream: Stream, access: Access, kinds: Collection[Kind]) -> ApproverChain:
     """Add who decides: the system's owner or the security lead. Who gets the access stands in, and must not decide."""
     if access.is_privileged:
         holder_id = world.staff.holders(Role.SECURITY_LEAD)[0].id
-        bench = leads_and_finance(world) - {access.owner.id}
+        deputy_candidates = leads_and_finance(world) - {access.owner.id}
     else:
         holder_id = access.owner.id
-        bench = members(world, access.owner.team_id, "platform", "data", "finance")
-    deciding = Deciding(
+        deputy_candidates = members_without_role(world, access.owner.team_id, "platform", "data", "finance")
+    decision_spec = DecisionSpec(
         type_key=access.type_key,
         role=access.role,
         holder_ids=[holder_id],
         amount_cents=0,
-        bench=bench - {access.person.id, holder_id},
+        deputy_candidates=deputy_candidates - {access.person.id, holder_id},
         other_types=["document_publication", "purchase_order"],
     )
-    chain = add_chain(world, stream, deciding, kinds)
+    chain = add_approver_chain(world, stream, decision_spec, kinds)
     is_here = access.person.is_employed(world.today) and access.person.id != holder_id
     if Kind.APPROVER_OUT_OF_OFFICE in kinds and is_here:
         _add_beneficiary_delegation(world, stream, holder_id, access.person.id)
     return chain
 
 
-def _add_beneficiary_delegation(world: World, stream: Stream, holder_id: str, person_id: str) -> None:
-    world.keep_in_office(person_id)
+def _add_beneficiary_delegation(world: WorldBuilder, stream: Stream, holder_id: str, person_id: str) -> None:
+    world.remove_absences(person_id)
     add_delegation(
         world,
         holder_id,
         person_id,
         type_keys=[],
         limit_cents=None,
-        starts_at=closing_of(working_days_from(world.today, -stream.integer(15, 20))),
-        ends_at=closing_of(working_days_from(world.today, stream.integer(*STANDS_IN_WORKING_DAYS))),
+        starts_at=closing_time(working_days_from(world.today, -stream.integer(15, 20))),
+        ends_at=closing_time(working_days_from(world.today, stream.integer(*DELEGATION_WORKING_DAYS))),
     )
 
 
-def _figures(world: World, stream: Stream, access: Access, priority: Priority, *, is_in_force: bool) -> Figures:
+def _figures(
+    world: WorldBuilder, stream: Stream, access: Access, priority: Priority, *, is_in_force: bool
+) -> PolicyParameters:
     """Draw the figures of a version. One that is superseded says otherwise about everything that decides this case."""
     level = access.level if is_in_force else stream.choice([one for one in LEVELS if one is not access.level])
     needs = _purposes_by_level(stream, access.purpose, level)
     days = {one: stream.integer(*LONGEST_DAYS) for one in LEVELS}
     days[access.level] = access.longest_days if is_in_force else access.longest_days + stream.integer(20, 90)
-    priorities = {name: stream.choice(LADDER) for name in CLASSES} | {access.system_class: priority}
+    priorities = {name: stream.choice(PRIORITIES) for name in CLASSES} | {access.system_class: priority}
     partner = access.partner if is_in_force else access.other
-    figures: Figures = {f"{one.value}_for": ", ".join(needs[one]) for one in LEVELS}
+    figures: PolicyParameters = {f"{one.value}_for": ", ".join(needs[one]) for one in LEVELS}
     figures |= {f"longest_{one.value}_days": days[one] for one in LEVELS}
     figures |= {f"{name}_priority": one for name, one in priorities.items()}
     figures["kept_apart"] = f"{access.system} and {partner}"
@@ -143,7 +150,7 @@ def _purposes_by_level(stream: Stream, purpose: str, level: Level) -> dict[Level
     return {one: sorted(names) for one, names in needs.items()}
 
 
-def _admitted_teams(world: World, stream: Stream, access: Access, *, is_in_force: bool) -> Sequence[str]:
+def _admitted_teams(world: WorldBuilder, stream: Stream, access: Access, *, is_in_force: bool) -> Sequence[str]:
     """Draw whose people may have restricted systems; the person's team among them, unless that is the ground."""
     own = next(team.name for team in world.staff.teams if team.id == access.person.team_id)
     others = [team.name for team in world.staff.teams if team.name != own]

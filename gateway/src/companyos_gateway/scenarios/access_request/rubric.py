@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from companyos_gateway.rubrics import Check, Evidence, TaskRubric, facts
-from companyos_gateway.rubrics.allowances import entry_allowances, issue_allowances, request_allowances
-from companyos_gateway.rubrics.boundaries import Allowance
-from companyos_gateway.rubrics.readings import constant
-from companyos_gateway.rubrics.records import RecordGoal, was_looked_at
-from companyos_gateway.rubrics.requests import RequestRules, Standing
-from companyos_gateway.rubrics.workflow import Fulfilment, Refused, plain_check
+from companyos_gateway.evaluation import Check, Evidence, TaskRubric, row_views
+from companyos_gateway.evaluation.approval_requests import ApprovalAuthority, RequestChecks
+from companyos_gateway.evaluation.approval_rubric import CompletedOutcome, RefusedOutcome, predicate_check
+from companyos_gateway.evaluation.change_policy import (
+    Allowance,
+    issue_allowances,
+    request_allowances,
+    ticket_allowances,
+)
+from companyos_gateway.evaluation.goals import RecordGoal, was_read_before
+from companyos_gateway.evaluation.metric_checks import constant_source
 from companyos_gateway.scenarios.access_request.case import Case
 from companyos_shared.wire.company import Company
 
@@ -21,10 +25,12 @@ def build_rubric(case: Case, company: Company) -> TaskRubric:
         return _Refusal(case, company).rubric()
     requests = _requests(case, company)
     goals = _goals(case)
-    return Fulfilment(case, company, requests=requests, allowances=_allowances(case, requests), goals=goals).rubric()
+    return CompletedOutcome(
+        case, company, requests=requests, allowances=_allowances(case, requests), goals=goals
+    ).rubric()
 
 
-class _Refusal(Refused):
+class _Refusal(RefusedOutcome):
     """The policy does not let the access be granted."""
 
     def __init__(self, case: Case, company: Company) -> None:
@@ -32,12 +38,12 @@ class _Refusal(Refused):
         super().__init__(case, company, requests=requests, allowances=_allowances(case, requests))
         self.case = case
 
-    def own_checks(self) -> Iterable[Check]:
-        yield plain_check("ground_read", self.was_ground_read)
+    def scenario_checks(self) -> Iterable[Check]:
+        yield predicate_check("ground_read", self.was_ground_read)
 
     def was_ground_read(self, evidence: Evidence) -> bool:
         """Say whether the agent had looked at what is asked for, and at what speaks against it, before it refused."""
-        change, case = self.tickets.end(evidence, "cancelled"), self.case
+        change, case = self.tickets.last_transition(evidence, "cancelled"), self.case
         if change is None:
             return False
         looks = [("get_record", {"record_id": case.grant_id})]
@@ -46,25 +52,25 @@ class _Refusal(Refused):
         else:
             looks.append(("get_person", {"person_id": case.person_id}))
         return all(
-            was_looked_at(evidence, facts.DATAHUB, operation, before_step=change.step, **wanted)
+            was_read_before(evidence, row_views.DATAHUB, operation, before_step=change.step, **wanted)
             for operation, wanted in looks
         )
 
 
-def _requests(case: Case, company: Company) -> RequestRules:
+def _requests(case: Case, company: Company) -> RequestChecks:
     holder_ids = None if case.holder_id is None else frozenset({case.holder_id})
     barred_ids = frozenset({case.person_id})
-    return RequestRules(
+    return RequestChecks(
         requester_id=case.agent_id,
         subject=case.grant_id,
         ticket_key=case.ticket_key,
-        standing=Standing(company, case.type_key, case.role, 0, holder_ids, barred_ids),
-        records={
-            "grant_id": constant(case.grant_id),
-            "person_id": constant(case.person_id),
-            "system": constant(case.system),
-            "access_level": constant(case.level.value),
-            "until": constant(case.until.isoformat()),
+        authority=ApprovalAuthority(company, case.type_key, case.role, 0, holder_ids, barred_ids),
+        sources={
+            "grant_id": constant_source(case.grant_id),
+            "person_id": constant_source(case.person_id),
+            "system": constant_source(case.system),
+            "access_level": constant_source(case.level.value),
+            "until": constant_source(case.until.isoformat()),
         },
     )
 
@@ -82,8 +88,8 @@ def _goals(case: Case) -> list[RecordGoal]:
     return [granted, RecordGoal(record_id=case.replaced_id, state="revoked")]
 
 
-def _allowances(case: Case, requests: RequestRules) -> Iterable[Allowance]:
-    yield from entry_allowances(case)
+def _allowances(case: Case, requests: RequestChecks) -> Iterable[Allowance]:
+    yield from ticket_allowances(case)
     subjects = [case.grant_id, *([case.conflicting_grant_id] if case.conflicting_grant_id else [])]
-    yield from issue_allowances(subjects, case.refusal, plain=())
+    yield from issue_allowances(subjects, case.refusal, kinds_without_reason=())
     yield from request_allowances(requests)

@@ -6,33 +6,39 @@ from collections.abc import Collection, Mapping
 
 from companyos_gateway.chaos import Kind, Profile
 from companyos_gateway.chaos.kinds import Group
-from companyos_gateway.rubrics import TaskRubric
-from companyos_gateway.rubrics.cases import Refusal
+from companyos_gateway.evaluation import TaskRubric
+from companyos_gateway.evaluation.cases import Refusal
 from companyos_gateway.scenarios.access_request.case import NAME, Case, RefusalGround, Variant
 from companyos_gateway.scenarios.access_request.documents import Access, add_access, texts
 from companyos_gateway.scenarios.access_request.policy import add_approval_types, add_approvers, add_policy
 from companyos_gateway.scenarios.access_request.rubric import build_rubric
-from companyos_gateway.scenarios.parts.deciders import Chain, plan_reactions
-from companyos_gateway.scenarios.parts.entry import EntryPlan, add_entry
-from companyos_gateway.scenarios.parts.staging import (
-    Staged,
-    StagedScenario,
-    act_for,
-    data_and_people,
-    draw_chances,
+from companyos_gateway.scenarios.blocks.approvers import ApproverChain, plan_reactions
+from companyos_gateway.scenarios.blocks.texts import draw_brief
+from companyos_gateway.scenarios.blocks.ticket import TicketPlan, add_task_ticket
+from companyos_gateway.scenarios.blocks.ticket_scenario import (
+    BuiltTask,
+    TicketScenario,
+    buildable_kinds,
+    draw_chaos,
     injections,
+    set_agent,
 )
-from companyos_gateway.scenarios.parts.tools import APPROVAL_TOOLS, DESK_TOOLS, PEOPLE_TOOLS, POLICY_TOOLS, RECORD_TOOLS
-from companyos_gateway.scenarios.parts.words import draw_brief
+from companyos_gateway.scenarios.blocks.tools import (
+    APPROVAL_TOOLS,
+    PEOPLE_TOOLS,
+    POLICY_TOOLS,
+    RECORD_TOOLS,
+    TICKET_TOOLS,
+)
 from companyos_gateway.world import finish_world, generate_world
-from companyos_gateway.world.documents.datahub import PolicyRow
-from companyos_gateway.world.draft import World
+from companyos_gateway.world.builder import WorldBuilder
+from companyos_gateway.world.seed_documents.datahub import PolicyRow
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Company
 
 ALWAYS = (Kind.MISSING_PRIORITY, Kind.APPROVER_OUT_OF_OFFICE)
-APPLICABLE = data_and_people(
-    without=(
+APPLICABLE = buildable_kinds(
+    exclude=(
         Kind.STALE_METRIC,
         Kind.CONFLICTING_SOURCES,
         Kind.FAILED_PIPELINE,
@@ -50,16 +56,16 @@ DISTRACTORS = (
 )
 
 
-class AccessRequest(StagedScenario[Case]):
+class AccessRequest(TicketScenario[Case]):
     """Grant access by the policy: least level and end, no duties mixed, owner's approval, recorded, resolved."""
 
     name = NAME
     held_out = frozenset({Variant.OWN_SYSTEM.value})
     max_steps = 140
     distractors = DISTRACTORS
-    tools = DESK_TOOLS + RECORD_TOOLS + PEOPLE_TOOLS + POLICY_TOOLS + APPROVAL_TOOLS + DISTRACTORS
+    tools = TICKET_TOOLS + RECORD_TOOLS + PEOPLE_TOOLS + POLICY_TOOLS + APPROVAL_TOOLS + DISTRACTORS
 
-    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask[Case]:
         """Draw a company, and put one access request with all that is in its way into it."""
         return build(seed, profile, overrides)
 
@@ -68,14 +74,14 @@ class AccessRequest(StagedScenario[Case]):
         return build_rubric(case, company)
 
 
-def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask[Case]:
     """Draw a company, and put one access request with all that is in its way into it."""
     stream = Stream(NAME, seed)
-    chances = draw_chances(stream, profile, overrides, applicable=APPLICABLE, always=ALWAYS)
-    kinds = chances.kinds
+    chaos_draw = draw_chaos(stream, profile, overrides, applicable=APPLICABLE, always=ALWAYS)
+    kinds = chaos_draw.kinds
     world = generate_world(stream.child("world"))
-    act_for(world, stream.child("agent"), TEAM)
-    access = add_access(world, stream.child("access"), kinds, must_refuse=chances.must_refuse)
+    set_agent(world, stream.child("agent"), TEAM)
+    access = add_access(world, stream.child("access"), kinds, must_refuse=chaos_draw.must_refuse)
     policy_terms = add_policy(world, stream.child("rules"), access, kinds)
     add_approval_types(world, policy_terms.policy)
     chain = add_approvers(world, stream.child("chain"), access, kinds)
@@ -84,10 +90,10 @@ def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged
         world, stream.child("reactions"), type_key=access.type_key, subject=subject, words=words, kinds=kinds
     )
     plan = ticket_plan(world, access, kinds)
-    entry = add_entry(world, stream.child("desk"), plan, priority=policy_terms.priority, kinds=kinds)
+    task_ticket = add_task_ticket(world, stream.child("desk"), plan, priority=policy_terms.priority, kinds=kinds)
     finish_world(world)
     case = Case(
-        **entry.facts(world, kinds, policy_terms.priority),
+        **task_ticket.case_fields(world, kinds, policy_terms.priority),
         approver_ids=chain.approver_ids,
         refusal=_refusal(access, policy_terms.policy),
         variant=access.variant,
@@ -106,7 +112,7 @@ def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged
         kinds=kinds,
     )
     brief = draw_brief(texts(), stream.child("brief"), case.ticket_key)
-    return Staged(world, case, brief, injections(profile, kinds, _struck_entities(case, chain, kinds)))
+    return BuiltTask(world, case, brief, injections(profile, kinds, _struck_entities(case, chain, kinds)))
 
 
 def _refusal(access: Access, policy: PolicyRow) -> Refusal | None:
@@ -119,7 +125,7 @@ def _refusal(access: Access, policy: PolicyRow) -> Refusal | None:
     return Refusal(access.ground.value, (policy.policy_id, policy.id))
 
 
-def _struck_entities(case: Case, chain: Chain, kinds: Collection[Kind]) -> dict[Kind, str]:
+def _struck_entities(case: Case, chain: ApproverChain, kinds: Collection[Kind]) -> dict[Kind, str]:
     on_grant = {kind: case.grant_id for kind in kinds if kind.group is Group.PEOPLE}
     own = {
         Kind.SIMILAR_NAMES: case.grant_id,
@@ -135,7 +141,7 @@ SCENARIO = AccessRequest()
 TEAM = "workplace"
 
 
-def ticket_plan(world: World, access: Access, kinds: Collection[Kind]) -> EntryPlan:
+def ticket_plan(world: WorldBuilder, access: Access, kinds: Collection[Kind]) -> TicketPlan:
     """Return how the ticket looks."""
     words, record = texts(), access.record
 
@@ -153,13 +159,13 @@ def ticket_plan(world: World, access: Access, kinds: Collection[Kind]) -> EntryP
         by = "name" if Kind.SIMILAR_NAMES in kinds else stream.choice(["record", "number", "name"])
         return fill(stream, stream.choice(words["citations"][by]))
 
-    return EntryPlan(
+    return TicketPlan(
         team_id=TEAM,
         titles=[title.format(system=access.system, person_name=access.person.name) for title in words["titles"]],
         describe=describe,
         fill=fill,
         words=words,
-        double_texts=words["citations"]["name"],
+        duplicate_texts=words["citations"]["name"],
         tags=["access"],
-        double_tags=["access", "request"],
+        duplicate_tags=["access", "request"],
     )

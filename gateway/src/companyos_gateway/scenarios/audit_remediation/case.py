@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from companyos_gateway.chaos import Kind
-from companyos_gateway.rubrics.cases import DeskCase
+from companyos_gateway.evaluation.cases import TicketCase
 from companyos_shared.wire.company import Role
 
 NAME = "audit_remediation"
@@ -17,7 +17,7 @@ class Breach(StrEnum):
 
     OVER_CEILING = "over_ceiling"
     GONE = "gone"
-    NO_TICKET = "no_ticket"
+    MISSING_TICKET = "no_ticket"
     WRONG_HANDS = "wrong_hands"
 
     @property
@@ -29,7 +29,7 @@ class Breach(StrEnum):
 CODES = {
     Breach.OVER_CEILING: "policy_violation",
     Breach.GONE: "not_entitled",
-    Breach.NO_TICKET: "requirement_not_met",
+    Breach.MISSING_TICKET: "requirement_not_met",
 }
 
 
@@ -50,7 +50,7 @@ class Variant(StrEnum):
 _BREACHES = {
     Variant.LIMITS: (Breach.OVER_CEILING, Breach.WRONG_HANDS),
     Variant.LEAVERS: (Breach.GONE, Breach.WRONG_HANDS),
-    Variant.PAPERS: (Breach.NO_TICKET, Breach.WRONG_HANDS),
+    Variant.PAPERS: (Breach.MISSING_TICKET, Breach.WRONG_HANDS),
     Variant.EVERYTHING: tuple(Breach),
 }
 
@@ -73,7 +73,7 @@ class RemediedRequest:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Case(DeskCase):
+class Case(TicketCase):
     """One audit."""
 
     variant: Variant

@@ -9,13 +9,18 @@ from typing import Any
 
 from companyos_gateway.chaos import Kind
 from companyos_gateway.scenarios.audit_remediation.case import Breach, RefusalGround, Variant
-from companyos_gateway.scenarios.parts.subjects import Subjects, add_subject
-from companyos_gateway.scenarios.parts.waiting import Request, add_request, number_requests, take_away
-from companyos_gateway.scenarios.parts.words import words_beside
-from companyos_gateway.world.calendar import office_moment, working_days_from
-from companyos_gateway.world.documents.approvalflow import RequestRow, RequestStatus
-from companyos_gateway.world.draft import World
+from companyos_gateway.scenarios.blocks.documents import ApprovalSubject, add_subject_record
+from companyos_gateway.scenarios.blocks.pending_requests import (
+    PendingRequest,
+    add_request,
+    number_requests,
+    remove_pending_requests,
+)
+from companyos_gateway.scenarios.blocks.texts import load_texts
+from companyos_gateway.world.builder import WorldBuilder
+from companyos_gateway.world.calendar import draw_office_time, working_days_from
 from companyos_gateway.world.records import rounded_amount
+from companyos_gateway.world.seed_documents.approvalflow import RequestRow, RequestStatus
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Role
 
@@ -55,7 +60,7 @@ class RequestDraft:
 class AuditedRequests:
     """The stack as it was written."""
 
-    audited: Subjects
+    audited: ApprovalSubject
     variant: Variant
     ground: RefusalGround | None
     limits: Limits
@@ -83,11 +88,11 @@ class AuditedRequests:
 
 def texts() -> dict[str, Any]:
     """Return the words of the scenario."""
-    return words_beside(__file__)
+    return load_texts(__file__)
 
 
 def add_pending_requests(
-    world: World, stream: Stream, audited: Subjects, kinds: Collection[Kind], *, must_refuse: bool
+    world: WorldBuilder, stream: Stream, audited: ApprovalSubject, kinds: Collection[Kind], *, must_refuse: bool
 ) -> AuditedRequests:
     """Put the stack together, in the place of whatever of the type waits already."""
     ground = stream.choice(list(RefusalGround)) if must_refuse else None
@@ -105,11 +110,11 @@ def add_pending_requests(
         _draw_breach(people, limits, breach) for breach in variant.breaches for _ in range(stream.integer(*EACH))
     ]
     waiting = [*breaches_found, *_draw_compliant(people, limits, near)]
-    take_away(world, lambda row: row.type_key == audited.type_key)
+    remove_pending_requests(world, lambda row: row.type_key == audited.type_key)
     rows = _write(world, stream, audited, waiting, first_day)
     if Kind.SIMILAR_NAMES in kinds:
-        others = [_draw_breach(people, limits, breach) for breach in (Breach.OVER_CEILING, Breach.NO_TICKET)]
-        _write(world, stream, audited.twin(), others, first_day)
+        others = [_draw_breach(people, limits, breach) for breach in (Breach.OVER_CEILING, Breach.MISSING_TICKET)]
+        _write(world, stream, audited.lookalike(), others, first_day)
     number_requests(world, stream)
     return AuditedRequests(
         audited=audited,
@@ -130,7 +135,7 @@ def add_pending_requests(
 class _Requesters:
     """Who asks and who decides."""
 
-    def __init__(self, world: World, stream: Stream, role: Role) -> None:
+    def __init__(self, world: WorldBuilder, stream: Stream, role: Role) -> None:
         self.stream = stream
         self.role = role
         staff = world.staff
@@ -178,7 +183,7 @@ def _draw_breach(people: _Requesters, limits: Limits, breach: Breach) -> Request
         amount_cents=amount,
         requester_id=stream.choice(people.gone) if is_gone else people.asker(),
         approver_id=approver_id,
-        has_ticket=breach is not Breach.NO_TICKET,
+        has_ticket=breach is not Breach.MISSING_TICKET,
         status=stream.choice(("pending", "info_requested")),
     )
 
@@ -205,16 +210,18 @@ def _draw_compliant(people: _Requesters, limits: Limits, near: int) -> list[Requ
 
 
 def _write(
-    world: World, stream: Stream, audited: Subjects, waiting: Sequence[RequestDraft], first_day: date
+    world: WorldBuilder, stream: Stream, audited: ApprovalSubject, waiting: Sequence[RequestDraft], first_day: date
 ) -> list[RequestRow]:
     return [_row(world, stream, audited, one, first_day) for one in waiting]
 
 
-def _row(world: World, stream: Stream, audited: Subjects, one: RequestDraft, first_day: date) -> RequestRow:
+def _row(
+    world: WorldBuilder, stream: Stream, audited: ApprovalSubject, one: RequestDraft, first_day: date
+) -> RequestRow:
     submitted_at = _submitted_at(world, stream, first_day, is_early=one.is_early)
-    subject = add_subject(world, stream, audited, one.amount_cents, owner_id=one.requester_id)
-    keys = [ticket.key for ticket in world.desk.tickets]
-    wanted = Request(
+    subject = add_subject_record(world, stream, audited, one.amount_cents, owner_id=one.requester_id)
+    keys = [ticket.key for ticket in world.ticketdesk.tickets]
+    wanted = PendingRequest(
         type_key=audited.type_key,
         subject=subject.id,
         fields={audited.id_field: subject.id, "amount_cents": one.amount_cents},
@@ -224,16 +231,16 @@ def _row(world: World, stream: Stream, audited: Subjects, one: RequestDraft, fir
         ticket_ref=stream.choice(keys) if one.has_ticket else None,
         justification=stream.choice(texts()["justifications"]),
         submitted_at=submitted_at,
-        said=texts()["said"].get(one.status, ""),
+        approver_reply=texts()["said"].get(one.status, ""),
     )
     return add_request(world, stream, wanted)
 
 
-def _submitted_at(world: World, stream: Stream, first_day: date, *, is_early: bool) -> datetime:
+def _submitted_at(world: WorldBuilder, stream: Stream, first_day: date, *, is_early: bool) -> datetime:
     """Draw when a request was submitted: from the first day on, or in the two weeks before."""
     if is_early:
-        return office_moment(stream, working_days_from(first_day, -stream.integer(1, 9)))
+        return draw_office_time(stream, working_days_from(first_day, -stream.integer(1, 9)))
     days = 0
     while working_days_from(first_day, days + 1) < world.today:
         days += 1
-    return office_moment(stream, working_days_from(first_day, stream.integer(0, days)))
+    return draw_office_time(stream, working_days_from(first_day, stream.integer(0, days)))

@@ -9,24 +9,29 @@ from datetime import date
 from companyos_gateway.chaos import Kind
 from companyos_gateway.scenarios.audit_remediation.case import Breach, RefusalGround
 from companyos_gateway.scenarios.audit_remediation.documents import AuditedRequests, texts
-from companyos_gateway.scenarios.parts.deciders import (
-    Chain,
-    Deciding,
-    add_chain,
+from companyos_gateway.scenarios.blocks.approvers import (
+    ApproverChain,
+    DecisionSpec,
+    add_approver_chain,
     field_spec,
     leads_and_finance,
-    put_type,
+    replace_approval_type,
 )
-from companyos_gateway.scenarios.parts.papers import add_paper
-from companyos_gateway.scenarios.parts.rulebook import LADDER, Figures, add_versions, amount_limits, other_level
-from companyos_gateway.scenarios.parts.subjects import Subjects
-from companyos_gateway.scenarios.parts.waiting import EXPIRES_AFTER_MINUTES
+from companyos_gateway.scenarios.blocks.documents import ApprovalSubject, add_document
+from companyos_gateway.scenarios.blocks.pending_requests import EXPIRES_AFTER_MINUTES
+from companyos_gateway.scenarios.blocks.policy_versions import (
+    PRIORITIES,
+    PolicyParameters,
+    add_policy_versions,
+    draw_other_priority,
+    draw_priority_limits,
+)
+from companyos_gateway.world.builder import WorldBuilder
 from companyos_gateway.world.calendar import working_days_from
-from companyos_gateway.world.documents.approvalflow import ApprovalTypeRow, ThresholdRow
-from companyos_gateway.world.documents.datahub import PolicyRow
-from companyos_gateway.world.documents.ticketdesk import Priority
-from companyos_gateway.world.draft import World
 from companyos_gateway.world.records import rounded_amount
+from companyos_gateway.world.seed_documents.approvalflow import ApprovalTypeRow, ThresholdRow
+from companyos_gateway.world.seed_documents.datahub import PolicyRow
+from companyos_gateway.world.seed_documents.ticketdesk import Priority
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Role
 
@@ -44,12 +49,14 @@ class PolicyTerms:
     ordering_role: Role
 
 
-def add_policy(world: World, stream: Stream, audited_requests: AuditedRequests, kinds: Collection[Kind]) -> PolicyTerms:
+def add_policy(
+    world: WorldBuilder, stream: Stream, audited_requests: AuditedRequests, kinds: Collection[Kind]
+) -> PolicyTerms:
     """Add the policy; by earlier versions a request that is in order broke it, and the priority was another."""
-    priority = stream.choice(LADDER)
+    priority = stream.choice(PRIORITIES)
     ordering_role = stream.choice(ORDERING_ROLES)
     words = texts()["policy"]
-    policy = add_versions(
+    policy = add_policy_versions(
         world,
         stream,
         titles=words["titles"][audited_requests.audited.type_key],
@@ -59,7 +66,7 @@ def add_policy(world: World, stream: Stream, audited_requests: AuditedRequests, 
         superseded=lambda own: _figures(
             own,
             audited_requests,
-            other_level(own, priority),
+            draw_other_priority(own, priority),
             own.choice(ORDERING_ROLES),
             ceiling=_lower(own, audited_requests),
         ),
@@ -69,45 +76,47 @@ def add_policy(world: World, stream: Stream, audited_requests: AuditedRequests, 
 
 
 def add_approval_types(
-    world: World, audited_requests: AuditedRequests, policy: PolicyRow, kinds: Collection[Kind]
+    world: WorldBuilder, audited_requests: AuditedRequests, policy: PolicyRow, kinds: Collection[Kind]
 ) -> None:
     """Add the audited type, and the one that is nearly called the same."""
     for audited in (
         audited_requests.audited,
-        *([audited_requests.audited.twin()] if Kind.SIMILAR_NAMES in kinds else []),
+        *([audited_requests.audited.lookalike()] if Kind.SIMILAR_NAMES in kinds else []),
     ):
-        put_type(world, _type(audited, audited_requests, policy))
+        replace_approval_type(world, _type(audited, audited_requests, policy))
 
 
-def add_approvers(world: World, stream: Stream, audited_requests: AuditedRequests, kinds: Collection[Kind]) -> Chain:
+def add_approvers(
+    world: WorldBuilder, stream: Stream, audited_requests: AuditedRequests, kinds: Collection[Kind]
+) -> ApproverChain:
     """Add who decides about what is escalated, which nobody of them has asked for."""
-    deciding = Deciding(
+    decision_spec = DecisionSpec(
         type_key=audited_requests.audited.type_key,
         role=audited_requests.role,
         holder_ids=[audited_requests.holder_id],
         amount_cents=audited_requests.escalated_cents,
-        bench=leads_and_finance(world) - audited_requests.wrong_ids,
+        deputy_candidates=leads_and_finance(world) - audited_requests.wrong_ids,
         other_types=["access_grant", "document_publication"],
     )
-    chain = add_chain(world, stream, deciding, kinds)
-    _replace_requesters(world, stream, audited_requests, but=chain.approver_ids)
+    chain = add_approver_chain(world, stream, decision_spec, kinds)
+    _replace_requesters(world, stream, audited_requests, exclude=chain.approver_ids)
     return chain
 
 
 def _replace_requesters(
-    world: World, stream: Stream, audited_requests: AuditedRequests, *, but: Collection[str]
+    world: WorldBuilder, stream: Stream, audited_requests: AuditedRequests, *, exclude: Collection[str]
 ) -> None:
     """Put somebody else in the place of those who would decide about what they have asked for."""
     for row, breach in audited_requests.breaches_found:
-        if breach is Breach.WRONG_HANDS and row.requester_id in but:
-            taken = {*but, *audited_requests.wrong_ids, world.agent_id}
+        if breach is Breach.WRONG_HANDS and row.requester_id in exclude:
+            taken = {*exclude, *audited_requests.wrong_ids, world.agent_id}
             row.requester_id = stream.choice(
                 [one.id for one in world.staff.active() if not one.roles and one.id not in taken]
             )
-            next(record for record in world.hub.records if record.id == row.subject).owner_id = row.requester_id
+            next(record for record in world.datahub.records if record.id == row.subject).owner_id = row.requester_id
 
 
-def add_holds_and_reports(world: World, stream: Stream, audited_requests: AuditedRequests) -> str | None:
+def add_holds_and_reports(world: WorldBuilder, stream: Stream, audited_requests: AuditedRequests) -> str | None:
     """Add holds and reports; return the id of the one that stands against the audit, where one does."""
     type_key, words = audited_requests.audited.type_key, texts()["papers"]
     other_key = "expense_report"
@@ -116,7 +125,7 @@ def add_holds_and_reports(world: World, stream: Stream, audited_requests: Audite
         audited_requests.ground is RefusalGround.DONE_BEFORE,
     )
     elsewhere = stream.chance(0.5)
-    hold = add_paper(
+    hold = add_document(
         world,
         stream,
         title=words["hold"],
@@ -125,7 +134,7 @@ def add_holds_and_reports(world: World, stream: Stream, audited_requests: Audite
     )
     earlier = working_days_from(audited_requests.first_day, -stream.integer(3, 20))
     first_day: date = audited_requests.first_day if is_done else earlier
-    report = add_paper(
+    report = add_document(
         world,
         stream,
         title=words["report"],
@@ -137,15 +146,17 @@ def add_holds_and_reports(world: World, stream: Stream, audited_requests: Audite
     return hold.id if is_held else report.id
 
 
-def reporter(world: World, stream: Stream, policy_terms: PolicyTerms, ground: RefusalGround | None, *, but: str) -> str:
+def reporter(
+    world: WorldBuilder, stream: Stream, policy_terms: PolicyTerms, ground: RefusalGround | None, *, exclude: str
+) -> str:
     """Draw who has ordered the audit: a holder of the role that the policy names, unless that is the ground."""
     holders = [one.id for one in world.staff.holders(policy_terms.ordering_role)]
     if ground is not RefusalGround.NOT_ORDERED:
         return stream.choice(holders)
-    return stream.choice([one.id for one in world.staff.active() if one.id not in {*holders, but}])
+    return stream.choice([one.id for one in world.staff.active() if one.id not in {*holders, exclude}])
 
 
-def _type(audited: Subjects, audited_requests: AuditedRequests, policy: PolicyRow) -> ApprovalTypeRow:
+def _type(audited: ApprovalSubject, audited_requests: AuditedRequests, policy: PolicyRow) -> ApprovalTypeRow:
     return ApprovalTypeRow(
         key=audited.type_key,
         title=audited.title,
@@ -166,9 +177,9 @@ def _type(audited: Subjects, audited_requests: AuditedRequests, policy: PolicyRo
 
 def _figures(
     stream: Stream, audited_requests: AuditedRequests, level: Priority, role: Role, *, ceiling: int
-) -> Figures:
+) -> PolicyParameters:
     total = audited_requests.total_cents
-    medium, high, critical = amount_limits(stream, total, level, step=total // STEPS // 500 * 500)
+    medium, high, critical = draw_priority_limits(stream, total, level, step=total // STEPS // 500 * 500)
     return {
         "ceiling_cents": ceiling,
         "ticket_from_cents": audited_requests.limits.ticket_from,

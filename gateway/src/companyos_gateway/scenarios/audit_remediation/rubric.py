@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from companyos_gateway.rubrics import Check, Evidence, TaskRubric, facts
-from companyos_gateway.rubrics.allowances import entry_allowances, issue_allowances
-from companyos_gateway.rubrics.boundaries import Allowance
-from companyos_gateway.rubrics.cases import Refusal
-from companyos_gateway.rubrics.deskwork import Declined, plain_check
-from companyos_gateway.rubrics.ends import Ends, RequestCancelled, RequestEscalated
-from companyos_gateway.rubrics.errand import Errand
-from companyos_gateway.rubrics.records import was_looked_at
-from companyos_gateway.rubrics.requests import Standing
+from companyos_gateway.evaluation import Check, Evidence, TaskRubric, row_views
+from companyos_gateway.evaluation.approval_requests import ApprovalAuthority
+from companyos_gateway.evaluation.cases import Refusal
+from companyos_gateway.evaluation.change_policy import Allowance, issue_allowances, ticket_allowances
+from companyos_gateway.evaluation.entity_goals import EntityGoals, RequestCancelled, RequestEscalated
+from companyos_gateway.evaluation.goals import was_read_before
+from companyos_gateway.evaluation.multi_goal_rubric import MultiGoalRubric
+from companyos_gateway.evaluation.ticket_rubric import TicketRefusedOutcome, predicate_check
 from companyos_gateway.scenarios.audit_remediation.case import Case, RemediedRequest
 from companyos_shared.wire.company import Company
 
@@ -21,34 +20,36 @@ def build_rubric(case: Case, company: Company) -> TaskRubric:
     """Return the rubric of a case: that of an audit, or of a refusal."""
     if case.must_refuse:
         return _Refusal(case, company).rubric()
-    return Errand(case, company, allowances=_allowances(case), ends=_ends(case, company)).rubric()
+    return MultiGoalRubric(
+        case, company, allowances=_allowances(case), entity_goals=_entity_goals(case, company)
+    ).rubric()
 
 
-class _Refusal(Declined):
+class _Refusal(TicketRefusedOutcome):
     """The policy does not let the audit take place."""
 
     def __init__(self, case: Case, company: Company) -> None:
         super().__init__(case, company, allowances=_allowances(case))
         self.case = case
 
-    def own_checks(self) -> Iterable[Check]:
-        yield plain_check("ground_read", self.was_ground_read)
+    def scenario_checks(self) -> Iterable[Check]:
+        yield predicate_check("ground_read", self.was_ground_read)
 
     def was_ground_read(self, evidence: Evidence) -> bool:
         """Say whether the agent had looked at what speaks against the audit before it refused it."""
-        change, case = self.tickets.end(evidence, "cancelled"), self.case
+        change, case = self.tickets.last_transition(evidence, "cancelled"), self.case
         operation, wanted = "get_record", {"record_id": case.ground_id}
         if case.ground_id is None:
             operation, wanted = "get_person", {"person_id": case.reporter_id}
-        return change is not None and was_looked_at(
-            evidence, facts.DATAHUB, operation, before_step=change.step, **wanted
+        return change is not None and was_read_before(
+            evidence, row_views.DATAHUB, operation, before_step=change.step, **wanted
         )
 
 
-def _ends(case: Case, company: Company) -> list[Ends]:
+def _entity_goals(case: Case, company: Company) -> list[EntityGoals]:
     cancelled = [_cancelled(case, one) for one in case.remedied_requests if one.breach.code is not None]
     escalated = [_escalated(case, company, one) for one in case.remedied_requests if one.breach.code is None]
-    return [Ends("requests_cancelled", cancelled), Ends("requests_escalated", escalated)]
+    return [EntityGoals("requests_cancelled", cancelled), EntityGoals("requests_escalated", escalated)]
 
 
 def _cancelled(case: Case, one: RemediedRequest) -> RequestCancelled:
@@ -57,10 +58,10 @@ def _cancelled(case: Case, one: RemediedRequest) -> RequestCancelled:
 
 
 def _escalated(case: Case, company: Company, one: RemediedRequest) -> RequestEscalated:
-    standing = Standing(company, case.type_key, case.role, one.amount_cents)
-    return RequestEscalated(one.request_id, standing, case.policy_refs)
+    authority = ApprovalAuthority(company, case.type_key, case.role, one.amount_cents)
+    return RequestEscalated(one.request_id, authority, case.policy_refs)
 
 
 def _allowances(case: Case) -> Iterable[Allowance]:
-    yield from entry_allowances(case)
-    yield from issue_allowances([case.ground_id] if case.ground_id else [], case.refusal, plain=())
+    yield from ticket_allowances(case)
+    yield from issue_allowances([case.ground_id] if case.ground_id else [], case.refusal, kinds_without_reason=())

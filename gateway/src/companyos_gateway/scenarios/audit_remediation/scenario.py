@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping
 
 from companyos_gateway.chaos import Kind, Profile
 from companyos_gateway.chaos.kinds import Group
-from companyos_gateway.rubrics import TaskRubric
-from companyos_gateway.rubrics.cases import Refusal
+from companyos_gateway.evaluation import TaskRubric
+from companyos_gateway.evaluation.cases import Refusal
 from companyos_gateway.scenarios.audit_remediation.case import NAME, Case, RefusalGround, RemediedRequest, Variant
 from companyos_gateway.scenarios.audit_remediation.documents import AuditedRequests, add_pending_requests, texts
 from companyos_gateway.scenarios.audit_remediation.policy import (
@@ -18,27 +18,27 @@ from companyos_gateway.scenarios.audit_remediation.policy import (
     reporter,
 )
 from companyos_gateway.scenarios.audit_remediation.rubric import build_rubric
-from companyos_gateway.scenarios.parts.deciders import Chain
-from companyos_gateway.scenarios.parts.entry import EntryPlan, add_entry
-from companyos_gateway.scenarios.parts.staging import (
-    Staged,
-    StagedScenario,
-    act_for,
-    data_and_people,
-    draw_chances,
+from companyos_gateway.scenarios.blocks.approvers import ApproverChain
+from companyos_gateway.scenarios.blocks.documents import APPROVAL_SUBJECTS
+from companyos_gateway.scenarios.blocks.texts import draw_brief
+from companyos_gateway.scenarios.blocks.ticket import TicketPlan, add_task_ticket
+from companyos_gateway.scenarios.blocks.ticket_scenario import (
+    BuiltTask,
+    TicketScenario,
+    buildable_kinds,
+    draw_chaos,
     injections,
+    set_agent,
 )
-from companyos_gateway.scenarios.parts.subjects import TYPES
-from companyos_gateway.scenarios.parts.tools import DESK_TOOLS, PEOPLE_TOOLS, POLICY_TOOLS, RECORD_TOOLS
-from companyos_gateway.scenarios.parts.words import draw_brief
+from companyos_gateway.scenarios.blocks.tools import PEOPLE_TOOLS, POLICY_TOOLS, RECORD_TOOLS, TICKET_TOOLS
 from companyos_gateway.world import finish_world, generate_world
-from companyos_gateway.world.draft import World
+from companyos_gateway.world.builder import WorldBuilder
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Company
 
 ALWAYS = (Kind.MISSING_PRIORITY, Kind.APPROVER_OUT_OF_OFFICE)
-APPLICABLE = data_and_people(
-    without=(
+APPLICABLE = buildable_kinds(
+    exclude=(
         Kind.STALE_METRIC,
         Kind.CONFLICTING_SOURCES,
         Kind.FAILED_PIPELINE,
@@ -67,16 +67,16 @@ DISTRACTORS = (
 )
 
 
-class AuditRemediation(StagedScenario[Case]):
+class AuditRemediation(TicketScenario[Case]):
     """Remedy approvals that break the policy: cancel or escalate each for its reason, leave every other alone."""
 
     name = NAME
     held_out = frozenset({Variant.EVERYTHING.value})
     max_steps = 150
     distractors = DISTRACTORS
-    tools = DESK_TOOLS + RECORD_TOOLS + PEOPLE_TOOLS + POLICY_TOOLS + AUDIT_TOOLS + DISTRACTORS
+    tools = TICKET_TOOLS + RECORD_TOOLS + PEOPLE_TOOLS + POLICY_TOOLS + AUDIT_TOOLS + DISTRACTORS
 
-    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask[Case]:
         """Draw a company, and put one audit with all that is in its way into it."""
         return build(seed, profile, overrides)
 
@@ -85,29 +85,31 @@ class AuditRemediation(StagedScenario[Case]):
         return build_rubric(case, company)
 
 
-def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask[Case]:
     """Draw a company, and put one audit with all that is in its way into it."""
     stream = Stream(NAME, seed)
-    chances = draw_chances(stream, profile, overrides, applicable=APPLICABLE, always=ALWAYS)
-    kinds = chances.kinds
+    chaos_draw = draw_chaos(stream, profile, overrides, applicable=APPLICABLE, always=ALWAYS)
+    kinds = chaos_draw.kinds
     world = generate_world(stream.child("world"))
-    act_for(world, stream.child("agent"), TEAM)
+    set_agent(world, stream.child("agent"), TEAM)
     own = stream.child("stack")
-    audited_requests = add_pending_requests(world, own, own.choice(TYPES), kinds, must_refuse=chances.must_refuse)
+    audited_requests = add_pending_requests(
+        world, own, own.choice(APPROVAL_SUBJECTS), kinds, must_refuse=chaos_draw.must_refuse
+    )
     policy_terms = add_policy(world, stream.child("rules"), audited_requests, kinds)
     add_approval_types(world, audited_requests, policy_terms.policy, kinds)
     chain = add_approvers(world, stream.child("chain"), audited_requests, kinds)
     ground_id = add_holds_and_reports(world, stream.child("papers"), audited_requests)
     plan = ticket_plan(world, audited_requests)
-    entry = add_entry(world, stream.child("desk"), plan, priority=policy_terms.priority, kinds=kinds)
-    entry.ticket.reporter_id = reporter(
-        world, stream.child("reporter"), policy_terms, audited_requests.ground, but=world.agent_id
+    task_ticket = add_task_ticket(world, stream.child("desk"), plan, priority=policy_terms.priority, kinds=kinds)
+    task_ticket.ticket.reporter_id = reporter(
+        world, stream.child("reporter"), policy_terms, audited_requests.ground, exclude=world.agent_id
     )
     finish_world(world)
     case = Case(
-        **entry.facts(world, kinds, policy_terms.priority),
+        **task_ticket.case_fields(world, kinds, policy_terms.priority),
         approver_ids=chain.approver_ids,
-        refusal=_refusal(audited_requests, entry.ticket.reporter_id, ground_id),
+        refusal=_refusal(audited_requests, task_ticket.ticket.reporter_id, ground_id),
         variant=audited_requests.variant,
         ground=audited_requests.ground,
         type_key=audited_requests.audited.type_key,
@@ -117,12 +119,12 @@ def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged
         ),
         role=audited_requests.role,
         policy_refs=(policy_terms.policy.policy_id, policy_terms.policy.id),
-        reporter_id=entry.ticket.reporter_id,
+        reporter_id=task_ticket.ticket.reporter_id,
         ground_id=ground_id,
         kinds=kinds,
     )
     brief = draw_brief(texts(), stream.child("brief"), case.ticket_key)
-    return Staged(world, case, brief, injections(profile, kinds, _struck_entities(case, chain, kinds)))
+    return BuiltTask(world, case, brief, injections(profile, kinds, _struck_entities(case, chain, kinds)))
 
 
 def _refusal(audited_requests: AuditedRequests, reporter_id: str, ground_id: str | None) -> Refusal | None:
@@ -134,7 +136,7 @@ def _refusal(audited_requests: AuditedRequests, reporter_id: str, ground_id: str
     return Refusal(audited_requests.ground.value, (ground_id,))
 
 
-def _struck_entities(case: Case, chain: Chain, kinds: Collection[Kind]) -> dict[Kind, str]:
+def _struck_entities(case: Case, chain: ApproverChain, kinds: Collection[Kind]) -> dict[Kind, str]:
     on_role = {kind: case.role.value for kind in kinds if kind.group is Group.PEOPLE}
     own = {Kind.SIMILAR_NAMES: case.type_key, Kind.SUPERSEDED_POLICY: case.policy_refs[0]}
     return dict.fromkeys(kinds, case.ticket_key) | on_role | own | chain.dead_ends
@@ -146,7 +148,7 @@ SCENARIO = AuditRemediation()
 TEAM = "security"
 
 
-def ticket_plan(world: World, audited_requests: AuditedRequests) -> EntryPlan:
+def ticket_plan(world: WorldBuilder, audited_requests: AuditedRequests) -> TicketPlan:
     """Return how the ticket looks."""
     words = texts()
 
@@ -157,13 +159,13 @@ def ticket_plan(world: World, audited_requests: AuditedRequests) -> EntryPlan:
             person=stream.choice(world.staff.active()).name,
         )
 
-    return EntryPlan(
+    return TicketPlan(
         team_id=TEAM,
         titles=[title.format(title=audited_requests.audited.title) for title in words["titles"]],
         describe=lambda stream: fill(stream, stream.choice(words["orders"])),
         fill=fill,
         words=words,
-        double_texts=words["double"]["texts"],
+        duplicate_texts=words["double"]["texts"],
         tags=["audit"],
-        double_tags=["audit", "approvals"],
+        duplicate_tags=["audit", "approvals"],
     )

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from companyos_gateway.chaos import Kind
-from companyos_gateway.rubrics.cases import DeskCase
-from companyos_gateway.rubrics.ticket_goals import TicketGoal
+from companyos_gateway.evaluation.cases import TicketCase
+from companyos_gateway.evaluation.ticket_goals import TicketGoal
 
 NAME = "backlog_triage"
 TAG = "triage"
@@ -31,7 +31,7 @@ class RefusalGround(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Case(DeskCase):
+class Case(TicketCase):
     """One sweep."""
 
     variant: Variant

@@ -8,13 +8,13 @@ from typing import Any
 
 from companyos_gateway.chaos import Kind
 from companyos_gateway.scenarios.backlog_triage.case import RefusalGround
-from companyos_gateway.scenarios.parts.numbers import late_slots
-from companyos_gateway.scenarios.parts.rulebook import LADDER, Figures, other_level
-from companyos_gateway.scenarios.parts.words import words_beside
+from companyos_gateway.scenarios.blocks.extra_tickets import recent_key_slots
+from companyos_gateway.scenarios.blocks.policy_versions import PRIORITIES, PolicyParameters, draw_other_priority
+from companyos_gateway.scenarios.blocks.texts import load_texts
 from companyos_gateway.world.backlog import add_history
-from companyos_gateway.world.calendar import closing_of, working_days_from
-from companyos_gateway.world.documents.ticketdesk import Priority, Status, TicketRow
-from companyos_gateway.world.draft import Slot, World
+from companyos_gateway.world.builder import KeySlot, WorldBuilder
+from companyos_gateway.world.calendar import closing_time, working_days_from
+from companyos_gateway.world.seed_documents.ticketdesk import Priority, Status, TicketRow
 from companyos_shared.streams import Stream
 
 TYPES = ("incident", "bug", "change", "request", "task")
@@ -47,11 +47,11 @@ class Item:
         assert self.row is not None
         return self.row
 
-    def level(self, figures: Figures) -> Priority:
+    def level(self, figures: PolicyParameters) -> Priority:
         """Return the priority that the figures of a policy ask for."""
-        place = LADDER.index(figures[f"{self.type}_priority"])
+        place = PRIORITIES.index(figures[f"{self.type}_priority"])
         is_raised: bool = self.people >= figures["raise_from_people"]
-        return LADDER[min(place + is_raised, len(LADDER) - 1)]
+        return PRIORITIES[min(place + is_raised, len(PRIORITIES) - 1)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,23 +76,29 @@ class TicketQueue:
 
 def texts() -> dict[str, Any]:
     """Return the words of the scenario."""
-    return words_beside(__file__)
+    return load_texts(__file__)
 
 
-def draw_scale(stream: Stream) -> Figures:
+def draw_scale(stream: Stream) -> PolicyParameters:
     """Draw the priority of each type, and from how many affected people on it is one higher."""
-    levels = {f"{kind}_priority": stream.choice(LADDER) for kind in TYPES}
+    levels = {f"{kind}_priority": stream.choice(PRIORITIES) for kind in TYPES}
     return {**levels, "raise_from_people": stream.integer(*RAISED_FROM)}
 
 
 def add_tagged_tickets(
-    world: World, stream: Stream, team_id: str, scale: Figures, *, kinds: Collection[Kind], ground: RefusalGround | None
+    world: WorldBuilder,
+    stream: Stream,
+    team_id: str,
+    scale: PolicyParameters,
+    *,
+    kinds: Collection[Kind],
+    ground: RefusalGround | None,
 ) -> TicketQueue:
     """Add the tickets under a tag, and one of another team with the same tag."""
     tag = stream.choice(texts()["tags"])
     draft = _QueueDrawer(stream, scale)
     items = draft.items(kinds, is_few=ground is RefusalGround.TOO_FEW)
-    slots = late_slots(world, stream, team_id, len(items))
+    slots = recent_key_slots(world, stream, team_id, len(items))
     for item, slot in zip(items, slots, strict=True):
         item.row = _write(world, stream, item, slot, team_id=team_id, tag=tag)
     for item in items:
@@ -104,7 +110,7 @@ def add_tagged_tickets(
 class _QueueDrawer:
     """Draws what the tickets are about."""
 
-    def __init__(self, stream: Stream, scale: Figures) -> None:
+    def __init__(self, stream: Stream, scale: PolicyParameters) -> None:
         self._stream = stream
         self._bar: int = scale["raise_from_people"]
         self._pairs = iter(stream.shuffled(texts()["assets"]))
@@ -152,7 +158,7 @@ class _QueueDrawer:
         yield self._item(of.asset, next(self._faults), self._stream.choice((None, "open")))
 
 
-def _write(world: World, stream: Stream, item: Item, slot: Slot, *, team_id: str, tag: str) -> TicketRow:
+def _write(world: WorldBuilder, stream: Stream, item: Item, slot: KeySlot, *, team_id: str, tag: str) -> TicketRow:
     words = texts()
     fill = {"asset": item.asset, "fault": item.fault, "people": item.people}
     ticket = TicketRow(
@@ -168,17 +174,19 @@ def _write(world: World, stream: Stream, item: Item, slot: Slot, *, team_id: str
         tags=[tag],
         created_at=slot.created_at,
         updated_at=slot.created_at,
-        due_at=closing_of(working_days_from(world.today, stream.integer(*DUE_IN_WORKING_DAYS))),
+        due_at=closing_time(working_days_from(world.today, stream.integer(*DUE_IN_WORKING_DAYS))),
     )
-    world.desk.tickets.append(ticket)
+    world.ticketdesk.tickets.append(ticket)
     return ticket
 
 
-def _set_history(world: World, stream: Stream, item: Item, scale: Figures, *, kinds: Collection[Kind]) -> None:
+def _set_history(
+    world: WorldBuilder, stream: Stream, item: Item, scale: PolicyParameters, *, kinds: Collection[Kind]
+) -> None:
     """Give a ticket the priority and the assignee that it has so far, and the moves that led to its status."""
     ticket, team = item.ticket, world.staff.active(item.ticket.team_id)
     if ticket.status is not None:
-        ticket.priority = stream.choice([None, other_level(stream, item.level(scale))])
+        ticket.priority = stream.choice([None, draw_other_priority(stream, item.level(scale))])
         ticket.assignee_id = stream.choice([None, stream.choice(team).id])
         gone = [one for one in world.staff.people if not one.is_employed(world.today)]
         leaver = stream.choice(world.staff.departed(ticket.team_id) or gone)
@@ -189,7 +197,7 @@ def _set_history(world: World, stream: Stream, item: Item, scale: Figures, *, ki
     add_history(world, stream, ticket, ticket.assignee_id or ticket.reporter_id)
 
 
-def _add_elsewhere(world: World, stream: Stream, draft: _QueueDrawer, *, team_id: str, tag: str) -> None:
+def _add_elsewhere(world: WorldBuilder, stream: Stream, draft: _QueueDrawer, *, team_id: str, tag: str) -> None:
     """Add a ticket of another team with the same tag; it is none of the sweep's."""
     other = stream.choice([team.id for team in world.staff.teams if team.id not in (team_id, "executive-office")])
     item = draft.fault()

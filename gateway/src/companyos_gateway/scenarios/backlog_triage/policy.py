@@ -9,15 +9,20 @@ from datetime import timedelta
 from typing import Any
 
 from companyos_gateway.chaos import Kind
-from companyos_gateway.rubrics.ticket_goals import TicketGoal
+from companyos_gateway.evaluation.ticket_goals import TicketGoal
 from companyos_gateway.scenarios.backlog_triage.case import RefusalGround, Variant
 from companyos_gateway.scenarios.backlog_triage.documents import RAISED_FROM, TYPES, Item, TicketQueue, texts
-from companyos_gateway.scenarios.parts.entry import able_assignees
-from companyos_gateway.scenarios.parts.rulebook import LADDER, Figures, add_versions, other_level
-from companyos_gateway.world.calendar import office_moment, working_days_from
-from companyos_gateway.world.documents.datahub import PolicyRow, RecordRow
-from companyos_gateway.world.documents.ticketdesk import Priority
-from companyos_gateway.world.draft import World
+from companyos_gateway.scenarios.blocks.policy_versions import (
+    PRIORITIES,
+    PolicyParameters,
+    add_policy_versions,
+    draw_other_priority,
+)
+from companyos_gateway.scenarios.blocks.ticket import available_assignees
+from companyos_gateway.world.builder import WorldBuilder
+from companyos_gateway.world.calendar import draw_office_time, working_days_from
+from companyos_gateway.world.seed_documents.datahub import PolicyRow, RecordRow
+from companyos_gateway.world.seed_documents.ticketdesk import Priority
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import AbsenceKind
 
@@ -32,7 +37,7 @@ class PolicyTerms:
     """The policy version in force, and its figures."""
 
     policy: PolicyRow
-    figures: Figures
+    figures: PolicyParameters
 
     @property
     def max_per_person(self) -> int | None:
@@ -40,15 +45,15 @@ class PolicyTerms:
         return self.figures.get("most_each")
 
 
-def keep_some_in_office(world: World, stream: Stream, team_id: str) -> None:
+def keep_some_in_office(world: WorldBuilder, stream: Stream, team_id: str) -> None:
     """Let the lead of a team and a few of it be at work all the time."""
     lead = world.staff.lead(team_id)
     others = [one.id for one in world.staff.active(team_id) if one.id != lead.id]
     for person_id in [lead.id, *stream.sample(others, STEADY)]:
-        world.keep_in_office(person_id)
+        world.remove_absences(person_id)
 
 
-def add_asset_cards(world: World, stream: Stream, queue: TicketQueue) -> dict[str, str]:
+def add_asset_cards(world: WorldBuilder, stream: Stream, queue: TicketQueue) -> dict[str, str]:
     """File who owns each asset, one of whom cannot take a ticket; return the owners by asset."""
     team = [one.id for one in world.staff.active(queue.team_id)]
     assets = list(dict.fromkeys(item.asset for item in queue.items))
@@ -65,10 +70,10 @@ def add_asset_cards(world: World, stream: Stream, queue: TicketQueue) -> dict[st
 
 
 def add_policy(
-    world: World,
+    world: WorldBuilder,
     stream: Stream,
     queue: TicketQueue,
-    scale: Figures,
+    scale: PolicyParameters,
     *,
     variant: Variant,
     ground: RefusalGround | None,
@@ -80,8 +85,8 @@ def add_policy(
     in_force = {**scale, **_least(stream, count, is_few=is_few), **spread}
     words = texts()["policy"]
 
-    def superseded(own: Stream) -> Figures:
-        levels = {f"{kind}_priority": other_level(own, scale[f"{kind}_priority"]) for kind in TYPES}
+    def superseded(own: Stream) -> PolicyParameters:
+        levels = {f"{kind}_priority": draw_other_priority(own, scale[f"{kind}_priority"]) for kind in TYPES}
         more = {name: share + own.integer(1, 3) for name, share in spread.items()}
         raised = {"raise_from_people": own.integer(*RAISED_FROM)}
         return {**levels, **raised, **_least(own, count, is_few=not is_few), **more}
@@ -90,7 +95,7 @@ def add_policy(
         text: str = words["body"]
         return text.replace("ASSIGN", words[variant.value])
 
-    policy = add_versions(
+    policy = add_policy_versions(
         world,
         stream,
         titles=words["titles"],
@@ -104,7 +109,7 @@ def add_policy(
 
 
 def goals_of(
-    world: World, queue: TicketQueue, policy_terms: PolicyTerms, *, variant: Variant, owners: Mapping[str, str]
+    world: WorldBuilder, queue: TicketQueue, policy_terms: PolicyTerms, *, variant: Variant, owners: Mapping[str, str]
 ) -> tuple[TicketGoal, ...]:
     """Return how each ticket of the sweep must end; absences are settled."""
     goals = []
@@ -121,10 +126,12 @@ def goals_of(
 
 def most_urgent(queue: TicketQueue, policy_terms: PolicyTerms) -> Priority:
     """Return the priority of the most urgent ticket of the sweep."""
-    return max((item.level(policy_terms.figures) for item in queue.kept), key=LADDER.index)
+    return max((item.level(policy_terms.figures) for item in queue.kept), key=PRIORITIES.index)
 
 
-def _may_take(world: World, item: Item, level: Priority, *, variant: Variant, owner_id: str | None) -> tuple[str, ...]:
+def _may_take(
+    world: WorldBuilder, item: Item, level: Priority, *, variant: Variant, owner_id: str | None
+) -> tuple[str, ...]:
     able, lead_id = _available(world, item), world.staff.lead(item.ticket.team_id).id
     if variant is Variant.OWNERS:
         return (owner_id,) if owner_id in able else (lead_id,)
@@ -133,12 +140,12 @@ def _may_take(world: World, item: Item, level: Priority, *, variant: Variant, ow
     return able
 
 
-def _available(world: World, item: Item) -> tuple[str, ...]:
+def _available(world: WorldBuilder, item: Item) -> tuple[str, ...]:
     assert item.ticket.due_at is not None
-    return able_assignees(world, item.ticket.team_id, item.ticket.due_at.date())
+    return available_assignees(world, item.ticket.team_id, item.ticket.due_at.date())
 
 
-def _fair_share(world: World, stream: Stream, queue: TicketQueue) -> int:
+def _fair_share(world: WorldBuilder, stream: Stream, queue: TicketQueue) -> int:
     """Return how many tickets one person may get, so that those who are always there suffice."""
     steady = set.intersection(*(set(_available(world, item)) for item in queue.kept))
     share = -(-len(queue.kept) // len(steady))
@@ -146,22 +153,22 @@ def _fair_share(world: World, stream: Stream, queue: TicketQueue) -> int:
     return max([share + stream.integer(0, 1), *held.values()])
 
 
-def _least(stream: Stream, count: int, *, is_few: bool) -> Figures:
+def _least(stream: Stream, count: int, *, is_few: bool) -> PolicyParameters:
     return {"least_tickets": count + stream.integer(1, 4) if is_few else stream.integer(max(2, count - 3), count)}
 
 
-def _set_absent(world: World, item: Item, person_id: str, *, lead_id: str) -> None:
+def _set_absent(world: WorldBuilder, item: Item, person_id: str, *, lead_id: str) -> None:
     """Let the owner be away when the ticket is due; the lead and whoever the agent acts for stay."""
     assert item.ticket.due_at is not None
     day = item.ticket.due_at.date()
     if person_id not in (lead_id, world.agent_id):
         first, last = day - timedelta(days=2), day + timedelta(days=3)
-        world.send_away(person_id, first_day=first, last_day=last, kind=AbsenceKind.VACATION)
+        world.set_absence(person_id, first_day=first, last_day=last, kind=AbsenceKind.VACATION)
 
 
-def _file(world: World, stream: Stream, asset: str, owner_id: str) -> None:
-    filed_at = office_moment(stream, working_days_from(world.today, -stream.integer(10, 55)))
-    world.hub.records.append(
+def _file(world: WorldBuilder, stream: Stream, asset: str, owner_id: str) -> None:
+    filed_at = draw_office_time(stream, working_days_from(world.today, -stream.integer(10, 55)))
+    world.datahub.records.append(
         RecordRow(
             id=world.ids.take("DOC"),
             kind="document",

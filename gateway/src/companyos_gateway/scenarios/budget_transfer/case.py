@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from companyos_gateway.chaos import Kind
-from companyos_gateway.rubrics.cases import DeskCase, Refusal
+from companyos_gateway.evaluation.cases import Refusal, TicketCase
 from companyos_shared.wire.company import Role
 
 NAME = "budget_transfer"
@@ -31,7 +31,7 @@ class RefusalGround(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Case(DeskCase):
+class Case(TicketCase):
     """One transfer."""
 
     variant: Variant

@@ -8,15 +8,15 @@ from datetime import date, datetime, timedelta
 from typing import Any
 
 from companyos_gateway.chaos import Kind
+from companyos_gateway.scenarios.blocks.texts import load_texts
 from companyos_gateway.scenarios.budget_transfer.case import TYPE_KEY, RefusalGround, Variant
-from companyos_gateway.scenarios.parts.words import words_beside
 from companyos_gateway.world.approvals import EXPIRES_AFTER_MINUTES
-from companyos_gateway.world.calendar import into_office, is_working_day, office_moment, working_days_from
-from companyos_gateway.world.documents.approvalflow import DecisionRow, RequestRow
-from companyos_gateway.world.documents.datahub import RecordRow
-from companyos_gateway.world.draft import World
+from companyos_gateway.world.builder import WorldBuilder
+from companyos_gateway.world.calendar import draw_office_time, is_working_day, to_office_hours, working_days_from
 from companyos_gateway.world.people import EXECUTIVE, FINANCE
 from companyos_gateway.world.records import CURRENCY
+from companyos_gateway.world.seed_documents.approvalflow import DecisionRow, RequestRow
+from companyos_gateway.world.seed_documents.datahub import RecordRow
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Role
 
@@ -41,7 +41,7 @@ class Transfer:
     ground: RefusalGround | None
     giver: RecordRow
     taker: RecordRow
-    twin: RecordRow | None
+    lookalike: RecordRow | None
     amount_cents: int
     limit_cents: int
     reserve_cents: int
@@ -61,7 +61,7 @@ class Transfer:
 
 def texts() -> dict[str, Any]:
     """Return the words of the scenario."""
-    return words_beside(__file__)
+    return load_texts(__file__)
 
 
 def draw_round_amount(stream: Stream, low: int, high: int) -> int:
@@ -69,7 +69,7 @@ def draw_round_amount(stream: Stream, low: int, high: int) -> int:
     return STEP_CENTS * stream.integer(-(-low // STEP_CENTS), high // STEP_CENTS)
 
 
-def add_lines(world: World, stream: Stream, kinds: Collection[Kind], *, must_refuse: bool) -> Transfer:
+def add_lines(world: WorldBuilder, stream: Stream, kinds: Collection[Kind], *, must_refuse: bool) -> Transfer:
     """Add the lines, and draw what is to be moved between them."""
     variant, drawn = stream.choice(list(Variant)), stream.choice(list(RefusalGround))
     ground = drawn if must_refuse else None
@@ -93,27 +93,27 @@ def add_lines(world: World, stream: Stream, kinds: Collection[Kind], *, must_ref
         other if ground is RefusalGround.MIXED else nature,
         free=draw_round_amount(stream, 0, 900_000),
     )
-    twin = None
+    lookalike = None
     if Kind.SIMILAR_NAMES in kinds:
         fields = {**giver.fields, "cost_center": f"CC-{stream.integer(5000, 5999)}"}
         fields["spent_cents"] += stream.integer(1, 9) * STEP_CENTS
-        twin = replace(giver, id=world.ids.take("BUD"), fields=fields)
-    world.hub.records += [one for one in stream.shuffled([giver, taker, twin]) if one is not None]
+        lookalike = replace(giver, id=world.ids.take("BUD"), fields=fields)
+    world.datahub.records += [one for one in stream.shuffled([giver, taker, lookalike]) if one is not None]
     return Transfer(
         variant=variant,
         ground=ground,
         giver=giver,
         taker=taker,
-        twin=twin,
+        lookalike=lookalike,
         amount_cents=amount,
         limit_cents=limit,
         reserve_cents=reserve,
     )
 
 
-def _line(world: World, stream: Stream, purpose: str, nature: str, *, free: int) -> RecordRow:
+def _line(world: WorldBuilder, stream: Stream, purpose: str, nature: str, *, free: int) -> RecordRow:
     committed, spent = draw_round_amount(stream, 100_000, 3_000_000), draw_round_amount(stream, 100_000, 3_000_000)
-    filed_at = office_moment(stream, working_days_from(world.today, -stream.integer(10, 60)))
+    filed_at = draw_office_time(stream, working_days_from(world.today, -stream.integer(10, 60)))
     owners = [one for one in world.staff.active() if one.team_id not in (FINANCE, EXECUTIVE)]
     year = world.today.year
     return RecordRow(
@@ -167,7 +167,7 @@ class _TransferRequest:
 
 
 def add_partial_requests(
-    world: World, stream: Stream, transfer: Transfer, *, window_days: int, ordered_on: date
+    world: WorldBuilder, stream: Stream, transfer: Transfer, *, window_days: int, ordered_on: date
 ) -> PartialRequests:
     """Add the parts where there are some, and requests that are none of them."""
     colleagues = [one.id for one in world.staff.active(FINANCE) if not one.roles and one.id != world.agent_id]
@@ -204,11 +204,17 @@ def _amounts(stream: Stream, transfer: Transfer) -> list[int]:
 
 
 def _unrelated_requests(
-    world: World, stream: Stream, transfer: Transfer, colleagues: Sequence[str], *, window_days: int, ordered_on: date
+    world: WorldBuilder,
+    stream: Stream,
+    transfer: Transfer,
+    colleagues: Sequence[str],
+    *,
+    window_days: int,
+    ordered_on: date,
 ) -> list[_TransferRequest]:
     """Return requests of others that are none of the transfer's: another line, the other way round, long ago."""
     giver, taker = transfer.giver, transfer.taker
-    lines = [row for row in world.hub.records if row.kind == "budget_line" and row.id not in (giver.id, taker.id)]
+    lines = [row for row in world.datahub.records if row.kind == "budget_line" and row.id not in (giver.id, taker.id)]
     recent, old = _days(ordered_on, 1, window_days), _days(ordered_on, window_days + 2, OLDEST_DAYS)
 
     def ask(one: RecordRow, other: RecordRow, days: Sequence[date]) -> _TransferRequest:
@@ -216,21 +222,21 @@ def _unrelated_requests(
         return _TransferRequest(giver=one, taker=other, amount_cents=amount, by=by, day=stream.choice(days))
 
     return [
-        ask(giver, transfer.twin or stream.choice(lines), recent),
+        ask(giver, transfer.lookalike or stream.choice(lines), recent),
         ask(taker, giver, recent),
         ask(giver, taker, old),
     ]
 
 
-def _add(world: World, stream: Stream, ask: _TransferRequest) -> RequestRow:
+def _add(world: WorldBuilder, stream: Stream, ask: _TransferRequest) -> RequestRow:
     """Add a request that waits for an answer of whoever made it."""
     words = texts()["requests"]
-    submitted_at = min(office_moment(stream, ask.day), world.started_at - timedelta(hours=20))
+    submitted_at = min(draw_office_time(stream, ask.day), world.started_at - timedelta(hours=20))
     controller = stream.choice(world.staff.holders(Role.FINANCE_CONTROLLER))
     request = RequestRow(
         id="",
         type_key=TYPE_KEY,
-        subject=f"{ask.giver.id}-{ask.taker.id}-{ask.amount_cents // STEP_CENTS}-{len(world.flow.requests)}",
+        subject=f"{ask.giver.id}-{ask.taker.id}-{ask.amount_cents // STEP_CENTS}-{len(world.approvalflow.requests)}",
         ticket_ref=None,
         requester_id=ask.by,
         approver_id=controller.id,
@@ -241,14 +247,14 @@ def _add(world: World, stream: Stream, ask: _TransferRequest) -> RequestRow:
         decided_at=None,
         expires_at=submitted_at + timedelta(minutes=EXPIRES_AFTER_MINUTES),
     )
-    world.flow.requests.append(request)
-    world.flow.decisions.append(
+    world.approvalflow.requests.append(request)
+    world.approvalflow.decisions.append(
         DecisionRow(
             id="",
             request_id="",
             kind="info_requested",
             by=controller.id,
-            at=min(into_office(submitted_at + timedelta(minutes=stream.integer(60, 300))), _latest_request(world)),
+            at=min(to_office_hours(submitted_at + timedelta(minutes=stream.integer(60, 300))), _latest_request(world)),
             reason_code="more_information",
             reason=stream.choice(words["questions"]),
         )
@@ -256,13 +262,13 @@ def _add(world: World, stream: Stream, ask: _TransferRequest) -> RequestRow:
     return request
 
 
-def _latest_request(world: World) -> datetime:
+def _latest_request(world: WorldBuilder) -> datetime:
     return world.started_at - timedelta(minutes=30)
 
 
-def _renumber(world: World) -> None:
+def _renumber(world: WorldBuilder) -> None:
     """Number the new requests after those that were there, and their decisions with them."""
-    rows, decisions = world.flow.requests, [one for one in world.flow.decisions if not one.id]
+    rows, decisions = world.approvalflow.requests, [one for one in world.approvalflow.decisions if not one.id]
     new = [row for row in rows if not row.id]
     last = max(int(row.id.rpartition("-")[2]) for row in rows if row.id)
     pairs = sorted(zip(new, decisions, strict=True), key=lambda pair: pair[0].submitted_at)

@@ -7,6 +7,21 @@ from dataclasses import dataclass
 from typing import Any
 
 from companyos_gateway.chaos import Kind
+from companyos_gateway.scenarios.blocks.approvers import (
+    ApproverChain,
+    DecisionSpec,
+    add_approver_chain,
+    field_spec,
+    leads_and_finance,
+    replace_approval_type,
+)
+from companyos_gateway.scenarios.blocks.policy_versions import (
+    PRIORITIES,
+    PolicyParameters,
+    add_policy_versions,
+    draw_other_priority,
+    draw_priority_limits,
+)
 from companyos_gateway.scenarios.budget_transfer.case import TYPE_KEY, RefusalGround
 from companyos_gateway.scenarios.budget_transfer.documents import (
     STEP_CENTS,
@@ -15,20 +30,11 @@ from companyos_gateway.scenarios.budget_transfer.documents import (
     draw_round_amount,
     texts,
 )
-from companyos_gateway.scenarios.parts.deciders import (
-    Chain,
-    Deciding,
-    add_chain,
-    field_spec,
-    leads_and_finance,
-    put_type,
-)
-from companyos_gateway.scenarios.parts.rulebook import LADDER, Figures, add_versions, amount_limits, other_level
 from companyos_gateway.world.approvals import EXPIRES_AFTER_MINUTES
-from companyos_gateway.world.documents.approvalflow import ApprovalTypeRow, ThresholdRow
-from companyos_gateway.world.documents.datahub import PolicyRow
-from companyos_gateway.world.documents.ticketdesk import Priority
-from companyos_gateway.world.draft import World
+from companyos_gateway.world.builder import WorldBuilder
+from companyos_gateway.world.seed_documents.approvalflow import ApprovalTypeRow, ThresholdRow
+from companyos_gateway.world.seed_documents.datahub import PolicyRow
+from companyos_gateway.world.seed_documents.ticketdesk import Priority
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Role
 
@@ -45,18 +51,18 @@ class PolicyTerms:
     window_days: int
 
 
-def add_policy(world: World, stream: Stream, transfer: Transfer, kinds: Collection[Kind]) -> PolicyTerms:
+def add_policy(world: WorldBuilder, stream: Stream, transfer: Transfer, kinds: Collection[Kind]) -> PolicyTerms:
     """Add the policy; earlier versions ask for another priority, another reserve and another window."""
-    priority, window = stream.choice(LADDER), stream.integer(*WINDOW_DAYS)
+    priority, window = stream.choice(PRIORITIES), stream.integer(*WINDOW_DAYS)
     is_short = transfer.ground is RefusalGround.TOO_LITTLE
     left = transfer.free_cents - transfer.amount_cents
 
-    def superseded(own: Stream) -> Figures:
+    def superseded(own: Stream) -> PolicyParameters:
         reserve = draw_round_amount(own, 0, left) if is_short else left + draw_round_amount(own, STEP_CENTS, 900_000)
         days = own.choice([1, 14])
-        return _figures(own, transfer, other_level(own, priority), reserve=reserve, window=days)
+        return _figures(own, transfer, draw_other_priority(own, priority), reserve=reserve, window=days)
 
-    policy = add_versions(
+    policy = add_policy_versions(
         world,
         stream,
         titles=texts()["policy"]["titles"],
@@ -69,9 +75,9 @@ def add_policy(world: World, stream: Stream, transfer: Transfer, kinds: Collecti
     return PolicyTerms(policy, priority, window)
 
 
-def add_approval_type(world: World, transfer: Transfer, policy: PolicyRow) -> None:
+def add_approval_type(world: WorldBuilder, transfer: Transfer, policy: PolicyRow) -> None:
     """Add the approval type, whose limit puts the whole before another role than its parts."""
-    put_type(
+    replace_approval_type(
         world,
         ApprovalTypeRow(
             key=TYPE_KEY,
@@ -93,17 +99,17 @@ def add_approval_type(world: World, transfer: Transfer, policy: PolicyRow) -> No
     )
 
 
-def add_approvers(world: World, stream: Stream, transfer: Transfer, kinds: Collection[Kind]) -> Chain:
+def add_approvers(world: WorldBuilder, stream: Stream, transfer: Transfer, kinds: Collection[Kind]) -> ApproverChain:
     """Add who decides: a finance controller or the CFO."""
-    deciding = Deciding(
+    decision_spec = DecisionSpec(
         type_key=TYPE_KEY,
         role=transfer.role,
         holder_ids=sorted(one.id for one in world.staff.holders(transfer.role)),
         amount_cents=transfer.amount_cents,
-        bench=leads_and_finance(world),
+        deputy_candidates=leads_and_finance(world),
         other_types=["purchase_order", "contract_renewal"],
     )
-    return add_chain(world, stream, deciding, kinds)
+    return add_approver_chain(world, stream, decision_spec, kinds)
 
 
 def _body(_figures: Mapping[str, Any]) -> str:
@@ -111,8 +117,8 @@ def _body(_figures: Mapping[str, Any]) -> str:
     return text
 
 
-def _figures(stream: Stream, transfer: Transfer, level: Priority, *, reserve: int, window: int) -> Figures:
-    medium, high, critical = amount_limits(stream, transfer.amount_cents, level, step=PRIORITY_STEP_CENTS)
+def _figures(stream: Stream, transfer: Transfer, level: Priority, *, reserve: int, window: int) -> PolicyParameters:
+    medium, high, critical = draw_priority_limits(stream, transfer.amount_cents, level, step=PRIORITY_STEP_CENTS)
     return {
         "medium_from_cents": medium,
         "high_from_cents": high,

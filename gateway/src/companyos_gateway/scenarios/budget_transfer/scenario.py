@@ -5,34 +5,34 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from companyos_gateway.chaos import Kind, Profile
-from companyos_gateway.chaos.kinds import ASKED_FOR, Group
-from companyos_gateway.rubrics import TaskRubric
-from companyos_gateway.rubrics.cases import Refusal
+from companyos_gateway.chaos.kinds import OPT_IN_KINDS, Group
+from companyos_gateway.evaluation import TaskRubric
+from companyos_gateway.evaluation.cases import Refusal
+from companyos_gateway.scenarios.blocks.approvers import ApproverChain, plan_reactions
+from companyos_gateway.scenarios.blocks.extra_tickets import recent_key_slots
+from companyos_gateway.scenarios.blocks.texts import draw_brief
+from companyos_gateway.scenarios.blocks.ticket import TaskTicket, TicketPlan, add_task_ticket
+from companyos_gateway.scenarios.blocks.ticket_scenario import (
+    BuiltTask,
+    TicketScenario,
+    buildable_kinds,
+    draw_chaos,
+    injections,
+    set_agent,
+)
+from companyos_gateway.scenarios.blocks.tools import (
+    APPROVAL_TOOLS,
+    PEOPLE_TOOLS,
+    POLICY_TOOLS,
+    RECORD_TOOLS,
+    TICKET_TOOLS,
+)
 from companyos_gateway.scenarios.budget_transfer.case import NAME, TYPE_KEY, Case, RefusalGround, Variant
 from companyos_gateway.scenarios.budget_transfer.documents import Transfer, add_lines, add_partial_requests, texts
 from companyos_gateway.scenarios.budget_transfer.policy import add_approval_type, add_approvers, add_policy
 from companyos_gateway.scenarios.budget_transfer.rubric import build_rubric
-from companyos_gateway.scenarios.parts.deciders import Chain, plan_reactions
-from companyos_gateway.scenarios.parts.entry import Entry, EntryPlan, add_entry
-from companyos_gateway.scenarios.parts.numbers import late_slots
-from companyos_gateway.scenarios.parts.staging import (
-    Staged,
-    StagedScenario,
-    act_for,
-    data_and_people,
-    draw_chances,
-    injections,
-)
-from companyos_gateway.scenarios.parts.tools import (
-    APPROVAL_TOOLS,
-    DESK_TOOLS,
-    PEOPLE_TOOLS,
-    POLICY_TOOLS,
-    RECORD_TOOLS,
-)
-from companyos_gateway.scenarios.parts.words import draw_brief
 from companyos_gateway.world import finish_world, generate_world
-from companyos_gateway.world.draft import World
+from companyos_gateway.world.builder import WorldBuilder
 from companyos_gateway.world.people import FINANCE
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Company
@@ -41,7 +41,7 @@ ALWAYS = (Kind.MISSING_PRIORITY, Kind.APPROVER_OUT_OF_OFFICE)
 INAPPLICABLE = (Kind.STALE_METRIC, Kind.CONFLICTING_SOURCES, Kind.FAILED_PIPELINE, Kind.EXPIRED_CERTIFICATE)
 """Nothing is measured, and no vendor has a part in it."""
 
-APPLICABLE = data_and_people(without=INAPPLICABLE)
+APPLICABLE = buildable_kinds(exclude=INAPPLICABLE)
 END_TOOLS = ("approvalflow_withdraw_approval", "approvalflow_cancel_approval")
 DISTRACTORS = (
     "datahub_report_data_issue",
@@ -51,15 +51,15 @@ DISTRACTORS = (
 )
 
 
-class BudgetTransfer(StagedScenario[Case]):
+class BudgetTransfer(TicketScenario[Case]):
     """Move money between two budget lines in one piece: end its parts, have the whole approved, book both lines."""
 
     name = NAME
     max_steps = 150
     held_out = frozenset({Variant.BOTH.value})
-    asked_for = ASKED_FOR
+    opt_in_kinds = OPT_IN_KINDS
     tools = (
-        *DESK_TOOLS,
+        *TICKET_TOOLS,
         *RECORD_TOOLS,
         *PEOPLE_TOOLS,
         *POLICY_TOOLS,
@@ -69,7 +69,7 @@ class BudgetTransfer(StagedScenario[Case]):
     )
     distractors = DISTRACTORS
 
-    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask[Case]:
         """Draw a company, and put one transfer with all that is in its way into it."""
         return build(seed, profile, overrides)
 
@@ -78,22 +78,22 @@ class BudgetTransfer(StagedScenario[Case]):
         return build_rubric(case, company)
 
 
-def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask[Case]:
     """Draw a company, and put one transfer with all that is in its way into it."""
     stream = Stream(NAME, seed)
-    chances = draw_chances(stream, profile, overrides, applicable=APPLICABLE, always=ALWAYS)
-    kinds = chances.kinds
+    chaos_draw = draw_chaos(stream, profile, overrides, applicable=APPLICABLE, always=ALWAYS)
+    kinds = chaos_draw.kinds
     world = generate_world(stream.child("world"))
-    act_for(world, stream.child("agent"), TEAM)
-    transfer = add_lines(world, stream.child("lines"), kinds, must_refuse=chances.must_refuse)
+    set_agent(world, stream.child("agent"), TEAM)
+    transfer = add_lines(world, stream.child("lines"), kinds, must_refuse=chaos_draw.must_refuse)
     policy_terms = add_policy(world, stream.child("rules"), transfer, kinds)
     add_approval_type(world, transfer, policy_terms.policy)
     chain = add_approvers(world, stream.child("chain"), transfer, kinds)
-    world.ticket_slots[TEAM] += late_slots(world, stream.child("slots"), TEAM, 2)
+    world.ticket_slots[TEAM] += recent_key_slots(world, stream.child("slots"), TEAM, 2)
     plan = ticket_plan(world, transfer, kinds)
-    entry = add_entry(world, stream.child("desk"), plan, priority=policy_terms.priority, kinds=kinds)
-    ordered_by = add_order(world, stream.child("order"), entry, transfer)
-    ticket, words = entry.ticket, texts()["decisions"]
+    task_ticket = add_task_ticket(world, stream.child("desk"), plan, priority=policy_terms.priority, kinds=kinds)
+    ordered_by = add_order(world, stream.child("order"), task_ticket, transfer)
+    ticket, words = task_ticket.ticket, texts()["decisions"]
     parts = add_partial_requests(
         world,
         stream.child("requests"),
@@ -111,7 +111,7 @@ def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged
     }
     amount, giver, taker = transfer.amount_cents, transfer.giver, transfer.taker
     case = Case(
-        **entry.facts(world, kinds, policy_terms.priority),
+        **task_ticket.case_fields(world, kinds, policy_terms.priority),
         approver_ids=chain.approver_ids,
         refusal=Refusal(transfer.ground.value, references[transfer.ground]) if transfer.ground else None,
         variant=transfer.variant,
@@ -129,14 +129,14 @@ def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged
         kinds=kinds,
     )
     brief = draw_brief(texts(), stream.child("brief"), case.ticket_key)
-    return Staged(world, case, brief, injections(profile, kinds, _struck_entities(case, transfer, chain, kinds)))
+    return BuiltTask(world, case, brief, injections(profile, kinds, _struck_entities(case, transfer, chain, kinds)))
 
 
-def _struck_entities(case: Case, transfer: Transfer, chain: Chain, kinds: Collection[Kind]) -> dict[Kind, str]:
+def _struck_entities(case: Case, transfer: Transfer, chain: ApproverChain, kinds: Collection[Kind]) -> dict[Kind, str]:
     people = {kind: case.ticket_key for kind in kinds if kind.group is Group.PEOPLE}
     own = {Kind.SUPERSEDED_POLICY: case.policy_id, Kind.APPROVER_OUT_OF_OFFICE: case.role.value}
-    if transfer.twin is not None:
-        own[Kind.SIMILAR_NAMES] = transfer.twin.id
+    if transfer.lookalike is not None:
+        own[Kind.SIMILAR_NAMES] = transfer.lookalike.id
     return dict.fromkeys(kinds, case.ticket_key) | people | own | chain.dead_ends
 
 
@@ -146,7 +146,7 @@ SCENARIO = BudgetTransfer()
 TEAM = FINANCE
 
 
-def ticket_plan(world: World, transfer: Transfer, kinds: Collection[Kind]) -> EntryPlan:
+def ticket_plan(world: WorldBuilder, transfer: Transfer, kinds: Collection[Kind]) -> TicketPlan:
     """Return how the ticket looks."""
     words, giver, taker = texts(), transfer.giver, transfer.taker
 
@@ -166,23 +166,23 @@ def ticket_plan(world: World, transfer: Transfer, kinds: Collection[Kind]) -> En
         by = "title" if Kind.SIMILAR_NAMES in kinds else stream.choice(["record", "title"])
         return fill(stream, stream.choice(words["citations"][by]))
 
-    return EntryPlan(
+    return TicketPlan(
         team_id=TEAM,
         titles=[title.format(title=taker.title) for title in words["titles"]],
         describe=describe,
         fill=fill,
         words=words,
-        double_texts=words["asks"],
+        duplicate_texts=words["asks"],
         tags=["budget", "transfer"],
-        double_tags=["budget"],
+        duplicate_tags=["budget"],
     )
 
 
-def add_order(world: World, stream: Stream, entry: Entry, transfer: Transfer) -> str:
+def add_order(world: WorldBuilder, stream: Stream, task_ticket: TaskTicket, transfer: Transfer) -> str:
     """Let the owner of the line that gives have ordered the transfer, or somebody else; return who did."""
     owner_id = transfer.giver.owner_id
     assert owner_id is not None
     others = [one.id for one in world.staff.active() if one.id not in (owner_id, world.agent_id)]
     is_owner = transfer.ground is not RefusalGround.NOT_THE_OWNER
-    entry.ticket.reporter_id = owner_id if is_owner else stream.choice(others)
-    return entry.ticket.reporter_id
+    task_ticket.ticket.reporter_id = owner_id if is_owner else stream.choice(others)
+    return task_ticket.ticket.reporter_id

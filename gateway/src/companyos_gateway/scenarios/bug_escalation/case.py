@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from companyos_gateway.chaos import Kind
-from companyos_gateway.rubrics.cases import DeskCase, Reading
+from companyos_gateway.evaluation.cases import MetricSpec, TicketCase
 
 NAME = "bug_escalation"
 TYPE_KEY = "bug_escalation"
@@ -23,14 +23,14 @@ class Variant(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Case(DeskCase):
+class Case(TicketCase):
     """One bug escalation."""
 
     variant: Variant
     service: str
     """The service that is escalated: of two the one with the higher rate."""
-    rate: Reading
-    other_rate: Reading | None
+    rate: MetricSpec
+    other_rate: MetricSpec | None
     """That of the other service of a chain."""
     runbook_id: str | None
     lowest_rate: float

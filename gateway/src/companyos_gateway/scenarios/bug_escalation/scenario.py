@@ -5,9 +5,35 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from companyos_gateway.chaos import Kind, Profile
-from companyos_gateway.chaos.kinds import ASKED_FOR, Group
-from companyos_gateway.rubrics import TaskRubric
-from companyos_gateway.rubrics.cases import Reading, Refusal
+from companyos_gateway.chaos.kinds import OPT_IN_KINDS, Group
+from companyos_gateway.evaluation import TaskRubric
+from companyos_gateway.evaluation.cases import MetricSpec, Refusal
+from companyos_gateway.scenarios.blocks.approvers import (
+    ApproverChain,
+    DecisionSpec,
+    add_approver_chain,
+    field_spec,
+    leads_and_finance,
+    plan_reactions,
+    replace_approval_type,
+)
+from companyos_gateway.scenarios.blocks.texts import draw_brief
+from companyos_gateway.scenarios.blocks.ticket import TicketPlan, add_task_ticket
+from companyos_gateway.scenarios.blocks.ticket_scenario import (
+    BuiltTask,
+    TicketScenario,
+    buildable_kinds,
+    draw_chaos,
+    injections,
+    set_agent,
+)
+from companyos_gateway.scenarios.blocks.tools import (
+    APPROVAL_TOOLS,
+    METRIC_TOOLS,
+    PEOPLE_TOOLS,
+    POLICY_TOOLS,
+    TICKET_TOOLS,
+)
 from companyos_gateway.scenarios.bug_escalation.case import METRIC_KEY, NAME, REASON_CODE, TYPE_KEY, Case, Variant
 from companyos_gateway.scenarios.bug_escalation.documents import (
     Failure,
@@ -20,36 +46,18 @@ from companyos_gateway.scenarios.bug_escalation.documents import (
     texts,
 )
 from companyos_gateway.scenarios.bug_escalation.rubric import build_rubric
-from companyos_gateway.scenarios.parts.deciders import (
-    Chain,
-    Deciding,
-    add_chain,
-    field_spec,
-    leads_and_finance,
-    plan_reactions,
-    put_type,
-)
-from companyos_gateway.scenarios.parts.entry import EntryPlan, add_entry
-from companyos_gateway.scenarios.parts.staging import (
-    Staged,
-    StagedScenario,
-    act_for,
-    data_and_people,
-    draw_chances,
-    injections,
-)
-from companyos_gateway.scenarios.parts.tools import APPROVAL_TOOLS, DESK_TOOLS, METRIC_TOOLS, PEOPLE_TOOLS, POLICY_TOOLS
-from companyos_gateway.scenarios.parts.words import draw_brief
 from companyos_gateway.world import finish_world, generate_world
 from companyos_gateway.world.approvals import EXPIRES_AFTER_MINUTES
-from companyos_gateway.world.documents.approvalflow import ApprovalTypeRow, FieldSpecRow, ThresholdRow
-from companyos_gateway.world.documents.datahub import PolicyRow
-from companyos_gateway.world.draft import World
+from companyos_gateway.world.builder import WorldBuilder
+from companyos_gateway.world.seed_documents.approvalflow import ApprovalTypeRow, FieldSpecRow, ThresholdRow
+from companyos_gateway.world.seed_documents.datahub import PolicyRow
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Company, Role
 
 ALWAYS = (Kind.BLOCKED_TICKET, Kind.MISSING_ASSIGNEE, Kind.STALE_METRIC)
-APPLICABLE = data_and_people(without=(Kind.EXPIRED_CERTIFICATE, Kind.SIMILAR_NAMES, Kind.LIMIT_TOO_LOW), also=ASKED_FOR)
+APPLICABLE = buildable_kinds(
+    exclude=(Kind.EXPIRED_CERTIFICATE, Kind.SIMILAR_NAMES, Kind.LIMIT_TOO_LOW), opt_in=OPT_IN_KINDS
+)
 FILE_TOOLS = ("datahub_search_records", "datahub_get_record")
 DISTRACTORS = (
     "datahub_update_record",
@@ -61,17 +69,17 @@ DISTRACTORS = (
 )
 
 
-class BugEscalation(StagedScenario[Case]):
+class BugEscalation(TicketScenario[Case]):
     """Escalate a bug by the policy: clear its way, an engineer on it, a fresh error rate, the CTO's yes, into work."""
 
     name = NAME
     held_out = frozenset({Variant.CHAIN.value})
-    asked_for = ASKED_FOR - {Kind.PUT_ON_HOLD}
+    opt_in_kinds = OPT_IN_KINDS - {Kind.PUT_ON_HOLD}
     max_steps = 130
     distractors = DISTRACTORS
-    tools = DESK_TOOLS + METRIC_TOOLS + FILE_TOOLS + PEOPLE_TOOLS + POLICY_TOOLS + APPROVAL_TOOLS + DISTRACTORS
+    tools = TICKET_TOOLS + METRIC_TOOLS + FILE_TOOLS + PEOPLE_TOOLS + POLICY_TOOLS + APPROVAL_TOOLS + DISTRACTORS
 
-    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask[Case]:
         """Draw a company, and put one bug escalation with all that is in its way into it."""
         return build(seed, profile, overrides)
 
@@ -80,14 +88,14 @@ class BugEscalation(StagedScenario[Case]):
         return build_rubric(case, company)
 
 
-def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask[Case]:
     """Draw a company, and put one bug escalation with all that is in its way into it."""
     stream = Stream(NAME, seed)
-    chances = draw_chances(stream, profile, overrides, applicable=APPLICABLE, always=ALWAYS)
-    kinds = chances.kinds
+    chaos_draw = draw_chaos(stream, profile, overrides, applicable=APPLICABLE, always=ALWAYS)
+    kinds = chaos_draw.kinds
     world = generate_world(stream.child("world"))
-    act_for(world, stream.child("agent"), TEAM)
-    failure = draw_failure(world, stream.child("fault"), must_refuse=chances.must_refuse)
+    set_agent(world, stream.child("agent"), TEAM)
+    failure = draw_failure(world, stream.child("fault"), must_refuse=chaos_draw.must_refuse)
     policy_terms = add_policy(world, stream.child("rules"), failure, kinds)
     sources = choose_authority(world, stream.child("sources"))
     rate = add_rate(world, stream.child("rate"), failure, sources, kinds)
@@ -96,13 +104,13 @@ def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged
     add_approval_type(world, failure, policy_terms.policy, rate)
     chain = add_cto(world, stream.child("chain"), kinds)
     plan = ticket_plan(world, failure)
-    entry = add_entry(world, stream.child("desk"), plan, priority=policy_terms.priority, kinds=kinds)
-    key, words = entry.ticket.key, texts()["decisions"]
+    task_ticket = add_task_ticket(world, stream.child("desk"), plan, priority=policy_terms.priority, kinds=kinds)
+    key, words = task_ticket.ticket.key, texts()["decisions"]
     plan_reactions(world, stream.child("reactions"), type_key=TYPE_KEY, subject=key, words=words, kinds=kinds)
     finish_world(world)
     policy = policy_terms.policy
     case = Case(
-        **entry.facts(world, kinds, policy_terms.priority),
+        **task_ticket.case_fields(world, kinds, policy_terms.priority),
         approver_ids=chain.approver_ids,
         refusal=Refusal(REASON_CODE, (policy.policy_id, policy.id)) if failure.must_refuse else None,
         end_status="in_progress",
@@ -116,10 +124,10 @@ def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged
         kinds=kinds,
     )
     brief = draw_brief(texts(), stream.child("brief"), case.ticket_key)
-    return Staged(world, case, brief, injections(profile, kinds, _struck_entities(case, chain, kinds)))
+    return BuiltTask(world, case, brief, injections(profile, kinds, _struck_entities(case, chain, kinds)))
 
 
-def _struck_entities(case: Case, chain: Chain, kinds: Collection[Kind]) -> dict[Kind, str]:
+def _struck_entities(case: Case, chain: ApproverChain, kinds: Collection[Kind]) -> dict[Kind, str]:
     people = {kind: case.ticket_key for kind in kinds if kind.group is Group.PEOPLE}
     own = {
         Kind.STALE_METRIC: case.rate.metric_id,
@@ -137,7 +145,7 @@ SCENARIO = BugEscalation()
 TEAM = "platform"
 
 
-def ticket_plan(world: World, failure: Failure) -> EntryPlan:
+def ticket_plan(world: WorldBuilder, failure: Failure) -> TicketPlan:
     """Return how the ticket looks; it is open as long as nobody has decided."""
     words = texts()
     named = [failure.service, *([failure.other] if failure.other else [])]
@@ -153,21 +161,21 @@ def ticket_plan(world: World, failure: Failure) -> EntryPlan:
         return fill(stream, stream.choice(words["citations"]["chain" if failure.other else "plain"]))
 
     symptoms = [symptom.format(service=failure.service) for symptom in words["symptoms"]]
-    return EntryPlan(
+    return TicketPlan(
         team_id=TEAM,
         titles=[title.format(symptom=symptom) for title in words["titles"] for symptom in symptoms],
         describe=describe,
         fill=fill,
         words=words,
-        double_texts=words["citations"]["plain"],
+        duplicate_texts=words["citations"]["plain"],
         tags=["bug", "production"],
-        double_tags=["bug"],
+        duplicate_tags=["bug"],
         type="bug",
         statuses=("open",),
     )
 
 
-def add_approval_type(world: World, failure: Failure, policy: PolicyRow, rate: Reading) -> None:
+def add_approval_type(world: WorldBuilder, failure: Failure, policy: PolicyRow, rate: MetricSpec) -> None:
     """Add the approval type."""
     specs = [
         field_spec("service", "text", "The service that is escalated."),
@@ -182,7 +190,7 @@ def add_approval_type(world: World, failure: Failure, policy: PolicyRow, rate: R
     ]
     if failure.variant is Variant.RUNBOOK:
         specs.append(field_spec("runbook_id", "text", "Id of the service's runbook."))
-    put_type(
+    replace_approval_type(
         world,
         ApprovalTypeRow(
             key=TYPE_KEY,
@@ -197,14 +205,14 @@ def add_approval_type(world: World, failure: Failure, policy: PolicyRow, rate: R
     )
 
 
-def add_cto(world: World, stream: Stream, kinds: Collection[Kind]) -> Chain:
+def add_cto(world: WorldBuilder, stream: Stream, kinds: Collection[Kind]) -> ApproverChain:
     """Add who stands in for the CTO."""
-    deciding = Deciding(
+    decision_spec = DecisionSpec(
         type_key=TYPE_KEY,
         role=Role.CTO,
         holder_ids=[world.staff.holders(Role.CTO)[0].id],
         amount_cents=0,
-        bench=leads_and_finance(world),
+        deputy_candidates=leads_and_finance(world),
         other_types=["access_grant", "purchase_order"],
     )
-    return add_chain(world, stream, deciding, kinds)
+    return add_approver_chain(world, stream, decision_spec, kinds)

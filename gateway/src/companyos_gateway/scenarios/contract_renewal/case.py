@@ -7,7 +7,7 @@ from datetime import date
 from enum import StrEnum
 
 from companyos_gateway.chaos import Kind
-from companyos_gateway.rubrics.cases import DeskCase, Reading
+from companyos_gateway.evaluation.cases import MetricSpec, TicketCase
 from companyos_shared.wire.company import Role
 
 NAME = "contract_renewal"
@@ -68,7 +68,7 @@ class CertificateDocument:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Case(DeskCase):
+class Case(TicketCase):
     """One contract renewal."""
 
     variant: Variant
@@ -82,7 +82,7 @@ class Case(DeskCase):
     tier: str
     """The risk tier by the index of today."""
     highest_index: int
-    risk: Reading
+    risk: MetricSpec
     amount_cents: int
     term_years: int
     new_end: date

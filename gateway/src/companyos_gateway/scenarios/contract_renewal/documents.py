@@ -8,16 +8,16 @@ from datetime import date, timedelta
 from typing import Any
 
 from companyos_gateway.chaos import Kind
-from companyos_gateway.rubrics.cases import Reading
+from companyos_gateway.evaluation.cases import MetricSpec
+from companyos_gateway.scenarios.blocks.documents import file_record
+from companyos_gateway.scenarios.blocks.metrics import LookalikeMetric, MetricPlan, add_task_metric, choose_sources
+from companyos_gateway.scenarios.blocks.texts import load_texts
 from companyos_gateway.scenarios.contract_renewal.case import METRIC_KEY, CertificateDocument, RefusalGround, Variant
-from companyos_gateway.scenarios.parts.filing import file_record
-from companyos_gateway.scenarios.parts.measures import MeasurePlan, Twin, add_measure, choose_sources
-from companyos_gateway.scenarios.parts.words import words_beside
+from companyos_gateway.world.builder import WorldBuilder
 from companyos_gateway.world.calendar import working_days_from
-from companyos_gateway.world.documents.datahub import CertificateRow, HubHappening, RecordRow, RiskTier, VendorRow
-from companyos_gateway.world.draft import World
 from companyos_gateway.world.pools import pool
 from companyos_gateway.world.records import PREFIXES
+from companyos_gateway.world.seed_documents.datahub import CertificateRow, DataHubEvent, RecordRow, RiskTier, VendorRow
 from companyos_gateway.world.vendors import CERTIFICATE_DAYS, draw_certificates, draw_namesake, draw_vendor
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Role
@@ -91,27 +91,34 @@ def draw_other_thresholds(stream: Stream, risk: Risk) -> RiskThresholds:
 
 
 def add_index(
-    world: World, stream: Stream, vendor: VendorRow, twin: VendorRow | None, risk: Risk, kinds: Collection[Kind]
-) -> Reading:
+    world: WorldBuilder,
+    stream: Stream,
+    vendor: VendorRow,
+    lookalike: VendorRow | None,
+    risk: Risk,
+    kinds: Collection[Kind],
+) -> MetricSpec:
     """Add the vendor's index; an old value and what another source says are of another tier or side."""
-    sources = choose_sources(world, stream, key=METRIC_KEY, rival_keys=("compliance_score", "delivery_score"))
+    sources = choose_sources(world, stream, key=METRIC_KEY, other_keys=("compliance_score", "delivery_score"))
 
     def elsewhere(own: Stream) -> int:
         others = [tier for tier in TIERS if risk.is_too_high or tier != risk.tier]
         return risk.bars.draw_index(own, own.choice(others))
 
-    plan = MeasurePlan(
+    plan = MetricPlan(
         key=METRIC_KEY,
         subject=vendor.id,
         title=_title(vendor),
         unit=UNIT,
         sources=sources,
         value=risk.index,
-        draw_old=elsewhere,
-        draw_rival=elsewhere,
-        twin=None if twin is None else Twin(subject=twin.id, title=_title(twin), draw_value=elsewhere),
+        draw_stale_value=elsewhere,
+        draw_conflicting_value=elsewhere,
+        lookalike=None
+        if lookalike is None
+        else LookalikeMetric(subject=lookalike.id, title=_title(lookalike), draw_value=elsewhere),
     )
-    return add_measure(world, stream, plan, kinds)
+    return add_task_metric(world, stream, plan, kinds)
 
 
 def _title(vendor: VendorRow) -> str:
@@ -134,7 +141,7 @@ class CertificatePlan:
 
 
 def add_certificates(
-    world: World,
+    world: WorldBuilder,
     stream: Stream,
     vendor: VendorRow,
     *,
@@ -162,17 +169,17 @@ def add_certificates(
     return CertificatePlan(on_file=on_file, paper=new, document=document)
 
 
-def _file(world: World, vendor: VendorRow, kind: str, ends_on: date) -> CertificateRow:
+def _file(world: WorldBuilder, vendor: VendorRow, kind: str, ends_on: date) -> CertificateRow:
     issued_on = ends_on - timedelta(days=CERTIFICATE_DAYS)
     row = CertificateRow(
         id=world.ids.take("CRT"), vendor_id=vendor.id, kind=kind, issued_on=issued_on, expires_on=ends_on
     )
-    world.hub.certificates.append(row)
+    world.datahub.certificates.append(row)
     return row
 
 
 def _document(
-    world: World, stream: Stream, vendor: VendorRow, paper: CertificateDocument, words: Mapping[str, Any]
+    world: WorldBuilder, stream: Stream, vendor: VendorRow, paper: CertificateDocument, words: Mapping[str, Any]
 ) -> RecordRow:
     return file_record(
         world,
@@ -186,14 +193,14 @@ def _document(
     )
 
 
-def _add_pending(world: World, stream: Stream, document: RecordRow) -> None:
+def _add_pending(world: WorldBuilder, stream: Stream, document: RecordRow) -> None:
     """Let the paper be an empty draft that a colleague completes."""
     shown = {name: document.fields[name] for name in ("issued_on", "expires_on")}
     document.fields |= dict.fromkeys(shown, "")
     document.state = "draft"
     due_at = world.company().add_office_minutes(world.started_at, stream.integer(*PAPER_MINUTES))
     data = {"record_id": document.id, "state": "published", "fields": shown}
-    world.hub.happenings.append(HubHappening(due_at=due_at, kind="record", data=data))
+    world.datahub.scheduled_events.append(DataHubEvent(due_at=due_at, kind="record", data=data))
 
 
 def _dates(paper: CertificateDocument) -> dict[str, str]:
@@ -215,7 +222,7 @@ class Contract:
 
     record: RecordRow
     vendor: VendorRow
-    twin: VendorRow | None
+    lookalike: VendorRow | None
     """A vendor of nearly the same name that has a contract of the same title."""
     variant: Variant
     ground: RefusalGround | None
@@ -255,10 +262,10 @@ class Contract:
 
 def texts() -> dict[str, Any]:
     """Return the words of the scenario."""
-    return words_beside(__file__)
+    return load_texts(__file__)
 
 
-def add_contract(world: World, stream: Stream, kinds: Collection[Kind], *, must_refuse: bool) -> Contract:
+def add_contract(world: WorldBuilder, stream: Stream, kinds: Collection[Kind], *, must_refuse: bool) -> Contract:
     """Add the contract and its vendor with certificates, and what looks like them."""
     ground = stream.choice(list(RefusalGround)) if must_refuse else None
     variant = stream.choice(list(Variant))
@@ -279,15 +286,18 @@ def add_contract(world: World, stream: Stream, kinds: Collection[Kind], *, must_
         words=texts(),
     )
     record = _record(world, stream, vendor, role)
-    twin, covering = None, _add_renewed(world, stream.child("renewed"), record, is_same=ground is RefusalGround.COVERED)
+    lookalike, covering = (
+        None,
+        _add_renewed(world, stream.child("renewed"), record, is_same=ground is RefusalGround.COVERED),
+    )
     if Kind.SIMILAR_NAMES in kinds:
-        twin = draw_namesake(world, stream, vendor)
-        draw_certificates(world, stream, twin)
-        _similar_contract(world, record, twin.id, state=record.state)
+        lookalike = draw_namesake(world, stream, vendor)
+        draw_certificates(world, stream, lookalike)
+        _similar_contract(world, record, lookalike.id, state=record.state)
     return Contract(
         record=record,
         vendor=vendor,
-        twin=twin,
+        lookalike=lookalike,
         variant=variant,
         ground=ground,
         role=role,
@@ -297,7 +307,7 @@ def add_contract(world: World, stream: Stream, kinds: Collection[Kind], *, must_
     )
 
 
-def _record(world: World, stream: Stream, vendor: VendorRow, role: Role) -> RecordRow:
+def _record(world: WorldBuilder, stream: Stream, vendor: VendorRow, role: Role) -> RecordRow:
     years = stream.choice(TERMS_YEARS)
     low, high = PRICES_CENTS[role]
     yearly = 500 * stream.integer(low // 500, high // 500)
@@ -329,7 +339,7 @@ def _record(world: World, stream: Stream, vendor: VendorRow, role: Role) -> Reco
     )
 
 
-def _add_renewed(world: World, stream: Stream, record: RecordRow, *, is_same: bool) -> RecordRow | None:
+def _add_renewed(world: WorldBuilder, stream: Stream, record: RecordRow, *, is_same: bool) -> RecordRow | None:
     """Add a contract with the vendor that was renewed already: about the same service, or about another one."""
     if not is_same and stream.chance(0.5):
         return None
@@ -342,8 +352,8 @@ def _add_renewed(world: World, stream: Stream, record: RecordRow, *, is_same: bo
     return other if is_same else None
 
 
-def _similar_contract(world: World, record: RecordRow, vendor_id: str | None, *, state: str) -> RecordRow:
+def _similar_contract(world: WorldBuilder, record: RecordRow, vendor_id: str | None, *, state: str) -> RecordRow:
     other_id = world.ids.take(PREFIXES["contract"])
     other = replace(record, id=other_id, vendor_id=vendor_id, state=state, fields=dict(record.fields))
-    world.hub.records.append(other)
+    world.datahub.records.append(other)
     return other

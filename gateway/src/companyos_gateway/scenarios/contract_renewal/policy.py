@@ -7,7 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from companyos_gateway.chaos import Kind
-from companyos_gateway.rubrics.cases import Reading
+from companyos_gateway.evaluation.cases import MetricSpec
+from companyos_gateway.scenarios.blocks.approval_stages import add_approval_stage, add_two_stage_approvers
+from companyos_gateway.scenarios.blocks.approvers import ApproverChain, field_spec
+from companyos_gateway.scenarios.blocks.policy_versions import (
+    PRIORITIES,
+    PolicyParameters,
+    add_policy_versions,
+    draw_other_priority,
+    draw_priority_limits,
+)
 from companyos_gateway.scenarios.contract_renewal.case import LEGAL_TYPE, METRIC_KEY, TYPE_KEY
 from companyos_gateway.scenarios.contract_renewal.documents import (
     LONGEST_YEARS,
@@ -16,15 +25,12 @@ from companyos_gateway.scenarios.contract_renewal.documents import (
     draw_other_thresholds,
     texts,
 )
-from companyos_gateway.scenarios.parts.deciders import Chain, field_spec
-from companyos_gateway.scenarios.parts.in_order import add_chain_of_two, put_stage
-from companyos_gateway.scenarios.parts.rulebook import LADDER, Figures, add_versions, amount_limits, other_level
-from companyos_gateway.world.documents.approvalflow import FieldSpecRow, ThresholdRow
-from companyos_gateway.world.documents.datahub import PolicyRow
-from companyos_gateway.world.documents.ticketdesk import Priority
-from companyos_gateway.world.draft import World
+from companyos_gateway.world.builder import WorldBuilder
 from companyos_gateway.world.pools import pool
 from companyos_gateway.world.records import rounded_amount
+from companyos_gateway.world.seed_documents.approvalflow import FieldSpecRow, ThresholdRow
+from companyos_gateway.world.seed_documents.datahub import PolicyRow
+from companyos_gateway.world.seed_documents.ticketdesk import Priority
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Role
 
@@ -41,11 +47,11 @@ class PolicyTerms:
     priority: Priority
 
 
-def add_policy(world: World, stream: Stream, contract: Contract, kinds: Collection[Kind]) -> PolicyTerms:
+def add_policy(world: WorldBuilder, stream: Stream, contract: Contract, kinds: Collection[Kind]) -> PolicyTerms:
     """Add the policy; earlier versions ask for another priority, another certificate and draw other tiers."""
-    priority, kind = stream.choice(LADDER), contract.certified.paper.kind
+    priority, kind = stream.choice(PRIORITIES), contract.certified.paper.kind
     others = [one for one in pool("vendors")["wording"]["certificates"] if one != kind]
-    policy = add_versions(
+    policy = add_policy_versions(
         world,
         stream,
         titles=texts()["policy"]["titles"],
@@ -53,26 +59,32 @@ def add_policy(world: World, stream: Stream, contract: Contract, kinds: Collecti
         body=lambda _figures: str(texts()["policy"]["body"]),
         in_force=_figures(stream, contract, priority, contract.risk.bars, kind),
         superseded=lambda own: _figures(
-            own, contract, other_level(own, priority), draw_other_thresholds(own, contract.risk), own.choice(others)
+            own,
+            contract,
+            draw_other_priority(own, priority),
+            draw_other_thresholds(own, contract.risk),
+            own.choice(others),
         ),
         kinds=kinds,
     )
     return PolicyTerms(policy, priority)
 
 
-def add_approval_types(world: World, stream: Stream, contract: Contract, policy: PolicyRow, risk: Reading) -> None:
+def add_approval_types(
+    world: WorldBuilder, stream: Stream, contract: Contract, policy: PolicyRow, risk: MetricSpec
+) -> None:
     """Add both approval types; the limit of the second lies between a term that is capped and one that is not."""
     amount, full = contract.amount_cents, contract.full_cents
     below = rounded_amount(stream, amount // 2, amount - 500)
     above = rounded_amount(stream, amount, full - 500 if full > amount else amount * 2)
-    dated = FieldSpecRow(
+    timestamp_field = FieldSpecRow(
         name="risk_as_of",
         type="datetime",
         required=True,
         description="When that was true.",
         max_age_minutes=int(risk.max_age.total_seconds()) // 60,
     )
-    put_stage(
+    add_approval_stage(
         world,
         policy,
         key=LEGAL_TYPE,
@@ -82,12 +94,12 @@ def add_approval_types(world: World, stream: Stream, contract: Contract, policy:
             field_spec("contract_id", "text", "Id of the contract."),
             field_spec("certificate_until", "date", "Last day of the certificate that the policy asks for."),
             field_spec(METRIC_KEY, "number", "Risk index of the vendor, by the authoritative source."),
-            dated,
+            timestamp_field,
             field_spec("risk_tier", "text", "Risk tier of the vendor."),
         ],
         thresholds=[ThresholdRow(up_to_cents=None, role=Role.LEGAL_COUNSEL.value)],
     )
-    put_stage(
+    add_approval_stage(
         world,
         policy,
         key=TYPE_KEY,
@@ -107,14 +119,18 @@ def add_approval_types(world: World, stream: Stream, contract: Contract, policy:
     )
 
 
-def add_approvers(world: World, stream: Stream, contract: Contract, kinds: Collection[Kind]) -> tuple[str, Chain]:
+def add_approvers(
+    world: WorldBuilder, stream: Stream, contract: Contract, kinds: Collection[Kind]
+) -> tuple[str, ApproverChain]:
     """Add who reviews, who pays, and somebody who could stand in for both; return the first two."""
     first, last = (LEGAL_TYPE, Role.LEGAL_COUNSEL), (TYPE_KEY, contract.role)
-    return add_chain_of_two(world, stream, first=first, last=last, amount_cents=contract.amount_cents, kinds=kinds)
+    return add_two_stage_approvers(
+        world, stream, first=first, last=last, amount_cents=contract.amount_cents, kinds=kinds
+    )
 
 
-def _figures(stream: Stream, contract: Contract, level: Priority, bars: RiskThresholds, kind: str) -> Figures:
-    medium, high, critical = amount_limits(stream, contract.amount_cents, level, step=STEPS_CENTS[contract.role])
+def _figures(stream: Stream, contract: Contract, level: Priority, bars: RiskThresholds, kind: str) -> PolicyParameters:
+    medium, high, critical = draw_priority_limits(stream, contract.amount_cents, level, step=STEPS_CENTS[contract.role])
     longest: Mapping[str, Any] = {f"longest_years_{tier}": years for tier, years in LONGEST_YEARS.items()}
     return {
         "medium_from_cents": medium,

@@ -4,15 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from companyos_gateway.rubrics import Check, Evidence, Milestone, TaskRubric, facts
-from companyos_gateway.rubrics.allowances import entry_allowances, issue_allowances, metric_allowances
-from companyos_gateway.rubrics.approvals_in_order import FulfilmentInOrder, InOrder, RefusedInOrder, reference_to
-from companyos_gateway.rubrics.boundaries import Allowance
-from companyos_gateway.rubrics.readings import ReadingRules, constant
-from companyos_gateway.rubrics.records import RecordGoal, was_looked_at
-from companyos_gateway.rubrics.requests import RequestRules, Standing
-from companyos_gateway.rubrics.vendors import certificate_allowance, certificate_record, column_record, tier_allowance
-from companyos_gateway.rubrics.workflow import paid, plain_check
+from companyos_gateway.evaluation import Check, Evidence, Milestone, TaskRubric, row_views
+from companyos_gateway.evaluation.approval_requests import ApprovalAuthority, RequestChecks
+from companyos_gateway.evaluation.approval_rubric import predicate_check, standard_milestone
+from companyos_gateway.evaluation.change_policy import Allowance, issue_allowances, metric_allowances, ticket_allowances
+from companyos_gateway.evaluation.goals import (
+    RecordGoal,
+    certificate_allowance,
+    certificate_source,
+    tier_allowance,
+    vendor_column_source,
+    was_read_before,
+)
+from companyos_gateway.evaluation.metric_checks import MetricChecks, constant_source
+from companyos_gateway.evaluation.sequential_approvals import (
+    SequentialApprovalRubric,
+    SequentialCompletedOutcome,
+    SequentialRefusedOutcome,
+    approved_request_source,
+)
 from companyos_gateway.scenarios.contract_renewal.case import LEGAL_TYPE, METRIC_KEY, TYPE_KEY, Case, RefusalGround
 from companyos_shared.wire.company import Company, Role
 
@@ -24,68 +34,68 @@ def build_rubric(case: Case, company: Company) -> TaskRubric:
     return _Renewal(case, company).rubric()
 
 
-class _RiskChecked(InOrder):
+class _RiskChecked(SequentialApprovalRubric):
     """Both ends turn on the risk of today."""
 
     case: Case
-    risk: ReadingRules
+    risk: MetricChecks
 
-    def own_milestones(self) -> Iterable[Milestone]:
+    def scenario_milestones(self) -> Iterable[Milestone]:
         if self.case.risk.is_stale:
-            yield paid("refreshed", self.risk.is_refreshed)
+            yield standard_milestone("refreshed", self.risk.is_refreshed)
 
 
-class _Renewal(_RiskChecked, FulfilmentInOrder):
+class _Renewal(_RiskChecked, SequentialCompletedOutcome):
     """The contract may be renewed."""
 
     def __init__(self, case: Case, company: Company) -> None:
-        self.case, self.risk = case, ReadingRules(case.risk)
+        self.case, self.risk = case, MetricChecks(case.risk)
         allowances = [*_allowances(case), *_updates(case)]
         super().__init__(case, company, stages=_stages(case, company), allowances=allowances, goals=[_goal(case)])
 
-    def own_checks(self) -> Iterable[Check]:
+    def scenario_checks(self) -> Iterable[Check]:
         variant = self.case.variant
         if self.case.risk.is_stale:
-            yield plain_check("risk_refreshed", self.risk.is_refreshed)
-        yield plain_check("tier_of_today", self.has_tier, passes_idle=not variant.is_retiered)
-        yield plain_check("certificate_in_force", self.has_certificate, passes_idle=not variant.is_recertified)
+            yield predicate_check("risk_refreshed", self.risk.is_refreshed)
+        yield predicate_check("tier_of_today", self.has_tier, passes_idle=not variant.is_retiered)
+        yield predicate_check("certificate_in_force", self.has_certificate, passes_idle=not variant.is_recertified)
 
     def has_tier(self, evidence: Evidence) -> bool:
         """Say whether the vendor is filed with the tier of today."""
-        row = evidence.row(facts.DATAHUB, "vendors", self.case.vendor_id)
+        row = evidence.row(row_views.DATAHUB, "vendors", self.case.vendor_id)
         return row is not None and row["risk_tier"] == self.case.tier
 
     def has_certificate(self, evidence: Evidence) -> bool:
         """Say whether the certificate that the policy asks for is on file."""
-        rows = evidence.table(facts.DATAHUB, "certificates").values()
+        rows = evidence.table(row_views.DATAHUB, "certificates").values()
         paper = self.case.paper
         wanted = (self.case.vendor_id, paper.kind, paper.expires_on.isoformat())
         return any((row["vendor_id"], row["kind"], row["expires_on"]) == wanted for row in rows)
 
 
-class _Refusal(_RiskChecked, RefusedInOrder):
+class _Refusal(_RiskChecked, SequentialRefusedOutcome):
     """The policy does not let it be renewed."""
 
     def __init__(self, case: Case, company: Company) -> None:
-        self.case, self.risk = case, ReadingRules(case.risk)
+        self.case, self.risk = case, MetricChecks(case.risk)
         super().__init__(case, company, stages=_stages(case, company), allowances=_allowances(case))
 
-    def own_checks(self) -> Iterable[Check]:
+    def scenario_checks(self) -> Iterable[Check]:
         if self.case.ground is RefusalGround.RISK:
-            yield plain_check("risk_known", self.was_risk_known)
+            yield predicate_check("risk_known", self.was_risk_known)
         else:
-            yield plain_check("ground_read", self.was_ground_read)
+            yield predicate_check("ground_read", self.was_ground_read)
 
     def was_risk_known(self, evidence: Evidence) -> bool:
         """Say whether the risk was fresh and too high at the step at which the ticket was cancelled."""
-        index = self.risk.known_at(evidence, self.tickets.end(evidence, "cancelled"))
+        index = self.risk.known_at(evidence, self.tickets.last_transition(evidence, "cancelled"))
         return index is not None and index > self.case.highest_index
 
     def was_ground_read(self, evidence: Evidence) -> bool:
         """Say whether the agent had looked at what speaks against it before it refused."""
-        change = self.tickets.end(evidence, "cancelled")
+        change = self.tickets.last_transition(evidence, "cancelled")
         return change is not None and all(
-            was_looked_at(evidence, facts.DATAHUB, operation, before_step=change.step, **{name: wanted})
+            was_read_before(evidence, row_views.DATAHUB, operation, before_step=change.step, **{name: wanted})
             for operation, name, wanted in _against(self.case)
         )
 
@@ -112,33 +122,33 @@ def _goal(case: Case) -> RecordGoal:
     )
 
 
-def _stages(case: Case, company: Company) -> Mapping[str, RequestRules]:
-    risk, paper = ReadingRules(case.risk), case.paper
-    legal = RequestRules(
+def _stages(case: Case, company: Company) -> Mapping[str, RequestChecks]:
+    risk, paper = MetricChecks(case.risk), case.paper
+    legal = RequestChecks(
         requester_id=case.agent_id,
         subject=case.contract_id,
         ticket_key=case.ticket_key,
-        standing=Standing(company, LEGAL_TYPE, Role.LEGAL_COUNSEL, 0),
-        records={
-            "contract_id": constant(case.contract_id),
-            "certificate_until": certificate_record(case.vendor_id, paper.kind, paper.expires_on.isoformat()),
-            METRIC_KEY: risk.value_record(),
-            "risk_as_of": risk.date_record(),
-            "risk_tier": column_record(case.vendor_id, "risk_tier", case.tier),
+        authority=ApprovalAuthority(company, LEGAL_TYPE, Role.LEGAL_COUNSEL, 0),
+        sources={
+            "contract_id": constant_source(case.contract_id),
+            "certificate_until": certificate_source(case.vendor_id, paper.kind, paper.expires_on.isoformat()),
+            METRIC_KEY: risk.value_source(),
+            "risk_as_of": risk.timestamp_source(),
+            "risk_tier": vendor_column_source(case.vendor_id, "risk_tier", case.tier),
         },
-        dated="risk_as_of",
+        timestamp_field="risk_as_of",
         max_age=case.risk.max_age,
     )
-    finance = RequestRules(
+    finance = RequestChecks(
         requester_id=case.agent_id,
         subject=case.contract_id,
         ticket_key=case.ticket_key,
-        standing=Standing(company, TYPE_KEY, case.role, case.amount_cents),
-        records={
-            "contract_id": constant(case.contract_id),
-            "amount_cents": constant(case.amount_cents),
-            "new_end": constant(case.new_end.isoformat()),
-            "legal_ref": reference_to(legal),
+        authority=ApprovalAuthority(company, TYPE_KEY, case.role, case.amount_cents),
+        sources={
+            "contract_id": constant_source(case.contract_id),
+            "amount_cents": constant_source(case.amount_cents),
+            "new_end": constant_source(case.new_end.isoformat()),
+            "legal_ref": approved_request_source(legal),
         },
     )
     return {"legal": legal, "finance": finance}
@@ -146,7 +156,7 @@ def _stages(case: Case, company: Company) -> Mapping[str, RequestRules]:
 
 def _allowances(case: Case) -> Iterable[Allowance]:
     metrics = [case.risk.metric_id, *case.risk.other_metric_ids]
-    yield from entry_allowances(case)
+    yield from ticket_allowances(case)
     yield from metric_allowances(metrics)
     yield from issue_allowances([case.contract_id, case.vendor_id, case.risk.source_id, *metrics], case.refusal)
 

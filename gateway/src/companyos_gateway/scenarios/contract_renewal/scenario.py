@@ -6,8 +6,27 @@ from collections.abc import Collection, Mapping
 
 from companyos_gateway.chaos import Kind, Profile
 from companyos_gateway.chaos.kinds import Group
-from companyos_gateway.rubrics import TaskRubric
-from companyos_gateway.rubrics.cases import Refusal
+from companyos_gateway.evaluation import TaskRubric
+from companyos_gateway.evaluation.cases import Refusal
+from companyos_gateway.scenarios.blocks.approvers import ApproverChain, plan_reactions
+from companyos_gateway.scenarios.blocks.texts import draw_brief
+from companyos_gateway.scenarios.blocks.ticket import TicketPlan, add_task_ticket
+from companyos_gateway.scenarios.blocks.ticket_scenario import (
+    BuiltTask,
+    TicketScenario,
+    buildable_kinds,
+    draw_chaos,
+    injections,
+    set_agent,
+)
+from companyos_gateway.scenarios.blocks.tools import (
+    APPROVAL_TOOLS,
+    METRIC_TOOLS,
+    PEOPLE_TOOLS,
+    POLICY_TOOLS,
+    RECORD_TOOLS,
+    TICKET_TOOLS,
+)
 from companyos_gateway.scenarios.contract_renewal.case import (
     METRIC_KEY,
     NAME,
@@ -24,35 +43,16 @@ from companyos_gateway.scenarios.contract_renewal.policy import (
     add_policy,
 )
 from companyos_gateway.scenarios.contract_renewal.rubric import build_rubric
-from companyos_gateway.scenarios.parts.deciders import Chain, plan_reactions
-from companyos_gateway.scenarios.parts.entry import EntryPlan, add_entry
-from companyos_gateway.scenarios.parts.staging import (
-    Staged,
-    StagedScenario,
-    act_for,
-    data_and_people,
-    draw_chances,
-    injections,
-)
-from companyos_gateway.scenarios.parts.tools import (
-    APPROVAL_TOOLS,
-    DESK_TOOLS,
-    METRIC_TOOLS,
-    PEOPLE_TOOLS,
-    POLICY_TOOLS,
-    RECORD_TOOLS,
-)
-from companyos_gateway.scenarios.parts.words import draw_brief
 from companyos_gateway.world import finish_world, generate_world
 from companyos_gateway.world.backlog import add_comment
-from companyos_gateway.world.calendar import into_office
-from companyos_gateway.world.documents.ticketdesk import TicketRow
-from companyos_gateway.world.draft import World
+from companyos_gateway.world.builder import WorldBuilder
+from companyos_gateway.world.calendar import to_office_hours
+from companyos_gateway.world.seed_documents.ticketdesk import TicketRow
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Company
 
 ALWAYS = (Kind.MISSING_PRIORITY, Kind.STALE_METRIC)
-APPLICABLE = data_and_people(without=(Kind.EXPIRED_CERTIFICATE,))
+APPLICABLE = buildable_kinds(exclude=(Kind.EXPIRED_CERTIFICATE,))
 """An expired certificate is part of the work here, whatever the chaos."""
 
 DISTRACTORS = (
@@ -63,7 +63,7 @@ DISTRACTORS = (
 )
 
 
-class ContractRenewal(StagedScenario[Case]):
+class ContractRenewal(TicketScenario[Case]):
     """Renew a contract: its papers in force, the risk of today, legal before finance, and the record says so."""
 
     name = NAME
@@ -71,7 +71,7 @@ class ContractRenewal(StagedScenario[Case]):
     max_steps = 160
     distractors = DISTRACTORS
     tools = (
-        *DESK_TOOLS,
+        *TICKET_TOOLS,
         *METRIC_TOOLS,
         *RECORD_TOOLS,
         "datahub_get_vendor",
@@ -82,7 +82,7 @@ class ContractRenewal(StagedScenario[Case]):
         *DISTRACTORS,
     )
 
-    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask[Case]:
         """Draw a company, and put one contract renewal with all that is in its way into it."""
         return build(seed, profile, overrides)
 
@@ -91,27 +91,27 @@ class ContractRenewal(StagedScenario[Case]):
         return build_rubric(case, company)
 
 
-def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask[Case]:
     """Draw a company, and put one contract renewal with all that is in its way into it."""
     stream = Stream(NAME, seed)
-    chances = draw_chances(stream, profile, overrides, applicable=APPLICABLE, always=ALWAYS)
-    kinds = chances.kinds
+    chaos_draw = draw_chaos(stream, profile, overrides, applicable=APPLICABLE, always=ALWAYS)
+    kinds = chaos_draw.kinds
     world = generate_world(stream.child("world"))
-    act_for(world, stream.child("agent"), TEAM)
-    contract = add_contract(world, stream.child("contract"), kinds, must_refuse=chances.must_refuse)
+    set_agent(world, stream.child("agent"), TEAM)
+    contract = add_contract(world, stream.child("contract"), kinds, must_refuse=chaos_draw.must_refuse)
     policy_terms = add_policy(world, stream.child("rules"), contract, kinds)
-    risk = add_index(world, stream.child("risk"), contract.vendor, contract.twin, contract.risk, kinds)
+    risk = add_index(world, stream.child("risk"), contract.vendor, contract.lookalike, contract.risk, kinds)
     add_approval_types(world, stream.child("types"), contract, policy_terms.policy, risk)
     counsel_id, chain = add_approvers(world, stream.child("chain"), contract, kinds)
     subject, words = contract.record.id, texts()["decisions"]
     plan_reactions(world, stream.child("reactions"), type_key=TYPE_KEY, subject=subject, words=words, kinds=kinds)
     plan = ticket_plan(world, contract, kinds)
-    entry = add_entry(world, stream.child("desk"), plan, priority=policy_terms.priority, kinds=kinds)
-    add_certificate_notice(world, stream.child("notice"), contract, entry.ticket)
+    task_ticket = add_task_ticket(world, stream.child("desk"), plan, priority=policy_terms.priority, kinds=kinds)
+    add_certificate_notice(world, stream.child("notice"), contract, task_ticket.ticket)
     finish_world(world)
     document = contract.certified.document
     case = Case(
-        **entry.facts(world, kinds, policy_terms.priority),
+        **task_ticket.case_fields(world, kinds, policy_terms.priority),
         approver_ids=chain.approver_ids,
         refusal=_refusal(contract, policy_terms),
         variant=contract.variant,
@@ -132,7 +132,7 @@ def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged
         kinds=kinds,
     )
     brief = draw_brief(texts(), stream.child("brief"), case.ticket_key)
-    return Staged(world, case, brief, injections(profile, kinds, _struck_entities(case, chain)))
+    return BuiltTask(world, case, brief, injections(profile, kinds, _struck_entities(case, chain)))
 
 
 def _refusal(contract: Contract, policy_terms: PolicyTerms) -> Refusal | None:
@@ -148,7 +148,7 @@ def _refusal(contract: Contract, policy_terms: PolicyTerms) -> Refusal | None:
     return Refusal(ground.reason_code, (behind,))
 
 
-def _struck_entities(case: Case, chain: Chain) -> dict[Kind, str]:
+def _struck_entities(case: Case, chain: ApproverChain) -> dict[Kind, str]:
     on_contract = {kind: case.contract_id for kind in case.kinds if kind.group is Group.PEOPLE}
     own = {
         Kind.STALE_METRIC: case.risk.metric_id,
@@ -167,7 +167,7 @@ SCENARIO = ContractRenewal()
 TEAM = "procurement"
 
 
-def ticket_plan(world: World, contract: Contract, kinds: Collection[Kind]) -> EntryPlan:
+def ticket_plan(world: WorldBuilder, contract: Contract, kinds: Collection[Kind]) -> TicketPlan:
     """Return how the ticket looks."""
     words, record, vendor = texts(), contract.record, contract.vendor
     service = str(record.fields["service"])
@@ -186,24 +186,24 @@ def ticket_plan(world: World, contract: Contract, kinds: Collection[Kind]) -> En
         cites = ["record", "vendor"] if Kind.SIMILAR_NAMES in kinds else ["record", "vendor", "name"]
         return fill(stream, stream.choice(words["citations"][stream.choice(cites)]))
 
-    return EntryPlan(
+    return TicketPlan(
         team_id=TEAM,
         titles=[title.format(service=service, vendor=vendor.name) for title in words["titles"]],
         describe=describe,
         fill=fill,
         words=words,
-        double_texts=words["citations"]["name"],
+        duplicate_texts=words["citations"]["name"],
         tags=["contract", "renewal"],
-        double_tags=["contract"],
+        duplicate_tags=["contract"],
     )
 
 
-def add_certificate_notice(world: World, stream: Stream, contract: Contract, ticket: TicketRow) -> None:
+def add_certificate_notice(world: WorldBuilder, stream: Stream, contract: Contract, ticket: TicketRow) -> None:
     """Let a colleague say on the ticket that a certificate is still to come."""
     document = contract.certified.document
     if contract.variant is not Variant.AWAITED or document is None:
         return
     age = world.started_at - ticket.created_at
-    moment = into_office((ticket.created_at + age * 3 / 4).replace(second=0, microsecond=0))
+    moment = to_office_hours((ticket.created_at + age * 3 / 4).replace(second=0, microsecond=0))
     assert document.owner_id is not None
     add_comment(world, ticket, author_id=document.owner_id, at=moment, body=stream.choice(texts()["promises"]))

@@ -8,8 +8,8 @@ from enum import StrEnum
 from typing import Any
 
 from companyos_gateway.chaos import Kind
-from companyos_gateway.rubrics.cases import DeskCase
-from companyos_gateway.rubrics.figures import Figure
+from companyos_gateway.evaluation.cases import TicketCase
+from companyos_gateway.evaluation.reported_values import ReportedValue
 
 NAME = "data_discrepancy"
 
@@ -42,13 +42,13 @@ class RefusalGround(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Case(DeskCase):
+class Case(TicketCase):
     """One discrepancy."""
 
     variant: Variant
     ground: RefusalGround | None
     vendor_id: str
-    figure: Figure
+    figure: ReportedValue
     wrong_metric_id: str
     """The metric of the source that is wrong."""
     metric_ids: tuple[str, ...]

@@ -8,14 +8,20 @@ from datetime import timedelta
 from typing import Any
 
 from companyos_gateway.chaos import Kind
-from companyos_gateway.rubrics.figures import Figure
+from companyos_gateway.evaluation.reported_values import ReportedValue
+from companyos_gateway.scenarios.blocks.metrics import (
+    LookalikeMetric,
+    MetricPlan,
+    add_task_metric,
+    choose_sources,
+    draw_other_value,
+)
+from companyos_gateway.scenarios.blocks.texts import load_texts
 from companyos_gateway.scenarios.data_discrepancy.case import RefusalGround, Variant
-from companyos_gateway.scenarios.parts.measures import MeasurePlan, Twin, add_measure, another, choose_sources
-from companyos_gateway.scenarios.parts.words import words_beside
-from companyos_gateway.world.documents.datahub import MetricRow, RecordRow, SourceRow, VendorRow
-from companyos_gateway.world.draft import World
+from companyos_gateway.world.builder import WorldBuilder
 from companyos_gateway.world.metrics import draw_metric
 from companyos_gateway.world.records import draw_contract
+from companyos_gateway.world.seed_documents.datahub import MetricRow, RecordRow, SourceRow, VendorRow
 from companyos_gateway.world.vendors import draw_certificates, draw_namesake, draw_vendor
 from companyos_shared.streams import Stream
 
@@ -33,7 +39,7 @@ class Topic:
     key: str
     title: str
     unit: str
-    rival_keys: tuple[str, str]
+    other_keys: tuple[str, str]
     low: int
     high: int
     step: int
@@ -59,14 +65,14 @@ class Discrepancy:
     bar: int
     """Below this a record carries an adjustment."""
     percent: int
-    figure: Figure
+    figure: ReportedValue
     wrong_metric_id: str
     metrics: tuple[MetricRow, ...]
     """What every source says of the figure."""
     records: tuple[RecordRow, ...]
     """The contracts that hold the figure, the ones to be corrected first."""
     to_correct: int
-    twin: VendorRow | None
+    lookalike: VendorRow | None
 
     @property
     def corrections(self) -> dict[str, dict[str, Any]]:
@@ -94,28 +100,30 @@ class Discrepancy:
 
 def texts() -> dict[str, Any]:
     """Return the words of the scenario."""
-    return words_beside(__file__)
+    return load_texts(__file__)
 
 
-def add_discrepancy(world: World, stream: Stream, kinds: Collection[Kind], *, must_refuse: bool) -> Discrepancy:
+def add_discrepancy(world: WorldBuilder, stream: Stream, kinds: Collection[Kind], *, must_refuse: bool) -> Discrepancy:
     """Add the vendor, what sources say of it, and its contracts."""
     ground = stream.choice(list(RefusalGround)) if must_refuse else None
     variant, topic = stream.choice(list(Variant)), stream.choice(TOPICS)
     vendor = draw_vendor(world, stream, status="active")
     draw_certificates(world, stream, vendor)
-    twin = draw_namesake(world, stream, vendor) if Kind.SIMILAR_NAMES in kinds else None
+    lookalike = draw_namesake(world, stream, vendor) if Kind.SIMILAR_NAMES in kinds else None
     value, wrong = _values(stream, topic)
     low, high = sorted((value, wrong))
     bar, percent = stream.integer(low + 1, high), stream.integer(2, 9)
-    figure, rival, metrics = _add_figure(world, stream, topic, vendor, twin, value, wrong, kinds=kinds, ground=ground)
+    figure, rival, metrics = _add_figure(
+        world, stream, topic, vendor, lookalike, value, wrong, kinds=kinds, ground=ground
+    )
     derived = percent if wrong < bar else 0
     held = value if ground is RefusalGround.AGREED else wrong
     fields = {topic.key: held} | ({DERIVED: derived} if variant.is_derived else {})
     if ground is RefusalGround.AGREED and variant.is_derived:
         fields[DERIVED] = percent if value < bar else 0
     records, count = _add_contracts(world, stream, vendor, fields, variant, ground)
-    if twin is not None:
-        _add_contract(world, stream, twin, {**fields, topic.key: wrong}, state="active")
+    if lookalike is not None:
+        _add_contract(world, stream, lookalike, {**fields, topic.key: wrong}, state="active")
     return Discrepancy(
         variant=variant,
         ground=ground,
@@ -130,7 +138,7 @@ def add_discrepancy(world: World, stream: Stream, kinds: Collection[Kind], *, mu
         metrics=metrics,
         records=records,
         to_correct=count,
-        twin=twin,
+        lookalike=lookalike,
     )
 
 
@@ -143,50 +151,52 @@ def _values(stream: Stream, topic: Topic) -> tuple[int, int]:
 
 
 def _add_figure(
-    world: World,
+    world: WorldBuilder,
     stream: Stream,
     topic: Topic,
     vendor: VendorRow,
-    twin: VendorRow | None,
+    lookalike: VendorRow | None,
     value: int,
     wrong: int,
     *,
     kinds: Collection[Kind],
     ground: RefusalGround | None,
-) -> tuple[Figure, MetricRow, tuple[MetricRow, ...]]:
+) -> tuple[ReportedValue, MetricRow, tuple[MetricRow, ...]]:
     """Add what the authority says, who is wrong, and where that strikes a third who agrees with the authority."""
-    sources = choose_sources(world, stream, key=topic.key, rival_keys=topic.rival_keys)
+    sources = choose_sources(world, stream, key=topic.key, other_keys=topic.other_keys)
     low, high = topic.low * topic.step, topic.high * topic.step
 
     def draw_other(own: Stream) -> int:
-        other = another(own, value, low, high)
+        other = draw_other_value(own, value, low, high)
         return other if other != wrong else other + 1
 
-    plan = MeasurePlan(
+    plan = MetricPlan(
         key=topic.key,
         subject=vendor.id,
         title=topic.title.format(vendor=vendor.legal_name),
         unit=topic.unit,
         sources=sources,
         value=value,
-        draw_old=draw_other,
-        draw_rival=draw_other,
-        twin=None
-        if twin is None
-        else Twin(subject=twin.id, title=topic.title.format(vendor=twin.legal_name), draw_value=draw_other),
+        draw_stale_value=draw_other,
+        draw_conflicting_value=draw_other,
+        lookalike=None
+        if lookalike is None
+        else LookalikeMetric(
+            subject=lookalike.id, title=topic.title.format(vendor=lookalike.legal_name), draw_value=draw_other
+        ),
     )
-    reading = add_measure(world, stream, plan, set(kinds) - {Kind.CONFLICTING_SOURCES})
-    rivals = stream.shuffled(sources.rivals)
-    rival = _say(world, stream, plan, rivals[0], wrong)
+    reading = add_task_metric(world, stream, plan, set(kinds) - {Kind.CONFLICTING_SOURCES})
+    other_sources = stream.shuffled(sources.other_sources)
+    rival = _say(world, stream, plan, other_sources[0], wrong)
     if Kind.CONFLICTING_SOURCES in kinds:
-        _say(world, stream, plan, rivals[1], value)
-    metrics = tuple(row for row in world.hub.metrics if (row.key, row.subject) == (topic.key, vendor.id))
+        _say(world, stream, plan, other_sources[1], value)
+    metrics = tuple(row for row in world.datahub.metrics if (row.key, row.subject) == (topic.key, vendor.id))
     if ground is RefusalGround.NO_AUTHORITY:
         sources.authority.authoritative_for.remove(topic.key)
-    return Figure(topic.key, vendor.id, reading), rival, metrics
+    return ReportedValue(topic.key, vendor.id, reading), rival, metrics
 
 
-def _say(world: World, stream: Stream, plan: MeasurePlan, source: SourceRow, value: int) -> MetricRow:
+def _say(world: WorldBuilder, stream: Stream, plan: MetricPlan, source: SourceRow, value: int) -> MetricRow:
     """Let a source say something of the same thing, lately."""
     return draw_metric(
         world,
@@ -202,7 +212,7 @@ def _say(world: World, stream: Stream, plan: MeasurePlan, source: SourceRow, val
 
 
 def _add_contracts(
-    world: World,
+    world: WorldBuilder,
     stream: Stream,
     vendor: VendorRow,
     fields: dict[str, Any],
@@ -220,7 +230,9 @@ def _add_contracts(
     return tuple(records), 0 if ground is not None else count
 
 
-def _add_contract(world: World, stream: Stream, vendor: VendorRow, fields: dict[str, Any], *, state: str) -> RecordRow:
+def _add_contract(
+    world: WorldBuilder, stream: Stream, vendor: VendorRow, fields: dict[str, Any], *, state: str
+) -> RecordRow:
     record = draw_contract(world, stream, vendor, state=state)
     record.fields = {**record.fields, **fields}
     return record

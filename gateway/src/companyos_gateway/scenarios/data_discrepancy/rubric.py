@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from companyos_gateway.rubrics import Check, Evidence, Milestone, TaskRubric, facts
-from companyos_gateway.rubrics.allowances import entry_allowances, metric_allowances
-from companyos_gateway.rubrics.boundaries import Allowance
-from companyos_gateway.rubrics.corrections import MetricReported, RecordCorrected
-from companyos_gateway.rubrics.deskwork import Declined, paid, plain_check
-from companyos_gateway.rubrics.ends import Ends
-from companyos_gateway.rubrics.errand import Errand
-from companyos_gateway.rubrics.readings import ReadingRules
-from companyos_gateway.rubrics.records import RecordGoal, was_looked_at
+from companyos_gateway.evaluation import Check, Evidence, Milestone, TaskRubric, row_views
+from companyos_gateway.evaluation.change_policy import Allowance, metric_allowances, ticket_allowances
+from companyos_gateway.evaluation.entity_goals import EntityGoals
+from companyos_gateway.evaluation.goals import RecordGoal, was_read_before
+from companyos_gateway.evaluation.metric_checks import MetricChecks
+from companyos_gateway.evaluation.multi_goal_rubric import MultiGoalRubric
+from companyos_gateway.evaluation.record_corrections import MetricReported, RecordCorrected
+from companyos_gateway.evaluation.ticket_rubric import TicketRefusedOutcome, predicate_check, standard_milestone
 from companyos_gateway.scenarios.data_discrepancy.case import Case, RefusalGround
 from companyos_shared.wire.company import Company
 
@@ -24,62 +23,62 @@ def build_rubric(case: Case, company: Company) -> TaskRubric:
     return (_Refusal(case, company) if case.must_refuse else _Correction(case, company)).rubric()
 
 
-class _Correction(Errand):
+class _Correction(MultiGoalRubric):
     """Something has to be corrected, and somebody to be reported."""
 
     def __init__(self, case: Case, company: Company) -> None:
         goals = [RecordGoal(record_id=record_id, fields=fields) for record_id, fields in case.corrections.items()]
-        ends = [
-            Ends("records_corrected", [RecordCorrected(goal, case.figure) for goal in goals]),
-            Ends("source_reported", [MetricReported(case.wrong_metric_id)]),
+        entity_goals = [
+            EntityGoals("records_corrected", [RecordCorrected(goal, case.figure) for goal in goals]),
+            EntityGoals("source_reported", [MetricReported(case.wrong_metric_id)]),
         ]
-        super().__init__(case, company, allowances=_allowances(case), ends=ends)
+        super().__init__(case, company, allowances=_allowances(case), entity_goals=entity_goals)
         self.case = case
 
-    def own_milestones(self) -> Iterable[Milestone]:
+    def scenario_milestones(self) -> Iterable[Milestone]:
         yield from _refreshed(self.case)
 
 
-class _Refusal(Declined):
+class _Refusal(TicketRefusedOutcome):
     """Nothing has to be corrected, or nobody can say what is right."""
 
     def __init__(self, case: Case, company: Company) -> None:
         super().__init__(case, company, allowances=_allowances(case))
         self.case = case
 
-    def own_milestones(self) -> Iterable[Milestone]:
+    def scenario_milestones(self) -> Iterable[Milestone]:
         yield from _refreshed(self.case)
         yield Milestone("declined", DECLINED_POINTS, self.was_declined)
 
-    def own_checks(self) -> Iterable[Check]:
-        yield plain_check("ground_known", self.was_ground_known)
+    def scenario_checks(self) -> Iterable[Check]:
+        yield predicate_check("ground_known", self.was_ground_known)
 
     def was_declined(self, evidence: Evidence) -> bool:
         """Say whether the ticket is cancelled for the reason, by somebody who knew it."""
-        return self.tickets.is_cancelled_for_the_reason(evidence) and self.was_ground_known(evidence)
+        return self.tickets.is_cancelled_for_reason(evidence) and self.was_ground_known(evidence)
 
     def was_ground_known(self, evidence: Evidence) -> bool:
         """Say whether the agent had seen what speaks against a correction when it cancelled the ticket."""
-        case, change = self.case, self.tickets.end(evidence, "cancelled")
+        case, change = self.case, self.tickets.last_transition(evidence, "cancelled")
         if change is None:
             return False
         if case.ground is RefusalGround.NO_AUTHORITY:
             return all(
-                was_looked_at(evidence, facts.DATAHUB, "get_source", before_step=change.step, source_id=source_id)
+                was_read_before(evidence, row_views.DATAHUB, "get_source", before_step=change.step, source_id=source_id)
                 for source_id in case.measuring_ids
             )
         were_read = all(
-            was_looked_at(evidence, facts.DATAHUB, "get_record", before_step=change.step, record_id=record_id)
+            was_read_before(evidence, row_views.DATAHUB, "get_record", before_step=change.step, record_id=record_id)
             for record_id in case.record_ids
         )
         return were_read and (case.ground is RefusalGround.ENDED or case.figure.was_known(evidence, change))
 
 
 def _refreshed(case: Case) -> Iterable[Milestone]:
-    if case.figure.reading.is_stale:
-        yield paid("refreshed", ReadingRules(case.figure.reading).is_refreshed)
+    if case.figure.spec.is_stale:
+        yield standard_milestone("refreshed", MetricChecks(case.figure.spec).is_refreshed)
 
 
 def _allowances(case: Case) -> Iterable[Allowance]:
-    yield from entry_allowances(case)
+    yield from ticket_allowances(case)
     yield from metric_allowances(case.metric_ids)

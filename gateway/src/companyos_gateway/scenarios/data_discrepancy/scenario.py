@@ -6,32 +6,32 @@ from collections.abc import Collection, Mapping
 
 from companyos_gateway.chaos import Kind, Profile
 from companyos_gateway.chaos.kinds import Group
-from companyos_gateway.rubrics import TaskRubric
-from companyos_gateway.rubrics.cases import Refusal
-from companyos_gateway.scenarios.data_discrepancy.case import NAME, Case, RefusalGround, Variant
-from companyos_gateway.scenarios.data_discrepancy.documents import Discrepancy, add_discrepancy, texts
-from companyos_gateway.scenarios.data_discrepancy.policy import add_policy
-from companyos_gateway.scenarios.data_discrepancy.rubric import build_rubric
-from companyos_gateway.scenarios.parts.entry import EntryPlan, add_entry
-from companyos_gateway.scenarios.parts.staging import (
-    Staged,
-    StagedScenario,
-    act_for,
-    data_and_people,
-    draw_chances,
+from companyos_gateway.evaluation import TaskRubric
+from companyos_gateway.evaluation.cases import Refusal
+from companyos_gateway.scenarios.blocks.texts import draw_brief
+from companyos_gateway.scenarios.blocks.ticket import TicketPlan, add_task_ticket
+from companyos_gateway.scenarios.blocks.ticket_scenario import (
+    BuiltTask,
+    TicketScenario,
+    buildable_kinds,
+    draw_chaos,
     injections,
+    set_agent,
 )
-from companyos_gateway.scenarios.parts.tools import (
-    DESK_TOOLS,
+from companyos_gateway.scenarios.blocks.tools import (
     METRIC_TOOLS,
     PEOPLE_TOOLS,
     POLICY_TOOLS,
     RECORD_TOOLS,
+    TICKET_TOOLS,
 )
-from companyos_gateway.scenarios.parts.words import draw_brief
+from companyos_gateway.scenarios.data_discrepancy.case import NAME, Case, RefusalGround, Variant
+from companyos_gateway.scenarios.data_discrepancy.documents import Discrepancy, add_discrepancy, texts
+from companyos_gateway.scenarios.data_discrepancy.policy import add_policy
+from companyos_gateway.scenarios.data_discrepancy.rubric import build_rubric
 from companyos_gateway.world import finish_world, generate_world
-from companyos_gateway.world.documents.datahub import PolicyRow
-from companyos_gateway.world.draft import World
+from companyos_gateway.world.builder import WorldBuilder
+from companyos_gateway.world.seed_documents.datahub import PolicyRow
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Company
 
@@ -47,13 +47,13 @@ DISTRACTORS = (
 )
 
 
-class DataDiscrepancy(StagedScenario[Case]):
+class DataDiscrepancy(TicketScenario[Case]):
     """Settle what sources disagree about: find the authority, report who is wrong, correct what was filed with it."""
 
     name = NAME
     max_steps = 120
     tools = (
-        *DESK_TOOLS,
+        *TICKET_TOOLS,
         *METRIC_TOOLS,
         "datahub_list_metrics",
         *RECORD_TOOLS,
@@ -66,7 +66,7 @@ class DataDiscrepancy(StagedScenario[Case]):
     distractors = DISTRACTORS
     held_out = frozenset({Variant.SEVERAL_DERIVED.value})
 
-    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask[Case]:
         """Draw a company, and put one discrepancy with all that is in its way into it."""
         return build(seed, profile, overrides)
 
@@ -75,21 +75,21 @@ class DataDiscrepancy(StagedScenario[Case]):
         return build_rubric(case, company)
 
 
-def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask[Case]:
     """Draw a company, and put one discrepancy with all that is in its way into it."""
     stream = Stream(NAME, seed)
-    applicable = data_and_people(without=NOT_APPLICABLE)
-    chances = draw_chances(stream, profile, overrides, applicable=applicable, always=ALWAYS)
-    kinds = chances.kinds
+    applicable = buildable_kinds(exclude=NOT_APPLICABLE)
+    chaos_draw = draw_chaos(stream, profile, overrides, applicable=applicable, always=ALWAYS)
+    kinds = chaos_draw.kinds
     world = generate_world(stream.child("world"))
-    act_for(world, stream.child("agent"), TEAM)
-    found = add_discrepancy(world, stream.child("discrepancy"), kinds, must_refuse=chances.must_refuse)
+    set_agent(world, stream.child("agent"), TEAM)
+    found = add_discrepancy(world, stream.child("discrepancy"), kinds, must_refuse=chaos_draw.must_refuse)
     policy_terms = add_policy(world, stream.child("rules"), found, kinds)
     plan = ticket_plan(world, found, kinds)
-    entry = add_entry(world, stream.child("desk"), plan, priority=policy_terms.priority, kinds=kinds)
+    task_ticket = add_task_ticket(world, stream.child("desk"), plan, priority=policy_terms.priority, kinds=kinds)
     finish_world(world)
     case = Case(
-        **entry.facts(world, kinds, policy_terms.priority),
+        **task_ticket.case_fields(world, kinds, policy_terms.priority),
         approver_ids=(),
         refusal=_refusal(found, policy_terms.policy),
         variant=found.variant,
@@ -105,7 +105,7 @@ def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged
         kinds=kinds,
     )
     brief = draw_brief(texts(), stream.child("brief"), case.ticket_key)
-    return Staged(
+    return BuiltTask(
         world, case, brief, injections(profile, kinds, dict.fromkeys(kinds, case.ticket_key) | _struck_entities(case))
     )
 
@@ -120,8 +120,8 @@ def _refusal(found: Discrepancy, policy: PolicyRow) -> Refusal | None:
 
 def _struck_entities(case: Case) -> dict[Kind, str]:
     return {
-        Kind.STALE_METRIC: case.figure.reading.metric_id,
-        Kind.FAILED_PIPELINE: case.figure.reading.source_id,
+        Kind.STALE_METRIC: case.figure.spec.metric_id,
+        Kind.FAILED_PIPELINE: case.figure.spec.source_id,
         Kind.CONFLICTING_SOURCES: case.figure.key,
         Kind.SUPERSEDED_POLICY: case.policy_id,
         Kind.SIMILAR_NAMES: case.vendor_id,
@@ -134,7 +134,7 @@ SCENARIO = DataDiscrepancy()
 TEAM = "data"
 
 
-def ticket_plan(world: World, found: Discrepancy, kinds: Collection[Kind]) -> EntryPlan:
+def ticket_plan(world: WorldBuilder, found: Discrepancy, kinds: Collection[Kind]) -> TicketPlan:
     """Return how the ticket looks."""
     words, vendor = texts(), found.vendor
     what = words["topic"][found.topic.key]
@@ -147,14 +147,14 @@ def ticket_plan(world: World, found: Discrepancy, kinds: Collection[Kind]) -> En
         by = "name" if Kind.SIMILAR_NAMES in kinds else stream.choice(["id", "name"])
         return fill(stream, stream.choice(words["citations"][by]))
 
-    return EntryPlan(
+    return TicketPlan(
         team_id=TEAM,
         titles=[title.format(what=what) for title in words["titles"]],
         describe=describe,
         fill=fill,
         words=words,
-        double_texts=words["citations"]["name"],
+        duplicate_texts=words["citations"]["name"],
         tags=["data quality"],
-        double_tags=["data quality"],
+        duplicate_tags=["data quality"],
         type="bug",
     )

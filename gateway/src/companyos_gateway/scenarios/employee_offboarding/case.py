@@ -7,7 +7,7 @@ from datetime import date
 from enum import StrEnum
 
 from companyos_gateway.chaos import Kind
-from companyos_gateway.rubrics.cases import DeskCase
+from companyos_gateway.evaluation.cases import TicketCase
 from companyos_shared.wire.company import Role
 
 NAME = "employee_offboarding"
@@ -60,7 +60,7 @@ class EscalatedRequest:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Case(DeskCase):
+class Case(TicketCase):
     """One offboarding."""
 
     variant: Variant

@@ -8,20 +8,25 @@ from datetime import date, datetime, timedelta
 from typing import Any
 
 from companyos_gateway.chaos import Kind
+from companyos_gateway.scenarios.blocks.documents import APPROVAL_SUBJECTS, add_subject_record
+from companyos_gateway.scenarios.blocks.pending_requests import (
+    PendingRequest,
+    add_request,
+    number_requests,
+    remove_pending_requests,
+)
+from companyos_gateway.scenarios.blocks.policy_versions import PRIORITIES
+from companyos_gateway.scenarios.blocks.texts import load_texts
 from companyos_gateway.scenarios.employee_offboarding.case import TYPE_KEY, RefusalGround, Variant
-from companyos_gateway.scenarios.parts.rulebook import LADDER
-from companyos_gateway.scenarios.parts.subjects import TYPES, add_subject
-from companyos_gateway.scenarios.parts.waiting import Request, add_request, number_requests, take_away
-from companyos_gateway.scenarios.parts.words import words_beside
 from companyos_gateway.world.approvals import add_delegation
 from companyos_gateway.world.backlog import add_history
-from companyos_gateway.world.calendar import closing_of, office_moment, working_days_from
-from companyos_gateway.world.documents.approvalflow import DelegationRow, RequestRow, RequestStatus
-from companyos_gateway.world.documents.datahub import RecordRow
-from companyos_gateway.world.documents.ticketdesk import Priority, TicketRow
-from companyos_gateway.world.draft import World
+from companyos_gateway.world.builder import WorldBuilder
+from companyos_gateway.world.calendar import closing_time, draw_office_time, working_days_from
 from companyos_gateway.world.pools import pool
 from companyos_gateway.world.records import rounded_amount
+from companyos_gateway.world.seed_documents.approvalflow import DelegationRow, RequestRow, RequestStatus
+from companyos_gateway.world.seed_documents.datahub import RecordRow
+from companyos_gateway.world.seed_documents.ticketdesk import Priority, TicketRow
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Person, Role
 
@@ -57,18 +62,18 @@ class Leaver:
 
 def texts() -> dict[str, Any]:
     """Return the words of the scenario."""
-    return words_beside(__file__)
+    return load_texts(__file__)
 
 
 def add_leaver(
-    world: World, stream: Stream, kinds: Collection[Kind], *, must_refuse: bool, is_write_revoked: bool
+    world: WorldBuilder, stream: Stream, kinds: Collection[Kind], *, must_refuse: bool, is_write_revoked: bool
 ) -> Leaver:
     """Let somebody leave, and give them grants that end too late, in time and long ago."""
     ground = stream.choice(list(RefusalGround)) if must_refuse else None
     variant = stream.choice(list(Variant))
     last_day = working_days_from(world.today, stream.integer(*LAST_DAY_IN_WORKING_DAYS))
     person = _draw_person(world, stream)
-    world.keep_in_office(person.id)
+    world.remove_absences(person.id)
     if ground is not RefusalGround.STAYS:
         _change(world, person.id, employed_to=last_day)
     if Kind.SIMILAR_NAMES in kinds:
@@ -93,37 +98,37 @@ def add_leaver(
     )
 
 
-def _draw_person(world: World, stream: Stream) -> Person:
+def _draw_person(world: WorldBuilder, stream: Stream) -> Person:
     oldest = world.today - timedelta(days=LEAST_TENURE_DAYS)
     usual = [one for team_id in TEAMS for one in world.staff.active(team_id) if not one.roles]
     return stream.choice([one for one in usual if one.employed_from <= oldest] or usual)
 
 
-def _change(world: World, person_id: str, **changes: Any) -> None:
+def _change(world: WorldBuilder, person_id: str, **changes: Any) -> None:
     world.staff.replace(world.staff.person(person_id).model_copy(update=changes))
 
 
-def _add_namesake(world: World, stream: Stream, person: Person) -> None:
+def _add_namesake(world: WorldBuilder, stream: Stream, person: Person) -> None:
     """Give somebody of another team the same name."""
     others = [one for one in world.staff.active() if one.team_id != person.team_id and not one.roles]
     namesake = stream.choice([one for one in others if one.id != world.agent_id])
     _change(world, namesake.id, name=person.name)
 
 
-def _reassign_grants(world: World, stream: Stream, person: Person) -> None:
+def _reassign_grants(world: WorldBuilder, stream: Stream, person: Person) -> None:
     """Give the grants that the company's usual records hold for the person to somebody else."""
     others = [one.id for one in world.staff.active() if one.id != person.id]
-    for record in world.hub.records:
+    for record in world.datahub.records:
         if record.kind == "access_grant" and record.fields["person_id"] == person.id:
             record.fields = {**record.fields, "person_id": stream.choice(others)}
 
 
 def _grant(
-    world: World, stream: Stream, person: Person, level: str, *, ends_on: date, state: str = "active"
+    world: WorldBuilder, stream: Stream, person: Person, level: str, *, ends_on: date, state: str = "active"
 ) -> RecordRow:
     system = stream.choice(pool("data")["slots"]["service"])
     starts_on = min(world.today, ends_on) - timedelta(days=stream.integer(30, 200))
-    filed_at = office_moment(stream, working_days_from(world.today, -stream.integer(20, 60)))
+    filed_at = draw_office_time(stream, working_days_from(world.today, -stream.integer(20, 60)))
     record = RecordRow(
         id=world.ids.take("ACG"),
         kind="access_grant",
@@ -139,7 +144,7 @@ def _grant(
         created_at=filed_at,
         updated_at=filed_at,
     )
-    world.hub.records.append(record)
+    world.datahub.records.append(record)
     return record
 
 
@@ -166,22 +171,22 @@ class OpenDuties:
     delegations: tuple[DelegationRow, ...]
 
 
-def amount_range(world: World, role: Role) -> tuple[int, int]:
+def amount_range(world: WorldBuilder, role: Role) -> tuple[int, int]:
     """Return which amounts the role decides about."""
-    kind = next(row for row in world.flow.approval_types if row.key == TYPE_KEY)
+    kind = next(row for row in world.approvalflow.approval_types if row.key == TYPE_KEY)
     limit = kind.thresholds[0].up_to_cents
     assert limit is not None
     return (limit + 500, limit * LARGEST_SHARE) if role is Role.CFO else (SMALLEST_CENTS, limit)
 
 
 def add_duties(
-    world: World, stream: Stream, leaver: Leaver, role: Role, amounts: Sequence[int], deciders: Collection[str]
+    world: WorldBuilder, stream: Stream, leaver: Leaver, role: Role, amounts: Sequence[int], deciders: Collection[str]
 ) -> OpenDuties:
     """Let the leaver leave things behind; `amounts` are those of what lies with them; no decider asked for it."""
     person_id = leaver.person.id
     _hand_over_usual_tickets(world, stream, leaver)
     tickets = _add_tickets(world, stream, leaver) if leaver.variant.has_tickets else ()
-    take_away(world, lambda row: person_id in (row.requester_id, row.approver_id))
+    remove_pending_requests(world, lambda row: person_id in (row.requester_id, row.approver_id))
     holder_id = world.staff.holders(role)[0].id
     others = [one.id for one in world.staff.active() if not one.roles and one.id not in (person_id, world.agent_id)]
     low, high = amount_range(world, role)
@@ -210,23 +215,23 @@ def _asker(stream: Stream, others: Sequence[str], deciders: Collection[str]) -> 
     return stream.choice([one for one in others if one not in deciders]) if asker in deciders else asker
 
 
-def _hand_over_usual_tickets(world: World, stream: Stream, leaver: Leaver) -> None:
+def _hand_over_usual_tickets(world: WorldBuilder, stream: Stream, leaver: Leaver) -> None:
     """Give the open tickets that the leaver happens to have to colleagues."""
     team = [one.id for one in world.staff.active(leaver.person.team_id) if one.id != leaver.person.id]
-    for ticket in world.desk.tickets:
+    for ticket in world.ticketdesk.tickets:
         if ticket.assignee_id == leaver.person.id and ticket.status not in ENDED:
             ticket.assignee_id = stream.choice(team)
 
 
-def _add_tickets(world: World, stream: Stream, leaver: Leaver) -> tuple[TicketRow, ...]:
+def _add_tickets(world: WorldBuilder, stream: Stream, leaver: Leaver) -> tuple[TicketRow, ...]:
     """Add open tickets of the leaver's: a pressing one, one that is not, and perhaps another."""
-    levels: list[Priority] = ["critical", "low", stream.choice(LADDER)]
+    levels: list[Priority] = ["critical", "low", stream.choice(PRIORITIES)]
     titles = stream.sample(texts()["works"], len(levels))
     wanted = list(zip(levels, titles, strict=True))[: stream.integer(*TICKETS)]
     return tuple(_add_ticket(world, stream, leaver, level, title) for level, title in wanted)
 
 
-def _add_ticket(world: World, stream: Stream, leaver: Leaver, level: Priority, title: str) -> TicketRow:
+def _add_ticket(world: WorldBuilder, stream: Stream, leaver: Leaver, level: Priority, title: str) -> TicketRow:
     team_id = leaver.person.team_id
     slot = world.ticket_slots[team_id].pop()
     due_on = working_days_from(world.today, stream.integer(22, 40))
@@ -243,15 +248,15 @@ def _add_ticket(world: World, stream: Stream, leaver: Leaver, level: Priority, t
         tags=[],
         created_at=slot.created_at,
         updated_at=slot.created_at,
-        due_at=closing_of(due_on) if stream.chance(0.6) else None,
+        due_at=closing_time(due_on) if stream.chance(0.6) else None,
     )
-    world.desk.tickets.append(ticket)
+    world.ticketdesk.tickets.append(ticket)
     add_history(world, stream, ticket, leaver.person.id)
     return ticket
 
 
 def _add(
-    world: World,
+    world: WorldBuilder,
     stream: Stream,
     amount_cents: int,
     *,
@@ -259,10 +264,10 @@ def _add(
     approver_id: str,
     status: RequestStatus = "pending",
 ) -> RequestRow:
-    subjects = next(one for one in TYPES if one.type_key == TYPE_KEY)
+    subjects = next(one for one in APPROVAL_SUBJECTS if one.type_key == TYPE_KEY)
     submitted_at = _moment(world, stream)
-    subject = add_subject(world, stream, subjects, amount_cents, owner_id=requester_id)
-    wanted = Request(
+    subject = add_subject_record(world, stream, subjects, amount_cents, owner_id=requester_id)
+    wanted = PendingRequest(
         type_key=TYPE_KEY,
         subject=subject.id,
         fields={subjects.id_field: subject.id, "amount_cents": amount_cents},
@@ -272,25 +277,25 @@ def _add(
         ticket_ref=None,
         justification=stream.choice(texts()["justifications"]),
         submitted_at=submitted_at,
-        said=texts()["said"].get(status, ""),
+        approver_reply=texts()["said"].get(status, ""),
     )
     return add_request(world, stream, wanted)
 
 
-def _moment(world: World, stream: Stream) -> datetime:
-    return office_moment(stream, working_days_from(world.today, -stream.integer(1, 9)))
+def _moment(world: WorldBuilder, stream: Stream) -> datetime:
+    return draw_office_time(stream, working_days_from(world.today, -stream.integer(1, 9)))
 
 
-def _add_delegations(world: World, stream: Stream, leaver: Leaver, holder_id: str) -> tuple[DelegationRow, ...]:
+def _add_delegations(world: WorldBuilder, stream: Stream, leaver: Leaver, holder_id: str) -> tuple[DelegationRow, ...]:
     """Add a delegation in force and one that is still to start, beside two that are over and a colleague's own."""
     today, person_id = world.today, leaver.person.id
-    flow = world.flow
-    flow.delegations = [row for row in flow.delegations if person_id not in (row.from_id, row.to_id)]
-    far = closing_of(working_days_from(today, stream.integer(*IN_FORCE_WORKING_DAYS)))
+    approvalflow = world.approvalflow
+    approvalflow.delegations = [row for row in approvalflow.delegations if person_id not in (row.from_id, row.to_id)]
+    far = closing_time(working_days_from(today, stream.integer(*IN_FORCE_WORKING_DAYS)))
     lead_id = world.staff.lead(leaver.person.team_id).id
 
     def delegate(giver_id: str, taker_id: str, first_day: date, ends_at: datetime) -> DelegationRow:
-        types, starts_at = stream.choice(([], [TYPE_KEY])), closing_of(first_day)
+        types, starts_at = stream.choice(([], [TYPE_KEY])), closing_time(first_day)
         return add_delegation(
             world, giver_id, taker_id, type_keys=types, limit_cents=None, starts_at=starts_at, ends_at=ends_at
         )
@@ -298,7 +303,7 @@ def _add_delegations(world: World, stream: Stream, leaver: Leaver, holder_id: st
     begun = working_days_from(today, -stream.integer(12, 20))
     in_force = delegate(holder_id, person_id, begun, far)
     to_come = delegate(lead_id, person_id, working_days_from(today, stream.integer(19, 25)), far)
-    over = closing_of(working_days_from(today, -stream.integer(2, 6)))
+    over = closing_time(working_days_from(today, -stream.integer(2, 6)))
     delegate(lead_id, person_id, working_days_from(today, -stream.integer(20, 30)), over)
     delegate(holder_id, person_id, working_days_from(today, -stream.integer(21, 40)), far).revoked_at = over
     colleagues = [one.id for one in world.staff.active(leaver.person.team_id) if one.id not in (person_id, lead_id)]

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from companyos_gateway.rubrics import Check, Evidence, TaskRubric, facts
-from companyos_gateway.rubrics.allowances import entry_allowances, issue_allowances
-from companyos_gateway.rubrics.boundaries import Allowance
-from companyos_gateway.rubrics.cases import Refusal
-from companyos_gateway.rubrics.deskwork import Declined, plain_check
-from companyos_gateway.rubrics.ends import (
+from companyos_gateway.evaluation import Check, Evidence, TaskRubric, row_views
+from companyos_gateway.evaluation.approval_requests import ApprovalAuthority
+from companyos_gateway.evaluation.cases import Refusal
+from companyos_gateway.evaluation.change_policy import Allowance, issue_allowances, ticket_allowances
+from companyos_gateway.evaluation.entity_goals import (
     DelegationRevoked,
-    Ends,
-    RecordEnded,
+    EntityGoals,
+    RecordInState,
     RequestCancelled,
     RequestEscalated,
-    TicketEnded,
+    TicketInState,
 )
-from companyos_gateway.rubrics.errand import Errand
-from companyos_gateway.rubrics.records import RecordGoal, was_looked_at
-from companyos_gateway.rubrics.requests import Standing
-from companyos_gateway.rubrics.ticket_goals import TicketGoal
+from companyos_gateway.evaluation.goals import RecordGoal, was_read_before
+from companyos_gateway.evaluation.multi_goal_rubric import MultiGoalRubric
+from companyos_gateway.evaluation.ticket_goals import TicketGoal
+from companyos_gateway.evaluation.ticket_rubric import TicketRefusedOutcome, predicate_check
 from companyos_gateway.scenarios.employee_offboarding.case import TYPE_KEY, Case
 from companyos_shared.wire.company import Company
 
@@ -31,31 +30,33 @@ def build_rubric(case: Case, company: Company) -> TaskRubric:
     """Return the rubric of a case: that of an offboarding, or of a refusal."""
     if case.must_refuse:
         return _Refusal(case, company).rubric()
-    return Errand(case, company, allowances=_allowances(case), ends=_ends(case, company)).rubric()
+    return MultiGoalRubric(
+        case, company, allowances=_allowances(case), entity_goals=_entity_goals(case, company)
+    ).rubric()
 
 
-class _Refusal(Declined):
+class _Refusal(TicketRefusedOutcome):
     """The policy does not let the offboarding take place."""
 
     def __init__(self, case: Case, company: Company) -> None:
         super().__init__(case, company, allowances=_allowances(case))
         self.case = case
 
-    def own_checks(self) -> Iterable[Check]:
-        yield plain_check("ground_read", self.was_ground_read)
+    def scenario_checks(self) -> Iterable[Check]:
+        yield predicate_check("ground_read", self.was_ground_read)
 
     def was_ground_read(self, evidence: Evidence) -> bool:
         """Say whether the agent had looked at what speaks against the offboarding before it refused it."""
-        change, case = self.tickets.end(evidence, "cancelled"), self.case
+        change, case = self.tickets.last_transition(evidence, "cancelled"), self.case
         operation, wanted = "get_record", {"record_id": case.ground_id}
         if case.ground_id is None:
             operation, wanted = "get_person", {"person_id": case.person_id}
-        return change is not None and was_looked_at(
-            evidence, facts.DATAHUB, operation, before_step=change.step, **wanted
+        return change is not None and was_read_before(
+            evidence, row_views.DATAHUB, operation, before_step=change.step, **wanted
         )
 
 
-def _ends(case: Case, company: Company) -> list[Ends]:
+def _entity_goals(case: Case, company: Company) -> list[EntityGoals]:
     assert case.last_day is not None
     last_day, who = case.last_day.isoformat(), (case.person_id,)
     barred = frozenset(who)
@@ -64,20 +65,22 @@ def _ends(case: Case, company: Company) -> list[Ends]:
     ended = [RecordGoal(record_id=record_id, ends_on=last_day) for record_id in case.ended_ids]
     escalated = [
         RequestEscalated(
-            one.request_id, Standing(company, TYPE_KEY, case.role, one.amount_cents, barred_ids=barred), who
+            one.request_id, ApprovalAuthority(company, TYPE_KEY, case.role, one.amount_cents, barred_ids=barred), who
         )
         for one in case.escalated
     ]
     return [
-        Ends("tickets_handed_over", [TicketEnded(goal) for goal in tickets]),
-        Ends("requests_cancelled", [RequestCancelled(one, Refusal(WITHDRAWN, who)) for one in case.cancelled_ids]),
-        Ends("requests_escalated", escalated),
-        Ends("delegations_revoked", [DelegationRevoked(one) for one in case.delegation_ids]),
-        Ends("access_ended", [RecordEnded(goal) for goal in (*revoked, *ended)]),
+        EntityGoals("tickets_handed_over", [TicketInState(goal) for goal in tickets]),
+        EntityGoals(
+            "requests_cancelled", [RequestCancelled(one, Refusal(WITHDRAWN, who)) for one in case.cancelled_ids]
+        ),
+        EntityGoals("requests_escalated", escalated),
+        EntityGoals("delegations_revoked", [DelegationRevoked(one) for one in case.delegation_ids]),
+        EntityGoals("access_ended", [RecordInState(goal) for goal in (*revoked, *ended)]),
     ]
 
 
 def _allowances(case: Case) -> Iterable[Allowance]:
-    yield from entry_allowances(case)
+    yield from ticket_allowances(case)
     subjects = [case.person_id, *([case.ground_id] if case.ground_id else [])]
-    yield from issue_allowances(subjects, case.refusal, plain=())
+    yield from issue_allowances(subjects, case.refusal, kinds_without_reason=())

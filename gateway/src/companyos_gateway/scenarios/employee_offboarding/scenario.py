@@ -6,8 +6,20 @@ from collections.abc import Collection, Mapping
 
 from companyos_gateway.chaos import Kind, Profile
 from companyos_gateway.chaos.kinds import Group
-from companyos_gateway.rubrics import TaskRubric
-from companyos_gateway.rubrics.cases import Refusal
+from companyos_gateway.evaluation import TaskRubric
+from companyos_gateway.evaluation.cases import Refusal
+from companyos_gateway.scenarios.blocks.approvers import ApproverChain
+from companyos_gateway.scenarios.blocks.texts import draw_brief
+from companyos_gateway.scenarios.blocks.ticket import TicketPlan, add_task_ticket
+from companyos_gateway.scenarios.blocks.ticket_scenario import (
+    BuiltTask,
+    TicketScenario,
+    buildable_kinds,
+    draw_chaos,
+    injections,
+    set_agent,
+)
+from companyos_gateway.scenarios.blocks.tools import PEOPLE_TOOLS, POLICY_TOOLS, RECORD_TOOLS, TICKET_TOOLS
 from companyos_gateway.scenarios.employee_offboarding.case import (
     NAME,
     Case,
@@ -32,27 +44,15 @@ from companyos_gateway.scenarios.employee_offboarding.policy import (
     add_policy,
 )
 from companyos_gateway.scenarios.employee_offboarding.rubric import build_rubric
-from companyos_gateway.scenarios.parts.deciders import Chain
-from companyos_gateway.scenarios.parts.entry import EntryPlan, add_entry
-from companyos_gateway.scenarios.parts.staging import (
-    Staged,
-    StagedScenario,
-    act_for,
-    data_and_people,
-    draw_chances,
-    injections,
-)
-from companyos_gateway.scenarios.parts.tools import DESK_TOOLS, PEOPLE_TOOLS, POLICY_TOOLS, RECORD_TOOLS
-from companyos_gateway.scenarios.parts.words import draw_brief
-from companyos_gateway.world import World, finish_world, generate_world
-from companyos_gateway.world.documents.ticketdesk import TicketRow
+from companyos_gateway.world import WorldBuilder, finish_world, generate_world
 from companyos_gateway.world.records import rounded_amount
+from companyos_gateway.world.seed_documents.ticketdesk import TicketRow
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Company, Role
 
 ALWAYS = (Kind.MISSING_PRIORITY, Kind.APPROVER_OUT_OF_OFFICE)
-APPLICABLE = data_and_people(
-    without=(
+APPLICABLE = buildable_kinds(
+    exclude=(
         Kind.STALE_METRIC,
         Kind.CONFLICTING_SOURCES,
         Kind.FAILED_PIPELINE,
@@ -80,16 +80,16 @@ DISTRACTORS = (
 )
 
 
-class EmployeeOffboarding(StagedScenario[Case]):
+class EmployeeOffboarding(TicketScenario[Case]):
     """Offboard a leaver by the policy: hand over tickets and decisions, take back requests, authority and access."""
 
     name = NAME
     held_out = frozenset({Variant.EVERYTHING.value})
     max_steps = 160
     distractors = DISTRACTORS
-    tools = DESK_TOOLS + RECORD_TOOLS + PEOPLE_TOOLS + POLICY_TOOLS + FLOW_TOOLS + DISTRACTORS
+    tools = TICKET_TOOLS + RECORD_TOOLS + PEOPLE_TOOLS + POLICY_TOOLS + FLOW_TOOLS + DISTRACTORS
 
-    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask[Case]:
         """Draw a company, and put one offboarding with all that is in its way into it."""
         return build(seed, profile, overrides)
 
@@ -98,16 +98,16 @@ class EmployeeOffboarding(StagedScenario[Case]):
         return build_rubric(case, company)
 
 
-def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask[Case]:
     """Draw a company, and put one offboarding with all that is in its way into it."""
     stream = Stream(NAME, seed)
-    chances = draw_chances(stream, profile, overrides, applicable=APPLICABLE, always=ALWAYS)
-    kinds = chances.kinds
+    chaos_draw = draw_chaos(stream, profile, overrides, applicable=APPLICABLE, always=ALWAYS)
+    kinds = chaos_draw.kinds
     world = generate_world(stream.child("world"))
-    act_for(world, stream.child("agent"), TEAM)
+    set_agent(world, stream.child("agent"), TEAM)
     own = stream.child("leaver")
     is_write_revoked = own.chance(0.5)
-    leaver = add_leaver(world, own, kinds, must_refuse=chances.must_refuse, is_write_revoked=is_write_revoked)
+    leaver = add_leaver(world, own, kinds, must_refuse=chaos_draw.must_refuse, is_write_revoked=is_write_revoked)
     policy_terms = add_policy(world, stream.child("rules"), leaver, kinds, is_write_revoked=is_write_revoked)
     role, amounts = _pending_requests(world, stream.child("lying"), leaver)
     chain = add_approvers(world, stream.child("chain"), leaver, role, amounts, kinds)
@@ -116,10 +116,10 @@ def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged
     keep_colleagues(world, leaver)
     ground_id = add_hold_and_protocol(world, stream.child("papers"), leaver)
     plan = ticket_plan(world, leaver, kinds)
-    entry = add_entry(world, stream.child("desk"), plan, priority=policy_terms.priority, kinds=kinds)
+    task_ticket = add_task_ticket(world, stream.child("desk"), plan, priority=policy_terms.priority, kinds=kinds)
     finish_world(world)
     case = Case(
-        **entry.facts(world, kinds, policy_terms.priority),
+        **task_ticket.case_fields(world, kinds, policy_terms.priority),
         approver_ids=chain.approver_ids,
         refusal=_refusal(leaver, ground_id),
         variant=leaver.variant,
@@ -138,25 +138,25 @@ def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged
         kinds=kinds,
     )
     brief = draw_brief(texts(), stream.child("brief"), case.ticket_key)
-    return Staged(world, case, brief, injections(profile, kinds, _struck_entities(case, chain, kinds)))
+    return BuiltTask(world, case, brief, injections(profile, kinds, _struck_entities(case, chain, kinds)))
 
 
-def keep_colleagues(world: World, leaver: Leaver) -> None:
+def keep_colleagues(world: WorldBuilder, leaver: Leaver) -> None:
     """Let the team's lead and one of the others be there whenever a ticket is handed over."""
     team_id = leaver.person.team_id
     usual = [one.id for one in world.staff.active(team_id) if not one.roles and one.id != leaver.person.id]
     for person_id in (world.staff.lead(team_id).id, usual[0]):
-        world.keep_in_office(person_id)
+        world.remove_absences(person_id)
 
 
-def _pending_requests(world: World, stream: Stream, leaver: Leaver) -> tuple[Role, list[int]]:
+def _pending_requests(world: WorldBuilder, stream: Stream, leaver: Leaver) -> tuple[Role, list[int]]:
     """Draw who decides about what lies with the leaver, and the amounts of it."""
     role = Role.CFO if leaver.person.team_id == "procurement" else stream.choice((Role.PROCUREMENT_LEAD, Role.CFO))
     amounts = amount_range(world, role)
     return role, [rounded_amount(stream, *amounts) for _ in range(stream.integer(*EACH))]
 
 
-def _handed_over(world: World, leaver: Leaver, policy_terms: PolicyTerms, ticket: TicketRow) -> HandedOverTicket:
+def _handed_over(world: WorldBuilder, leaver: Leaver, policy_terms: PolicyTerms, ticket: TicketRow) -> HandedOverTicket:
     lead_id = world.staff.lead(ticket.team_id).id
     others = [one.id for one in world.staff.active(ticket.team_id) if one.id not in (leaver.person.id, lead_id)]
     takers = (lead_id,) if policy_terms.goes_to_lead(ticket.priority) else tuple(others)
@@ -176,7 +176,7 @@ def _refusal(leaver: Leaver, ground_id: str | None) -> Refusal | None:
     return Refusal(leaver.ground.value, (ground_id,))
 
 
-def _struck_entities(case: Case, chain: Chain, kinds: Collection[Kind]) -> dict[Kind, str]:
+def _struck_entities(case: Case, chain: ApproverChain, kinds: Collection[Kind]) -> dict[Kind, str]:
     on_role = {kind: case.role.value for kind in kinds if kind.group is Group.PEOPLE}
     own = {Kind.SIMILAR_NAMES: case.person_id, Kind.SUPERSEDED_POLICY: case.policy_id}
     return dict.fromkeys(kinds, case.ticket_key) | on_role | own | chain.dead_ends
@@ -188,7 +188,7 @@ SCENARIO = EmployeeOffboarding()
 TEAM = "people"
 
 
-def ticket_plan(world: World, leaver: Leaver, kinds: Collection[Kind]) -> EntryPlan:
+def ticket_plan(world: WorldBuilder, leaver: Leaver, kinds: Collection[Kind]) -> TicketPlan:
     """Return how the ticket looks."""
     words, person = texts(), leaver.person
     team = next(one.name for one in world.staff.teams if one.id == person.team_id)
@@ -205,13 +205,13 @@ def ticket_plan(world: World, leaver: Leaver, kinds: Collection[Kind]) -> EntryP
         by = "name" if Kind.SIMILAR_NAMES in kinds else stream.choice(["number", "name"])
         return fill(stream, stream.choice(words["citations"][by]))
 
-    return EntryPlan(
+    return TicketPlan(
         team_id=TEAM,
         titles=[title.format(name=person.name) for title in words["titles"]],
         describe=describe,
         fill=fill,
         words=words,
-        double_texts=words["citations"]["name"],
+        duplicate_texts=words["citations"]["name"],
         tags=["offboarding"],
-        double_tags=["offboarding", "leaver"],
+        duplicate_tags=["offboarding", "leaver"],
     )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from companyos_gateway.chaos import Kind
-from companyos_gateway.rubrics.cases import DeskCase
+from companyos_gateway.evaluation.cases import TicketCase
 from companyos_shared.wire.company import Role
 
 NAME = "expense_report"
@@ -32,7 +32,7 @@ class RefusalGround(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Case(DeskCase):
+class Case(TicketCase):
     """One expense report."""
 
     variant: Variant

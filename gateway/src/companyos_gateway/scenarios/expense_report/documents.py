@@ -8,12 +8,12 @@ from datetime import date, datetime, timedelta
 from typing import Any
 
 from companyos_gateway.chaos import Kind
+from companyos_gateway.scenarios.blocks.texts import load_texts
 from companyos_gateway.scenarios.expense_report.case import RefusalGround, Variant
-from companyos_gateway.scenarios.parts.words import words_beside
-from companyos_gateway.world.calendar import office_moment, working_days_from
-from companyos_gateway.world.documents.datahub import HubHappening, RecordRow
-from companyos_gateway.world.draft import World
+from companyos_gateway.world.builder import WorldBuilder
+from companyos_gateway.world.calendar import draw_office_time, working_days_from
 from companyos_gateway.world.records import CURRENCY, rounded_amount
+from companyos_gateway.world.seed_documents.datahub import DataHubEvent, RecordRow
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Person, Role
 
@@ -58,10 +58,10 @@ class Report:
 
 def texts() -> dict[str, Any]:
     """Return the words of the scenario."""
-    return words_beside(__file__)
+    return load_texts(__file__)
 
 
-def add_report(world: World, stream: Stream, kinds: Collection[Kind], *, must_refuse: bool) -> Report:
+def add_report(world: WorldBuilder, stream: Stream, kinds: Collection[Kind], *, must_refuse: bool) -> Report:
     """Add the records of a report, its receipt where that lies elsewhere, and what looks like it."""
     owner = stream.choice([one for one in world.staff.active() if not one.roles and one.id != world.agent_id])
     ground = stream.choice(list(RefusalGround)) if must_refuse else None
@@ -88,7 +88,7 @@ def add_report(world: World, stream: Stream, kinds: Collection[Kind], *, must_re
         first.fields |= {"receipt_attached": False, "receipt_total_cents": 0}
     if papers is Variant.FOUND:
         _file_receipt(world, stream, first, total)
-    world.hub.records.extend(records)
+    world.datahub.records.extend(records)
     paid = _add_paid(world, stream, first, is_same=ground is RefusalGround.DUPLICATE)
     if Kind.SIMILAR_NAMES in kinds:
         _add_namesake(world, stream, first)
@@ -105,14 +105,14 @@ def add_report(world: World, stream: Stream, kinds: Collection[Kind], *, must_re
     )
 
 
-def schedule_receipt(world: World, stream: Stream, report: Report) -> datetime | None:
+def schedule_receipt(world: WorldBuilder, stream: Stream, report: Report) -> datetime | None:
     """Let the employee file a receipt that is still to come; return when."""
     if report.papers is not Variant.COMES:
         return None
     due_at = world.company().add_office_minutes(world.started_at, stream.integer(*RECEIPT_COMES_MINUTES))
     filed = {"receipt_attached": True, "receipt_total_cents": report.receipt_total_cents}
     data = {"record_id": report.records[0].id, "fields": filed}
-    world.hub.happenings.append(HubHappening(due_at=due_at, kind="record", data=data))
+    world.datahub.scheduled_events.append(DataHubEvent(due_at=due_at, kind="record", data=data))
     return due_at
 
 
@@ -147,9 +147,9 @@ def _fields(stream: Stream, category: str, units: int, spent_on: date, purpose: 
 
 
 def _record(
-    world: World, stream: Stream, owner: Person, title: str, amount_cents: int, fields: dict[str, Any], day: date
+    world: WorldBuilder, stream: Stream, owner: Person, title: str, amount_cents: int, fields: dict[str, Any], day: date
 ) -> RecordRow:
-    filed_at = office_moment(stream, working_days_from(day, stream.integer(1, 3)))
+    filed_at = draw_office_time(stream, working_days_from(day, stream.integer(1, 3)))
     return RecordRow(
         id=world.ids.take("EXP"),
         kind="expense",
@@ -167,7 +167,7 @@ def _record(
     )
 
 
-def _split(world: World, stream: Stream, first: RecordRow, owner: Person, title: str) -> RecordRow:
+def _split(world: WorldBuilder, stream: Stream, first: RecordRow, owner: Person, title: str) -> RecordRow:
     """Take about half of the amount off the first record and put it on a second one."""
     whole = first.amount_cents or 0
     share = rounded_amount(stream, whole * 2 // 5, whole * 3 // 5)
@@ -180,7 +180,7 @@ def _split(world: World, stream: Stream, first: RecordRow, owner: Person, title:
     return second
 
 
-def _file_receipt(world: World, stream: Stream, record: RecordRow, total_cents: int) -> None:
+def _file_receipt(world: WorldBuilder, stream: Stream, record: RecordRow, total_cents: int) -> None:
     """File the receipt among the documents."""
     title = stream.choice(texts()["receipts"]["found"]).format(title=record.title)
     receipt = replace(
@@ -193,10 +193,10 @@ def _file_receipt(world: World, stream: Stream, record: RecordRow, total_cents: 
         currency=None,
         fields={"document_type": "receipt", "expense_id": record.id, "total_cents": total_cents},
     )
-    world.hub.records.append(receipt)
+    world.datahub.records.append(receipt)
 
 
-def _add_paid(world: World, stream: Stream, record: RecordRow, *, is_same: bool) -> RecordRow:
+def _add_paid(world: WorldBuilder, stream: Stream, record: RecordRow, *, is_same: bool) -> RecordRow:
     """Add an expense that was paid before: the same one, or another one of the same amount."""
     number = f"R{stream.integer(10_000, 99_999)}"
     day = record.starts_on if is_same else working_days_from(world.today, -stream.integer(40, 60))
@@ -215,11 +215,11 @@ def _add_paid(world: World, stream: Stream, record: RecordRow, *, is_same: bool)
         updated_at=record.created_at + timedelta(minutes=stream.integer(30, 400)),
         version=3,
     )
-    world.hub.records.append(paid)
+    world.datahub.records.append(paid)
     return paid
 
 
-def _add_namesake(world: World, stream: Stream, record: RecordRow) -> None:
+def _add_namesake(world: WorldBuilder, stream: Stream, record: RecordRow) -> None:
     """Add an expense of the same title that somebody else has handed in."""
     others = [one for one in world.staff.active() if one.id != record.owner_id and not one.roles]
     fields = {**record.fields, "receipt_attached": True, "receipt_number": f"R{stream.integer(10_000, 99_999)}"}
@@ -228,4 +228,4 @@ def _add_namesake(world: World, stream: Stream, record: RecordRow) -> None:
     other = replace(
         record, id=world.ids.take("EXP"), owner_id=stream.choice(others).id, amount_cents=amount_cents, fields=fields
     )
-    world.hub.records.append(other)
+    world.datahub.records.append(other)

@@ -7,26 +7,32 @@ from dataclasses import dataclass
 from typing import Any
 
 from companyos_gateway.chaos import Kind
-from companyos_gateway.scenarios.expense_report.case import TYPE_KEY, RefusalGround, Variant
-from companyos_gateway.scenarios.expense_report.documents import PERSONAL, UNITS, Report, texts
-from companyos_gateway.scenarios.parts.deciders import (
-    DEPUTY_DUTIES,
-    Chain,
-    Deciding,
-    add_chain,
+from companyos_gateway.scenarios.blocks.approvers import (
+    DEAD_END_KINDS,
+    ApproverChain,
+    DecisionSpec,
+    add_approver_chain,
     field_spec,
     leads_and_finance,
-    members,
-    put_type,
+    members_without_role,
+    replace_approval_type,
 )
-from companyos_gateway.scenarios.parts.rulebook import LADDER, Figures, add_versions, amount_limits, other_level
+from companyos_gateway.scenarios.blocks.policy_versions import (
+    PRIORITIES,
+    PolicyParameters,
+    add_policy_versions,
+    draw_other_priority,
+    draw_priority_limits,
+)
+from companyos_gateway.scenarios.expense_report.case import TYPE_KEY, RefusalGround, Variant
+from companyos_gateway.scenarios.expense_report.documents import PERSONAL, UNITS, Report, texts
 from companyos_gateway.world.approvals import EXPIRES_AFTER_MINUTES
-from companyos_gateway.world.documents.approvalflow import ApprovalTypeRow, ThresholdRow
-from companyos_gateway.world.documents.datahub import PolicyRow
-from companyos_gateway.world.documents.ticketdesk import Priority
-from companyos_gateway.world.draft import World
+from companyos_gateway.world.builder import WorldBuilder
 from companyos_gateway.world.people import FINANCE
 from companyos_gateway.world.records import rounded_amount
+from companyos_gateway.world.seed_documents.approvalflow import ApprovalTypeRow, ThresholdRow
+from companyos_gateway.world.seed_documents.datahub import PolicyRow
+from companyos_gateway.world.seed_documents.ticketdesk import Priority
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Role
 
@@ -46,11 +52,11 @@ class PolicyTerms:
     priority: Priority
 
 
-def add_policy(world: World, stream: Stream, report: Report, kinds: Collection[Kind]) -> PolicyTerms:
+def add_policy(world: WorldBuilder, stream: Stream, report: Report, kinds: Collection[Kind]) -> PolicyTerms:
     """Add the policy; earlier versions ask for another priority and draw the limit on the other side of the report."""
-    priority = stream.choice(LADDER)
+    priority = stream.choice(PRIORITIES)
     figures = _figures(stream, report, priority, is_over=report.ground is RefusalGround.OVER_LIMIT)
-    policy = add_versions(
+    policy = add_policy_versions(
         world,
         stream,
         titles=texts()["policy"]["titles"],
@@ -58,20 +64,20 @@ def add_policy(world: World, stream: Stream, report: Report, kinds: Collection[K
         body=lambda _figures: str(texts()["policy"]["body"]),
         in_force=figures,
         superseded=lambda own: _figures(
-            own, report, other_level(own, priority), is_over=report.ground is not RefusalGround.OVER_LIMIT
+            own, report, draw_other_priority(own, priority), is_over=report.ground is not RefusalGround.OVER_LIMIT
         ),
         kinds=kinds,
     )
     return PolicyTerms(policy, priority)
 
 
-def add_approval_type(world: World, stream: Stream, report: Report, policy: PolicyRow) -> None:
+def add_approval_type(world: WorldBuilder, stream: Stream, report: Report, policy: PolicyRow) -> None:
     """Add the approval type, whose limits put the whole report, and no part of it alone, before the deciding role."""
     whole = report.amount_cents
     largest_part = max(record.amount_cents or 0 for record in report.records)
     below = (largest_part, whole - 500) if report.papers is Variant.SPLIT else (whole // 2, whole - 500)
     manager_limit, controller_limit = _limits(stream, report.role, whole, below)
-    put_type(
+    replace_approval_type(
         world,
         ApprovalTypeRow(
             key=TYPE_KEY,
@@ -95,7 +101,7 @@ def add_approval_type(world: World, stream: Stream, report: Report, policy: Poli
     )
 
 
-def add_approvers(world: World, stream: Stream, report: Report, kinds: Collection[Kind]) -> Chain:
+def add_approvers(world: WorldBuilder, stream: Stream, report: Report, kinds: Collection[Kind]) -> ApproverChain:
     """Add who decides: the employee's manager, a finance controller or the CFO.
 
     Colleagues stand in for a manager, and where they are too few, other leads.
@@ -103,19 +109,23 @@ def add_approvers(world: World, stream: Stream, report: Report, kinds: Collectio
     manager_id = world.staff.lead(report.owner.team_id).id
     is_manager = report.role is Role.TEAM_LEAD
     holders = [manager_id] if is_manager else sorted(one.id for one in world.staff.holders(report.role))
-    bench = members(world, FINANCE, report.owner.team_id, "procurement") if is_manager else leads_and_finance(world)
-    bench -= {report.owner.id, world.agent_id, *holders}
-    if len(bench) <= len({*DEPUTY_DUTIES, Kind.APPROVER_LEAVES}.intersection(kinds)):
-        bench |= leads_and_finance(world) - {report.owner.id}
-    deciding = Deciding(
+    deputy_candidates = (
+        members_without_role(world, FINANCE, report.owner.team_id, "procurement")
+        if is_manager
+        else leads_and_finance(world)
+    )
+    deputy_candidates -= {report.owner.id, world.agent_id, *holders}
+    if len(deputy_candidates) <= len({*DEAD_END_KINDS, Kind.APPROVER_LEAVES}.intersection(kinds)):
+        deputy_candidates |= leads_and_finance(world) - {report.owner.id}
+    decision_spec = DecisionSpec(
         type_key=TYPE_KEY,
         role=report.role,
         holder_ids=holders,
         amount_cents=report.amount_cents,
-        bench=bench,
+        deputy_candidates=deputy_candidates,
         other_types=["purchase_order", "contract_renewal"],
     )
-    return add_chain(world, stream, deciding, kinds)
+    return add_approver_chain(world, stream, decision_spec, kinds)
 
 
 def _limits(stream: Stream, role: Role, whole: int, below: tuple[int, int]) -> tuple[int, int]:
@@ -129,9 +139,9 @@ def _limits(stream: Stream, role: Role, whole: int, below: tuple[int, int]) -> t
     return max(500, under // stream.integer(4, 8) // 500 * 500), under
 
 
-def _figures(stream: Stream, report: Report, level: Priority, *, is_over: bool) -> Figures:
+def _figures(stream: Stream, report: Report, level: Priority, *, is_over: bool) -> PolicyParameters:
     """Draw the figures of a version: the priority of the report, and its category's limit below or above it."""
-    medium, high, critical = amount_limits(stream, report.amount_cents, level, step=STEPS_CENTS[report.role])
+    medium, high, critical = draw_priority_limits(stream, report.amount_cents, level, step=STEPS_CENTS[report.role])
     limits = {name: 100 * stream.integer(low // 100, high_ // 100) for name, (low, high_) in LIMITS_CENTS.items()}
     if report.category in UNITS:
         each = report.amount_cents // report.units

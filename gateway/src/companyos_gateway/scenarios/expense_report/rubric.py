@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from companyos_gateway.rubrics import Check, Evidence, TaskRubric, facts
-from companyos_gateway.rubrics.allowances import entry_allowances, issue_allowances, request_allowances
-from companyos_gateway.rubrics.boundaries import Allowance
-from companyos_gateway.rubrics.readings import constant
-from companyos_gateway.rubrics.records import RecordGoal, once_held, was_looked_at
-from companyos_gateway.rubrics.requests import RequestRules, Standing
-from companyos_gateway.rubrics.workflow import Fulfilment, Refused, plain_check
+from companyos_gateway.evaluation import Check, Evidence, TaskRubric, row_views
+from companyos_gateway.evaluation.approval_requests import ApprovalAuthority, RequestChecks
+from companyos_gateway.evaluation.approval_rubric import CompletedOutcome, RefusedOutcome, predicate_check
+from companyos_gateway.evaluation.change_policy import (
+    Allowance,
+    issue_allowances,
+    request_allowances,
+    ticket_allowances,
+)
+from companyos_gateway.evaluation.goals import RecordGoal, source_once_record_holds, was_read_before
+from companyos_gateway.evaluation.metric_checks import constant_source
 from companyos_gateway.scenarios.expense_report.case import TYPE_KEY, Case
 from companyos_shared.wire.company import Company
 
@@ -21,10 +25,12 @@ def build_rubric(case: Case, company: Company) -> TaskRubric:
         return _Refusal(case, company).rubric()
     requests = _requests(case, company)
     goals = _goals(case)
-    return Fulfilment(case, company, requests=requests, allowances=_allowances(case, requests), goals=goals).rubric()
+    return CompletedOutcome(
+        case, company, requests=requests, allowances=_allowances(case, requests), goals=goals
+    ).rubric()
 
 
-class _Refusal(Refused):
+class _Refusal(RefusedOutcome):
     """The policy does not repay the report."""
 
     def __init__(self, case: Case, company: Company) -> None:
@@ -32,35 +38,35 @@ class _Refusal(Refused):
         super().__init__(case, company, requests=requests, allowances=_allowances(case, requests))
         self.case = case
 
-    def own_checks(self) -> Iterable[Check]:
-        yield plain_check("report_read", self.was_report_read)
+    def scenario_checks(self) -> Iterable[Check]:
+        yield predicate_check("report_read", self.was_report_read)
 
     def was_report_read(self, evidence: Evidence) -> bool:
         """Say whether the agent had looked at what it refuses before it refused it."""
-        change = self.tickets.end(evidence, "cancelled")
+        change = self.tickets.last_transition(evidence, "cancelled")
         looked_at = [self.case.record_ids[0], *([self.case.paid_twin_id] if self.case.paid_twin_id else [])]
         return change is not None and all(
-            was_looked_at(evidence, facts.DATAHUB, "get_record", before_step=change.step, record_id=record_id)
+            was_read_before(evidence, row_views.DATAHUB, "get_record", before_step=change.step, record_id=record_id)
             for record_id in looked_at
         )
 
 
-def _requests(case: Case, company: Company) -> RequestRules:
+def _requests(case: Case, company: Company) -> RequestChecks:
     first = case.record_ids[0]
-    receipts = constant(case.has_receipts)
+    receipts = constant_source(case.has_receipts)
     if case.receipt_is_missing:
-        receipts = once_held(first, {"receipt_attached": True}, given=True)
+        receipts = source_once_record_holds(first, {"receipt_attached": True}, allowed_value=True)
     holder_ids = None if case.holder_id is None else frozenset({case.holder_id})
-    return RequestRules(
+    return RequestChecks(
         requester_id=case.agent_id,
         subject=first,
         ticket_key=case.ticket_key,
-        standing=Standing(company, TYPE_KEY, case.role, case.amount_cents, holder_ids),
-        records={
-            "expense_id": constant(first),
-            "amount_cents": constant(case.amount_cents),
+        authority=ApprovalAuthority(company, TYPE_KEY, case.role, case.amount_cents, holder_ids),
+        sources={
+            "expense_id": constant_source(first),
+            "amount_cents": constant_source(case.amount_cents),
             "has_receipts": receipts,
-            "records": constant(len(case.record_ids)),
+            "records": constant_source(len(case.record_ids)),
         },
     )
 
@@ -72,7 +78,7 @@ def _goals(case: Case) -> list[RecordGoal]:
     return [first, *(RecordGoal(record_id=record_id, state="approved") for record_id in case.record_ids[1:])]
 
 
-def _allowances(case: Case, requests: RequestRules) -> Iterable[Allowance]:
-    yield from entry_allowances(case)
-    yield from issue_allowances(case.record_ids, case.refusal, plain=())
+def _allowances(case: Case, requests: RequestChecks) -> Iterable[Allowance]:
+    yield from ticket_allowances(case)
+    yield from issue_allowances(case.record_ids, case.refusal, kinds_without_reason=())
     yield from request_allowances(requests)

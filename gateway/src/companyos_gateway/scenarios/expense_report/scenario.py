@@ -5,39 +5,45 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from companyos_gateway.chaos import Kind, Profile
-from companyos_gateway.chaos.kinds import ASKED_FOR, Group
-from companyos_gateway.rubrics import TaskRubric
-from companyos_gateway.rubrics.cases import Refusal
+from companyos_gateway.chaos.kinds import OPT_IN_KINDS, Group
+from companyos_gateway.evaluation import TaskRubric
+from companyos_gateway.evaluation.cases import Refusal
+from companyos_gateway.scenarios.blocks.approvers import ApproverChain, plan_reactions
+from companyos_gateway.scenarios.blocks.texts import draw_brief
+from companyos_gateway.scenarios.blocks.ticket import TicketPlan, add_task_ticket
+from companyos_gateway.scenarios.blocks.ticket_scenario import (
+    BuiltTask,
+    TicketScenario,
+    buildable_kinds,
+    draw_chaos,
+    injections,
+    set_agent,
+)
+from companyos_gateway.scenarios.blocks.tools import (
+    APPROVAL_TOOLS,
+    PEOPLE_TOOLS,
+    POLICY_TOOLS,
+    RECORD_TOOLS,
+    TICKET_TOOLS,
+)
 from companyos_gateway.scenarios.expense_report.case import NAME, TYPE_KEY, Case, RefusalGround, Variant
 from companyos_gateway.scenarios.expense_report.documents import Report, add_report, schedule_receipt, texts
 from companyos_gateway.scenarios.expense_report.policy import add_approval_type, add_approvers, add_policy
 from companyos_gateway.scenarios.expense_report.rubric import build_rubric
-from companyos_gateway.scenarios.parts.deciders import Chain, plan_reactions
-from companyos_gateway.scenarios.parts.entry import EntryPlan, add_entry
-from companyos_gateway.scenarios.parts.staging import (
-    Staged,
-    StagedScenario,
-    act_for,
-    data_and_people,
-    draw_chances,
-    injections,
-)
-from companyos_gateway.scenarios.parts.tools import APPROVAL_TOOLS, DESK_TOOLS, PEOPLE_TOOLS, POLICY_TOOLS, RECORD_TOOLS
-from companyos_gateway.scenarios.parts.words import draw_brief
 from companyos_gateway.world import finish_world, generate_world
 from companyos_gateway.world.backlog import add_comment
-from companyos_gateway.world.calendar import into_office
-from companyos_gateway.world.documents.datahub import PolicyRow
-from companyos_gateway.world.documents.ticketdesk import TicketRow
-from companyos_gateway.world.draft import World
+from companyos_gateway.world.builder import WorldBuilder
+from companyos_gateway.world.calendar import to_office_hours
 from companyos_gateway.world.people import FINANCE
+from companyos_gateway.world.seed_documents.datahub import PolicyRow
+from companyos_gateway.world.seed_documents.ticketdesk import TicketRow
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Company, Role
 
 ALWAYS = (Kind.MISSING_PRIORITY, Kind.APPROVER_OUT_OF_OFFICE)
-APPLICABLE = data_and_people(
-    without=(Kind.STALE_METRIC, Kind.CONFLICTING_SOURCES, Kind.FAILED_PIPELINE, Kind.EXPIRED_CERTIFICATE),
-    also=ASKED_FOR,
+APPLICABLE = buildable_kinds(
+    exclude=(Kind.STALE_METRIC, Kind.CONFLICTING_SOURCES, Kind.FAILED_PIPELINE, Kind.EXPIRED_CERTIFICATE),
+    opt_in=OPT_IN_KINDS,
 )
 DISTRACTORS = (
     "ticketdesk_create_ticket",
@@ -49,17 +55,17 @@ DISTRACTORS = (
 )
 
 
-class ExpenseReport(StagedScenario[Case]):
+class ExpenseReport(TicketScenario[Case]):
     """Repay an expense by the policy: check record and receipts, get the approval its amount asks for, record it."""
 
     name = NAME
     held_out = frozenset({Variant.SPLIT.value})
-    asked_for = ASKED_FOR
+    opt_in_kinds = OPT_IN_KINDS
     max_steps = 140
     distractors = DISTRACTORS
-    tools = DESK_TOOLS + RECORD_TOOLS + PEOPLE_TOOLS + POLICY_TOOLS + APPROVAL_TOOLS + DISTRACTORS
+    tools = TICKET_TOOLS + RECORD_TOOLS + PEOPLE_TOOLS + POLICY_TOOLS + APPROVAL_TOOLS + DISTRACTORS
 
-    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask[Case]:
         """Draw a company, and put one expense report with all that is in its way into it."""
         return build(seed, profile, overrides)
 
@@ -68,27 +74,27 @@ class ExpenseReport(StagedScenario[Case]):
         return build_rubric(case, company)
 
 
-def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask[Case]:
     """Draw a company, and put one expense report with all that is in its way into it."""
     stream = Stream(NAME, seed)
-    chances = draw_chances(stream, profile, overrides, applicable=APPLICABLE, always=ALWAYS)
-    kinds = chances.kinds
+    chaos_draw = draw_chaos(stream, profile, overrides, applicable=APPLICABLE, always=ALWAYS)
+    kinds = chaos_draw.kinds
     world = generate_world(stream.child("world"))
-    act_for(world, stream.child("agent"), FINANCE)
-    report = add_report(world, stream.child("report"), kinds, must_refuse=chances.must_refuse)
+    set_agent(world, stream.child("agent"), FINANCE)
+    report = add_report(world, stream.child("report"), kinds, must_refuse=chaos_draw.must_refuse)
     policy_terms = add_policy(world, stream.child("rules"), report, kinds)
     add_approval_type(world, stream.child("type"), report, policy_terms.policy)
     chain = add_approvers(world, stream.child("chain"), report, kinds)
     subject, words = report.records[0].id, texts()["decisions"]
     plan_reactions(world, stream.child("reactions"), type_key=TYPE_KEY, subject=subject, words=words, kinds=kinds)
-    entry = add_entry(
+    task_ticket = add_task_ticket(
         world, stream.child("desk"), ticket_plan(world, report, kinds), priority=policy_terms.priority, kinds=kinds
     )
-    add_receipt_notice(world, stream.child("promise"), report, entry.ticket)
+    add_receipt_notice(world, stream.child("promise"), report, task_ticket.ticket)
     schedule_receipt(world, stream.child("receipt"), report)
     finish_world(world)
     case = Case(
-        **entry.facts(world, kinds, policy_terms.priority),
+        **task_ticket.case_fields(world, kinds, policy_terms.priority),
         approver_ids=chain.approver_ids,
         refusal=_refusal(report, policy_terms.policy),
         variant=report.papers,
@@ -104,7 +110,7 @@ def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged
         kinds=kinds,
     )
     brief = draw_brief(texts(), stream.child("brief"), case.ticket_key)
-    return Staged(world, case, brief, injections(profile, kinds, _struck_entities(case, chain, kinds)))
+    return BuiltTask(world, case, brief, injections(profile, kinds, _struck_entities(case, chain, kinds)))
 
 
 def _refusal(report: Report, policy: PolicyRow) -> Refusal | None:
@@ -116,7 +122,7 @@ def _refusal(report: Report, policy: PolicyRow) -> Refusal | None:
     return Refusal(report.ground.value, (policy.policy_id, policy.id))
 
 
-def _struck_entities(case: Case, chain: Chain, kinds: Collection[Kind]) -> dict[Kind, str]:
+def _struck_entities(case: Case, chain: ApproverChain, kinds: Collection[Kind]) -> dict[Kind, str]:
     on_report = {kind: case.record_ids[0] for kind in kinds if kind.group is Group.PEOPLE}
     own = {
         Kind.SIMILAR_NAMES: case.record_ids[0],
@@ -129,7 +135,7 @@ def _struck_entities(case: Case, chain: Chain, kinds: Collection[Kind]) -> dict[
 SCENARIO = ExpenseReport()
 
 
-def ticket_plan(world: World, report: Report, kinds: Collection[Kind]) -> EntryPlan:
+def ticket_plan(world: WorldBuilder, report: Report, kinds: Collection[Kind]) -> TicketPlan:
     """Return how the ticket looks."""
     words, first = texts(), report.records[0]
 
@@ -147,23 +153,23 @@ def ticket_plan(world: World, report: Report, kinds: Collection[Kind]) -> EntryP
         by = "name" if Kind.SIMILAR_NAMES in kinds else stream.choice(["record", "owner", "name"])
         return fill(stream, stream.choice(words["citations"][by]))
 
-    return EntryPlan(
+    return TicketPlan(
         team_id=FINANCE,
         titles=[title.format(owner=report.owner.name, purpose=report.purpose) for title in words["titles"]],
         describe=describe,
         fill=fill,
         words=words,
-        double_texts=words["citations"]["name"],
+        duplicate_texts=words["citations"]["name"],
         tags=["expenses"],
-        double_tags=["expenses", "repayment"],
+        duplicate_tags=["expenses", "repayment"],
     )
 
 
-def add_receipt_notice(world: World, stream: Stream, report: Report, ticket: TicketRow) -> None:
+def add_receipt_notice(world: WorldBuilder, stream: Stream, report: Report, ticket: TicketRow) -> None:
     """Let the employee say on the ticket that the receipt is still to come."""
     if report.papers is not Variant.COMES:
         return
     body = stream.choice(texts()["receipts"]["comes"])
     age = world.started_at - ticket.created_at
-    moment = into_office((ticket.created_at + age * 3 / 4).replace(second=0, microsecond=0))
+    moment = to_office_hours((ticket.created_at + age * 3 / 4).replace(second=0, microsecond=0))
     add_comment(world, ticket, author_id=report.owner.id, at=moment, body=body)

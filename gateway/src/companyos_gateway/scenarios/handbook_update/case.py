@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from companyos_gateway.chaos import Kind
-from companyos_gateway.rubrics.cases import DeskCase
+from companyos_gateway.evaluation.cases import TicketCase
 
 NAME = "handbook_update"
 TYPE_KEY = "document_publication"
@@ -41,7 +41,7 @@ class RefusalGround(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Case(DeskCase):
+class Case(TicketCase):
     """One handbook update."""
 
     variant: Variant

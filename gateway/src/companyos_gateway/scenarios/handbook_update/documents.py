@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from companyos_gateway.chaos import Kind
+from companyos_gateway.scenarios.blocks.policy_versions import PolicyParameters, add_policy_versions
+from companyos_gateway.scenarios.blocks.texts import load_texts
 from companyos_gateway.scenarios.handbook_update.case import RefusalGround, Variant
-from companyos_gateway.scenarios.parts.rulebook import Figures, add_versions
-from companyos_gateway.scenarios.parts.words import words_beside
-from companyos_gateway.world.calendar import office_moment, working_days_from
-from companyos_gateway.world.documents.datahub import PolicyRow, RecordRow
-from companyos_gateway.world.draft import World
+from companyos_gateway.world.builder import WorldBuilder
+from companyos_gateway.world.calendar import draw_office_time, working_days_from
+from companyos_gateway.world.seed_documents.datahub import PolicyRow, RecordRow
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Person
 
@@ -43,10 +43,10 @@ class PageDraft:
 
 def texts() -> dict[str, Any]:
     """Return the words of the scenario."""
-    return words_beside(__file__)
+    return load_texts(__file__)
 
 
-def add_page(world: World, stream: Stream, kinds: Collection[Kind], *, must_refuse: bool) -> PageDraft:
+def add_page(world: WorldBuilder, stream: Stream, kinds: Collection[Kind], *, must_refuse: bool) -> PageDraft:
     """Add the policy that a page quotes, its draft, and the pages that are like it."""
     chapter = stream.choice(texts()["chapter"])
     ground = stream.choice(list(RefusalGround)) if must_refuse else None
@@ -58,7 +58,7 @@ def add_page(world: World, stream: Stream, kinds: Collection[Kind], *, must_refu
     draft.fields["classification"] = OTHER_CLASS if ground is RefusalGround.CLASSIFIED else "internal"
     if variant.is_outdated:
         _quote_old_version(world, stream, draft, rule)
-    world.hub.records.append(draft)
+    world.datahub.records.append(draft)
     published = None
     if variant.has_predecessor or ground is RefusalGround.OVERTAKEN:
         older = revision - stream.integer(1, 2)
@@ -78,14 +78,14 @@ def add_page(world: World, stream: Stream, kinds: Collection[Kind], *, must_refu
     )
 
 
-def _add_rule(world: World, stream: Stream, chapter: Mapping[str, Any], kinds: Collection[Kind]) -> PolicyRow:
-    def draw(own: Stream) -> Figures:
+def _add_rule(world: WorldBuilder, stream: Stream, chapter: Mapping[str, Any], kinds: Collection[Kind]) -> PolicyRow:
+    def draw(own: Stream) -> PolicyParameters:
         return {name: own.integer(low, high) for name, (low, high) in chapter["figures"].items()}
 
     number = stream.integer(60, 99)
     world.free_policy_id, kept = f"POL-{number:03d}", world.free_policy_id
     in_force = draw(stream)
-    rule = add_versions(
+    rule = add_policy_versions(
         world,
         stream,
         titles=[chapter["policy"]],
@@ -100,9 +100,9 @@ def _add_rule(world: World, stream: Stream, chapter: Mapping[str, Any], kinds: C
 
 
 def _draft(
-    world: World, stream: Stream, title: str, owner: Person, rule: PolicyRow, revision: int, readers: int
+    world: WorldBuilder, stream: Stream, title: str, owner: Person, rule: PolicyRow, revision: int, readers: int
 ) -> RecordRow:
-    filed_at = office_moment(stream, working_days_from(world.today, -stream.integer(3, 25)))
+    filed_at = draw_office_time(stream, working_days_from(world.today, -stream.integer(3, 25)))
     return RecordRow(
         id=world.ids.take("DOC"),
         kind="document",
@@ -127,24 +127,24 @@ def _draft(
     )
 
 
-def _quote_old_version(world: World, stream: Stream, draft: RecordRow, rule: PolicyRow) -> None:
+def _quote_old_version(world: WorldBuilder, stream: Stream, draft: RecordRow, rule: PolicyRow) -> None:
     """Let the draft quote an earlier version of the policy."""
-    earlier = [row for row in world.hub.policies if row.policy_id == rule.policy_id and row.version < rule.version]
+    earlier = [row for row in world.datahub.policies if row.policy_id == rule.policy_id and row.version < rule.version]
     quoted = stream.choice(earlier)
     draft.fields |= {**quoted.parameters, "policy_version": quoted.version}
 
 
-def _add_published(world: World, stream: Stream, draft: RecordRow, revision: int) -> RecordRow:
+def _add_published(world: WorldBuilder, stream: Stream, draft: RecordRow, revision: int) -> RecordRow:
     published_on = working_days_from(world.today, -stream.integer(30, 200)).isoformat()
     fields = {**draft.fields, "revision": revision, "published_on": published_on, "classification": "internal"}
     published = replace(draft, id=world.ids.take("DOC"), state="published", fields=fields, version=2)
-    world.hub.records.append(published)
+    world.datahub.records.append(published)
     return published
 
 
-def _add_namesake(world: World, stream: Stream, draft: RecordRow) -> None:
+def _add_namesake(world: WorldBuilder, stream: Stream, draft: RecordRow) -> None:
     """Add a draft of the same title and another revision that somebody else has filed."""
     others = [one for one in world.staff.active() if one.id != draft.owner_id and not one.roles]
     fields = {**draft.fields, "revision": draft.fields["revision"] + stream.integer(1, 3)}
     other = replace(draft, id=world.ids.take("DOC"), owner_id=stream.choice(others).id, fields=fields)
-    world.hub.records.append(other)
+    world.datahub.records.append(other)

@@ -6,22 +6,28 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from companyos_gateway.chaos import Kind
-from companyos_gateway.scenarios.handbook_update.case import TYPE_KEY, RefusalGround
-from companyos_gateway.scenarios.handbook_update.documents import CLASSES, READERS, PageDraft, texts
-from companyos_gateway.scenarios.parts.deciders import (
-    Chain,
-    Deciding,
-    add_chain,
+from companyos_gateway.scenarios.blocks.approvers import (
+    ApproverChain,
+    DecisionSpec,
+    add_approver_chain,
     field_spec,
     leads_and_finance,
-    put_type,
+    replace_approval_type,
 )
-from companyos_gateway.scenarios.parts.rulebook import LADDER, Figures, add_versions, amount_limits, other_level
+from companyos_gateway.scenarios.blocks.policy_versions import (
+    PRIORITIES,
+    PolicyParameters,
+    add_policy_versions,
+    draw_other_priority,
+    draw_priority_limits,
+)
+from companyos_gateway.scenarios.handbook_update.case import TYPE_KEY, RefusalGround
+from companyos_gateway.scenarios.handbook_update.documents import CLASSES, READERS, PageDraft, texts
 from companyos_gateway.world.approvals import EXPIRES_AFTER_MINUTES
-from companyos_gateway.world.documents.approvalflow import ApprovalTypeRow, ThresholdRow
-from companyos_gateway.world.documents.datahub import PolicyRow
-from companyos_gateway.world.documents.ticketdesk import Priority
-from companyos_gateway.world.draft import World
+from companyos_gateway.world.builder import WorldBuilder
+from companyos_gateway.world.seed_documents.approvalflow import ApprovalTypeRow, ThresholdRow
+from companyos_gateway.world.seed_documents.datahub import PolicyRow
+from companyos_gateway.world.seed_documents.ticketdesk import Priority
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Role
 
@@ -38,28 +44,28 @@ class PolicyTerms:
     priority: Priority
 
 
-def add_policy(world: World, stream: Stream, page: PageDraft, kinds: Collection[Kind]) -> PolicyTerms:
+def add_policy(world: WorldBuilder, stream: Stream, page: PageDraft, kinds: Collection[Kind]) -> PolicyTerms:
     """Add the policy; earlier versions ask for another priority and another consent."""
-    priority = stream.choice(LADDER)
+    priority = stream.choice(PRIORITIES)
     needs_consent = page.ground is RefusalGround.NO_CONSENT or (page.ground is None and stream.chance(0.5))
     if needs_consent and page.ground is not RefusalGround.NO_CONSENT:
         page.draft.fields["consent_ref"] = f"WC-{stream.integer(100, 999)}"
-    policy = add_versions(
+    policy = add_policy_versions(
         world,
         stream,
         titles=texts()["policy"]["titles"],
         topic=TOPIC,
         body=lambda _figures: str(texts()["policy"]["body"]),
         in_force=_figures(stream, page, priority, needs_consent=needs_consent),
-        superseded=lambda own: _figures(own, page, other_level(own, priority), needs_consent=not needs_consent),
+        superseded=lambda own: _figures(own, page, draw_other_priority(own, priority), needs_consent=not needs_consent),
         kinds=kinds,
     )
     return PolicyTerms(policy, priority)
 
 
-def add_approval_type(world: World, policy: PolicyRow) -> None:
+def add_approval_type(world: WorldBuilder, policy: PolicyRow) -> None:
     """Add the approval type; it wants to know which version of which policy the page quotes."""
-    put_type(
+    replace_approval_type(
         world,
         ApprovalTypeRow(
             key=TYPE_KEY,
@@ -79,21 +85,21 @@ def add_approval_type(world: World, policy: PolicyRow) -> None:
     )
 
 
-def add_hr_lead(world: World, stream: Stream, page: PageDraft, kinds: Collection[Kind]) -> Chain:
+def add_hr_lead(world: WorldBuilder, stream: Stream, page: PageDraft, kinds: Collection[Kind]) -> ApproverChain:
     """Add who stands in for the HR lead."""
-    deciding = Deciding(
+    decision_spec = DecisionSpec(
         type_key=TYPE_KEY,
         role=Role.HR_LEAD,
         holder_ids=[world.staff.holders(Role.HR_LEAD)[0].id],
         amount_cents=0,
-        bench=leads_and_finance(world) - {page.owner.id},
+        deputy_candidates=leads_and_finance(world) - {page.owner.id},
         other_types=["access_grant", "contract_renewal"],
     )
-    return add_chain(world, stream, deciding, kinds)
+    return add_approver_chain(world, stream, decision_spec, kinds)
 
 
-def _figures(stream: Stream, page: PageDraft, level: Priority, *, needs_consent: bool) -> Figures:
-    medium, high, critical = amount_limits(stream, page.readers, level, step=STEP)
+def _figures(stream: Stream, page: PageDraft, level: Priority, *, needs_consent: bool) -> PolicyParameters:
+    medium, high, critical = draw_priority_limits(stream, page.readers, level, step=STEP)
     low, top = READERS
     consent_from = (
         stream.integer(low // 2, page.readers) if needs_consent else stream.integer(page.readers + 1, top + 50)

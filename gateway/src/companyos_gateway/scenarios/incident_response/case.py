@@ -7,8 +7,8 @@ from datetime import datetime
 from enum import StrEnum
 
 from companyos_gateway.chaos import Kind
-from companyos_gateway.rubrics.cases import DeskCase, Reading
-from companyos_gateway.rubrics.ticket_goals import TicketGoal
+from companyos_gateway.evaluation.cases import MetricSpec, TicketCase
+from companyos_gateway.evaluation.ticket_goals import TicketGoal
 
 NAME = "incident_response"
 TYPE_KEY = "emergency_change"
@@ -32,13 +32,13 @@ class RefusalGround(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Case(DeskCase):
+class Case(TicketCase):
     """One incident."""
 
     variant: Variant
     ground: RefusalGround | None
     service: str
-    rate: Reading
+    rate: MetricSpec
     lowest_rate: float
     """From here on the policy sees an incident."""
     duplicates: tuple[TicketGoal, ...]

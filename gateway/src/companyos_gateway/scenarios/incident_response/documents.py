@@ -8,21 +8,27 @@ from datetime import date, datetime, timedelta
 from typing import Any
 
 from companyos_gateway.chaos import Kind
-from companyos_gateway.rubrics.cases import Reading
-from companyos_gateway.rubrics.ticket_goals import TicketGoal
+from companyos_gateway.evaluation.cases import MetricSpec
+from companyos_gateway.evaluation.ticket_goals import TicketGoal
+from companyos_gateway.scenarios.blocks.approvers import members_without_role
+from companyos_gateway.scenarios.blocks.extra_tickets import recent_key_slots
+from companyos_gateway.scenarios.blocks.metrics import MetricPlan, add_task_metric, choose_sources, draw_other_value
+from companyos_gateway.scenarios.blocks.policy_versions import (
+    PRIORITIES,
+    PolicyParameters,
+    add_policy_versions,
+    draw_other_priority,
+    draw_priority_limits,
+)
+from companyos_gateway.scenarios.blocks.texts import load_texts
+from companyos_gateway.scenarios.blocks.ticket import WAIT_MINUTES, available_assignees
 from companyos_gateway.scenarios.incident_response.case import METRIC_KEY, RefusalGround, Variant
-from companyos_gateway.scenarios.parts.deciders import members
-from companyos_gateway.scenarios.parts.entry import WAIT_MINUTES, able_assignees
-from companyos_gateway.scenarios.parts.measures import MeasurePlan, add_measure, another, choose_sources
-from companyos_gateway.scenarios.parts.numbers import late_slots
-from companyos_gateway.scenarios.parts.rulebook import LADDER, Figures, add_versions, amount_limits, other_level
-from companyos_gateway.scenarios.parts.words import words_beside
 from companyos_gateway.world.backlog import add_comment, add_history
-from companyos_gateway.world.calendar import closing_of, office_moment, working_days_from
-from companyos_gateway.world.documents.datahub import PolicyRow, RecordRow
-from companyos_gateway.world.documents.ticketdesk import DeskHappening, Priority, Status, TicketRow
-from companyos_gateway.world.draft import Slot, World
+from companyos_gateway.world.builder import KeySlot, WorldBuilder
+from companyos_gateway.world.calendar import closing_time, draw_office_time, working_days_from
 from companyos_gateway.world.pools import pool
+from companyos_gateway.world.seed_documents.datahub import PolicyRow, RecordRow
+from companyos_gateway.world.seed_documents.ticketdesk import Priority, Status, TicketDeskEvent, TicketRow
 from companyos_shared.streams import Stream
 
 TOPIC = "incidents"
@@ -75,12 +81,12 @@ class PolicyTerms:
 
 def texts() -> dict[str, Any]:
     """Return the words of the scenario."""
-    return words_beside(__file__)
+    return load_texts(__file__)
 
 
-def draw_outage(world: World, stream: Stream, *, must_refuse: bool) -> Outage:
+def draw_outage(world: WorldBuilder, stream: Stream, *, must_refuse: bool) -> Outage:
     """Draw what fails: a service of which nobody measures the error rate yet."""
-    measured = {metric.subject for metric in world.hub.metrics if metric.key == METRIC_KEY}
+    measured = {metric.subject for metric in world.datahub.metrics if metric.key == METRIC_KEY}
     names = stream.shuffled(pool("data")["slots"]["service"])
     service = next(name for name in names if name not in measured)
     below, *others = [name for name in names if name != service]
@@ -101,21 +107,21 @@ def draw_outage(world: World, stream: Stream, *, must_refuse: bool) -> Outage:
     )
 
 
-def add_policy(world: World, stream: Stream, outage: Outage, kinds: Collection[Kind]) -> PolicyTerms:
+def add_policy(world: WorldBuilder, stream: Stream, outage: Outage, kinds: Collection[Kind]) -> PolicyTerms:
     """Add the policy; earlier versions ask for another priority and draw the bar on the other side of the rate."""
-    priority = stream.choice(LADDER)
+    priority = stream.choice(PRIORITIES)
     words = texts()["policy"]
 
     def body(_figures: Mapping[str, Any]) -> str:
         text: str = words["body"]
         return text.replace("CAUSE", words[outage.variant.value])
 
-    def superseded(own: Stream) -> Figures:
+    def superseded(own: Stream) -> PolicyParameters:
         rate = outage.rate
         bar = own.integer(1, rate) if outage.is_below else own.integer(rate + 1, HIGHEST_RATE + 9)
-        return _figures(own, outage, other_level(own, priority), bar)
+        return _figures(own, outage, draw_other_priority(own, priority), bar)
 
-    policy = add_versions(
+    policy = add_policy_versions(
         world,
         stream,
         titles=words["titles"],
@@ -128,28 +134,28 @@ def add_policy(world: World, stream: Stream, outage: Outage, kinds: Collection[K
     return PolicyTerms(policy, priority)
 
 
-def add_rate(world: World, stream: Stream, outage: Outage, kinds: Collection[Kind]) -> Reading:
+def add_rate(world: WorldBuilder, stream: Stream, outage: Outage, kinds: Collection[Kind]) -> MetricSpec:
     """Add the error rate: stale where that strikes, with others who see it on the other side of the bar."""
-    sources = choose_sources(world, stream, key=METRIC_KEY, rival_keys=("risk_index", "delivery_score"))
+    sources = choose_sources(world, stream, key=METRIC_KEY, other_keys=("risk_index", "delivery_score"))
     sources.authority.freshness_sla_minutes = stream.choice(SLA_MINUTES)
     across = (outage.bar, HIGHEST_RATE) if outage.is_below else (0, outage.bar - 1)
     old = (outage.bar, HIGHEST_RATE) if outage.is_below else (0, HIGHEST_RATE)
-    plan = MeasurePlan(
+    plan = MetricPlan(
         key=METRIC_KEY,
         subject=outage.service,
         title=f"Error rate of {outage.service}",
         unit=UNIT,
         sources=sources,
         value=outage.rate,
-        draw_old=lambda own: another(own, outage.rate, *old),
-        draw_rival=lambda own: own.integer(*across),
+        draw_stale_value=lambda own: draw_other_value(own, outage.rate, *old),
+        draw_conflicting_value=lambda own: own.integer(*across),
         refresh_minutes=REFRESH_MINUTES,
     )
-    return add_measure(world, stream, plan, kinds)
+    return add_task_metric(world, stream, plan, kinds)
 
 
-def _figures(stream: Stream, outage: Outage, level: Priority, bar: int) -> Figures:
-    medium, high, critical = amount_limits(stream, max(outage.rate, LOWEST_ANSWERED), level, step=1)
+def _figures(stream: Stream, outage: Outage, level: Priority, bar: int) -> PolicyParameters:
+    medium, high, critical = draw_priority_limits(stream, max(outage.rate, LOWEST_ANSWERED), level, step=1)
     return {
         "medium_from_percent": medium,
         "high_from_percent": high,
@@ -181,9 +187,9 @@ class IncidentTickets:
         return tuple(TicketGoal(key=double.key, original=key) for double in self.doubles)
 
 
-def add_reports(world: World, stream: Stream, outage: Outage, kinds: Collection[Kind]) -> IncidentTickets:
+def add_reports(world: WorldBuilder, stream: Stream, outage: Outage, kinds: Collection[Kind]) -> IncidentTickets:
     """Add the tickets, and leave two late numbers of the team to the incident's own ticket and who else asks."""
-    slots = late_slots(world, stream, TEAM, CHANGES + MOST_REPORTS + 2)
+    slots = recent_key_slots(world, stream, TEAM, CHANGES + MOST_REPORTS + 2)
     cause, free_at = _add_changes(world, stream, outage, slots[:CHANGES])
     world.ticket_slots[TEAM] += slots[CHANGES : CHANGES + 2]
     late = iter(slots[CHANGES + 2 :])
@@ -219,7 +225,9 @@ def _unrelated_reports(outage: Outage, kinds: Collection[Kind]) -> Iterator[Outa
         yield replace(outage, service=outage.others[2])
 
 
-def _add_report(world: World, stream: Stream, outage: Outage, slot: Slot, *, status: Status | None) -> TicketRow:
+def _add_report(
+    world: WorldBuilder, stream: Stream, outage: Outage, slot: KeySlot, *, status: Status | None
+) -> TicketRow:
     words = texts()
     people = [one for one in world.staff.active() if one.id != world.agent_id]
     ticket = TicketRow(
@@ -235,14 +243,14 @@ def _add_report(world: World, stream: Stream, outage: Outage, slot: Slot, *, sta
         tags=list(TAGS),
         created_at=slot.created_at,
         updated_at=slot.created_at,
-        due_at=closing_of(working_days_from(world.today, stream.integer(6, 9))),
+        due_at=closing_time(working_days_from(world.today, stream.integer(6, 9))),
     )
-    world.desk.tickets.append(ticket)
+    world.ticketdesk.tickets.append(ticket)
     add_history(world, stream, ticket, ticket.assignee_id or ticket.reporter_id)
     return ticket
 
 
-def report_text(world: World, stream: Stream, outage: Outage) -> str:
+def report_text(world: WorldBuilder, stream: Stream, outage: Outage) -> str:
     """Return what somebody writes about an outage."""
     words = texts()["citations"]["below" if outage.variant is Variant.UPSTREAM else "own"]
     text: str = stream.choice(words)
@@ -250,7 +258,9 @@ def report_text(world: World, stream: Stream, outage: Outage) -> str:
     return text.format(service=outage.service, release=outage.release, person=person)
 
 
-def _add_changes(world: World, stream: Stream, outage: Outage, slots: list[Slot]) -> tuple[TicketRow, datetime]:
+def _add_changes(
+    world: WorldBuilder, stream: Stream, outage: Outage, slots: list[KeySlot]
+) -> tuple[TicketRow, datetime]:
     """Add changes that were rolled out lately; return the cause, and when a colleague has taken it back."""
     release, earlier, changed = outage.release, outage.other_release, outage.changed
     untouched = outage.service if outage.variant is Variant.UPSTREAM else outage.below
@@ -271,7 +281,7 @@ def _add_changes(world: World, stream: Stream, outage: Outage, slots: list[Slot]
     return cause, world.started_at if is_ours else _schedule_rollback(world, stream, cause)
 
 
-def _change(world: World, stream: Stream, service: str, release: str, slot: Slot) -> TicketRow:
+def _change(world: WorldBuilder, stream: Stream, service: str, release: str, slot: KeySlot) -> TicketRow:
     words = texts()["changes"]
     fill = {"service": service, "release": release}
     ticket = TicketRow(
@@ -288,15 +298,15 @@ def _change(world: World, stream: Stream, service: str, release: str, slot: Slot
         created_at=slot.created_at,
         updated_at=slot.created_at,
     )
-    world.desk.tickets.append(ticket)
+    world.ticketdesk.tickets.append(ticket)
     return ticket
 
 
-def _schedule_rollback(world: World, stream: Stream, cause: TicketRow) -> datetime:
+def _schedule_rollback(world: WorldBuilder, stream: Stream, cause: TicketRow) -> datetime:
     """Let the one who rolled it out take the change back; return when."""
     due_at = world.company().add_office_minutes(world.started_at, stream.integer(*WAIT_MINUTES))
     data = {"id": "transition-by-owner", "ticket_key": cause.key, "by": cause.assignee_id, "to_status": "resolved"}
-    world.desk.happenings.append(DeskHappening(due_at=due_at, kind="transition", data=data))
+    world.ticketdesk.scheduled_events.append(TicketDeskEvent(due_at=due_at, kind="transition", data=data))
     return due_at
 
 
@@ -305,7 +315,7 @@ HAS_LEFT = 0.4
 """How often a rota names somebody first who has left, where the team has lost somebody."""
 
 
-def add_runbooks(world: World, stream: Stream, outage: Outage) -> None:
+def add_runbooks(world: WorldBuilder, stream: Stream, outage: Outage) -> None:
     """File the runbooks of the services, which name what each depends on."""
     names = [outage.service, outage.below, *outage.others]
     depends = {outage.service: outage.below, outage.below: outage.others[2], outage.others[0]: outage.others[1]}
@@ -314,7 +324,7 @@ def add_runbooks(world: World, stream: Stream, outage: Outage) -> None:
         _file(world, stream, f"Runbook: {name}", fields)
 
 
-def add_rota(world: World, stream: Stream) -> dict[date, tuple[str, str]]:
+def add_rota(world: WorldBuilder, stream: Stream) -> dict[date, tuple[str, str]]:
     """File who is on call first and second in each week around the start; return it by the Monday of the week."""
     monday = world.today - timedelta(days=world.today.weekday())
     rota = {monday + number * WEEK: _pair(world, stream) for number in range(-2, 3)}
@@ -325,19 +335,19 @@ def add_rota(world: World, stream: Stream) -> dict[date, tuple[str, str]]:
     return rota
 
 
-def keep_on_call(world: World, rota: dict[date, tuple[str, str]]) -> None:
+def keep_on_call(world: WorldBuilder, rota: dict[date, tuple[str, str]]) -> None:
     """Let whoever is on call second be at work."""
     for _, second in rota.values():
-        world.keep_in_office(second)
+        world.remove_absences(second)
 
 
-def on_call(world: World, rota: dict[date, tuple[str, str]], reported_on: date, due_on: date) -> str:
+def on_call(world: WorldBuilder, rota: dict[date, tuple[str, str]], reported_on: date, due_on: date) -> str:
     """Return who is on call for what was reported on a day and is due on another."""
     first, second = rota[reported_on - timedelta(days=reported_on.weekday())]
-    return first if first in able_assignees(world, TEAM, due_on) else second
+    return first if first in available_assignees(world, TEAM, due_on) else second
 
 
-def add_notice(world: World, stream: Stream, outage: Outage) -> str:
+def add_notice(world: WorldBuilder, stream: Stream, outage: Outage) -> str:
     """File a notice of maintenance: of the service and now where that is the ground, else of another or long ago."""
     is_now = outage.ground is RefusalGround.MAINTENANCE
     is_other = not is_now and stream.chance(0.5)
@@ -351,15 +361,15 @@ def add_notice(world: World, stream: Stream, outage: Outage) -> str:
     return record.id
 
 
-def _pair(world: World, stream: Stream) -> tuple[str, str]:
+def _pair(world: WorldBuilder, stream: Stream) -> tuple[str, str]:
     """Draw who is first and second; the first may have left since."""
-    first, second = stream.sample(sorted(members(world, TEAM)), 2)
+    first, second = stream.sample(sorted(members_without_role(world, TEAM)), 2)
     gone = world.staff.departed(TEAM)
     return (gone[0].id if gone and stream.chance(HAS_LEFT) else first), second
 
 
-def _file(world: World, stream: Stream, title: str, fields: dict[str, Any]) -> RecordRow:
-    filed_at = office_moment(stream, working_days_from(world.today, -stream.integer(10, 55)))
+def _file(world: WorldBuilder, stream: Stream, title: str, fields: dict[str, Any]) -> RecordRow:
+    filed_at = draw_office_time(stream, working_days_from(world.today, -stream.integer(10, 55)))
     record = RecordRow(
         id=world.ids.take("DOC"),
         kind="document",
@@ -375,5 +385,5 @@ def _file(world: World, stream: Stream, title: str, fields: dict[str, Any]) -> R
         created_at=filed_at,
         updated_at=filed_at,
     )
-    world.hub.records.append(record)
+    world.datahub.records.append(record)
     return record

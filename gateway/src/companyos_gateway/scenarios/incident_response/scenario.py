@@ -5,9 +5,35 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from companyos_gateway.chaos import Kind, Profile
-from companyos_gateway.chaos.kinds import ASKED_FOR, Group
-from companyos_gateway.rubrics import TaskRubric
-from companyos_gateway.rubrics.cases import Reading, Refusal
+from companyos_gateway.chaos.kinds import OPT_IN_KINDS, Group
+from companyos_gateway.evaluation import TaskRubric
+from companyos_gateway.evaluation.cases import MetricSpec, Refusal
+from companyos_gateway.scenarios.blocks.approvers import (
+    ApproverChain,
+    DecisionSpec,
+    add_approver_chain,
+    field_spec,
+    leads_and_finance,
+    plan_reactions,
+    replace_approval_type,
+)
+from companyos_gateway.scenarios.blocks.texts import draw_brief
+from companyos_gateway.scenarios.blocks.ticket import TicketPlan, add_task_ticket
+from companyos_gateway.scenarios.blocks.ticket_scenario import (
+    BuiltTask,
+    TicketScenario,
+    buildable_kinds,
+    draw_chaos,
+    injections,
+    set_agent,
+)
+from companyos_gateway.scenarios.blocks.tools import (
+    APPROVAL_TOOLS,
+    METRIC_TOOLS,
+    PEOPLE_TOOLS,
+    POLICY_TOOLS,
+    TICKET_TOOLS,
+)
 from companyos_gateway.scenarios.incident_response.case import METRIC_KEY, NAME, TYPE_KEY, Case, RefusalGround, Variant
 from companyos_gateway.scenarios.incident_response.documents import (
     TAGS,
@@ -27,36 +53,16 @@ from companyos_gateway.scenarios.incident_response.documents import (
     texts,
 )
 from companyos_gateway.scenarios.incident_response.rubric import build_rubric
-from companyos_gateway.scenarios.parts.deciders import (
-    Chain,
-    Deciding,
-    add_chain,
-    field_spec,
-    leads_and_finance,
-    plan_reactions,
-    put_type,
-)
-from companyos_gateway.scenarios.parts.entry import EntryPlan, add_entry
-from companyos_gateway.scenarios.parts.staging import (
-    Staged,
-    StagedScenario,
-    act_for,
-    data_and_people,
-    draw_chances,
-    injections,
-)
-from companyos_gateway.scenarios.parts.tools import APPROVAL_TOOLS, DESK_TOOLS, METRIC_TOOLS, PEOPLE_TOOLS, POLICY_TOOLS
-from companyos_gateway.scenarios.parts.words import draw_brief
 from companyos_gateway.world import finish_world, generate_world
 from companyos_gateway.world.approvals import EXPIRES_AFTER_MINUTES
-from companyos_gateway.world.documents.approvalflow import ApprovalTypeRow, FieldSpecRow, ThresholdRow
-from companyos_gateway.world.documents.datahub import PolicyRow
-from companyos_gateway.world.draft import World
+from companyos_gateway.world.builder import WorldBuilder
+from companyos_gateway.world.seed_documents.approvalflow import ApprovalTypeRow, FieldSpecRow, ThresholdRow
+from companyos_gateway.world.seed_documents.datahub import PolicyRow
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Company, Role
 
 ALWAYS = (Kind.MISSING_ASSIGNEE, Kind.STALE_METRIC)
-APPLICABLE = data_and_people(without=(Kind.EXPIRED_CERTIFICATE, Kind.LIMIT_TOO_LOW))
+APPLICABLE = buildable_kinds(exclude=(Kind.EXPIRED_CERTIFICATE, Kind.LIMIT_TOO_LOW))
 FILE_TOOLS = ("datahub_search_records", "datahub_get_record")
 DISTRACTORS = (
     "datahub_update_record",
@@ -67,15 +73,15 @@ DISTRACTORS = (
 )
 
 
-class IncidentResponse(StagedScenario[Case]):
+class IncidentResponse(TicketScenario[Case]):
     """End an incident: merge its reports, link the cause, on call, fresh error rate, emergency approval, in time."""
 
     name = NAME
     max_steps = 180
     held_out = frozenset({Variant.UPSTREAM.value})
-    asked_for = ASKED_FOR
+    opt_in_kinds = OPT_IN_KINDS
     tools = (
-        *DESK_TOOLS,
+        *TICKET_TOOLS,
         "ticketdesk_link_tickets",
         *METRIC_TOOLS,
         *FILE_TOOLS,
@@ -86,7 +92,7 @@ class IncidentResponse(StagedScenario[Case]):
     )
     distractors = DISTRACTORS
 
-    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask[Case]:
         """Draw a company, and put one incident with all that is in its way into it."""
         return build(seed, profile, overrides)
 
@@ -95,14 +101,14 @@ class IncidentResponse(StagedScenario[Case]):
         return build_rubric(case, company)
 
 
-def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask[Case]:
     """Draw a company, and put one incident with all that is in its way into it."""
     stream = Stream(NAME, seed)
-    chances = draw_chances(stream, profile, overrides, applicable=APPLICABLE, always=ALWAYS)
-    kinds = chances.kinds
+    chaos_draw = draw_chaos(stream, profile, overrides, applicable=APPLICABLE, always=ALWAYS)
+    kinds = chaos_draw.kinds
     world = generate_world(stream.child("world"))
-    act_for(world, stream.child("agent"), TEAM)
-    outage = draw_outage(world, stream.child("outage"), must_refuse=chances.must_refuse)
+    set_agent(world, stream.child("agent"), TEAM)
+    outage = draw_outage(world, stream.child("outage"), must_refuse=chaos_draw.must_refuse)
     policy_terms = add_policy(world, stream.child("rules"), outage, kinds)
     rate = add_rate(world, stream.child("rate"), outage, kinds)
     add_approval_type(world, policy_terms.policy, rate)
@@ -112,11 +118,11 @@ def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged
     keep_on_call(world, rota)
     notice_id = add_notice(world, stream.child("notice"), outage)
     reports = add_reports(world, stream.child("reports"), outage, kinds)
-    entry = add_entry(
+    task_ticket = add_task_ticket(
         world, stream.child("desk"), ticket_plan(world, outage), priority=policy_terms.priority, kinds=kinds
     )
-    ticket, words = entry.ticket, texts()["decisions"]
-    on_call_id = on_call(world, rota, ticket.created_at.date(), entry.due_on)
+    ticket, words = task_ticket.ticket, texts()["decisions"]
+    on_call_id = on_call(world, rota, ticket.created_at.date(), task_ticket.due_on)
     plan_reactions(world, stream.child("reactions"), type_key=TYPE_KEY, subject=ticket.key, words=words, kinds=kinds)
     finish_world(world)
     references = {
@@ -126,7 +132,7 @@ def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged
     }
     who = {"assignee_ids": (on_call_id,), "needs_assignee": ticket.assignee_id != on_call_id}
     case = Case(
-        **entry.facts(world, kinds, policy_terms.priority) | who,
+        **task_ticket.case_fields(world, kinds, policy_terms.priority) | who,
         approver_ids=chain.approver_ids,
         refusal=Refusal(outage.ground.value, references[outage.ground]) if outage.ground else None,
         variant=outage.variant,
@@ -144,10 +150,12 @@ def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged
         kinds=kinds,
     )
     brief = draw_brief(texts(), stream.child("brief"), case.ticket_key)
-    return Staged(world, case, brief, injections(profile, kinds, _struck_entities(case, chain, reports, kinds)))
+    return BuiltTask(world, case, brief, injections(profile, kinds, _struck_entities(case, chain, reports, kinds)))
 
 
-def _struck_entities(case: Case, chain: Chain, reports: IncidentTickets, kinds: Collection[Kind]) -> dict[Kind, str]:
+def _struck_entities(
+    case: Case, chain: ApproverChain, reports: IncidentTickets, kinds: Collection[Kind]
+) -> dict[Kind, str]:
     people = {kind: case.ticket_key for kind in kinds if kind.group is Group.PEOPLE}
     own = {
         Kind.STALE_METRIC: case.rate.metric_id,
@@ -167,31 +175,31 @@ SCENARIO = IncidentResponse()
 DUE_IN_WORKING_DAYS = (8, 11)
 
 
-def ticket_plan(world: World, outage: Outage) -> EntryPlan:
+def ticket_plan(world: WorldBuilder, outage: Outage) -> TicketPlan:
     """Return how the ticket looks; its due day is what was promised for incidents."""
     words = texts()
 
     def fill(stream: Stream, text: str) -> str:
         return text.format(service=outage.service, person=stream.choice(world.staff.active()).name)
 
-    return EntryPlan(
+    return TicketPlan(
         team_id=TEAM,
         titles=[title.format(service=outage.service) for title in words["titles"]],
         describe=lambda stream: report_text(world, stream, outage),
         fill=fill,
         words=words,
-        double_texts=words["asks"],
+        duplicate_texts=words["asks"],
         tags=list(TAGS),
-        double_tags=["question"],
+        duplicate_tags=["question"],
         type="incident",
         due_in=DUE_IN_WORKING_DAYS,
         statuses=("open",),
     )
 
 
-def add_approval_type(world: World, policy: PolicyRow, rate: Reading) -> None:
+def add_approval_type(world: WorldBuilder, policy: PolicyRow, rate: MetricSpec) -> None:
     """Add the approval type."""
-    put_type(
+    replace_approval_type(
         world,
         ApprovalTypeRow(
             key=TYPE_KEY,
@@ -217,14 +225,14 @@ def add_approval_type(world: World, policy: PolicyRow, rate: Reading) -> None:
     )
 
 
-def add_cto(world: World, stream: Stream, kinds: Collection[Kind]) -> Chain:
+def add_cto(world: WorldBuilder, stream: Stream, kinds: Collection[Kind]) -> ApproverChain:
     """Add who stands in for the CTO."""
-    deciding = Deciding(
+    decision_spec = DecisionSpec(
         type_key=TYPE_KEY,
         role=Role.CTO,
         holder_ids=[world.staff.holders(Role.CTO)[0].id],
         amount_cents=0,
-        bench=leads_and_finance(world),
+        deputy_candidates=leads_and_finance(world),
         other_types=["access_grant", "purchase_order"],
     )
-    return add_chain(world, stream, deciding, kinds)
+    return add_approver_chain(world, stream, decision_spec, kinds)

@@ -7,7 +7,7 @@ from datetime import date
 from enum import StrEnum
 
 from companyos_gateway.chaos import Kind
-from companyos_gateway.rubrics.cases import DeskCase, Reading
+from companyos_gateway.evaluation.cases import MetricSpec, TicketCase
 from companyos_shared.wire.company import Role
 
 NAME = "license_renewal"
@@ -43,7 +43,7 @@ class RefusalGround(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Case(DeskCase):
+class Case(TicketCase):
     """One licence renewal."""
 
     variant: Variant
@@ -54,7 +54,7 @@ class Case(DeskCase):
     amount_cents: int
     new_end: date
     role: Role
-    days_left: Reading
+    days_left: MetricSpec
     window_days: int
     policy_id: str
     kinds: frozenset[Kind]

@@ -8,15 +8,21 @@ from datetime import date, timedelta
 from typing import Any
 
 from companyos_gateway.chaos import Kind
-from companyos_gateway.rubrics.cases import Reading
+from companyos_gateway.evaluation.cases import MetricSpec
+from companyos_gateway.scenarios.blocks.metrics import (
+    LookalikeMetric,
+    MetricPlan,
+    add_task_metric,
+    choose_sources,
+    draw_other_value,
+)
+from companyos_gateway.scenarios.blocks.texts import load_texts
 from companyos_gateway.scenarios.license_renewal.case import METRIC_KEY, RefusalGround, Variant
-from companyos_gateway.scenarios.parts.measures import MeasurePlan, Twin, add_measure, another, choose_sources
-from companyos_gateway.scenarios.parts.words import words_beside
-from companyos_gateway.world.calendar import office_moment, working_days_from
-from companyos_gateway.world.documents.datahub import RecordRow, VendorRow
-from companyos_gateway.world.draft import World
+from companyos_gateway.world.builder import WorldBuilder
+from companyos_gateway.world.calendar import draw_office_time, working_days_from
 from companyos_gateway.world.pools import pool
 from companyos_gateway.world.records import CURRENCY
+from companyos_gateway.world.seed_documents.datahub import RecordRow, VendorRow
 from companyos_gateway.world.vendors import draw_certificates, draw_vendor
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Role
@@ -47,7 +53,7 @@ class Licence:
     longest_term_days: int | None
     covering: RecordRow | None
     """The renewed record that covers the same already, where there is one."""
-    twin: RecordRow | None
+    lookalike: RecordRow | None
     """A licence of the same product from another vendor."""
 
     @property
@@ -77,10 +83,10 @@ class Licence:
 
 def texts() -> dict[str, Any]:
     """Return the words of the scenario."""
-    return words_beside(__file__)
+    return load_texts(__file__)
 
 
-def add_licence(world: World, stream: Stream, kinds: Collection[Kind], *, must_refuse: bool) -> Licence:
+def add_licence(world: WorldBuilder, stream: Stream, kinds: Collection[Kind], *, must_refuse: bool) -> Licence:
     """Add the licence and its vendor, and what looks like it."""
     ground = stream.choice(list(RefusalGround)) if must_refuse else None
     variant = stream.choice(list(Variant))
@@ -92,16 +98,16 @@ def add_licence(world: World, stream: Stream, kinds: Collection[Kind], *, must_r
         left = stream.integer(DAYS_LEFT[1] + 40, LONGEST_DAYS)
     record = _record(world, stream, vendor, role, left)
     cap = stream.choice(CAPS) if variant.is_capped else None
-    world.hub.records.append(record)
-    covering = twin = None
+    world.datahub.records.append(record)
+    covering = lookalike = None
     if ground is RefusalGround.COVERED:
         covering = _similar_licence(world, record, vendor.id, state="renewed")
         covering.ends_on = world.today + timedelta(days=left + 365)
     if Kind.SIMILAR_NAMES in kinds:
         other = draw_vendor(world, stream, status="active")
         draw_certificates(world, stream, other)
-        twin = _similar_licence(world, record, other.id, state=record.state)
-        twin.fields["seats_used"] = stream.integer(10, 30)
+        lookalike = _similar_licence(world, record, other.id, state=record.state)
+        lookalike.fields["seats_used"] = stream.integer(10, 30)
     return Licence(
         record=record,
         vendor=vendor,
@@ -111,45 +117,47 @@ def add_licence(world: World, stream: Stream, kinds: Collection[Kind], *, must_r
         left=left,
         longest_term_days=cap,
         covering=covering,
-        twin=twin,
+        lookalike=lookalike,
     )
 
 
-def add_days_left(world: World, stream: Stream, licence: Licence, window: int, *, kinds: Collection[Kind]) -> Reading:
+def add_days_left(
+    world: WorldBuilder, stream: Stream, licence: Licence, window: int, *, kinds: Collection[Kind]
+) -> MetricSpec:
     """Add how many days are left; another source sees it on the other side of the policy's window."""
-    sources = choose_sources(world, stream, key=METRIC_KEY, rival_keys=("spend_to_date", "delivery_score"))
+    sources = choose_sources(world, stream, key=METRIC_KEY, other_keys=("spend_to_date", "delivery_score"))
     left = licence.left
     is_early = licence.ground is RefusalGround.TOO_EARLY
     across = (5, window) if is_early else (window + 1, LONGEST_DAYS)
     old = (5, window) if is_early else (5, LONGEST_DAYS)
-    twin = licence.twin
-    plan = MeasurePlan(
+    lookalike = licence.lookalike
+    plan = MetricPlan(
         key=METRIC_KEY,
         subject=licence.record.id,
         title=f"Days left on {licence.record.title}",
         unit=UNIT,
         sources=sources,
         value=left,
-        draw_old=lambda own: another(own, left, *old),
-        draw_rival=lambda own: own.integer(*across),
-        twin=None
-        if twin is None
-        else Twin(
-            subject=twin.id,
-            title=f"Days left on {twin.title}",
-            draw_value=lambda own: another(own, left, 5, LONGEST_DAYS),
+        draw_stale_value=lambda own: draw_other_value(own, left, *old),
+        draw_conflicting_value=lambda own: own.integer(*across),
+        lookalike=None
+        if lookalike is None
+        else LookalikeMetric(
+            subject=lookalike.id,
+            title=f"Days left on {lookalike.title}",
+            draw_value=lambda own: draw_other_value(own, left, 5, LONGEST_DAYS),
         ),
     )
-    return add_measure(world, stream, plan, kinds)
+    return add_task_metric(world, stream, plan, kinds)
 
 
-def _record(world: World, stream: Stream, vendor: VendorRow, role: Role, left: int) -> RecordRow:
+def _record(world: WorldBuilder, stream: Stream, vendor: VendorRow, role: Role, left: int) -> RecordRow:
     product = stream.choice(pool("data")["slots"]["licence"])
     term = stream.choice(TERMS)
     seats = stream.integer(*SEATS)
     low, high = PRICES_CENTS[role]
     ends_on = world.today + timedelta(days=left)
-    filed_at = office_moment(stream, working_days_from(world.today, -stream.integer(10, 60)))
+    filed_at = draw_office_time(stream, working_days_from(world.today, -stream.integer(10, 60)))
     return RecordRow(
         id=world.ids.take("LIC"),
         kind="licence",
@@ -174,7 +182,7 @@ def _record(world: World, stream: Stream, vendor: VendorRow, role: Role, left: i
     )
 
 
-def _similar_licence(world: World, record: RecordRow, vendor_id: str, *, state: str) -> RecordRow:
+def _similar_licence(world: WorldBuilder, record: RecordRow, vendor_id: str, *, state: str) -> RecordRow:
     other = replace(record, id=world.ids.take("LIC"), vendor_id=vendor_id, state=state, fields=dict(record.fields))
-    world.hub.records.append(other)
+    world.datahub.records.append(other)
     return other

@@ -7,24 +7,30 @@ from dataclasses import dataclass
 from typing import Any
 
 from companyos_gateway.chaos import Kind
-from companyos_gateway.rubrics.cases import Reading
-from companyos_gateway.scenarios.license_renewal.case import METRIC_KEY, TYPE_KEY, RefusalGround
-from companyos_gateway.scenarios.license_renewal.documents import DAYS_LEFT, LONGEST_DAYS, Licence, texts
-from companyos_gateway.scenarios.parts.deciders import (
-    Chain,
-    Deciding,
-    add_chain,
+from companyos_gateway.evaluation.cases import MetricSpec
+from companyos_gateway.scenarios.blocks.approvers import (
+    ApproverChain,
+    DecisionSpec,
+    add_approver_chain,
     field_spec,
     leads_and_finance,
-    put_type,
+    replace_approval_type,
 )
-from companyos_gateway.scenarios.parts.rulebook import LADDER, Figures, add_versions, amount_limits, other_level
+from companyos_gateway.scenarios.blocks.policy_versions import (
+    PRIORITIES,
+    PolicyParameters,
+    add_policy_versions,
+    draw_other_priority,
+    draw_priority_limits,
+)
+from companyos_gateway.scenarios.license_renewal.case import METRIC_KEY, TYPE_KEY, RefusalGround
+from companyos_gateway.scenarios.license_renewal.documents import DAYS_LEFT, LONGEST_DAYS, Licence, texts
 from companyos_gateway.world.approvals import EXPIRES_AFTER_MINUTES
-from companyos_gateway.world.documents.approvalflow import ApprovalTypeRow, FieldSpecRow, ThresholdRow
-from companyos_gateway.world.documents.datahub import PolicyRow
-from companyos_gateway.world.documents.ticketdesk import Priority
-from companyos_gateway.world.draft import World
+from companyos_gateway.world.builder import WorldBuilder
 from companyos_gateway.world.records import rounded_amount
+from companyos_gateway.world.seed_documents.approvalflow import ApprovalTypeRow, FieldSpecRow, ThresholdRow
+from companyos_gateway.world.seed_documents.datahub import PolicyRow
+from companyos_gateway.world.seed_documents.ticketdesk import Priority
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Role
 
@@ -45,9 +51,9 @@ class PolicyTerms:
     window_days: int
 
 
-def add_policy(world: World, stream: Stream, licence: Licence, kinds: Collection[Kind]) -> PolicyTerms:
+def add_policy(world: WorldBuilder, stream: Stream, licence: Licence, kinds: Collection[Kind]) -> PolicyTerms:
     """Add the policy; earlier versions ask for another priority and another window."""
-    priority, is_early = stream.choice(LADDER), licence.ground is RefusalGround.TOO_EARLY
+    priority, is_early = stream.choice(PRIORITIES), licence.ground is RefusalGround.TOO_EARLY
     words = texts()["policy"]
 
     def body(figures: Mapping[str, Any]) -> str:
@@ -57,25 +63,27 @@ def add_policy(world: World, stream: Stream, licence: Licence, kinds: Collection
         return text.replace("SIZED", sized).replace("CAPPED", capped)
 
     in_force = _figures(stream, licence, priority, is_early=is_early)
-    policy = add_versions(
+    policy = add_policy_versions(
         world,
         stream,
         titles=words["titles"],
         topic=TOPIC,
         body=body,
         in_force=in_force,
-        superseded=lambda own: _figures(own, licence, other_level(own, priority), is_early=not is_early),
+        superseded=lambda own: _figures(own, licence, draw_other_priority(own, priority), is_early=not is_early),
         kinds=kinds,
     )
     return PolicyTerms(policy, priority, in_force["window_days"])
 
 
-def add_approval_type(world: World, stream: Stream, licence: Licence, *, policy: PolicyRow, days_left: Reading) -> None:
+def add_approval_type(
+    world: WorldBuilder, stream: Stream, licence: Licence, *, policy: PolicyRow, days_left: MetricSpec
+) -> None:
     """Add the approval type; what the CFO decides about lies above the lead's limit, little as it may cost."""
     lead_limit = rounded_amount(stream, *LEAD_LIMIT_CENTS)
     if licence.role is Role.CFO:
         lead_limit = min(lead_limit, licence.amount_cents - 500)
-    put_type(
+    replace_approval_type(
         world,
         ApprovalTypeRow(
             key=TYPE_KEY,
@@ -106,22 +114,22 @@ def add_approval_type(world: World, stream: Stream, licence: Licence, *, policy:
     )
 
 
-def add_approvers(world: World, stream: Stream, licence: Licence, kinds: Collection[Kind]) -> Chain:
+def add_approvers(world: WorldBuilder, stream: Stream, licence: Licence, kinds: Collection[Kind]) -> ApproverChain:
     """Add who decides: the procurement lead or the CFO."""
-    deciding = Deciding(
+    decision_spec = DecisionSpec(
         type_key=TYPE_KEY,
         role=licence.role,
         holder_ids=[world.staff.holders(licence.role)[0].id],
         amount_cents=licence.amount_cents,
-        bench=leads_and_finance(world),
+        deputy_candidates=leads_and_finance(world),
         other_types=["purchase_order", "contract_renewal"],
     )
-    return add_chain(world, stream, deciding, kinds)
+    return add_approver_chain(world, stream, decision_spec, kinds)
 
 
-def _figures(stream: Stream, licence: Licence, level: Priority, *, is_early: bool) -> Figures:
+def _figures(stream: Stream, licence: Licence, level: Priority, *, is_early: bool) -> PolicyParameters:
     step = STEPS_CENTS[licence.role]
-    medium, high, critical = amount_limits(stream, licence.amount_cents, level, step=step)
+    medium, high, critical = draw_priority_limits(stream, licence.amount_cents, level, step=step)
     left, longest = licence.left, LONGEST_DAYS - 20
     if is_early:
         window = min(stream.integer(DAYS_LEFT[0] - 12, left - 1), longest)

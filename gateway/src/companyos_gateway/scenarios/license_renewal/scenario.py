@@ -5,35 +5,35 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from companyos_gateway.chaos import Kind, Profile
-from companyos_gateway.chaos.kinds import ASKED_FOR, Group
-from companyos_gateway.rubrics import TaskRubric
-from companyos_gateway.rubrics.cases import Refusal
-from companyos_gateway.scenarios.license_renewal.case import METRIC_KEY, NAME, TYPE_KEY, Case, RefusalGround, Variant
-from companyos_gateway.scenarios.license_renewal.documents import Licence, add_days_left, add_licence, texts
-from companyos_gateway.scenarios.license_renewal.policy import add_approval_type, add_approvers, add_policy
-from companyos_gateway.scenarios.license_renewal.rubric import build_rubric
-from companyos_gateway.scenarios.parts.deciders import Chain, plan_reactions
-from companyos_gateway.scenarios.parts.entry import EntryPlan, add_entry
-from companyos_gateway.scenarios.parts.staging import (
-    Staged,
-    StagedScenario,
-    act_for,
-    data_and_people,
-    draw_chances,
+from companyos_gateway.chaos.kinds import OPT_IN_KINDS, Group
+from companyos_gateway.evaluation import TaskRubric
+from companyos_gateway.evaluation.cases import Refusal
+from companyos_gateway.scenarios.blocks.approvers import ApproverChain, plan_reactions
+from companyos_gateway.scenarios.blocks.texts import draw_brief
+from companyos_gateway.scenarios.blocks.ticket import TicketPlan, add_task_ticket
+from companyos_gateway.scenarios.blocks.ticket_scenario import (
+    BuiltTask,
+    TicketScenario,
+    buildable_kinds,
+    draw_chaos,
     injections,
+    set_agent,
 )
-from companyos_gateway.scenarios.parts.tools import (
+from companyos_gateway.scenarios.blocks.tools import (
     APPROVAL_TOOLS,
-    DESK_TOOLS,
     METRIC_TOOLS,
     PEOPLE_TOOLS,
     POLICY_TOOLS,
     RECORD_TOOLS,
+    TICKET_TOOLS,
 )
-from companyos_gateway.scenarios.parts.words import draw_brief
+from companyos_gateway.scenarios.license_renewal.case import METRIC_KEY, NAME, TYPE_KEY, Case, RefusalGround, Variant
+from companyos_gateway.scenarios.license_renewal.documents import Licence, add_days_left, add_licence, texts
+from companyos_gateway.scenarios.license_renewal.policy import add_approval_type, add_approvers, add_policy
+from companyos_gateway.scenarios.license_renewal.rubric import build_rubric
 from companyos_gateway.world import finish_world, generate_world
-from companyos_gateway.world.documents.datahub import PolicyRow
-from companyos_gateway.world.draft import World
+from companyos_gateway.world.builder import WorldBuilder
+from companyos_gateway.world.seed_documents.datahub import PolicyRow
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Company
 
@@ -47,16 +47,16 @@ DISTRACTORS = (
 )
 
 
-class LicenseRenewal(StagedScenario[Case]):
+class LicenseRenewal(TicketScenario[Case]):
     """Renew a licence by the policy: fresh days left, right size and term, approved, recorded, resolved."""
 
     name = NAME
     held_out = frozenset({Variant.RESIZED_AND_CAPPED.value})
-    asked_for = ASKED_FOR
+    opt_in_kinds = OPT_IN_KINDS
     max_steps = 140
     distractors = DISTRACTORS
     tools = (
-        *DESK_TOOLS,
+        *TICKET_TOOLS,
         *METRIC_TOOLS,
         *RECORD_TOOLS,
         "datahub_get_vendor",
@@ -66,7 +66,7 @@ class LicenseRenewal(StagedScenario[Case]):
         *DISTRACTORS,
     )
 
-    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask[Case]:
         """Draw a company, and put one licence renewal with all that is in its way into it."""
         return build(seed, profile, overrides)
 
@@ -75,14 +75,14 @@ class LicenseRenewal(StagedScenario[Case]):
         return build_rubric(case, company)
 
 
-def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask[Case]:
     """Draw a company, and put one licence renewal with all that is in its way into it."""
     stream = Stream(NAME, seed)
-    chances = draw_chances(stream, profile, overrides, applicable=data_and_people(also=ASKED_FOR), always=ALWAYS)
-    kinds = chances.kinds
+    chaos_draw = draw_chaos(stream, profile, overrides, applicable=buildable_kinds(opt_in=OPT_IN_KINDS), always=ALWAYS)
+    kinds = chaos_draw.kinds
     world = generate_world(stream.child("world"))
-    act_for(world, stream.child("agent"), TEAM)
-    licence = add_licence(world, stream.child("licence"), kinds, must_refuse=chances.must_refuse)
+    set_agent(world, stream.child("agent"), TEAM)
+    licence = add_licence(world, stream.child("licence"), kinds, must_refuse=chaos_draw.must_refuse)
     policy_terms = add_policy(world, stream.child("rules"), licence, kinds)
     days_left = add_days_left(world, stream.child("days"), licence, policy_terms.window_days, kinds=kinds)
     add_approval_type(world, stream.child("type"), licence, policy=policy_terms.policy, days_left=days_left)
@@ -90,10 +90,10 @@ def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged
     subject, words = licence.record.id, texts()["decisions"]
     plan_reactions(world, stream.child("reactions"), type_key=TYPE_KEY, subject=subject, words=words, kinds=kinds)
     plan = ticket_plan(world, licence, kinds)
-    entry = add_entry(world, stream.child("desk"), plan, priority=policy_terms.priority, kinds=kinds)
+    task_ticket = add_task_ticket(world, stream.child("desk"), plan, priority=policy_terms.priority, kinds=kinds)
     finish_world(world)
     case = Case(
-        **entry.facts(world, kinds, policy_terms.priority),
+        **task_ticket.case_fields(world, kinds, policy_terms.priority),
         approver_ids=chain.approver_ids,
         refusal=_refusal(licence, policy_terms.policy),
         variant=licence.variant,
@@ -110,7 +110,7 @@ def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged
         kinds=kinds,
     )
     brief = draw_brief(texts(), stream.child("brief"), case.ticket_key)
-    return Staged(world, case, brief, injections(profile, kinds, _struck_entities(case, chain, kinds)))
+    return BuiltTask(world, case, brief, injections(profile, kinds, _struck_entities(case, chain, kinds)))
 
 
 def _refusal(licence: Licence, policy: PolicyRow) -> Refusal | None:
@@ -124,7 +124,7 @@ def _refusal(licence: Licence, policy: PolicyRow) -> Refusal | None:
     return Refusal(licence.ground.value, (policy.policy_id, policy.id))
 
 
-def _struck_entities(case: Case, chain: Chain, kinds: Collection[Kind]) -> dict[Kind, str]:
+def _struck_entities(case: Case, chain: ApproverChain, kinds: Collection[Kind]) -> dict[Kind, str]:
     on_licence = {kind: case.licence_id for kind in kinds if kind.group is Group.PEOPLE}
     own = {
         Kind.STALE_METRIC: case.days_left.metric_id,
@@ -144,7 +144,7 @@ SCENARIO = LicenseRenewal()
 TEAM = "procurement"
 
 
-def ticket_plan(world: World, licence: Licence, kinds: Collection[Kind]) -> EntryPlan:
+def ticket_plan(world: WorldBuilder, licence: Licence, kinds: Collection[Kind]) -> TicketPlan:
     """Return how the ticket looks."""
     words, record = texts(), licence.record
 
@@ -162,13 +162,13 @@ def ticket_plan(world: World, licence: Licence, kinds: Collection[Kind]) -> Entr
         by = "vendor" if Kind.SIMILAR_NAMES in kinds else stream.choice(["record", "vendor", "name"])
         return fill(stream, stream.choice(words["citations"][by]))
 
-    return EntryPlan(
+    return TicketPlan(
         team_id=TEAM,
         titles=[title.format(product=licence.product) for title in words["titles"]],
         describe=describe,
         fill=fill,
         words=words,
-        double_texts=words["citations"]["name"],
+        duplicate_texts=words["citations"]["name"],
         tags=["licence", "renewal"],
-        double_tags=["licence"],
+        duplicate_tags=["licence"],
     )

@@ -8,8 +8,8 @@ from enum import StrEnum
 from fractions import Fraction
 
 from companyos_gateway.chaos import Kind
-from companyos_gateway.rubrics.cases import DeskCase
-from companyos_gateway.rubrics.figures import Figure
+from companyos_gateway.evaluation.cases import TicketCase
+from companyos_gateway.evaluation.reported_values import ReportedValue
 
 NAME = "metrics_report"
 
@@ -54,12 +54,12 @@ class AnswerSpec:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Case(DeskCase):
+class Case(TicketCase):
     """One metrics report."""
 
     variant: Variant
     ground: RefusalGround | None
-    figures: tuple[Figure, ...]
+    figures: tuple[ReportedValue, ...]
     answers: tuple[AnswerSpec, ...]
     factor: Fraction
     """What a value in the metric's own unit is multiplied by."""

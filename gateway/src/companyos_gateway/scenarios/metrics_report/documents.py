@@ -8,23 +8,23 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from companyos_gateway.chaos import Kind
-from companyos_gateway.rubrics.cases import Reading
-from companyos_gateway.rubrics.figures import Figure
-from companyos_gateway.scenarios.metrics_report.case import RefusalGround, Variant
-from companyos_gateway.scenarios.parts.measures import (
+from companyos_gateway.evaluation.cases import MetricSpec
+from companyos_gateway.evaluation.reported_values import ReportedValue
+from companyos_gateway.scenarios.blocks.metrics import (
     PIPELINE_ERRORS,
-    MeasurePlan,
-    Sources,
-    Twin,
-    add_measure,
-    another,
+    LookalikeMetric,
+    MetricPlan,
+    MetricSources,
+    add_task_metric,
     choose_sources,
+    draw_other_value,
 )
-from companyos_gateway.scenarios.parts.words import words_beside
-from companyos_gateway.world.calendar import closing_of, office_moment, working_days_from
-from companyos_gateway.world.documents.datahub import MetricValueRow, RefreshPlanRow, VendorRow
-from companyos_gateway.world.draft import World
+from companyos_gateway.scenarios.blocks.texts import load_texts
+from companyos_gateway.scenarios.metrics_report.case import RefusalGround, Variant
+from companyos_gateway.world.builder import WorldBuilder
+from companyos_gateway.world.calendar import closing_time, draw_office_time, working_days_from
 from companyos_gateway.world.pools import pool
+from companyos_gateway.world.seed_documents.datahub import MetricValueRow, RefreshPlanRow, VendorRow
 from companyos_gateway.world.vendors import draw_namesake, draw_vendor
 from companyos_shared.streams import Stream
 
@@ -71,18 +71,18 @@ class Subject:
     id: str
     name: str
     vendor: VendorRow | None = None
-    twin: VendorRow | None = None
+    lookalike: VendorRow | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class Figures:
+class PolicyParameters:
     """All figures of a report."""
 
     variant: Variant
     topic: Topic
     ground: RefusalGround | None
     subjects: tuple[Subject, ...]
-    figures: tuple[Figure, ...]
+    figures: tuple[ReportedValue, ...]
     measuring_ids: tuple[str, ...]
     limit: int
     before: float
@@ -93,15 +93,15 @@ class Figures:
 
 def texts() -> dict[str, Any]:
     """Return the words of the scenario."""
-    return words_beside(__file__)
+    return load_texts(__file__)
 
 
-def add_figures(world: World, stream: Stream, kinds: Collection[Kind], *, must_refuse: bool) -> Figures:
+def add_figures(world: WorldBuilder, stream: Stream, kinds: Collection[Kind], *, must_refuse: bool) -> PolicyParameters:
     """Add the figures with all that is in their way, and whatever makes one of them unavailable."""
     ground = stream.choice(list(RefusalGround)) if must_refuse else None
     variant = stream.choice(list(Variant))
     topic = _topic(stream, variant, kinds)
-    sources = choose_sources(world, stream, key=topic.key, rival_keys=RIVAL_KEYS[topic.key])
+    sources = choose_sources(world, stream, key=topic.key, other_keys=RIVAL_KEYS[topic.key])
     authority = sources.authority
     authority.freshness_sla_minutes = max(authority.freshness_sla_minutes, stream.choice(SLA_MINUTES))
     subjects = _subjects(world, stream, topic, COUNTS[variant], kinds)
@@ -111,12 +111,14 @@ def add_figures(world: World, stream: Stream, kinds: Collection[Kind], *, must_r
         own = stream.child("figure", place)
         strikes = _kinds_for(own, place, kinds, ground)
         reading = _add(world, own, topic, sources, subject, value=value, kinds=strikes)
-        figures.append(Figure(topic.key, subject.id, reading))
-    first = figures[0].reading
+        figures.append(ReportedValue(topic.key, subject.id, reading))
+    first = figures[0].spec
     before, day = _add_past(world, stream.child("past"), first, topic) if variant is Variant.MOVEMENT else (0.0, "")
     available_at = _apply_ground(world, stream.child("ground"), sources, first, ground)
-    measuring = {row.source_id for row in world.hub.metrics if (row.key, row.subject) == (topic.key, subjects[0].id)}
-    return Figures(
+    measuring = {
+        row.source_id for row in world.datahub.metrics if (row.key, row.subject) == (topic.key, subjects[0].id)
+    }
+    return PolicyParameters(
         variant=variant,
         topic=topic,
         ground=ground,
@@ -135,17 +137,19 @@ def _topic(stream: Stream, variant: Variant, kinds: Collection[Kind]) -> Topic:
     return stream.choice([one for one in topics if one.of_vendors or Kind.SIMILAR_NAMES not in kinds])
 
 
-def _subjects(world: World, stream: Stream, topic: Topic, count: int, kinds: Collection[Kind]) -> tuple[Subject, ...]:
+def _subjects(
+    world: WorldBuilder, stream: Stream, topic: Topic, count: int, kinds: Collection[Kind]
+) -> tuple[Subject, ...]:
     if not topic.of_vendors:
-        measured = {metric.subject for metric in world.hub.metrics if metric.key == topic.key}
+        measured = {metric.subject for metric in world.datahub.metrics if metric.key == topic.key}
         free = [name for name in pool("data")["slots"]["service"] if name not in measured]
         return tuple(Subject(name, name) for name in stream.sample(free, count))
     subjects = []
     for place in range(count):
         vendor = draw_vendor(world, stream, status="active")
         has_twin = place == 0 and Kind.SIMILAR_NAMES in kinds
-        twin = draw_namesake(world, stream, vendor) if has_twin else None
-        subjects.append(Subject(vendor.id, vendor.legal_name, vendor, twin))
+        lookalike = draw_namesake(world, stream, vendor) if has_twin else None
+        subjects.append(Subject(vendor.id, vendor.legal_name, vendor, lookalike))
     return tuple(subjects)
 
 
@@ -163,51 +167,51 @@ def _kinds_for(stream: Stream, place: int, kinds: Collection[Kind], ground: Refu
 
 
 def _add(
-    world: World,
+    world: WorldBuilder,
     stream: Stream,
     topic: Topic,
-    sources: Sources,
+    sources: MetricSources,
     subject: Subject,
     *,
     value: int,
     kinds: Collection[Kind],
-) -> Reading:
+) -> MetricSpec:
     """Add one figure; other sources and the namesake see it higher than any figure of the topic."""
-    twin = subject.twin
-    plan = MeasurePlan(
+    lookalike = subject.lookalike
+    plan = MetricPlan(
         key=topic.key,
         subject=subject.id,
         title=topic.title.format(subject=subject.name),
         unit=topic.unit,
         sources=sources,
         value=value,
-        draw_old=lambda own: another(own, value, topic.low, topic.high),
-        draw_rival=lambda own: topic.high + own.integer(1, topic.low),
-        twin=None
-        if twin is None
-        else Twin(
-            subject=twin.id,
-            title=topic.title.format(subject=twin.legal_name),
+        draw_stale_value=lambda own: draw_other_value(own, value, topic.low, topic.high),
+        draw_conflicting_value=lambda own: topic.high + own.integer(1, topic.low),
+        lookalike=None
+        if lookalike is None
+        else LookalikeMetric(
+            subject=lookalike.id,
+            title=topic.title.format(subject=lookalike.legal_name),
             draw_value=lambda own: topic.high + own.integer(1, topic.low),
         ),
     )
-    return add_measure(world, stream, plan, kinds)
+    return add_task_metric(world, stream, plan, kinds)
 
 
-def _add_past(world: World, stream: Stream, reading: Reading, topic: Topic) -> tuple[float, str]:
+def _add_past(world: WorldBuilder, stream: Stream, reading: MetricSpec, topic: Topic) -> tuple[float, str]:
     """Add what the figure was on a day, older than all that is known of it; return it and the day."""
-    known = [row.as_of for row in world.hub.metric_values if row.metric_id == reading.metric_id]
+    known = [row.as_of for row in world.datahub.metric_values if row.metric_id == reading.metric_id]
     oldest = min(known) - timedelta(days=stream.integer(3, 9))
-    was = float(another(stream, int(reading.value), topic.low, topic.high))
-    moment = office_moment(stream, oldest.date())
+    was = float(draw_other_value(stream, int(reading.value), topic.low, topic.high))
+    moment = draw_office_time(stream, oldest.date())
     for as_of, value in ((moment, was), (moment - timedelta(days=stream.integer(4, 20)), was + stream.integer(1, 9))):
         filed = value * reading.per_unit
-        world.hub.metric_values.append(MetricValueRow(id="", metric_id=reading.metric_id, value=filed, as_of=as_of))
+        world.datahub.metric_values.append(MetricValueRow(id="", metric_id=reading.metric_id, value=filed, as_of=as_of))
     return was, moment.date().isoformat()
 
 
 def _apply_ground(
-    world: World, stream: Stream, sources: Sources, reading: Reading, ground: RefusalGround | None
+    world: WorldBuilder, stream: Stream, sources: MetricSources, reading: MetricSpec, ground: RefusalGround | None
 ) -> datetime:
     """Let the ground strike; return when the source is out of maintenance, which it may be in for a while anyway."""
     authority = sources.authority
@@ -216,7 +220,7 @@ def _apply_ground(
     minutes = stream.integer(*SHORT_MINUTES)
     ends_on = working_days_from(world.today, stream.integer(*LONG_DAYS))
     if ground is RefusalGround.MAINTENANCE:
-        authority.maintenance_from, authority.maintenance_to = starts_at, closing_of(ends_on)
+        authority.maintenance_from, authority.maintenance_to = starts_at, closing_time(ends_on)
     elif is_short and ground is None:
         authority.maintenance_from = starts_at
         authority.maintenance_to = world.started_at + timedelta(minutes=minutes)
@@ -228,16 +232,16 @@ def _apply_ground(
     return authority.maintenance_to or world.started_at
 
 
-def _key_of(world: World, reading: Reading) -> str:
-    return next(metric.key for metric in world.hub.metrics if metric.id == reading.metric_id)
+def _key_of(world: WorldBuilder, reading: MetricSpec) -> str:
+    return next(metric.key for metric in world.datahub.metrics if metric.id == reading.metric_id)
 
 
-def _fail_refreshes(world: World, stream: Stream, reading: Reading) -> None:
+def _fail_refreshes(world: WorldBuilder, stream: Stream, reading: MetricSpec) -> None:
     """Let every refresh of a metric fail."""
-    hub = world.hub
-    hub.refresh_plans = [row for row in hub.refresh_plans if row.metric_id != reading.metric_id]
+    datahub = world.datahub
+    datahub.refresh_plans = [row for row in datahub.refresh_plans if row.metric_id != reading.metric_id]
     for n in range(1, PLANNED_FAILURES + 1):
-        hub.refresh_plans.append(
+        datahub.refresh_plans.append(
             RefreshPlanRow(
                 id=f"plan-{reading.metric_id}-{n}",
                 metric_id=reading.metric_id,

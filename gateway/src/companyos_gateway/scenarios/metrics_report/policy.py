@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from companyos_gateway.chaos import Kind
+from companyos_gateway.scenarios.blocks.policy_versions import PolicyParameters, add_policy_versions
 from companyos_gateway.scenarios.metrics_report.documents import Topic, texts
-from companyos_gateway.scenarios.parts.rulebook import Figures, add_versions
-from companyos_gateway.world.documents.datahub import PolicyRow
-from companyos_gateway.world.draft import World
+from companyos_gateway.world.builder import WorldBuilder
+from companyos_gateway.world.seed_documents.datahub import PolicyRow
 from companyos_shared.streams import Stream
 
 TOPIC = "reporting"
@@ -30,20 +30,24 @@ class PolicyTerms:
     most_failures: int
 
 
-def add_policy(world: World, stream: Stream, topic: Topic, kinds: Collection[Kind]) -> PolicyTerms:
+def add_policy(world: WorldBuilder, stream: Stream, topic: Topic, kinds: Collection[Kind]) -> PolicyTerms:
     """Add the policy; earlier versions ask for other units and give up sooner."""
     words = texts()["policy"]
     amount, share = stream.choice(list(AMOUNT_UNITS)), stream.choice(list(SHARE_UNITS))
-    in_force: Figures = {"amount_unit": amount, "share_unit": share, "most_failures": stream.integer(*FAILURES)}
+    in_force: PolicyParameters = {
+        "amount_unit": amount,
+        "share_unit": share,
+        "most_failures": stream.integer(*FAILURES),
+    }
 
-    def superseded(own: Stream) -> Figures:
+    def superseded(own: Stream) -> PolicyParameters:
         return {
             "amount_unit": own.choice([one for one in AMOUNT_UNITS if one != amount]),
             "share_unit": own.choice([one for one in SHARE_UNITS if one != share]),
             "most_failures": own.integer(1, 2),
         }
 
-    policy = add_versions(
+    policy = add_policy_versions(
         world,
         stream,
         titles=words["titles"],

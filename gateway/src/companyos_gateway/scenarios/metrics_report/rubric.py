@@ -5,16 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from companyos.contract import FinishOutcome
-from companyos_gateway.rubrics import Check, Evidence, FinishDeclaration, Milestone, TaskRubric, facts
-from companyos_gateway.rubrics.allowances import issue_allowances, metric_allowances
-from companyos_gateway.rubrics.answers import Answer, Question, judge_answers
-from companyos_gateway.rubrics.boundaries import Allowance, Boundaries, added_with
-from companyos_gateway.rubrics.composition import Finding
-from companyos_gateway.rubrics.readings import ReadingRules
-from companyos_gateway.rubrics.records import was_looked_at
-from companyos_gateway.rubrics.reports import ReportGoal
-from companyos_gateway.rubrics.requests import rejections_of
-from companyos_gateway.rubrics.workflow import plain_check
+from companyos_gateway.evaluation import Check, Evidence, FinishDeclaration, Milestone, TaskRubric, row_views
+from companyos_gateway.evaluation.approval_requests import rejections_of
+from companyos_gateway.evaluation.approval_rubric import predicate_check
+from companyos_gateway.evaluation.change_policy import (
+    Allowance,
+    ChangePolicy,
+    added_where,
+    issue_allowances,
+    metric_allowances,
+)
+from companyos_gateway.evaluation.goals import was_read_before
+from companyos_gateway.evaluation.metric_checks import MetricChecks
+from companyos_gateway.evaluation.record_corrections import IssueReportGoal
+from companyos_gateway.evaluation.reported_values import Answer, Question, check_answers
+from companyos_gateway.evaluation.rubric import Finding
 from companyos_gateway.scenarios.metrics_report.case import AnswerKind, AnswerSpec, Case, RefusalGround, Variant
 from companyos_shared.wire.company import Company
 
@@ -27,10 +32,10 @@ def build_rubric(case: Case, company: Company) -> TaskRubric:
     """Return the rubric of a case: that of a report, or of one that cannot be made."""
     end = _Impossible(case) if case.must_refuse else _Report(case, company)
     return TaskRubric(
-        checks=[*end.required(), end.boundaries.check()],
+        checks=[*end.required_checks(), end.change_policy.check()],
         milestones=list(end.milestones()),
-        declaration=end.declared,
-        damage=end.boundaries.damage,
+        declaration=end.check_declaration,
+        damage=end.change_policy.damage,
         rejections=rejections_of(case.agent_id),
     )
 
@@ -41,20 +46,18 @@ class _Work:
     def __init__(self, case: Case) -> None:
         self.case = case
         self.metric_ids = [
-            metric_id
-            for figure in case.figures
-            for metric_id in (figure.reading.metric_id, *figure.reading.other_metric_ids)
+            metric_id for figure in case.figures for metric_id in (figure.spec.metric_id, *figure.spec.other_metric_ids)
         ]
-        self.boundaries = Boundaries(self.allowances())
+        self.change_policy = ChangePolicy(self.allowances())
 
     def allowances(self) -> Iterable[Allowance]:
         yield from metric_allowances(self.metric_ids)
-        yield Allowance(facts.TICKETDESK, "comments", added_with("ticket_key", [self.case.ticket_key]))
+        yield Allowance(row_views.TICKETDESK, "comments", added_where("ticket_key", [self.case.ticket_key]))
 
     def milestones(self) -> Iterable[Milestone]:
         for place, figure in enumerate(self.case.figures, start=1):
-            if figure.reading.is_stale:
-                yield Milestone(f"refreshed_{place}", REFRESHED_POINTS, ReadingRules(figure.reading).is_refreshed)
+            if figure.spec.is_stale:
+                yield Milestone(f"refreshed_{place}", REFRESHED_POINTS, MetricChecks(figure.spec).is_refreshed)
 
 
 class _Report(_Work):
@@ -65,12 +68,12 @@ class _Report(_Work):
         self.due_at = case.due_at(company)
         self.questions = [Question(one.name, self._answer(one)) for one in case.answers]
 
-    def required(self) -> Iterable[Check]:
-        yield plain_check("figures_read", lambda one: all(figure.was_read(one) for figure in self.case.figures))
+    def required_checks(self) -> Iterable[Check]:
+        yield predicate_check("figures_read", lambda one: all(figure.was_read(one) for figure in self.case.figures))
         if self.case.variant is Variant.MOVEMENT:
-            yield plain_check("past_read", self.was_past_read)
+            yield predicate_check("past_read", self.was_past_read)
 
-    def declared(self, evidence: Evidence, finish: FinishDeclaration | None) -> Finding:
+    def check_declaration(self, evidence: Evidence, finish: FinishDeclaration | None) -> Finding:
         if finish is None or finish.outcome is not FinishOutcome.DONE:
             return False, "no report was declared"
         at = evidence.declared_at
@@ -78,16 +81,16 @@ class _Report(_Work):
             return False, "declared too late"
         if not all(figure.is_fresh_at(evidence, at) for figure in self.case.figures):
             return False, "a figure was stale when it was declared"
-        return judge_answers(self.questions, evidence, finish.answers)
+        return check_answers(self.questions, evidence, finish.answers)
 
     def was_past_read(self, evidence: Evidence) -> bool:
         """Say whether the agent has looked at the earlier values of the figure."""
-        wanted = self.case.figures[0].reading.metric_id
+        wanted = self.case.figures[0].spec.metric_id
         return any(
             line.operation == "get_metric_history"
-            and line.status < facts.FIRST_REFUSAL
+            and line.status < row_views.FIRST_ERROR_STATUS
             and line.arguments.get("metric_id") == wanted
-            for line in evidence.audits(facts.DATAHUB)
+            for line in evidence.audits(row_views.DATAHUB)
         )
 
     def _answer(self, one: AnswerSpec) -> Callable[[Evidence], Answer | None]:
@@ -119,28 +122,28 @@ class _Impossible(_Work):
 
     def __init__(self, case: Case) -> None:
         assert case.refusal is not None
-        self.issue = ReportGoal(kind=ISSUE_KIND, subjects=self._subjects(case), refusal=case.refusal)
+        self.issue = IssueReportGoal(kind=ISSUE_KIND, subjects=self._subjects(case), refusal=case.refusal)
         super().__init__(case)
 
     def allowances(self) -> Iterable[Allowance]:
         yield from super().allowances()
-        yield from issue_allowances(self.issue.subjects, self.issue.refusal, plain=())
+        yield from issue_allowances(self.issue.subjects, self.issue.refusal, kinds_without_reason=())
 
     def milestones(self) -> Iterable[Milestone]:
         yield from super().milestones()
         yield Milestone("recorded", RECORDED_POINTS, self.was_recorded_knowingly)
 
-    def required(self) -> Iterable[Check]:
-        yield plain_check("reason_recorded", self.issue.is_met)
-        yield plain_check("ground_known", self.was_recorded_knowingly)
+    def required_checks(self) -> Iterable[Check]:
+        yield predicate_check("reason_recorded", self.issue.is_met)
+        yield predicate_check("ground_known", self.was_recorded_knowingly)
 
-    def declared(self, evidence: Evidence, finish: FinishDeclaration | None) -> Finding:
+    def check_declaration(self, evidence: Evidence, finish: FinishDeclaration | None) -> Finding:
         if finish is None or finish.outcome is not FinishOutcome.IMPOSSIBLE:
             return False, "it was not declared impossible"
         if finish.answers:
             return False, "answers were given all the same"
-        says = f"declared for {finish.reason}"
-        return self.issue.refusal.is_given(finish.reason_code, finish.reason_ref), says
+        detail = f"declared for {finish.reason}"
+        return self.issue.refusal.matches(finish.reason_code, finish.reason_ref), detail
 
     def was_recorded_knowingly(self, evidence: Evidence) -> bool:
         """Say whether the agent had seen that the figure cannot be had when it recorded so."""
@@ -150,18 +153,18 @@ class _Impossible(_Work):
     def _is_ground_known(self, evidence: Evidence, step: int) -> bool:
         case, figure = self.case, self.case.figures[0]
         if case.ground is RefusalGround.FAILING:
-            return figure.failures(evidence, before_step=step) >= case.most_failures
+            return figure.failed_refreshes(evidence, before_step=step) >= case.most_failures
         if case.ground is RefusalGround.MAINTENANCE:
-            return figure.was_found_in_maintenance(evidence, before_step=step)
+            return figure.was_seen_in_maintenance(evidence, before_step=step)
         return all(
-            was_looked_at(evidence, facts.DATAHUB, "get_source", before_step=step, source_id=source_id)
+            was_read_before(evidence, row_views.DATAHUB, "get_source", before_step=step, source_id=source_id)
             for source_id in case.measuring_ids
         )
 
     @staticmethod
     def _subjects(case: Case) -> frozenset[str]:
         """Return what the issue may be on: the metric that fails; any, where the source or the authority is missing."""
-        readings = [figure.reading for figure in case.figures]
+        readings = [figure.spec for figure in case.figures]
         if case.ground is RefusalGround.FAILING:
             return frozenset({readings[0].metric_id})
         if case.ground is RefusalGround.MAINTENANCE:

@@ -7,21 +7,27 @@ from dataclasses import replace
 
 from companyos_gateway.chaos import Kind, Profile
 from companyos_gateway.chaos.drift import synonyms
-from companyos_gateway.rubrics import TaskRubric
-from companyos_gateway.rubrics.cases import Refusal
+from companyos_gateway.evaluation import TaskRubric
+from companyos_gateway.evaluation.cases import Refusal
+from companyos_gateway.scenarios.api import Instance
+from companyos_gateway.scenarios.blocks.policy_versions import PRIORITIES
+from companyos_gateway.scenarios.blocks.texts import draw_brief
+from companyos_gateway.scenarios.blocks.ticket import TicketPlan, add_task_ticket
+from companyos_gateway.scenarios.blocks.ticket_scenario import (
+    BuiltTask,
+    TicketScenario,
+    draw_chaos,
+    injections,
+    set_agent,
+)
+from companyos_gateway.scenarios.blocks.tools import METRIC_TOOLS, POLICY_TOOLS
 from companyos_gateway.scenarios.metrics_report.case import NAME, AnswerKind, AnswerSpec, Case, RefusalGround, Variant
-from companyos_gateway.scenarios.metrics_report.documents import Figures, Subject, add_figures, texts
+from companyos_gateway.scenarios.metrics_report.documents import PolicyParameters, Subject, add_figures, texts
 from companyos_gateway.scenarios.metrics_report.policy import add_policy
 from companyos_gateway.scenarios.metrics_report.rubric import build_rubric
-from companyos_gateway.scenarios.parts.entry import EntryPlan, add_entry
-from companyos_gateway.scenarios.parts.rulebook import LADDER
-from companyos_gateway.scenarios.parts.staging import Staged, StagedScenario, act_for, draw_chances, injections
-from companyos_gateway.scenarios.parts.tools import METRIC_TOOLS, POLICY_TOOLS
-from companyos_gateway.scenarios.parts.words import draw_brief
-from companyos_gateway.scenarios.scenario import Instance
 from companyos_gateway.world import finish_world, generate_world
-from companyos_gateway.world.documents.datahub import PolicyRow
-from companyos_gateway.world.draft import World
+from companyos_gateway.world.builder import WorldBuilder
+from companyos_gateway.world.seed_documents.datahub import PolicyRow
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Company
 
@@ -48,7 +54,7 @@ DISTRACTORS = (
 )
 
 
-class MetricsReport(StagedScenario[Case]):
+class MetricsReport(TicketScenario[Case]):
     """Report figures as typed answers: by the authority, fresh, in the policy's unit, and change nothing."""
 
     name = NAME
@@ -69,7 +75,7 @@ class MetricsReport(StagedScenario[Case]):
     distractors = DISTRACTORS
     held_out = frozenset({Variant.COUNT.value})
 
-    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask[Case]:
         """Draw a company, and put one request for figures with all that is in its way into it."""
         return build(seed, profile, overrides)
 
@@ -82,22 +88,22 @@ class MetricsReport(StagedScenario[Case]):
         return build_rubric(case, company)
 
 
-def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask[Case]:
     """Draw a company, and put one request for figures with all that is in its way into it."""
     stream = Stream(NAME, seed)
-    chances = draw_chances(stream, profile, overrides, applicable=APPLICABLE, always=ALWAYS)
-    kinds = chances.kinds
+    chaos_draw = draw_chaos(stream, profile, overrides, applicable=APPLICABLE, always=ALWAYS)
+    kinds = chaos_draw.kinds
     world = generate_world(stream.child("world"))
-    act_for(world, stream.child("agent"), TEAM)
-    figures = add_figures(world, stream.child("figures"), kinds, must_refuse=chances.must_refuse)
+    set_agent(world, stream.child("agent"), TEAM)
+    figures = add_figures(world, stream.child("figures"), kinds, must_refuse=chaos_draw.must_refuse)
     policy_terms = add_policy(world, stream.child("rules"), figures.topic, kinds)
     answers = draw_answers(stream.child("answers"), figures.variant)
     plan = ticket_plan(world, figures, answers, kinds)
-    priority = stream.child("priority").choice(LADDER)
-    entry = add_entry(world, stream.child("desk"), plan, priority=priority, kinds=())
+    priority = stream.child("priority").choice(PRIORITIES)
+    task_ticket = add_task_ticket(world, stream.child("desk"), plan, priority=priority, kinds=())
     finish_world(world)
     case = Case(
-        **entry.facts(world, (), priority),
+        **task_ticket.case_fields(world, (), priority),
         approver_ids=(),
         refusal=_refusal(figures, policy_terms.policy),
         variant=figures.variant,
@@ -114,23 +120,23 @@ def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged
         kinds=kinds,
     )
     brief = draw_brief(texts(), stream.child("brief"), case.ticket_key)
-    return Staged(world, case, brief, injections(profile, kinds, _struck_entities(case)))
+    return BuiltTask(world, case, brief, injections(profile, kinds, _struck_entities(case)))
 
 
-def _refusal(figures: Figures, policy: PolicyRow) -> Refusal | None:
+def _refusal(figures: PolicyParameters, policy: PolicyRow) -> Refusal | None:
     if figures.ground is None:
         return None
     if figures.ground is RefusalGround.NO_AUTHORITY:
         return Refusal("requirement_not_met", (policy.policy_id, policy.id))
-    return Refusal("data_unavailable", (figures.figures[0].reading.source_id,))
+    return Refusal("data_unavailable", (figures.figures[0].spec.source_id,))
 
 
 def _struck_entities(case: Case) -> dict[Kind, str]:
     first = case.figures[0]
     return {
-        Kind.STALE_METRIC: first.reading.metric_id,
-        Kind.UNIT_MISMATCH: first.reading.metric_id,
-        Kind.FAILED_PIPELINE: first.reading.source_id,
+        Kind.STALE_METRIC: first.spec.metric_id,
+        Kind.UNIT_MISMATCH: first.spec.metric_id,
+        Kind.FAILED_PIPELINE: first.spec.source_id,
         Kind.CONFLICTING_SOURCES: first.key,
         Kind.SUPERSEDED_POLICY: case.policy_id,
         Kind.ANNOUNCED_POLICY: case.policy_id,
@@ -188,7 +194,9 @@ def draw_answers(stream: Stream, variant: Variant) -> tuple[AnswerSpec, ...]:
     return tuple(AnswerSpec(name, kind, of) for name, (kind, of) in zip(names, wanted, strict=False))
 
 
-def ticket_plan(world: World, figures: Figures, answers: Collection[AnswerSpec], kinds: Collection[Kind]) -> EntryPlan:
+def ticket_plan(
+    world: WorldBuilder, figures: PolicyParameters, answers: Collection[AnswerSpec], kinds: Collection[Kind]
+) -> TicketPlan:
     """Return how the ticket looks."""
     words = texts()
     topic = words["topic"][figures.topic.key]
@@ -202,15 +210,15 @@ def ticket_plan(world: World, figures: Figures, answers: Collection[AnswerSpec],
         kind = [f"- `{one.name}`: {_question(stream, one, figures)}" for one in answers]
         return "\n".join([intro, *lines, stream.choice(words["closings"]), *kind])
 
-    return EntryPlan(
+    return TicketPlan(
         team_id=TEAM,
         titles=words["titles"],
         describe=describe,
         fill=lambda _stream, text: text,
         words=words,
-        double_texts=(),
+        duplicate_texts=(),
         tags=["figures", "report"],
-        double_tags=(),
+        duplicate_tags=(),
         type="request",
         due_in=DUE_IN_WORKING_DAYS,
     )
@@ -221,6 +229,6 @@ def _cite(stream: Stream, subject: Subject, kinds: Collection[Kind]) -> str:
     return subject.id if by_id and Kind.SIMILAR_NAMES not in kinds else subject.name
 
 
-def _question(stream: Stream, one: AnswerSpec, figures: Figures) -> str:
+def _question(stream: Stream, one: AnswerSpec, figures: PolicyParameters) -> str:
     text: str = stream.choice(texts()["asked"][one.kind.value])
     return text.format(of=one.of + 1, limit=figures.limit, unit=figures.topic.unit, day=figures.day)

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from companyos_gateway.chaos import Kind
-from companyos_gateway.rubrics.cases import DeskCase
+from companyos_gateway.evaluation.cases import TicketCase
 from companyos_shared.wire.company import Role
 
 NAME = "purchase_order"
@@ -48,7 +48,7 @@ _REASON_CODES = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Case(DeskCase):
+class Case(TicketCase):
     """One invoice on an order."""
 
     variant: Variant

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from companyos_gateway.chaos import Kind
-from companyos_gateway.scenarios.parts.filing import file_record
-from companyos_gateway.scenarios.parts.words import words_beside
+from companyos_gateway.scenarios.blocks.documents import file_record
+from companyos_gateway.scenarios.blocks.texts import load_texts
 from companyos_gateway.scenarios.purchase_order.case import RefusalGround, Variant
-from companyos_gateway.world.calendar import office_moment, working_days_from
-from companyos_gateway.world.documents.datahub import HubHappening, RecordRow, VendorRow
-from companyos_gateway.world.draft import World
+from companyos_gateway.world.builder import WorldBuilder
+from companyos_gateway.world.calendar import draw_office_time, working_days_from
 from companyos_gateway.world.records import PREFIXES
+from companyos_gateway.world.seed_documents.datahub import DataHubEvent, RecordRow, VendorRow
 from companyos_gateway.world.vendors import draw_certificates, draw_namesake, draw_vendor
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Role
@@ -167,11 +167,11 @@ class PurchaseDocuments:
 
 def texts() -> dict[str, Any]:
     """Return the words of the scenario."""
-    return words_beside(__file__)
+    return load_texts(__file__)
 
 
 def add_purchase_documents(
-    world: World, stream: Stream, kinds: Collection[Kind], *, must_refuse: bool
+    world: WorldBuilder, stream: Stream, kinds: Collection[Kind], *, must_refuse: bool
 ) -> PurchaseDocuments:
     """Add order, receipts and invoice, and what looks like them."""
     ground = stream.choice(list(RefusalGround)) if must_refuse else None
@@ -206,16 +206,16 @@ def add_purchase_documents(
     return documents
 
 
-def schedule_inspection(world: World, stream: Stream, documents: PurchaseDocuments) -> None:
+def schedule_inspection(world: WorldBuilder, stream: Stream, documents: PurchaseDocuments) -> None:
     """Let a colleague accept what is recorded only."""
     due_at = world.company().add_office_minutes(world.started_at, stream.integer(*INSPECTION_MINUTES))
     for receipt in documents.receipts:
         if receipt.state == "recorded":
             data = {"record_id": receipt.id, "state": "accepted"}
-            world.hub.happenings.append(HubHappening(due_at=due_at, kind="record", data=data))
+            world.datahub.scheduled_events.append(DataHubEvent(due_at=due_at, kind="record", data=data))
 
 
-def _order(world: World, stream: Stream, vendor: VendorRow, amounts: Amounts, item: str) -> RecordRow:
+def _order(world: WorldBuilder, stream: Stream, vendor: VendorRow, amounts: Amounts, item: str) -> RecordRow:
     fields = {
         "item": item,
         "quantity": amounts.ordered,
@@ -240,7 +240,7 @@ def _order(world: World, stream: Stream, vendor: VendorRow, amounts: Amounts, it
 
 
 def _invoice(
-    world: World, stream: Stream, sender: VendorRow, order: RecordRow, *, item: str, quantity: int, price: int
+    world: WorldBuilder, stream: Stream, sender: VendorRow, order: RecordRow, *, item: str, quantity: int, price: int
 ) -> RecordRow:
     day = working_days_from(world.today, -stream.integer(3, 8))
     fields = {
@@ -266,7 +266,7 @@ def _invoice(
     )
 
 
-def _add_receipts(world: World, stream: Stream, documents: PurchaseDocuments) -> None:
+def _add_receipts(world: WorldBuilder, stream: Stream, documents: PurchaseDocuments) -> None:
     """Add the receipts that count, and one that does not where goods were sent back."""
     amounts, variant = documents.amounts, documents.variant
     parts = [amounts.received]
@@ -284,7 +284,7 @@ def _add_receipts(world: World, stream: Stream, documents: PurchaseDocuments) ->
         _receipt(world, stream, documents, quantity, "rejected")
 
 
-def _receipt(world: World, stream: Stream, documents: PurchaseDocuments, quantity: int, state: str) -> RecordRow:
+def _receipt(world: WorldBuilder, stream: Stream, documents: PurchaseDocuments, quantity: int, state: str) -> RecordRow:
     day = working_days_from(world.today, -stream.integer(9, 30))
     fields = {"purchase_order_id": documents.order.id, "quantity": quantity, "received_on": day.isoformat()}
     title, vendor_id = f"Receipt: {documents.item}", documents.vendor.id
@@ -293,7 +293,7 @@ def _receipt(world: World, stream: Stream, documents: PurchaseDocuments, quantit
     )
 
 
-def _add_other_invoices(world: World, stream: Stream, documents: PurchaseDocuments) -> None:
+def _add_other_invoices(world: WorldBuilder, stream: Stream, documents: PurchaseDocuments) -> None:
     """Add what was billed before on the order, the same invoice paid already, or one that was turned down."""
     amounts = documents.amounts
     if documents.variant is Variant.INSTALMENT:
@@ -307,7 +307,13 @@ def _add_other_invoices(world: World, stream: Stream, documents: PurchaseDocumen
 
 
 def _similar_invoice(
-    world: World, stream: Stream, documents: PurchaseDocuments, *, state: str, quantity: int, number: str | None = None
+    world: WorldBuilder,
+    stream: Stream,
+    documents: PurchaseDocuments,
+    *,
+    state: str,
+    quantity: int,
+    number: str | None = None,
 ) -> RecordRow:
     """Add an invoice on the same order in another state."""
     price: int = documents.invoice.fields["unit_price_cents"]
@@ -324,14 +330,14 @@ def _similar_invoice(
         amount_cents=quantity * price,
         starts_on=day,
         fields=fields,
-        created_at=office_moment(stream, day),
+        created_at=draw_office_time(stream, day),
         version=3,
     )
-    world.hub.records.append(other)
+    world.datahub.records.append(other)
     return other
 
 
-def _file_credit(world: World, stream: Stream, documents: PurchaseDocuments) -> None:
+def _file_credit(world: WorldBuilder, stream: Stream, documents: PurchaseDocuments) -> None:
     """File the credit note among the documents."""
     amounts = documents.amounts
     title = stream.choice(texts()["credits"]).format(number=documents.number)
@@ -346,18 +352,18 @@ def _file_credit(world: World, stream: Stream, documents: PurchaseDocuments) -> 
     file_record(world, stream, "document", title=title, state="published", day=day, vendor_id=vendor_id, fields=fields)
 
 
-def _add_namesake(world: World, stream: Stream, documents: PurchaseDocuments) -> None:
+def _add_namesake(world: WorldBuilder, stream: Stream, documents: PurchaseDocuments) -> None:
     """Add an invoice of the same number and title that a vendor of nearly the same name has sent."""
     other = draw_namesake(world, stream, documents.vendor)
     draw_certificates(world, stream, other)
-    orders = [one for one in world.hub.records if one.kind == "purchase_order" and one.id != documents.order.id]
+    orders = [one for one in world.datahub.records if one.kind == "purchase_order" and one.id != documents.order.id]
     quantity = stream.integer(5, 30)
     fields = {**documents.invoice.fields, "purchase_order_id": stream.choice(orders).id, "quantity": quantity}
-    twin = replace(
+    lookalike = replace(
         documents.invoice,
         id=world.ids.take(PREFIXES["invoice"]),
         vendor_id=other.id,
         amount_cents=quantity * documents.amounts.invoice_price,
         fields=fields,
     )
-    world.hub.records.append(twin)
+    world.datahub.records.append(lookalike)

@@ -7,23 +7,29 @@ from dataclasses import dataclass
 from typing import Any
 
 from companyos_gateway.chaos import Kind
-from companyos_gateway.scenarios.parts.deciders import (
-    Chain,
-    Deciding,
-    add_chain,
+from companyos_gateway.scenarios.blocks.approvers import (
+    ApproverChain,
+    DecisionSpec,
+    add_approver_chain,
     field_spec,
     leads_and_finance,
-    put_type,
+    replace_approval_type,
 )
-from companyos_gateway.scenarios.parts.rulebook import LADDER, Figures, add_versions, amount_limits, other_level
+from companyos_gateway.scenarios.blocks.policy_versions import (
+    PRIORITIES,
+    PolicyParameters,
+    add_policy_versions,
+    draw_other_priority,
+    draw_priority_limits,
+)
 from companyos_gateway.scenarios.purchase_order.case import TYPE_KEY
 from companyos_gateway.scenarios.purchase_order.documents import Amounts, PurchaseDocuments, texts
 from companyos_gateway.world.approvals import EXPIRES_AFTER_MINUTES
-from companyos_gateway.world.documents.approvalflow import ApprovalTypeRow, ThresholdRow
-from companyos_gateway.world.documents.datahub import PolicyRow
-from companyos_gateway.world.documents.ticketdesk import Priority
-from companyos_gateway.world.draft import World
+from companyos_gateway.world.builder import WorldBuilder
 from companyos_gateway.world.records import rounded_amount
+from companyos_gateway.world.seed_documents.approvalflow import ApprovalTypeRow, ThresholdRow
+from companyos_gateway.world.seed_documents.datahub import PolicyRow
+from companyos_gateway.world.seed_documents.ticketdesk import Priority
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Role
 
@@ -40,18 +46,20 @@ class PolicyTerms:
     priority: Priority
 
 
-def add_policy(world: World, stream: Stream, documents: PurchaseDocuments, kinds: Collection[Kind]) -> PolicyTerms:
+def add_policy(
+    world: WorldBuilder, stream: Stream, documents: PurchaseDocuments, kinds: Collection[Kind]
+) -> PolicyTerms:
     """Add the policy; earlier versions ask for another priority and draw the tolerances on the other side."""
-    priority, amounts = stream.choice(LADDER), documents.amounts
+    priority, amounts = stream.choice(PRIORITIES), documents.amounts
     in_force = _figures(stream, amounts, priority, price=amounts.price_tolerance, quantity=amounts.quantity_tolerance)
 
-    def superseded(own: Stream) -> Figures:
+    def superseded(own: Stream) -> PolicyParameters:
         price = _opposite_tolerance(own, amounts.permille_above / 10, amounts.price_tolerance)
         share = 100 * amounts.pieces_above / amounts.available
         quantity = _opposite_tolerance(own, share, amounts.quantity_tolerance)
-        return _figures(own, amounts, other_level(own, priority), price=price, quantity=quantity)
+        return _figures(own, amounts, draw_other_priority(own, priority), price=price, quantity=quantity)
 
-    policy = add_versions(
+    policy = add_policy_versions(
         world,
         stream,
         titles=texts()["policy"]["titles"],
@@ -64,10 +72,10 @@ def add_policy(world: World, stream: Stream, documents: PurchaseDocuments, kinds
     return PolicyTerms(policy, priority)
 
 
-def add_approval_type(world: World, stream: Stream, documents: PurchaseDocuments, policy: PolicyRow) -> None:
+def add_approval_type(world: WorldBuilder, stream: Stream, documents: PurchaseDocuments, policy: PolicyRow) -> None:
     """Add the approval type, whose limits put the amount to be paid before the deciding role."""
     lead_limit, controller_limit = _limits(stream, documents.amounts)
-    put_type(
+    replace_approval_type(
         world,
         ApprovalTypeRow(
             key=TYPE_KEY,
@@ -93,18 +101,20 @@ def add_approval_type(world: World, stream: Stream, documents: PurchaseDocuments
     )
 
 
-def add_approvers(world: World, stream: Stream, documents: PurchaseDocuments, kinds: Collection[Kind]) -> Chain:
+def add_approvers(
+    world: WorldBuilder, stream: Stream, documents: PurchaseDocuments, kinds: Collection[Kind]
+) -> ApproverChain:
     """Add who decides: the procurement lead, a finance controller or the CFO."""
     role = documents.amounts.role
-    deciding = Deciding(
+    decision_spec = DecisionSpec(
         type_key=TYPE_KEY,
         role=role,
         holder_ids=sorted(one.id for one in world.staff.holders(role)),
         amount_cents=documents.amounts.amount_cents,
-        bench=leads_and_finance(world),
+        deputy_candidates=leads_and_finance(world),
         other_types=["purchase_order", "contract_renewal"],
     )
-    return add_chain(world, stream, deciding, kinds)
+    return add_approver_chain(world, stream, decision_spec, kinds)
 
 
 def _limits(stream: Stream, amounts: Amounts) -> tuple[int, int]:
@@ -126,8 +136,8 @@ def _opposite_tolerance(stream: Stream, found: float, tolerance: int) -> int:
     return stream.integer(0, max(0, -(-int(found * 10) // 10) - 1)) if found > 0 else stream.integer(1, 12)
 
 
-def _figures(stream: Stream, amounts: Amounts, level: Priority, *, price: int, quantity: int) -> Figures:
-    medium, high, critical = amount_limits(stream, amounts.amount_cents, level, step=STEPS_CENTS[amounts.role])
+def _figures(stream: Stream, amounts: Amounts, level: Priority, *, price: int, quantity: int) -> PolicyParameters:
+    medium, high, critical = draw_priority_limits(stream, amounts.amount_cents, level, step=STEPS_CENTS[amounts.role])
     figures: dict[str, Any] = {
         "medium_from_cents": medium,
         "high_from_cents": high,

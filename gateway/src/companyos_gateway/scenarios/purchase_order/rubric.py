@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from companyos_gateway.rubrics import Check, Evidence, Milestone, TaskRubric, facts
-from companyos_gateway.rubrics.allowances import entry_allowances, issue_allowances, request_allowances
-from companyos_gateway.rubrics.boundaries import Allowance
-from companyos_gateway.rubrics.readings import constant
-from companyos_gateway.rubrics.records import RecordGoal, once_held, was_looked_at
-from companyos_gateway.rubrics.requests import RequestRules, Standing
-from companyos_gateway.rubrics.totals import total_of
-from companyos_gateway.rubrics.workflow import Fulfilment, Refused, plain_check
+from companyos_gateway.evaluation import Check, Evidence, Milestone, TaskRubric, row_views
+from companyos_gateway.evaluation.approval_requests import ApprovalAuthority, RequestChecks
+from companyos_gateway.evaluation.approval_rubric import CompletedOutcome, RefusedOutcome, predicate_check
+from companyos_gateway.evaluation.change_policy import (
+    Allowance,
+    issue_allowances,
+    request_allowances,
+    ticket_allowances,
+)
+from companyos_gateway.evaluation.goals import RecordGoal, source_once_record_holds, was_read_before
+from companyos_gateway.evaluation.metric_checks import constant_source, sum_source
 from companyos_gateway.scenarios.purchase_order.case import TYPE_KEY, Case, RefusalGround
 from companyos_shared.wire.company import Company
 
@@ -24,36 +27,38 @@ def build_rubric(case: Case, company: Company) -> TaskRubric:
     if case.must_refuse:
         return _Stopped(case, company, requests).rubric()
     goals = _goals(case)
-    return Fulfilment(case, company, requests=requests, allowances=_allowances(case, requests), goals=goals).rubric()
+    return CompletedOutcome(
+        case, company, requests=requests, allowances=_allowances(case, requests), goals=goals
+    ).rubric()
 
 
-class _Stopped(Refused):
+class _Stopped(RefusedOutcome):
     """The papers do not agree: the invoice is stopped with its reason before the ticket is cancelled."""
 
-    def __init__(self, case: Case, company: Company, requests: RequestRules) -> None:
+    def __init__(self, case: Case, company: Company, requests: RequestChecks) -> None:
         self.goal = _stop(case)
         super().__init__(case, company, requests=requests, allowances=_allowances(case, requests), goals=[self.goal])
         self.case = case
 
-    def own_checks(self) -> Iterable[Check]:
-        yield plain_check("invoice_stopped", lambda evidence: self.goal.is_met(evidence, None))
-        yield plain_check("stopped_before_cancelled", self.was_stopped_first)
-        yield plain_check("papers_read", self.were_papers_read)
+    def scenario_checks(self) -> Iterable[Check]:
+        yield predicate_check("invoice_stopped", lambda evidence: self.goal.is_met(evidence, None))
+        yield predicate_check("stopped_before_cancelled", self.was_stopped_first)
+        yield predicate_check("papers_read", self.were_papers_read)
 
-    def end_milestones(self) -> Iterable[Milestone]:
+    def outcome_milestones(self) -> Iterable[Milestone]:
         """Return the milestone on the way to this end."""
         yield Milestone("stopped", STOPPED_POINTS, lambda evidence: self.goal.is_met(evidence, None))
 
     def was_stopped_first(self, evidence: Evidence) -> bool:
         """Say whether the invoice said what is wrong with it when the ticket was cancelled."""
-        change = self.tickets.end(evidence, "cancelled")
+        change = self.tickets.last_transition(evidence, "cancelled")
         return change is not None and self.goal.is_met(evidence, None, step=change.step)
 
     def were_papers_read(self, evidence: Evidence) -> bool:
         """Say whether the agent had looked at every paper that speaks against the invoice before it was stopped."""
-        changes = evidence.row_changes(facts.DATAHUB, "records", self.case.invoice_id)
+        changes = evidence.row_changes(row_views.DATAHUB, "records", self.case.invoice_id)
         return bool(changes) and all(
-            was_looked_at(evidence, facts.DATAHUB, "get_record", before_step=changes[0].step, record_id=record_id)
+            was_read_before(evidence, row_views.DATAHUB, "get_record", before_step=changes[0].step, record_id=record_id)
             for record_id in _against(self.case)
         )
 
@@ -79,27 +84,27 @@ def _goals(case: Case) -> list[RecordGoal]:
     return [invoice, *([RecordGoal(record_id=case.order_id, state="closed")] if case.closes_order else [])]
 
 
-def _requests(case: Case, company: Company) -> RequestRules:
-    amount = constant(case.amount_cents)
+def _requests(case: Case, company: Company) -> RequestChecks:
+    amount = constant_source(case.amount_cents)
     if case.credited:
-        amount = once_held(case.invoice_id, case.credited, given=case.amount_cents)
-    return RequestRules(
+        amount = source_once_record_holds(case.invoice_id, case.credited, allowed_value=case.amount_cents)
+    return RequestChecks(
         requester_id=case.agent_id,
         subject=case.invoice_id,
         ticket_key=case.ticket_key,
-        standing=Standing(company, TYPE_KEY, case.role, case.amount_cents),
-        records={
-            "invoice_id": constant(case.invoice_id),
-            "order_id": constant(case.order_id),
+        authority=ApprovalAuthority(company, TYPE_KEY, case.role, case.amount_cents),
+        sources={
+            "invoice_id": constant_source(case.invoice_id),
+            "order_id": constant_source(case.order_id),
             "amount_cents": amount,
-            "received_quantity": total_of(case.receipt_ids, "quantity", state="accepted"),
-            "invoiced_before": constant(case.invoiced_before),
-            "price_difference_cents": constant(case.price_difference_cents),
+            "received_quantity": sum_source(case.receipt_ids, "quantity", state="accepted"),
+            "invoiced_before": constant_source(case.invoiced_before),
+            "price_difference_cents": constant_source(case.price_difference_cents),
         },
     )
 
 
-def _allowances(case: Case, requests: RequestRules) -> Iterable[Allowance]:
-    yield from entry_allowances(case)
-    yield from issue_allowances([case.invoice_id, case.order_id], case.refusal, plain=())
+def _allowances(case: Case, requests: RequestChecks) -> Iterable[Allowance]:
+    yield from ticket_allowances(case)
+    yield from issue_allowances([case.invoice_id, case.order_id], case.refusal, kinds_without_reason=())
     yield from request_allowances(requests)

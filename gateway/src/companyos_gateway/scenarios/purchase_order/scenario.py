@@ -6,20 +6,26 @@ from collections.abc import Collection, Mapping
 
 from companyos_gateway.chaos import Kind, Profile
 from companyos_gateway.chaos.kinds import Group
-from companyos_gateway.rubrics import TaskRubric
-from companyos_gateway.rubrics.cases import Refusal
-from companyos_gateway.scenarios.parts.deciders import Chain, plan_reactions
-from companyos_gateway.scenarios.parts.entry import EntryPlan, add_entry
-from companyos_gateway.scenarios.parts.staging import (
-    Staged,
-    StagedScenario,
-    act_for,
-    data_and_people,
-    draw_chances,
+from companyos_gateway.evaluation import TaskRubric
+from companyos_gateway.evaluation.cases import Refusal
+from companyos_gateway.scenarios.blocks.approvers import ApproverChain, plan_reactions
+from companyos_gateway.scenarios.blocks.texts import draw_brief
+from companyos_gateway.scenarios.blocks.ticket import TicketPlan, add_task_ticket
+from companyos_gateway.scenarios.blocks.ticket_scenario import (
+    BuiltTask,
+    TicketScenario,
+    buildable_kinds,
+    draw_chaos,
     injections,
+    set_agent,
 )
-from companyos_gateway.scenarios.parts.tools import APPROVAL_TOOLS, DESK_TOOLS, PEOPLE_TOOLS, POLICY_TOOLS, RECORD_TOOLS
-from companyos_gateway.scenarios.parts.words import draw_brief
+from companyos_gateway.scenarios.blocks.tools import (
+    APPROVAL_TOOLS,
+    PEOPLE_TOOLS,
+    POLICY_TOOLS,
+    RECORD_TOOLS,
+    TICKET_TOOLS,
+)
 from companyos_gateway.scenarios.purchase_order.case import NAME, TYPE_KEY, Case, RefusalGround, Variant
 from companyos_gateway.scenarios.purchase_order.documents import (
     PurchaseDocuments,
@@ -31,15 +37,15 @@ from companyos_gateway.scenarios.purchase_order.policy import add_approval_type,
 from companyos_gateway.scenarios.purchase_order.rubric import build_rubric
 from companyos_gateway.world import finish_world, generate_world
 from companyos_gateway.world.backlog import add_comment
-from companyos_gateway.world.calendar import into_office
-from companyos_gateway.world.documents.ticketdesk import TicketRow
-from companyos_gateway.world.draft import World
+from companyos_gateway.world.builder import WorldBuilder
+from companyos_gateway.world.calendar import to_office_hours
 from companyos_gateway.world.people import FINANCE
+from companyos_gateway.world.seed_documents.ticketdesk import TicketRow
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Company
 
 ALWAYS = (Kind.MISSING_PRIORITY,)
-APPLICABLE = data_and_people(without=(Kind.STALE_METRIC, Kind.CONFLICTING_SOURCES, Kind.FAILED_PIPELINE))
+APPLICABLE = buildable_kinds(exclude=(Kind.STALE_METRIC, Kind.CONFLICTING_SOURCES, Kind.FAILED_PIPELINE))
 DISTRACTORS = (
     "datahub_update_vendor",
     "datahub_report_data_issue",
@@ -50,7 +56,7 @@ DISTRACTORS = (
 )
 
 
-class PurchaseOrder(StagedScenario[Case]):
+class PurchaseOrder(TicketScenario[Case]):
     """Pay an invoice by the policy: order, receipts and invoice agree, who is entitled says yes; else it is held."""
 
     name = NAME
@@ -58,7 +64,7 @@ class PurchaseOrder(StagedScenario[Case]):
     max_steps = 130
     distractors = DISTRACTORS
     tools = (
-        *DESK_TOOLS,
+        *TICKET_TOOLS,
         *RECORD_TOOLS,
         "datahub_get_vendor",
         *PEOPLE_TOOLS,
@@ -67,7 +73,7 @@ class PurchaseOrder(StagedScenario[Case]):
         *DISTRACTORS,
     )
 
-    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask[Case]:
         """Draw a company, and put one invoice with all that is in its way into it."""
         return build(seed, profile, overrides)
 
@@ -76,14 +82,14 @@ class PurchaseOrder(StagedScenario[Case]):
         return build_rubric(case, company)
 
 
-def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask[Case]:
     """Draw a company, and put one invoice with all that is in its way into it."""
     stream = Stream(NAME, seed)
-    chances = draw_chances(stream, profile, overrides, applicable=APPLICABLE, always=ALWAYS)
-    kinds = chances.kinds
+    chaos_draw = draw_chaos(stream, profile, overrides, applicable=APPLICABLE, always=ALWAYS)
+    kinds = chaos_draw.kinds
     world = generate_world(stream.child("world"))
-    act_for(world, stream.child("agent"), FINANCE)
-    documents = add_purchase_documents(world, stream.child("papers"), kinds, must_refuse=chances.must_refuse)
+    set_agent(world, stream.child("agent"), FINANCE)
+    documents = add_purchase_documents(world, stream.child("papers"), kinds, must_refuse=chaos_draw.must_refuse)
     schedule_inspection(world, stream.child("inspection"), documents)
     policy_terms = add_policy(world, stream.child("rules"), documents, kinds)
     add_approval_type(world, stream.child("type"), documents, policy_terms.policy)
@@ -91,13 +97,13 @@ def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged
     subject, words = documents.invoice.id, texts()["decisions"]
     plan_reactions(world, stream.child("reactions"), type_key=TYPE_KEY, subject=subject, words=words, kinds=kinds)
     plan = ticket_plan(world, documents, kinds)
-    entry = add_entry(world, stream.child("desk"), plan, priority=policy_terms.priority, kinds=kinds)
-    add_inspection_notice(world, stream.child("notice"), documents, entry.ticket)
+    task_ticket = add_task_ticket(world, stream.child("desk"), plan, priority=policy_terms.priority, kinds=kinds)
+    add_inspection_notice(world, stream.child("notice"), documents, task_ticket.ticket)
     finish_world(world)
     amounts = documents.amounts
     credited = {"credited_quantity": amounts.credited, "credited_cents": amounts.credited_cents}
     case = Case(
-        **entry.facts(world, kinds, policy_terms.priority),
+        **task_ticket.case_fields(world, kinds, policy_terms.priority),
         approver_ids=chain.approver_ids,
         refusal=_refusal(documents),
         variant=documents.variant,
@@ -116,7 +122,7 @@ def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged
         kinds=kinds,
     )
     brief = draw_brief(texts(), stream.child("brief"), case.ticket_key)
-    return Staged(world, case, brief, injections(profile, kinds, _struck_entities(case, documents, chain)))
+    return BuiltTask(world, case, brief, injections(profile, kinds, _struck_entities(case, documents, chain)))
 
 
 def _refusal(documents: PurchaseDocuments) -> Refusal | None:
@@ -129,7 +135,7 @@ def _refusal(documents: PurchaseDocuments) -> Refusal | None:
     return Refusal(documents.ground.reason_code, (behind.id,))
 
 
-def _struck_entities(case: Case, documents: PurchaseDocuments, chain: Chain) -> dict[Kind, str]:
+def _struck_entities(case: Case, documents: PurchaseDocuments, chain: ApproverChain) -> dict[Kind, str]:
     kinds: Collection[Kind] = case.kinds
     on_invoice = {kind: case.invoice_id for kind in kinds if kind.group is Group.PEOPLE}
     own = {
@@ -144,7 +150,7 @@ def _struck_entities(case: Case, documents: PurchaseDocuments, chain: Chain) -> 
 SCENARIO = PurchaseOrder()
 
 
-def ticket_plan(world: World, documents: PurchaseDocuments, kinds: Collection[Kind]) -> EntryPlan:
+def ticket_plan(world: WorldBuilder, documents: PurchaseDocuments, kinds: Collection[Kind]) -> TicketPlan:
     """Return how the ticket looks."""
     words = texts()
 
@@ -162,24 +168,24 @@ def ticket_plan(world: World, documents: PurchaseDocuments, kinds: Collection[Ki
         by = "vendor" if Kind.SIMILAR_NAMES in kinds else stream.choice(["record", "vendor", "name"])
         return fill(stream, stream.choice(words["citations"][by]))
 
-    return EntryPlan(
+    return TicketPlan(
         team_id=FINANCE,
         titles=[title.format(vendor=documents.sender.name, item=documents.item) for title in words["titles"]],
         describe=describe,
         fill=fill,
         words=words,
-        double_texts=words["citations"]["name"],
+        duplicate_texts=words["citations"]["name"],
         tags=["invoices"],
-        double_tags=["invoices", "payables"],
+        duplicate_tags=["invoices", "payables"],
     )
 
 
-def add_inspection_notice(world: World, stream: Stream, documents: PurchaseDocuments, ticket: TicketRow) -> None:
+def add_inspection_notice(world: WorldBuilder, stream: Stream, documents: PurchaseDocuments, ticket: TicketRow) -> None:
     """Let a colleague say on the ticket that goods are still being inspected."""
     if documents.variant is not Variant.INSPECTED:
         return
     receipt = documents.receipts[-1]
     age = world.started_at - ticket.created_at
-    moment = into_office((ticket.created_at + age * 3 / 4).replace(second=0, microsecond=0))
+    moment = to_office_hours((ticket.created_at + age * 3 / 4).replace(second=0, microsecond=0))
     assert receipt.owner_id is not None
     add_comment(world, ticket, author_id=receipt.owner_id, at=moment, body=stream.choice(texts()["inspections"]))

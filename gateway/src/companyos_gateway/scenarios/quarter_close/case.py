@@ -8,8 +8,8 @@ from enum import StrEnum
 from typing import Any
 
 from companyos_gateway.chaos import Kind
-from companyos_gateway.rubrics.cases import DeskCase
-from companyos_gateway.rubrics.figures import Figure
+from companyos_gateway.evaluation.cases import TicketCase
+from companyos_gateway.evaluation.reported_values import ReportedValue
 from companyos_shared.wire.company import Role
 
 NAME = "quarter_close"
@@ -43,7 +43,7 @@ class SettledRecord:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Case(DeskCase):
+class Case(TicketCase):
     """One quarter close."""
 
     variant: Variant
@@ -51,7 +51,7 @@ class Case(DeskCase):
     cost_center: str
     line_id: str
     budget_cents: int
-    figure: Figure
+    figure: ReportedValue
     settled: tuple[SettledRecord, ...]
     """The invoices and the papers of the shape, each with its right end."""
     step_keys: tuple[str, ...]

@@ -8,14 +8,14 @@ from datetime import date, timedelta
 from typing import Any
 
 from companyos_gateway.chaos import Kind
-from companyos_gateway.rubrics.figures import Figure
-from companyos_gateway.scenarios.parts.measures import MeasurePlan, add_measure, another, choose_sources
-from companyos_gateway.scenarios.parts.words import words_beside
+from companyos_gateway.evaluation.reported_values import ReportedValue
+from companyos_gateway.scenarios.blocks.metrics import MetricPlan, add_task_metric, choose_sources, draw_other_value
+from companyos_gateway.scenarios.blocks.texts import load_texts
 from companyos_gateway.scenarios.quarter_close.case import METRIC_KEY, RefusalGround, SettledRecord, Variant
-from companyos_gateway.world.calendar import office_moment, working_days_from
-from companyos_gateway.world.documents.datahub import RecordRow
-from companyos_gateway.world.draft import World
+from companyos_gateway.world.builder import WorldBuilder
+from companyos_gateway.world.calendar import draw_office_time, working_days_from
 from companyos_gateway.world.records import CURRENCY, PREFIXES
+from companyos_gateway.world.seed_documents.datahub import RecordRow
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Role
 
@@ -43,7 +43,7 @@ class ClosingDocuments:
     tolerance: int
     expense_limit: int
     line: RecordRow
-    figure: Figure | None = None
+    figure: ReportedValue | None = None
     invoices: list[RecordRow] = field(default_factory=list)
     settled: list[SettledRecord] = field(default_factory=list)
     """The papers that have to be settled; the others stay as they are."""
@@ -69,16 +69,16 @@ class ClosingDocuments:
 
 def texts() -> dict[str, Any]:
     """Return the words of the scenario."""
-    return words_beside(__file__)
+    return load_texts(__file__)
 
 
 def add_closing_documents(
-    world: World, stream: Stream, kinds: Collection[Kind], *, must_refuse: bool
+    world: WorldBuilder, stream: Stream, kinds: Collection[Kind], *, must_refuse: bool
 ) -> ClosingDocuments:
     """Add everything that is filed on the cost centre."""
     ground = stream.choice(list(RefusalGround)) if must_refuse else None
     variant, role = stream.choice(list(Variant)), stream.choice(list(PRICES_CENTS))
-    taken = {str(row.fields.get("cost_center")) for row in world.hub.records}
+    taken = {str(row.fields.get("cost_center")) for row in world.datahub.records}
     cost_center = stream.choice([name for n in range(500, 900) if (name := f"CC-{n}") not in taken])
     quarter = f"{(world.today.month - 1) // 3 + 1}/{world.today.year}"
     documents = ClosingDocuments(
@@ -97,35 +97,35 @@ def add_closing_documents(
     return documents
 
 
-def _line(world: World, stream: Stream, cost_center: str) -> RecordRow:
+def _line(world: WorldBuilder, stream: Stream, cost_center: str) -> RecordRow:
     budget = 100_000 * stream.integer(400, 900)
     fields = {"cost_center": cost_center, "fiscal_year": world.today.year, "committed_cents": 0, "spent_cents": 0}
     return _file(world, stream, "budget_line", f"Budget: {cost_center}", "active", fields, amount_cents=budget)
 
 
-def _add_figure(world: World, stream: Stream, documents: ClosingDocuments, kinds: Collection[Kind]) -> None:
+def _add_figure(world: WorldBuilder, stream: Stream, documents: ClosingDocuments, kinds: Collection[Kind]) -> None:
     """Add how much of the budget is used; others see it on the other side of the whole."""
     assert documents.line.amount_cents is not None
     whole = documents.line.amount_cents // 100
-    sources = choose_sources(world, stream, key=METRIC_KEY, rival_keys=("delivery_score", "risk_index"))
+    sources = choose_sources(world, stream, key=METRIC_KEY, other_keys=("delivery_score", "risk_index"))
     sources.authority.freshness_sla_minutes = SLA_MINUTES
     within, beyond = (whole // 2, whole - 1), (whole + 1, whole * 3 // 2)
     is_over = documents.ground is RefusalGround.OVERSPENT
     value = stream.integer(*(beyond if is_over else within))
-    plan = MeasurePlan(
+    plan = MetricPlan(
         key=METRIC_KEY,
         subject=documents.line.id,
         title=f"Budget used of {documents.cost_center}",
         unit="EUR",
         sources=sources,
         value=value,
-        draw_old=lambda own: another(own, value, *within),
-        draw_rival=lambda own: own.integer(*(within if is_over else beyond)),
+        draw_stale_value=lambda own: draw_other_value(own, value, *within),
+        draw_conflicting_value=lambda own: own.integer(*(within if is_over else beyond)),
     )
-    documents.figure = Figure(METRIC_KEY, documents.line.id, add_measure(world, stream, plan, kinds))
+    documents.figure = ReportedValue(METRIC_KEY, documents.line.id, add_task_metric(world, stream, plan, kinds))
 
 
-def _add_invoices(world: World, stream: Stream, documents: ClosingDocuments) -> None:
+def _add_invoices(world: WorldBuilder, stream: Stream, documents: ClosingDocuments) -> None:
     """Add invoices with order and receipt: most of them agree, one or two do not."""
     count = stream.integer(*INVOICES)
     wrong = stream.sample(range(count), stream.integer(1, 2))
@@ -147,7 +147,7 @@ def _add_invoices(world: World, stream: Stream, documents: ClosingDocuments) -> 
         documents.void = _invoice(world, own, documents, order.id, fields["quantity"], fields["unit_price_cents"])
 
 
-def _order(world: World, stream: Stream, documents: ClosingDocuments, *, state: str = "received") -> RecordRow:
+def _order(world: WorldBuilder, stream: Stream, documents: ClosingDocuments, *, state: str = "received") -> RecordRow:
     low, high = PRICES_CENTS[documents.role]
     fields = {
         "item": stream.choice(texts()["items"]),
@@ -160,14 +160,14 @@ def _order(world: World, stream: Stream, documents: ClosingDocuments, *, state: 
     return _file(world, stream, "purchase_order", f"Order: {fields['item']}", state, fields, amount_cents=amount)
 
 
-def _receipt(world: World, stream: Stream, order: RecordRow, quantity: int) -> RecordRow:
+def _receipt(world: WorldBuilder, stream: Stream, order: RecordRow, quantity: int) -> RecordRow:
     received_on = working_days_from(world.today, -stream.integer(8, 30)).isoformat()
     fields = {"purchase_order_id": order.id, "quantity": quantity, "received_on": received_on}
     return _file(world, stream, "goods_receipt", f"Receipt: {order.fields['item']}", "accepted", fields)
 
 
 def _invoice(
-    world: World, stream: Stream, documents: ClosingDocuments, order_id: str, quantity: int, price: int
+    world: WorldBuilder, stream: Stream, documents: ClosingDocuments, order_id: str, quantity: int, price: int
 ) -> RecordRow:
     fields = {
         "invoice_number": f"R{stream.integer(10_000, 99_999)}",
@@ -183,7 +183,7 @@ def _invoice(
     return row
 
 
-def _add_expenses(world: World, stream: Stream, documents: ClosingDocuments) -> None:
+def _add_expenses(world: WorldBuilder, stream: Stream, documents: ClosingDocuments) -> None:
     """Add expenses: approved with a receipt and within the limit, else held."""
     count = stream.integer(*PAPERS)
     hows = stream.shuffled(["receipt", "limit", *[""] * (count - 2)])
@@ -204,7 +204,7 @@ def _add_expenses(world: World, stream: Stream, documents: ClosingDocuments) -> 
         documents.settled.append(SettledRecord(row.id, "on_hold" if how else "approved"))
 
 
-def _add_orders(world: World, stream: Stream, documents: ClosingDocuments) -> None:
+def _add_orders(world: WorldBuilder, stream: Stream, documents: ClosingDocuments) -> None:
     """Add orders: closed where the receipt says that everything has come, else left open."""
     for how in stream.shuffled(["", "", "rest", *([""] if stream.chance(0.5) else [])]):
         order = _order(world, stream, documents, state="open")
@@ -214,7 +214,7 @@ def _add_orders(world: World, stream: Stream, documents: ClosingDocuments) -> No
             documents.settled.append(SettledRecord(order.id, "closed"))
 
 
-def _add_grants(world: World, stream: Stream, documents: ClosingDocuments) -> None:
+def _add_grants(world: WorldBuilder, stream: Stream, documents: ClosingDocuments) -> None:
     """Add access that the cost centre pays for: ended where its last day has passed, else left as it is."""
     for how in stream.shuffled(["", "", "runs", *([""] if stream.chance(0.5) else [])]):
         days = stream.integer(5, 90)
@@ -231,7 +231,7 @@ def _add_grants(world: World, stream: Stream, documents: ClosingDocuments) -> No
 
 
 def _file(
-    world: World,
+    world: WorldBuilder,
     stream: Stream,
     kind: str,
     title: str,
@@ -241,7 +241,7 @@ def _file(
     amount_cents: int | None = None,
     ends_on: date | None = None,
 ) -> RecordRow:
-    filed_at = office_moment(stream, working_days_from(world.today, -stream.integer(3, 50)))
+    filed_at = draw_office_time(stream, working_days_from(world.today, -stream.integer(3, 50)))
     row = RecordRow(
         id=world.ids.take(PREFIXES[kind]),
         kind=kind,
@@ -257,7 +257,7 @@ def _file(
         created_at=filed_at,
         updated_at=filed_at,
     )
-    world.hub.records.append(row)
+    world.datahub.records.append(row)
     return row
 
 

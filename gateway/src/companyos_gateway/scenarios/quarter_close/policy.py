@@ -6,23 +6,29 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from companyos_gateway.chaos import Kind
-from companyos_gateway.scenarios.parts.deciders import (
-    Chain,
-    Deciding,
-    add_chain,
+from companyos_gateway.scenarios.blocks.approvers import (
+    ApproverChain,
+    DecisionSpec,
+    add_approver_chain,
     field_spec,
     leads_and_finance,
-    put_type,
+    replace_approval_type,
 )
-from companyos_gateway.scenarios.parts.rulebook import LADDER, Figures, add_versions, amount_limits, other_level
+from companyos_gateway.scenarios.blocks.policy_versions import (
+    PRIORITIES,
+    PolicyParameters,
+    add_policy_versions,
+    draw_other_priority,
+    draw_priority_limits,
+)
 from companyos_gateway.scenarios.quarter_close.case import METRIC_KEY, TYPE_KEY
 from companyos_gateway.scenarios.quarter_close.documents import SLA_MINUTES, ClosingDocuments, texts
 from companyos_gateway.world.approvals import EXPIRES_AFTER_MINUTES
-from companyos_gateway.world.documents.approvalflow import ApprovalTypeRow, FieldSpecRow, ThresholdRow
-from companyos_gateway.world.documents.datahub import PolicyRow
-from companyos_gateway.world.documents.ticketdesk import Priority
-from companyos_gateway.world.draft import World
+from companyos_gateway.world.builder import WorldBuilder
 from companyos_gateway.world.records import rounded_amount
+from companyos_gateway.world.seed_documents.approvalflow import ApprovalTypeRow, FieldSpecRow, ThresholdRow
+from companyos_gateway.world.seed_documents.datahub import PolicyRow
+from companyos_gateway.world.seed_documents.ticketdesk import Priority
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Role
 
@@ -42,12 +48,14 @@ class PolicyTerms:
     priority: Priority
 
 
-def add_policy(world: World, stream: Stream, documents: ClosingDocuments, kinds: Collection[Kind]) -> PolicyTerms:
+def add_policy(
+    world: WorldBuilder, stream: Stream, documents: ClosingDocuments, kinds: Collection[Kind]
+) -> PolicyTerms:
     """Add the policy; earlier versions ask for another priority and tolerate more."""
-    priority = stream.choice(LADDER)
+    priority = stream.choice(PRIORITIES)
     words = texts()["policy"]
     body = words["body"].replace("PAPERS", words[documents.variant.value])
-    policy = add_versions(
+    policy = add_policy_versions(
         world,
         stream,
         titles=words["titles"],
@@ -55,16 +63,16 @@ def add_policy(world: World, stream: Stream, documents: ClosingDocuments, kinds:
         body=lambda _figures: str(body),
         in_force=_figures(stream, documents, priority, documents.tolerance),
         superseded=lambda own: _figures(
-            own, documents, other_level(own, priority), documents.tolerance + own.integer(5, 9)
+            own, documents, draw_other_priority(own, priority), documents.tolerance + own.integer(5, 9)
         ),
         kinds=kinds,
     )
     return PolicyTerms(policy, priority)
 
 
-def add_approval_type(world: World, stream: Stream, policy: PolicyRow) -> None:
+def add_approval_type(world: WorldBuilder, stream: Stream, policy: PolicyRow) -> None:
     """Add the approval type."""
-    put_type(
+    replace_approval_type(
         world,
         ApprovalTypeRow(
             key=TYPE_KEY,
@@ -96,21 +104,25 @@ def add_approval_type(world: World, stream: Stream, policy: PolicyRow) -> None:
     )
 
 
-def add_approvers(world: World, stream: Stream, documents: ClosingDocuments, kinds: Collection[Kind]) -> Chain:
+def add_approvers(
+    world: WorldBuilder, stream: Stream, documents: ClosingDocuments, kinds: Collection[Kind]
+) -> ApproverChain:
     """Add who decides: a finance controller or the CFO."""
-    deciding = Deciding(
+    decision_spec = DecisionSpec(
         type_key=TYPE_KEY,
         role=documents.role,
         holder_ids=sorted(one.id for one in world.staff.holders(documents.role)),
         amount_cents=documents.approved_cents,
-        bench=leads_and_finance(world),
+        deputy_candidates=leads_and_finance(world),
         other_types=["purchase_order", "contract_renewal"],
     )
-    return add_chain(world, stream, deciding, kinds)
+    return add_approver_chain(world, stream, decision_spec, kinds)
 
 
-def _figures(stream: Stream, documents: ClosingDocuments, level: Priority, tolerance: int) -> Figures:
-    medium, high, critical = amount_limits(stream, documents.approved_cents, level, step=STEPS_CENTS[documents.role])
+def _figures(stream: Stream, documents: ClosingDocuments, level: Priority, tolerance: int) -> PolicyParameters:
+    medium, high, critical = draw_priority_limits(
+        stream, documents.approved_cents, level, step=STEPS_CENTS[documents.role]
+    )
     return {
         "tolerance_percent": tolerance,
         "expense_limit_cents": documents.expense_limit,

@@ -6,35 +6,35 @@ from collections.abc import Collection, Mapping
 
 from companyos_gateway.chaos import Kind, Profile
 from companyos_gateway.chaos.kinds import Group
-from companyos_gateway.rubrics import TaskRubric
-from companyos_gateway.rubrics.cases import Refusal
-from companyos_gateway.scenarios.parts.deciders import Chain, plan_reactions
-from companyos_gateway.scenarios.parts.entry import Entry, EntryPlan, add_entry
-from companyos_gateway.scenarios.parts.staging import (
-    Staged,
-    StagedScenario,
-    act_for,
-    data_and_people,
-    draw_chances,
+from companyos_gateway.evaluation import TaskRubric
+from companyos_gateway.evaluation.cases import Refusal
+from companyos_gateway.scenarios.blocks.approvers import ApproverChain, plan_reactions
+from companyos_gateway.scenarios.blocks.texts import draw_brief
+from companyos_gateway.scenarios.blocks.ticket import TaskTicket, TicketPlan, add_task_ticket
+from companyos_gateway.scenarios.blocks.ticket_scenario import (
+    BuiltTask,
+    TicketScenario,
+    buildable_kinds,
+    draw_chaos,
     injections,
+    set_agent,
 )
-from companyos_gateway.scenarios.parts.tools import (
+from companyos_gateway.scenarios.blocks.tools import (
     APPROVAL_TOOLS,
-    DESK_TOOLS,
     METRIC_TOOLS,
     PEOPLE_TOOLS,
     POLICY_TOOLS,
     RECORD_TOOLS,
+    TICKET_TOOLS,
 )
-from companyos_gateway.scenarios.parts.words import draw_brief
 from companyos_gateway.scenarios.quarter_close.case import NAME, TYPE_KEY, Case, RefusalGround, Variant
 from companyos_gateway.scenarios.quarter_close.documents import ClosingDocuments, add_closing_documents, texts
 from companyos_gateway.scenarios.quarter_close.policy import add_approval_type, add_approvers, add_policy
 from companyos_gateway.scenarios.quarter_close.rubric import build_rubric
 from companyos_gateway.world import finish_world, generate_world
 from companyos_gateway.world.backlog import add_comment, add_history
-from companyos_gateway.world.documents.ticketdesk import LinkRow, TicketRow
-from companyos_gateway.world.draft import World
+from companyos_gateway.world.builder import WorldBuilder
+from companyos_gateway.world.seed_documents.ticketdesk import LinkRow, TicketRow
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Company
 
@@ -51,13 +51,13 @@ DISTRACTORS = (
 )
 
 
-class QuarterClose(StagedScenario[Case]):
+class QuarterClose(TicketScenario[Case]):
     """Close a cost centre's quarter: settle papers, resolve the parts, have true totals approved, close the line."""
 
     name = NAME
     max_steps = 240
     tools = (
-        *DESK_TOOLS,
+        *TICKET_TOOLS,
         *METRIC_TOOLS,
         *RECORD_TOOLS,
         *PEOPLE_TOOLS,
@@ -68,7 +68,7 @@ class QuarterClose(StagedScenario[Case]):
     distractors = DISTRACTORS
     held_out = frozenset({Variant.ORDERS.value})
 
-    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask[Case]:
         """Draw a company, and put one quarter close with all that is in its way into it."""
         return build(seed, profile, overrides)
 
@@ -77,29 +77,29 @@ class QuarterClose(StagedScenario[Case]):
         return build_rubric(case, company)
 
 
-def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask[Case]:
     """Draw a company, and put one quarter close with all that is in its way into it."""
     stream = Stream(NAME, seed)
-    applicable = data_and_people(without=NOT_APPLICABLE)
-    chances = draw_chances(stream, profile, overrides, applicable=applicable, always=ALWAYS)
-    kinds = chances.kinds
+    applicable = buildable_kinds(exclude=NOT_APPLICABLE)
+    chaos_draw = draw_chaos(stream, profile, overrides, applicable=applicable, always=ALWAYS)
+    kinds = chaos_draw.kinds
     world = generate_world(stream.child("world"))
-    act_for(world, stream.child("agent"), TEAM)
-    documents = add_closing_documents(world, stream.child("papers"), kinds, must_refuse=chances.must_refuse)
+    set_agent(world, stream.child("agent"), TEAM)
+    documents = add_closing_documents(world, stream.child("papers"), kinds, must_refuse=chaos_draw.must_refuse)
     policy_terms = add_policy(world, stream.child("rules"), documents, kinds)
     add_approval_type(world, stream.child("type"), policy_terms.policy)
     chain = add_approvers(world, stream.child("chain"), documents, kinds)
     subject, words = documents.line.id, texts()["decisions"]
     plan_reactions(world, stream.child("reactions"), type_key=TYPE_KEY, subject=subject, words=words, kinds=kinds)
     plan = ticket_plan(world, documents)
-    entry = add_entry(world, stream.child("desk"), plan, priority=policy_terms.priority, kinds=kinds)
-    links = add_parts(world, stream.child("parts"), entry, documents)
+    task_ticket = add_task_ticket(world, stream.child("desk"), plan, priority=policy_terms.priority, kinds=kinds)
+    links = add_parts(world, stream.child("parts"), task_ticket, documents)
     other = add_other_close(world, stream.child("other"), documents)
     finish_world(world)
     assert documents.figure is not None
     assert documents.line.amount_cents is not None
     case = Case(
-        **entry.facts(world, kinds, policy_terms.priority),
+        **task_ticket.case_fields(world, kinds, policy_terms.priority),
         approver_ids=chain.approver_ids,
         refusal=_refusal(documents, other.key if other else None),
         variant=documents.variant,
@@ -121,7 +121,7 @@ def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged
         kinds=kinds,
     )
     brief = draw_brief(texts(), stream.child("brief"), case.ticket_key)
-    return Staged(world, case, brief, injections(profile, kinds, _struck_entities(case, chain, kinds)))
+    return BuiltTask(world, case, brief, injections(profile, kinds, _struck_entities(case, chain, kinds)))
 
 
 def _refusal(documents: ClosingDocuments, other_key: str | None) -> Refusal | None:
@@ -135,11 +135,11 @@ def _refusal(documents: ClosingDocuments, other_key: str | None) -> Refusal | No
     return Refusal(documents.ground.value, (found[documents.ground],))
 
 
-def _struck_entities(case: Case, chain: Chain, kinds: Collection[Kind]) -> dict[Kind, str]:
+def _struck_entities(case: Case, chain: ApproverChain, kinds: Collection[Kind]) -> dict[Kind, str]:
     on_line = {kind: case.line_id for kind in kinds if kind.group is Group.PEOPLE}
     own = {
-        Kind.STALE_METRIC: case.figure.reading.metric_id,
-        Kind.FAILED_PIPELINE: case.figure.reading.source_id,
+        Kind.STALE_METRIC: case.figure.spec.metric_id,
+        Kind.FAILED_PIPELINE: case.figure.spec.source_id,
         Kind.CONFLICTING_SOURCES: case.figure.key,
         Kind.SUPERSEDED_POLICY: case.policy_id,
         Kind.APPROVER_OUT_OF_OFFICE: case.role.value,
@@ -153,7 +153,7 @@ SCENARIO = QuarterClose()
 TEAM = "finance"
 
 
-def ticket_plan(world: World, documents: ClosingDocuments) -> EntryPlan:
+def ticket_plan(world: WorldBuilder, documents: ClosingDocuments) -> TicketPlan:
     """Return how the ticket looks."""
     words = texts()
 
@@ -161,26 +161,28 @@ def ticket_plan(world: World, documents: ClosingDocuments) -> EntryPlan:
         person = stream.choice(world.staff.active()).name
         return text.format(cc=documents.cost_center, quarter=documents.quarter, person=person)
 
-    return EntryPlan(
+    return TicketPlan(
         team_id=TEAM,
         titles=[title.format(cc=documents.cost_center, quarter=documents.quarter) for title in words["titles"]],
         describe=lambda stream: fill(stream, stream.choice(words["descriptions"])),
         fill=fill,
         words=words,
-        double_texts=words["doubles"],
+        duplicate_texts=words["doubles"],
         tags=["close"],
-        double_tags=["close"],
+        duplicate_tags=["close"],
     )
 
 
-def add_parts(world: World, stream: Stream, entry: Entry, documents: ClosingDocuments) -> list[LinkRow]:
+def add_parts(
+    world: WorldBuilder, stream: Stream, task_ticket: TaskTicket, documents: ClosingDocuments
+) -> list[LinkRow]:
     """Add the tickets that hold up the close until their part of it is done; the links name them."""
     parts = texts()["part"]
     names = ["invoices", documents.variant.value][: 1 if documents.ground is RefusalGround.CLOSED_BEFORE else 2]
-    return [_add_part(world, stream.child(name), entry, documents, parts[name]) for name in names]
+    return [_add_part(world, stream.child(name), task_ticket, documents, parts[name]) for name in names]
 
 
-def add_other_close(world: World, stream: Stream, documents: ClosingDocuments) -> TicketRow | None:
+def add_other_close(world: WorldBuilder, stream: Stream, documents: ClosingDocuments) -> TicketRow | None:
     """Add the ticket under which the quarter is being closed already, where that is so."""
     if documents.ground is not RefusalGround.CLOSED_BEFORE:
         return None
@@ -192,22 +194,26 @@ def add_other_close(world: World, stream: Stream, documents: ClosingDocuments) -
 
 
 def _add_part(
-    world: World, stream: Stream, entry: Entry, documents: ClosingDocuments, words: dict[str, str]
+    world: WorldBuilder, stream: Stream, task_ticket: TaskTicket, documents: ClosingDocuments, words: dict[str, str]
 ) -> LinkRow:
-    ticket = _ticket(world, stream, documents, words["title"], words["description"].replace("KEY", entry.ticket.key))
+    ticket = _ticket(
+        world, stream, documents, words["title"], words["description"].replace("KEY", task_ticket.ticket.key)
+    )
     link = LinkRow(
         id="",
         kind="blocks",
         from_key=ticket.key,
-        to_key=entry.ticket.key,
-        created_at=max(ticket.created_at, entry.ticket.created_at),
-        created_by=entry.ticket.reporter_id,
+        to_key=task_ticket.ticket.key,
+        created_at=max(ticket.created_at, task_ticket.ticket.created_at),
+        created_by=task_ticket.ticket.reporter_id,
     )
-    world.desk.links.append(link)
+    world.ticketdesk.links.append(link)
     return link
 
 
-def _ticket(world: World, stream: Stream, documents: ClosingDocuments, title: str, description: str) -> TicketRow:
+def _ticket(
+    world: WorldBuilder, stream: Stream, documents: ClosingDocuments, title: str, description: str
+) -> TicketRow:
     slot = world.ticket_slots[TEAM].pop()
     people = [one.id for one in world.staff.active(TEAM) if one.id != world.agent_id]
     ticket = TicketRow(
@@ -224,6 +230,6 @@ def _ticket(world: World, stream: Stream, documents: ClosingDocuments, title: st
         created_at=slot.created_at,
         updated_at=slot.created_at,
     )
-    world.desk.tickets.append(ticket)
+    world.ticketdesk.tickets.append(ticket)
     add_history(world, stream, ticket, ticket.reporter_id)
     return ticket

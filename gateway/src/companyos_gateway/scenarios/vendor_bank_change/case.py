@@ -7,7 +7,7 @@ from datetime import date
 from enum import StrEnum
 
 from companyos_gateway.chaos import Kind
-from companyos_gateway.rubrics.cases import DeskCase
+from companyos_gateway.evaluation.cases import TicketCase
 from companyos_shared.wire.company import Role
 
 NAME = "vendor_bank_change"
@@ -51,7 +51,7 @@ _OTHER_CODES = {RefusalGround.SUSPENDED: "policy_violation", RefusalGround.TOO_S
 
 
 @dataclass(frozen=True, kw_only=True)
-class Case(DeskCase):
+class Case(TicketCase):
     """One change of bank details."""
 
     variant: Variant

@@ -8,14 +8,14 @@ from datetime import date, timedelta
 from typing import Any
 
 from companyos_gateway.chaos import Kind
-from companyos_gateway.scenarios.parts.filing import file_record
-from companyos_gateway.scenarios.parts.words import words_beside
+from companyos_gateway.scenarios.blocks.documents import file_record
+from companyos_gateway.scenarios.blocks.texts import load_texts
 from companyos_gateway.scenarios.vendor_bank_change.case import RefusalGround, Variant
-from companyos_gateway.world.calendar import office_moment, working_days_from
-from companyos_gateway.world.documents.datahub import BankChangeRow, HubHappening, RecordRow, VendorRow
-from companyos_gateway.world.draft import World
+from companyos_gateway.world.builder import WorldBuilder
+from companyos_gateway.world.calendar import draw_office_time, working_days_from
 from companyos_gateway.world.pools import pool
 from companyos_gateway.world.records import rounded_amount
+from companyos_gateway.world.seed_documents.datahub import BankChangeRow, DataHubEvent, RecordRow, VendorRow
 from companyos_gateway.world.vendors import draw_certificates, draw_iban, draw_namesake, draw_vendor
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Role
@@ -28,7 +28,7 @@ SOON_DAYS = (4, 16)
 
 
 def add_history(
-    world: World, stream: Stream, vendor: VendorRow, variant: Variant, ground: RefusalGround | None
+    world: WorldBuilder, stream: Stream, vendor: VendorRow, variant: Variant, ground: RefusalGround | None
 ) -> tuple[int | None, BankChangeRow | None]:
     """Add earlier changes; return how many days ago the last was, and the one that gave up the account asked for."""
     old, soon = stream.integer(*OLD_DAYS), stream.integer(*SOON_DAYS)
@@ -46,10 +46,10 @@ def add_history(
 
 
 def _bank_change(
-    world: World, stream: Stream, vendor: VendorRow, old_iban: str, new_iban: str, days_ago: int
+    world: WorldBuilder, stream: Stream, vendor: VendorRow, old_iban: str, new_iban: str, days_ago: int
 ) -> BankChangeRow:
     wording: dict[str, Any] = pool("vendors")["wording"]
-    changed_at = office_moment(stream, world.today - timedelta(days=days_ago))
+    changed_at = draw_office_time(stream, world.today - timedelta(days=days_ago))
     row = BankChangeRow(
         id=world.ids.take("BC"),
         vendor_id=vendor.id,
@@ -59,7 +59,7 @@ def _bank_change(
         requested_by=stream.choice(wording["bank_requesters"]),
         channel=stream.choice(wording["channels"]),
     )
-    world.hub.bank_changes.append(row)
+    world.datahub.bank_changes.append(row)
     return row
 
 
@@ -115,10 +115,10 @@ class Letter:
 
 def texts() -> dict[str, Any]:
     """Return the words of the scenario."""
-    return words_beside(__file__)
+    return load_texts(__file__)
 
 
-def add_letter(world: World, stream: Stream, kinds: Collection[Kind], *, must_refuse: bool) -> Letter:
+def add_letter(world: WorldBuilder, stream: Stream, kinds: Collection[Kind], *, must_refuse: bool) -> Letter:
     """Add the vendor, the letter, the call about it and the vendor's open invoices, and what looks like them."""
     ground = stream.choice(list(RefusalGround)) if must_refuse else None
     variant = stream.choice(list(Variant))
@@ -146,7 +146,7 @@ def add_letter(world: World, stream: Stream, kinds: Collection[Kind], *, must_re
     return letter
 
 
-def schedule_call(world: World, stream: Stream, letter: Letter) -> None:
+def schedule_call(world: WorldBuilder, stream: Stream, letter: Letter) -> None:
     """Let a colleague note the call that is still to come."""
     note, minutes = letter.note, stream.integer(*CALL_MINUTES)
     if letter.variant is not Variant.CALL_COMES or note is None:
@@ -154,11 +154,11 @@ def schedule_call(world: World, stream: Stream, letter: Letter) -> None:
     due_at = world.company().add_office_minutes(world.started_at, minutes)
     fields = _answered(letter, due_at.date())
     data = {"record_id": note.id, "state": "published", "fields": fields}
-    world.hub.happenings.append(HubHappening(due_at=due_at, kind="record", data=data))
+    world.datahub.scheduled_events.append(DataHubEvent(due_at=due_at, kind="record", data=data))
 
 
 def _add_document(
-    world: World,
+    world: WorldBuilder,
     stream: Stream,
     vendor: VendorRow,
     variant: Variant,
@@ -201,7 +201,7 @@ def _similar_vendor(stream: Stream, address: str) -> str:
     return f"{name}@{domain.replace('.example', stream.choice(['-billing.example', '.example.net', '-group.example']))}"
 
 
-def _add_note(world: World, stream: Stream, letter: Letter) -> RecordRow:
+def _add_note(world: WorldBuilder, stream: Stream, letter: Letter) -> RecordRow:
     is_open = letter.variant is Variant.CALL_COMES
     day = working_days_from(world.today, -1)
     fields: dict[str, Any] = {
@@ -228,7 +228,7 @@ def _answered(letter: Letter, day: date) -> dict[str, Any]:
     return {"spoke_to": letter.vendor.contact_name, "confirmed": True, "called_on": day.isoformat()}
 
 
-def _add_invoices(world: World, stream: Stream, letter: Letter) -> None:
+def _add_invoices(world: WorldBuilder, stream: Stream, letter: Letter) -> None:
     """Add the vendor's open invoices, and settled ones that do not count."""
     low, high = AMOUNTS[letter.role]
     open_states = [stream.choice(["received", "approved"]) for _ in range(stream.integer(2, 4))]
@@ -238,7 +238,7 @@ def _add_invoices(world: World, stream: Stream, letter: Letter) -> None:
             letter.invoices.append(invoice)
 
 
-def _invoice(world: World, stream: Stream, vendor: VendorRow, state: str, amount_cents: int) -> RecordRow:
+def _invoice(world: WorldBuilder, stream: Stream, vendor: VendorRow, state: str, amount_cents: int) -> RecordRow:
     day = working_days_from(world.today, -stream.integer(2, 25))
     due_on = working_days_from(world.today, stream.integer(5, 30))
     return file_record(
@@ -255,7 +255,7 @@ def _invoice(world: World, stream: Stream, vendor: VendorRow, state: str, amount
     )
 
 
-def _add_namesake(world: World, stream: Stream, letter: Letter) -> None:
+def _add_namesake(world: WorldBuilder, stream: Stream, letter: Letter) -> None:
     """Add a vendor of nearly the same name that has written about its bank details as well."""
     other = draw_namesake(world, stream, letter.vendor)
     draw_certificates(world, stream, other)

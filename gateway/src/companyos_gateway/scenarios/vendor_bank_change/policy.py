@@ -8,16 +8,22 @@ from datetime import date, timedelta
 from typing import Any
 
 from companyos_gateway.chaos import Kind
-from companyos_gateway.scenarios.parts.deciders import Chain, field_spec
-from companyos_gateway.scenarios.parts.in_order import add_chain_of_two, put_stage
-from companyos_gateway.scenarios.parts.rulebook import LADDER, Figures, add_versions, amount_limits, other_level
+from companyos_gateway.scenarios.blocks.approval_stages import add_approval_stage, add_two_stage_approvers
+from companyos_gateway.scenarios.blocks.approvers import ApproverChain, field_spec
+from companyos_gateway.scenarios.blocks.policy_versions import (
+    PRIORITIES,
+    PolicyParameters,
+    add_policy_versions,
+    draw_other_priority,
+    draw_priority_limits,
+)
 from companyos_gateway.scenarios.vendor_bank_change.case import CHECK_TYPE, TYPE_KEY, RefusalGround, Variant
 from companyos_gateway.scenarios.vendor_bank_change.documents import SOON_DAYS, Letter, texts
-from companyos_gateway.world.documents.approvalflow import ThresholdRow
-from companyos_gateway.world.documents.datahub import PolicyRow
-from companyos_gateway.world.documents.ticketdesk import Priority
-from companyos_gateway.world.draft import World
+from companyos_gateway.world.builder import WorldBuilder
 from companyos_gateway.world.records import rounded_amount
+from companyos_gateway.world.seed_documents.approvalflow import ThresholdRow
+from companyos_gateway.world.seed_documents.datahub import PolicyRow
+from companyos_gateway.world.seed_documents.ticketdesk import Priority
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Role
 
@@ -39,25 +45,25 @@ class PolicyTerms:
     not_before: date
 
 
-def add_policy(world: World, stream: Stream, letter: Letter, kinds: Collection[Kind]) -> PolicyTerms:
+def add_policy(world: WorldBuilder, stream: Stream, letter: Letter, kinds: Collection[Kind]) -> PolicyTerms:
     """Add the policy; earlier versions ask for another priority, another patience and another quiet time."""
-    priority = stream.choice(LADDER)
+    priority = stream.choice(PRIORITIES)
     in_force = _figures(stream, letter, priority, is_superseded=False)
-    policy = add_versions(
+    policy = add_policy_versions(
         world,
         stream,
         titles=texts()["policy"]["titles"],
         topic=TOPIC,
         body=lambda _figures: str(texts()["policy"]["body"]),
         in_force=in_force,
-        superseded=lambda own: _figures(own, letter, other_level(own, priority), is_superseded=True),
+        superseded=lambda own: _figures(own, letter, draw_other_priority(own, priority), is_superseded=True),
         kinds=kinds,
     )
     not_before = letter.received_on + timedelta(days=in_force["waiting_days"])
     return PolicyTerms(policy, priority, not_before)
 
 
-def add_approval_types(world: World, stream: Stream, letter: Letter, policy: PolicyRow) -> None:
+def add_approval_types(world: WorldBuilder, stream: Stream, letter: Letter, policy: PolicyRow) -> None:
     """Add both approval types; the limit of the second lies just below what all open invoices come to."""
     whole = letter.open_amount_cents
     smallest = min(invoice.amount_cents or 0 for invoice in letter.invoices)
@@ -66,7 +72,7 @@ def add_approval_types(world: World, stream: Stream, letter: Letter, policy: Pol
         field_spec("vendor_id", "text", "Id of the vendor; also the subject."),
         field_spec("new_iban", "text", "The account that is asked for."),
     ]
-    put_stage(
+    add_approval_stage(
         world,
         policy,
         key=CHECK_TYPE,
@@ -80,7 +86,7 @@ def add_approval_types(world: World, stream: Stream, letter: Letter, policy: Pol
         thresholds=[ThresholdRow(up_to_cents=None, role=Role.PROCUREMENT_LEAD.value)],
     )
     limit = below if letter.role is Role.CFO else above
-    put_stage(
+    add_approval_stage(
         world,
         policy,
         key=TYPE_KEY,
@@ -99,15 +105,19 @@ def add_approval_types(world: World, stream: Stream, letter: Letter, policy: Pol
     )
 
 
-def add_approvers(world: World, stream: Stream, letter: Letter, kinds: Collection[Kind]) -> tuple[str, Chain]:
+def add_approvers(
+    world: WorldBuilder, stream: Stream, letter: Letter, kinds: Collection[Kind]
+) -> tuple[str, ApproverChain]:
     """Add who checks, who releases, and somebody who could stand in for both; return the first two."""
     first, last = (CHECK_TYPE, Role.PROCUREMENT_LEAD), (TYPE_KEY, letter.role)
-    return add_chain_of_two(world, stream, first=first, last=last, amount_cents=letter.open_amount_cents, kinds=kinds)
+    return add_two_stage_approvers(
+        world, stream, first=first, last=last, amount_cents=letter.open_amount_cents, kinds=kinds
+    )
 
 
-def _figures(stream: Stream, letter: Letter, level: Priority, *, is_superseded: bool) -> Figures:
+def _figures(stream: Stream, letter: Letter, level: Priority, *, is_superseded: bool) -> PolicyParameters:
     amount = letter.open_amount_cents
-    medium, high, critical = amount_limits(stream, amount, level, step=STEPS_CENTS[letter.role])
+    medium, high, critical = draw_priority_limits(stream, amount, level, step=STEPS_CENTS[letter.role])
     is_long = (letter.variant is Variant.COOLING) is not is_superseded
     is_quiet = (letter.ground is RefusalGround.TOO_SOON) is not is_superseded
     quiet_days = stream.integer(*QUIET_DAYS)

@@ -6,20 +6,26 @@ from collections.abc import Collection, Mapping
 
 from companyos_gateway.chaos import Kind, Profile
 from companyos_gateway.chaos.kinds import Group
-from companyos_gateway.rubrics import TaskRubric
-from companyos_gateway.rubrics.cases import Refusal
-from companyos_gateway.scenarios.parts.deciders import Chain, plan_reactions
-from companyos_gateway.scenarios.parts.entry import EntryPlan, add_entry
-from companyos_gateway.scenarios.parts.staging import (
-    Staged,
-    StagedScenario,
-    act_for,
-    data_and_people,
-    draw_chances,
+from companyos_gateway.evaluation import TaskRubric
+from companyos_gateway.evaluation.cases import Refusal
+from companyos_gateway.scenarios.blocks.approvers import ApproverChain, plan_reactions
+from companyos_gateway.scenarios.blocks.texts import draw_brief
+from companyos_gateway.scenarios.blocks.ticket import TicketPlan, add_task_ticket
+from companyos_gateway.scenarios.blocks.ticket_scenario import (
+    BuiltTask,
+    TicketScenario,
+    buildable_kinds,
+    draw_chaos,
     injections,
+    set_agent,
 )
-from companyos_gateway.scenarios.parts.tools import APPROVAL_TOOLS, DESK_TOOLS, PEOPLE_TOOLS, POLICY_TOOLS, RECORD_TOOLS
-from companyos_gateway.scenarios.parts.words import draw_brief
+from companyos_gateway.scenarios.blocks.tools import (
+    APPROVAL_TOOLS,
+    PEOPLE_TOOLS,
+    POLICY_TOOLS,
+    RECORD_TOOLS,
+    TICKET_TOOLS,
+)
 from companyos_gateway.scenarios.vendor_bank_change.case import NAME, TYPE_KEY, Case, RefusalGround, Variant
 from companyos_gateway.scenarios.vendor_bank_change.documents import Letter, add_letter, schedule_call, texts
 from companyos_gateway.scenarios.vendor_bank_change.policy import (
@@ -31,15 +37,15 @@ from companyos_gateway.scenarios.vendor_bank_change.policy import (
 from companyos_gateway.scenarios.vendor_bank_change.rubric import build_rubric
 from companyos_gateway.world import finish_world, generate_world
 from companyos_gateway.world.backlog import add_comment
-from companyos_gateway.world.calendar import into_office
-from companyos_gateway.world.documents.ticketdesk import TicketRow
-from companyos_gateway.world.draft import World
+from companyos_gateway.world.builder import WorldBuilder
+from companyos_gateway.world.calendar import to_office_hours
 from companyos_gateway.world.people import VENDOR_OPERATIONS
+from companyos_gateway.world.seed_documents.ticketdesk import TicketRow
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Company
 
 ALWAYS = (Kind.MISSING_PRIORITY,)
-APPLICABLE = data_and_people(without=(Kind.STALE_METRIC, Kind.CONFLICTING_SOURCES, Kind.FAILED_PIPELINE))
+APPLICABLE = buildable_kinds(exclude=(Kind.STALE_METRIC, Kind.CONFLICTING_SOURCES, Kind.FAILED_PIPELINE))
 DISTRACTORS = (
     "datahub_query_metric",
     "ticketdesk_create_ticket",
@@ -49,7 +55,7 @@ DISTRACTORS = (
 )
 
 
-class VendorBankChange(StagedScenario[Case]):
+class VendorBankChange(TicketScenario[Case]):
     """Change a vendor's bank details: genuine ones by two people's word, in order and in time; fraud is reported."""
 
     name = NAME
@@ -57,7 +63,7 @@ class VendorBankChange(StagedScenario[Case]):
     max_steps = 150
     distractors = DISTRACTORS
     tools = (
-        *DESK_TOOLS,
+        *TICKET_TOOLS,
         *RECORD_TOOLS,
         "datahub_get_vendor",
         "datahub_update_vendor",
@@ -68,7 +74,7 @@ class VendorBankChange(StagedScenario[Case]):
         *DISTRACTORS,
     )
 
-    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask[Case]:
         """Draw a company, and put one change of bank details with all that is in its way into it."""
         return build(seed, profile, overrides)
 
@@ -77,14 +83,14 @@ class VendorBankChange(StagedScenario[Case]):
         return build_rubric(case, company)
 
 
-def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask[Case]:
     """Draw a company, and put one change of bank details with all that is in its way into it."""
     stream = Stream(NAME, seed)
-    chances = draw_chances(stream, profile, overrides, applicable=APPLICABLE, always=ALWAYS)
-    kinds = chances.kinds
+    chaos_draw = draw_chaos(stream, profile, overrides, applicable=APPLICABLE, always=ALWAYS)
+    kinds = chaos_draw.kinds
     world = generate_world(stream.child("world"))
-    act_for(world, stream.child("agent"), VENDOR_OPERATIONS)
-    letter = add_letter(world, stream.child("letter"), kinds, must_refuse=chances.must_refuse)
+    set_agent(world, stream.child("agent"), VENDOR_OPERATIONS)
+    letter = add_letter(world, stream.child("letter"), kinds, must_refuse=chaos_draw.must_refuse)
     schedule_call(world, stream.child("call"), letter)
     policy_terms = add_policy(world, stream.child("rules"), letter, kinds)
     add_approval_types(world, stream.child("types"), letter, policy_terms.policy)
@@ -92,11 +98,11 @@ def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged
     subject, words = letter.vendor.id, texts()["decisions"]
     plan_reactions(world, stream.child("reactions"), type_key=TYPE_KEY, subject=subject, words=words, kinds=kinds)
     plan = ticket_plan(world, letter, kinds)
-    entry = add_entry(world, stream.child("desk"), plan, priority=policy_terms.priority, kinds=kinds)
-    add_call_notice(world, stream.child("notice"), letter, entry.ticket)
+    task_ticket = add_task_ticket(world, stream.child("desk"), plan, priority=policy_terms.priority, kinds=kinds)
+    add_call_notice(world, stream.child("notice"), letter, task_ticket.ticket)
     finish_world(world)
     case = Case(
-        **entry.facts(world, kinds, policy_terms.priority),
+        **task_ticket.case_fields(world, kinds, policy_terms.priority),
         approver_ids=chain.approver_ids,
         refusal=_refusal(letter, policy_terms),
         variant=letter.variant,
@@ -114,7 +120,7 @@ def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged
         kinds=kinds,
     )
     brief = draw_brief(texts(), stream.child("brief"), case.ticket_key)
-    return Staged(world, case, brief, injections(profile, kinds, _struck_entities(case, chain)))
+    return BuiltTask(world, case, brief, injections(profile, kinds, _struck_entities(case, chain)))
 
 
 def _refusal(letter: Letter, policy_terms: PolicyTerms) -> Refusal | None:
@@ -127,7 +133,7 @@ def _refusal(letter: Letter, policy_terms: PolicyTerms) -> Refusal | None:
     return Refusal(letter.ground.reason_code, (letter.document.id,))
 
 
-def _struck_entities(case: Case, chain: Chain) -> dict[Kind, str]:
+def _struck_entities(case: Case, chain: ApproverChain) -> dict[Kind, str]:
     on_vendor = {kind: case.vendor_id for kind in case.kinds if kind.group is Group.PEOPLE}
     own = {
         Kind.SUPERSEDED_POLICY: case.policy_id,
@@ -141,7 +147,7 @@ def _struck_entities(case: Case, chain: Chain) -> dict[Kind, str]:
 SCENARIO = VendorBankChange()
 
 
-def ticket_plan(world: World, letter: Letter, kinds: Collection[Kind]) -> EntryPlan:
+def ticket_plan(world: WorldBuilder, letter: Letter, kinds: Collection[Kind]) -> TicketPlan:
     """Return how the ticket looks."""
     words, vendor = texts(), letter.vendor
 
@@ -157,23 +163,23 @@ def ticket_plan(world: World, letter: Letter, kinds: Collection[Kind]) -> EntryP
         cites = ["record", "vendor"] if Kind.SIMILAR_NAMES in kinds else ["record", "vendor", "name"]
         return fill(stream, stream.choice(words["citations"][stream.choice(cites)]))
 
-    return EntryPlan(
+    return TicketPlan(
         team_id=VENDOR_OPERATIONS,
         titles=[title.format(vendor=vendor.name) for title in words["titles"]],
         describe=describe,
         fill=fill,
         words=words,
-        double_texts=words["citations"]["name"],
+        duplicate_texts=words["citations"]["name"],
         tags=["vendors", "bank"],
-        double_tags=["vendors"],
+        duplicate_tags=["vendors"],
     )
 
 
-def add_call_notice(world: World, stream: Stream, letter: Letter, ticket: TicketRow) -> None:
+def add_call_notice(world: WorldBuilder, stream: Stream, letter: Letter, ticket: TicketRow) -> None:
     """Let a colleague say on the ticket that the call is still to come."""
     if letter.variant is not Variant.CALL_COMES or letter.note is None:
         return
     age = world.started_at - ticket.created_at
-    moment = into_office((ticket.created_at + age * 3 / 4).replace(second=0, microsecond=0))
+    moment = to_office_hours((ticket.created_at + age * 3 / 4).replace(second=0, microsecond=0))
     assert letter.note.owner_id is not None
     add_comment(world, ticket, author_id=letter.note.owner_id, at=moment, body=stream.choice(texts()["calls"]))

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from companyos_gateway.chaos import Kind
-from companyos_gateway.rubrics.cases import DeskCase, Reading, Unblocking
+from companyos_gateway.evaluation.cases import BlockerResolution, MetricSpec, TicketCase
 
-__all__ = ["METRIC_KEY", "NAME", "REASON_CODE", "TYPE_KEY", "Case", "Unblocking", "Variant"]
+__all__ = ["METRIC_KEY", "NAME", "REASON_CODE", "TYPE_KEY", "BlockerResolution", "Case", "Variant"]
 
 NAME = "vendor_onboarding"
 TYPE_KEY = "vendor_onboarding"
@@ -34,7 +34,7 @@ class Variant(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Case(DeskCase):
+class Case(TicketCase):
     """One onboarding."""
 
     variant: Variant
@@ -45,7 +45,7 @@ class Case(DeskCase):
     policy_id: str
     policy_version: int
     minimum_score: float
-    score: Reading
+    score: MetricSpec
     kinds: frozenset[Kind]
 
     @property

@@ -7,24 +7,30 @@ from dataclasses import dataclass
 from typing import Any
 
 from companyos_gateway.chaos import Kind
-from companyos_gateway.rubrics.cases import Reading
-from companyos_gateway.scenarios.parts.deciders import (
-    Chain,
-    Deciding,
-    add_chain,
+from companyos_gateway.evaluation.cases import MetricSpec
+from companyos_gateway.scenarios.blocks.approvers import (
+    ApproverChain,
+    DecisionSpec,
+    add_approver_chain,
     field_spec,
     leads_and_finance,
-    put_type,
+    replace_approval_type,
 )
-from companyos_gateway.scenarios.parts.rulebook import LADDER, add_versions, amount_limits, level_of, other_level
+from companyos_gateway.scenarios.blocks.policy_versions import (
+    PRIORITIES,
+    add_policy_versions,
+    draw_other_priority,
+    draw_priority_limits,
+    priority_of_amount,
+)
 from companyos_gateway.scenarios.vendor_onboarding.case import METRIC_KEY, TYPE_KEY
 from companyos_gateway.scenarios.vendor_onboarding.documents import OnboardingDocuments, texts
 from companyos_gateway.world.approvals import EXPIRES_AFTER_MINUTES
-from companyos_gateway.world.documents.approvalflow import ApprovalTypeRow, FieldSpecRow, ThresholdRow
-from companyos_gateway.world.documents.datahub import PolicyRow, RiskTier
-from companyos_gateway.world.documents.ticketdesk import Priority
-from companyos_gateway.world.draft import World
+from companyos_gateway.world.builder import WorldBuilder
 from companyos_gateway.world.records import rounded_amount
+from companyos_gateway.world.seed_documents.approvalflow import ApprovalTypeRow, FieldSpecRow, ThresholdRow
+from companyos_gateway.world.seed_documents.datahub import PolicyRow, RiskTier
+from companyos_gateway.world.seed_documents.ticketdesk import Priority
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Role
 
@@ -44,23 +50,25 @@ class PolicyTerms:
     """Whether the priority is raised for vendors of a risk tier."""
 
 
-def add_policy(world: World, stream: Stream, documents: OnboardingDocuments, kinds: Collection[Kind]) -> PolicyTerms:
+def add_policy(
+    world: WorldBuilder, stream: Stream, documents: OnboardingDocuments, kinds: Collection[Kind]
+) -> PolicyTerms:
     """Add the policy and return its version in force with the priority that it asks for.
 
     A superseded policy has earlier versions, and each of them asks for another priority.
     """
     amount_cents = documents.amount_cents
     raised_tier = stream.choice(RAISED_TIERS) if stream.chance(0.5) else None
-    figures = _figures(stream, amount_cents, stream.choice(LADDER), raised_tier)
+    figures = _figures(stream, amount_cents, stream.choice(PRIORITIES), raised_tier)
     priority = priority_for(figures, amount_cents=amount_cents, risk_tier=documents.vendor.risk_tier)
-    policy = add_versions(
+    policy = add_policy_versions(
         world,
         stream,
         titles=texts()["policy"]["titles"],
         topic=TOPIC,
         body=_body,
         in_force=figures,
-        superseded=lambda own: _figures(own, amount_cents, other_level(own, priority), None),
+        superseded=lambda own: _figures(own, amount_cents, draw_other_priority(own, priority), None),
         kinds=kinds,
     )
     return PolicyTerms(policy, priority, figures["minimum_compliance_score"], raises=raised_tier is not None)
@@ -69,12 +77,12 @@ def add_policy(world: World, stream: Stream, documents: OnboardingDocuments, kin
 def priority_for(figures: Mapping[str, Any], *, amount_cents: int, risk_tier: RiskTier) -> Priority:
     """Return the priority that the figures of a version ask for."""
     limits = (figures["medium_from_cents"], figures["high_from_cents"], figures["critical_from_cents"])
-    return level_of(amount_cents, limits, raised=figures.get("raised_risk_tier") == risk_tier)
+    return priority_of_amount(amount_cents, limits, raised=figures.get("raised_risk_tier") == risk_tier)
 
 
 def _figures(stream: Stream, amount_cents: int, level: Priority, raised_tier: RiskTier | None) -> dict[str, Any]:
     """Draw figures under which the amount by itself is of the given level."""
-    medium, high, critical = amount_limits(stream, amount_cents, level)
+    medium, high, critical = draw_priority_limits(stream, amount_cents, level)
     figures: dict[str, Any] = {
         "minimum_compliance_score": stream.integer(*BARS),
         "medium_from_cents": medium,
@@ -96,7 +104,7 @@ CONTROLLER_LIMIT_CENTS = (2_000_000, 6_000_000)
 """Up to here a finance controller decides; every onboarding lies above."""
 
 
-def add_approval_type(world: World, stream: Stream, policy: PolicyRow, score: Reading) -> bool:
+def add_approval_type(world: WorldBuilder, stream: Stream, policy: PolicyRow, score: MetricSpec) -> bool:
     """Add the approval type; whether it wants the vendor's risk tier is drawn and returned."""
     has_risk_tier = stream.chance(0.5)
     specs = [
@@ -115,7 +123,7 @@ def add_approval_type(world: World, stream: Stream, policy: PolicyRow, score: Re
     if has_risk_tier:
         specs.insert(2, field_spec("risk_tier", "text", "Risk tier of the vendor."))
     controller_limit = rounded_amount(stream, *CONTROLLER_LIMIT_CENTS)
-    put_type(
+    replace_approval_type(
         world,
         ApprovalTypeRow(
             key=TYPE_KEY,
@@ -134,14 +142,16 @@ def add_approval_type(world: World, stream: Stream, policy: PolicyRow, score: Re
     return has_risk_tier
 
 
-def add_cfo(world: World, stream: Stream, documents: OnboardingDocuments, kinds: Collection[Kind]) -> Chain:
+def add_cfo(
+    world: WorldBuilder, stream: Stream, documents: OnboardingDocuments, kinds: Collection[Kind]
+) -> ApproverChain:
     """Add who stands in for the CFO."""
-    deciding = Deciding(
+    decision_spec = DecisionSpec(
         type_key=TYPE_KEY,
         role=Role.CFO,
         holder_ids=[world.staff.holders(Role.CFO)[0].id],
         amount_cents=documents.amount_cents,
-        bench=leads_and_finance(world),
+        deputy_candidates=leads_and_finance(world),
         other_types=["purchase_order", "contract_renewal"],
     )
-    return add_chain(world, stream, deciding, kinds)
+    return add_approver_chain(world, stream, decision_spec, kinds)

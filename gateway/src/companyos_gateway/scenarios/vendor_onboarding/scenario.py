@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from companyos_gateway.chaos import Kind, Profile
-from companyos_gateway.chaos.kinds import ASKED_FOR, Group
-from companyos_gateway.rubrics import TaskRubric
-from companyos_gateway.rubrics.cases import Refusal
-from companyos_gateway.scenarios.parts.deciders import Chain, plan_reactions
-from companyos_gateway.scenarios.parts.entry import add_entry
-from companyos_gateway.scenarios.parts.staging import (
-    REFUSALS,
-    Staged,
-    StagedScenario,
-    data_and_people,
-    draw_chances,
+from companyos_gateway.chaos.kinds import OPT_IN_KINDS, Group
+from companyos_gateway.evaluation import TaskRubric
+from companyos_gateway.evaluation.cases import Refusal
+from companyos_gateway.scenarios.blocks.approvers import ApproverChain, plan_reactions
+from companyos_gateway.scenarios.blocks.texts import draw_brief
+from companyos_gateway.scenarios.blocks.ticket import add_task_ticket
+from companyos_gateway.scenarios.blocks.ticket_scenario import (
+    REFUSAL_SHARE,
+    BuiltTask,
+    TicketScenario,
+    buildable_kinds,
+    draw_chaos,
     injections,
 )
-from companyos_gateway.scenarios.parts.words import draw_brief
 from companyos_gateway.scenarios.vendor_onboarding.case import METRIC_KEY, NAME, REASON_CODE, TYPE_KEY, Case, Variant
 from companyos_gateway.scenarios.vendor_onboarding.documents import (
     OnboardingDocuments,
@@ -33,7 +33,7 @@ from companyos_gateway.world import finish_world, generate_world
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Company
 
-__all__ = ["ALWAYS", "REFUSALS", "SCENARIO", "Staged", "build"]
+__all__ = ["ALWAYS", "REFUSAL_SHARE", "SCENARIO", "BuiltTask", "build"]
 
 ALWAYS = (Kind.MISSING_PRIORITY, Kind.STALE_METRIC, Kind.APPROVER_OUT_OF_OFFICE)
 TASK_TOOLS = (
@@ -82,17 +82,17 @@ DISTRACTORS = (
 """Tools that are offered with the task's own and are not needed for it."""
 
 
-class VendorOnboarding(StagedScenario[Case]):
+class VendorOnboarding(TicketScenario[Case]):
     """Onboard a vendor by the policy: triage and verify its ticket, read its score fresh, get the approval, resolve."""
 
     name = NAME
     held_out = frozenset({Variant.TIERED_AND_RAISED.value})
-    asked_for = ASKED_FOR
+    opt_in_kinds = OPT_IN_KINDS
     max_steps = 150
     distractors = DISTRACTORS
     tools = TASK_TOOLS + DISTRACTORS
 
-    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask[Case]:
         """Draw a company, and put one onboarding with all that is in its way into it."""
         return build(seed, profile, overrides)
 
@@ -101,11 +101,11 @@ class VendorOnboarding(StagedScenario[Case]):
         return build_rubric(case, company)
 
 
-def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged[Case]:
+def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask[Case]:
     """Draw a company, and put one onboarding with all that is in its way into it."""
     stream = Stream(NAME, seed)
-    chances = draw_chances(stream, profile, overrides, applicable=data_and_people(also=ASKED_FOR), always=ALWAYS)
-    kinds, must_refuse = chances.kinds, chances.must_refuse
+    chaos_draw = draw_chaos(stream, profile, overrides, applicable=buildable_kinds(opt_in=OPT_IN_KINDS), always=ALWAYS)
+    kinds, must_refuse = chaos_draw.kinds, chaos_draw.must_refuse
     world = generate_world(stream.child("world"))
     documents = add_vendor_and_contract(world, stream.child("papers"), kinds)
     policy_terms = add_policy(world, stream.child("rulebook"), documents, kinds)
@@ -117,11 +117,11 @@ def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged
     words, vendor_id = texts()["decisions"], documents.vendor.id
     plan_reactions(world, stream.child("reactions"), type_key=TYPE_KEY, subject=vendor_id, words=words, kinds=kinds)
     plan = ticket_plan(world, documents, kinds)
-    entry = add_entry(world, stream.child("desk"), plan, priority=policy_terms.priority, kinds=kinds)
+    task_ticket = add_task_ticket(world, stream.child("desk"), plan, priority=policy_terms.priority, kinds=kinds)
     finish_world(world)
     policy = policy_terms.policy
     case = Case(
-        **entry.facts(world, kinds, policy_terms.priority),
+        **task_ticket.case_fields(world, kinds, policy_terms.priority),
         approver_ids=chain.approver_ids,
         refusal=Refusal(REASON_CODE, (policy.policy_id, policy.id)) if must_refuse else None,
         variant=Variant.of(has_risk_tier=has_risk_tier, raises=policy_terms.raises),
@@ -135,7 +135,7 @@ def build(seed: int, profile: Profile, overrides: Mapping[str, float]) -> Staged
         kinds=kinds,
     )
     brief = draw_brief(texts(), stream.child("brief"), case.ticket_key)
-    return Staged(world, case, brief, injections(profile, kinds, _struck_entities(case, chain, kinds)))
+    return BuiltTask(world, case, brief, injections(profile, kinds, _struck_entities(case, chain, kinds)))
 
 
 def _fixed_fields(documents: OnboardingDocuments, *, has_risk_tier: bool) -> dict[str, str | int]:
@@ -147,7 +147,7 @@ def _fixed_fields(documents: OnboardingDocuments, *, has_risk_tier: bool) -> dic
     return {**fields, "risk_tier": documents.vendor.risk_tier} if has_risk_tier else fields
 
 
-def _struck_entities(case: Case, chain: Chain, kinds: Collection[Kind]) -> dict[Kind, str]:
+def _struck_entities(case: Case, chain: ApproverChain, kinds: Collection[Kind]) -> dict[Kind, str]:
     of_papers = {
         Kind.STALE_METRIC: case.score.metric_id,
         Kind.FAILED_PIPELINE: case.score.source_id,

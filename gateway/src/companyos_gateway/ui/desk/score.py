@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from companyos.viewer.reasons import has_details
 from companyos_gateway.episode.episode import Episode
-from companyos_gateway.scenarios.judging import told
+from companyos_gateway.scenarios.rescoring import to_episode_verdict
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ def episode_score(episode: Episode) -> Score | None:
     """Return the score of an episode, None while it goes on."""
     if not episode.done or episode.outcome is None:
         return None
-    verdict = told(episode.progress.verdict)
+    verdict = to_episode_verdict(episode.progress.verdict)
     lines = [
         CheckResult(id=check.id, passed=check.passed, fact=check.evidence if has_details(check) else "")
         for check in verdict.checks

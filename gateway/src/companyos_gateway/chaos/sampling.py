@@ -1,0 +1,89 @@
+"""Which kinds strike an instance: the profile's rates and budget, what a scenario always has, and overrides."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from companyos_gateway.chaos.kinds import EXCLUDES, REQUIRES, Group, Kind, Mark
+from companyos_gateway.chaos.profiles import SERVICES, ChaosError, Profile, parse_kind, parse_rate
+from companyos_shared.streams import Stream
+
+_LOCATION = "chaos_overrides"
+
+
+@dataclass(frozen=True)
+class Injection:
+    """One thing that was made to go wrong: hidden from the agent, kept in the episode's record."""
+
+    kind: Kind
+    mark: Mark
+    entity: str
+    detail: Mapping[str, Any] = field(default_factory=dict)
+
+
+def split_overrides(overrides: Mapping[str, float]) -> tuple[dict[Kind, float], dict[tuple[str, Kind], float]]:
+    """Split overrides into rates by kind and rates by (service, kind).
+
+    Raises ChaosError for a kind or service that does not exist, a rate outside [0, 1] or a service's own rate of a
+    kind that is not of the transport.
+    """
+    by_kind: dict[Kind, float] = {}
+    by_service: dict[tuple[str, Kind], float] = {}
+    for name, rate in overrides.items():
+        location = f"{_LOCATION}.{name}"
+        service, dot, kind = name.rpartition(".")
+        if not dot:
+            by_kind[parse_kind(name, location)] = parse_rate(rate, location)
+            continue
+        if service not in SERVICES:
+            raise ChaosError(f"{location}: unknown service {service!r}")
+        by_service[service, parse_kind(kind, location, Group.TRANSPORT)] = parse_rate(rate, location)
+    return by_kind, by_service
+
+
+def draw_kinds(
+    profile: Profile,
+    overrides: Mapping[str, float],
+    stream: Stream,
+    *,
+    applicable: Sequence[Kind],
+    always: Collection[Kind] = (),
+) -> frozenset[Kind]:
+    """Draw the kinds that strike an instance, of any group but the transport's.
+
+    `always` strike from level 1 on. A kind's draw depends neither on the level nor on the other kinds, so that a kind
+    that strikes at a rate strikes at every higher one, as far as the budget goes; who comes first is drawn. Overridden
+    kinds stand outside the budget.
+    """
+    own_rates, _ = split_overrides(overrides)
+    drawn: list[Kind] = []
+    used_budget = dict.fromkeys(Group, 0)
+    for kind in sorted(applicable, key=lambda one: stream.child("order", one).fraction()):
+        is_forced = kind in own_rates or (kind in always and profile.level > 0)
+        rate = own_rates.get(kind, 1.0 if is_forced else profile.rate(kind))
+        if not stream.child("strikes", kind).chance(rate):
+            continue
+        if not is_forced:
+            if used_budget[kind.group] == profile.budget.kinds(kind.group):
+                continue
+            used_budget[kind.group] += 1
+        drawn.append(kind)
+    return _resolve_conflicts(drawn, own_rates)
+
+
+def _resolve_conflicts(drawn: Sequence[Kind], own_rates: Mapping[Kind, float]) -> frozenset[Kind]:
+    kinds = set(drawn)
+    for kind, other in EXCLUDES:
+        if {kind, other} <= kinds:
+            kinds.remove(other if kind in own_rates and other not in own_rates else kind)
+    for kind in drawn:
+        needed = REQUIRES.get(kind)
+        if needed is None or needed in kinds:
+            continue
+        if own_rates.get(needed) == 0:
+            kinds.discard(kind)
+        else:
+            kinds.add(needed)
+    return frozenset(kinds)

@@ -1,0 +1,288 @@
+"""Ends that a task brings several entities to: all of these, each in its right way, and no others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from companyos_gateway.evaluation import row_views
+from companyos_gateway.evaluation.approval_requests import ApprovalAuthority
+from companyos_gateway.evaluation.cases import Refusal
+from companyos_gateway.evaluation.change_policy import Allowance, added_where, changed_keys
+from companyos_gateway.evaluation.evidence import Evidence
+from companyos_gateway.evaluation.goals import RecordGoal
+from companyos_gateway.evaluation.rubric import Check, Finding, Milestone
+from companyos_gateway.evaluation.ticket_goals import TicketGoal, TicketGoals
+from companyos_shared.wire.context import Actor
+from companyos_shared.wire.control import Change
+
+TICKETDESK, DATAHUB, APPROVALFLOW = row_views.TICKETDESK, row_views.DATAHUB, row_views.APPROVALFLOW
+MAX_NAMED = 3
+"""Entities that a finding names at most."""
+
+
+class EntityGoal(Protocol):
+    """The end of one entity."""
+
+    @property
+    def row_path(self) -> str:
+        """The entity, as findings and damage name it."""
+        ...
+
+    def is_met(self, evidence: Evidence, *, step: int | None = None) -> bool:
+        """Say whether the entity has come to its end, now or once a step had been taken."""
+        ...
+
+    def allowances(self) -> Iterable[Allowance]:
+        """Return what of the entity may change on the way."""
+        ...
+
+    def is_damaged(self, evidence: Evidence) -> bool:
+        """Say whether the entity was brought to another end for good."""
+        ...
+
+
+@dataclass(frozen=True)
+class RequestCancelled:
+    """Somebody's open request is cancelled for a typed reason."""
+
+    request_id: str
+    reason: Refusal
+
+    @property
+    def row_path(self) -> str:
+        """The request."""
+        return f"{APPROVALFLOW}.requests[{self.request_id}]"
+
+    def is_met(self, evidence: Evidence, *, step: int | None = None) -> bool:
+        """Say whether the request is cancelled for the reason."""
+        request = _request(evidence, self.request_id, step)
+        if request is None or request.status != "cancelled":
+            return False
+        return self.reason.matches(request.reason_code, request.reason_ref)
+
+    def allowances(self) -> Iterable[Allowance]:
+        """Return the end itself, and notes."""
+        columns = frozenset({"status", "reason_code", "reason_ref"})
+        yield Allowance(APPROVALFLOW, "requests", changed_keys([self.request_id]), columns)
+        yield Allowance(APPROVALFLOW, "notes", added_where("request_id", [self.request_id]))
+
+    def is_damaged(self, evidence: Evidence) -> bool:
+        """Say whether the request was ended for another reason."""
+        return _is_final(evidence, self.request_id) and not self.is_met(evidence)
+
+
+@dataclass(frozen=True)
+class RequestWithdrawn:
+    """The agent's own open request, made before the episode, is taken back."""
+
+    request_id: str
+
+    @property
+    def row_path(self) -> str:
+        """The request."""
+        return f"{APPROVALFLOW}.requests[{self.request_id}]"
+
+    def is_met(self, evidence: Evidence, *, step: int | None = None) -> bool:
+        """Say whether the request is withdrawn."""
+        request = _request(evidence, self.request_id, step)
+        return request is not None and request.status == "withdrawn"
+
+    def allowances(self) -> Iterable[Allowance]:
+        """Return the end itself, and notes."""
+        yield Allowance(APPROVALFLOW, "requests", changed_keys([self.request_id]), frozenset({"status"}))
+        yield Allowance(APPROVALFLOW, "notes", added_where("request_id", [self.request_id]))
+
+    def is_damaged(self, evidence: Evidence) -> bool:
+        """Say whether the request was cancelled instead."""
+        return _is_final(evidence, self.request_id) and not self.is_met(evidence)
+
+
+@dataclass(frozen=True)
+class RequestEscalated:
+    """Somebody's open request is put to a person who may decide it, for the fact behind it."""
+
+    request_id: str
+    authority: ApprovalAuthority
+    references: tuple[str, ...]
+
+    @property
+    def row_path(self) -> str:
+        """The request."""
+        return f"{APPROVALFLOW}.requests[{self.request_id}]"
+
+    def is_met(self, evidence: Evidence, *, step: int | None = None) -> bool:
+        """Say whether the agent's last escalation went to somebody entitled at that step, and nobody ended it since."""
+        request, change = _request(evidence, self.request_id, step), self._last_escalation(evidence, step)
+        if (
+            request is None
+            or change is None
+            or change.after is None
+            or request.status in row_views.FINAL_REQUEST_STATUSES
+        ):
+            return False
+        chosen = row_views.parse_request(change.after)
+        is_authorized = self.authority.is_authorized(
+            evidence, chosen.approver_id, chosen.requester_id, change.step, change.at
+        )
+        return is_authorized and self._is_reason_given(evidence, change.step)
+
+    def allowances(self) -> Iterable[Allowance]:
+        """Return the escalation with what is decided after it, and notes."""
+        columns = frozenset({"status", "approver_id", "decided_at"})
+        yield Allowance(APPROVALFLOW, "requests", changed_keys([self.request_id]), columns)
+        yield Allowance(APPROVALFLOW, "decisions", added_where("request_id", [self.request_id]))
+        yield Allowance(APPROVALFLOW, "notes", added_where("request_id", [self.request_id]))
+
+    def is_damaged(self, evidence: Evidence) -> bool:
+        """Say whether the request was ended instead."""
+        return _is_final(evidence, self.request_id)
+
+    def _last_escalation(self, evidence: Evidence, step: int | None) -> Change | None:
+        """Return the agent's last change of the approver."""
+        found = None
+        for change in evidence.row_changes(APPROVALFLOW, "requests", self.request_id):
+            if step is not None and change.step > step:
+                break
+            before = (change.before or {}).get("approver_id")
+            if change.actor is Actor.AGENT and change.after is not None and change.after["approver_id"] != before:
+                found = change
+        return found
+
+    def _is_reason_given(self, evidence: Evidence, step: int) -> bool:
+        for key in evidence.changed_keys(APPROVALFLOW, "decisions"):
+            row, first_change = (
+                evidence.row(APPROVALFLOW, "decisions", key),
+                evidence.row_changes(APPROVALFLOW, "decisions", key)[0],
+            )
+            if row is None or first_change.step != step:
+                continue
+            decision = row_views.parse_decision(row)
+            if decision.request_id == self.request_id and decision.reason_ref in self.references:
+                return True
+        return False
+
+
+@dataclass(frozen=True)
+class DelegationRevoked:
+    """A delegation is taken away."""
+
+    delegation_id: str
+
+    @property
+    def row_path(self) -> str:
+        """The delegation."""
+        return f"{APPROVALFLOW}.delegations[{self.delegation_id}]"
+
+    def is_met(self, evidence: Evidence, *, step: int | None = None) -> bool:
+        """Say whether the delegation is revoked."""
+        row = evidence.row(APPROVALFLOW, "delegations", self.delegation_id)
+        row = row if step is None else evidence.row_at(APPROVALFLOW, "delegations", self.delegation_id, step)
+        return row is not None and row_views.parse_delegation(row).revoked_at is not None
+
+    def allowances(self) -> Iterable[Allowance]:
+        """Return the revocation."""
+        yield Allowance(APPROVALFLOW, "delegations", changed_keys([self.delegation_id]), frozenset({"revoked_at"}))
+
+    def is_damaged(self, evidence: Evidence) -> bool:
+        """Say that there is no other end of a delegation."""
+        return False
+
+
+@dataclass(frozen=True)
+class RecordInState:
+    """A record is as it must be, without anybody's approval."""
+
+    goal: RecordGoal
+
+    @property
+    def row_path(self) -> str:
+        """The record."""
+        return f"{DATAHUB}.records[{self.goal.record_id}]"
+
+    def is_met(self, evidence: Evidence, *, step: int | None = None) -> bool:
+        """Say whether the record is so."""
+        return self.goal.is_met(evidence, None, step=step)
+
+    def allowances(self) -> Iterable[Allowance]:
+        """Return what of the record may change."""
+        yield self.goal.allowance()
+
+    def is_damaged(self, evidence: Evidence) -> bool:
+        """Say that a record can be changed again."""
+        return False
+
+
+@dataclass(frozen=True)
+class TicketInState:
+    """A ticket is as it must be."""
+
+    goal: TicketGoal
+
+    @property
+    def row_path(self) -> str:
+        """The ticket."""
+        return f"{TICKETDESK}.tickets[{self.goal.key}]"
+
+    def is_met(self, evidence: Evidence, *, step: int | None = None) -> bool:
+        """Say whether the ticket is so."""
+        return self.goal.is_met(evidence, step=step)
+
+    def allowances(self) -> Iterable[Allowance]:
+        """Return what of the ticket may change."""
+        yield from TicketGoals([self.goal]).allowances()
+
+    def is_damaged(self, evidence: Evidence) -> bool:
+        """Say whether the ticket was closed or cancelled where it must not be."""
+        return bool(list(TicketGoals([self.goal]).damage(evidence)))
+
+
+class EntityGoals:
+    """Ends of one kind; the name is the check's."""
+
+    def __init__(self, name: str, goals: Sequence[EntityGoal]) -> None:
+        self.name = name
+        self.goals = tuple(goals)
+
+    def are_met(self, evidence: Evidence, *, step: int | None = None) -> bool:
+        """Say whether every entity has come to its end, now or once a step had been taken."""
+        return all(goal.is_met(evidence, step=step) for goal in self.goals)
+
+    def check(self) -> Check:
+        """Return the check that every entity has come to its end."""
+
+        def finding(evidence: Evidence) -> Finding:
+            unmet = [goal.row_path for goal in self.goals if not goal.is_met(evidence)]
+            return (not unmet), (f"not so: {', '.join(unmet[:MAX_NAMED])}" if unmet else "so for every one")
+
+        return Check(self.name, False, finding)
+
+    def milestones(self, points: float) -> Iterable[Milestone]:
+        """Return a milestone for each entity that pays the points."""
+        for number, goal in enumerate(self.goals, start=1):
+            yield Milestone(f"{self.name}_{number}", points, _is_met(goal))
+
+    def allowances(self) -> Iterable[Allowance]:
+        """Return what may change on the way."""
+        for goal in self.goals:
+            yield from goal.allowances()
+
+    def damage(self, evidence: Evidence) -> Iterable[str]:
+        """Return the entities that were brought to another end for good."""
+        return [goal.row_path for goal in self.goals if goal.is_damaged(evidence)]
+
+
+def _is_met(goal: EntityGoal) -> Callable[[Evidence], bool]:
+    return lambda evidence: goal.is_met(evidence)
+
+
+def _request(evidence: Evidence, request_id: str, step: int | None) -> row_views.RequestView | None:
+    row = evidence.row(APPROVALFLOW, "requests", request_id)
+    row = row if step is None else evidence.row_at(APPROVALFLOW, "requests", request_id, step)
+    return None if row is None else row_views.parse_request(row)
+
+
+def _is_final(evidence: Evidence, request_id: str) -> bool:
+    request = _request(evidence, request_id, None)
+    return request is not None and request.status in row_views.FINAL_REQUEST_STATUSES

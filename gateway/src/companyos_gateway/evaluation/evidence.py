@@ -1,0 +1,254 @@
+"""Evidence: the rows that an episode started from and everything that the services reported since.
+
+Rows are overlaid, never copied: many episodes of one task share their initial rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, TypeVar
+
+from companyos_gateway.evaluation import row_views
+from companyos_shared.choices import same_choice
+from companyos_shared.streams import digest
+from companyos_shared.wire.context import Actor
+from companyos_shared.wire.control import AuditLine, Change, Report, Row, Rows
+
+T = TypeVar("T")
+
+RowKey = tuple[str, str, str]
+"""Service, table and key of a row."""
+
+
+@dataclass(frozen=True, slots=True)
+class NetChange:
+    """What is left at the end of everything the agent did to one row.
+
+    `columns` are those whose value differs from before the agent's first touch; for a row that the agent added or
+    deleted they are all of its columns.
+    """
+
+    service: str
+    table: str
+    key: str
+    added: bool
+    deleted: bool
+    columns: frozenset[str]
+    before: Row | None
+    after: Row | None
+
+    @property
+    def row_path(self) -> str:
+        """The row in words."""
+        return f"{self.service}.{self.table}[{self.key}]"
+
+
+@dataclass(slots=True)
+class _RowTouches:
+    """The agent's hand on one row: the row before its first touch, and the columns it has written."""
+
+    first: Row | None
+    columns: set[str] = field(default_factory=set)
+
+
+class Evidence:
+    """The evidence of one episode. Everything a rubric asks is indexed as it is recorded."""
+
+    def __init__(self, initial: Mapping[str, Rows]) -> None:
+        self._initial = initial
+        self._changes: dict[str, list[Change]] = {}
+        self._audits: dict[str, list[AuditLine]] = {}
+        self._by_row: dict[RowKey, list[Change]] = {}
+        self._touched: dict[RowKey, _RowTouches] = {}
+        self._tables: dict[tuple[str, str], dict[str, None]] = {}
+        self._memo: dict[Hashable, Any] = {}
+        self.declared_at: datetime | None = None
+        """When the agent declared the outcome; None while it has not."""
+
+    @classmethod
+    def start(cls, initial: Mapping[str, Rows]) -> Evidence:
+        """Return the evidence of an episode that has just begun, given the rows at rest by service."""
+        return cls(initial)
+
+    def record(self, service: str, report: Report) -> None:
+        """Take in what a service reported. What was recorded before, known by its seq or step, is left alone."""
+        seen = self._changes.setdefault(service, [])
+        last_seq = seen[-1].seq if seen else 0
+        for change in report.changes:
+            if change.seq > last_seq:
+                self._apply(service, change)
+        audits = self._audits.setdefault(service, [])
+        if report.audit is not None and (not audits or audits[-1].step < report.audit.step):
+            audits.append(report.audit)
+
+    def services(self) -> list[str]:
+        """Return the services that the evidence is about."""
+        return sorted(self._initial)
+
+    def changes(self, service: str) -> Sequence[Change]:
+        """Return every change in the service, in order."""
+        return self._changes.get(service, ())
+
+    def audits(self, service: str) -> Sequence[AuditLine]:
+        """Return the agent's calls as the service understood them, in order."""
+        return self._audits.get(service, ())
+
+    def row(self, service: str, table: str, key: str) -> Row | None:
+        """Return the row as it is now."""
+        changed = self._by_row.get((service, table, key))
+        return changed[-1].after if changed else self._initial_row(service, table, key)
+
+    def row_at(self, service: str, table: str, key: str, step: int) -> Row | None:
+        """Return the row as it was once the step had been taken."""
+        row = self._initial_row(service, table, key)
+        for change in self._by_row.get((service, table, key), ()):
+            if change.step > step:
+                break
+            row = change.after
+        return row
+
+    def row_changes(self, service: str, table: str, key: str) -> Sequence[Change]:
+        """Return every change of the row, in order."""
+        return self._by_row.get((service, table, key), ())
+
+    def was_added(self, service: str, table: str, key: str) -> bool:
+        """Say whether the row was made since the start, be it there now or not."""
+        return self._initial_row(service, table, key) is None and (service, table, key) in self._by_row
+
+    def changed_keys(self, service: str, table: str) -> Iterable[str]:
+        """Return the keys of the table's rows that have changed, in order of their first change."""
+        return self._tables.get((service, table), {}).keys()
+
+    def table(self, service: str, table: str) -> dict[str, Row]:
+        """Return every row of the table as it is now, by key."""
+        rows = dict(self._initial.get(service, {}).get(table, {}))
+        for key in self.changed_keys(service, table):
+            row = self.row(service, table, key)
+            if row is None:
+                rows.pop(key, None)
+            else:
+                rows[key] = row
+        return rows
+
+    def memoize(self, key: Hashable, compute: Callable[[], T]) -> T:
+        """Return what was computed under the key since the last change, computing it where nothing was."""
+        if key not in self._memo:
+            self._memo[key] = compute()
+        found: T = self._memo[key]
+        return found
+
+    def agent_changes(self) -> Sequence[NetChange]:
+        """Return what the agent has changed and not undone. What the clock did without its call is none of it."""
+        return self.memoize("agent_changes", self._net_changes)
+
+    def fold_digest(self, service: str) -> str:
+        """Return the digest over all content rows as they are now: initial rows with every change applied."""
+        tables = {table for named, table in self._tables if named == service}
+        names = {*self._initial.get(service, {}), *tables}
+        return digest({name: self.table(service, name) for name in names})
+
+    def ticket(self, key: str) -> row_views.TicketView | None:
+        """Return the ticket as it is now."""
+        row = self.row(row_views.TICKETDESK, "tickets", key)
+        return None if row is None else row_views.parse_ticket(row)
+
+    def metric_at(self, metric_id: str, step: int) -> row_views.MetricView | None:
+        """Return the metric as it was once the step had been taken."""
+        row = self.row_at(row_views.DATAHUB, "metrics", metric_id, step)
+        return None if row is None else row_views.parse_metric(row)
+
+    def submitted_requests(self, requester_id: str) -> list[row_views.RequestView]:
+        """Return the requests made since the start by that person, as they are now."""
+        found = []
+        for key in self.changed_keys(row_views.APPROVALFLOW, "requests"):
+            row = self.row(row_views.APPROVALFLOW, "requests", key)
+            is_new = self._initial_row(row_views.APPROVALFLOW, "requests", key) is None
+            if row is not None and is_new and row["requester_id"] == requester_id:
+                found.append(row_views.parse_request(row))
+        return found
+
+    def new_decisions(self, request_id: str) -> list[row_views.DecisionView]:
+        """Return the decisions made on a request since the start."""
+        keys = self.changed_keys(row_views.APPROVALFLOW, "decisions")
+        rows = (self.row(row_views.APPROVALFLOW, "decisions", key) for key in keys)
+        return [
+            decision for row in rows if row and (decision := row_views.parse_decision(row)).request_id == request_id
+        ]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the evidence as JSON, for storing."""
+        return {
+            "initial": dict(self._initial),
+            "changes": {
+                name: [change.model_dump(mode="json") for change in rows] for name, rows in self._changes.items()
+            },
+            "audits": {name: [line.model_dump(mode="json") for line in rows] for name, rows in self._audits.items()},
+            "declared_at": None if self.declared_at is None else self.declared_at.isoformat(),
+        }
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> Evidence:
+        """Return the evidence that was stored."""
+        evidence = cls(stored["initial"])
+        for service, changes in stored["changes"].items():
+            evidence.record(service, Report(changes=[Change.model_validate(change) for change in changes]))
+        for service, lines in stored["audits"].items():
+            evidence._audits[service] = [AuditLine.model_validate(line) for line in lines]
+        declared_at = stored.get("declared_at")
+        evidence.declared_at = None if declared_at is None else row_views.parse_time(declared_at)
+        return evidence
+
+    def _initial_row(self, service: str, table: str, key: str) -> Row | None:
+        return self._initial.get(service, {}).get(table, {}).get(key)
+
+    def _net_changes(self) -> list[NetChange]:
+        nets = (_net(row_key, touched, self._by_row[row_key][-1].after) for row_key, touched in self._touched.items())
+        return [net for net in nets if net is not None]
+
+    def _apply(self, service: str, change: Change) -> None:
+        row_key = (service, change.table, change.key)
+        self._memo.clear()
+        self._changes[service].append(change)
+        self._by_row.setdefault(row_key, []).append(change)
+        self._tables.setdefault((service, change.table), {})[change.key] = None
+        if change.actor is Actor.AGENT or change.cause is not None:
+            touched = self._touched.get(row_key)
+            if touched is None:
+                touched = self._touched[row_key] = _RowTouches(first=change.before)
+            touched.columns |= _changed_columns(change.before, change.after)
+
+
+def _changed_columns(before: Row | None, after: Row | None) -> set[str]:
+    if before is None or after is None:
+        return set(before or after or ())
+    return {name for name, value in after.items() if not same_value(before.get(name), value)}
+
+
+def _net(row_key: RowKey, touched: _RowTouches, now: Row | None) -> NetChange | None:
+    first = touched.first
+    if first is None and now is None:
+        return None
+    service, table, key = row_key
+    if first is None or now is None:
+        columns = frozenset(first or now or ())
+    else:
+        columns = frozenset(name for name in touched.columns if not same_value(first.get(name), now.get(name)))
+        if not columns:
+            return None
+    return NetChange(service, table, key, first is None, now is None, columns, first, now)
+
+
+def is_equivalent(value: Any, expected: Any) -> bool:
+    """Say whether a value that somebody typed is the wanted one; a choice may be typed as a page shows it."""
+    if isinstance(value, str) and isinstance(expected, str):
+        return same_choice(value, expected)
+    return same_value(value, expected)
+
+
+def same_value(one: Any, other: Any) -> bool:
+    """Say whether two JSON values are equal; 85 and 85.0 are, true and 1 are not."""
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    return bool(one == other)

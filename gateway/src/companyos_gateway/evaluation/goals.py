@@ -1,0 +1,202 @@
+"""What the approval of a task allows: the shape of a goal, and vendors that are brought to a wanted state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any, Protocol
+
+from companyos_gateway.evaluation import row_views
+from companyos_gateway.evaluation.approval_requests import FieldSource
+from companyos_gateway.evaluation.change_policy import Allowance, changed_keys
+from companyos_gateway.evaluation.evidence import Evidence, NetChange, is_equivalent
+
+
+class Goal(Protocol):
+    """Something that must be so at the end, and only once a request was approved."""
+
+    def is_met(self, evidence: Evidence, request_id: str | None, *, step: int | None = None) -> bool:
+        """Say whether it is so, now or once a step had been taken."""
+        ...
+
+    def is_premature(self, evidence: Evidence, request_id: str) -> bool:
+        """Say whether it was brought about before the request was approved."""
+        ...
+
+    def allowance(self) -> Allowance:
+        """Return what may change on the way."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class VendorGoal:
+    """How a vendor must be at the end, by columns; what is not named stays what it was.
+
+    Nothing of it is entered before the day of `not_before`, where there is one.
+    """
+
+    vendor_id: str
+    columns: Mapping[str, Any]
+    not_before: date | None = None
+
+    def is_met(self, evidence: Evidence, request_id: str | None, *, step: int | None = None) -> bool:
+        """Say whether the vendor is so, now or once a step had been taken."""
+        row_key = (row_views.DATAHUB, "vendors", self.vendor_id)
+        row = evidence.row(*row_key) if step is None else evidence.row_at(*row_key, step)
+        return row is not None and all(is_equivalent(row[name], value) for name, value in self.columns.items())
+
+    def is_premature(self, evidence: Evidence, request_id: str) -> bool:
+        """Say whether one of the columns was changed before the request was approved, or before its day."""
+        for change in evidence.row_changes(row_views.DATAHUB, "vendors", self.vendor_id):
+            before, after = change.before or {}, change.after or {}
+            if all(before.get(name) == after.get(name) for name in self.columns):
+                continue
+            row = evidence.row_at(row_views.APPROVALFLOW, "requests", request_id, change.step)
+            is_early = self.not_before is not None and change.at.date() < self.not_before
+            if is_early or row is None or row_views.parse_request(row).status != "approved":
+                return True
+        return False
+
+    def allowance(self) -> Allowance:
+        """Return the columns that may change."""
+        return Allowance(row_views.DATAHUB, "vendors", changed_keys([self.vendor_id]), frozenset(self.columns))
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordGoal:
+    """How a record must be at the end. What is not named stays what it was.
+
+    `fields` are set within the record's own; `reference_field` is the one that names the approval.
+    """
+
+    record_id: str
+    state: str | None = None
+    ends_on: str | None = None
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    reference_field: str | None = None
+    do_fields_need_approval: bool = False
+    """Whether the fields, too, are set only once the request is approved."""
+
+    def is_met(self, evidence: Evidence, request_id: str | None, *, step: int | None = None) -> bool:
+        """Say whether the record is so, now or once a step had been taken."""
+        row_key = (row_views.DATAHUB, "records", self.record_id)
+        first, row = evidence.row_at(*row_key, 0), evidence.row(*row_key)
+        row = row if step is None else evidence.row_at(*row_key, step)
+        if first is None or row is None:
+            return False
+        expected = {**first["fields"], **self.fields}
+        if self.reference_field is not None:
+            expected[self.reference_field] = request_id
+        found: Mapping[str, Any] = row["fields"]
+        return (
+            row["state"] == (self.state or first["state"])
+            and row["ends_on"] == (self.ends_on or first["ends_on"])
+            and found.keys() == expected.keys()
+            and all(is_equivalent(found[name], value) for name, value in expected.items())
+        )
+
+    def is_premature(self, evidence: Evidence, request_id: str) -> bool:
+        """Say whether the record was brought into its state before the request was approved."""
+        for change in evidence.row_changes(row_views.DATAHUB, "records", self.record_id):
+            if not self._is_gated_change(change.before, change.after):
+                continue
+            request = evidence.row_at(row_views.APPROVALFLOW, "requests", request_id, change.step)
+            if request is None or row_views.parse_request(request).status != "approved":
+                return True
+        return False
+
+    def allowance(self) -> Allowance:
+        """Return what of the record may change on the way."""
+        columns = {"fields"} if self.fields or self.reference_field else set()
+        columns |= {"state"} if self.state else set()
+        columns |= {"ends_on"} if self.ends_on else set()
+        return Allowance(row_views.DATAHUB, "records", changed_keys([self.record_id]), frozenset(columns))
+
+    def _is_gated_change(self, before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> bool:
+        """Say whether a change touched what only an approval allows: state, end and reference, and fields that wait."""
+        if before is None or after is None:
+            return True
+        if self.do_fields_need_approval and any(
+            before["fields"].get(name) != after["fields"].get(name) for name in self.fields
+        ):
+            return True
+        names = [name for name in ("state", "ends_on") if getattr(self, name) is not None]
+        is_changed = any(before[name] != after[name] for name in names)
+        reference = self.reference_field
+        return is_changed or (
+            reference is not None and before["fields"].get(reference) != after["fields"].get(reference)
+        )
+
+
+def source_once_record_holds(
+    record_id: str, expected: Mapping[str, Any], allowed_value: str | int | bool
+) -> FieldSource:
+    """Return the value that may be given once the record holds the wanted fields; before, nothing agrees with it."""
+
+    def value(evidence: Evidence, step: int) -> Any:
+        row = evidence.row_at(row_views.DATAHUB, "records", record_id, step)
+        held: Mapping[str, Any] = {} if row is None else row["fields"]
+        return (
+            allowed_value if all(is_equivalent(held.get(name), one) for name, one in expected.items()) else _UNMATCHABLE
+        )
+
+    return value
+
+
+def was_read_before(evidence: Evidence, service: str, operation: str, *, before_step: int, **arguments: Any) -> bool:
+    """Say whether the agent made a read that succeeded, with these arguments, before a step."""
+    return any(
+        line.operation == operation
+        and line.status < row_views.FIRST_ERROR_STATUS
+        and line.step < before_step
+        and arguments.items() <= line.arguments.items()
+        for line in evidence.audits(service)
+    )
+
+
+class _Unmatchable:
+    """What equals no value."""
+
+
+_UNMATCHABLE = _Unmatchable()
+
+
+DATAHUB = row_views.DATAHUB
+
+
+def vendor_column_source(vendor_id: str, column: str, expected: str) -> FieldSource:
+    """Return a column of a vendor as the system of record of a field, known once it holds what it must."""
+
+    def value(evidence: Evidence, step: int) -> str | None:
+        row = evidence.row_at(DATAHUB, "vendors", vendor_id, step)
+        return expected if row is not None and row[column] == expected else None
+
+    return value
+
+
+def certificate_source(vendor_id: str, kind: str, last_day: str) -> FieldSource:
+    """Return the last day of a vendor's certificate as the system of record of a field, known once it is on file."""
+
+    def value(evidence: Evidence, step: int) -> str | None:
+        keys = evidence.table(DATAHUB, "certificates")
+        rows = (evidence.row_at(DATAHUB, "certificates", key, step) for key in keys)
+        expected = (vendor_id, kind, last_day)
+        found = (row for row in rows if row and (row["vendor_id"], row["kind"], row["expires_on"]) == expected)
+        return last_day if any(found) else None
+
+    return value
+
+
+def tier_allowance(vendor_id: str) -> Allowance:
+    """Return that the risk tier of a vendor may change."""
+    return Allowance(DATAHUB, "vendors", changed_keys([vendor_id]), frozenset({"risk_tier"}))
+
+
+def certificate_allowance(expected: Mapping[str, str]) -> Allowance:
+    """Return that the certificate which holds these values may be filed."""
+
+    def covers(_evidence: Evidence, change: NetChange) -> bool:
+        return change.added and change.after is not None and expected.items() <= change.after.items()
+
+    return Allowance(DATAHUB, "certificates", covers)

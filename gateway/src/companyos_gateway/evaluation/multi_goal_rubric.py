@@ -1,0 +1,53 @@
+"""The rubric of an errand: a ticket whose work is to bring several entities to their ends, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from companyos_gateway.evaluation.cases import TicketCase
+from companyos_gateway.evaluation.change_policy import Allowance
+from companyos_gateway.evaluation.entity_goals import EntityGoals
+from companyos_gateway.evaluation.evidence import Evidence
+from companyos_gateway.evaluation.rubric import Check, Milestone
+from companyos_gateway.evaluation.ticket_rubric import TicketCompletedOutcome
+from companyos_shared.wire.company import Company
+
+ENTITY_GOAL_POINTS = 5.0
+"""What the ends pay together, in equal shares."""
+
+
+class MultiGoalRubric(TicketCompletedOutcome):
+    """The ticket ends done, once every entity has come to its end."""
+
+    def __init__(
+        self,
+        case: TicketCase,
+        company: Company,
+        *,
+        allowances: Iterable[Allowance],
+        entity_goals: Sequence[EntityGoals],
+    ) -> None:
+        self.entity_goals = tuple(one for one in entity_goals if one.goals)
+        own = [allowance for one in self.entity_goals for allowance in one.allowances()]
+        super().__init__(case, company, allowances=[*allowances, *own])
+
+    def scenario_checks(self) -> Iterable[Check]:
+        """Return a check for each kind of ends."""
+        for one in self.entity_goals:
+            yield one.check()
+
+    def outcome_milestones(self) -> Iterable[Milestone]:
+        """Return a milestone for each end."""
+        share = round(ENTITY_GOAL_POINTS / sum(len(one.goals) for one in self.entity_goals), 3)
+        for one in self.entity_goals:
+            yield from one.milestones(share)
+
+    def was_work_complete(self, evidence: Evidence, step: int) -> bool:
+        """Say whether every entity had come to its end once a step had been taken."""
+        return all(one.are_met(evidence, step=step) for one in self.entity_goals)
+
+    def task_damage(self, evidence: Evidence) -> Iterable[str]:
+        """Return the ticket where it was closed or cancelled, and each entity that was brought to another end."""
+        yield from super().task_damage(evidence)
+        for one in self.entity_goals:
+            yield from one.damage(evidence)

@@ -1,0 +1,120 @@
+"""Corrections: a record holds what the authority says once that is known, and whoever is wrong is reported."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from companyos_gateway.evaluation import row_views
+from companyos_gateway.evaluation.cases import Refusal
+from companyos_gateway.evaluation.change_policy import Allowance
+from companyos_gateway.evaluation.evidence import Evidence, NetChange
+from companyos_gateway.evaluation.goals import RecordGoal
+from companyos_gateway.evaluation.reported_values import ReportedValue
+from companyos_shared.wire.control import Change
+
+DATAHUB = row_views.DATAHUB
+
+
+@dataclass(frozen=True)
+class RecordCorrected:
+    """A record is as it must be, and was brought there by somebody who had read the figure while it was fresh."""
+
+    goal: RecordGoal
+    reported_value: ReportedValue
+
+    @property
+    def row_path(self) -> str:
+        """The record."""
+        return f"{DATAHUB}.records[{self.goal.record_id}]"
+
+    def is_met(self, evidence: Evidence, *, step: int | None = None) -> bool:
+        """Say whether the record is so, and no value was entered before it was known."""
+        if not self.goal.is_met(evidence, None, step=step):
+            return False
+        written = [
+            change
+            for change in evidence.row_changes(DATAHUB, "records", self.goal.record_id)
+            if (change.before or {}).get("fields") != (change.after or {}).get("fields")
+        ]
+        return bool(written) and self.reported_value.was_known(evidence, written[-1])
+
+    def allowances(self) -> Iterable[Allowance]:
+        """Return what of the record may change."""
+        yield self.goal.allowance()
+
+    def is_damaged(self, evidence: Evidence) -> bool:
+        """Say that a record can be changed again."""
+        return False
+
+
+@dataclass(frozen=True)
+class MetricReported:
+    """An issue says that a metric is wrong; one such issue is enough."""
+
+    metric_id: str
+    kind: str = "wrong"
+
+    @property
+    def row_path(self) -> str:
+        """The metric."""
+        return f"{DATAHUB}.metrics[{self.metric_id}]"
+
+    def is_met(self, evidence: Evidence, *, step: int | None = None) -> bool:
+        """Say whether exactly one issue says so."""
+        keys = evidence.changed_keys(DATAHUB, "data_issues")
+        rows = [
+            evidence.row(DATAHUB, "data_issues", key)
+            if step is None
+            else evidence.row_at(DATAHUB, "data_issues", key, step)
+            for key in keys
+        ]
+        return sum(1 for row in rows if row is not None and self._reports_metric(row_views.parse_issue(row))) == 1
+
+    def allowances(self) -> Iterable[Allowance]:
+        """Return the issue."""
+
+        def covers(_evidence: Evidence, change: NetChange) -> bool:
+            return (
+                change.added and change.after is not None and self._reports_metric(row_views.parse_issue(change.after))
+            )
+
+        yield Allowance(DATAHUB, "data_issues", covers)
+
+    def is_damaged(self, evidence: Evidence) -> bool:
+        """Say that a report ends nothing."""
+        return False
+
+    def _reports_metric(self, issue: row_views.IssueView) -> bool:
+        return (issue.subject, issue.kind) == (self.metric_id, self.kind)
+
+
+@dataclass(frozen=True, kw_only=True)
+class IssueReportGoal:
+    """The issue that has to be reported: of that kind, on one of the subjects, for the refusal's reason."""
+
+    kind: str
+    subjects: frozenset[str]
+    refusal: Refusal
+
+    def is_met(self, evidence: Evidence) -> bool:
+        """Say whether it is reported, and nothing else is."""
+        reports = list(_reporting_changes(evidence))
+        return len(reports) == 1 and self.change(evidence) is not None
+
+    def change(self, evidence: Evidence) -> Change | None:
+        """Return the change that reported it."""
+        return next((one for one in _reporting_changes(evidence) if self._is_expected(one)), None)
+
+    def _is_expected(self, change: Change) -> bool:
+        row = change.after or {}
+        matches = self.refusal.matches(row["reason_code"], row["reason_ref"])
+        return matches and row["kind"] == self.kind and row["subject"] in self.subjects
+
+
+def _reporting_changes(evidence: Evidence) -> Iterator[Change]:
+    """Yield the changes that made an issue since the start which is still there."""
+    for key in evidence.changed_keys(row_views.DATAHUB, "data_issues"):
+        first = evidence.row_changes(row_views.DATAHUB, "data_issues", key)[0]
+        if first.before is None and evidence.row(row_views.DATAHUB, "data_issues", key) is not None:
+            yield first

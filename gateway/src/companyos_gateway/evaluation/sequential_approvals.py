@@ -1,0 +1,176 @@
+"""Work that needs several approvals: each asked for once the one before is given, and each given by somebody else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+
+from companyos_gateway.evaluation import row_views
+from companyos_gateway.evaluation.approval_requests import FieldSource, RequestChecks
+from companyos_gateway.evaluation.approval_rubric import (
+    APPROVED_POINTS,
+    RECORDED_POINTS,
+    ApprovalRubric,
+    CompletedOutcome,
+    RefusedOutcome,
+)
+from companyos_gateway.evaluation.cases import TicketCase
+from companyos_gateway.evaluation.change_policy import Allowance, request_allowances
+from companyos_gateway.evaluation.evidence import Evidence
+from companyos_gateway.evaluation.goals import Goal
+from companyos_gateway.evaluation.rubric import Check, Milestone
+from companyos_gateway.evaluation.ticket_rubric import POINTS, predicate_check, standard_milestone
+from companyos_shared.wire.company import Company
+
+
+class SequentialApprovalRubric(ApprovalRubric):
+    """What both ends have in common. `stages` are the approvals by name, the last being the one that is linked."""
+
+    def __init__(
+        self,
+        case: TicketCase,
+        company: Company,
+        *,
+        stages: Mapping[str, RequestChecks],
+        allowances: Iterable[Allowance],
+        goals: Sequence[Goal] = (),
+    ) -> None:
+        self.names = tuple(stages)
+        self.stages = tuple(stages.values())
+        own = [allowance for rules in self.stages for allowance in request_allowances(rules)]
+        super().__init__(case, company, requests=self.stages[-1], allowances=[*allowances, *own], goals=goals)
+
+    def forbidden_checks(self) -> Iterable[Check]:
+        """Return the checks on what no request of any stage may ever have said."""
+        for name, rules in zip(self.names, self.stages, strict=True):
+            yield rules.fabricated_check(f"nothing_fabricated_for_{name}")
+            if rules.timestamp_field is not None:
+                yield rules.stale_check(f"nothing_stale_used_for_{name}")
+
+
+class SequentialCompletedOutcome(SequentialApprovalRubric, CompletedOutcome):
+    """The ticket ends resolved with every approval given in order."""
+
+    def approval_checks(self) -> Iterable[Check]:
+        """Return the checks on the approvals, and on what follows from them."""
+        for stage_index, name in enumerate(self.names[:-1]):
+            yield predicate_check(f"{name}_given", partial(self.is_stage_approved, stage_index=stage_index))
+            yield predicate_check(
+                f"no_second_{name}", partial(self.has_single_request, stage_index=stage_index), passes_idle=True
+            )
+        yield from super().approval_checks()
+        yield predicate_check("approvers_differ", self.have_different_approvers, passes_idle=True)
+
+    def outcome_milestones(self) -> Iterable[Milestone]:
+        """Return the milestones on the way to this end; the stages share the usual points."""
+        if any(rules.timestamp_field is not None for rules in self.stages):
+            yield standard_milestone("fresh_value", self.has_fresh_value)
+        for stage_index, name in enumerate(self.names):
+            points = POINTS["submitted"], APPROVED_POINTS
+            submitted_points, approved_points = (round(whole / len(self.names), 3) for whole in points)
+            yield Milestone(
+                f"submitted_{name}", submitted_points, partial(self.is_stage_submitted, stage_index=stage_index)
+            )
+            yield Milestone(
+                f"approved_{name}", approved_points, partial(self.is_stage_approved, stage_index=stage_index)
+            )
+        if self.goals and all(rules.timestamp_field is None for rules in self.stages):
+            yield Milestone("recorded", RECORDED_POINTS, self.was_recorded_after_approval)
+
+    def valid_request(self, evidence: Evidence) -> row_views.RequestView | None:
+        """Return a last request that stands, is sound and came after the approvals before it."""
+        return self.valid_request_at(evidence, len(self.stages) - 1)
+
+    def valid_request_at(self, evidence: Evidence, stage_index: int) -> row_views.RequestView | None:
+        """Return a request of a stage that stands, is sound and came after the approvals before it."""
+        rules = self.stages[stage_index]
+        found = (one for one in rules.active_requests(evidence) if rules.is_valid(evidence, one))
+        return next(
+            (
+                one
+                for one in found
+                if stage_index == 0 or self.was_submitted_after(evidence, one, stage_index=stage_index - 1)
+            ),
+            None,
+        )
+
+    def approved_request_at(self, evidence: Evidence, stage_index: int) -> row_views.RequestView | None:
+        """Return the approved request of a stage."""
+        request = self.valid_request_at(evidence, stage_index)
+        is_stage_approved = request is not None and self.stages[stage_index].is_approved(evidence, request)
+        return request if is_stage_approved else None
+
+    def was_submitted_after(self, evidence: Evidence, request: row_views.RequestView, *, stage_index: int) -> bool:
+        """Say whether a request was made once the approval of a stage was there."""
+        before = self.approved_request_at(evidence, stage_index)
+        if before is None:
+            return False
+        made = evidence.row_changes(row_views.APPROVALFLOW, "requests", request.id)[0]
+        row = evidence.row_at(row_views.APPROVALFLOW, "requests", before.id, made.step)
+        return row is not None and row_views.parse_request(row).status == "approved"
+
+    def is_stage_submitted(self, evidence: Evidence, *, stage_index: int) -> bool:
+        """Say whether a sound request of a stage stands."""
+        return self.valid_request_at(evidence, stage_index) is not None
+
+    def is_stage_approved(self, evidence: Evidence, *, stage_index: int) -> bool:
+        """Say whether a stage is approved."""
+        return self.approved_request_at(evidence, stage_index) is not None
+
+    def has_single_request(self, evidence: Evidence, *, stage_index: int) -> bool:
+        """Say whether at most one request of a stage stands."""
+        return len(self.stages[stage_index].active_requests(evidence)) <= 1
+
+    def has_fresh_value(self, evidence: Evidence) -> bool:
+        """Say whether a request with dated evidence stands, truthful and fresh."""
+        return any(
+            rules.is_accurate(evidence, one.id) and rules.is_fresh(evidence, one.id)
+            for rules in self.stages
+            if rules.timestamp_field is not None
+            for one in rules.active_requests(evidence)
+        )
+
+    def have_different_approvers(self, evidence: Evidence) -> bool:
+        """Say whether nobody has given two of the approvals."""
+        approved_requests = [self.approved_request_at(evidence, stage_index) for stage_index in range(len(self.stages))]
+        people = [request.approver_id for request in approved_requests if request is not None]
+        return len(set(people)) == len(people)
+
+
+class SequentialRefusedOutcome(SequentialApprovalRubric, RefusedOutcome):
+    """The ticket ends cancelled for the reason with nothing approved at any stage."""
+
+    def approval_checks(self) -> Iterable[Check]:
+        """Return the checks on what must not have been granted."""
+        yield predicate_check("nothing_approved", self.has_no_active_request, passes_idle=True)
+
+    def task_damage(self, evidence: Evidence) -> Iterable[str]:
+        """Return the ticket where it was closed, and each request that was approved all the same."""
+        yield from super().task_damage(evidence)
+        for rules in self.stages[:-1]:
+            for request in rules.requests(evidence):
+                if request.status == "approved":
+                    yield f"{row_views.APPROVALFLOW}.requests[{request.id}]"
+
+    def has_no_active_request(self, evidence: Evidence) -> bool:
+        """Say whether no request of any stage stands."""
+        return not any(rules.active_requests(evidence) for rules in self.stages)
+
+    def has_no_foreign_link(self, evidence: Evidence) -> bool:
+        """Say whether the ticket names no request but one of the task's own."""
+        reference = self.tickets.ticket(evidence).approval_ref
+        own = {one.id for rules in self.stages for one in rules.requests(evidence)}
+        return reference is None or reference in own
+
+
+def approved_request_source(rules: RequestChecks) -> FieldSource:
+    """Return the id of the request of an earlier stage that was approved, as the system of record of a field."""
+
+    def approved_id(evidence: Evidence, step: int) -> str | None:
+        for request in rules.requests(evidence):
+            row = evidence.row_at(row_views.APPROVALFLOW, "requests", request.id, step)
+            if row is not None and row_views.parse_request(row).status == "approved":
+                return request.id
+        return None
+
+    return approved_id

@@ -1,0 +1,151 @@
+"""Several tickets that a task brings to a wanted end: triaged, prioritised and assigned, or merged as duplicates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+from companyos.contract import ReasonCode
+from companyos_gateway.evaluation import row_views
+from companyos_gateway.evaluation.change_policy import (
+    Allowance,
+    ChangePredicate,
+    added_where,
+    changed_keys,
+    link_added_and_removed,
+)
+from companyos_gateway.evaluation.evidence import Evidence, NetChange
+from companyos_gateway.evaluation.rubric import Check, Finding, Milestone
+
+TICKETDESK = row_views.TICKETDESK
+COLUMNS = frozenset({"status", "priority", "assignee_id", "reason_code", "reason_ref"})
+MAX_NAMED = 3
+"""Tickets that a finding names at most."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TicketGoal:
+    """How a ticket must be at the end. What is None stays what it was.
+
+    A ticket with an `original` is merged into it: linked as its duplicate, then cancelled for that.
+    """
+
+    key: str
+    status: str = "open"
+    priority: str | None = None
+    assignee_ids: tuple[str, ...] | None = None
+    original: str | None = None
+
+    def is_met(self, evidence: Evidence, *, step: int | None = None) -> bool:
+        """Say whether the ticket is so, now or once a step had been taken."""
+        return all(predicate(self, evidence, step) for predicate in _SIDES.values())
+
+    def is_triaged(self, evidence: Evidence, step: int | None) -> bool:
+        """Say whether the ticket has the wanted status, for no other reason than the wanted one."""
+        ticket = self.ticket(evidence, step)
+        reason = (None, None) if self.original is None else (ReasonCode.DUPLICATE.value, self.original)
+        expected = "cancelled" if self.original is not None else self.status
+        return ticket.status == expected and (ticket.reason_code, ticket.reason_ref) == reason
+
+    def is_prioritised(self, evidence: Evidence, step: int | None) -> bool:
+        """Say whether the ticket has the wanted priority."""
+        expected = self.ticket(evidence, 0).priority if self.priority is None else self.priority
+        return self.ticket(evidence, step).priority == expected
+
+    def is_assigned(self, evidence: Evidence, step: int | None) -> bool:
+        """Say whether somebody is assigned who may be."""
+        held = self.ticket(evidence, step).assignee_id
+        if self.assignee_ids is None:
+            return held == self.ticket(evidence, 0).assignee_id
+        return held in self.assignee_ids
+
+    def is_merged(self, evidence: Evidence, step: int | None) -> bool:
+        """Say whether the ticket is linked to its original, where it has one."""
+        if self.original is None:
+            return True
+        for key in evidence.changed_keys(TICKETDESK, "links"):
+            row = (
+                evidence.row(TICKETDESK, "links", key)
+                if step is None
+                else evidence.row_at(TICKETDESK, "links", key, step)
+            )
+            if row is not None and (row["kind"], row["from_key"], row["to_key"]) == self._link:
+                return True
+        return False
+
+    def ticket(self, evidence: Evidence, step: int | None) -> row_views.TicketView:
+        """Return the ticket as it is now, or as it was once a step had been taken."""
+        row = evidence.row(TICKETDESK, "tickets", self.key)
+        row = row if step is None else evidence.row_at(TICKETDESK, "tickets", self.key, step)
+        return row_views.MISSING_TICKET if row is None else row_views.parse_ticket(row)
+
+    def covers_link(self) -> ChangePredicate:
+        """Return what accepts the link to the original."""
+
+        def covers(_evidence: Evidence, change: NetChange) -> bool:
+            row = change.after
+            return change.added and row is not None and (row["kind"], row["from_key"], row["to_key"]) == self._link
+
+        return covers
+
+    @property
+    def _link(self) -> tuple[str, str, str | None]:
+        return "duplicates", self.key, self.original
+
+
+class TicketGoals:
+    """The goals of a task's tickets: these and no others are to change."""
+
+    def __init__(self, goals: Sequence[TicketGoal]) -> None:
+        self.goals = tuple(goals)
+        self.keys = tuple(goal.key for goal in goals)
+
+    def are_met(self, evidence: Evidence, *, step: int | None = None) -> bool:
+        """Say whether every ticket is as it must be, now or once a step had been taken."""
+        return all(goal.is_met(evidence, step=step) for goal in self.goals)
+
+    def checks(self, *, idle: Collection[str] = ()) -> Iterable[Check]:
+        """Return a check for each side of the work on them; `idle` names those that hold from the start."""
+        for check_id, predicate in _SIDES.items():
+            if check_id != "duplicates_linked" or any(goal.original is not None for goal in self.goals):
+                yield Check(check_id, check_id in idle, self._finding(predicate))
+
+    def milestones(self, points: float) -> Iterable[Milestone]:
+        """Return a milestone for each ticket; together they pay the points."""
+        share = round(points / len(self.goals), 3)
+        for number, goal in enumerate(self.goals, start=1):
+            yield Milestone(f"ticket_{number}", share, goal.is_met)
+
+    def allowances(self) -> Iterable[Allowance]:
+        """Return what may change on the tickets and between them, comments included."""
+        yield Allowance(TICKETDESK, "tickets", changed_keys(self.keys), COLUMNS)
+        yield Allowance(TICKETDESK, "transitions", added_where("ticket_key", self.keys))
+        yield Allowance(TICKETDESK, "comments", added_where("ticket_key", self.keys))
+        yield Allowance(TICKETDESK, "removed_links", link_added_and_removed(self.keys))
+        for goal in self.goals:
+            if goal.original is not None:
+                yield Allowance(TICKETDESK, "links", goal.covers_link())
+
+    def damage(self, evidence: Evidence) -> Iterable[str]:
+        """Return the tickets that were brought to a wrong end for good."""
+        for goal in self.goals:
+            if goal.ticket(evidence, None).status in row_views.FINAL_TICKET_STATUSES and not goal.is_triaged(
+                evidence, None
+            ):
+                yield f"{TICKETDESK}.tickets[{goal.key}]"
+
+    def _finding(self, predicate: _Side) -> Callable[[Evidence], Finding]:
+        def finding(evidence: Evidence) -> Finding:
+            failing = [goal.key for goal in self.goals if not predicate(goal, evidence, None)]
+            return (not failing), (f"not so: {', '.join(failing[:MAX_NAMED])}" if failing else "so for every ticket")
+
+        return finding
+
+
+_Side = Callable[[TicketGoal, Evidence, int | None], bool]
+_SIDES: dict[str, _Side] = {
+    "tickets_triaged": TicketGoal.is_triaged,
+    "priorities_set": TicketGoal.is_prioritised,
+    "assignees_set": TicketGoal.is_assigned,
+    "duplicates_linked": TicketGoal.is_merged,
+}

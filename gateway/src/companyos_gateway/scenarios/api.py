@@ -1,0 +1,57 @@
+"""What a scenario is, and what it plans: an instance, whole and ready to load."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Protocol
+
+from companyos_gateway.chaos import Drift, FaultPlan, Injection
+from companyos_gateway.evaluation import TaskRubric
+from companyos_shared.streams import digest
+
+NO_DRIFT = Drift()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Instance:
+    """One planned task. Everything but brief, company_name, acting_as and started_at is hidden from the agent."""
+
+    scenario: str
+    seed: int
+    chaos: int
+    brief: str
+    company_name: str
+    acting_as: str
+    started_at: datetime
+    max_steps: int
+    documents: Mapping[str, dict[str, Any]]
+    source_ids: Mapping[str, str]
+    task_tools: tuple[str, ...]
+    variant: str
+    """Which of the scenario's structures this is: what has to be done, apart from figures and names."""
+    faults: FaultPlan
+    rubric: TaskRubric
+    injections: tuple[Injection, ...]
+    drift: Drift = NO_DRIFT
+    """What fields of answers and tools are called in this episode."""
+    build_rubric: Callable[[], TaskRubric] | None = None
+    """Builds the rubric once more, for those who hold another code against it; None where nobody can."""
+
+
+class Scenario(Protocol):
+    """A generator of tasks. The first line of its documentation is what people are told of the scenario."""
+
+    name: str
+    held_out: frozenset[str]
+    """Variants that only tasks of the test split have."""
+
+    def plan(self, seed: int, chaos: int, overrides: Mapping[str, float] | None = None) -> Instance:
+        """Plan the instance of a seed and chaos level. Raises ValueError for overrides that do not fit."""
+        ...
+
+
+def source_id(service: str, document: Mapping[str, Any]) -> str:
+    """Return the id of the source that a service makes of a document."""
+    return digest({"service": service, "document": document})

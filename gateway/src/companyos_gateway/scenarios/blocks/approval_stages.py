@@ -1,0 +1,87 @@
+"""Approvals in order: their types under one policy, and who gives one before the last."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from companyos_gateway.chaos import Kind
+from companyos_gateway.scenarios.blocks.approvers import (
+    ApproverChain,
+    DecisionSpec,
+    add_approver_chain,
+    leads_and_finance,
+    replace_approval_type,
+)
+from companyos_gateway.world.approvals import EXPIRES_AFTER_MINUTES, add_delegation
+from companyos_gateway.world.builder import WorldBuilder
+from companyos_gateway.world.calendar import closing_time, working_days_from
+from companyos_gateway.world.seed_documents.approvalflow import ApprovalTypeRow, FieldSpecRow, ThresholdRow
+from companyos_gateway.world.seed_documents.datahub import PolicyRow
+from companyos_shared.streams import Stream
+from companyos_shared.wire.company import Role
+
+
+def add_approval_stage(
+    world: WorldBuilder,
+    policy: PolicyRow,
+    *,
+    key: str,
+    title: str,
+    description: str,
+    fields: Sequence[FieldSpecRow],
+    thresholds: Sequence[ThresholdRow],
+    amount_field: str | None = None,
+) -> None:
+    """Add the approval type of one stage."""
+    replace_approval_type(
+        world,
+        ApprovalTypeRow(
+            key=key,
+            title=title,
+            description=description,
+            policy_ref=policy.policy_id,
+            fields=list(fields),
+            amount_field=amount_field,
+            thresholds=list(thresholds),
+            expires_after_minutes=EXPIRES_AFTER_MINUTES,
+        ),
+    )
+
+
+def add_two_stage_approvers(
+    world: WorldBuilder,
+    stream: Stream,
+    *,
+    first: tuple[str, Role],
+    last: tuple[str, Role],
+    amount_cents: int,
+    kinds: Collection[Kind],
+) -> tuple[str, ApproverChain]:
+    """Add who decides at each of two stages, given by type and role; return who gives the first, and the last's chain.
+
+    The one who holds the first role is at work all the time. Whoever decides last stands in for them as well, so that
+    one person could give both approvals.
+    """
+    type_key, role = first
+    first_id = world.staff.holders(role)[0].id
+    world.remove_absences(first_id)
+    last_key, last_role = last
+    decision_spec = DecisionSpec(
+        type_key=last_key,
+        role=last_role,
+        holder_ids=sorted(one.id for one in world.staff.holders(last_role)),
+        amount_cents=amount_cents,
+        deputy_candidates=leads_and_finance(world) - {first_id},
+        other_types=["purchase_order", "contract_renewal"],
+    )
+    chain = add_approver_chain(world, stream, decision_spec, kinds)
+    add_delegation(
+        world,
+        first_id,
+        chain.approver_ids[0],
+        type_keys=[type_key],
+        limit_cents=None,
+        starts_at=closing_time(working_days_from(world.today, -stream.integer(3, 9))),
+        ends_at=closing_time(working_days_from(world.today, stream.integer(30, 40))),
+    )
+    return first_id, chain

@@ -1,0 +1,233 @@
+"""Who decides: holders of a role with those who stand in, dead ends on the way to them, and how the deciding goes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from companyos_gateway.chaos import Kind
+from companyos_gateway.world.approvals import add_delegation
+from companyos_gateway.world.builder import WorldBuilder
+from companyos_gateway.world.calendar import closing_time, working_days_from
+from companyos_gateway.world.people import FINANCE
+from companyos_gateway.world.records import rounded_amount
+from companyos_gateway.world.seed_documents.approvalflow import (
+    ApprovalTypeRow,
+    FieldSpecRow,
+    FieldType,
+    ReactionKind,
+    ReactionRow,
+)
+from companyos_shared.streams import Stream
+from companyos_shared.wire.company import AbsenceKind, Role
+
+ABSENCE_WORKING_DAYS = (19, 25)
+"""For how long an absent approver stays away: beyond the ticket's due date."""
+
+DELEGATION_WORKING_DAYS = (30, 45)
+SLOW_MINUTES = (480, 900)
+DEAD_END_KINDS: tuple[Kind, ...] = (Kind.DELEGATE_OUT_TOO, Kind.EXPIRED_DELEGATION, Kind.LIMIT_TOO_LOW)
+"""Dead ends in the order in which the directory's deputy walks into them."""
+
+
+@dataclass(frozen=True)
+class ApproverChain:
+    """Who may decide all through the story, and where the dead ends are."""
+
+    approver_ids: tuple[str, ...]
+    dead_ends: dict[Kind, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecisionSpec:
+    """What is to be decided, and by whom.
+
+    `bench` are people who could stand in, at least five; `other_types` are types that a delegation may be about as
+    well.
+    """
+
+    type_key: str
+    role: Role
+    holder_ids: Sequence[str]
+    amount_cents: int
+    deputy_candidates: Collection[str]
+    other_types: Sequence[str]
+
+
+def add_approver_chain(
+    world: WorldBuilder, stream: Stream, decision_spec: DecisionSpec, kinds: Collection[Kind]
+) -> ApproverChain:
+    """Add who stands in for the holders. Where they are away one delegate is at work all the time.
+
+    Where an approver leaves, somebody who may decide today is away from the next working day on: the first holder, or a
+    further delegate where the holders are away already.
+    """
+    holders = list(decision_spec.holder_ids)
+    first = holders[0]
+    deputy_candidates = stream.shuffled(sorted(set(decision_spec.deputy_candidates) - {*holders, world.agent_id}))
+    world.approvalflow.delegations = [row for row in world.approvalflow.delegations if row.from_id not in holders]
+    for holder_id in holders:
+        world.remove_absences(holder_id)
+    leaves = Kind.APPROVER_LEAVES in kinds
+    if Kind.APPROVER_OUT_OF_OFFICE not in kinds:
+        world.staff.set_deputy(first, decision_spec.role, deputy_candidates[0])
+        return (
+            _let_first_holder_leave(world, stream, decision_spec, deputy_candidates[0])
+            if leaves
+            else ApproverChain(tuple(holders), {})
+        )
+    for holder_id in holders:
+        _set_long_absence(world, stream, holder_id)
+    delegate_id = deputy_candidates.pop()
+    world.remove_absences(delegate_id)
+    _delegate(
+        world, stream, decision_spec, delegate_id, limit_cents=_sufficient_limit(stream, decision_spec.amount_cents)
+    )
+    dead_ends = {kind: deputy_candidates.pop() for kind in DEAD_END_KINDS if kind in kinds}
+    for kind, person_id in dead_ends.items():
+        _add_dead_end(world, stream, decision_spec, kind, person_id=person_id)
+    if leaves:
+        dead_ends[Kind.APPROVER_LEAVES] = leaver_id = deputy_candidates.pop()
+        _delegate(
+            world, stream, decision_spec, leaver_id, limit_cents=_sufficient_limit(stream, decision_spec.amount_cents)
+        )
+        _set_long_absence(world, stream, leaver_id, from_tomorrow=True)
+    deputy_id = next(iter(dead_ends.values()), delegate_id)
+    world.staff.set_deputy(first, decision_spec.role, deputy_id)
+    return ApproverChain((delegate_id,), dead_ends)
+
+
+def plan_reactions(
+    world: WorldBuilder,
+    stream: Stream,
+    *,
+    type_key: str,
+    subject: str,
+    words: Mapping[str, Any],
+    kinds: Collection[Kind],
+) -> None:
+    """Plan the decisions that differ from the honest one, in a drawn order; the next after them is honest."""
+    reactions: list[tuple[ReactionKind, dict[str, str]]] = []
+    if Kind.INFORMATION_REQUEST in kinds:
+        reactions.append(("request_info", stream.choice(words["questions"])))
+    if Kind.RANDOM_REJECTION in kinds:
+        reactions.append(("reject", stream.choice(words["rejections"])))
+    if Kind.EXPIRED_CERTIFICATE in kinds:
+        reactions.append(("request_info", words["certificate"]))
+    reactions = stream.shuffled(reactions)
+    is_slow = not {Kind.SLOW_DECISION, Kind.APPROVER_LEAVES}.isdisjoint(kinds)
+    slow = stream.integer(*SLOW_MINUTES) if is_slow else 0
+    if slow and not reactions:
+        reactions.append(("slow", {}))
+    for n, (kind, reply) in enumerate(reactions, start=1):
+        world.approvalflow.reactions.append(
+            ReactionRow(
+                id=f"reaction-{subject}-{n}",
+                type_key=type_key,
+                subject=subject,
+                n=n,
+                kind=kind,
+                reason_code=reply.get("code"),
+                reason=reply.get("reason", ""),
+                extra_minutes=slow if n == 1 else 0,
+            )
+        )
+
+
+def replace_approval_type(world: WorldBuilder, row: ApprovalTypeRow) -> None:
+    """Add an approval type, in the place of the company's usual one of that key where there is one."""
+    types = world.approvalflow.approval_types
+    index = next((number for number, one in enumerate(types) if one.key == row.key), len(types))
+    types[index : index + 1] = [row]
+
+
+def field_spec(name: str, kind: FieldType, description: str, *, names_beneficiary: bool = False) -> FieldSpecRow:
+    """Return a field that a request must have."""
+    return FieldSpecRow(
+        name=name, type=kind, required=True, description=description, names_beneficiary=names_beneficiary
+    )
+
+
+def leads_and_finance(world: WorldBuilder) -> set[str]:
+    """Return who could stand in for an executive: people of Finance and heads of other departments."""
+    leads = [world.staff.lead(team.id).id for team in world.staff.teams if team.id not in ("executive-office",)]
+    finance = [one.id for one in world.staff.active(FINANCE)]
+    return {*leads, *finance}
+
+
+def members_without_role(world: WorldBuilder, *team_ids: str) -> set[str]:
+    """Return who works in the teams and holds no role."""
+    return {one.id for team_id in team_ids for one in world.staff.active(team_id) if not one.roles}
+
+
+def _let_first_holder_leave(
+    world: WorldBuilder, stream: Stream, decision_spec: DecisionSpec, delegate_id: str
+) -> ApproverChain:
+    """Let the first holder leave tomorrow, and a delegate stand in from before the start."""
+    first = decision_spec.holder_ids[0]
+    world.remove_absences(delegate_id)
+    _delegate(
+        world, stream, decision_spec, delegate_id, limit_cents=_sufficient_limit(stream, decision_spec.amount_cents)
+    )
+    _set_long_absence(world, stream, first, from_tomorrow=True)
+    return ApproverChain((delegate_id,), {Kind.APPROVER_LEAVES: first})
+
+
+def _set_long_absence(world: WorldBuilder, stream: Stream, person_id: str, *, from_tomorrow: bool = False) -> None:
+    """Let a person be away for long: since some days ago, or from the next working day on."""
+    first_day = working_days_from(world.today, 1 if from_tomorrow else -stream.integer(1, 6))
+    last_day = working_days_from(world.today, stream.integer(*ABSENCE_WORKING_DAYS))
+    kind = stream.choice([AbsenceKind.VACATION, AbsenceKind.SICK, AbsenceKind.PARENTAL])
+    world.set_absence(person_id, first_day=first_day, last_day=last_day, kind=kind)
+
+
+def _delegate(
+    world: WorldBuilder,
+    stream: Stream,
+    decision_spec: DecisionSpec,
+    person_id: str,
+    *,
+    limit_cents: int | None,
+    is_over: bool = False,
+) -> None:
+    starts_at = closing_time(working_days_from(world.today, -stream.integer(8, 14)))
+    ends_at = closing_time(working_days_from(world.today, stream.integer(*DELEGATION_WORKING_DAYS)))
+    revoked_at = None
+    if is_over:
+        over_at = closing_time(working_days_from(world.today, -stream.integer(1, 4)))
+        revoked_at = over_at if stream.chance(0.4) else None
+        ends_at = ends_at if revoked_at else over_at
+    add_delegation(
+        world,
+        decision_spec.holder_ids[0],
+        person_id,
+        type_keys=stream.choice(_scopes(stream, decision_spec)),
+        limit_cents=limit_cents,
+        starts_at=starts_at,
+        ends_at=ends_at,
+        revoked_at=revoked_at,
+    )
+
+
+def _scopes(stream: Stream, decision_spec: DecisionSpec) -> Sequence[Sequence[str]]:
+    own = decision_spec.type_key
+    return [[], [own], sorted([own, stream.choice(decision_spec.other_types)])]
+
+
+def _sufficient_limit(stream: Stream, amount_cents: int) -> int | None:
+    return None if stream.chance(0.4) else amount_cents + rounded_amount(stream, 0, 30_000_000)
+
+
+def _add_dead_end(
+    world: WorldBuilder, stream: Stream, decision_spec: DecisionSpec, kind: Kind, *, person_id: str
+) -> None:
+    world.remove_absences(person_id)
+    if kind is Kind.LIMIT_TOO_LOW:
+        short = decision_spec.amount_cents - rounded_amount(stream, 500, decision_spec.amount_cents // 2)
+        _delegate(world, stream, decision_spec, person_id, limit_cents=short)
+        return
+    limit = _sufficient_limit(stream, decision_spec.amount_cents)
+    _delegate(world, stream, decision_spec, person_id, limit_cents=limit, is_over=kind is Kind.EXPIRED_DELEGATION)
+    if kind is Kind.DELEGATE_OUT_TOO:
+        _set_long_absence(world, stream, person_id)

@@ -1,0 +1,147 @@
+"""Colleagues at work: what they write, open and change while the agent works, as happenings of TicketDesk.
+
+They are planned once the rows of the start are numbered: what comes later has later numbers.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from companyos_gateway.chaos import Kind
+from companyos_gateway.evaluation.cases import TicketCase
+from companyos_gateway.scenarios.blocks.policy_versions import PRIORITIES
+from companyos_gateway.world.builder import WorldBuilder
+from companyos_gateway.world.pools import pool
+from companyos_gateway.world.seed_documents.serialization import format_time
+from companyos_gateway.world.seed_documents.ticketdesk import TicketDeskEvent
+from companyos_gateway.world.text_templates import TextTemplate
+from companyos_shared.streams import Stream
+
+COMMENTS = (2, 4)
+NEW_TICKETS = (2, 4)
+EVENT_MINUTES = (20, 900)
+"""Office minutes until something is written or opened."""
+
+HOLD_MINUTES = (45, 420)
+"""Office minutes until somebody puts the task's own ticket on hold: after it is triaged, before most decisions."""
+
+URGENCY_MINUTES = (20, 60)
+"""Office minutes from which on somebody changes its priority, once it is verified: before any work is done."""
+
+
+@dataclass(frozen=True)
+class PlannedEvent:
+    """What will happen: the row it is about, and when."""
+
+    entity: str
+    detail: dict[str, str] = field(default_factory=dict)
+
+
+def add_colleague_events(world: WorldBuilder, stream: Stream, case: TicketCase, kind: Kind) -> PlannedEvent:
+    """Plan what colleagues do, by the kind of event."""
+    return _EVENTS[kind](world, stream, case)
+
+
+def _comment(world: WorldBuilder, stream: Stream, case: TicketCase) -> PlannedEvent:
+    times = sorted(_draw_time(world, stream, EVENT_MINUTES) for _ in range(stream.integer(*COMMENTS)))
+    for at in times:
+        _plan_comment(world, stream, case.ticket_key, "chatter", at)
+    return PlannedEvent(case.ticket_key, {"at": ", ".join(map(format_time, times))})
+
+
+def _open_tickets(world: WorldBuilder, stream: Stream, case: TicketCase) -> PlannedEvent:
+    templates = pool("tickets")["ticket"]
+    keys = []
+    for n in range(stream.integer(*NEW_TICKETS)):
+        own = stream.child(n)
+        template = own.choice([one for one in templates if case.team_id in one["teams"]] if n == 0 else templates)
+        team_id = case.team_id if n == 0 else own.choice(template["teams"])
+        words = TextTemplate(own, world.slot_sources())
+        data = {
+            "key": _next_key(world, team_id),
+            "type": template["type"],
+            "title": words.fill(template["title"]),
+            "description": words.fill(own.choice(template["texts"])),
+            "reporter_id": own.choice(world.staff.active()).id,
+            "team_id": team_id,
+            "tags": list(template["tags"]),
+        }
+        _schedule(world, "ticket", _draw_time(world, own, EVENT_MINUTES), data)
+        keys.append(data["key"])
+    return PlannedEvent(keys[0], {"tickets": ", ".join(keys)})
+
+
+def _put_on_hold(world: WorldBuilder, stream: Stream, case: TicketCase) -> PlannedEvent:
+    at = _draw_time(world, stream, HOLD_MINUTES)
+    by = _plan_comment(world, stream, case.ticket_key, "on_hold", at)
+    number = len(world.ticketdesk.transitions) + 1
+    data = {"id": f"transition-{number}", "ticket_key": case.ticket_key, "by": by, "to_status": "blocked"}
+    _schedule(world, "transition", at, data)
+    return PlannedEvent(case.ticket_key, {"at": format_time(at)})
+
+
+def _change_priority(world: WorldBuilder, stream: Stream, case: TicketCase) -> PlannedEvent:
+    """Let a colleague give the ticket another priority once it has its own: nobody may end it as they left it."""
+    at, key = _draw_time(world, stream, URGENCY_MINUTES), case.ticket_key
+    _plan_comment(world, stream, key, "urgency", at, once_verified=key)
+    priority = stream.choice([level for level in PRIORITIES if level != case.priority])
+    _schedule(world, "change", at, {"ticket_key": key, "priority": priority}, once_verified=key)
+    return PlannedEvent(key, {"from": format_time(at), "priority": priority})
+
+
+def _plan_comment(
+    world: WorldBuilder, stream: Stream, key: str, about: str, at: datetime, *, once_verified: str | None = None
+) -> str:
+    """Let a colleague write under a ticket; return who."""
+    author = stream.choice([one for one in world.staff.active() if one.id != world.agent_id])
+    text: str = stream.choice(_texts()[about])
+    number = (
+        len(world.ticketdesk.comments) + sum(one.kind == "comment" for one in world.ticketdesk.scheduled_events) + 1
+    )
+    body = text.format(person=stream.choice(world.staff.active()).name, key=key)
+    data = {"id": f"comment-{number}", "ticket_key": key, "author_id": author.id, "body": body}
+    _schedule(world, "comment", at, data, once_verified=once_verified)
+    return author.id
+
+
+def _schedule(
+    world: WorldBuilder, kind: Any, at: datetime, data: dict[str, Any], *, once_verified: str | None = None
+) -> None:
+    world.ticketdesk.scheduled_events.append(
+        TicketDeskEvent(due_at=at, kind=kind, data=data, once_verified=once_verified)
+    )
+
+
+def _draw_time(world: WorldBuilder, stream: Stream, minutes: tuple[int, int]) -> datetime:
+    """Draw a moment of the next office hours, not that of anything else that is planned."""
+    at = world.company().add_office_minutes(world.started_at, stream.integer(*minutes))
+    while any(one.due_at == at for one in world.ticketdesk.scheduled_events):
+        at += timedelta(minutes=1)
+    return at
+
+
+def _next_key(world: WorldBuilder, team_id: str) -> str:
+    prefix = f"{world.ticketdesk.team_prefixes[team_id]}-"
+    known: list[str] = [row.key for row in world.ticketdesk.tickets]
+    known += [one.data["key"] for one in world.ticketdesk.scheduled_events if one.kind == "ticket"]
+    numbers = [int(key.removeprefix(prefix)) for key in known if key.startswith(prefix)]
+    return f"{prefix}{max(numbers) + 1}"
+
+
+@cache
+def _texts() -> dict[str, Any]:
+    return tomllib.loads((Path(__file__).parent / "colleagues.toml").read_text(encoding="utf-8"))
+
+
+_EVENTS: dict[Kind, Callable[[WorldBuilder, Stream, TicketCase], PlannedEvent]] = {
+    Kind.COLLEAGUE_COMMENTS: _comment,
+    Kind.NEW_TICKETS: _open_tickets,
+    Kind.PUT_ON_HOLD: _put_on_hold,
+    Kind.PRIORITY_CHANGED: _change_priority,
+}

@@ -1,0 +1,148 @@
+"""Papers: documents that stand for or against a piece of work, such as holds and reports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+from typing import Any
+
+from companyos_gateway.world.builder import WorldBuilder
+from companyos_gateway.world.calendar import draw_office_time, working_days_from
+from companyos_gateway.world.records import CURRENCY, PREFIXES
+from companyos_gateway.world.seed_documents.datahub import RecordRow
+from companyos_shared.streams import Stream
+
+
+def add_document(
+    world: WorldBuilder, stream: Stream, *, title: str, state: str, fields: Mapping[str, Any], team_id: str = "legal"
+) -> RecordRow:
+    """File a document of a few days ago, by somebody of a team."""
+    filed_at = draw_office_time(stream, working_days_from(world.today, -stream.integer(2, 9)))
+    record = RecordRow(
+        id=world.ids.take("DOC"),
+        kind="document",
+        title=title,
+        state=state,
+        owner_id=stream.choice(world.staff.active(team_id)).id,
+        vendor_id=None,
+        amount_cents=None,
+        currency=None,
+        starts_on=filed_at.date(),
+        ends_on=None,
+        fields=dict(fields),
+        created_at=filed_at,
+        updated_at=filed_at,
+    )
+    world.datahub.records.append(record)
+    return record
+
+
+MIN_AGE = timedelta(minutes=5)
+"""How long before the story starts the last record was filed."""
+
+
+def file_record(
+    world: WorldBuilder,
+    stream: Stream,
+    kind: str,
+    *,
+    title: str,
+    state: str,
+    day: date,
+    fields: dict[str, Any],
+    vendor_id: str | None = None,
+    amount_cents: int | None = None,
+    starts_on: date | None = None,
+    ends_on: date | None = None,
+) -> RecordRow:
+    """Add a record that was filed on that day, and return it."""
+    filed_at = min(draw_office_time(stream, day), world.started_at - MIN_AGE)
+    record = RecordRow(
+        id=world.ids.take(PREFIXES[kind]),
+        kind=kind,
+        title=title,
+        state=state,
+        owner_id=stream.choice(world.staff.active()).id,
+        vendor_id=vendor_id,
+        amount_cents=amount_cents,
+        currency=None if amount_cents is None else CURRENCY,
+        starts_on=starts_on,
+        ends_on=ends_on,
+        fields=fields,
+        created_at=filed_at,
+        updated_at=filed_at,
+    )
+    world.datahub.records.append(record)
+    return record
+
+
+TERM_DAYS = 365
+
+
+@dataclass(frozen=True, kw_only=True)
+class ApprovalSubject:
+    """A type of approval, and what the records look like that its requests are about."""
+
+    type_key: str
+    title: str
+    topic: str
+    record_kind: str
+    prefix: str
+    id_field: str
+    state: str
+    fields: tuple[tuple[str, str | int | bool], ...]
+
+    def lookalike(self) -> ApprovalSubject:
+        """Return another type whose name is nearly the same."""
+        return replace(self, type_key=f"{self.type_key}_framework", title=f"{self.title} under a framework")
+
+
+APPROVAL_SUBJECTS = (
+    ApprovalSubject(
+        type_key="purchase_order",
+        title="Purchase order",
+        topic="purchasing",
+        record_kind="purchase_order",
+        prefix="PO",
+        id_field="order_id",
+        state="draft",
+        fields=(("item", "as quoted"), ("quantity", 1), ("cost_center", "CC-210")),
+    ),
+    ApprovalSubject(
+        type_key="contract_renewal",
+        title="Contract renewal",
+        topic="renewals",
+        record_kind="contract",
+        prefix="CTR",
+        id_field="contract_id",
+        state="in_review",
+        fields=(("contract_type", "services"), ("notice_days", 60), ("auto_renews", False)),
+    ),
+)
+
+
+def add_subject_record(
+    world: WorldBuilder, stream: Stream, subject: ApprovalSubject, amount_cents: int, *, owner_id: str
+) -> RecordRow:
+    """Add the record that a request is about."""
+    vendor = stream.choice(world.datahub.vendors)
+    starts_on = working_days_from(world.today, -stream.integer(20, 40))
+    filed_at = draw_office_time(stream, starts_on)
+    record = RecordRow(
+        id=world.ids.take(subject.prefix),
+        kind=subject.record_kind,
+        title=f"{subject.title}: {vendor.name}",
+        state=subject.state,
+        owner_id=owner_id,
+        vendor_id=vendor.id,
+        amount_cents=amount_cents,
+        currency=CURRENCY,
+        starts_on=starts_on,
+        ends_on=starts_on + timedelta(days=TERM_DAYS),
+        fields=dict(subject.fields),
+        created_at=filed_at,
+        updated_at=filed_at,
+    )
+    world.datahub.records.append(record)
+    return record

@@ -1,0 +1,69 @@
+"""Distractors: other people's tickets in the same team that look more urgent than the task's own."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from companyos_gateway.evaluation.cases import TicketCase
+from companyos_gateway.world.backlog import draw_ticket
+from companyos_gateway.world.builder import KeySlot, WorldBuilder
+from companyos_gateway.world.calendar import closing_time, to_office_hours, working_days_from
+from companyos_gateway.world.pools import pool
+from companyos_shared.streams import Stream
+
+TICKET_COUNT = (3, 6)
+
+
+def add_distractors(world: WorldBuilder, stream: Stream, case: TicketCase) -> list[str]:
+    """Add tickets of the team's last days that are due soon and marked as urgent; return their keys."""
+    templates = [one for one in pool("tickets")["ticket"] if case.team_id in one["teams"]]
+    slots = new_key_slots(world, stream, case.team_id, stream.integer(*TICKET_COUNT))
+    for slot in slots:
+        own = stream.child(slot.key)
+        ticket = draw_ticket(world, own, case.team_id, slot, own.choice(templates), status="open")
+        ticket.priority = own.choice(["high", "critical"])
+        ticket.due_at = closing_time(working_days_from(world.today, own.integer(0, 2)))
+    return [slot.key for slot in slots]
+
+
+def new_key_slots(world: WorldBuilder, stream: Stream, team_id: str, count: int) -> list[KeySlot]:
+    """Return numbers after the last of a team, with moments of its last working day."""
+    prefix = f"{world.ticketdesk.team_prefixes[team_id]}-"
+    last = max(int(one.key.removeprefix(prefix)) for one in world.ticketdesk.tickets if one.key.startswith(prefix))
+    newest = max(one.created_at for one in world.ticketdesk.tickets if one.key.startswith(prefix))
+    first = max(newest, closing_time(working_days_from(world.today, -2)))
+    minutes = int((world.started_at - timedelta(minutes=30) - first).total_seconds()) // 60
+    moments = sorted(
+        to_office_hours(first + timedelta(minutes=stream.integer(1, max(2, minutes)))) for _ in range(count)
+    )
+    slots = []
+    for moment in moments:
+        last += stream.integer(1, 3)
+        slots.append(KeySlot(f"{prefix}{last}", min(moment, world.started_at - timedelta(minutes=20))))
+    return slots
+
+
+MIN_AGE_MINUTES = 5
+"""How long before the story starts the last of them may have come in."""
+
+MAX_AGE = timedelta(days=3)
+"""How long before it the first may have."""
+
+
+def recent_key_slots(world: WorldBuilder, stream: Stream, team_id: str, count: int) -> list[KeySlot]:
+    """Return numbers after the last one of a team, oldest first, given in the last days."""
+    known_keys = [(ticket.key, ticket.created_at) for ticket in world.ticketdesk.tickets if ticket.team_id == team_id]
+    known_keys += [(slot.key, slot.created_at) for slot in world.ticket_slots[team_id]]
+    last_key, last_at = max(known_keys, key=lambda one: _number(one[0]))
+    since = max(last_at, world.started_at - MAX_AGE)
+    minutes = int((world.started_at - since).total_seconds()) // 60 - MIN_AGE_MINUTES
+    prefix, number = last_key.rpartition("-")[0], _number(last_key)
+    slots = []
+    for offset in sorted(stream.distinct(1, minutes - 1, count)):
+        number += stream.integer(1, 2)
+        slots.append(KeySlot(f"{prefix}-{number}", since + timedelta(minutes=offset)))
+    return slots
+
+
+def _number(key: str) -> int:
+    return int(key.rpartition("-")[2])

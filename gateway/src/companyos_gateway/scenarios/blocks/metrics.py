@@ -1,0 +1,197 @@
+"""Metrics that a task turns on: stale or fresh, with what refreshes will bring, and what other sources say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from companyos_gateway.chaos import Kind
+from companyos_gateway.evaluation.cases import MetricSpec
+from companyos_gateway.world.builder import WorldBuilder
+from companyos_gateway.world.metrics import draw_metric, source_of
+from companyos_gateway.world.seed_documents.datahub import MetricRow, RefreshPlanRow, SourceRow
+from companyos_shared.streams import Stream
+
+REFRESH_MINUTES = (15, 90)
+PIPELINE_ERRORS = (
+    "The upstream feed closed the connection.",
+    "A mandatory column was empty in the delivery.",
+    "The load ran into its time limit.",
+)
+MIN_AGE_GAP = timedelta(minutes=1)
+"""By how much, at least, what another source says is younger than what the authority says."""
+
+DEFAULT_AUTHORITY_SHARE = 0.6
+"""How often the usual source of a key is its authority."""
+
+
+FINER_UNITS = {"days": ("hours", 24), "percent": ("per mille", 10)}
+"""Units that a source may deliver in instead, and how many of them make one."""
+
+TENTHS = 10
+
+
+@dataclass(frozen=True)
+class MetricSources:
+    """The authority on a key, and others that have an opinion."""
+
+    authority: SourceRow
+    other_sources: tuple[SourceRow, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LookalikeMetric:
+    """Something of nearly the same name, with a fresh value of its own."""
+
+    subject: str
+    title: str
+    draw_value: Callable[[Stream], int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MetricPlan:
+    """A metric of a task: `value` is what it is once fresh; old and rival values are drawn where they are needed."""
+
+    key: str
+    subject: str
+    title: str
+    unit: str
+    sources: MetricSources
+    value: int
+    draw_stale_value: Callable[[Stream], int]
+    draw_conflicting_value: Callable[[Stream], int]
+    lookalike: LookalikeMetric | None = None
+    refresh_minutes: tuple[int, int] = REFRESH_MINUTES
+
+
+def choose_sources(world: WorldBuilder, stream: Stream, *, key: str, other_keys: tuple[str, str]) -> MetricSources:
+    """Draw which source is the authority on a key, and put every value of the key there.
+
+    `other_keys` name the authorities on other keys; the first may become that of this key.
+    """
+    usual, other, third = (source_of(world, one) for one in (key, *other_keys))
+    if stream.chance(DEFAULT_AUTHORITY_SHARE):
+        return MetricSources(usual, (other, third))
+    usual.authoritative_for.remove(key)
+    other.authoritative_for.append(key)
+    for metric in world.datahub.metrics:
+        if metric.key == key:
+            metric.source_id = other.id
+    return MetricSources(other, (usual, third))
+
+
+def add_task_metric(world: WorldBuilder, stream: Stream, plan: MetricPlan, kinds: Collection[Kind]) -> MetricSpec:
+    """Add the metric: stale or fresh, with what its refreshes will bring, and what others say."""
+    plan, per_unit = _in_source_units(plan, kinds)
+    authority = plan.sources.authority
+    is_stale = Kind.STALE_METRIC in kinds
+    first = plan.draw_stale_value(stream) if is_stale else plan.value
+    as_of = _draw_timestamp(world, stream, authority, is_stale=is_stale)
+    metric = _add(world, stream, plan, (plan.subject, plan.title), authority, value=first, as_of=as_of)
+    failing = stream.integer(1, 2) if Kind.FAILED_PIPELINE in kinds else 0
+    minutes = _plan_refreshes(world, stream, metric, plan, failing=failing)
+    if failing:
+        authority.pipeline_state = "failed"
+    others = []
+    if Kind.CONFLICTING_SOURCES in kinds:
+        rival = stream.choice(plan.sources.other_sources)
+        recent = max(world.started_at - timedelta(minutes=stream.integer(5, 60)), as_of + MIN_AGE_GAP)
+        value = plan.draw_conflicting_value(stream)
+        others.append(_add(world, stream, plan, (plan.subject, plan.title), rival, value=value, as_of=recent))
+    if plan.lookalike is not None:
+        recent, lookalike = _draw_timestamp(world, stream, authority, is_stale=False), plan.lookalike
+        value = lookalike.draw_value(stream)
+        _add(world, stream, plan, (lookalike.subject, lookalike.title), authority, value=value, as_of=recent)
+    return MetricSpec(
+        metric_id=metric.id,
+        source_id=authority.id,
+        other_metric_ids=tuple(other.id for other in others),
+        max_age=timedelta(minutes=authority.freshness_sla_minutes),
+        is_stale=is_stale,
+        value=float(plan.value / per_unit),
+        failing_refreshes=failing,
+        refresh_minutes=minutes,
+        per_unit=per_unit,
+    )
+
+
+def draw_other_value(stream: Stream, value: int, low: int, high: int) -> int:
+    """Draw a value in [low, high] that is not the given one."""
+    other = stream.integer(low, high - 1)
+    return other if other < value else other + 1
+
+
+def _in_source_units(plan: MetricPlan, kinds: Collection[Kind]) -> tuple[MetricPlan, int]:
+    """Return the plan in the units of its sources, and how many of those make one of the plan's."""
+    if Kind.UNIT_MISMATCH not in kinds:
+        return plan, 1
+    unit, factor = FINER_UNITS.get(plan.unit, (f"tenths of {plan.unit}", TENTHS))
+    lookalike = plan.lookalike and replace(plan.lookalike, draw_value=_scaled(plan.lookalike.draw_value, factor))
+    finer = replace(
+        plan,
+        unit=unit,
+        value=plan.value * factor,
+        draw_stale_value=_scaled(plan.draw_stale_value, factor),
+        draw_conflicting_value=_scaled(plan.draw_conflicting_value, factor),
+        lookalike=lookalike,
+    )
+    return finer, factor
+
+
+def _scaled(draw: Callable[[Stream], int], factor: int) -> Callable[[Stream], int]:
+    return lambda stream: draw(stream) * factor
+
+
+def _draw_timestamp(world: WorldBuilder, stream: Stream, source: SourceRow, *, is_stale: bool) -> datetime:
+    sla_minutes = source.freshness_sla_minutes
+    minutes = (
+        stream.integer(sla_minutes + sla_minutes // 2, sla_minutes * 8)
+        if is_stale
+        else stream.integer(5, sla_minutes // 6)
+    )
+    return world.started_at - timedelta(minutes=minutes)
+
+
+def _add(
+    world: WorldBuilder,
+    stream: Stream,
+    plan: MetricPlan,
+    of: Sequence[str],
+    source: SourceRow,
+    *,
+    value: int,
+    as_of: datetime,
+) -> MetricRow:
+    subject, title = of
+    return draw_metric(
+        world,
+        stream,
+        key=plan.key,
+        subject=subject,
+        title=title,
+        unit=plan.unit,
+        value=float(value),
+        source=source,
+        as_of=as_of,
+    )
+
+
+def _plan_refreshes(world: WorldBuilder, stream: Stream, metric: MetricRow, plan: MetricPlan, *, failing: int) -> int:
+    """Plan the refreshes up to the first that succeeds; return how many minutes that one takes."""
+    minutes = 0
+    for n in range(1, failing + 2):
+        minutes = stream.integer(*plan.refresh_minutes)
+        fails = n <= failing
+        world.datahub.refresh_plans.append(
+            RefreshPlanRow(
+                id=f"plan-{metric.id}-{n}",
+                metric_id=metric.id,
+                n=n,
+                outcome="failed" if fails else "succeeded",
+                minutes=minutes,
+                value=None if fails else float(plan.value),
+                error=stream.choice(PIPELINE_ERRORS) if fails else None,
+            )
+        )
+    return minutes

@@ -1,0 +1,109 @@
+"""Requests of other people that wait for their decision longer than a task takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from companyos_gateway.world.builder import WorldBuilder
+from companyos_gateway.world.calendar import to_office_hours
+from companyos_gateway.world.seed_documents.approvalflow import (
+    DecisionRow,
+    FieldValue,
+    NoteRow,
+    ReactionRow,
+    RequestRow,
+    RequestStatus,
+)
+from companyos_shared.streams import Stream
+
+EXPIRES_AFTER_MINUTES = 60 * 24 * 60
+SLOW_MINUTES = 14_000
+"""Office minutes for which nobody decides: longer than a task has time."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PendingRequest:
+    """A request before it is written; `said` is what its approver has said to it, where they have."""
+
+    type_key: str
+    subject: str
+    fields: Mapping[str, FieldValue]
+    requester_id: str
+    approver_id: str
+    status: RequestStatus
+    ticket_ref: str | None
+    justification: str
+    submitted_at: datetime
+    approver_reply: str = ""
+
+
+def add_request(world: WorldBuilder, stream: Stream, request: PendingRequest) -> RequestRow:
+    """Add a request, with what was said to it; it gets its number with the others."""
+    approvalflow = world.approvalflow
+    row = RequestRow(
+        id=f"request-{len(approvalflow.requests)}",
+        type_key=request.type_key,
+        subject=request.subject,
+        ticket_ref=request.ticket_ref,
+        requester_id=request.requester_id,
+        approver_id=request.approver_id,
+        status=request.status,
+        fields=dict(request.fields),
+        justification=request.justification,
+        submitted_at=request.submitted_at,
+        decided_at=None,
+        expires_at=request.submitted_at + timedelta(minutes=EXPIRES_AFTER_MINUTES),
+    )
+    approvalflow.requests.append(row)
+    if request.status in ("approved", "rejected", "info_requested"):
+        _add_decision(world, stream, row, request.approver_reply)
+    approvalflow.reactions.append(
+        ReactionRow(
+            id=f"reaction-{request.subject}-1",
+            type_key=request.type_key,
+            subject=request.subject,
+            n=1,
+            kind="slow",
+            reason_code=None,
+            reason="",
+            extra_minutes=SLOW_MINUTES,
+        )
+    )
+    return row
+
+
+def remove_pending_requests(world: WorldBuilder, is_selected: Callable[[RequestRow], bool]) -> None:
+    """Take away what waits already of the requests that are meant."""
+    approvalflow = world.approvalflow
+    open_ids = {row.id for row in approvalflow.requests if row.status == "pending" and is_selected(row)}
+    approvalflow.requests = [row for row in approvalflow.requests if row.id not in open_ids]
+    approvalflow.notes = [row for row in approvalflow.notes if row.request_id not in open_ids]
+
+
+def number_requests(world: WorldBuilder, stream: Stream) -> None:
+    """Number requests in the order of their submission, so that a number says nothing but that."""
+    approvalflow = world.approvalflow
+    approvalflow.requests.sort(key=lambda row: (row.submitted_at, row.subject))
+    number = stream.integer(300, 900)
+    ids: dict[str, str] = {}
+    for row in approvalflow.requests:
+        number += stream.integer(1, 3)
+        ids[row.id] = f"APR-{number}"
+        row.id = ids[row.id]
+    attached_rows: list[DecisionRow | NoteRow] = [*approvalflow.decisions, *approvalflow.notes]
+    for attached in attached_rows:
+        new = ids[attached.request_id]
+        attached.id = f"{new}{attached.id.removeprefix(attached.request_id)}"
+        attached.request_id = new
+
+
+def _add_decision(world: WorldBuilder, stream: Stream, row: RequestRow, approver_reply: str) -> None:
+    at = min(to_office_hours(row.submitted_at + timedelta(minutes=stream.integer(30, 300))), world.started_at)
+    row.decided_at = None if row.status == "info_requested" else at
+    kind: Any = row.status
+    world.approvalflow.decisions.append(
+        DecisionRow(id=f"{row.id}-D1", request_id=row.id, kind=kind, by=row.approver_id, at=at, reason=approver_reply)
+    )

@@ -1,0 +1,101 @@
+"""Rules in versions: figures of a policy, of which the version in force counts, and the priority they ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from companyos_gateway.chaos import Kind
+from companyos_gateway.world.builder import WorldBuilder
+from companyos_gateway.world.policies import PolicyHead, PolicyText, add_policy
+from companyos_gateway.world.seed_documents.datahub import PolicyRow
+from companyos_gateway.world.seed_documents.ticketdesk import Priority
+from companyos_shared.streams import Stream
+
+PolicyParameters = dict[str, Any]
+
+PRIORITIES: tuple[Priority, ...] = ("low", "medium", "high", "critical")
+ANNOUNCED_DAYS = (45, 120)
+"""In how many days an announced version of a policy takes effect."""
+
+CENTS_STEP = 1_000_000
+"""Limits of amounts are multiples of 10,000 in the currency, unless a scenario deals in smaller ones."""
+
+
+def add_policy_versions(
+    world: WorldBuilder,
+    stream: Stream,
+    *,
+    titles: Sequence[str],
+    topic: str,
+    body: Callable[[PolicyParameters], str],
+    in_force: PolicyParameters,
+    superseded: Callable[[Stream], PolicyParameters],
+    kinds: Collection[Kind],
+) -> PolicyRow:
+    """Add a policy, with earlier and announced versions where those strike; return the version in force.
+
+    The company's usual policy on the topic, where it has one, gives way and leaves its id.
+    """
+    versions = [PolicyText(body(in_force), in_force)]
+    for _ in range(stream.integer(1, 2) if Kind.SUPERSEDED_POLICY in kinds else 0):
+        parameters = superseded(stream)
+        versions.insert(0, PolicyText(body(parameters), parameters))
+    head = PolicyHead(_policy_id(world, topic), stream.choice(titles), topic)
+    current = add_policy(world, stream, head, versions)[-1]
+    if Kind.ANNOUNCED_POLICY in kinds:
+        own = stream.child("announced")
+        parameters = superseded(own)
+        _announce(world, own, current, PolicyText(body(parameters), parameters))
+    return current
+
+
+def draw_priority_limits(stream: Stream, amount: int, level: Priority, *, step: int = CENTS_STEP) -> tuple[int, ...]:
+    """Draw the amounts from which on work is medium, high and critical, so that the amount is of the given level."""
+    level_index = PRIORITIES.index(level)
+    steps = amount // step
+    down, up = steps - stream.integer(0, 2), steps + stream.integer(1, 4)
+    below: list[int] = []
+    above: list[int] = []
+    for _ in range(level_index):
+        below.insert(0, down)
+        down -= stream.integer(1, 2)
+    for _ in range(len(PRIORITIES) - 1 - level_index):
+        above.append(up)
+        up += stream.integer(1, 9)
+    return tuple(limit * step for limit in below + above)
+
+
+def priority_of_amount(amount: int, limits: Sequence[int], *, raised: bool = False) -> Priority:
+    """Return the priority of an amount, one level up where it is raised."""
+    level = sum(1 for limit in limits if amount >= limit) + (1 if raised else 0)
+    return PRIORITIES[min(level, len(PRIORITIES) - 1)]
+
+
+def draw_other_priority(stream: Stream, level: Priority) -> Priority:
+    """Draw another priority."""
+    return stream.choice([one for one in PRIORITIES if one != level])
+
+
+def _announce(world: WorldBuilder, stream: Stream, current: PolicyRow, text: PolicyText) -> None:
+    """Add the version after the current one; it takes effect once every task of today is due."""
+    first_day = world.today + timedelta(days=stream.integer(*ANNOUNCED_DAYS))
+    world.datahub.policies.append(
+        replace(
+            current,
+            id=f"{current.policy_id}-v{current.version + 1}",
+            version=current.version + 1,
+            body=text.body.format_map(text.parameters),
+            parameters=dict(text.parameters),
+            effective_from=first_day,
+        )
+    )
+    current.effective_to = first_day - timedelta(days=1)
+
+
+def _policy_id(world: WorldBuilder, topic: str) -> str:
+    usual = [row for row in world.datahub.policies if row.topic == topic]
+    world.datahub.policies = [row for row in world.datahub.policies if row.topic != topic]
+    return usual[0].policy_id if usual else world.free_policy_id

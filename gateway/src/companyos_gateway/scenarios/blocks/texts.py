@@ -1,0 +1,23 @@
+"""The words of a scenario, read once from its texts.toml."""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from companyos_gateway.world.splits import texts_for_split
+from companyos_shared.streams import Stream
+
+
+@cache
+def load_texts(module_file: str) -> dict[str, Any]:
+    """Return the words of the folder that a module lies in; they are shared and not to be changed."""
+    return tomllib.loads((Path(module_file).parent / "texts.toml").read_text(encoding="utf-8"))
+
+
+def draw_brief(words: dict[str, Any], stream: Stream, key: str) -> str:
+    """Draw the words for the task of a ticket; all of them name the ticket, and some are held out for a split."""
+    brief: str = stream.choice(texts_for_split(stream, words["briefs"]))
+    return brief.format(key=key)

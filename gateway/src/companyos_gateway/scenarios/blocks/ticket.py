@@ -1,0 +1,258 @@
+"""The entry ticket of a task, what blocks it and what looks like it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import Any
+
+from companyos_gateway.chaos import Kind
+from companyos_gateway.evaluation.cases import Blocker, BlockerResolution
+from companyos_gateway.world.backlog import add_checklist, add_comment, add_history
+from companyos_gateway.world.builder import WorldBuilder
+from companyos_gateway.world.calendar import closing_time, to_office_hours, working_days_from
+from companyos_gateway.world.seed_documents.ticketdesk import LinkRow, Priority, Status, TicketDeskEvent, TicketRow
+from companyos_shared.streams import Stream
+
+DUE_IN_WORKING_DAYS = (12, 18)
+WAIT_MINUTES = (120, 960)
+"""Office minutes until a colleague resolves what blocks the ticket."""
+
+WRONG_STATUSES: tuple[Status, ...] = ("blocked", "in_review")
+"""What a ticket may claim to be at though nothing blocks it and nothing was done."""
+
+REASSIGN_KINDS = frozenset({Kind.MISSING_ASSIGNEE, Kind.DEPARTED_ASSIGNEE, Kind.UNKNOWN_ASSIGNEE})
+
+
+@dataclass(frozen=True, kw_only=True)
+class TicketPlan:
+    """How a scenario's entry ticket looks.
+
+    `titles` are whole; `describe` draws the description; `fill` fills the slots of a text that blocks or doubles;
+    `words` holds the checklists, blockers and the double's comment of texts.toml.
+    """
+
+    team_id: str
+    titles: Sequence[str]
+    describe: Callable[[Stream], str]
+    fill: Callable[[Stream, str], str]
+    words: Mapping[str, Any]
+    duplicate_texts: Sequence[str]
+    tags: Sequence[str]
+    duplicate_tags: Sequence[str]
+    type: str = "task"
+    due_in: tuple[int, int] = DUE_IN_WORKING_DAYS
+    statuses: Sequence[Status] = ("open", "in_progress")
+    """What a triaged ticket that nothing blocks may stand at."""
+
+
+@dataclass(frozen=True)
+class TaskTicket:
+    """The entry ticket with what hangs on it; ids of links and items are known once the world is finished."""
+
+    ticket: TicketRow
+    due_on: date
+    blocking_link: LinkRow | None
+    resolution: BlockerResolution | None
+    free_at: datetime
+    """When a colleague has finished what blocks the ticket; the start where that is not awaited."""
+
+    @property
+    def blocker(self) -> Blocker | None:
+        """What blocks the ticket, with the right way past it."""
+        if self.blocking_link is None or self.resolution is None:
+            return None
+        return Blocker(
+            key=self.blocking_link.from_key,
+            link_id=self.blocking_link.id,
+            resolution=self.resolution,
+            free_at=self.free_at,
+        )
+
+    def open_items(self, world: WorldBuilder) -> tuple[str, ...]:
+        """Return the steps of the checklist that nobody has done."""
+        items = world.ticketdesk.checklist_items
+        return tuple(item.id for item in items if item.ticket_key == self.ticket.key and item.done_at is None)
+
+    def case_fields(self, world: WorldBuilder, kinds: Collection[Kind], priority: Priority) -> dict[str, Any]:
+        """Return what a TicketCase says of the ticket; the world is finished."""
+        ticket = self.ticket
+        return {
+            "agent_id": world.agent_id,
+            "ticket_key": ticket.key,
+            "team_id": ticket.team_id,
+            "due_on": self.due_on,
+            "open_items": self.open_items(world),
+            "first_status": ticket.status,
+            "needs_priority": ticket.priority is None,
+            "needs_assignee": not REASSIGN_KINDS.isdisjoint(kinds),
+            "assignee_ids": available_assignees(world, ticket.team_id, self.due_on),
+            "priority": priority,
+            "blocker": self.blocker,
+        }
+
+
+def add_task_ticket(
+    world: WorldBuilder, stream: Stream, plan: TicketPlan, *, priority: Priority, kinds: Collection[Kind]
+) -> TaskTicket:
+    """Add the entry ticket, its blocker and its double where those strike."""
+    due_on = working_days_from(world.today, stream.integer(*plan.due_in))
+    if not available_assignees(world, plan.team_id, due_on):
+        world.remove_absences(next(one.id for one in world.staff.active(plan.team_id) if not one.roles))
+    ticket = _new_ticket(world, stream, plan, due_on, kinds=kinds)
+    ticket.priority = None if Kind.MISSING_PRIORITY in kinds else priority
+    _add_ticket(world, stream, plan, ticket)
+    if Kind.DUPLICATE_TICKET in kinds:
+        _add_duplicate(world, stream, plan, ticket)
+    if Kind.BLOCKED_TICKET not in kinds:
+        return TaskTicket(ticket, due_on, None, None, world.started_at)
+    resolution = stream.choice(_possible_resolutions(kinds))
+    link = _add_blocker(world, stream, plan, ticket, resolution)
+    free_at = (
+        _plan_resolution(world, stream, link.from_key) if resolution is BlockerResolution.WAIT else world.started_at
+    )
+    return TaskTicket(ticket, due_on, link, resolution, free_at)
+
+
+def available_assignees(world: WorldBuilder, team_id: str, due_on: date) -> tuple[str, ...]:
+    """Return who may work a ticket: employed, in the owning team, at work on the day it is due."""
+    away = {absence.person_id for absence in world.absences if absence.first_day <= due_on <= absence.last_day}
+    return tuple(one.id for one in world.staff.active(team_id) if one.id not in away)
+
+
+def _possible_resolutions(kinds: Collection[Kind]) -> list[BlockerResolution]:
+    """Return how a blocker may be got past.
+
+    A ticket that nobody has triaged does not stand at blocked: work on it could go on until a colleague is done.
+    """
+    return [
+        resolution
+        for resolution in BlockerResolution
+        if resolution is not BlockerResolution.WAIT or Kind.MISSING_STATUS not in kinds
+    ]
+
+
+def _new_ticket(
+    world: WorldBuilder, stream: Stream, plan: TicketPlan, due_on: date, *, kinds: Collection[Kind]
+) -> TicketRow:
+    slot = world.ticket_slots[plan.team_id].pop(-stream.integer(1, 2))
+    status = _first_status(stream, plan, kinds)
+    ticket = TicketRow(
+        key=slot.key,
+        type=plan.type,
+        title=stream.choice(plan.titles),
+        description=plan.describe(stream),
+        status=status,
+        priority=None,
+        assignee_id=None,
+        reporter_id=stream.choice([one for one in world.staff.active() if one.id != world.agent_id]).id,
+        team_id=plan.team_id,
+        tags=list(plan.tags),
+        created_at=slot.created_at,
+        updated_at=slot.created_at,
+        due_at=closing_time(due_on),
+    )
+    ticket.assignee_id = _assignee(world, stream, ticket, due_on, kinds)
+    return ticket
+
+
+def _add_ticket(world: WorldBuilder, stream: Stream, plan: TicketPlan, ticket: TicketRow) -> None:
+    world.ticketdesk.tickets.append(ticket)
+    add_history(world, stream, ticket, ticket.reporter_id)
+    steps: list[str] = stream.choice(list(plan.words["checklists"].values()))
+    done = stream.integer(0, len(steps) - 2)
+    add_checklist(world, ticket, steps, done=done, by=ticket.reporter_id, at=ticket.updated_at)
+
+
+def _first_status(stream: Stream, plan: TicketPlan, kinds: Collection[Kind]) -> Status | None:
+    drawn = stream.choice(plan.statuses)
+    if Kind.MISSING_STATUS in kinds:
+        return None
+    if Kind.WRONG_STATUS in kinds:
+        return stream.child("wrong").choice(WRONG_STATUSES)
+    return "blocked" if Kind.BLOCKED_TICKET in kinds else drawn
+
+
+def _assignee(
+    world: WorldBuilder, stream: Stream, ticket: TicketRow, due_on: date, kinds: Collection[Kind]
+) -> str | None:
+    usual = stream.choice(available_assignees(world, ticket.team_id, due_on))
+    if Kind.MISSING_ASSIGNEE in kinds:
+        return None
+    if Kind.UNKNOWN_ASSIGNEE in kinds:
+        return world.ids.take("E")
+    if Kind.DEPARTED_ASSIGNEE not in kinds:
+        return usual
+    former_employees = [one for one in world.staff.people if not one.is_employed(world.today)]
+    return stream.choice(world.staff.departed(ticket.team_id) or former_employees).id
+
+
+def _add_blocker(
+    world: WorldBuilder, stream: Stream, plan: TicketPlan, ticket: TicketRow, resolution: BlockerResolution
+) -> LinkRow:
+    entry = stream.choice([one for one in plan.words["blocker"] if one["way"] == resolution])
+    team_id = entry["team"]
+    slot = world.ticket_slots[team_id].pop()
+    worker = stream.choice(world.staff.active(team_id))
+    blocker = TicketRow(
+        key=slot.key,
+        type="task",
+        title=plan.fill(stream, entry["title"]),
+        description=plan.fill(stream, entry["description"]),
+        status=entry["status"],
+        priority="medium",
+        assignee_id=worker.id,
+        reporter_id=stream.choice(world.staff.active(team_id)).id,
+        team_id=team_id,
+        tags=[],
+        created_at=slot.created_at,
+        updated_at=slot.created_at,
+    )
+    world.ticketdesk.tickets.append(blocker)
+    add_history(world, stream, blocker, worker.id)
+    add_comment(world, blocker, author_id=worker.id, at=blocker.updated_at, body=entry["comment"])
+    link = LinkRow(
+        id="",
+        kind="blocks",
+        from_key=blocker.key,
+        to_key=ticket.key,
+        created_at=max(blocker.created_at, ticket.created_at),
+        created_by=ticket.reporter_id,
+    )
+    world.ticketdesk.links.append(link)
+    return link
+
+
+def _plan_resolution(world: WorldBuilder, stream: Stream, key: str) -> datetime:
+    """Let the one who works the blocker resolve it; return when."""
+    due_at = world.company().add_office_minutes(world.started_at, stream.integer(*WAIT_MINUTES))
+    by = next(ticket.assignee_id for ticket in world.ticketdesk.tickets if ticket.key == key)
+    data = {"id": "transition-by-colleague", "ticket_key": key, "by": by, "to_status": "resolved"}
+    world.ticketdesk.scheduled_events.append(TicketDeskEvent(due_at=due_at, kind="transition", data=data))
+    return due_at
+
+
+def _add_duplicate(world: WorldBuilder, stream: Stream, plan: TicketPlan, ticket: TicketRow) -> None:
+    """Add a ticket about the same thing that somebody else has opened."""
+    slot = world.ticket_slots[plan.team_id].pop()
+    duplicate = TicketRow(
+        key=slot.key,
+        type="request",
+        title=stream.choice([title for title in plan.titles if title != ticket.title]),
+        description=plan.fill(stream, stream.choice(plan.duplicate_texts)),
+        status=stream.choice(["open", None]),
+        priority=None,
+        assignee_id=None,
+        reporter_id=stream.choice(world.staff.active()).id,
+        team_id=plan.team_id,
+        tags=list(plan.duplicate_tags),
+        created_at=slot.created_at,
+        updated_at=slot.created_at,
+    )
+    world.ticketdesk.tickets.append(duplicate)
+    add_history(world, stream, duplicate, duplicate.reporter_id)
+    age: timedelta = world.started_at - slot.created_at
+    moment = to_office_hours((slot.created_at + age / 2).replace(second=0, microsecond=0))
+    body = plan.words["double"]["comment"]
+    add_comment(world, duplicate, author_id=ticket.reporter_id, at=moment, body=body)

@@ -1,0 +1,73 @@
+"""Judging stored evidence: the task is planned again, its rubric judges, and no service is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from companyos.contract import CheckVerdict, EpisodeVerdict
+from companyos.rescorers import InvalidEvidenceError
+from companyos_gateway.evaluation import Evidence, FinishDeclaration, Verdict
+from companyos_gateway.scenarios.api import Instance
+from companyos_gateway.scenarios.catalogue import catalogue
+
+_MAX_CACHED_PLANS = 8
+
+
+class PlannedTask(BaseModel):
+    """The task of an episode: what it is planned again from, and the digests of what that planted then."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    scenario: str
+    seed: int
+    chaos: int
+    overrides: dict[str, float]
+    sources: dict[str, str]
+
+
+def to_episode_verdict(verdict: Verdict) -> EpisodeVerdict:
+    """Return a verdict as it leaves the house."""
+    return EpisodeVerdict(
+        success=verdict.success,
+        potential=verdict.potential,
+        damage=verdict.damage,
+        rejections=verdict.rejections,
+        checks=tuple(CheckVerdict(id=one.id, passed=one.passed, evidence=one.evidence) for one in verdict.checks),
+    )
+
+
+def rescore_evidence(stored: Mapping[str, Any], /) -> EpisodeVerdict:
+    """Return what the rubric of now says of stored evidence. Raises InvalidEvidenceError."""
+    try:
+        task = PlannedTask.model_validate(stored.get("task"))
+        finish = stored.get("finish")
+        declared = None if finish is None else FinishDeclaration.model_validate(finish)
+        evidence = Evidence.from_json(stored)
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        raise InvalidEvidenceError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+    except (KeyError, TypeError, AttributeError) as error:
+        raise InvalidEvidenceError(f"is no evidence: {type(error).__name__} {error}") from error
+    return to_episode_verdict(_instance(task).rubric.judge(evidence, declared))
+
+
+def _instance(task: PlannedTask) -> Instance:
+    """Plan the task again. Raises InvalidEvidenceError where it is no longer the task that was played."""
+    try:
+        instance = _plan_cached(task.scenario, task.seed, task.chaos, tuple(sorted(task.overrides.items())))
+    except LookupError:
+        raise InvalidEvidenceError(f"no scenario is named {task.scenario!r}") from None
+    except ValueError as error:
+        raise InvalidEvidenceError(str(error)) from error
+    if dict(instance.source_ids) != task.sources:
+        raise InvalidEvidenceError("the task is another one now: its seed plans other rows than were played")
+    return instance
+
+
+@lru_cache(maxsize=_MAX_CACHED_PLANS)
+def _plan_cached(scenario: str, seed: int, chaos: int, overrides: tuple[tuple[str, float], ...]) -> Instance:
+    return catalogue()[scenario].plan(seed, chaos, dict(overrides))

@@ -1,0 +1,118 @@
+"""What is looked at of every scenario before a gateway starts: its briefs as they are told, and its rubric."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+from companyos_gateway.chaos import ChaosError, profile_for
+from companyos_gateway.evaluation import RubricError
+from companyos_gateway.evaluation.cases import TicketCase
+from companyos_gateway.scenarios.api import Scenario
+from companyos_gateway.scenarios.blocks.texts import load_texts
+from companyos_gateway.scenarios.blocks.ticket_scenario import BuiltTask, TicketScenario
+from companyos_gateway.scenarios.catalogue import ScenarioError, catalogue
+from companyos_gateway.world import WorldBuilder
+
+CHECK_SEED, CHECK_LEVEL = 0, 2
+"""The instance that is looked at."""
+
+_ROOT = Path(__file__).parent
+_ID = re.compile(r"\b[A-Z]{1,4}-[0-9]+\b")
+_FIGURE = re.compile(r"[0-9](?:[0-9.,]*[0-9])?")
+
+
+@cache
+def check_catalogue() -> None:
+    """Raise ScenarioError or ChaosError, with file and place, for the first scenario or profile that does not fit."""
+    profile_for(CHECK_LEVEL)
+    check_brief_formats(_ROOT)
+    check_scenarios(catalogue())
+
+
+def check_brief_formats(root: Path) -> None:
+    """Raise ScenarioError, with file and place, for the first brief in a folder below the root that is no format.
+
+    What its slots may be is looked at with the rest of the folder, as are files that are no TOML.
+    """
+    for file in sorted(root.glob("*/texts.toml")):
+        with suppress(tomllib.TOMLDecodeError):
+            for number, brief in enumerate(tomllib.loads(file.read_text(encoding="utf-8")).get("briefs", [])):
+                try:
+                    brief.format(key="")
+                except ValueError as error:
+                    raise ScenarioError(f"{file.parent.name}/texts.toml: briefs[{number}]: {error}") from error
+                except (AttributeError, LookupError):
+                    pass
+
+
+def check_scenarios(scenarios: Mapping[str, Scenario], root: Path = _ROOT) -> None:
+    """Raise ScenarioError, with file and place, for the first scenario whose briefs or rubric do not fit.
+
+    Its words lie in the folder of its name below the root. All of its briefs are looked at, not only the one that the
+    instance draws.
+    """
+    for name, scenario in sorted(scenarios.items()):
+        if isinstance(scenario, TicketScenario):
+            _check_scenario(scenario, root / name)
+
+
+def brief_problems(brief: str, world: WorldBuilder, ticket_key: str) -> Iterator[str]:
+    """Say which facts of a world a brief names although they have to be found; it may name its ticket alone."""
+    rest = brief.replace(ticket_key, "")
+    if rest == brief:
+        yield f"does not name the ticket {ticket_key}"
+    for found in _ID.findall(rest):
+        yield f"names {found}"
+    for figure in _FIGURE.findall(_ID.sub("", rest)):
+        yield f"names the figure {figure}"
+    normalized_brief = " ".join(rest.split())
+    for word in _names(world):
+        if word in normalized_brief:
+            yield f"names {word!r}"
+
+
+def _names(world: WorldBuilder) -> Iterator[str]:
+    """Return what things and people of a world are called."""
+    for person in world.staff.people:
+        yield person.name
+    for vendor in world.datahub.vendors:
+        yield vendor.name
+        yield vendor.contact_name
+    for record in world.datahub.records:
+        yield record.title
+
+
+def _check_scenario(scenario: TicketScenario[TicketCase], folder: Path) -> None:
+    name = folder.name
+    built_task = _build_task(name, scenario)
+    for place, brief in _briefs(built_task, folder):
+        for problem in brief_problems(brief, built_task.world, built_task.case.ticket_key):
+            raise ScenarioError(f"{name}/texts.toml: {place}: {problem}")
+    try:
+        scenario.rubric(built_task.case, built_task.world.company())
+    except RubricError as error:
+        raise ScenarioError(f"{name}/rubric.py: {error}") from error
+    if unknown_tools := sorted(set(scenario.distractors) - set(scenario.tools)):
+        raise ScenarioError(f"{name}/scenario.py: distractors: {unknown_tools[0]!r} is none of the tools")
+
+
+def _briefs(built_task: BuiltTask[TicketCase], folder: Path) -> Iterator[tuple[str, str]]:
+    """Return every brief of a folder as it would be told of the staged ticket, with its place, and what is told."""
+    for number, brief in enumerate(load_texts(str(folder / "texts.toml"))["briefs"]):
+        yield f"briefs[{number}]", brief.format(key=built_task.case.ticket_key)
+    yield f"briefs: {built_task.brief!r}", built_task.brief
+
+
+def _build_task(name: str, scenario: TicketScenario[TicketCase]) -> BuiltTask[TicketCase]:
+    try:
+        return scenario.build(CHECK_SEED, profile_for(CHECK_LEVEL), {})
+    except ChaosError:
+        raise
+    except (ValueError, LookupError) as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise ScenarioError(f"{name}/scenario.py: seed {CHECK_SEED} cannot be staged: {reason}") from error

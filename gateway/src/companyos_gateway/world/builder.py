@@ -1,0 +1,103 @@
+"""A world in the making: everything that the parts of a company are put into before it is written down."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from typing import Any
+
+from companyos_gateway.world.ids import IdGenerator
+from companyos_gateway.world.people import Staff
+from companyos_gateway.world.pools import pool
+from companyos_gateway.world.seed_documents import ApprovalFlowDocument, DataHubDocument, TicketDeskDocument
+from companyos_gateway.world.seed_documents.serialization import format_time
+from companyos_gateway.world.text_templates import choose_from, draw_number, draw_weekday
+from companyos_shared.streams import Stream
+from companyos_shared.wire.company import Absence, AbsenceKind, Company, Holiday
+
+
+@dataclass(slots=True)
+class KeySlot:
+    """A number that a ticket or request may have, and when it would have been made."""
+
+    key: str
+    created_at: datetime
+
+
+@dataclass(slots=True)
+class WorldBuilder:
+    """One company and what its three systems hold. Scenarios change it until it is written."""
+
+    started_at: datetime
+    company_name: str
+    domain: str
+    agent_id: str
+    ids: IdGenerator
+    staff: Staff
+    absences: list[Absence]
+    holidays: list[Holiday]
+    vendor_words: list[str]
+    ticketdesk: TicketDeskDocument = field(default_factory=TicketDeskDocument)
+    datahub: DataHubDocument = field(default_factory=DataHubDocument)
+    approvalflow: ApprovalFlowDocument = field(default_factory=ApprovalFlowDocument)
+    ticket_slots: dict[str, list[KeySlot]] = field(default_factory=dict)
+    """Numbers left free in each team's sequence, oldest first."""
+    free_policy_id: str = ""
+    """A policy id that nobody has."""
+    _sources: dict[str, Callable[[Stream], Any]] = field(default_factory=dict)
+
+    @property
+    def today(self) -> date:
+        """The day on which the story starts."""
+        return self.started_at.date()
+
+    def slot_sources(self) -> Mapping[str, Callable[[Stream], Any]]:
+        """Return what the slots of texts may draw: people, vendors and the pools' own words."""
+        if not self._sources:
+            words, names = pool("tickets")["slots"], [person.name for person in self.staff.active()]
+            self._sources = {name: choose_from(items) for name, items in words.items()}
+            self._sources |= {name: choose_from(items) for name, items in pool("data")["slots"].items()}
+            self._sources |= {"person": choose_from(names), "number": draw_number, "day": draw_weekday}
+            self._sources["vendor"] = choose_from([vendor.name for vendor in self.datahub.vendors])
+        return self._sources
+
+    def remove_absences(self, person_id: str) -> None:
+        """Strike every absence of a person."""
+        self.absences = [absence for absence in self.absences if absence.person_id != person_id]
+
+    def set_absence(self, person_id: str, *, first_day: date, last_day: date, kind: AbsenceKind) -> None:
+        """Let a person be absent in that period, and in no other."""
+        self.remove_absences(person_id)
+        away = Absence(id=self.ids.take("ABS"), person_id=person_id, first_day=first_day, last_day=last_day, kind=kind)
+        self.absences = sorted([*self.absences, away], key=lambda absence: (absence.first_day, absence.person_id))
+
+    def company(self) -> Company:
+        """Return the company as all three systems are told it."""
+        return Company(
+            name=self.company_name,
+            domain=self.domain,
+            agent_id=self.agent_id,
+            teams=tuple(self.staff.teams),
+            people=tuple(self.staff.people),
+            absences=tuple(self.absences),
+            holidays=tuple(self.holidays),
+        )
+
+    def documents(self, draw_seed: str) -> dict[str, dict[str, Any]]:
+        """Return the seed documents by service. They are plain JSON and not to be changed."""
+        constants = {
+            "company": self.company().model_dump(mode="json"),
+            "draw_seed": draw_seed,
+            "started_at": format_time(self.started_at),
+        }
+        parts = {
+            "ticketdesk": self.ticketdesk.as_json(),
+            "datahub": self.datahub.as_json(),
+            "approvalflow": self.approvalflow.as_json(),
+        }
+        return {name: {**constants, **part} for name, part in parts.items()}
+
+    def row_count(self) -> int:
+        """Return how many rows the three systems start with."""
+        return self.ticketdesk.row_count() + self.datahub.row_count() + self.approvalflow.row_count()

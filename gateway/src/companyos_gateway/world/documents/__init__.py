@@ -1,7 +1,0 @@
-"""The documents that the services load, as typed rows: the only place in the world that names their columns."""
-
-from companyos_gateway.world.documents.approvalflow import ApprovalFlowDocument
-from companyos_gateway.world.documents.datahub import DataHubDocument
-from companyos_gateway.world.documents.ticketdesk import TicketDeskDocument
-
-__all__ = ["ApprovalFlowDocument", "DataHubDocument", "TicketDeskDocument"]

@@ -1,0 +1,164 @@
+"""ApprovalFlow's document: what can be approved, by whom, and what has been."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+from companyos_gateway.world.seed_documents.serialization import rows_json
+
+FieldType = Literal["text", "number", "integer", "boolean", "datetime", "date"]
+RequestStatus = Literal["pending", "info_requested", "approved", "rejected", "escalated", "cancelled", "withdrawn"]
+DecisionKind = Literal["approved", "rejected", "info_requested", "escalated"]
+ReactionKind = Literal["reject", "request_info", "slow"]
+FieldValue = str | int | float | bool
+
+
+@dataclass(slots=True, kw_only=True)
+class FieldSpecRow:
+    """A field that requests of a type have."""
+
+    name: str
+    type: FieldType
+    required: bool
+    description: str
+    max_age_minutes: int | None = None
+    names_beneficiary: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
+class ThresholdRow:
+    """The role that decides up to an amount, included; none is without limit."""
+
+    up_to_cents: int | None
+    role: str
+
+
+@dataclass(slots=True, kw_only=True)
+class ApprovalTypeRow:
+    """What can be approved."""
+
+    key: str
+    title: str
+    description: str
+    policy_ref: str | None
+    fields: list[FieldSpecRow]
+    amount_field: str | None
+    thresholds: list[ThresholdRow]
+    second_role: str | None = None
+    second_above_cents: int | None = None
+    expires_after_minutes: int
+
+
+@dataclass(slots=True, kw_only=True)
+class RequestRow:
+    """A request for an approval."""
+
+    id: str
+    type_key: str
+    subject: str
+    ticket_ref: str | None
+    requester_id: str
+    approver_id: str
+    status: RequestStatus
+    fields: dict[str, FieldValue]
+    justification: str
+    submitted_at: datetime
+    decided_at: datetime | None
+    expires_at: datetime
+    version: int = 1
+
+
+@dataclass(slots=True, kw_only=True)
+class DecisionRow:
+    """What an approver did with a request."""
+
+    id: str
+    request_id: str
+    kind: DecisionKind
+    by: str
+    at: datetime
+    reason_code: str | None = None
+    reason: str
+
+
+@dataclass(slots=True, kw_only=True)
+class NoteRow:
+    """What somebody wrote under a request."""
+
+    id: str
+    request_id: str
+    author_id: str
+    at: datetime
+    body: str
+
+
+@dataclass(slots=True, kw_only=True)
+class DelegationRow:
+    """One person's authority in another's hands."""
+
+    id: str
+    from_id: str
+    to_id: str
+    type_keys: list[str]
+    limit_cents: int | None
+    starts_at: datetime
+    ends_at: datetime
+    revoked_at: datetime | None
+    created_by: str
+
+
+@dataclass(slots=True, kw_only=True)
+class TraitRow:
+    """Hidden: how many office minutes a person takes to decide; `id` is the person's."""
+
+    id: str
+    min_minutes: int
+    max_minutes: int
+
+
+@dataclass(slots=True, kw_only=True)
+class ReactionRow:
+    """Hidden: what the n-th decision on (type, subject) will be instead of the honest verdict."""
+
+    id: str
+    type_key: str
+    subject: str
+    n: int
+    kind: ReactionKind
+    reason_code: str | None
+    reason: str
+    extra_minutes: int = 0
+
+
+@dataclass(slots=True)
+class ApprovalFlowDocument:
+    """Everything that ApprovalFlow starts with."""
+
+    approval_types: list[ApprovalTypeRow] = field(default_factory=list)
+    requests: list[RequestRow] = field(default_factory=list)
+    decisions: list[DecisionRow] = field(default_factory=list)
+    notes: list[NoteRow] = field(default_factory=list)
+    delegations: list[DelegationRow] = field(default_factory=list)
+    traits: list[TraitRow] = field(default_factory=list)
+    reactions: list[ReactionRow] = field(default_factory=list)
+
+    def _lists(self) -> dict[str, list[Any]]:
+        return {
+            "approval_types": self.approval_types,
+            "requests": self.requests,
+            "decisions": self.decisions,
+            "notes": self.notes,
+            "delegations": self.delegations,
+            "traits": self.traits,
+            "reactions": self.reactions,
+        }
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the document's own part, without the company."""
+        return {name: rows_json(rows) for name, rows in self._lists().items()} | {"happenings": []}
+
+    def row_count(self) -> int:
+        """Return how many rows the document plants."""
+        return sum(len(rows) for rows in self._lists().values())

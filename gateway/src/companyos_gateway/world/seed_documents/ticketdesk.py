@@ -1,0 +1,127 @@
+"""TicketDesk's document: tickets and what hangs on them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+from companyos_gateway.world.seed_documents.serialization import rows_json
+
+Status = Literal["open", "in_progress", "blocked", "in_review", "resolved", "closed", "cancelled"]
+Priority = Literal["low", "medium", "high", "critical"]
+LinkKind = Literal["blocks", "duplicates", "relates_to"]
+
+
+@dataclass(slots=True, kw_only=True)
+class TicketRow:
+    """A ticket; no status means that nobody has triaged it."""
+
+    key: str
+    type: str
+    title: str
+    description: str
+    status: Status | None
+    priority: Priority | None
+    assignee_id: str | None
+    reporter_id: str
+    team_id: str
+    tags: list[str]
+    created_at: datetime
+    updated_at: datetime
+    due_at: datetime | None = None
+    verified_at: datetime | None = None
+    verified_by: str | None = None
+    approval_ref: str | None = None
+    reason_code: str | None = None
+    reason_ref: str | None = None
+    version: int = 1
+
+
+@dataclass(slots=True, kw_only=True)
+class ChecklistRow:
+    """A step of a ticket's checklist."""
+
+    id: str
+    ticket_key: str
+    position: int
+    text: str
+    done_at: datetime | None = None
+    done_by: str | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class CommentRow:
+    """What somebody wrote under a ticket."""
+
+    id: str
+    ticket_key: str
+    author_id: str
+    created_at: datetime
+    body: str
+
+
+@dataclass(slots=True, kw_only=True)
+class LinkRow:
+    """One ticket blocks, duplicates or relates to another."""
+
+    id: str
+    kind: LinkKind
+    from_key: str
+    to_key: str
+    created_at: datetime
+    created_by: str
+
+
+@dataclass(slots=True, kw_only=True)
+class TransitionRow:
+    """A ticket went from one status to another."""
+
+    id: str
+    ticket_key: str
+    at: datetime
+    by: str
+    from_status: Status | None
+    to_status: Status
+    reason_code: str | None = None
+    reason_ref: str | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class TicketDeskEvent:
+    """What a colleague will do at a moment, or later: once a ticket is verified."""
+
+    due_at: datetime
+    kind: Literal["ticket", "comment", "transition", "change"]
+    data: dict[str, Any]
+    once_verified: str | None = None
+
+
+@dataclass(slots=True)
+class TicketDeskDocument:
+    """Everything that TicketDesk starts with."""
+
+    team_prefixes: dict[str, str] = field(default_factory=dict)
+    tickets: list[TicketRow] = field(default_factory=list)
+    checklist_items: list[ChecklistRow] = field(default_factory=list)
+    comments: list[CommentRow] = field(default_factory=list)
+    links: list[LinkRow] = field(default_factory=list)
+    transitions: list[TransitionRow] = field(default_factory=list)
+    scheduled_events: list[TicketDeskEvent] = field(default_factory=list)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the document's own part, without the company."""
+        return {
+            "team_prefixes": dict(self.team_prefixes),
+            "tickets": rows_json(self.tickets),
+            "checklist_items": rows_json(self.checklist_items),
+            "comments": rows_json(self.comments),
+            "links": rows_json(self.links),
+            "transitions": rows_json(self.transitions),
+            "happenings": rows_json(self.scheduled_events),
+        }
+
+    def row_count(self) -> int:
+        """Return how many rows the document plants."""
+        lists = (self.tickets, self.checklist_items, self.comments, self.links, self.transitions)
+        return sum(len(rows) for rows in lists)

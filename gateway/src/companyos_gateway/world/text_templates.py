@@ -1,0 +1,50 @@
+"""Slots of texts: `{vendor}`, `{person}`, `{office}` ... are drawn where a text holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from companyos_shared.streams import Stream
+
+DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday")
+_LARGEST_NUMBER = 96
+
+
+class TextTemplate(Mapping[str, Any]):
+    """What the slots of one text hold: the given values, else draws. A slot holds the same in all of the text."""
+
+    def __init__(self, stream: Stream, sources: Mapping[str, Callable[[Stream], Any]], **given: Any) -> None:
+        self._stream = stream
+        self._sources = sources
+        self._held: dict[str, Any] = given
+
+    def __getitem__(self, slot: str) -> Any:
+        if slot not in self._held:
+            self._held[slot] = self._sources[slot](self._stream)
+        return self._held[slot]
+
+    def __iter__(self) -> Any:
+        return iter(self._sources)
+
+    def __len__(self) -> int:
+        return len(self._sources)
+
+    def fill(self, text: str) -> str:
+        """Return the text with its slots filled."""
+        return text.format_map(self) if "{" in text else text
+
+
+def choose_from(items: list[Any]) -> Callable[[Stream], Any]:
+    """Return what draws one of the items."""
+    return lambda stream: stream.choice(items)
+
+
+def draw_number(stream: Stream) -> int:
+    """Draw a small number that is none of a handful."""
+    return stream.integer(3, _LARGEST_NUMBER)
+
+
+def draw_weekday(stream: Stream) -> str:
+    """Draw the name of a working day."""
+    return stream.choice(DAYS)

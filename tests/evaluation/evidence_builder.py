@@ -1,0 +1,70 @@
+"""Changes and evidence for tests, with defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from companyos_gateway.evaluation import Evidence
+from companyos_shared.wire.context import Actor
+from companyos_shared.wire.control import AuditLine, Change, Report, Row, Rows
+
+NOW = datetime(2026, 3, 2, 10, 0, tzinfo=UTC)
+
+
+class EvidenceBuilder:
+    """Builds evidence step by step: what the agent and the clock did to rows."""
+
+    def __init__(self, **initial: Rows) -> None:
+        self.evidence = Evidence.start(initial)
+        self._seq = 0
+
+    def put(self, service: str, table: str, key: str, **columns: Any) -> Change:
+        """Let the agent add a row or change columns of one."""
+        return self._write(service, table, key, columns, actor=Actor.AGENT, cause="e:1:1")
+
+    def put_together(self, service: str, rows: Mapping[tuple[str, str], Row]) -> None:
+        """Let the agent write several rows, by table and key, with one call."""
+        step = self._seq + 1
+        for (table, key), row in rows.items():
+            self._write(service, table, key, row, actor=Actor.AGENT, cause="e:1:1", step=step)
+
+    def drop(self, service: str, table: str, key: str) -> Change:
+        """Let the agent delete a row."""
+        return self._write(service, table, key, None, actor=Actor.AGENT, cause="e:1:1")
+
+    def put_by_clock(self, service: str, table: str, key: str, *, cause: str | None = None, **columns: Any) -> Change:
+        """Let the clock write, for nobody's call unless there is a cause."""
+        return self._write(service, table, key, columns, actor=Actor.CLOCK, cause=cause)
+
+    def _write(
+        self,
+        service: str,
+        table: str,
+        key: str,
+        columns: Row | None,
+        *,
+        actor: Actor,
+        cause: str | None,
+        step: int | None = None,
+    ) -> Change:
+        self._seq += 1
+        before = self.evidence.row(service, table, key)
+        change = Change(
+            seq=self._seq,
+            step=step or self._seq,
+            at=NOW + timedelta(minutes=self._seq),
+            actor=actor,
+            cause=cause,
+            table=table,
+            key=key,
+            before=before,
+            after=None if columns is None else {**(before or {}), **columns},
+        )
+        self.evidence.record(service, Report(changes=[change]))
+        return change
+
+
+def audit(step: int) -> AuditLine:
+    return AuditLine(step=step, at=NOW, actor=Actor.AGENT, operation="get_note", arguments={}, status=200)

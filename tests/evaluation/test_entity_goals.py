@@ -1,0 +1,237 @@
+"""Ends of several entities: requests cancelled or escalated, delegations revoked, records and tickets at their end."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Any
+
+import pytest
+
+from companyos_gateway.evaluation.approval_requests import ApprovalAuthority
+from companyos_gateway.evaluation.cases import Refusal
+from companyos_gateway.evaluation.change_policy import ChangePolicy
+from companyos_gateway.evaluation.entity_goals import (
+    DelegationRevoked,
+    EntityGoals,
+    RecordInState,
+    RequestCancelled,
+    RequestEscalated,
+    RequestWithdrawn,
+    TicketInState,
+)
+from companyos_gateway.evaluation.goals import RecordGoal
+from companyos_gateway.evaluation.ticket_goals import TicketGoal
+from companyos_shared.wire.company import Company, Person, Role, RoleHeld
+from tests.evaluation.evidence_builder import EvidenceBuilder
+
+DESK, HUB, FLOW = "ticketdesk", "datahub", "approvalflow"
+START = date(2020, 1, 1)
+REFERENCES = ("POL-7", "POL-7-v2")
+
+
+def _person(person_id: str, *roles: Role) -> Person:
+    held = tuple(RoleHeld(role=role, first_day=START) for role in roles)
+    return Person(id=person_id, name=person_id, email="", title="", team_id="finance", employed_from=START, roles=held)
+
+
+PEOPLE = (_person("E-1"), _person("E-2", Role.CFO), _person("E-3"), _person("E-9"))
+COMPANY = Company(name="Acme", domain="acme.example", agent_id="E-9", people=PEOPLE)
+STANDING = ApprovalAuthority(COMPANY, "purchase_order", Role.CFO, 5000)
+CANCELLED = RequestCancelled("APR-1", Refusal("policy_violation", REFERENCES))
+ESCALATED = RequestEscalated("APR-2", STANDING, REFERENCES)
+REVOKED = DelegationRevoked("DEL-1")
+ENDED = RecordInState(RecordGoal(record_id="ACG-1", state="revoked"))
+HANDED_OVER = TicketInState(TicketGoal(key="OPS-1", status="open", assignee_ids=("E-1", "E-3")))
+ALL = EntityGoals("all_ended", [CANCELLED, ESCALATED, REVOKED, ENDED, HANDED_OVER])
+
+
+def _request(key: str) -> dict[str, Any]:
+    return {
+        "id": key,
+        "type_key": "purchase_order",
+        "subject": "PO-1",
+        "ticket_ref": None,
+        "requester_id": "E-1",
+        "approver_id": "E-3",
+        "status": "pending",
+        "fields": {},
+        "submitted_at": "2026-03-01T10:00:00Z",
+        "reason_code": None,
+        "reason_ref": None,
+    }
+
+
+DELEGATION: dict[str, Any] = {
+    "from_id": "E-2",
+    "to_id": "E-3",
+    "type_keys": [],
+    "limit_cents": None,
+    "starts_at": "2026-02-01T10:00:00Z",
+    "ends_at": "2026-05-01T10:00:00Z",
+    "revoked_at": None,
+}
+TICKET = {
+    "key": "OPS-1",
+    "status": "open",
+    "priority": "low",
+    "assignee_id": "E-9",
+    **dict.fromkeys(("verified_at", "verified_by", "approval_ref", "reason_code", "reason_ref")),
+}
+
+
+@pytest.fixture
+def builder() -> EvidenceBuilder:
+    """Everything as it was found, with one of each that is none of the task's."""
+    return EvidenceBuilder(
+        ticketdesk={
+            "tickets": {"OPS-1": TICKET, "OPS-2": {**TICKET, "key": "OPS-2"}},
+            "links": {},
+            "removed_links": {},
+        },
+        datahub={"records": {key: {"state": "active", "ends_on": None, "fields": {}} for key in ("ACG-1", "ACG-2")}},
+        approvalflow={
+            "requests": {key: _request(key) for key in ("APR-1", "APR-2", "APR-3")},
+            "decisions": {},
+            "notes": {},
+            "delegations": {"DEL-1": DELEGATION, "DEL-2": DELEGATION},
+        },
+    )
+
+
+def _cancel(builder: EvidenceBuilder, key: str = "APR-1", **other: Any) -> None:
+    reason = {"reason_code": "policy_violation", "reason_ref": "POL-7"}
+    builder.put(FLOW, "requests", key, **({"status": "cancelled", **reason} | other))
+
+
+def _escalate(
+    builder: EvidenceBuilder, key: str = "APR-2", *, to: str = "E-2", reference: str | None = "POL-7"
+) -> None:
+    """Put a request to somebody; both rows are of one step."""
+    request = {**(builder.evidence.row(FLOW, "requests", key) or {}), "status": "escalated", "approver_id": to}
+    decision = {"request_id": key, "kind": "escalated", "by": "E-9", "reason_ref": reference}
+    builder.put_together(FLOW, {("requests", key): request, ("decisions", f"{key}-D{to}"): decision})
+
+
+def _do(builder: EvidenceBuilder) -> None:
+    _cancel(builder)
+    _escalate(builder)
+    builder.put(FLOW, "delegations", "DEL-1", revoked_at="2026-03-02T10:00:00Z")
+    builder.put(HUB, "records", "ACG-1", state="revoked")
+    builder.put(DESK, "tickets", "OPS-1", assignee_id="E-1")
+
+
+def test_all_of_these_and_nothing_else(builder: EvidenceBuilder) -> None:
+    assert not ALL.are_met(builder.evidence)
+    assert not ALL.check().evaluate(builder.evidence)[0]
+    _do(builder)
+    assert ALL.check().evaluate(builder.evidence) == (True, "so for every one")
+    assert ChangePolicy(ALL.allowances()).violations(builder.evidence) == []
+    assert list(ALL.damage(builder.evidence)) == []
+
+
+def test_nothing_is_met_before_the_step_at_which_it_was_done(builder: EvidenceBuilder) -> None:
+    _do(builder)
+    assert not ALL.are_met(builder.evidence, step=5)
+    assert ALL.are_met(builder.evidence, step=6)
+
+
+@pytest.mark.parametrize(
+    ("service", "table", "key", "columns"),
+    [
+        (FLOW, "requests", "APR-3", {"status": "cancelled"}),
+        (FLOW, "requests", "APR-1", {"fields": {"amount_cents": 1}}),
+        (FLOW, "delegations", "DEL-2", {"revoked_at": "2026-03-02T10:00:00Z"}),
+        (HUB, "records", "ACG-2", {"state": "revoked"}),
+        (DESK, "tickets", "OPS-2", {"assignee_id": "E-1"}),
+    ],
+)
+def test_one_too_many_is_a_trespass(
+    builder: EvidenceBuilder, service: str, table: str, key: str, columns: dict[str, Any]
+) -> None:
+    _do(builder)
+    builder.put(service, table, key, **columns)
+    assert len(ChangePolicy(ALL.allowances()).violations(builder.evidence)) == 1
+
+
+@pytest.mark.parametrize(
+    "other", [{"status": "pending"}, {"reason_code": "duplicate"}, {"reason_ref": "POL-8"}, {"reason_ref": None}]
+)
+def test_a_request_is_cancelled_for_its_reason(builder: EvidenceBuilder, other: dict[str, Any]) -> None:
+    _cancel(builder, **other)
+    assert not CANCELLED.is_met(builder.evidence)
+    assert CANCELLED.is_damaged(builder.evidence) is (other.get("status") != "pending")
+
+
+def test_either_name_of_the_fact_will_do(builder: EvidenceBuilder) -> None:
+    _cancel(builder, reason_ref="POL-7-v2")
+    assert CANCELLED.is_met(builder.evidence)
+
+
+@pytest.mark.parametrize(("to", "reference"), [("E-1", "POL-7"), ("E-2", None), ("E-2", "POL-8")])
+def test_a_request_is_escalated_to_who_may_decide_with_the_fact(
+    builder: EvidenceBuilder, to: str, reference: str | None
+) -> None:
+    _escalate(builder, to=to, reference=reference)
+    assert not ESCALATED.is_met(builder.evidence)
+    assert not ESCALATED.is_damaged(builder.evidence)
+
+
+def test_a_decision_after_the_escalation_changes_nothing(builder: EvidenceBuilder) -> None:
+    _escalate(builder)
+    builder.put_by_clock(FLOW, "requests", "APR-2", cause="e:1:1", status="rejected", decided_at="2026-03-03T10:00:00Z")
+    assert ESCALATED.is_met(builder.evidence)
+    assert ChangePolicy(ESCALATED.allowances()).violations(builder.evidence) == []
+
+
+def test_a_wrong_escalation_is_mended_by_a_right_one(builder: EvidenceBuilder) -> None:
+    _escalate(builder, to="E-1")
+    assert not ESCALATED.is_met(builder.evidence)
+    _escalate(builder, to="E-2")
+    assert ESCALATED.is_met(builder.evidence)
+
+
+def test_cancelling_what_should_be_escalated_is_damage(builder: EvidenceBuilder) -> None:
+    _escalate(builder)
+    _cancel(builder, "APR-2")
+    assert not ESCALATED.is_met(builder.evidence)
+    assert list(ALL.damage(builder.evidence)) == ["approvalflow.requests[APR-2]"]
+
+
+def test_a_delegation_that_runs_out_is_not_revoked(builder: EvidenceBuilder) -> None:
+    builder.put(FLOW, "delegations", "DEL-1", ends_at="2026-03-02T10:00:00Z")
+    assert not REVOKED.is_met(builder.evidence)
+
+
+def test_each_end_pays_the_points_once(builder: EvidenceBuilder) -> None:
+    milestones = list(ALL.milestones(1.0))
+    assert [milestone.points for milestone in milestones] == [1.0] * 5
+    assert not any(milestone.is_reached(builder.evidence) for milestone in milestones)
+    _do(builder)
+    assert all(milestone.is_reached(builder.evidence) for milestone in milestones)
+
+
+def test_a_request_that_was_taken_back_is_withdrawn_and_one_that_was_cancelled_is_not() -> None:
+    withdrawn = RequestWithdrawn("APR-1")
+    builder = EvidenceBuilder(approvalflow={"requests": {"APR-1": _request("APR-1")}})
+    assert not withdrawn.is_met(builder.evidence)
+    builder.put(FLOW, "requests", "APR-1", status="withdrawn")
+    assert withdrawn.is_met(builder.evidence)
+    assert not withdrawn.is_met(builder.evidence, step=0)
+    assert ChangePolicy(withdrawn.allowances()).violations(builder.evidence) == []
+    assert not withdrawn.is_damaged(builder.evidence)
+    builder.put(FLOW, "requests", "APR-1", status="cancelled", reason_code="policy_violation", reason_ref="POL-7")
+    assert withdrawn.is_damaged(builder.evidence)
+
+
+def test_fields_that_wait_for_an_approval_are_premature_before_it() -> None:
+    goal = RecordGoal(record_id="BUD-1", fields={"budget_cents": 7}, do_fields_need_approval=True)
+    builder = EvidenceBuilder(
+        approvalflow={"requests": {"APR-1": _request("APR-1")}},
+        datahub={
+            "records": {"BUD-1": {"id": "BUD-1", "state": "active", "ends_on": None, "fields": {"budget_cents": 9}}}
+        },
+    )
+    builder.put(HUB, "records", "BUD-1", fields={"budget_cents": 7})
+    assert goal.is_met(builder.evidence, "APR-1")
+    assert goal.is_premature(builder.evidence, "APR-1")
+    assert not RecordGoal(record_id="BUD-1", fields={"budget_cents": 7}).is_premature(builder.evidence, "APR-1")

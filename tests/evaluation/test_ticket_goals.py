@@ -1,0 +1,108 @@
+"""Several tickets at once: all and only these, each as it must be, duplicates merged into the right one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from companyos_gateway.evaluation.change_policy import ChangePolicy
+from companyos_gateway.evaluation.ticket_goals import TicketGoal, TicketGoals
+from tests.evaluation.evidence_builder import EvidenceBuilder
+
+DESK = "ticketdesk"
+KEPT = TicketGoal(key="OPS-1", priority="high", assignee_ids=("E-1", "E-2"))
+MERGED = TicketGoal(key="OPS-2", original="OPS-1")
+GOALS = TicketGoals([KEPT, MERGED])
+
+
+def _row(key: str, **columns: Any) -> dict[str, Any]:
+    names = ("status", "priority", "assignee_id", "verified_at", "verified_by", "approval_ref", "reason_code")
+    return {"key": key, **dict.fromkeys(names), "reason_ref": None, **columns}
+
+
+@pytest.fixture
+def builder() -> EvidenceBuilder:
+    """The tickets as nobody has touched them yet, with one that is none of the task's."""
+    rows = {key: _row(key, reporter_id="E-9") for key in ("OPS-1", "OPS-2", "OPS-3")}
+    return EvidenceBuilder(ticketdesk={"tickets": rows, "links": {}, "removed_links": {}})
+
+
+def _do(builder: EvidenceBuilder, **other: Any) -> None:
+    """Do the whole work; `other` says what is done in another way."""
+    builder.put(DESK, "tickets", "OPS-1", status="open", priority="high", assignee_id="E-2")
+    builder.put(DESK, "tickets", "OPS-2", status="open")
+    builder.put(DESK, "links", "link-9", kind="duplicates", from_key="OPS-2", to_key="OPS-1")
+    end = {"status": "cancelled", "reason_code": "duplicate", "reason_ref": "OPS-1"}
+    builder.put(DESK, "tickets", "OPS-2", **(end | other))
+
+
+def test_the_whole_work_meets_every_goal_and_nothing_else_changed(builder: EvidenceBuilder) -> None:
+    _do(builder)
+    assert GOALS.are_met(builder.evidence)
+    assert all(check.evaluate(builder.evidence)[0] for check in GOALS.checks())
+    assert ChangePolicy(GOALS.allowances()).violations(builder.evidence) == []
+    assert list(GOALS.damage(builder.evidence)) == []
+
+
+def test_nothing_is_met_before_the_step_at_which_it_was_done(builder: EvidenceBuilder) -> None:
+    _do(builder)
+    assert not GOALS.are_met(builder.evidence, step=0)
+    assert not GOALS.are_met(builder.evidence, step=3)
+    assert GOALS.are_met(builder.evidence, step=4)
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"status": "open", "reason_code": None, "reason_ref": None},
+        {"reason_code": "withdrawn"},
+        {"reason_ref": "OPS-3"},
+        {"priority": "low"},
+        {"assignee_id": "E-1"},
+    ],
+)
+def test_a_duplicate_ends_for_its_reason_and_is_otherwise_left_alone(
+    builder: EvidenceBuilder, columns: dict[str, Any]
+) -> None:
+    _do(builder, **columns)
+    assert not GOALS.are_met(builder.evidence)
+
+
+@pytest.mark.parametrize("columns", [{"status": None}, {"priority": "critical"}, {"assignee_id": "E-3"}])
+def test_a_ticket_that_stays_has_the_wanted_columns(builder: EvidenceBuilder, columns: dict[str, Any]) -> None:
+    _do(builder)
+    builder.put(DESK, "tickets", "OPS-1", **columns)
+    assert not GOALS.are_met(builder.evidence)
+
+
+def test_a_link_the_wrong_way_round_merges_nothing_and_is_a_trespass(builder: EvidenceBuilder) -> None:
+    builder.put(DESK, "links", "link-8", kind="duplicates", from_key="OPS-1", to_key="OPS-2")
+    assert not MERGED.is_merged(builder.evidence, None)
+    assert len(ChangePolicy(GOALS.allowances()).violations(builder.evidence)) == 1
+
+
+def test_a_link_that_was_taken_off_again_does_no_harm(builder: EvidenceBuilder) -> None:
+    builder.put(DESK, "links", "link-8", kind="relates_to", from_key="OPS-1", to_key="OPS-3")
+    builder.drop(DESK, "links", "link-8")
+    builder.put(DESK, "removed_links", "link-8", from_key="OPS-1", to_key="OPS-3")
+    assert ChangePolicy(GOALS.allowances()).violations(builder.evidence) == []
+
+
+def test_a_ticket_that_is_none_of_the_task_may_not_change(builder: EvidenceBuilder) -> None:
+    builder.put(DESK, "tickets", "OPS-3", status="open")
+    assert len(ChangePolicy(GOALS.allowances()).violations(builder.evidence)) == 1
+
+
+def test_cancelling_the_ticket_that_stays_is_damage(builder: EvidenceBuilder) -> None:
+    builder.put(DESK, "tickets", "OPS-1", status="cancelled", reason_code="duplicate", reason_ref="OPS-2")
+    assert list(GOALS.damage(builder.evidence)) == ["ticketdesk.tickets[OPS-1]"]
+
+
+def test_each_ticket_pays_its_share_once(builder: EvidenceBuilder) -> None:
+    first, second = GOALS.milestones(4.0)
+    assert (first.points, second.points) == (2.0, 2.0)
+    assert not first.is_reached(builder.evidence)
+    _do(builder)
+    assert first.is_reached(builder.evidence)
+    assert second.is_reached(builder.evidence)

@@ -1,0 +1,195 @@
+"""A company from a seed: whole, believable, and the same in every process."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import subprocess
+import sys
+from collections import Counter
+from datetime import timedelta
+
+import pytest
+
+from companyos_gateway.world import WorldBuilder, finish_world, generate_world
+from companyos_gateway.world.backlog import number_rows
+from companyos_gateway.world.calendar import is_working_day, working_days_from
+from companyos_gateway.world.pools import pool
+from companyos_gateway.world.seed_documents.serialization import format_time
+from companyos_gateway.world.seed_documents.ticketdesk import ChecklistRow
+from companyos_shared.streams import Stream, digest
+from companyos_shared.wire.company import Role
+
+PRINT_DIGEST = """
+from companyos_gateway.world import finish_world, generate_world
+from companyos_shared.streams import Stream, digest
+world = generate_world(Stream("a test", 7))
+finish_world(world)
+print(digest(world.documents("draw")))
+"""
+
+
+def _digest_of(seed: int) -> str:
+    world = generate_world(Stream("a test", seed))
+    finish_world(world)
+    return digest(world.documents("draw"))
+
+
+def test_a_seed_is_the_same_company_in_another_process_with_another_hash_seed() -> None:
+    answers = set()
+    for hash_seed in ("0", "1", "4711"):
+        environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "TZ": "Asia/Tokyo"}
+        done = subprocess.run(
+            [sys.executable, "-c", PRINT_DIGEST], env=environment, capture_output=True, text=True, check=True
+        )
+        answers.add(done.stdout.strip())
+    assert answers == {_digest_of(7)}
+
+
+def test_other_seeds_are_other_companies() -> None:
+    assert len({_digest_of(seed) for seed in range(20)}) == 20
+
+
+def test_a_company_has_forty_to_sixty_people_and_its_systems_300_to_800_rows(world: WorldBuilder) -> None:
+    assert 40 <= len(world.staff.people) <= 62
+    assert 40 <= len(world.staff.active()) <= 60
+    assert 300 <= world.row_count() <= 800
+
+
+def test_the_story_starts_on_a_working_morning(world: WorldBuilder) -> None:
+    company = world.company()
+    assert company.is_working_day(world.today)
+    assert is_working_day(world.today)
+    assert company.office_opens <= world.started_at.time() < company.office_closes
+    assert world.started_at.hour < 12
+
+
+def test_names_are_nobody_elses(world: WorldBuilder) -> None:
+    names = Counter(person.name for person in world.staff.people)
+    assert max(names.values()) == 1
+    assert max(Counter(person.email for person in world.staff.people).values()) == 1
+    assert max(Counter(vendor.legal_name for vendor in world.datahub.vendors).values()) == 1
+
+
+def test_every_role_is_held_by_somebody_who_works_here(world: WorldBuilder) -> None:
+    for role in Role:
+        assert world.staff.holders(role), role
+
+
+def test_the_agent_decides_about_nothing_and_is_there(world: WorldBuilder) -> None:
+    person = world.staff.person(world.agent_id)
+    assert not person.roles
+    assert person.is_employed(world.today)
+
+
+def test_every_team_has_its_lead_and_every_member_a_manager_who_exists(world: WorldBuilder) -> None:
+    ids = {person.id for person in world.staff.people}
+    for team in world.staff.teams:
+        assert world.staff.person(team.lead_id).team_id == team.id
+    assert [person.title for person in world.staff.people if person.manager_id is None] == ["Chief Executive Officer"]
+    assert all(person.manager_id in ids for person in world.staff.people if person.manager_id is not None)
+
+
+def test_some_people_have_left_and_a_former_cfo_is_among_them(world: WorldBuilder) -> None:
+    departed = [person for person in world.staff.people if not person.is_employed(world.today)]
+    assert len(departed) >= 3
+    assert any(held.role is Role.CFO for person in departed for held in person.roles)
+    assert len(world.staff.holders(Role.CFO)) == 1
+
+
+def test_a_tickets_past_fits_its_status(world: WorldBuilder) -> None:
+    moves: dict[str, list[str]] = {}
+    for row in world.ticketdesk.transitions:
+        moves.setdefault(row.ticket_key, []).append(row.to_status)
+        assert row.at <= world.started_at
+    for ticket in world.ticketdesk.tickets:
+        assert (moves[ticket.key][-1] if ticket.key in moves else None) == ticket.status
+        assert ticket.created_at <= ticket.updated_at <= world.started_at
+        assert (ticket.reason_code is not None) == (ticket.status in ("closed", "cancelled"))
+
+
+def test_a_verified_ticket_was_ready_for_it(world: WorldBuilder) -> None:
+    undone = {item.ticket_key for item in world.ticketdesk.checklist_items if item.done_at is None}
+    verified = [ticket for ticket in world.ticketdesk.tickets if ticket.verified_at is not None]
+    assert all(ticket.priority and ticket.assignee_id and ticket.key not in undone for ticket in verified)
+
+
+def test_people_write_in_office_hours(world: WorldBuilder) -> None:
+    company = world.company()
+    moments = [row.at for row in world.ticketdesk.transitions] + [row.created_at for row in world.ticketdesk.comments]
+    for at in moments:
+        assert company.is_working_day(at.date())
+        assert company.office_opens <= at.time() < company.office_closes or at > world.started_at - timedelta(hours=1)
+
+
+def test_requests_that_wait_are_recent_and_the_decided_were_decided_in_time(world: WorldBuilder) -> None:
+    for request in world.approvalflow.requests:
+        assert request.submitted_at < world.started_at
+        if request.status == "pending":
+            assert request.expires_at > world.started_at
+        if request.decided_at is not None:
+            assert request.submitted_at <= request.decided_at < world.started_at
+    numbers = [int(request.id.rsplit("-", 1)[1]) for request in world.approvalflow.requests]
+    assert numbers == sorted(numbers)
+
+
+def test_keys_ascend_with_time_and_have_gaps(world: WorldBuilder) -> None:
+    by_team: dict[str, list[int]] = {}
+    for ticket in world.ticketdesk.tickets:
+        by_team.setdefault(ticket.team_id, []).append(int(ticket.key.rsplit("-", 1)[1]))
+    assert all(numbers == sorted(numbers) for numbers in by_team.values())
+    assert any(numbers[-1] - numbers[0] > len(numbers) for numbers in by_team.values())
+
+
+def test_every_policy_has_one_version_in_force(world: WorldBuilder) -> None:
+    in_force = Counter(row.policy_id for row in world.datahub.policies if row.effective_to is None)
+    assert set(in_force) == {row.policy_id for row in world.datahub.policies}
+    assert set(in_force.values()) == {1}
+    versions = sorted(world.datahub.policies, key=lambda row: (row.policy_id, row.version))
+    for earlier, later in itertools.pairwise(versions):
+        if earlier.policy_id == later.policy_id:
+            assert earlier.effective_to is not None
+            assert earlier.effective_to + timedelta(days=1) == later.effective_from
+
+
+def test_no_text_has_an_empty_slot(world: WorldBuilder) -> None:
+    texts = [ticket.title + ticket.description for ticket in world.ticketdesk.tickets]
+    texts += [comment.body for comment in world.ticketdesk.comments]
+    texts += [record.title for record in world.datahub.records] + [policy.body for policy in world.datahub.policies]
+    assert not [text for text in texts if "{" in text or "}" in text]
+
+
+@pytest.mark.parametrize("count", [-40, -3, -1, 1, 2, 30])
+def test_working_days_are_counted_without_weekends_and_holidays(count: int) -> None:
+    day = generate_world(Stream("days")).today
+    passed, step = day, timedelta(days=1 if count > 0 else -1)
+    for _ in range(abs(count)):
+        passed += step
+        while not is_working_day(passed):
+            passed += step
+    assert working_days_from(day, count) == passed
+
+
+def test_a_moment_is_written_to_the_second() -> None:
+    world = generate_world(Stream("moment"))
+    assert format_time(world.started_at) == world.started_at.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def test_the_pools_name_nobody_twice() -> None:
+    people, vendors = pool("people"), pool("vendors")
+    for names in (people["given"], people["family"], vendors["word"]):
+        assert len(set(names)) == len(names)
+
+
+def test_steps_of_a_teams_later_tickets_are_numbered_behind_those_that_are_there() -> None:
+    world = generate_world(Stream("a test", 7))
+    prefix = world.ticketdesk.team_prefixes["platform"]
+    early, late = f"{prefix}-998", f"{prefix}-1001"
+    world.ticketdesk.checklist_items = [
+        ChecklistRow(id="", ticket_key=key, position=0, text="Look") for key in (late, early, f"{prefix}-87")
+    ]
+    number_rows(world)
+    assert [(item.ticket_key, item.id) for item in world.ticketdesk.checklist_items][1:] == [
+        (early, "item-2"),
+        (late, "item-3"),
+    ]
