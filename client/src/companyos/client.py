@@ -6,7 +6,7 @@ import asyncio
 import re
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Self, Unpack, cast
+from typing import Any, Self, Unpack, cast
 
 from companyos.openenv_preload import preload_openenv
 
@@ -33,11 +33,9 @@ from companyos.contract import (  # noqa: E402
 )
 from companyos.discovery import Discovery  # noqa: E402
 from companyos.errors import ApiError  # noqa: E402
-from companyos.options import ConnectionOptions, ResetArguments  # noqa: E402
+from companyos.options import RESUME_WITHIN_S, Action, ConnectionOptions, ResetArguments  # noqa: E402
+from companyos.sync import CompanyOSSyncEnv  # noqa: E402
 from companyos.trainer import Trainer, bearer, error_from_response  # noqa: E402
-
-if TYPE_CHECKING:
-    from companyos.sync import CompanyOSSyncEnv
 
 __all__ = [
     "Action",
@@ -50,9 +48,6 @@ __all__ = [
     "ResetArguments",
 ]
 
-Action = CallToolAction | ListToolsAction | dict[str, Any]
-
-RESUME_WITHIN_S = 10.0
 _INITIAL_BACKOFF_S = 0.1
 _MAX_BACKOFF_S = 1.0
 _RETRYABLE_PROBLEMS = ("services-unavailable", "shutting-down")
@@ -172,8 +167,6 @@ class CompanyOSEnv(EnvClient[Action, Observation, CompanyOSState], Discovery):
 
     def sync(self) -> CompanyOSSyncEnv:
         """Return this client without `await`."""
-        from companyos.sync import CompanyOSSyncEnv
-
         return CompanyOSSyncEnv(self)
 
     async def __aenter__(self) -> Self:

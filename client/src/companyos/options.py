@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import Any, TypedDict
 
-from companyos.contract import InjectedState, Viewport
+from companyos.contract import CallToolAction, InjectedState, ListToolsAction, Viewport
+
+Action = CallToolAction | ListToolsAction | dict[str, Any]
+"""A tool call, a request for the tools, or either as a dictionary."""
+
+RESUME_WITHIN_S = 10.0
+"""How long a client tries to reconnect to its episode."""
 
 
 class ResetArguments(TypedDict, total=False):

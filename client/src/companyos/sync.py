@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import Any, Self, cast
 
 from openenv.core.client_types import StepResult
 from openenv.core.env_server.types import Observation
 from openenv.core.sync_client import SyncEnvClient
 
-from companyos.client import RESUME_WITHIN_S, Action
 from companyos.contract import CompanyOSObservation, CompanyOSState, EpisodeDiff, SnapshotInfo, ToolSpec
 from companyos.discovery import SyncDiscovery
-
-if TYPE_CHECKING:
-    from companyos.client import CompanyOSEnv
+from companyos.options import RESUME_WITHIN_S, Action
 
 
 class CompanyOSSyncEnv(SyncEnvClient[Action, Observation, CompanyOSState], SyncDiscovery):
     """One session, for code that cannot wait: the methods of CompanyOSEnv, answers in place of awaitables."""
 
-    _async: CompanyOSEnv
+    _async: Any
+    """The CompanyOSEnv whose methods are run; its module imports this one."""
 
     def call_tool(self, tool: str, /, **arguments: Any) -> StepResult[CompanyOSObservation]:
         """Take one step: call a tool by its name with the arguments of its schema."""
