@@ -69,7 +69,7 @@ def test_what_is_shared_is_tried_with_all_scenarios_alone() -> None:
 def test_a_mutant_says_where_it_is() -> None:
     assert (
         Mutant("companyos_gateway.evaluation.ticket_checks", 3, 41, "`a` -> `b`").place
-        == "rubrics.tickets:41 `a` -> `b`"
+        == "evaluation.ticket_checks:41 `a` -> `b`"
     )
 
 
@@ -111,7 +111,7 @@ def test_aimed_ends_tell_what_drawn_ones_seldom_tell(tmp_path: Path) -> None:
     bank_mutants = [one for one in mutants_of(name, source_of(name)) if "bank_iban" in one.text and one.function]
     asked_of = "companyos_gateway.evaluation.sequential_approvals"
     approval_mutants = [
-        one for one in mutants_of(asked_of, source_of(asked_of)) if one.function == "does_nothing_stand"
+        one for one in mutants_of(asked_of, source_of(asked_of)) if one.function == "has_no_active_request"
     ]
     runner = MutantRunner([refused], ())
     assert len(bank_mutants) > 1
