@@ -208,7 +208,7 @@ async def test_the_catalogue_says_what_there_is_to_play_and_gives_no_test_task_a
     assert browser.page.text.count('data-testid="scenario-') == 17
     for name in ("vendor_onboarding", "quarter_close"):
         await _open(browser, f"/scenarios/{name}")
-        assert "<strong>Done</strong>" in browser.page.text
+        assert "<strong>Success:</strong>" in browser.page.text
         assert "Never strikes here" in browser.page.text
         assert f"train.{name}.0.00" in browser.page.text
     await _open(browser, "/scenarios/vendor_onboarding?split=test")

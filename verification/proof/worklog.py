@@ -33,7 +33,7 @@ _SUFFIXES = frozenset({".py", ".toml", ".json"})
 _PROOF = "verification/proof/"
 _UNRELATED = (
     "verification/reference/",
-    "companyos_gateway/scenarios/checks.py",
+    "companyos_gateway/scenarios/validation.py",
     "companyos_gateway/server/",
     "companyos_shared/pages/",
     *(f"{_PROOF}{name}.py" for name in ("__main__", "cli", "process_pool", "report", "sizes", "worklog")),

@@ -168,7 +168,7 @@ def test_a_row_runs_its_own_code_and_none_of_what_serves_or_shows() -> None:
 
 def test_what_is_looked_at_before_a_start_is_asked_for_by_the_server_alone() -> None:
     package = SCENARIOS.parent
-    asks = re.compile(r"scenarios\.checks\b|scenarios import .*\bchecks\b")
+    asks = re.compile(r"scenarios\.validation\b|scenarios import .*\bvalidation\b")
     asking = {file for file in package.rglob("*.py") if asks.search(file.read_text())}
     assert asking
     assert {file.relative_to(package).parts[0] for file in asking} == {"server"}
