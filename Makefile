@@ -152,7 +152,7 @@ space: $(STAMP) ## Write build/space, the folder for `openenv validate`, `openen
 	@$(BIN)/python -m verification.openenv --package build/space
 
 tasks: $(STAMP) ## Say what the task set holds and look for equal instances (ARGS="--instances 100000" for a release)
-	@$(BIN)/python -m companyos_gateway.taskset $(ARGS)
+	@$(BIN)/python -m companyos_gateway.tasks $(ARGS)
 
 docs: $(STAMP) ## Generate docs/scenarios.md and docs/tools.md from the code
 	@$(BIN)/python -m verification.reference docs

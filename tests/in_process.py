@@ -13,8 +13,8 @@ import httpx
 from fastapi import FastAPI
 from pydantic import SecretStr
 
-from companyos_gateway.episode.cluster import Cluster
-from companyos_gateway.episode.link import ServiceLink
+from companyos_gateway.engine.service_client import ServiceClient
+from companyos_gateway.engine.service_clients import ServiceClients
 from companyos_shared.chassis import Service, ServiceSettings, create_app
 
 KEY = "a key for tests"
@@ -35,19 +35,19 @@ def service_app(service: Service[Any], folder: Path) -> FastAPI:
     return app
 
 
-def link_to(name: str, app: FastAPI, wrap: Wrap = lambda way: way) -> ServiceLink:
+def in_process_service_client(name: str, app: FastAPI, wrap: Wrap = lambda way: way) -> ServiceClient:
     """Return the gateway's link to a service's app."""
-    return ServiceLink(name, f"http://{name}", KEY.encode(), wrap(httpx.ASGITransport(app)))
+    return ServiceClient(name, f"http://{name}", KEY.encode(), wrap(httpx.ASGITransport(app)))
 
 
 @contextmanager
-def installed_cluster(folder: Path) -> Iterator[Cluster]:
+def in_process_service_clients(folder: Path) -> Iterator[ServiceClients]:
     """Give the installed services, each with its files below a folder."""
     modules = {one.name: one.value.partition(":")[0] for one in entry_points(group="companyos.services")}
     services = {name: importlib.import_module(module).SERVICE for name, module in modules.items()}
     apps = {name: service_app(service, folder / name) for name, service in services.items()}
     try:
-        yield Cluster({name: link_to(name, app) for name, app in apps.items()})
+        yield ServiceClients({name: in_process_service_client(name, app) for name, app in apps.items()})
     finally:
         for app in apps.values():
             app.state.episodes.close()

@@ -15,11 +15,11 @@ import pytest
 from sqlalchemy import Connection
 
 from companyos.contract import SnapshotInfo
-from companyos_gateway.episode.episode import Episode
-from companyos_gateway.episode.journal import Journal
-from companyos_gateway.episode.manifest import Manifest
-from companyos_gateway.episode.snapshots import Snapshots
-from companyos_gateway.episode.store import EpisodeStore
+from companyos_gateway.engine.episode import Episode
+from companyos_gateway.engine.journal import Journal
+from companyos_gateway.engine.manifest import Manifest
+from companyos_gateway.engine.snapshots import Snapshots
+from companyos_gateway.engine.store import EpisodeStore
 from companyos_shared.chassis.database import Database
 from companyos_shared.chassis.episodes import Episodes
 from companyos_shared.chassis.sessions import Session
@@ -76,7 +76,7 @@ def _a_snapshot_does_not_wait_for_its_turn(patch: pytest.MonkeyPatch) -> None:
             return getattr(self._episode, name)
 
         @asynccontextmanager
-        async def turn(self) -> AsyncIterator[None]:
+        async def call_lock(self) -> AsyncIterator[None]:
             yield
 
     async def take_without_turn(self: Snapshots, episode: Episode) -> SnapshotInfo:
@@ -113,7 +113,7 @@ def _forks_share_an_episode(patch: pytest.MonkeyPatch) -> None:
 
 def _outcomes_are_not_journalled(patch: pytest.MonkeyPatch) -> None:
     """What a step came to is known in memory only."""
-    patch.setattr(Journal, "take", lambda *_arguments: None)
+    patch.setattr(Journal, "record_step", lambda *_arguments: None)
 
 
 DEFECTS: dict[str, InstallDefect] = {

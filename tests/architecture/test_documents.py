@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from companyos_gateway.episode import outcome
+from companyos_gateway.engine import reward
 from companyos_gateway.evaluation.rubric import MAX_MILESTONE_POINTS
 from companyos_gateway.scenarios.vendor_onboarding.rubric import APPROVED_POINTS, POINTS
 from tests.architecture.sources import DOCUMENTS, ROOT
@@ -82,14 +82,14 @@ def test_the_two_commands_take_packages_from_wherever_the_machine_takes_them() -
 
 def test_the_readme_pays_what_the_gateway_pays() -> None:
     rows = dict(re.findall(r"^\| ([^|]+) \| ([^|]+) \|$", (ROOT / "README.md").read_text(), re.MULTILINE))
-    assert rows["each step"] == f"-{outcome.STEP_COST}"
-    assert rows["a failed call caused by the agent"] == f"-{outcome.PROBLEM_COST}"
-    assert rows["unknown tool or invalid arguments"] == f"-{outcome.MISFIT_COST}"
-    assert rows["a rejected request"] == f"-{outcome.REJECTION_COST}"
-    assert rows["irreversible damage"].startswith(f"-{outcome.DAMAGE_COST} each, at most -{outcome.MOST_DAMAGE}")
-    assert rows["success"] == f"+{outcome.SUCCESS_REWARD}"
-    assert rows["no steps left, closed early, or `finish` without success"] == f"-{outcome.FAILURE_COST}"
-    assert f"stop at -{outcome.MOST_COSTS:g} for an episode" in (ROOT / "README.md").read_text()
+    assert rows["each step"] == f"-{reward.STEP_COST}"
+    assert rows["a failed call caused by the agent"] == f"-{reward.PROBLEM_COST}"
+    assert rows["unknown tool or invalid arguments"] == f"-{reward.INVALID_CALL_COST}"
+    assert rows["a rejected request"] == f"-{reward.REJECTION_COST}"
+    assert rows["irreversible damage"].startswith(f"-{reward.DAMAGE_COST} each, at most -{reward.MAX_DAMAGE}")
+    assert rows["success"] == f"+{reward.SUCCESS_REWARD}"
+    assert rows["no steps left, closed early, or `finish` without success"] == f"-{reward.FAILURE_COST}"
+    assert f"stop at -{reward.MAX_COSTS:g} for an episode" in (ROOT / "README.md").read_text()
 
 
 def test_the_readme_names_the_points_of_the_milestones() -> None:

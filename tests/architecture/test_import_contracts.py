@@ -76,12 +76,12 @@ PLANTED_VIOLATIONS = (
     PlantedViolation("pure-rules", f"companyos_ticketdesk.{ONE}.rules", "import sqlalchemy"),
     PlantedViolation("gateway-layers", "companyos_gateway.world", "import companyos_gateway.evaluation"),
     PlantedViolation("gateway-layers", "companyos_gateway.evaluation", "import companyos_gateway.scenarios"),
-    PlantedViolation("gateway-layers", "companyos_gateway.scenarios", "import companyos_gateway.episode"),
-    PlantedViolation("gateway-layers", "companyos_gateway.episode", "import companyos_gateway.server"),
+    PlantedViolation("gateway-layers", "companyos_gateway.scenarios", "import companyos_gateway.engine"),
+    PlantedViolation("gateway-layers", "companyos_gateway.engine", "import companyos_gateway.server"),
     PlantedViolation("gateway-layers", "companyos_gateway.server", "import companyos_gateway.main"),
     PlantedViolation("players", "companyos_players.fair.vendor_onboarding", "import companyos_gateway.world"),
     PlantedViolation("players", "companyos_players.worker", f"import {SCENARIO}.rubric"),
-    PlantedViolation("no-answers-in-the-product", "companyos_gateway.episode", "import verification.proof"),
+    PlantedViolation("no-answers-in-the-product", "companyos_gateway.engine", "import verification.proof"),
     PlantedViolation(
         "no-answers-in-the-product", f"{SCENARIO}.scenario", "import companyos_players.fair.vendor_onboarding"
     ),

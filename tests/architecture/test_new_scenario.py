@@ -37,12 +37,12 @@ from companyos_gateway.settings import Settings
 async def look():
     house = House(Settings())
     async with house.running():
-        environment, stage = CompanyOSEnvironment(house), house.stage()
+        environment, engine = CompanyOSEnvironment(house), house.engine()
         tasks = environment.list_tasks("test")
         task = next(task for task in tasks if (task["scenario"], task["chaos"]) == ("{NAME}", {LEVEL}))
-        seed = stage.task_set.seed(stage.task_set.find(task["id"]))
+        seed = engine.task_set.seed(engine.task_set.find(task["id"]))
         fair = solutions_for("{NAME}").fair
-        played = await play(stage, "{NAME}", "fair", fair, seed=seed, chaos={LEVEL})
+        played = await play(engine, "{NAME}", "fair", fair, seed=seed, chaos={LEVEL})
         told = environment.get_task("test", task["index"])
         return {{"task": told, "success": played.success, "kinds": sorted(played.kinds)}}
 

@@ -70,14 +70,14 @@ async def test_a_step_during_which_the_browser_dies_is_taken_once_and_told(door:
     await _act(door, episode_id, "browser_click", testid="wait-minutes-int")
     await _act(door, episode_id, "browser_type", text="5")
     house, browser = door.house, door.house.window_manager._get_backend().chromium._browser
-    step = house.stage().step
+    step = house.engine().step
 
     async def step_and_die(*given: Any, **named: Any) -> Any:
         taken = await step(*given, **named)
         await browser.close()
         return taken
 
-    house.stage().step = step_and_die  # type: ignore[method-assign]  # the moment between the step and its page
+    house.engine().step = step_and_die  # type: ignore[method-assign]  # the moment between the step and its page
     body = {"episode_id": episode_id, "step": 1}
     action = {"tool_name": "browser_press", "arguments": {"key": "Enter"}}
     response = (await door.http.post("/step", json={**body, "action": action})).json()

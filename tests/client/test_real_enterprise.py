@@ -33,7 +33,7 @@ from companyos.runner import EpisodePlan, play_all, read_records
 from companyos.runner.run_reader import read_evidence
 from companyos.viewer import StepKind
 from companyos.viewer.stored_run import StoredRun
-from companyos_gateway.episode.outcome import MISFIT_COST, MOST_COSTS, PROBLEM_COST, STEP_COST
+from companyos_gateway.engine.reward import INVALID_CALL_COST, MAX_COSTS, PROBLEM_COST, STEP_COST
 from companyos_gateway.scenarios.rescoring import rescore_evidence
 from companyos_shared.streams import Stream
 from tests.architecture.sources import ROOT
@@ -48,7 +48,7 @@ FINISH = ("finish", {"outcome": "impossible", "summary": "Nothing can be read."}
 COSTS = {
     StepKind.CARRIED_OUT: STEP_COST,
     StepKind.PROBLEM: STEP_COST + PROBLEM_COST,
-    StepKind.MISFIT: STEP_COST + MISFIT_COST,
+    StepKind.INVALID_CALL: STEP_COST + INVALID_CALL_COST,
     StepKind.PLANNED_FAULT: STEP_COST,
 }
 STATIONS = [
@@ -145,7 +145,7 @@ def test_the_viewer_tells_of_every_step_what_it_was_and_what_was_paid_for_what(u
         shown = stored.judged_episode(name, rescore_evidence)
         assert (shown.faults, shown.verdict) == ([], shown.judged and shown.judged.verdict)
         assert shown.brief is not None
-        left = MOST_COSTS
+        left = MAX_COSTS
         for step in shown.steps:
             assert step.parts is not None
             assert sum(part.paid for part in step.parts) == pytest.approx(step.reward)

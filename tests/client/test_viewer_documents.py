@@ -31,7 +31,7 @@ def test_a_step_says_what_came_of_it(tmp_path: Path) -> None:
         (StepKind.PLANNED_FAULT, 503, "unavailable", "unavailable"),
         (StepKind.CARRIED_OUT, 200, None, "stale_read"),
         (StepKind.PROBLEM, 409, "ticket-locked", None),
-        (StepKind.MISFIT, None, None, None),
+        (StepKind.INVALID_CALL, None, None, None),
         (StepKind.CARRIED_OUT, None, None, None),
         (StepKind.CARRIED_OUT, 200, None, None),
     ]

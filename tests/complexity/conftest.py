@@ -12,7 +12,7 @@ from companyos.contract import ResetOptions
 from companyos_gateway.server.app import create_app
 from companyos_gateway.server.house import House
 from companyos_gateway.settings import Settings
-from tests.in_process import installed_cluster
+from tests.in_process import in_process_service_clients
 from tests.promises.conftest import pytest_terminal_summary
 from tests.promises.measurements import figures
 
@@ -25,8 +25,8 @@ LIVE = "live"
 @pytest.fixture
 async def gateway(tmp_path: Path) -> AsyncIterator[tuple[FastAPI, House]]:
     """A gateway with one live episode."""
-    with installed_cluster(tmp_path) as cluster:
-        house = House(Settings(web=True, data_dir=tmp_path / "gateway"), cluster=cluster)
+    with in_process_service_clients(tmp_path) as service_clients:
+        house = House(Settings(web=True, data_dir=tmp_path / "gateway"), service_clients=service_clients)
         app = create_app(house)
         async with app.router.lifespan_context(app):
             await house.begin(ResetOptions(episode_id=LIVE, seed=1))

@@ -33,7 +33,7 @@ async def _measure(growth: Growth, target: Target, *, full: bool) -> None:
 
 
 async def _measure_gateway(app: FastAPI, house: House, *, full: bool) -> Growth:
-    growth, store = Growth(), house.stage().store
+    growth, store = Growth(), house.engine().store
     for target in targets_of(app, {"episode_id": LIVE, "name": LIVE, "env_name": "companyos", "service": "ticketdesk"}):
         await _measure(growth, target, full=full)
         if not store.has(LIVE):

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 from fastapi import FastAPI
 
-from companyos_gateway.episode.toolbox import ArgumentsMisfit, Tool
+from companyos_gateway.engine.toolbox import InvalidArgumentsError, Tool
 from companyos_gateway.server.house import House
 from tests.complexity.growth import Growth
 from tests.complexity.inputs import MEMBERS, TEXTS
@@ -23,7 +23,7 @@ _UNITS = {
 
 async def test_arguments_of_every_tool(gateway: tuple[FastAPI, House], figures: Measurements) -> None:
     growth = Growth()
-    for tool in gateway[1].stage().toolbox:
+    for tool in gateway[1].engine().toolbox:
         for name in tool.input_schema["properties"]:
             for described, unit in _UNITS.items():
                 await growth.measure(f"{tool.name}, {name} of {described}", _checked(tool, name, unit))
@@ -36,7 +36,7 @@ async def test_arguments_of_every_tool(gateway: tuple[FastAPI, House], figures: 
 def _checked(tool: Tool, name: str, unit: str) -> Any:
     async def run(size: int) -> None:
         for last in ("", " "):
-            with suppress(ArgumentsMisfit):
+            with suppress(InvalidArgumentsError):
                 tool.check({name: unit * (size // len(unit)) + last})
 
     return run
@@ -44,7 +44,7 @@ def _checked(tool: Tool, name: str, unit: str) -> Any:
 
 def _checked_json(tool: Tool, name: str, before: bytes, unit: bytes, after: bytes) -> Any:
     async def run(size: int) -> None:
-        with suppress(ArgumentsMisfit):
+        with suppress(InvalidArgumentsError):
             tool.check({name: orjson.loads(before + unit * (size // len(unit)) + after)})
 
     return run

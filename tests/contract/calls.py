@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from companyos.policies.arguments import SamplingContext, sample_arguments
-from companyos_gateway.episode.operations import Operation
-from companyos_gateway.episode.toolbox import Tool
+from companyos_gateway.engine.openapi_operations import Operation
+from companyos_gateway.engine.toolbox import Tool
 from companyos_shared.chassis.testing import ServiceHarness
 from companyos_shared.streams import Stream
 from companyos_shared.wire.control import Rows
@@ -16,7 +16,7 @@ _HEADERS = {"Content-Type": "application/json"}
 
 
 async def carry(harness: ServiceHarness, operation: Operation, arguments: dict[str, Any]) -> Any:
-    call = operation.call_of(arguments)
+    call = operation.build_call(arguments)
     headers = _HEADERS | dict(call.headers or {})
     return await harness.request(call.method, call.target, content=call.body, headers=headers)
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from companyos_gateway.episode.operations import Operation, operations_of
-from companyos_gateway.episode.toolbox import Tool, build_toolbox
+from companyos_gateway.engine.openapi_operations import Operation, parse_operations
+from companyos_gateway.engine.toolbox import Tool, build_toolbox
 from companyos_shared.chassis import Service
 from companyos_shared.chassis.testing import ServiceHarness
 
@@ -43,7 +43,7 @@ def manifest(harness: ServiceHarness) -> dict[str, Any]:
 
 @pytest.fixture
 def operations(service: Service[Any], manifest: dict[str, Any]) -> list[Operation]:
-    return list(operations_of(service.name, manifest))
+    return list(parse_operations(service.name, manifest))
 
 
 @pytest.fixture

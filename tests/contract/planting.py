@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from companyos.policies.arguments import SamplingContext, sample_arguments
-from companyos_gateway.episode.toolbox import Tool
+from companyos_gateway.engine.toolbox import Tool
 from companyos_shared.chassis.testing import ServiceHarness
 from companyos_shared.streams import Stream
 from companyos_shared.wire.control import Rows
 from tests.contract.calls import carry, ids_of
 from tests.payloads import MARK_CHARS, PAYLOADS, marked
 
-Place = tuple[str, ...]
+ArgumentLocation = tuple[str, ...]
 ITEM, MEMBER = "[]", "{}"
 """A place in a list, and under any name of an object."""
 
@@ -28,11 +28,11 @@ class Planted:
     """What was planted: the texts that were taken by their marks, and which places took some."""
 
     texts: dict[str, str] = field(default_factory=dict)
-    tried: set[tuple[str, Place]] = field(default_factory=set)
-    taken: set[tuple[str, Place]] = field(default_factory=set)
+    tried: set[tuple[str, ArgumentLocation]] = field(default_factory=set)
+    taken: set[tuple[str, ArgumentLocation]] = field(default_factory=set)
 
 
-def text_places(schema: Mapping[str, Any], place: Place = ()) -> Iterator[Place]:
+def text_places(schema: Mapping[str, Any], place: ArgumentLocation = ()) -> Iterator[ArgumentLocation]:
     """Yield every place of a schema that takes any text: no choice, no format, no pattern of an id."""
     if "enum" in schema or "const" in schema or "format" in schema:
         return
@@ -48,7 +48,7 @@ def text_places(schema: Mapping[str, Any], place: Place = ()) -> Iterator[Place]
                 yield (*place, MEMBER)
 
 
-def schema_at(schema: Mapping[str, Any], place: Place) -> Mapping[str, Any]:
+def schema_at(schema: Mapping[str, Any], place: ArgumentLocation) -> Mapping[str, Any]:
     """Return what a schema says of a place."""
     for name in place:
         schema = {} if name == MEMBER else schema["items"] if name == ITEM else schema["properties"][name]
@@ -106,7 +106,7 @@ def _of_a_row(tool: Tool, rows: Rows, stream: Stream) -> dict[str, Any]:
     return {name: deepcopy(row[name]) for name in names if row.get(name) is not None and name != "version"}
 
 
-def _placed(value: Any, schema: Mapping[str, Any], place: Place, text: str, member: str) -> Any:
+def _placed(value: Any, schema: Mapping[str, Any], place: ArgumentLocation, text: str, member: str) -> Any:
     """Return the value with a text at a place."""
     if not place:
         return text

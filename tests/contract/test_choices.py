@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from companyos_gateway.episode.operations import Argument, Operation, Place
+from companyos_gateway.engine.openapi_operations import Argument, ArgumentLocation, Operation
 from companyos_shared.chassis.testing import ServiceHarness
 
 
 def _choices(argument: Argument) -> list[str]:
-    return [one for one in argument.shown.get("enum", ()) if isinstance(one, str)]
+    return [one for one in argument.public_schema.get("enum", ()) if isinstance(one, str)]
 
 
 async def test_a_choice_is_taken_in_any_letter_case(harness: ServiceHarness, operations: list[Operation]) -> None:
@@ -28,9 +28,9 @@ async def test_a_choice_is_taken_in_any_letter_case(harness: ServiceHarness, ope
 
 async def _call(harness: ServiceHarness, operation: Operation, argument: Argument, value: str) -> Any:
     path = operation.path
-    if argument.place is Place.PATH:
+    if argument.location is ArgumentLocation.PATH:
         return await harness.get(path.replace(f"{{{argument.wire_name}}}", value))
-    if argument.place is Place.QUERY:
+    if argument.location is ArgumentLocation.QUERY:
         return await harness.get(path, params={argument.wire_name: value})
     send = {"POST": harness.post, "PATCH": harness.patch, "PUT": harness.put}[operation.method]
     return await send(path, json={argument.wire_name: value})

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from companyos_gateway.episode.toolbox import Tool
+from companyos_gateway.engine.toolbox import Tool
 from companyos_shared.chassis import Service
 from companyos_shared.chassis.testing import ServiceHarness
 from tests.contract.conftest import SERVICES
-from tests.contract.planting import Place, Planted, plant, schema_at, text_places, told
+from tests.contract.planting import ArgumentLocation, Planted, plant, schema_at, text_places, told
 from tests.contract.walking import Walk, walk_pages
 from tests.payloads import EXECUTED, STARTED
 
@@ -79,7 +79,7 @@ def _marks(walk: Walk, planted: Planted) -> int:
     return sum(mark in read for mark in planted.texts)
 
 
-def _for_words(tools: list[Tool]) -> set[tuple[str, Place]]:
+def _for_words(tools: list[Tool]) -> set[tuple[str, ArgumentLocation]]:
     """Return the places that are for words."""
     found = [(tool, place) for tool in tools for place in text_places(tool.input_schema)]
     told = {(tool.name, place): schema_at(tool.input_schema, place) for tool, place in found}

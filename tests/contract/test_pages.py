@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from companyos_gateway.episode.toolbox import Tool
+from companyos_gateway.engine.toolbox import Tool
 from companyos_shared.chassis import Service
 from companyos_shared.chassis.testing import ServiceHarness
 from tests.contract.calls import wander

@@ -12,8 +12,8 @@ from typing import Any
 import jsonschema
 
 from companyos.policies.arguments import SamplingContext, sample_arguments
-from companyos_gateway.episode.operations import Operation
-from companyos_gateway.episode.toolbox import Tool
+from companyos_gateway.engine.openapi_operations import Operation
+from companyos_gateway.engine.toolbox import Tool
 from companyos_shared.chassis import Service
 from companyos_shared.chassis.driver import commit
 from companyos_shared.chassis.edge import OPEN_PATHS

@@ -13,8 +13,8 @@ from fastapi import APIRouter
 from starlette.routing import BaseRoute, Mount, Route
 
 from companyos.policies.arguments import SamplingContext, sample_arguments
-from companyos_gateway.episode.operations import Operation
-from companyos_gateway.episode.toolbox import Tool
+from companyos_gateway.engine.openapi_operations import Operation
+from companyos_gateway.engine.toolbox import Tool
 from companyos_shared.chassis.testing import ServiceHarness
 from companyos_shared.streams import Stream
 from companyos_shared.wire.context import CONTEXT_HEADER, REPORT_HEADER, SIGNATURE_HEADER, Actor, CallContext, sign
@@ -42,7 +42,7 @@ def _routes(routes: Iterable[BaseRoute]) -> Iterator[Route]:
 def _request(harness: ServiceHarness, operation: Operation, arguments: dict[str, Any]) -> httpx.Request:
     """Return a signed call of the agent, as the next step."""
     harness.step += 1
-    call = operation.call_of(arguments)
+    call = operation.build_call(arguments)
     headers = {"Content-Type": "application/json"} | dict(call.headers or {})
     return harness.signed(harness.client.build_request(call.method, call.target, content=call.body, headers=headers))
 

@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from companyos_gateway.episode.toolbox import Tool
+from companyos_gateway.engine.toolbox import Tool
 from companyos_shared.chassis import Service
 from companyos_shared.chassis.changes import content_digest, read_rows
 from companyos_shared.chassis.database import Database

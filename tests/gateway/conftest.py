@@ -11,12 +11,12 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from companyos_gateway.episode.cluster import Cluster
+from companyos_gateway.engine.service_clients import ServiceClients
 from companyos_gateway.server.app import create_app
 from companyos_gateway.server.house import House
 from companyos_gateway.settings import Settings
 from tests.gateway.notes import SERVICE, NoteKeeping
-from tests.in_process import Wrap, link_to, service_app
+from tests.in_process import Wrap, in_process_service_client, service_app
 
 
 class Door:
@@ -67,9 +67,9 @@ def open_door(tmp_path: Path) -> Open:
         **settings: Any,
     ) -> AsyncIterator[Door]:
         service = service_app(SERVICE, tmp_path)
-        cluster = Cluster({"notes": link_to("notes", service, wrap)})
+        service_clients = ServiceClients({"notes": in_process_service_client("notes", service, wrap)})
         scenarios: Mapping[str, Any] = dict.fromkeys(names, scenario or NoteKeeping())
-        house = House(Settings(**settings), cluster=cluster, scenarios=scenarios)
+        house = House(Settings(**settings), service_clients=service_clients, scenarios=scenarios)
         app = create_app(house)
         gateway = httpx.ASGITransport(app)
         async with app.router.lifespan_context(app), httpx.AsyncClient(transport=gateway, base_url="http://g") as http:

@@ -17,14 +17,14 @@ from typing import Any
 
 import httpx
 
-from companyos_gateway.episode.cluster import Cluster
-from companyos_gateway.episode.manifest import FORMAT
+from companyos_gateway.engine.manifest import FORMAT
+from companyos_gateway.engine.service_clients import ServiceClients
 from companyos_gateway.server.app import create_app
 from companyos_gateway.server.house import House
 from companyos_gateway.settings import Settings
 from tests.gateway.conftest import Door
 from tests.gateway.notes import SERVICE, NoteKeeping
-from tests.in_process import link_to, service_app
+from tests.in_process import in_process_service_client, service_app
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 EXPECTED = "expected.json"
@@ -37,7 +37,7 @@ async def play(folder: Path) -> None:
     scenarios: dict[str, Any] = {"note_keeping": NoteKeeping()}
     house = House(
         Settings(data_dir=folder / "kept"),
-        cluster=Cluster({"notes": link_to("notes", service)}),
+        service_clients=ServiceClients({"notes": in_process_service_client("notes", service)}),
         scenarios=scenarios,
     )
     app = create_app(house)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from companyos.contract import DEFAULT_SCENARIO
-from companyos_gateway.episode.quarantine import Quarantine
+from companyos_gateway.engine.quarantine import Quarantine
 from tests.gateway.conftest import Open
 from tests.gateway.notes import STARTED_AT, NoteKeeping
 from tests.gateway.test_snapshots import snapshot, texts
@@ -70,7 +70,7 @@ async def test_a_damaged_episode_is_quarantined_with_its_databases(
         damaged, other = [(await door.reset())["episode_id"] for _ in range(2)]
         for episode in (damaged, other):
             await door.step(episode, "notes_write_note", text=f"of {episode}")
-        folder = door.house.stage().store.get(damaged).internal_id
+        folder = door.house.engine().store.get(damaged).internal_id
     damage(kept / "gateway" / "episodes" / folder / name)
     for _ in range(2):
         async with open_door(data_dir=kept) as door:
@@ -91,7 +91,7 @@ async def test_a_kept_episode_in_quarantine_is_not_replaced(open_door: Open, tmp
     settings["names"] = ("note_keeping", DEFAULT_SCENARIO)
     async with open_door(**settings) as door:
         await door.step("main", "notes_write_note", text="one")
-        folder = door.house.stage().store.get("main").internal_id
+        folder = door.house.engine().store.get("main").internal_id
     files = tmp_path / "kept" / "gateway" / "episodes" / folder
     damage(files / ("1.jsonl" if damage is lose_the_last_line else "manifest.json"))
     async with open_door(**settings) as door:
@@ -156,7 +156,7 @@ async def test_unknown_files_and_folders_are_left_alone(open_door: Open, tmp_pat
     async with open_door(data_dir=kept) as door:
         episode = (await door.reset())["episode_id"]
         await door.step(episode, "notes_write_note", text="one")
-        folder = door.house.stage().store.get(episode).internal_id
+        folder = door.house.engine().store.get(episode).internal_id
     gateway = kept / "gateway"
     foreign = [
         gateway / "episodes" / "holiday" / "photo.jpg",
@@ -204,7 +204,7 @@ async def test_a_service_database_that_is_gone_quarantines_the_episode(open_door
     async with open_door(data_dir=kept) as door:
         episode = (await door.reset())["episode_id"]
         await door.step(episode, "notes_write_note", text="one")
-        folder = door.house.stage().store.get(episode).internal_id
+        folder = door.house.engine().store.get(episode).internal_id
     for path in (tmp_path / "notes" / "episodes" / folder).iterdir():
         path.unlink()
     async with open_door(data_dir=kept) as door:

@@ -9,7 +9,7 @@ import httpx
 import pytest
 from fastapi.routing import APIRoute
 
-from companyos_gateway.episode import errors
+from companyos_gateway.engine import errors
 from companyos_gateway.server.queries import refuse_unknown_queries
 from tests.gateway.conftest import Door, Open
 
@@ -123,7 +123,7 @@ async def test_the_openapi_names_every_schema_and_every_refusal_on_the_way(door:
 async def test_the_openapi_names_the_code_of_every_problem_that_plain_http_can_tell(door: Door) -> None:
     described = json.dumps((await door.http.get("/openapi.json")).json()["paths"])
     pages = ("companyos_gateway.ui", "companyos_gateway.server.browsing")
-    kinds = [kind for kind in errors.GatewayProblem.__subclasses__() if not kind.__module__.startswith(pages)]
+    kinds = [kind for kind in errors.GatewayError.__subclasses__() if not kind.__module__.startswith(pages)]
     assert {kind.code for kind in kinds if f"`{kind.code}`" not in described} == {"not-reset", "internal-error"}
 
 

@@ -121,7 +121,7 @@ async def test_an_idle_socket_closes_at_once_and_a_busy_one_behind_its_answer(cl
         assert (await _closed(busy))["code"] == SERVICE_RESTART
         await draining
     assert not closing.drain.sockets
-    assert closing.door.house.stage().store.get("busy").step == 1
+    assert closing.door.house.engine().store.get("busy").step == 1
 
 
 async def test_a_socket_that_comes_too_late_is_told_so(closing: Closing) -> None:
@@ -129,7 +129,7 @@ async def test_a_socket_that_comes_too_late_is_told_so(closing: Closing) -> None
     async with connected(closing.app) as late:
         await late.send({"type": "reset"})
         assert (await _closed(late))["code"] == SERVICE_RESTART
-    assert not len(closing.door.house.stage().store)
+    assert not len(closing.door.house.engine().store)
 
 
 async def test_the_drain_ends_though_somebody_never_does(closing: Closing, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from companyos_gateway.episode.cluster import Cluster
+from companyos_gateway.engine.service_clients import ServiceClients
 from companyos_gateway.server import embedded
 from companyos_gateway.server.child_environment import service_environment
 from companyos_gateway.server.embedded import EmbeddedServices
@@ -71,13 +71,13 @@ async def alone(parent: Path) -> AsyncIterator[EmbeddedServices]:
 
 
 @asynccontextmanager
-async def reached(services: EmbeddedServices) -> AsyncIterator[Cluster]:
-    cluster = Cluster.at(services.addresses, services.key)
+async def reached(services: EmbeddedServices) -> AsyncIterator[ServiceClients]:
+    service_clients = ServiceClients.from_addresses(services.addresses, services.key)
     try:
-        await _answering(cluster)
-        yield cluster
+        await _answering(service_clients)
+        yield service_clients
     finally:
-        await cluster.aclose()
+        await service_clients.aclose()
 
 
 async def test_services_that_could_not_be_started_are_tried_again(parent: Path) -> None:
@@ -91,13 +91,13 @@ async def test_services_that_could_not_be_started_are_tried_again(parent: Path) 
             await asyncio.sleep(embedded.RESTART_PAUSE_S / 2)
         finally:
             resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-        async with reached(services) as cluster:
-            assert set(await cluster.openapi()) == set(services.addresses)
+        async with reached(services) as service_clients:
+            assert set(await service_clients.openapi()) == set(services.addresses)
 
 
 async def test_every_installed_service_answers_and_leaves_nothing_behind(parent: Path) -> None:
-    async with alone(parent) as services, reached(services) as cluster:
-        assert set(await cluster.openapi()) == set(services.addresses)
+    async with alone(parent) as services, reached(services) as service_clients:
+        assert set(await service_clients.openapi()) == set(services.addresses)
         folder = Path(next(iter(services.addresses.values())).removeprefix("unix:")).parent
         assert folder.stat().st_mode & 0o077 == 0
         pids = _pids(folder)
@@ -134,12 +134,12 @@ def test_the_app_of_the_gateway_removes_its_secrets_from_the_environment() -> No
 
 
 async def test_a_killed_service_is_started_again(parent: Path) -> None:
-    async with alone(parent) as services, reached(services) as cluster:
+    async with alone(parent) as services, reached(services) as service_clients:
         folder = Path(next(iter(services.addresses.values())).removeprefix("unix:")).parent
         victim = _pids(folder)[0]
         os.kill(victim, signal.SIGKILL)
         await _until(lambda: victim not in _pids(folder) and len(_pids(folder)) == len(services.addresses))
-        await _answering(cluster)
+        await _answering(service_clients)
 
 
 async def test_the_services_die_with_a_killed_parent_and_the_next_one_clears_its_folder(parent: Path) -> None:
@@ -172,9 +172,9 @@ def test_what_ends_with_the_process_lies_in_memory_unless_there_is_more_room_on_
     assert roomy_parent(parent / "missing") == disk
 
 
-async def _answering(cluster: Cluster) -> None:
+async def _answering(service_clients: ServiceClients) -> None:
     async with asyncio.timeout(DEADLINE_S):
-        while not all((await cluster.readiness()).values()):  # noqa: ASYNC110 - other processes again
+        while not all((await service_clients.readiness()).values()):  # noqa: ASYNC110 - other processes again
             await asyncio.sleep(POLL_S)
 
 

@@ -113,7 +113,7 @@ async def test_a_body_that_is_no_object_is_a_problem_and_no_step(door: Door) -> 
             answer = await door.http.post(path, content=body)
             assert (answer.headers["content-type"], answer.json()["code"]) == ("application/problem+json", code)
     assert (await door.http.get(f"{address}/state")).json()["step_count"] == 0
-    assert len(door.house.stage().store) == 1
+    assert len(door.house.engine().store) == 1
 
 
 async def test_production_mode_has_none_of_these_doors(open_door: Open) -> None:

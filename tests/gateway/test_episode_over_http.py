@@ -8,7 +8,7 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from companyos_gateway.episode.episode import MOST_WAITING
+from companyos_gateway.engine.episode import MAX_QUEUED_CALLS
 from companyos_shared.wire.context import Fault, FaultKind
 from tests.gateway.conftest import Door, Open
 from tests.gateway.notes import STARTED_AT, NoteKeeping
@@ -153,13 +153,13 @@ async def test_a_bug_of_the_house_ends_the_episode_without_a_penalty(door: Door)
     assert (answer["done"], answer["reward"]) == (True, 0.0)
     assert answer["observation"]["error"]["message"].startswith("infra-error")
     assert (await door.state(episode))["outcome"] == "infra_error"
-    assert door.house.stage().store.outcomes == {"infra_error": 1}
+    assert door.house.engine().store.outcomes == {"infra_error": 1}
 
 
 async def test_evidence_that_does_not_fold_is_an_infra_error(door: Door) -> None:
     episode = (await door.reset())["episode_id"]
     await door.step(episode, "notes_finish_note", note_id=1)
-    session = door.service.state.episodes._open[door.house.stage().store.get(episode).internal_id]
+    session = door.service.state.episodes._open[door.house.engine().store.get(episode).internal_id]
     for (name,) in session.db.exec_driver_sql("SELECT name FROM sqlite_master WHERE type = 'trigger'").all():
         session.db.exec_driver_sql(f"DROP TRIGGER {name}")
     session.db.exec_driver_sql("UPDATE notes SET text = 'written behind everybody''s back'")
@@ -217,14 +217,14 @@ async def test_calls_of_one_episode_queue_and_the_queue_is_short(open_door: Open
         episode = (await door.reset())["episode_id"]
         calls = [
             asyncio.create_task(door.post_step(episode, "notes_write_note", text=str(n)))
-            for n in range(MOST_WAITING + 3)
+            for n in range(MAX_QUEUED_CALLS + 3)
         ]
         refused = await asyncio.wait_for(_first_done(calls, 2), 5)
         gate.set()
         answers = await asyncio.gather(*calls)
         assert [call.result().json()["code"] for call in refused] == ["too-many-waiting"] * 2
-        assert sorted(answer.status_code for answer in answers) == [200] * (MOST_WAITING + 1) + [429] * 2
-        assert (await door.state(episode))["step_count"] == MOST_WAITING + 1
+        assert sorted(answer.status_code for answer in answers) == [200] * (MAX_QUEUED_CALLS + 1) + [429] * 2
+        assert (await door.state(episode))["step_count"] == MAX_QUEUED_CALLS + 1
 
 
 async def test_the_task_s_toolset_offers_and_takes_its_tools_alone(door: Door) -> None:

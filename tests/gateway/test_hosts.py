@@ -114,7 +114,7 @@ async def test_a_page_of_another_site_changes_nothing_and_opens_no_socket(
             assert (answer.status_code, answer.json()["code"]) == (403, "foreign-origin")
             (closed,) = await handshake(door.app, "/ws", names)
             assert (closed["code"], closed["reason"]) == (1008, "foreign-origin")
-            assert len(door.house.stage().store) == 0
+            assert len(door.house.engine().store) == 0
         looked = await door.http.get("/metadata", headers=headers)
         assert looked.status_code == 200
         assert "access-control-allow-origin" not in looked.headers
@@ -139,7 +139,7 @@ async def test_what_a_browser_marks_as_sent_by_another_site_changes_nothing(open
         assert (refused.status_code, refused.json()["code"]) == (403, "foreign-origin")
         (closed,) = await handshake(door.app, "/ws", names)
         assert (closed["code"], closed["reason"]) == (1008, "foreign-origin")
-        assert len(door.house.stage().store) == 0
+        assert len(door.house.engine().store) == 0
         assert (await door.http.get("/metadata", headers=mark)).status_code == 200
 
 

@@ -11,22 +11,22 @@ import httpx
 import pytest
 from openenv.core.env_server.mcp_types import CallToolAction
 
-from companyos_gateway.episode.cluster import Cluster
-from companyos_gateway.episode.errors import NotReset, ServicesDown
-from companyos_gateway.episode.link import ServiceLink
-from companyos_gateway.episode.tokens import SECRET_FILE, BrokenSecret
+from companyos_gateway.engine.errors import NotResetError, ServicesUnavailableError
+from companyos_gateway.engine.service_client import ServiceClient
+from companyos_gateway.engine.service_clients import ServiceClients
+from companyos_gateway.engine.tokens import SECRET_FILE, InvalidSecretError
 from companyos_gateway.server.app import create_app
 from companyos_gateway.server.house import House
 from companyos_gateway.server.openenv_environment import CompanyOSEnvironment
 from companyos_gateway.settings import Settings
 from tests.gateway.conftest import Door, Open
 from tests.gateway.notes import SERVICE, NoteKeeping
-from tests.in_process import KEY, link_to, service_app
+from tests.in_process import KEY, in_process_service_client, service_app
 
 
 async def test_a_house_whose_services_are_late_says_so_and_goes_on_looking() -> None:
-    late = Cluster.at({"late": "unix:/nowhere/late.sock"}, b"key")
-    app = create_app(House(Settings(start_timeout_s=0.01), cluster=late, scenarios={}))
+    late = ServiceClients.from_addresses({"late": "unix:/nowhere/late.sock"}, b"key")
+    app = create_app(House(Settings(start_timeout_s=0.01), service_clients=late, scenarios={}))
     transport = httpx.ASGITransport(app)
     async with app.router.lifespan_context(app), httpx.AsyncClient(transport=transport, base_url="http://g") as http:
         assert (await http.get("/livez")).status_code == 200
@@ -42,14 +42,16 @@ async def test_a_house_that_cannot_be_opened_after_its_services_came_late_says_w
     (tmp_path / "gateway").mkdir()
     (tmp_path / "gateway" / SECRET_FILE).write_text("no secret")
     late = LateTransport(httpx.ASGITransport(service_app(SERVICE, tmp_path / "notes")))
-    cluster = Cluster({"notes": ServiceLink("notes", "http://notes", KEY.encode(), late)})
-    app = create_app(House(Settings(start_timeout_s=0.01, data_dir=tmp_path), cluster=cluster, scenarios={}))
+    service_clients = ServiceClients({"notes": ServiceClient("notes", "http://notes", KEY.encode(), late)})
+    app = create_app(
+        House(Settings(start_timeout_s=0.01, data_dir=tmp_path), service_clients=service_clients, scenarios={})
+    )
     running = app.router.lifespan_context(app)
     await running.__aenter__()
     late.comes.set()
     await asyncio.sleep(0.3)
     assert "the house cannot be opened" in caplog.text
-    with pytest.raises(BrokenSecret):
+    with pytest.raises(InvalidSecretError):
         await running.__aexit__(None, None, None)
 
 
@@ -68,9 +70,9 @@ class LateTransport(httpx.AsyncBaseTransport):
 async def test_a_fourth_service_brings_its_tools_and_a_bare_company(tmp_path: Path) -> None:
     both = (SERVICE, replace(SERVICE, name="memos"))
     services = {service.name: service_app(service, tmp_path / service.name) for service in both}
-    links = {name: link_to(name, service) for name, service in services.items()}
+    clients = {name: in_process_service_client(name, service) for name, service in services.items()}
     scenarios: dict[str, Any] = {"note_keeping": NoteKeeping()}
-    house = House(Settings(), cluster=Cluster(links), scenarios=scenarios)
+    house = House(Settings(), service_clients=ServiceClients(clients), scenarios=scenarios)
     app = create_app(house)
     transport = httpx.ASGITransport(app)
     async with app.router.lifespan_context(app), httpx.AsyncClient(transport=transport, base_url="http://g") as http:
@@ -83,7 +85,7 @@ async def test_a_fourth_service_brings_its_tools_and_a_bare_company(tmp_path: Pa
 
 async def test_the_sync_twins_work_from_another_thread(door: Door) -> None:
     env = CompanyOSEnvironment(door.house)
-    with pytest.raises(NotReset):
+    with pytest.raises(NotResetError):
         await asyncio.to_thread(env.step, CallToolAction(tool_name="wait", arguments={"minutes": 1}))
     await asyncio.to_thread(env.reset, 1, scenario="note_keeping")
     action = CallToolAction(tool_name="notes_get_note", arguments={"note_id": 1})
@@ -96,8 +98,8 @@ async def test_the_sync_twins_work_from_another_thread(door: Door) -> None:
 async def test_outside_its_life_a_house_refuses(open_door: Open) -> None:
     async with open_door() as door:
         env = CompanyOSEnvironment(door.house)
-    with pytest.raises(ServicesDown):
+    with pytest.raises(ServicesUnavailableError):
         await env.reset_async(seed=1)
-    with pytest.raises(ServicesDown):
+    with pytest.raises(ServicesUnavailableError):
         await asyncio.to_thread(env.reset, 1)
     env.close()

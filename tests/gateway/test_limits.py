@@ -94,8 +94,8 @@ def _id(entry: Any) -> str | None:
 
 
 async def _standing(door: Door) -> Any:
-    episode = door.house.stage().store.get("live")
-    digest = await door.house.stage().cluster.digest("notes", episode.context("notes", Actor.TRAINER))
+    episode = door.house.engine().store.get("live")
+    digest = await door.house.engine().service_clients.digest("notes", episode.context("notes", Actor.TRAINER))
     return await door.state("live"), digest.digest
 
 

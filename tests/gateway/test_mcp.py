@@ -117,7 +117,7 @@ async def test_without_an_episode_every_tool_is_listed_and_none_can_be_called(do
                 "status": 422,
                 "code": "no-episode",
             }
-            assert len(await client.list_tools()) == len(door.house.stage().toolbox)
+            assert len(await client.list_tools()) == len(door.house.engine().toolbox)
 
 
 @pytest.mark.parametrize("path", ["/v1/mcp", "/v1/episodes/nobodys/mcp"])
@@ -148,7 +148,7 @@ async def test_each_service_is_a_server_of_its_own(door: Door, base: str) -> Non
             if server == "notes":
                 assert (await _call(client, "notes_list_notes")).meta == {"step": 1, "reward": -0.1}
                 elsewhere = await _call(client, "wait", minutes=1)
-    assert served == [tool.name for tool in door.house.stage().toolbox]
+    assert served == [tool.name for tool in door.house.engine().toolbox]
     assert (elsewhere.is_error, elsewhere.meta) == (True, None)
     assert _text(elsewhere)["error"]["message"] == "tool-elsewhere: The server notes has no wait."
     assert (await door.state("mine"))["step_count"] == 1
@@ -238,5 +238,5 @@ async def test_a_bare_request_is_enough_for_a_step(door: Door) -> None:
 async def test_production_has_the_same_tools(open_door: Open) -> None:
     options: dict[str, Any] = {"mode": "production", "keep_episode": "main", "names": ("vendor_onboarding",)}
     async with open_door(**options) as door, mcp_client(door.app, episode="main") as client:
-        assert len(await client.list_tools()) == len(door.house.stage().toolbox)
+        assert len(await client.list_tools()) == len(door.house.engine().toolbox)
         assert (await _call(client, "notes_list_notes")).meta == {"step": 1, "reward": -0.1}

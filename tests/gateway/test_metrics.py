@@ -93,7 +93,7 @@ async def test_a_leak_is_seen(door: Door) -> None:
     episode_id = (await door.reset())["episode_id"]
     assert door.house.data_dir is not None
     (door.house.data_dir / "gateway" / "episodes" / f"n1-{0:024}").mkdir()
-    door.house.stage().store.hold(door.house.stage().store.get(episode_id), object())
+    door.house.engine().store.hold(door.house.engine().store.get(episode_id), object())
     door.app.state.slots._sessions["nobody's"] = None
     found = leaks(await figures_of(door.http))
     assert (found["gateway_folders"], found["held_episodes"], found["sessions"], found["sockets"]) == (1, 1, 1, 0)
@@ -129,7 +129,7 @@ async def test_a_gateway_is_ready_where_nothing_is_amiss(door: Door) -> None:
     answer = await door.http.get("/readyz")
     told = answer.json()
     assert (answer.status_code, told["status"], told["services"]) == (200, "ready", {"notes": "ready"})
-    assert told["tools"] == len(door.house.stage().toolbox)
+    assert told["tools"] == len(door.house.engine().toolbox)
     assert told["descriptors"]["open"] < told["descriptors"]["limit"]
     assert (await door.http.get("/health")).json()["status"] == "healthy"
 

@@ -13,8 +13,8 @@ from fastapi import APIRouter
 from pydantic import SecretStr
 from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
 
-from companyos_gateway.episode.cluster import Cluster
-from companyos_gateway.episode.tokens import TOKEN_LENGTH
+from companyos_gateway.engine.service_clients import ServiceClients
+from companyos_gateway.engine.tokens import TOKEN_LENGTH
 from companyos_gateway.page_paths import is_console_path, is_desk_path
 from companyos_gateway.server.app import create_app
 from companyos_gateway.server.house import House
@@ -97,8 +97,8 @@ def _paths(door: Door, episode_id: str) -> Iterator[str]:
 
 async def _standing(door: Door, episode_id: str) -> Any:
     """Return where an episode stands: its state, its evidence, and the digest of what the service holds."""
-    episode = door.house.stage().store.get(episode_id)
-    digest = await door.house.stage().cluster.digest("notes", episode.context("notes", Actor.TRAINER))
+    episode = door.house.engine().store.get(episode_id)
+    digest = await door.house.engine().service_clients.digest("notes", episode.context("notes", Actor.TRAINER))
     evidence = (await door.http.get(f"/v1/episodes/{episode_id}/evidence")).json()
     return await door.state(episode_id), digest.digest, evidence
 
@@ -184,7 +184,7 @@ async def test_the_trainer_plays_over_both_sockets(locked: Door) -> None:
 
 async def test_an_agent_plays_its_own_episode_and_learns_neither_id_nor_token(locked: Door) -> None:
     first = await locked.reset(episode_id="the-label-of-it")
-    internal_id = locked.house.stage().store.get("the-label-of-it").internal_id
+    internal_id = locked.house.engine().store.get("the-label-of-it").internal_id
     async with _agent(locked, first["token"]) as agent:
         listed = await agent.get("/v1/tools", params={"episode_id": "the-label-of-it"})
         body = {"episode_id": "the-label-of-it"}
@@ -250,9 +250,9 @@ async def test_a_token_dies_with_its_episode(locked: Door) -> None:
 
 
 async def test_while_nobody_can_tell_whose_token_it_is_it_opens_nothing() -> None:
-    late = Cluster.at({"late": "unix:/nowhere/late.sock"}, b"key")
+    late = ServiceClients.from_addresses({"late": "unix:/nowhere/late.sock"}, b"key")
     settings = Settings(start_timeout_s=0.01, trainer_token=SecretStr(TRAINER))
-    app = create_app(House(settings, cluster=late, scenarios={}))
+    app = create_app(House(settings, service_clients=late, scenarios={}))
     client = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://g")
     async with app.router.lifespan_context(app), client as http:
         for path in ("/step", "/reset"):

@@ -115,23 +115,23 @@ async def test_each_visitor_plays_an_episode_of_its_own_with_forms(playground: D
     assert "&lt;b&gt;mine&lt;/b&gt;" in answer
     assert "carried_out" in answer
     await _take(playground, "anna", "notes_finish_note", "1")
-    assert sorted(episode.step for episode in playground.house.stage().store) == [0, 2]
+    assert sorted(episode.step for episode in playground.house.engine().store) == [0, 2]
 
 
 async def test_what_does_not_fit_is_no_step_and_leaves_the_page_as_it_is(playground: Door) -> None:
     await _begin(playground, "anna")
     refused = await _take(playground, "anna", "notes_finish_note", "one")
     assert [one["__type__"] for one in refused["output"]["data"]] == ["update"] * 2
-    assert [episode.step for episode in playground.house.stage().store] == [0]
+    assert [episode.step for episode in playground.house.engine().store] == [0]
     begun = await _call(playground, "anna", (await _functions(playground))["load"], "note_keeping", 1, "soon")
     assert {one["__type__"] for one in begun["output"]["data"] if one} == {"update"}
 
 
 async def test_an_episode_that_begins_anew_takes_the_place_of_the_one_before(playground: Door) -> None:
     await _begin(playground, "anna")
-    (before,) = playground.house.stage().store
+    (before,) = playground.house.engine().store
     await _begin(playground, "anna", seed="2")
-    (after,) = playground.house.stage().store
+    (after,) = playground.house.engine().store
     assert before.closed
     assert after.task.key.seed == 2
 
@@ -145,7 +145,7 @@ async def test_an_open_page_holds_up_no_end_and_its_episode_is_let_go(playground
     assert isinstance(drain, Drain)
     await drain.drain()
     assert (await asyncio.wait_for(listening, 5)).status_code == 200
-    assert len(playground.house.stage().store) == 0
+    assert len(playground.house.engine().store) == 0
 
 
 async def test_a_page_without_a_token_is_not_opened_where_one_is_asked_for(open_door: Open) -> None:

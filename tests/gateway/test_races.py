@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from companyos_gateway.episode.episode import MOST_WAITING
+from companyos_gateway.engine.episode import MAX_QUEUED_CALLS
 from tests.gateway.conftest import Door, Open
 from tests.gateway.notes import NoteKeeping
 from tests.gateway.sockets import connected
@@ -56,7 +56,7 @@ async def test_a_snapshot_of_an_episode_that_is_freed_meanwhile_is_refused(
         answer = await _while_held(held, taking, door.http.delete(f"/v1/episodes/{episode}"))
         assert (answer.status_code, answer.json()["code"]) == (409, "episode-closed")
         assert (await door.http.get("/v1/snapshots")).json() == []
-        await door.house.stage().store.aclose()
+        await door.house.engine().store.aclose()
         assert list(tmp_path.rglob("snapshots/*.db")) == []
 
 
@@ -106,15 +106,15 @@ async def test_a_resume_that_is_refused_takes_the_episode_from_nobody(
     async with open_door(scenario, wrap=hold) as door, connected(door.app) as first, connected(door.app) as second:
         await first.reset(episode_id="mine")
         token = (await first.state())["token"]
-        episode = door.house.stage().store.get("mine")
+        episode = door.house.engine().store.get("mine")
         refused: list[dict[str, Any]] = []
 
         async def resume_in_the_crowd() -> None:
-            while episode.waiting < MOST_WAITING:  # noqa: ASYNC110  # the gate tells nobody who comes
+            while episode.queued_calls < MAX_QUEUED_CALLS:  # noqa: ASYNC110  # the gate tells nobody who comes
                 await asyncio.sleep(0.01)
             refused.append(await second.ask({"type": "reset", "data": {"resume": token}}))
 
-        many = asyncio.gather(*(door.post_step("mine", "notes_list_notes") for _ in range(MOST_WAITING + 1)))
+        many = asyncio.gather(*(door.post_step("mine", "notes_list_notes") for _ in range(MAX_QUEUED_CALLS + 1)))
         await _while_held(held, many, resume_in_the_crowd())
         assert refused[0]["data"]["message"].startswith("too-many-waiting")
         assert (await first.step("notes_list_notes"))["type"] == "observation"

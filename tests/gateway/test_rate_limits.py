@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from companyos_gateway.episode.errors import RateLimitedError
+from companyos_gateway.engine.errors import RateLimitedError
 from companyos_gateway.server.rate_limits import (
     ACTIVE_S,
     BURST_S,

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from companyos.contract import DEFAULT_SCENARIO
-from companyos_gateway.episode.snapshot_files import SnapshotFiles
+from companyos_gateway.engine.snapshot_files import SnapshotFiles
 from tests.gateway.conftest import Door, Open
 from tests.gateway.test_snapshots import evidence, fork, snapshot, texts
 
@@ -142,7 +142,7 @@ async def test_what_nothing_names_is_quarantined_in_the_services(open_door: Open
         for episode in (lost, found):
             await door.step(episode, "notes_write_note", text="one")
         taken = [await snapshot(door, episode) for episode in (lost, found)]
-        folder = door.house.stage().store.get(lost).internal_id
+        folder = door.house.engine().store.get(lost).internal_id
     shutil.rmtree(kept / "gateway" / "episodes" / folder)
     (kept / "gateway" / "snapshots" / f"{taken[0]}.jsonl").unlink()
     async with open_door(data_dir=kept) as door:
@@ -165,7 +165,7 @@ async def test_a_drop_that_was_cut_off_is_completed(open_door: Open, tmp_path: P
         taken = await snapshot(door, episode)
         if epoch > 1:
             assert (await door.http.post(f"/v1/episodes/{episode}/restore", json={"snapshot": taken})).is_success
-        folder = door.house.stage().store.get(episode).internal_id
+        folder = door.house.engine().store.get(episode).internal_id
     episodes, snapshots = kept / "gateway" / "episodes", kept / "gateway" / "snapshots"
     (episodes / folder).rename(episodes / f".ended-{folder}")
     (snapshots / f"{taken}.jsonl").rename(snapshots / f"{taken}.ended")
@@ -186,9 +186,9 @@ async def test_a_snapshot_that_was_cut_off_leaves_nothing(
     async with open_door(data_dir=kept) as door:
         episode = (await door.reset())["episode_id"]
         await door.step(episode, "notes_write_note", text="one")
-        monkeypatch.setattr(SnapshotFiles, "keep", killed)
+        monkeypatch.setattr(SnapshotFiles, "write", killed)
         with pytest.raises(KeyboardInterrupt):
-            await door.house.snapshots().take(door.house.stage().store.get(episode))
+            await door.house.snapshots().take(door.house.engine().store.get(episode))
         assert len(list((tmp_path / "notes" / "snapshots").glob("*.db"))) == 1
     async with open_door(data_dir=kept) as door:
         assert "one" in await texts(door, episode)
@@ -211,7 +211,7 @@ async def test_a_kept_episode_is_there_at_every_start_and_never_idle(open_door: 
     async with open_door(**settings) as door:
         await door.step("main", "notes_write_note", text="one")
         await asyncio.sleep(0.05)
-        assert door.house.stage().store.reap() == 0
+        assert door.house.engine().store.reap() == 0
     async with open_door(**settings) as door:
         assert "one" in await texts(door, "main")
 
@@ -219,9 +219,9 @@ async def test_a_kept_episode_is_there_at_every_start_and_never_idle(open_door: 
 async def test_a_client_that_goes_away_in_the_middle_of_a_step_finds_it_taken(open_door: Open) -> None:
     async with open_door() as door:
         episode = (await door.reset())["episode_id"]
-        stage = door.house.stage()
+        engine = door.house.engine()
         waiting = asyncio.create_task(
-            stage.step(stage.store.get(episode), "notes_write_note", {"text": "one"}, number=1)
+            engine.step(engine.store.get(episode), "notes_write_note", {"text": "one"}, number=1)
         )
         await asyncio.sleep(0)
         waiting.cancel()
@@ -263,7 +263,7 @@ _SOME_STEPS: list[tuple[str, dict[str, Any]]] = [
 
 async def _kill(door: Door, waiting: asyncio.Task[Any]) -> None:
     """End every step where it stands, as a killed process does."""
-    running = list(door.house.stage()._running)
+    running = list(door.house.engine()._step_tasks)
     for task in (*running, waiting):
         task.cancel()
     await asyncio.gather(*running, waiting, return_exceptions=True)

@@ -16,7 +16,7 @@ async def test_every_check_and_milestone_is_a_rubric_with_a_name(door: Door) -> 
     environment = CompanyOSEnvironment(door.house)
     await environment.reset_async(scenario="note_keeping", seed=1, episode_id="mine")
     assert environment.rubric is not None
-    task_rubric = door.house.stage().store.get("mine").task.instance.rubric
+    task_rubric = door.house.engine().store.get("mine").task.instance.rubric
     names = {name for name, _ in environment.rubric.named_rubrics()}
     parts = {"checks", "checks.declared", "milestones", "undamaged"}
     checks = {f"checks.{check.id}" for check in task_rubric.checks}

@@ -14,10 +14,18 @@ from companyos_gateway.browser.browser_session import WindowSession
 from companyos_gateway.browser.chromium_path import find_chromium
 from companyos_gateway.browser.errors import INSTALL, INSTALL_CHROMIUM, ActionRejectedError
 from companyos_gateway.browser.page_actions import check_arguments
-from companyos_gateway.episode.browser_tools import BROWSER_TOOLS, CLICK, GOTO, LOOKS_PER_STEP, PRESS, SCROLL, TYPE
-from companyos_gateway.episode.episode import Episode
-from companyos_gateway.episode.errors import BrowserMissing, StepConflict
-from companyos_gateway.episode.toolbox import ArgumentsMisfit
+from companyos_gateway.engine.browser_tools import (
+    BROWSER_TOOLS,
+    CLICK,
+    FREE_ACTIONS_PER_STEP,
+    GOTO,
+    PRESS,
+    SCROLL,
+    TYPE,
+)
+from companyos_gateway.engine.episode import Episode
+from companyos_gateway.engine.errors import BrowserMissingError, StepConflictError
+from companyos_gateway.engine.toolbox import InvalidArgumentsError
 from tests.gateway.conftest import Door
 
 PLAYWRIGHT = "companyos_gateway.browser.playwright_backend"
@@ -35,7 +43,7 @@ def without_extra(monkeypatch: pytest.MonkeyPatch) -> None:
 async def _begun(door: Door) -> Episode:
     """Begin an episode of the modality behind the door's back: in front of it a browser is asked for."""
     options = ResetOptions(scenario="note_keeping", seed=1, modality=Modality.SCREENSHOT)
-    return await door.house.stage().reset(options)
+    return await door.house.engine().reset(options)
 
 
 async def test_without_the_extra_a_reset_is_refused_with_the_line_that_installs_it(
@@ -46,7 +54,7 @@ async def test_without_the_extra_a_reset_is_refused_with_the_line_that_installs_
     assert answer.status_code == 409
     assert answer.json()["code"] == "browser-missing"
     assert INSTALL in answer.json()["detail"]
-    assert len(door.house.stage().store) == 0
+    assert len(door.house.engine().store) == 0
 
 
 async def test_without_the_extra_there_is_no_picture_and_everything_else_is_rendered(
@@ -85,9 +93,9 @@ async def test_an_episode_of_text_has_no_window_and_no_tool_of_one(door: Door) -
 
 
 async def test_the_tools_of_the_browser_come_behind_the_others_and_change_none(door: Door) -> None:
-    stage = door.house.stage()
+    engine = door.house.engine()
     episode = await _begun(door)
-    of_all, of_episode = [tool.name for tool in stage.tools(None)], [tool.name for tool in stage.tools(episode)]
+    of_all, of_episode = [tool.name for tool in engine.tools(None)], [tool.name for tool in engine.tools(episode)]
     assert of_episode == of_all + list(BROWSER_TOOLS)
     assert not any({"oneOf", "anyOf", "allOf"} & set(tool.input_schema) for tool in BROWSER_TOOLS.values())
 
@@ -109,7 +117,7 @@ async def test_an_agent_without_looks_takes_steps_that_cost_and_end_the_episode(
 
 async def test_every_step_of_a_task_brings_its_looks(door: Door) -> None:
     episode = await _begun(door)
-    assert WindowSession.from_episode(episode).looks_left == LOOKS_PER_STEP * episode.task.instance.max_steps
+    assert WindowSession.from_episode(episode).looks_left == FREE_ACTIONS_PER_STEP * episode.task.instance.max_steps
 
 
 async def test_a_step_number_promises_that_no_form_is_sent_twice(door: Door) -> None:
@@ -118,7 +126,7 @@ async def test_a_step_number_promises_that_no_form_is_sent_twice(door: Door) -> 
     assert session.find_repeat(episode, CLICK, {"testid": "save"}, None) is None
     assert session.find_repeat(episode, CLICK, {"testid": "save"}, 1) is None
     for number in (0, 2):
-        with pytest.raises(StepConflict):
+        with pytest.raises(StepConflictError):
             session.find_repeat(episode, CLICK, {"testid": "save"}, number)
 
 
@@ -202,16 +210,16 @@ def test_what_an_agent_is_told_names_no_episode() -> None:
     ],
 )
 def test_arguments_that_do_not_fit_are_told_apart(tool: str, arguments: dict[str, Any]) -> None:
-    with pytest.raises(ArgumentsMisfit, match="arguments"):
+    with pytest.raises(InvalidArgumentsError, match="arguments"):
         check_arguments(tool, arguments)
 
 
 def test_the_chromium_that_is_named_is_the_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     named, own = tmp_path / "named", tmp_path / "own"
-    with pytest.raises(BrowserMissing, match="no file"):
+    with pytest.raises(BrowserMissingError, match="no file"):
         find_chromium(named, own)
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(BrowserMissing, match=INSTALL_CHROMIUM):
+    with pytest.raises(BrowserMissingError, match=INSTALL_CHROMIUM):
         find_chromium(None, own)
     on_path = tmp_path / "chromium"
     on_path.write_text("")

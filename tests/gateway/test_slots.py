@@ -100,8 +100,8 @@ async def test_a_socket_at_work_is_never_the_one_that_goes(open_door: Open, monk
     monkeypatch.setattr(slots, "IDLE_BEFORE_EVICTION_S", 0.0)
     async with open_door(max_connections=1) as door, connected(door.app) as busy:
         await busy.reset(episode_id="busy")
-        episode = door.house.stage().store.get("busy")
-        async with episode.turn():
+        episode = door.house.engine().store.get("busy")
+        async with episode.call_lock():
             await busy.send({"type": "step", "data": {"tool_name": "notes_list_notes", "arguments": {}}})
             while not busy.to_app.empty():  # noqa: ASYNC110 - the app takes it in its own time
                 await asyncio.sleep(0)

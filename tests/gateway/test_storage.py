@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from companyos_gateway.episode.files import EpisodeFiles
-from companyos_gateway.episode.snapshot_files import snapshot_id_of
+from companyos_gateway.engine.episode_files import EpisodeFiles
+from companyos_gateway.engine.snapshot_files import compute_snapshot_id
 from tests.gateway.conftest import Open
 from tests.gateway.test_snapshots import fork, restore, snapshot, texts
 
@@ -86,7 +86,7 @@ def test_a_manifest_that_cannot_be_read_now_costs_no_episode(tmp_path: Path) -> 
     manifest.parent.mkdir()
     manifest.symlink_to(manifest)
     with pytest.raises(OSError, match="symbolic links"):
-        files.find()
+        files.scan()
     assert manifest.is_symlink()
 
 
@@ -101,7 +101,7 @@ async def test_a_snapshot_that_no_gateway_wrote_is_refused_and_keeps_none_from_s
     content = json.loads(header)
     content["manifest"]["sources"] = sources
     foreign = json.dumps(content).encode() + b"\n" + lines
-    name = snapshot_id_of(foreign)
+    name = compute_snapshot_id(foreign)
     (folder / f"{name}.jsonl").write_bytes(foreign)
     async with open_door(data_dir=tmp_path / "kept") as door:
         answer = await door.http.post(f"/v1/snapshots/{name}/fork", json={})

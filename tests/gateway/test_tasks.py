@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from companyos_gateway.episode.errors import UnknownTask
+from companyos_gateway.engine.errors import UnknownTaskError
 from companyos_gateway.server.openenv_environment import CompanyOSEnvironment
-from companyos_gateway.taskset import CANARY
+from companyos_gateway.tasks import CANARY
 from tests.gateway.conftest import Door, Open
 
 TEST_TASKS = 40
@@ -137,5 +137,5 @@ async def test_the_framework_finds_the_same_tasks_on_a_fresh_environment(door: D
     assert [split["name"] for split in environment.list_splits()] == ["train", "validation", "test"]
     assert environment.num_tasks("validation") == len(environment.list_tasks("validation")) == 20
     assert environment.get_task_range("test", 1, 2)[0]["id"] == environment.get_task("test", 1)["id"]
-    with pytest.raises(UnknownTask):
+    with pytest.raises(UnknownTaskError):
         environment.get_task("test", TEST_TASKS)

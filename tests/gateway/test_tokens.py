@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from companyos_gateway.episode.tokens import BrokenSecret, EpisodeTokens, read_or_make_secret
+from companyos_gateway.engine.tokens import EpisodeTokens, InvalidSecretError, read_or_create_secret
 
 SECRET = bytes(range(32))
 
@@ -16,11 +16,11 @@ SECRET = bytes(range(32))
 def test_a_token_fits_its_own_episode_and_no_other() -> None:
     tokens = EpisodeTokens(SECRET)
     token = tokens.token("n1-a")
-    assert tokens.fits(token, "n1-a")
-    assert not tokens.fits(token, "n1-b")
-    assert not tokens.fits(token[:-1], "n1-a")
-    assert not tokens.fits("", "n1-a")
-    assert not tokens.fits("é" * 43, "n1-a")
+    assert tokens.matches(token, "n1-a")
+    assert not tokens.matches(token, "n1-b")
+    assert not tokens.matches(token[:-1], "n1-a")
+    assert not tokens.matches("", "n1-a")
+    assert not tokens.matches("é" * 43, "n1-a")
 
 
 def test_a_token_says_nothing_of_the_episode_and_fits_a_header() -> None:
@@ -61,22 +61,22 @@ def test_the_secret_is_no_part_of_what_is_printed() -> None:
 
 
 def test_the_secret_is_made_once_and_only_its_owner_may_read_it(tmp_path: Path) -> None:
-    secret = read_or_make_secret(tmp_path)
+    secret = read_or_create_secret(tmp_path)
     assert len(secret) == 32
-    assert read_or_make_secret(tmp_path) == secret
+    assert read_or_create_secret(tmp_path) == secret
     assert [path.name for path in tmp_path.iterdir()] == ["secret"]
     assert stat.S_IMODE((tmp_path / "secret").stat().st_mode) == 0o600
 
 
 def test_what_a_killed_gateway_left_aside_is_no_obstacle(tmp_path: Path) -> None:
     (tmp_path / "secret.tmp").write_text("half")
-    assert len(read_or_make_secret(tmp_path)) == 32
+    assert len(read_or_create_secret(tmp_path)) == 32
     assert [path.name for path in tmp_path.iterdir()] == ["secret"]
 
 
 @pytest.mark.parametrize("content", ["", "abc", "z" * 64, "é", "00" * 31])
 def test_a_file_that_holds_no_secret_is_an_error_and_stays(tmp_path: Path, content: str) -> None:
     (tmp_path / "secret").write_text(content, encoding="utf-8")
-    with pytest.raises(BrokenSecret, match="holds no secret"):
-        read_or_make_secret(tmp_path)
+    with pytest.raises(InvalidSecretError, match="holds no secret"):
+        read_or_create_secret(tmp_path)
     assert (tmp_path / "secret").read_text(encoding="utf-8") == content

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from yarl import URL
 
-from companyos_gateway.episode.toolbox import ArgumentsMisfit, Tool, Toolbox, build_toolbox
+from companyos_gateway.engine.toolbox import InvalidArgumentsError, Tool, Toolbox, build_toolbox
 
 FINISH = {"type": "object", "properties": {}, "additionalProperties": False}
 COMPONENTS = {
@@ -113,7 +113,7 @@ def test_minutes_follow_the_kind_unless_the_operation_says_otherwise(toolbox: To
 def test_arguments_find_their_places(toolbox: Toolbox) -> None:
     operation = tool(toolbox, "shop_change_thing").operation
     assert operation is not None
-    call = operation.call_of({"key": "a b/c?", "if_match": 3, "name": "x", "weight": None})
+    call = operation.build_call({"key": "a b/c?", "if_match": 3, "name": "x", "weight": None})
     assert (call.method, call.target, call.headers) == ("PATCH", "/things/a%20b%2Fc%3F", {"If-Match": "3"})
     assert orjson.loads(call.body) == {"name": "x", "weight": None}
 
@@ -121,7 +121,7 @@ def test_arguments_find_their_places(toolbox: Toolbox) -> None:
 def test_queries_repeat_lists_and_leave_out_null(toolbox: Toolbox) -> None:
     operation = tool(toolbox, "shop_get_thing").operation
     assert operation is not None
-    call = operation.call_of({"key": "k", "word": None, "tag": ["a", "b&c"], "deep": True})
+    call = operation.build_call({"key": "k", "word": None, "tag": ["a", "b&c"], "deep": True})
     assert call.target == "/things/k?tag=a&tag=b%26c&deep=true"
     assert call.body == b""
 
@@ -151,7 +151,7 @@ def test_the_entity_of_a_call_is_its_path(toolbox: Toolbox) -> None:
     ids=str,
 )
 def test_arguments_that_do_not_fit_are_named(toolbox: Toolbox, arguments: dict[str, Any]) -> None:
-    with pytest.raises(ArgumentsMisfit, match="arguments"):
+    with pytest.raises(InvalidArgumentsError, match="arguments"):
         tool(toolbox, "shop_get_thing").check(arguments)
 
 
@@ -165,7 +165,7 @@ def test_arguments_that_fit_are_taken(toolbox: Toolbox, arguments: dict[str, Any
     [{}, {"minutes": 0}, {"minutes": 10_081}, {"minutes": 1.5}, {"minutes": 1, "until": "next_working_morning"}],
 )
 def test_wait_takes_exactly_one_of_its_two(toolbox: Toolbox, arguments: dict[str, Any]) -> None:
-    with pytest.raises(ArgumentsMisfit):
+    with pytest.raises(InvalidArgumentsError):
         tool(toolbox, "wait").check(arguments)
 
 
@@ -188,9 +188,9 @@ def test_no_client_on_the_way_writes_an_address_differently(key: str, word: str)
     assert operation is not None
     try:
         tool(_SHOP, "shop_get_thing").check({"key": key})
-    except ArgumentsMisfit:
+    except InvalidArgumentsError:
         key = "k"
-    target = operation.call_of({"key": key, "word": word}).target
+    target = operation.build_call({"key": key, "word": word}).target
     by_httpx = httpx.URL(f"http://service{target}")
     assert by_httpx.raw_path.decode() == target
     assert URL(str(by_httpx)).raw_path_qs == target

@@ -20,7 +20,7 @@ async def test_the_evidence_of_an_episode_is_what_it_was_judged_by(door: Door) -
     episode = (await door.reset(seed=3))["episode_id"]
     await door.step(episode, "finish", outcome="impossible", summary="No.")
     stored = (await door.http.get(f"/v1/episodes/{episode}/evidence")).json()
-    kept = door.house.stage().store.get(episode)
+    kept = door.house.engine().store.get(episode)
     assert stored["state"] == kept.state().model_dump(mode="json", exclude={"token"})
     assert (stored["state"]["seed"], stored["state"]["outcome"]) == (3, "failed")
     assert stored["finish"]["outcome"] == "impossible"

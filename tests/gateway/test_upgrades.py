@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from companyos_gateway.episode.manifest import FORMAT
+from companyos_gateway.engine.manifest import FORMAT
 from tests.gateway.conftest import Open
 from tests.gateway.data_folder import EPISODE, EXPECTED, FIXTURES
 from tests.gateway.test_snapshots import fork, texts

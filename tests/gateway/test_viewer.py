@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from companyos.contract import Outcome, RewardScale, Shaping
-from companyos_gateway.episode.outcome import Ledger, StepKind
+from companyos_gateway.engine.reward import RewardLedger, StepKind
 from companyos_gateway.evaluation import Verdict
 from companyos_gateway.ui.console.scenario_routes import render_markdown
 from companyos_gateway.viewer.serialize import reward_parts
@@ -18,21 +18,21 @@ def a_verdict(*, potential: float = 0.0, damage: tuple[str, ...] = (), rejection
 @pytest.mark.parametrize("scale", list(RewardScale))
 @pytest.mark.parametrize("shaping", list(Shaping))
 def test_the_parts_of_every_reward_sum_to_it(shaping: Shaping, scale: RewardScale) -> None:
-    ledger = Ledger(shaping, scale)
+    ledger = RewardLedger(shaping, scale)
     verdicts = [a_verdict(potential=2.0), a_verdict(potential=1.0, damage=("one", "two", "three"), rejections=2)]
     for kind in StepKind:
         for verdict in verdicts:
             for end in (None, Outcome.FAILED, Outcome.SUCCESS):
                 before = ledger.balance
-                reward = ledger.enter(kind, verdict, end)
+                reward = ledger.add_step(kind, verdict, end)
                 parts = reward_parts(reward, before, ledger.balance, shaping=shaping, scale=scale)
                 assert sum(part.paid for part in parts) == pytest.approx(reward, abs=1e-5)
 
 
 def test_each_part_of_a_reward_is_named() -> None:
-    ledger = Ledger()
+    ledger = RewardLedger()
     before = ledger.balance
-    reward = ledger.enter(
+    reward = ledger.add_step(
         StepKind.PROBLEM, a_verdict(potential=3.0, damage=("harm",), rejections=1), Outcome.OUT_OF_STEPS
     )
     parts = reward_parts(reward, before, ledger.balance, shaping=Shaping.MILESTONES, scale=RewardScale.ORIGINAL)

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from companyos_gateway.episode import store
-from companyos_gateway.episode.store import EpisodeStore
+from companyos_gateway.engine import store
+from companyos_gateway.engine.store import EpisodeStore
 from tests.gateway.conftest import Door, Open
 from tests.gateway.sockets import connected
 
@@ -245,4 +245,4 @@ async def test_a_session_id_that_is_no_text_is_refused(door: Door, session_id: o
 
 
 def _store(door: Door) -> EpisodeStore:
-    return door.house.stage().store
+    return door.house.engine().store

@@ -16,7 +16,7 @@ from companyos.exports import tables
 from companyos.exports.harbor import write_harbor
 from companyos.exports.task_rows import TaskRow, TaskWithTools, read_tasks_with_tools
 from companyos.extras import install_command
-from companyos_gateway.taskset import CANARY
+from companyos_gateway.tasks import CANARY
 from tests.architecture.sources import ROOT
 
 RUNNER = CliRunner()

@@ -26,7 +26,7 @@ from companyos.cli.main import app
 from companyos.enterprise import Enterprise
 from companyos.integrations.harbor import AGENT_PORT, MAX_BODY_BYTES, READY, TrialEpisode, agent_server, verdict_server
 from companyos.runner import EpisodePlan, play_all
-from companyos_gateway.taskset import CANARY
+from companyos_gateway.tasks import CANARY
 
 pytestmark = pytest.mark.integration
 

@@ -14,7 +14,7 @@ from companyos.cli.main import app
 from companyos.client import CompanyOSEnv
 from companyos.contract import CompanyOSResetObservation
 from companyos.exports.nemo_gym import AGENT, EXAMPLES
-from companyos_gateway.taskset import CANARY
+from companyos_gateway.tasks import CANARY
 from tests.architecture.sources import ROOT
 
 RUNNER = CliRunner()

@@ -24,9 +24,9 @@ from rich.console import Console
 from rich.progress import track
 
 from companyos.contract import ResetOptions
-from companyos_gateway.episode.episode import Episode
-from companyos_gateway.episode.errors import SnapshotCorrupt, SnapshotLost
-from companyos_gateway.episode.quarantine import REASON
+from companyos_gateway.engine.episode import Episode
+from companyos_gateway.engine.errors import CorruptSnapshotError, LostSnapshotError
+from companyos_gateway.engine.quarantine import REASON
 from companyos_shared.streams import Stream, digest
 from companyos_shared.wire.context import Actor
 from tests.promises import demo_scenario
@@ -80,13 +80,13 @@ async def build(folder: Path) -> None:
     """Make the data folder of an enterprise that was killed with every kind of episode and snapshot in it."""
     enterprise = Enterprise(folder)
     await enterprise.start_gateway()
-    stage, snapshots = enterprise.stage, enterprise.snapshots
+    engine, snapshots = enterprise.engine, enterprise.snapshots
 
     async def begin(label: str, *calls: tuple[str, dict[str, Any]], seed: int = 1) -> Episode:
         options = ResetOptions(scenario=demo_scenario.NAME, seed=seed, chaos=0, episode_id=label)
-        episode = await stage.reset(options)
+        episode = await engine.reset(options)
         for tool, arguments in calls:
-            await stage.step(episode, tool, arguments)
+            await engine.step(episode, tool, arguments)
         return episode
 
     await begin("untouched")
@@ -94,16 +94,16 @@ async def build(folder: Path) -> None:
     await begin("writes", _COMMENT, _ISSUE, _LIST, _COMMENT, _NOTE, _WAIT, seed=2)
     restored = await begin("restored", _COMMENT, _ISSUE)
     snapshot = await snapshots.take(restored)
-    await stage.step(restored, *_COMMENT)
+    await engine.step(restored, *_COMMENT)
     await snapshots.restore(restored, snapshot.id)
-    await stage.step(restored, *_NOTE)
+    await engine.step(restored, *_NOTE)
     await snapshots.fork(snapshot.id, 1, "forked")
     away = await begin("away", _NOTE)
     await snapshots.take(away)
     await enterprise.free(away)
     open_step = await begin("open-step", _COMMENT)
     enterprise.transports["ticketdesk"].fault = NetworkFault.HANGS_AFTER
-    step = asyncio.create_task(stage.step(open_step, *_COMMENT))
+    step = asyncio.create_task(engine.step(open_step, *_COMMENT))
     await enterprise.is_stuck(step)
     await enterprise.kill_gateway()
 
@@ -124,29 +124,29 @@ async def started(folder: Path) -> AsyncIterator[Enterprise]:
 async def observe(enterprise: Enterprise) -> dict[str, str]:
     """Return a digest of all that can be seen of each episode and each snapshot, its next steps included."""
     found: dict[str, str] = {}
-    stage = enterprise.stage
-    for info in enterprise.snapshots.known():
+    engine = enterprise.engine
+    for info in enterprise.snapshots.list_all():
         name = f"{_SNAPSHOT_OF}{info.episode_id}"
         try:
             (forked,) = await enterprise.snapshots.fork(info.id, 1, f"fork of {info.id[:8]}")
-        except (SnapshotCorrupt, SnapshotLost):
+        except (CorruptSnapshotError, LostSnapshotError):
             found[name] = REFUSED
             continue
-        found[name] = digest([info.model_dump(mode="json"), await _seen(stage, forked)])
+        found[name] = digest([info.model_dump(mode="json"), await _seen(engine, forked)])
         await enterprise.free(forked)
     for episode in enterprise.episodes():
-        found[_EPISODE_OF + episode.id] = digest(await _seen(stage, episode))
+        found[_EPISODE_OF + episode.id] = digest(await _seen(engine, episode))
     return found
 
 
-async def _seen(stage: Any, episode: Episode) -> list[Any]:
+async def _seen(engine: Any, episode: Episode) -> list[Any]:
     hidden = {"token", "episode_id"}
     seen: list[Any] = [episode.state().model_dump(mode="json", exclude=hidden)]
     for tool, arguments in _NEXT:
-        seen.append((await stage.step(episode, tool, arguments)).model_dump(mode="json"))
+        seen.append((await engine.step(episode, tool, arguments)).model_dump(mode="json"))
     for service in demo_scenario.SERVICES:
         context = episode.context(service, Actor.TRAINER)
-        reply = await stage.cluster.digest(service, context, episode.document(service))
+        reply = await engine.service_clients.digest(service, context, episode.document(service))
         seen.append([reply.digest, episode.evidence.fold_digest(service)])
     return [*seen, episode.state().model_dump(mode="json", exclude=hidden)]
 
@@ -251,11 +251,11 @@ def _named(enterprise: Enterprise) -> dict[str, frozenset[str]]:
     """Return by episode and snapshot the ids in the paths of what it is made of: folders, files and databases."""
     found = {
         _EPISODE_OF + episode.id: frozenset(
-            {episode.internal_id, *(source for _service, source in episode.manifest.kept_sources())}
+            {episode.internal_id, *(source for _service, source in episode.manifest.snapshot_sources())}
         )
         for episode in enterprise.episodes()
     }
-    for info in enterprise.snapshots.known():
+    for info in enterprise.snapshots.list_all():
         files = enterprise.files_of_snapshot(info.id)
         found[_SNAPSHOT_OF + info.episode_id] = frozenset(Path(file).stem for file in files)
     return found

@@ -17,21 +17,20 @@ import httpx
 from fastapi import FastAPI
 from pydantic import SecretStr
 
-from companyos_gateway.episode.cluster import Cluster
-from companyos_gateway.episode.environment import Stage
-from companyos_gateway.episode.episode import Episode
-from companyos_gateway.episode.files import EpisodeFiles
-from companyos_gateway.episode.leases import owner_of
-from companyos_gateway.episode.limits import EpisodeLimits
-from companyos_gateway.episode.link import ServiceLink
-from companyos_gateway.episode.quarantine import Quarantine
-from companyos_gateway.episode.recovery import Recovery
-from companyos_gateway.episode.snapshot_files import SnapshotFiles
-from companyos_gateway.episode.snapshots import Snapshots
-from companyos_gateway.episode.store import EpisodeStore
-from companyos_gateway.episode.task import TaskShelf
-from companyos_gateway.episode.tokens import EpisodeTokens
-from companyos_gateway.episode.toolbox import Toolbox, build_toolbox
+from companyos_gateway.engine.engine import EpisodeEngine
+from companyos_gateway.engine.episode import Episode
+from companyos_gateway.engine.episode_files import EpisodeFiles
+from companyos_gateway.engine.leases import derive_owner
+from companyos_gateway.engine.quarantine import Quarantine
+from companyos_gateway.engine.recovery import Recovery
+from companyos_gateway.engine.service_client import ServiceClient
+from companyos_gateway.engine.service_clients import ServiceClients
+from companyos_gateway.engine.snapshot_files import SnapshotFiles
+from companyos_gateway.engine.snapshots import Snapshots
+from companyos_gateway.engine.store import EpisodeLimits, EpisodeStore
+from companyos_gateway.engine.task_cache import TaskCache
+from companyos_gateway.engine.tokens import EpisodeTokens
+from companyos_gateway.engine.toolbox import Toolbox, build_toolbox
 from companyos_shared.chassis import ServiceSettings, create_app
 from companyos_shared.chassis.database import epoch_files
 from companyos_shared.chassis.episodes import Episodes
@@ -107,7 +106,7 @@ class Enterprise:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._stage: Stage | None = None
+        self._engine: EpisodeEngine | None = None
         self._snapshots: Snapshots | None = None
         self._quarantine: Quarantine | None = None
         self._renewing: set[asyncio.Task[Any]] = set()
@@ -116,10 +115,10 @@ class Enterprise:
             self.restart_service(name)
 
     @property
-    def stage(self) -> Stage:
+    def engine(self) -> EpisodeEngine:
         """The gateway's stage."""
-        assert self._stage is not None
-        return self._stage
+        assert self._engine is not None
+        return self._engine
 
     @property
     def snapshots(self) -> Snapshots:
@@ -135,7 +134,7 @@ class Enterprise:
 
     def episodes(self) -> list[Episode]:
         """Return the live episodes."""
-        return [] if self._stage is None else list(self._stage.store)
+        return [] if self._engine is None else list(self._engine.store)
 
     def restart_service(self, name: str) -> None:
         """Let a service forget all that it holds in memory, as the death of its process does.
@@ -155,23 +154,25 @@ class Enterprise:
 
     async def start_gateway(self) -> int:
         """Start a gateway that knows what the files say and nothing else; return how many episodes it found."""
-        links = {
-            name: ServiceLink(name, f"http://{name}", KEY.encode(), wire) for name, wire in self.transports.items()
+        clients = {
+            name: ServiceClient(name, f"http://{name}", KEY.encode(), wire) for name, wire in self.transports.items()
         }
-        cluster = Cluster(links)
+        service_clients = ServiceClients(clients)
         before = asyncio.all_tasks()
-        await cluster.lease(owner_of(SECRET))
+        await service_clients.lease(derive_owner(SECRET))
         self._renewing = asyncio.all_tasks() - before
         folder = self._folder / "gateway"
         files, snapshot_files = EpisodeFiles(folder), SnapshotFiles(folder)
-        quarantine = self._quarantine = Quarantine(folder, cluster, files, snapshot_files)
-        limits = EpisodeLimits(most_episodes=64, idle_s=3600, detached_s=60, lifetime_s=86400)
-        store = EpisodeStore(cluster, files, EpisodeTokens(SECRET), node="n1", limits=limits)
+        quarantine = self._quarantine = Quarantine(folder, service_clients, files, snapshot_files)
+        limits = EpisodeLimits(max_episodes=64, idle_s=3600, detached_s=60, lifetime_s=86400)
+        store = EpisodeStore(service_clients, files, EpisodeTokens(SECRET), node="n1", limits=limits)
         scenarios: dict[str, Any] = {demo_scenario.NAME: demo_scenario.DemoScenario()}
-        shelf = TaskShelf(scenarios, cluster, most_kept=8)
-        self._stage = Stage(cluster, _toolbox(), shelf, store)
-        self._snapshots = Snapshots(cluster, snapshot_files, files, quarantine, shelf, store, most_kept=64)
-        return await Recovery(self.stage, files, self.snapshots, quarantine).run()
+        task_cache = TaskCache(scenarios, service_clients, max_size=8)
+        self._engine = EpisodeEngine(service_clients, _toolbox(), task_cache, store)
+        self._snapshots = Snapshots(
+            service_clients, snapshot_files, files, quarantine, task_cache, store, max_snapshots=64
+        )
+        return await Recovery(self.engine, files, self.snapshots, quarantine).run()
 
     async def kill_gateway(self) -> None:
         """End the gateway where it stands: nothing that it has begun goes on, nothing is put in order."""
@@ -202,7 +203,7 @@ class Enterprise:
 
     async def free(self, episode: Episode) -> None:
         """Drop an episode, and wait until nothing is left to do about it."""
-        self.stage.store.free(episode)
+        self.engine.store.free(episode)
         await self._quiet()
 
     async def _quiet(self) -> None:

@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 from hypothesis.stateful import RuleBasedStateMachine, invariant
 
 from companyos.contract import ResetOptions
-from companyos_gateway.episode.episode import Episode
-from companyos_gateway.episode.errors import GatewayProblem
+from companyos_gateway.engine.episode import Episode
+from companyos_gateway.engine.errors import GatewayError
 from companyos_shared.streams import digest
 from companyos_shared.wire.context import Actor
 from companyos_shared.wire.control import Rows
@@ -104,7 +104,7 @@ class ModelComparison(RuleBasedStateMachine):
         except Exception as error:
             raise ModelMismatchError(f"{type(error).__name__}: {error}") from error
 
-    def refused(self, coroutine: Coroutine[Any, Any, Any], problem: type[GatewayProblem]) -> None:
+    def refused(self, coroutine: Coroutine[Any, Any, Any], problem: type[GatewayError]) -> None:
         """Run a story that must be refused."""
         try:
             self._runner.run(_in_time(coroutine))
@@ -123,7 +123,7 @@ class ModelComparison(RuleBasedStateMachine):
         """Reset an episode: as the next epoch of a live one, or as a new one."""
         previous = self.episode(label) if label in self.model.live else None
         options = ResetOptions(scenario=demo_scenario.NAME, seed=seed, chaos=0, episode_id=label)
-        self.do(self.enterprise.stage.reset(options, previous))
+        self.do(self.enterprise.engine.reset(options, previous))
         self.model.reset(label, seed)
         self._acted = label
 
@@ -134,8 +134,8 @@ class ModelComparison(RuleBasedStateMachine):
     async def take_step(self, label: str, action: Action, number: int | None = None) -> Observation:
         """The story of a step."""
         self._acted = label
-        stage = self.enterprise.stage
-        observation = await stage.step(self.episode(label), action.tool, action.arguments, number=number)
+        engine = self.enterprise.engine
+        observation = await engine.step(self.episode(label), action.tool, action.arguments, number=number)
         return observation.model_dump()
 
     def learn(self, label: str, action: Action, seen: Observation) -> None:
@@ -164,13 +164,15 @@ class ModelComparison(RuleBasedStateMachine):
 
     def episode(self, label: str) -> Episode:
         """Return the live episode of that label."""
-        return self.enterprise.stage.store.get(label)
+        return self.enterprise.engine.store.get(label)
 
     async def _check_evidence(self, label: str) -> None:
         episode = self.episode(label)
         for service in demo_scenario.SERVICES:
             if self.enterprise.has_opened(service, episode):
-                held = await self.enterprise.stage.cluster.digest(service, episode.context(service, Actor.TRAINER))
+                held = await self.enterprise.engine.service_clients.digest(
+                    service, episode.context(service, Actor.TRAINER)
+                )
                 _check(digest(_folded(episode, service)) == held.digest, f"{label}: the evidence of {service} is torn")
 
 

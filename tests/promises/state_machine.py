@@ -7,7 +7,12 @@ import asyncio
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, rule
 
-from companyos_gateway.episode.errors import EpisodeDone, ForeignSnapshot, StepConflict, UnknownSnapshot
+from companyos_gateway.engine.errors import (
+    EpisodeDoneError,
+    ForeignSnapshotError,
+    StepConflictError,
+    UnknownSnapshotError,
+)
 from tests.promises import demo_scenario
 from tests.promises.actions import ACTIONS
 from tests.promises.enterprise import NetworkFault
@@ -80,7 +85,7 @@ class EnterpriseMachine(ModelComparison):
             if number == played.step:
                 _check_same(self.take(label, last, number), seen)
             if number < played.step or last.name != action.name:
-                self.refused(self.take_step(label, action, number), StepConflict)
+                self.refused(self.take_step(label, action, number), StepConflictError)
 
     def snapshot(self, label: str, _which: int, _actions: list[Action]) -> None:
         if label in self.model.live:
@@ -121,7 +126,7 @@ class EnterpriseMachine(ModelComparison):
             self.model.live[name] = self.model.snapshots[snapshot_id].played.copy()
         elif foreign:
             name, snapshot_id = foreign[which % len(foreign)]
-            self.refused(self.enterprise.snapshots.restore(self.episode(name), snapshot_id), ForeignSnapshot)
+            self.refused(self.enterprise.snapshots.restore(self.episode(name), snapshot_id), ForeignSnapshotError)
 
     def fork(self, label: str, which: int, _actions: list[Action]) -> None:
         """In the place of a live episode, or as a new one."""
@@ -145,7 +150,7 @@ class EnterpriseMachine(ModelComparison):
             snapshot_id = self._snapshot(which)
             self.do(self.enterprise.snapshots.delete(snapshot_id))
             del self.model.snapshots[snapshot_id]
-            self.refused(self.enterprise.snapshots.fork(snapshot_id, 1), UnknownSnapshot)
+            self.refused(self.enterprise.snapshots.fork(snapshot_id, 1), UnknownSnapshotError)
 
     def drop(self, label: str, _which: int, _actions: list[Action]) -> None:
         if label in self.model.live:
@@ -186,7 +191,7 @@ class EnterpriseMachine(ModelComparison):
 
     def _step(self, label: str, action: Action) -> None:
         if self.model.live[label].is_over:
-            self.refused(self.take_step(label, action), EpisodeDone)
+            self.refused(self.take_step(label, action), EpisodeDoneError)
         else:
             self.learn(label, action, self.take(label, action))
 

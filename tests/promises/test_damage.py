@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from companyos_gateway.episode.quarantine import Quarantine
+from companyos_gateway.engine.quarantine import Quarantine
 from tests.promises.damage import DAMAGES, run
 
 TRIALS = 30

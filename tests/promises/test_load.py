@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from companyos_gateway.episode.link import MOST_CONNECTIONS
+from companyos_gateway.engine.service_client import MAX_CONNECTIONS
 from tests.promises.deployment_under_load import SERVICES, DeploymentUnderLoad, Level, deployment_under_load
 from tests.promises.load_clients import READY
 from tests.promises.load_players import CANARY, STEPS, Observations, Player, abandon, all_begun, canary_of, label_of
@@ -24,7 +24,7 @@ FEW_ABANDONED, MANY_ABANDONED = 200, 10_000
 SMALL_WAVE, LARGE_WAVE = 100, 500
 FEW_BEFORE, MANY_BEFORE = 100, 1000
 CLOSE_ENOUGH = 1.05
-MOST_POOLED = 2 * len(SERVICES) * (MOST_CONNECTIONS + 2)
+MOST_POOLED = 2 * len(SERVICES) * (MAX_CONNECTIONS + 2)
 """Both ends of every connection that the gateway may keep, and what each service listens on."""
 
 QUIET_DEADLINE_S = 90.0

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from companyos_gateway.episode import environment, link
+from companyos_gateway.engine import engine, service_client
 from tests.promises.model_comparison import ModelMismatchError
 from tests.promises.state_machine import EnterpriseMachine
 from verification.defects import DEFECTS
@@ -31,9 +31,9 @@ LOOKING = settings(SMALL, max_examples=120, phases=[Phase.generate])
 @pytest.fixture(autouse=True)
 def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine that is busy with something else is no finding: time is another suite's subject."""
-    monkeypatch.setattr(environment, "STEP_DEADLINE_S", PATIENCE_S)
-    monkeypatch.setattr(link, "CALL_DEADLINE_S", PATIENCE_S)
-    monkeypatch.setattr(link, "CALL_BUDGET_S", PATIENCE_S)
+    monkeypatch.setattr(engine, "STEP_DEADLINE_S", PATIENCE_S)
+    monkeypatch.setattr(service_client, "CALL_DEADLINE_S", PATIENCE_S)
+    monkeypatch.setattr(service_client, "CALL_BUDGET_S", PATIENCE_S)
 
 
 @pytest.mark.timeout(NIGHT_S)

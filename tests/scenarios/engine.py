@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from companyos_gateway.episode.environment import Stage
+from companyos_gateway.engine.engine import EpisodeEngine
 from companyos_gateway.server.house import House
 from companyos_gateway.settings import Settings
-from tests.in_process import installed_cluster
+from tests.in_process import in_process_service_clients
 from verification.proof import Player, RecordedEpisode, record_episode
 
 SCENARIO = "vendor_onboarding"
@@ -37,12 +37,12 @@ T = TypeVar("T")
 
 
 @asynccontextmanager
-async def open_engine(folder: Path) -> AsyncIterator[Stage]:
+async def open_engine(folder: Path) -> AsyncIterator[EpisodeEngine]:
     """Open a stage whose services keep their databases in the folder."""
-    with installed_cluster(folder) as cluster:
-        house = House(Settings(), cluster=cluster)
+    with in_process_service_clients(folder) as service_clients:
+        house = House(Settings(), service_clients=service_clients)
         async with house.running():
-            yield house.stage()
+            yield house.engine()
 
 
 @contextmanager
@@ -56,9 +56,9 @@ def open_player(folder: Path) -> Iterator[PlayAll]:
         return asyncio.run_coroutine_threadsafe(work, loop).result()
 
     opened = open_engine(folder)
-    stage = wait_for(opened.__aenter__())
+    engine = wait_for(opened.__aenter__())
     try:
-        yield lambda wanted: wait_for(_play_all(stage, wanted))
+        yield lambda wanted: wait_for(_play_all(engine, wanted))
     finally:
         wait_for(opened.__aexit__(None, None, None))
         loop.call_soon_threadsafe(loop.stop)
@@ -66,14 +66,14 @@ def open_player(folder: Path) -> Iterator[PlayAll]:
         loop.close()
 
 
-async def _play_all(stage: Stage, wanted: Sequence[EpisodeSpec]) -> list[RecordedEpisode]:
-    return [await _kept(stage, one) for one in wanted]
+async def _play_all(engine: EpisodeEngine, wanted: Sequence[EpisodeSpec]) -> list[RecordedEpisode]:
+    return [await _kept(engine, one) for one in wanted]
 
 
-async def _kept(stage: Stage, one: EpisodeSpec) -> RecordedEpisode:
+async def _kept(engine: EpisodeEngine, one: EpisodeSpec) -> RecordedEpisode:
     name = getattr(one.player, "__name__", "player")
     return await record_episode(
-        stage, one.scenario, name, one.player, seed=one.seed, chaos=one.chaos, overrides=one.overrides
+        engine, one.scenario, name, one.player, seed=one.seed, chaos=one.chaos, overrides=one.overrides
     )
 
 

@@ -9,7 +9,7 @@ import pytest
 from companyos.contract import Outcome
 from companyos.policies import Call, StepView, TaskView, load_policy
 from companyos_gateway.chaos import Group, Kind
-from companyos_gateway.episode.outcome import STEP_COST
+from companyos_gateway.engine.reward import STEP_COST
 from companyos_gateway.evaluation import Evidence
 from companyos_gateway.scenarios import catalogue
 from companyos_players import ToolClient

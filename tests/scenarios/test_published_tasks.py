@@ -8,34 +8,34 @@ import pytest
 
 from companyos.contract import Split
 from companyos_gateway.scenarios import catalogue
-from companyos_gateway.taskset import Place, TaskSet
+from companyos_gateway.tasks import TaskPosition, TaskSet
 from tests.scenarios.engine import EpisodeSpec, PlayAll
 from verification.privileged.solutions import solutions_for
 
 TASKS = TaskSet(catalogue())
 
 
-def _places(name: str, split: Split) -> list[Place]:
-    places = (TASKS.place(split, index) for index in range(TASKS.size(split)))
-    return [place for place in places if place.scenario == name]
+def _places(name: str, split: Split) -> list[TaskPosition]:
+    positions = (TASKS.position(split, index) for index in range(TASKS.size(split)))
+    return [position for position in positions if position.scenario == name]
 
 
-def _unsolved(places: Sequence[Place], play_all: PlayAll) -> dict[str, str | None]:
+def _unsolved(positions: Sequence[TaskPosition], play_all: PlayAll) -> dict[str, str | None]:
     """Return the tasks that the fair oracle does not solve, with what it broke on."""
     unsolved = {}
-    for place in places:
-        player = solutions_for(place.scenario).fair
-        wanted = EpisodeSpec(scenario=place.scenario, player=player, seed=TASKS.seed(place), chaos=place.chaos)
+    for position in positions:
+        player = solutions_for(position.scenario).fair
+        wanted = EpisodeSpec(scenario=position.scenario, player=player, seed=TASKS.seed(position), chaos=position.chaos)
         (kept,) = play_all([wanted])
         if not kept.result.success:
-            unsolved[place.id] = kept.result.player_error
+            unsolved[position.id] = kept.result.player_error
     return unsolved
 
 
 @pytest.mark.parametrize("name", sorted(catalogue()))
 def test_the_fair_oracle_solves_the_last_task_of_a_scenario(name: str, play_all: PlayAll) -> None:
     last = _places(name, Split.TEST)[-1]
-    assert last.wants_held_out
+    assert last.uses_held_out_variant
     assert not _unsolved([last], play_all)
 
 

@@ -13,7 +13,7 @@ import pytest
 from companyos.policies import Call, StepView, TaskView
 from companyos_gateway.chaos import Drift, Kind
 from companyos_gateway.chaos.drift import draw_field_names, draw_tool_descriptions, rewordings, synonyms
-from companyos_gateway.episode.toolbox import Tool, Toolbox, build_toolbox
+from companyos_gateway.engine.toolbox import Tool, Toolbox, build_toolbox
 from companyos_gateway.scenarios import catalogue
 from companyos_players.registry import IGNORES_FIELD_NAMES
 from companyos_shared.chassis import create_app
@@ -62,14 +62,14 @@ def test_the_schemas_stay_within_their_tokens_whatever_drifts(toolbox: Toolbox) 
     for seed in range(50):
         stream = Stream("drift", seed)
         drift = Drift(draw_field_names(stream.child("names")), draw_tool_descriptions(stream.child("words")))
-        assert _tokens([tool.drifted(drift) for tool in toolbox]) <= MOST_TOKENS
+        assert _tokens([tool.with_drift(drift) for tool in toolbox]) <= MOST_TOKENS
 
 
 def test_names_and_arguments_of_tools_do_not_drift(toolbox: Toolbox) -> None:
     drift = Drift(draw_field_names(Stream("drift", 1)), draw_tool_descriptions(Stream("drift", 2)))
     for tool in toolbox:
-        drifted = tool.drifted(drift)
-        assert (drifted.name, drifted.input_schema) == (tool.name, tool.input_schema)
+        with_drift = tool.with_drift(drift)
+        assert (with_drift.name, with_drift.input_schema) == (tool.name, tool.input_schema)
 
 
 def test_an_agent_that_reads_the_descriptions_succeeds_and_one_that_does_not_fails(play_all: PlayAll) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from companyos.policies import Call, EpisodeOverError, TaskView
 from companyos_gateway.chaos import FaultPlan, Kind, profile_for
 from companyos_gateway.chaos.faults import STALE_MINUTES
-from companyos_gateway.episode.progress import entity_of
+from companyos_gateway.engine.progress import entity_of
 from companyos_players import ToolClient, ticket_key_in
 from companyos_shared.wire.context import FaultKind
 from tests.scenarios.engine import EpisodeSpec, PlayAll

@@ -7,7 +7,7 @@ import re
 
 import httpx
 
-from companyos_gateway.episode.episode import MOST_LOOKING, MOST_WAITING
+from companyos_gateway.engine.episode import MAX_QUEUED_CALLS, MAX_QUEUED_INSPECTIONS
 from tests.ui.conftest import OpenBrowser
 from tests.ui.http_browser import Browser
 
@@ -169,14 +169,14 @@ async def test_a_form_that_is_larger_than_is_read_is_refused_on_a_page(browser: 
 
 async def test_looks_take_no_place_of_a_step(browser: Browser) -> None:
     key = await _ticket(browser)
-    pages = [browser.client.get(f"{browser.root}/ticketdesk/tickets/{key}") for _ in range(MOST_LOOKING + 12)]
+    pages = [browser.client.get(f"{browser.root}/ticketdesk/tickets/{key}") for _ in range(MAX_QUEUED_INSPECTIONS + 12)]
     action = {"tool_name": "ticketdesk_list_tickets", "arguments": {}}
     body = {"episode_id": browser.root.split("/")[3], "action": action}
-    steps = [browser.client.post("/step", json=body) for _ in range(MOST_WAITING)]
+    steps = [browser.client.post("/step", json=body) for _ in range(MAX_QUEUED_CALLS)]
     answers = await asyncio.gather(*pages, *steps)
     assert {answer.status_code for answer in answers[len(pages) :]} == {200}
     assert {answer.status_code for answer in answers[: len(pages)]} <= {200, 429}
-    assert (await _state(browser))["step_count"] == MOST_WAITING
+    assert (await _state(browser))["step_count"] == MAX_QUEUED_CALLS
 
 
 NO_PAGES = (

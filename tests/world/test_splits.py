@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from companyos.contract import Split
-from companyos_gateway.episode.asked import LARGEST_DRAWN_SEED
+from companyos_gateway.engine.reset_request import MAX_DRAWN_SEED
 from companyos_gateway.world import WorldBuilder, finish_world, generate_world
 from companyos_gateway.world.policies import format_policy_body
 from companyos_gateway.world.pools import pool
@@ -40,7 +40,7 @@ def _company(seed: int) -> WorldBuilder:
 def test_a_seed_is_of_one_split_and_a_drawn_seed_of_none() -> None:
     for one, other in itertools.combinations(SEEDS.values(), 2):
         assert not set(range(max(one.start, other.start), min(one.stop, other.stop)))
-    assert split_of_seed(LARGEST_DRAWN_SEED) is None
+    assert split_of_seed(MAX_DRAWN_SEED) is None
     assert [split_of_seed(seeds.start) for seeds in SEEDS.values()] == list(Split)
     assert [split_of_seed(seeds.stop - 1) for seeds in SEEDS.values()] == list(Split)
 

@@ -30,24 +30,24 @@ def no_stored_answer() -> None:
 
 def forgotten_intents() -> None:
     """Let a gateway that starts again leave an open step alone, as if nothing had been sent."""
-    recovery: Any = import_module("companyos_gateway.episode.recovery")
-    fold = recovery.fold
+    recovery: Any = import_module("companyos_gateway.engine.recovery")
+    replay = recovery.replay
 
     def begin_without_memory(*arguments: Any) -> None:
-        fold(*arguments)
+        replay(*arguments)
 
-    recovery.fold = begin_without_memory
+    recovery.replay = begin_without_memory
 
 
 def lost_outcomes() -> None:
     """Let the gateway answer steps that it has not written down."""
-    journal: Any = import_module("companyos_gateway.episode.journal")
-    journal.Journal.take = lambda *_arguments: None
+    journal: Any = import_module("companyos_gateway.engine.journal")
+    journal.Journal.record_step = lambda *_arguments: None
 
 
 def half_a_snapshot() -> None:
     """Let the gateway take snapshots of one service fewer than were touched."""
-    snapshots: Any = import_module("companyos_gateway.episode.snapshots")
+    snapshots: Any = import_module("companyos_gateway.engine.snapshots")
     keep_databases = snapshots.Snapshots._keep_databases
 
     async def snapshot_without_one_service(self: Any, episode: Any) -> dict[str, str]:

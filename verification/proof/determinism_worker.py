@@ -12,10 +12,10 @@ import sys
 from typing import Any
 
 from companyos.policies import load_policy
-from companyos_gateway.episode.environment import Stage
-from companyos_gateway.episode.episode import Episode
-from companyos_gateway.episode.observations import StepObservation
-from companyos_gateway.episode.snapshots import Snapshots
+from companyos_gateway.engine.engine import EpisodeEngine
+from companyos_gateway.engine.episode import Episode
+from companyos_gateway.engine.observations import StepObservation
+from companyos_gateway.engine.snapshots import Snapshots
 from companyos_gateway.server.house import House
 from companyos_gateway.settings import Settings
 from companyos_shared.streams import digest
@@ -29,11 +29,11 @@ UNDONE_STEPS: tuple[tuple[str, dict[str, Any]], ...] = (("ticketdesk_list_ticket
 """What is done before an episode is restored, and must leave nothing behind."""
 
 
-class RestoringEngine(Stage):
+class RestoringEngine(EpisodeEngine):
     """A stage on which every episode goes astray again and again, and is restored to where it stood."""
 
-    def __init__(self, stage: Stage, snapshots: Snapshots) -> None:
-        super().__init__(stage.cluster, stage.toolbox, stage.shelf, stage.store, stage.watch)
+    def __init__(self, engine: EpisodeEngine, snapshots: Snapshots) -> None:
+        super().__init__(engine.service_clients, engine.toolbox, engine.task_cache, engine.store, engine.metrics)
         self._snapshots = snapshots
 
     async def step(
@@ -57,8 +57,8 @@ async def digest_of(scenarios: list[str], *, seed: int, level: int, at_once: int
     """
     house = House(Settings(start_timeout_s=START_TIMEOUT_S))
     async with house.running():
-        stage, semaphore = house.stage(), asyncio.Semaphore(at_once)
-        stage = RestoringEngine(stage, house.snapshots()) if restored else stage
+        engine, semaphore = house.engine(), asyncio.Semaphore(at_once)
+        engine = RestoringEngine(engine, house.snapshots()) if restored else engine
         players: dict[str, Player] = {RANDOM: load_policy(RANDOM).play}
         pairs = [(name, player_name) for name in scenarios for player_name in (FAIR, *players)]
         episodes = pairs * -(-at_once // len(pairs))
@@ -66,14 +66,16 @@ async def digest_of(scenarios: list[str], *, seed: int, level: int, at_once: int
         async def digest_one(name: str, player_name: str) -> str:
             async with semaphore:
                 return await _episode_line(
-                    stage, name, player_name, players.get(player_name) or fair_oracle(name), seed=seed, level=level
+                    engine, name, player_name, players.get(player_name) or fair_oracle(name), seed=seed, level=level
                 )
 
         return digest(sorted(set(await asyncio.gather(*(digest_one(*one) for one in episodes)))))
 
 
-async def _episode_line(stage: Stage, name: str, player_name: str, player: Player, *, seed: int, level: int) -> str:
-    kept = await record_episode(stage, name, player_name, player, seed=seed, chaos=level)
+async def _episode_line(
+    engine: EpisodeEngine, name: str, player_name: str, player: Player, *, seed: int, level: int
+) -> str:
+    kept = await record_episode(engine, name, player_name, player, seed=seed, chaos=level)
     return f"{name} {player_name} {kept.result.digest}"
 
 

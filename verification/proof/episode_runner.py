@@ -8,9 +8,9 @@ from typing import Any
 
 from companyos.contract import Outcome, ResetOptions, ToolSpec
 from companyos.policies import Call, EpisodeOverError, StepView, TaskView
-from companyos_gateway.episode.environment import Stage
-from companyos_gateway.episode.episode import Episode
-from companyos_gateway.episode.outcome import DAMAGE_COST, MOST_DAMAGE, Ledger
+from companyos_gateway.engine.engine import EpisodeEngine
+from companyos_gateway.engine.episode import Episode
+from companyos_gateway.engine.reward import DAMAGE_COST, MAX_DAMAGE, RewardLedger
 from companyos_gateway.evaluation import Evidence, FinishDeclaration
 from companyos_gateway.scenarios import Instance
 from companyos_shared.streams import Stream, digest
@@ -82,7 +82,7 @@ class RecordedEpisode:
 
 
 async def play(
-    stage: Stage,
+    engine: EpisodeEngine,
     scenario: str,
     name: str,
     player: Player,
@@ -95,13 +95,13 @@ async def play(
 ) -> EpisodeResult:
     """Play one episode on a stage and free it; a player that gives up finishes as a failure."""
     options = ResetOptions(scenario=scenario, seed=seed, chaos=chaos, chaos_overrides=dict(overrides or {}))
-    episode = await stage.reset(options)
+    episode = await engine.reset(options)
     observed: list[Any] = [episode.first_observation().model_dump(mode="json")]
 
     async def call(tool: str, arguments: dict[str, Any], /) -> StepView:
         if episode.done:
             raise EpisodeOverError
-        seen = await stage.step(episode, tool, arguments)
+        seen = await engine.step(episode, tool, arguments)
         observed.append(seen.model_dump())
         error = seen.error.error_type.value if seen.error is not None else None
         view = StepView(
@@ -118,7 +118,7 @@ async def play(
 
     player_error = None
     try:
-        await player(_task_view(stage, episode), call)
+        await player(_task_view(engine, episode), call)
     except EpisodeOverError:
         pass
     except Exception as error:  # noqa: BLE001  # what a player breaks on is part of the result
@@ -128,7 +128,7 @@ async def play(
     assert episode.outcome is not None
     if on_end is not None:
         on_end(episode)
-    stage.store.free(episode)
+    engine.store.free(episode)
     return EpisodeResult(
         player=name,
         seed=seed,
@@ -144,7 +144,7 @@ async def play(
 
 
 async def record_episode(
-    stage: Stage,
+    engine: EpisodeEngine,
     scenario: str,
     name: str,
     player: Player,
@@ -177,7 +177,7 @@ async def record_episode(
             )
 
         result = await play(
-            stage,
+            engine,
             scenario,
             name,
             player,
@@ -199,11 +199,11 @@ async def record_episode(
     )
 
 
-def _total_costs(ledger: Ledger) -> float:
-    return ledger.costs + min(MOST_DAMAGE, DAMAGE_COST * len(ledger.damaged))
+def _total_costs(ledger: RewardLedger) -> float:
+    return ledger.costs + min(MAX_DAMAGE, DAMAGE_COST * len(ledger.damaged))
 
 
-def _task_view(stage: Stage, episode: Episode) -> TaskView:
+def _task_view(engine: EpisodeEngine, episode: Episode) -> TaskView:
     first = episode.first_observation()
     key = episode.task.key
     return TaskView(
@@ -215,7 +215,7 @@ def _task_view(stage: Stage, episode: Episode) -> TaskView:
         steps_left=first.steps_left,
         tools=tuple(
             ToolSpec(name=tool.name, description=tool.description, input_schema=tool.input_schema)
-            for tool in stage.tools(episode)
+            for tool in engine.tools(episode)
         ),
         stream=Stream("policy", "proof", key.scenario, key.seed, key.chaos),
     )

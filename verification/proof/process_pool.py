@@ -75,10 +75,10 @@ def _run_worker(job_queue: Any, result_queue: Any) -> None:
 async def _process_jobs(job_queue: Any, result_queue: Any) -> None:
     house = House(Settings(start_timeout_s=START_TIMEOUT_S))
     async with house.running():
-        stage = house.stage()
+        engine = house.engine()
         while (job := _next_job(job_queue)) is not None:
             try:
-                tallies = await ROWS[job.row].work(stage, job)
+                tallies = await ROWS[job.row].work(engine, job)
             except Exception:  # noqa: BLE001  # a job that breaks is told, and is no reason to lose the others
                 message = traceback.format_exc().strip().replace("\n", " | ")[-600:]
                 tallies = [Tally(promise=JOB_FAILED, n=1, scenario=job.scenario, faults=(f"{job.place}: {message}",))]

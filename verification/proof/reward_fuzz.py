@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from companyos.contract import Completion, Outcome, RewardScale, Shaping
-from companyos_gateway.episode.outcome import Ledger, StepKind, ending
+from companyos_gateway.engine.reward import RewardLedger, StepKind, determine_outcome
 from companyos_gateway.evaluation import Verdict
 from companyos_gateway.evaluation.rubric import MAX_MILESTONE_POINTS
 from companyos_shared.streams import Stream
@@ -20,9 +20,11 @@ def trace_of(stream: Stream) -> str:
 
     All of it as it is written, by which nought has a sign.
     """
-    ledger = Ledger(stream.choice(list(Shaping)), stream.choice(list(RewardScale)), potential=stream.choice(_STARTS))
+    ledger = RewardLedger(
+        stream.choice(list(Shaping)), stream.choice(list(RewardScale)), potential=stream.choice(_STARTS)
+    )
     rewards, end = enter_drawn_steps(ledger, stream)
-    rewards.append(ledger.enter_close() if stream.chance(0.5) else ledger.enter_house_fault())
+    rewards.append(ledger.add_close() if stream.chance(0.5) else ledger.add_infrastructure_error())
     return repr((ledger.shaping.value, rewards, ledger.balance, end.value))
 
 
@@ -30,7 +32,7 @@ def outcome_cases() -> list[Outcome | None]:
     """Return how episodes end after a step, in all cases."""
     verdicts = [Verdict(0.0, met, met and not damage, damage, 0, ()) for met in _BOTH for damage in ((), ("entity",))]
     return [
-        ending(verdict, completion, finished=finished, steps_left=steps_left)
+        determine_outcome(verdict, completion, finished=finished, steps_left=steps_left)
         for verdict in verdicts
         for completion in Completion
         for finished in _BOTH
@@ -38,7 +40,7 @@ def outcome_cases() -> list[Outcome | None]:
     ]
 
 
-def enter_drawn_steps(ledger: Ledger, stream: Stream) -> tuple[list[float], Outcome]:
+def enter_drawn_steps(ledger: RewardLedger, stream: Stream) -> tuple[list[float], Outcome]:
     """Enter drawn steps until an end comes, as episodes do: success pays only with every milestone's work done."""
     rewards = []
     most = stream.integer(1, MOST_STEPS)
@@ -51,7 +53,7 @@ def enter_drawn_steps(ledger: Ledger, stream: Stream) -> tuple[list[float], Outc
         met = is_last and own.chance(0.5)
         damage = tuple(f"entity-{number}" for number in range(damaged))
         verdict = Verdict(own.choice(_POTENTIALS), met, met and not damage, damage, rejections, ())
-        end = ending(verdict, Completion.AUTO, finished=is_last, steps_left=most - step - 1)
-        rewards.append(ledger.enter(own.choice(_KINDS), verdict, end))
+        end = determine_outcome(verdict, Completion.AUTO, finished=is_last, steps_left=most - step - 1)
+        rewards.append(ledger.add_step(own.choice(_KINDS), verdict, end))
     assert end is not None
     return rewards, end

@@ -33,7 +33,7 @@ async def _tools() -> list[ToolSpec]:
     async with house.running():
         return [
             ToolSpec(name=tool.name, description=tool.description, input_schema=tool.input_schema)
-            for tool in house.stage().tools(None)
+            for tool in house.engine().tools(None)
         ]
 
 

@@ -10,7 +10,7 @@ from companyos_gateway.chaos.faults import CALLS_PER_ROUND
 from companyos_gateway.scenarios import Scenario
 from companyos_gateway.scenarios.blocks.ticket_scenario import REFUSAL_MIN_LEVEL
 from companyos_gateway.server.scenario_facts import ScenarioFacts, facts_of
-from companyos_gateway.taskset import COPIES, TaskSet
+from companyos_gateway.tasks import COPIES, TaskSet
 from verification.reference.markdown import as_words, bullet, document, paragraph, table
 from verification.reference.texts import PROSE, read_texts
 

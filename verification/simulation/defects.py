@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from companyos_gateway.episode import journal
-from companyos_gateway.episode.drops import context_about
-from companyos_gateway.episode.inventory import Inventory, Reconciliation
-from companyos_gateway.episode.journal import Journal
-from companyos_gateway.episode.journal_format import Contents, Header, first_hash
-from companyos_gateway.episode.recovery import Recovery
+from companyos_gateway.engine import journal
+from companyos_gateway.engine.episode_removal import control_context
+from companyos_gateway.engine.journal import Journal
+from companyos_gateway.engine.journal_format import JournalContents, JournalHeader, first_hash
+from companyos_gateway.engine.reconciliation import Inventory, Reconciliation
+from companyos_gateway.engine.recovery import Recovery
 from companyos_shared.chassis import lease
 from companyos_shared.chassis.driver import begin
 from companyos_shared.chassis.episodes import Episodes
@@ -51,11 +51,11 @@ def _a_start_deletes_what_it_cannot_explain(patch: pytest.MonkeyPatch) -> None:
 
     async def delete(self: Reconciliation, service: str, _item_id: str, found: Any) -> None:
         for episode in found.episodes:
-            await self.stage.cluster.drop(service, context_about(episode, 1, "0" * 64))
+            await self.engine.service_clients.drop(service, control_context(episode, 1, "0" * 64))
         for source in found.sources:
-            await self.stage.cluster.forget(service, context_about("nobody", 1, source))
+            await self.engine.service_clients.forget(service, control_context("nobody", 1, source))
 
-    patch.setattr(Reconciliation, "_move", delete)
+    patch.setattr(Reconciliation, "_quarantine_databases", delete)
 
 
 def _a_lease_is_not_synced(patch: pytest.MonkeyPatch) -> None:
@@ -72,23 +72,23 @@ def _a_lease_is_not_synced(patch: pytest.MonkeyPatch) -> None:
 def _a_journal_has_no_chain(patch: pytest.MonkeyPatch) -> None:
     """The hashes of a journal's lines are not checked."""
 
-    def decode(content: bytes, header: Header) -> Contents:
+    def decode(content: bytes, header: JournalHeader) -> JournalContents:
         lines = content.partition(b"\n")[2].split(b"\n")
         rest = lines.pop()
         chain = lines[-1][:_HASH_LENGTH] if lines else first_hash(header.fixed)
-        return Contents([line[_HASH_LENGTH + 1 :] for line in lines], chain, len(content) - len(rest))
+        return JournalContents([line[_HASH_LENGTH + 1 :] for line in lines], chain, len(content) - len(rest))
 
-    patch.setattr(journal, "decode", decode)
+    patch.setattr(journal, "decode_journal", decode)
 
 
 def _an_intent_is_forgotten(patch: pytest.MonkeyPatch) -> None:
     """A step is sent to a service before anything is written about it."""
-    patch.setattr(Journal, "intend", lambda *_arguments: None)
+    patch.setattr(Journal, "record_intent", lambda *_arguments: None)
 
 
 def _an_outcome_is_answered_before_it_is_journalled(patch: pytest.MonkeyPatch) -> None:
     """What a step came to is written a moment after it was answered."""
-    take = Journal.take
+    take = Journal.record_step
 
     def take_late(self: Journal, *arguments: Any) -> None:
         def write() -> None:
@@ -97,7 +97,7 @@ def _an_outcome_is_answered_before_it_is_journalled(patch: pytest.MonkeyPatch) -
 
         asyncio.get_running_loop().call_later(_LATE_S, write)
 
-    patch.setattr(Journal, "take", take_late)
+    patch.setattr(Journal, "record_step", take_late)
 
 
 def _a_missing_database_reads_as_empty(patch: pytest.MonkeyPatch) -> None:

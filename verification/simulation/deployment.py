@@ -14,19 +14,18 @@ import httpx
 from fastapi import FastAPI
 from pydantic import SecretStr
 
-from companyos_gateway.episode.cluster import Cluster
-from companyos_gateway.episode.environment import Stage
-from companyos_gateway.episode.files import EpisodeFiles
-from companyos_gateway.episode.leases import owner_of
-from companyos_gateway.episode.limits import EpisodeLimits
-from companyos_gateway.episode.link import ServiceLink
-from companyos_gateway.episode.quarantine import Quarantine
-from companyos_gateway.episode.recovery import Recovery
-from companyos_gateway.episode.snapshot_files import SnapshotFiles
-from companyos_gateway.episode.snapshots import Snapshots
-from companyos_gateway.episode.store import EpisodeStore
-from companyos_gateway.episode.task import TaskShelf
-from companyos_gateway.episode.tokens import EpisodeTokens
+from companyos_gateway.engine.engine import EpisodeEngine
+from companyos_gateway.engine.episode_files import EpisodeFiles
+from companyos_gateway.engine.leases import derive_owner
+from companyos_gateway.engine.quarantine import Quarantine
+from companyos_gateway.engine.recovery import Recovery
+from companyos_gateway.engine.service_client import ServiceClient
+from companyos_gateway.engine.service_clients import ServiceClients
+from companyos_gateway.engine.snapshot_files import SnapshotFiles
+from companyos_gateway.engine.snapshots import Snapshots
+from companyos_gateway.engine.store import EpisodeLimits, EpisodeStore
+from companyos_gateway.engine.task_cache import TaskCache
+from companyos_gateway.engine.tokens import EpisodeTokens
 from companyos_shared.chassis import ServiceSettings, create_app
 from companyos_shared.chassis.database import Database
 from companyos_shared.chassis.episodes import Episodes
@@ -36,7 +35,7 @@ from verification.simulation.network import Listener, Network
 from verification.simulation.scheduler import Operation, Process
 from verification.simulation.service import KEY, SERVICE_DEFINITIONS, SERVICES, EntriesScenario, toolbox
 
-_LIMITS = EpisodeLimits(most_episodes=64, idle_s=3600, detached_s=60, lifetime_s=86400)
+_LIMITS = EpisodeLimits(max_episodes=64, idle_s=3600, detached_s=60, lifetime_s=86400)
 _MOST_OPEN = 64
 _MOST_TEMPLATE_BYTES = 2**26
 
@@ -46,7 +45,7 @@ class Gateway:
     """A gateway process. Its parts are there once it has started."""
 
     process: Process
-    stage: Stage
+    episode_engine: EpisodeEngine
     snapshots: Snapshots
     started: Operation[int]
 
@@ -124,10 +123,10 @@ class Deployment:
         engine = Engine.on(place, transports)
 
         async def start() -> int:
-            await engine.stage.cluster.lease(owner_of(folder.encode()), take_over=take_over)
+            await engine.episode_engine.service_clients.lease(derive_owner(folder.encode()), take_over=take_over)
             return await engine.recovery.run()
 
-        return Gateway(process, engine.stage, engine.snapshots, process.start(start))
+        return Gateway(process, engine.episode_engine, engine.snapshots, process.start(start))
 
     def close(self) -> None:
         """End every process, and take back what they used."""
@@ -154,22 +153,22 @@ class Deployment:
 class Engine:
     """The engine of a gateway on a folder, which was not started yet."""
 
-    stage: Stage
+    episode_engine: EpisodeEngine
     snapshots: Snapshots
     recovery: Recovery
 
     @classmethod
     def on(cls, folder: Path, transports: Mapping[str, httpx.AsyncBaseTransport]) -> Engine:
         """Return the engine of a folder with a way to each service."""
-        links = {name: ServiceLink(name, f"http://{name}", KEY.encode(), way) for name, way in transports.items()}
-        cluster = Cluster(links)
+        clients = {name: ServiceClient(name, f"http://{name}", KEY.encode(), way) for name, way in transports.items()}
+        service_clients = ServiceClients(clients)
         files, snapshot_files = EpisodeFiles(folder), SnapshotFiles(folder)
-        quarantine = Quarantine(folder, cluster, files, snapshot_files)
+        quarantine = Quarantine(folder, service_clients, files, snapshot_files)
         tokens = EpisodeTokens(bytes(32))
-        store = EpisodeStore(cluster, files, tokens, node="n1", limits=_LIMITS, quarantine=quarantine)
+        store = EpisodeStore(service_clients, files, tokens, node="n1", limits=_LIMITS, quarantine=quarantine)
         scenarios: dict[str, Any] = {EntriesScenario.name: EntriesScenario()}
-        shelf = TaskShelf(scenarios, cluster, most_kept=8)
-        stage = Stage(cluster, toolbox(), shelf, store)
-        snapshots = Snapshots(cluster, snapshot_files, files, quarantine, shelf, store, most_kept=64)
+        task_cache = TaskCache(scenarios, service_clients, max_size=8)
+        episode_engine = EpisodeEngine(service_clients, toolbox(), task_cache, store)
+        snapshots = Snapshots(service_clients, snapshot_files, files, quarantine, task_cache, store, max_snapshots=64)
         quarantine.has_label = store.has
-        return cls(stage, snapshots, Recovery(stage, files, snapshots, quarantine))
+        return cls(episode_engine, snapshots, Recovery(episode_engine, files, snapshots, quarantine))

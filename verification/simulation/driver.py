@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from companyos.contract import Outcome
-from companyos_gateway.episode import errors
-from companyos_gateway.episode.episode import Episode
+from companyos_gateway.engine import errors
+from companyos_gateway.engine.episode import Episode
 from companyos_shared.wire.context import Actor
 from verification.simulation.deployment import Deployment, Gateway
 from verification.simulation.machine import Machine
@@ -42,7 +42,12 @@ REST_S = 30.0
 FOREVER = math.inf
 
 _MOST_TRIES = 10
-_UNAVAILABLE = (errors.ServicesDown, errors.StorageFull, errors.AtCapacity, errors.TooManyWaiting)
+_UNAVAILABLE = (
+    errors.ServicesUnavailableError,
+    errors.StorageFullError,
+    errors.AtCapacityError,
+    errors.EpisodeQueueFullError,
+)
 """What an enterprise without damage may refuse anything with."""
 
 
@@ -246,9 +251,9 @@ class Driver:
         if error is None:
             return False
         self.note(f"{label}: {what}: {type(error).__name__}: {error}")
-        if isinstance(error, _UNAVAILABLE) or (self.is_damaged and isinstance(error, errors.GatewayProblem)):
+        if isinstance(error, _UNAVAILABLE) or (self.is_damaged and isinstance(error, errors.GatewayError)):
             return True
-        kind = "lost" if isinstance(error, errors.SnapshotLost | errors.SnapshotCorrupt) else "failed"
+        kind = "lost" if isinstance(error, errors.LostSnapshotError | errors.CorruptSnapshotError) else "failed"
         raise ViolationError(f"{kind}: {label}: {what}: {type(error).__name__}: {error}")
 
     def resolve_state(self, label: str, *, asks_services: bool = True) -> None:
@@ -279,7 +284,7 @@ class Driver:
         self.restart_gateway()
         for label in list(self.model.episodes):
             self.resolve_state(label)
-        live = {episode.id for episode in self.gateway.stage.store}
+        live = {episode.id for episode in self.gateway.episode_engine.store}
         more = live - {label for label, states in self.model.episodes.items() if states != [None]}
         if more:
             raise ViolationError(f"resurrected: {sorted(more)} are live")
@@ -287,16 +292,16 @@ class Driver:
     async def take(self, label: str, action: Action, number: int | None = None) -> dict[str, Any]:
         """Take a step, and return what it answered."""
         tool, arguments = action.call()
-        seen = await self.gateway.stage.step(self.episode(label), tool, arguments, number=number)
+        seen = await self.gateway.episode_engine.step(self.episode(label), tool, arguments, number=number)
         return seen.model_dump()
 
     def episode(self, label: str) -> Episode:
         """Return the live episode of that label."""
-        return self.gateway.stage.store.get(label)
+        return self.gateway.episode_engine.store.get(label)
 
     def episode_or_none(self, label: str) -> Episode | None:
         """Return the live episode of that label, if one is."""
-        return self.episode(label) if self.gateway.stage.store.has(label) else None
+        return self.episode(label) if self.gateway.episode_engine.store.has(label) else None
 
     def _record_change(self, change: Change, *, is_calm: bool) -> None:
         episode = None if self._is_down() else self.episode_or_none(change.label)
@@ -324,7 +329,7 @@ class Driver:
 
     async def _seen(self, label: str, *, asks_services: bool) -> ObservedEpisode | None:
         episode = self.episode(label)
-        async with episode.turn():
+        async with episode.call_lock():
             has_failed = is_failed(episode)
             entries = {service: episode.evidence.table(service, "entries") for service in SERVICES}
             torn = []
@@ -333,7 +338,9 @@ class Driver:
                 if digest is None:
                     return None
                 if digest != episode.evidence.fold_digest(service):
-                    reply = await self.gateway.stage.cluster.evidence(service, episode.context(service, Actor.TRAINER))
+                    reply = await self.gateway.episode_engine.service_clients.evidence(
+                        service, episode.context(service, Actor.TRAINER)
+                    )
                     torn.append(service)
                     entries[service] = fold_changes(reply)
             return observed_episode(episode.task.key.seed, step_answers(episode), entries, torn, is_failed=has_failed)
@@ -343,8 +350,12 @@ class Driver:
         for _ in range(_MOST_TRIES):
             context = episode.context(service, Actor.TRAINER)
             try:
-                return (await self.gateway.stage.cluster.digest(service, context, episode.document(service))).digest
-            except errors.HouseFault as fault:
+                return (
+                    await self.gateway.episode_engine.service_clients.digest(
+                        service, context, episode.document(service)
+                    )
+                ).digest
+            except errors.InfrastructureError as fault:
                 if "could not be reached" in str(fault):
                     continue
                 if self.is_damaged:
@@ -372,7 +383,7 @@ def is_failed(episode: Episode) -> bool:
 
 def step_answers(episode: Episode) -> list[StepAnswer]:
     """Return what every step of an episode was answered, as the gateway keeps it."""
-    return [(line.tool, line.now.isoformat(), line.reward) for line in episode.progress.trail]
+    return [(line.tool, line.now.isoformat(), line.reward) for line in episode.progress.step_summaries]
 
 
 def ending_of(operation: Operation[Any]) -> str:

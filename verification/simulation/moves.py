@@ -70,7 +70,7 @@ class Moves(Driver):
         options = ResetOptions(scenario=SCENARIO, seed=played.seed, chaos=0, episode_id=label)
 
         async def coroutine_function() -> None:
-            await self.gateway.stage.reset(options, self.episode_or_none(label))
+            await self.gateway.episode_engine.reset(options, self.episode_or_none(label))
 
         self.change(Change(label, f"reset to seed {played.seed}", coroutine_function, played))
 
@@ -140,7 +140,7 @@ class Moves(Driver):
         if label in self.model.live():
 
             async def coroutine_function() -> None:
-                self.gateway.stage.store.free(self.episode(label))
+                self.gateway.episode_engine.store.free(self.episode(label))
 
             self.change(Change(label, "drop", coroutine_function, None))
 

@@ -12,7 +12,7 @@ from fastapi import APIRouter, Path
 from sqlalchemy import Column, Integer, MetaData, Table, Text, insert, select, update
 
 from companyos_gateway.chaos import FaultPlan
-from companyos_gateway.episode.toolbox import Toolbox, build_toolbox
+from companyos_gateway.engine.toolbox import Toolbox, build_toolbox
 from companyos_gateway.evaluation import Check, Evidence, FinishDeclaration, Milestone, TaskRubric
 from companyos_gateway.scenarios import Instance
 from companyos_shared.chassis import Answer, Body, Call, CallDep, Problem, SeedDocument, Service, create_app, problems

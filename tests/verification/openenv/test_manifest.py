@@ -13,11 +13,11 @@ from openenv.validation import Level, run_validation
 from openenv.validation import Verdict as Overall
 
 from companyos.contract import Outcome, RewardScale, Shaping
-from companyos_gateway.episode.outcome import Ledger, StepKind
+from companyos_gateway.engine.reward import RewardLedger, StepKind
 from companyos_gateway.evaluation import Verdict
 from companyos_gateway.scenarios import catalogue
 from companyos_gateway.server.openenv_environment import DESCRIPTION, ENVIRONMENT_NAME
-from companyos_gateway.taskset import TaskSet
+from companyos_gateway.tasks import TaskSet
 from tests.architecture.sources import ROOT
 from verification.openenv.manifest import MANIFEST, canaries, manifest, runtime_plan
 from verification.openenv.package import TOP_LEVEL_FILES, assemble
@@ -61,9 +61,12 @@ def test_the_declared_tasks_are_those_of_the_task_set() -> None:
 
 
 def test_the_declared_rewards_are_those_of_the_unit_scale() -> None:
-    ledger = Ledger(Shaping.NONE, RewardScale.UNIT)
-    assert ledger.enter(StepKind.CARRIED_OUT, SUCCEEDED, Outcome.SUCCESS) == manifest().reward.range[1]
-    assert Ledger(scale=RewardScale.UNIT).enter(StepKind.CARRIED_OUT, OUT_OF_RANGE, None) == manifest().reward.range[0]
+    ledger = RewardLedger(Shaping.NONE, RewardScale.UNIT)
+    assert ledger.add_step(StepKind.CARRIED_OUT, SUCCEEDED, Outcome.SUCCESS) == manifest().reward.range[1]
+    assert (
+        RewardLedger(scale=RewardScale.UNIT).add_step(StepKind.CARRIED_OUT, OUT_OF_RANGE, None)
+        == manifest().reward.range[0]
+    )
 
 
 def test_the_plan_and_the_canaries_play_in_the_declared_range() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from companyos_gateway.episode.environment import Stage
+from companyos_gateway.engine.engine import EpisodeEngine
 from companyos_gateway.scenarios import catalogue
 from tests.architecture.sources import ROOT
 from verification.proof import cli, worklog
@@ -29,7 +29,7 @@ class Weather(Row):
         for scenario in scope.scenarios[:2]:
             yield Job(row="A", part="looks", scope=scope, scenario=scenario, seed=scope.first)
 
-    async def work(self, stage: Stage, job: Job) -> list[Tally]:
+    async def work(self, engine: EpisodeEngine, job: Job) -> list[Tally]:
         raise NotImplementedError
 
 

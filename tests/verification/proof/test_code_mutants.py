@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from companyos_gateway.episode import outcome
+from companyos_gateway.engine import reward
 from companyos_gateway.evaluation import reported_values
 from companyos_gateway.evaluation.reported_values import is_same_answer
 from companyos_gateway.scenarios import catalogue
@@ -45,17 +45,17 @@ def test_every_change_is_another_module_and_texts_are_left_alone() -> None:
 
 
 def test_a_mutant_stands_in_and_leaves_nothing_behind() -> None:
-    source = inspect.getsource(outcome)
+    source = inspect.getsource(reward)
     cost = next(one for one in mutants_of(REWARD, source) if one.change == "`0.1` -> `1.1`")
-    before, expected = outcome.STEP_COST, ledgers()
-    with mutant_in_place(outcome, apply_mutant(source, cost)):
-        assert pytest.approx(before + 1) == outcome.STEP_COST
+    before, expected = reward.STEP_COST, ledgers()
+    with mutant_in_place(reward, apply_mutant(source, cost)):
+        assert pytest.approx(before + 1) == reward.STEP_COST
         assert ledgers() != expected
-    assert (outcome.STEP_COST, ledgers()) == (before, expected)
+    assert (reward.STEP_COST, ledgers()) == (before, expected)
 
 
 def test_mutants_of_rewards_are_killed_by_drawn_ledgers() -> None:
-    found = [one for one in mutants_of(REWARD, inspect.getsource(outcome)) if one.line > 60][::4]
+    found = [one for one in mutants_of(REWARD, inspect.getsource(reward)) if one.line > 60][::4]
     runner = MutantRunner([], ledgers())
     assert [one.place for one in found if not runner.run_mutant(one).killed] == []
 
@@ -91,8 +91,8 @@ def test_what_explains_a_mutant_is_said_of_one_alone() -> None:
 
 
 async def _task(folder: Path, scenario: str = "handbook_update", seed: int = 26, most: int = 40) -> CorpusTask:
-    async with open_engine(folder) as stage:
-        return await task_of(stage, scenario, seed, most=most)
+    async with open_engine(folder) as engine:
+        return await task_of(engine, scenario, seed, most=most)
 
 
 def test_a_rubric_of_another_code_is_told_by_stored_ends_and_the_same_one_by_none(tmp_path: Path) -> None:

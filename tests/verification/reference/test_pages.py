@@ -11,7 +11,7 @@ import pytest
 
 from companyos.contract import ToolSpec
 from companyos_gateway.chaos import Group, Kind, levels, profile_for
-from companyos_gateway.episode.toolbox import Toolbox
+from companyos_gateway.engine.toolbox import Toolbox
 from companyos_gateway.scenarios import catalogue
 from companyos_gateway.server.scenario_facts import prose_of
 from tests.gateway.notes import NoteKeeping
@@ -27,15 +27,15 @@ PAGE = scenarios_page(catalogue())
 
 @pytest.fixture
 async def toolbox(tmp_path: Path) -> Toolbox:
-    async with open_engine(tmp_path) as stage:
-        return stage.toolbox
+    async with open_engine(tmp_path) as engine:
+        return engine.toolbox
 
 
 @pytest.fixture
 def tools(toolbox: Toolbox) -> list[ToolSpec]:
     return [
         ToolSpec(name=tool.name, description=tool.description, input_schema=tool.input_schema)
-        for tool in toolbox.offered(None)
+        for tool in toolbox.select(None)
     ]
 
 

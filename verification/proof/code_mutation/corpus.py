@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from companyos_gateway.episode.environment import Stage
+from companyos_gateway.engine.engine import EpisodeEngine
 from companyos_gateway.evaluation import Evidence, FinishDeclaration, TaskRubric, Verdict
 from companyos_shared.streams import Stream
 from companyos_shared.wire.control import AuditLine, Change
@@ -63,18 +63,24 @@ class CorpusTask:
     shape: tuple[Any, ...]
 
 
-async def tasks_of(stage: Stage, scenario: str, count: int) -> list[CorpusTask]:
+async def tasks_of(engine: EpisodeEngine, scenario: str, count: int) -> list[CorpusTask]:
     """Play so many instances of a scenario of each outcome, and bend their ends: those of the first ones most."""
     seeds = INSTANCES[scenario][: len(OUTCOMES) * count]
     most = [_MANY_CASES if place < len(OUTCOMES) < len(seeds) else _FEW_CASES for place in range(len(seeds))]
-    return [await task_of(stage, scenario, seed, most=limit) for seed, limit in zip(seeds, most, strict=True)]
+    return [await task_of(engine, scenario, seed, most=limit) for seed, limit in zip(seeds, most, strict=True)]
 
 
-async def task_of(stage: Stage, scenario: str, seed: int, *, most: int) -> CorpusTask:
+async def task_of(engine: EpisodeEngine, scenario: str, seed: int, *, most: int) -> CorpusTask:
     """Play an instance and bend its end in drawn ways: right and wrong ones, variants, and all that is aimed."""
-    oracle_run = await undisturbed_trace(stage, scenario, seed)
+    oracle_run = await undisturbed_trace(engine, scenario, seed)
     foreign = await record_episode(
-        stage, scenario, FAIR, fair_oracle(scenario), seed=seed + 1, chaos=MUTATION_LEVEL, overrides=NO_TRANSPORT_FAULTS
+        engine,
+        scenario,
+        FAIR,
+        fair_oracle(scenario),
+        seed=seed + 1,
+        chaos=MUTATION_LEVEL,
+        overrides=NO_TRANSPORT_FAULTS,
     )
     named = [mutate for _, mutate in (*valid_mutations(oracle_run), *invalid_mutations(oracle_run, foreign))]
     stream = Stream("proof", "variants", scenario, seed)

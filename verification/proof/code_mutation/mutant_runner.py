@@ -22,7 +22,7 @@ from verification.proof.code_mutation.corpus import CorpusCase, CorpusTask, ledg
 from verification.proof.code_mutation.mutants import Mutant, apply_mutant, mutants_of
 from verification.proof.code_mutation.patching import mutant_in_place
 
-REWARD = "companyos_gateway.episode.outcome"
+REWARD = "companyos_gateway.engine.reward"
 TIME_LIMIT_S = 20.0
 """A mutant that takes more processor time over one end, or over the drawn ledgers, has been told."""
 

@@ -8,7 +8,7 @@ from typing import Any
 from companyos.contract import ToolSpec
 from companyos.policies import Call, TaskView
 from companyos.policies.arguments import SamplingContext, ids_in, sample_arguments
-from companyos_gateway.episode.environment import Stage
+from companyos_gateway.engine.engine import EpisodeEngine
 from companyos_players.player import Step, replay_of
 from companyos_shared.streams import Stream
 from verification.proof.episode_runner import EpisodeResult, play
@@ -21,8 +21,8 @@ _BORROW_CHANCE = 0.3
 class HillClimber:
     """Climbs on one instance. What it may call: any tool with what was seen, and calls of a foreign trace."""
 
-    def __init__(self, stage: Stage, scenario: str, *, seed: int, chaos: int, foreign: Sequence[Step]) -> None:
-        self._stage = stage
+    def __init__(self, engine: EpisodeEngine, scenario: str, *, seed: int, chaos: int, foreign: Sequence[Step]) -> None:
+        self._engine = engine
         self._scenario = scenario
         self._seed = seed
         self._chaos = chaos
@@ -52,7 +52,7 @@ class HillClimber:
                 self._surroundings = SamplingContext([*ids_in(task.brief), task.acting_as], task.now, self._seen)
             await replay_of(steps)(task, call)
 
-        return await play(self._stage, self._scenario, "climber", player, seed=self._seed, chaos=self._chaos)
+        return await play(self._engine, self._scenario, "climber", player, seed=self._seed, chaos=self._chaos)
 
     def _mutated(self, steps: Sequence[Step], stream: Stream) -> list[Step]:
         """Add, replace, drop or move a call."""

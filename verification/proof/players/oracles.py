@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from companyos.policies import Call, TaskView
 from companyos_gateway.chaos import Group, Kind, profile_for
-from companyos_gateway.episode.environment import Stage
+from companyos_gateway.engine.engine import EpisodeEngine
 from companyos_gateway.scenarios import catalogue
 from companyos_gateway.scenarios.blocks.ticket_scenario import draw_chaos
 from companyos_players.player import Step
@@ -43,11 +43,13 @@ def clairvoyant_oracle(scenario: str, seed: int, level: int) -> Player:
     return clairvoyant
 
 
-async def undisturbed_trace(stage: Stage, scenario: str, seed: int, level: int = MUTATION_LEVEL) -> RecordedEpisode:
+async def undisturbed_trace(
+    engine: EpisodeEngine, scenario: str, seed: int, level: int = MUTATION_LEVEL
+) -> RecordedEpisode:
     """Play the clairvoyant oracle where nothing leads it astray, and keep what it leaves."""
     player = clairvoyant_oracle(scenario, seed, level)
     return await record_episode(
-        stage, scenario, CLAIRVOYANT, player, seed=seed, chaos=level, overrides=NO_TRANSPORT_FAULTS
+        engine, scenario, CLAIRVOYANT, player, seed=seed, chaos=level, overrides=NO_TRANSPORT_FAULTS
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from companyos.contract import Outcome
 from companyos_gateway.chaos import Kind
-from companyos_gateway.episode.environment import Stage
+from companyos_gateway.engine.engine import EpisodeEngine
 from companyos_players.task_agnostic import TASK_AGNOSTIC, Fabricator, trace_imitators
 from companyos_shared.streams import Stream
 from verification.privileged.solutions import solutions_for
@@ -59,15 +59,15 @@ class Adversaries(Row):
                 level, weight = CLIMBED_LEVEL, min(climbs, _CHUNK) / 10
                 yield Job(row="B", part=CLIMB, scope=scope, scenario=scenario, seed=seed, level=level, weight=weight)
 
-    async def work(self, stage: Stage, job: Job) -> list[Tally]:
+    async def work(self, engine: EpisodeEngine, job: Job) -> list[Tally]:
         """Let some of the zoo play."""
         if job.part == CLIMB:
-            return await _climb(stage, job)
+            return await _climb(engine, job)
         if job.part == CHEAT:
-            return await _cheat(stage, job)
+            return await _cheat(engine, job)
         if job.part == CHANCE:
-            return await _by_chance(stage, job)
-        return await _play(stage, job)
+            return await _by_chance(engine, job)
+        return await _play(engine, job)
 
     def lines(self, scope: Scope, tallies: Sequence[Tally]) -> list[Line]:
         """Return a line for each promise."""
@@ -124,11 +124,11 @@ class Adversaries(Row):
         return self.make_line(scope, GAP, n, result, holds=not near)
 
 
-async def _play(stage: Stage, job: Job) -> list[Tally]:
+async def _play(engine: EpisodeEngine, job: Job) -> list[Tally]:
     scenario, seed, level = job.scenario, job.seed, job.level
     fair = fair_oracle(scenario)
-    own = await record_episode(stage, scenario, FAIR, fair, seed=seed, chaos=level)
-    foreign = await record_episode(stage, scenario, FAIR, fair, seed=seed + _FOREIGN, chaos=level)
+    own = await record_episode(engine, scenario, FAIR, fair, seed=seed, chaos=level)
+    foreign = await record_episode(engine, scenario, FAIR, fair, seed=seed + _FOREIGN, chaos=level)
     stream = Stream("proof", "zoo", scenario, seed, level)
     players: dict[str, Player] = {
         **TASK_AGNOSTIC,
@@ -136,49 +136,49 @@ async def _play(stage: Stage, job: Job) -> list[Tally]:
     }
     tallies = [_means(scenario, FAIR, [own.result])]
     for name, player in players.items():
-        played = (await record_episode(stage, scenario, name, player, seed=seed, chaos=level)).result
+        played = (await record_episode(engine, scenario, name, player, seed=seed, chaos=level)).result
         tallies += _counted(SUCCESSES, scenario, name, [played])
     fabricator = Fabricator(fair)
-    played = (await record_episode(stage, scenario, FABRICATOR, fabricator.play, seed=seed, chaos=level)).result
+    played = (await record_episode(engine, scenario, FABRICATOR, fabricator.play, seed=seed, chaos=level)).result
     if fabricator.invented:
         tallies += _counted(SUCCESSES, scenario, FABRICATOR, [played])
     return tallies
 
 
-async def _cheat(stage: Stage, job: Job) -> list[Tally]:
+async def _cheat(engine: EpisodeEngine, job: Job) -> list[Tally]:
     solutions = solutions_for(job.scenario)
     tallies: list[Tally] = []
     for name, adversary in solutions.adversaries.items():
-        played = (await record_episode(stage, job.scenario, name, adversary, seed=job.seed, chaos=job.level)).result
+        played = (await record_episode(engine, job.scenario, name, adversary, seed=job.seed, chaos=job.level)).result
         required_chaos = solutions.required_chaos.get(name)
         if required_chaos is None or required_chaos in played.kinds:
             tallies += _counted(CHEATED, job.scenario, name, [played])[:2]
-    return [*tallies, *await _refresh_late(stage, job)]
+    return [*tallies, *await _refresh_late(engine, job)]
 
 
-async def _refresh_late(stage: Stage, job: Job) -> list[Tally]:
+async def _refresh_late(engine: EpisodeEngine, job: Job) -> list[Tally]:
     """Let somebody ask with a value that is too old, and refresh it while the request is out."""
     late, stale = late_refresher(job.scenario), {Kind.STALE_METRIC.value: 1.0}
     if late is None:
         return []
-    kept = await record_episode(stage, job.scenario, LATE, late, seed=job.seed, chaos=job.level, overrides=stale)
+    kept = await record_episode(engine, job.scenario, LATE, late, seed=job.seed, chaos=job.level, overrides=stale)
     return _counted(CHEATED, job.scenario, LATE, [kept.result])[:2] if is_late_refresh(kept.step_records) else []
 
 
-async def _by_chance(stage: Stage, job: Job) -> list[Tally]:
+async def _by_chance(engine: EpisodeEngine, job: Job) -> list[Tally]:
     played = (
-        await record_episode(stage, job.scenario, RANDOM, TASK_AGNOSTIC[RANDOM], seed=job.seed, chaos=job.level)
+        await record_episode(engine, job.scenario, RANDOM, TASK_AGNOSTIC[RANDOM], seed=job.seed, chaos=job.level)
     ).result
     notes = {"successes": float(played.success)}
     return [Tally(promise=BY_CHANCE, n=1, scenario=job.scenario, values=(played.return_,), notes=notes)]
 
 
-async def _climb(stage: Stage, job: Job) -> list[Tally]:
+async def _climb(engine: EpisodeEngine, job: Job) -> list[Tally]:
     scenario, seed, level = job.scenario, job.seed, job.level
     size = job.scope.size
     evaluations = size.most_climbs if scenario == LONGEST_CLIMB_SCENARIO else size.climbs
-    foreign = await record_episode(stage, scenario, FAIR, fair_oracle(scenario), seed=seed + _FOREIGN, chaos=level)
-    climber = HillClimber(stage, scenario, seed=seed, chaos=level, foreign=steps_of(foreign.step_records))
+    foreign = await record_episode(engine, scenario, FAIR, fair_oracle(scenario), seed=seed + _FOREIGN, chaos=level)
+    climber = HillClimber(engine, scenario, seed=seed, chaos=level, foreign=steps_of(foreign.step_records))
     return _counted(CLIMBED, scenario, CLIMBER, await climber.climb(min(evaluations, _CHUNK)))
 
 

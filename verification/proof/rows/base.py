@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from companyos_gateway.episode.environment import Stage
+from companyos_gateway.engine.engine import EpisodeEngine
 from verification.proof.sizes import Size
 
 MOST_NAMED = 3
@@ -84,7 +84,7 @@ class Row(ABC):
         """Return the work of this row."""
 
     @abstractmethod
-    async def work(self, stage: Stage, job: Job) -> list[Tally]:
+    async def work(self, engine: EpisodeEngine, job: Job) -> list[Tally]:
         """Do one job."""
 
     def lines(self, scope: Scope, tallies: Sequence[Tally]) -> list[Line]:

@@ -8,7 +8,7 @@ import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 
-from companyos_gateway.episode.environment import Stage
+from companyos_gateway.engine.engine import EpisodeEngine
 from verification.proof.rows.base import Job, Line, Row, Scope, Tally
 
 ONE_DIGEST = (
@@ -46,7 +46,7 @@ class Determinism(Row):
         for index, part in enumerate((CONCURRENT, RESTORED, PYTHON), start=scope.size.processes):
             yield Job(row="E", part=part, scope=scope, seed=index, level=_LEVEL, weight=scope.size.crowd)
 
-    async def work(self, stage: Stage, job: Job) -> list[Tally]:
+    async def work(self, engine: EpisodeEngine, job: Job) -> list[Tally]:
         """Start a process with a hash seed of its own and read its digest."""
         python = await _other_python() if job.part == PYTHON else sys.executable
         if python is None:

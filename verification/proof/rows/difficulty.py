@@ -9,7 +9,7 @@ from companyos.contract import Outcome
 from companyos.policies import load_policy
 from companyos_gateway.chaos import Group, Kind, Mark, profile_for
 from companyos_gateway.chaos.kinds import REQUIRES
-from companyos_gateway.episode.environment import Stage
+from companyos_gateway.engine.engine import EpisodeEngine
 from companyos_gateway.scenarios import catalogue
 from companyos_gateway.scenarios.applicability import inapplicable_kinds
 from companyos_players.distraction import DISTRACTIONS, distract
@@ -63,15 +63,15 @@ class Difficulty(Row):
                             row="G", part=kind.value, scope=scope, scenario=scenario, seed=seed, level=_KIND_LEVEL
                         )
 
-    async def work(self, stage: Stage, job: Job) -> list[Tally]:
+    async def work(self, engine: EpisodeEngine, job: Job) -> list[Tally]:
         """Let workers play every level, or whoever ignores a kind play with it and without."""
         if job.part == LEVELS_PART:
-            return await _levels(stage, job)
+            return await _levels(engine, job)
         if job.part == PLANS:
             return _planned(job)
         kind = Kind(job.part)
         decisive = profile_for(_HIGHEST_LEVEL).mark(kind) is Mark.DECISIVE
-        return await (_decisive(stage, job, kind) if decisive else _friction(stage, job, kind))
+        return await (_decisive(engine, job, kind) if decisive else _friction(engine, job, kind))
 
     def lines(self, scope: Scope, tallies: Sequence[Tally]) -> list[Line]:
         """Return a line for each promise."""
@@ -110,24 +110,24 @@ class Difficulty(Row):
         return rows
 
 
-async def _levels(stage: Stage, job: Job) -> list[Tally]:
+async def _levels(engine: EpisodeEngine, job: Job) -> list[Tally]:
     tallies = []
     for who in (*WORKERS, ORACLE):
         won: dict[str, float] = {}
         for level in LEVELS:
-            kept = await record_episode(stage, job.scenario, who, load_policy(who).play, seed=job.seed, chaos=level)
+            kept = await record_episode(engine, job.scenario, who, load_policy(who).play, seed=job.seed, chaos=level)
             won[str(level)] = float(kept.result.success)
         tallies.append(Tally(promise=LADDER, n=len(won), scenario=job.scenario, who=who, notes=won))
     return tallies
 
 
-async def _decisive(stage: Stage, job: Job, kind: Kind) -> list[Tally]:
+async def _decisive(engine: EpisodeEngine, job: Job, kind: Kind) -> list[Tally]:
     player = ablation_of(job.scenario, kind)
     if player is None:
         return []
     options = {kind.value: 1.0}
     kept = await record_episode(
-        stage, job.scenario, f"skips {kind}", player, seed=job.seed, chaos=job.level, overrides=options
+        engine, job.scenario, f"skips {kind}", player, seed=job.seed, chaos=job.level, overrides=options
     )
     result = kept.result
     if kind not in result.kinds or result.outcome is Outcome.INFRA_ERROR:
@@ -136,18 +136,18 @@ async def _decisive(stage: Stage, job: Job, kind: Kind) -> list[Tally]:
     return [Tally(promise=DECISIVE, n=1, scenario=job.scenario, who=kind.value, faults=faults), *_fired(kept, kind)]
 
 
-async def _friction(stage: Stage, job: Job, kind: Kind) -> list[Tally]:
+async def _friction(engine: EpisodeEngine, job: Job, kind: Kind) -> list[Tally]:
     player: Player = ablation_of(job.scenario, kind) or fair_oracle(job.scenario)
     if kind in DISTRACTIONS:
         player = distract(fair_oracle(job.scenario))
     if kind is Kind.REWORDED_TOOLS:
-        player = match_tools_by_description(fair_oracle(job.scenario), stage.tools(None))
+        player = match_tools_by_description(fair_oracle(job.scenario), engine.tools(None))
     returns: list[float] = []
     fired: list[Tally] = []
     for rate in (1.0, 0.0):
         overrides = {**_paired_overrides(kind), kind.value: rate}
         kept = await record_episode(
-            stage, job.scenario, "ignores", player, seed=job.seed, chaos=job.level, overrides=overrides
+            engine, job.scenario, "ignores", player, seed=job.seed, chaos=job.level, overrides=overrides
         )
         if kept.result.outcome is Outcome.INFRA_ERROR or (rate and kind not in kept.result.kinds):
             return []

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from companyos.policies import Call, StepView, TaskView
-from companyos_gateway.episode.environment import Stage
+from companyos_gateway.engine.engine import EpisodeEngine
 from companyos_gateway.evaluation import CheckResult, Evidence, FinishDeclaration, TaskRubric, Verdict
 from companyos_gateway.scenarios import Instance, Scenario
 from companyos_players.task_agnostic import TASK_AGNOSTIC
@@ -79,22 +79,22 @@ class Leaks(Row):
                 for seed in scope.seeds(scope.size.leak_seeds):
                     yield Job(row="F", part="read", scope=scope, scenario=scenario, seed=seed, level=level, weight=4)
 
-    async def work(self, stage: Stage, job: Job) -> list[Tally]:
+    async def work(self, engine: EpisodeEngine, job: Job) -> list[Tally]:
         """Play with canaries, and read what is answered."""
-        canaries, original = Canaries.of(job.scenario, job.seed), stage.shelf.scenarios
-        stage.shelf.scenarios = {**original, job.scenario: CanaryScenario(original[job.scenario], canaries)}
+        canaries, original = Canaries.of(job.scenario, job.seed), engine.task_cache.scenarios
+        engine.task_cache.scenarios = {**original, job.scenario: CanaryScenario(original[job.scenario], canaries)}
         try:
-            return await _read(stage, job, canaries)
+            return await _read(engine, job, canaries)
         finally:
-            stage.shelf.scenarios = original
+            engine.task_cache.scenarios = original
 
 
-async def _read(stage: Stage, job: Job, canaries: Canaries) -> list[Tally]:
+async def _read(engine: EpisodeEngine, job: Job, canaries: Canaries) -> list[Tally]:
     tallies = []
     for name, player in {FAIR: fair_oracle(job.scenario), **{name: TASK_AGNOSTIC[name] for name in FUZZERS}}.items():
         texts: list[str] = []
         reader = _recording_player(player, texts)
-        result = await play(stage, job.scenario, name, reader, seed=canaries.seed, chaos=job.level)
+        result = await play(engine, job.scenario, name, reader, seed=canaries.seed, chaos=job.level)
         seen = sorted({word for text in texts for word in canaries.found_in(text)})
         faults = (f"{job.scenario} {name}: {', '.join(seen)}",) if seen else ()
         tallies.append(Tally(promise=LEAKED, n=len(texts), scenario=job.scenario, faults=faults))

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from companyos.contract import Outcome, ResetOptions, RewardScale, Shaping
-from companyos_gateway.episode.environment import Stage
-from companyos_gateway.episode.errors import EpisodeDone
-from companyos_gateway.episode.outcome import (
+from companyos_gateway.engine.engine import EpisodeEngine
+from companyos_gateway.engine.errors import EpisodeDoneError
+from companyos_gateway.engine.reward import (
     FAILURE_COST,
-    MOST_COSTS,
-    MOST_DAMAGE,
+    MAX_COSTS,
+    MAX_DAMAGE,
     REWARD_BOUND,
     SUCCESS_REWARD,
-    Ledger,
+    RewardLedger,
 )
 from companyos_players.task_agnostic import TASK_AGNOSTIC
 from companyos_shared.streams import Stream
@@ -53,21 +53,21 @@ class Reward(Row):
         for seed in range(scope.first, scope.first + max(1, scope.size.ledgers // _LEDGERS_EACH)):
             yield Job(row="D", part="drawn", scope=scope, seed=seed)
 
-    async def work(self, stage: Stage, job: Job) -> list[Tally]:
+    async def work(self, engine: EpisodeEngine, job: Job) -> list[Tally]:
         """Look at episodes, or at ledgers."""
-        return _drawn(job) if job.part == "drawn" else await _played(stage, job)
+        return _drawn(job) if job.part == "drawn" else await _played(engine, job)
 
 
-async def _played(stage: Stage, job: Job) -> list[Tally]:
+async def _played(engine: EpisodeEngine, job: Job) -> list[Tally]:
     scenario = job.scenario
     adversaries = dict(list(solutions_for(scenario).adversaries.items())[:_MOST_CHEATS])
     players = {FAIR: fair_oracle(scenario), **{name: TASK_AGNOSTIC[name] for name in _PLAYERS}, **adversaries}
     tallies: list[Tally] = []
     for name, player in players.items():
-        kept = await record_episode(stage, scenario, name, player, seed=job.seed, chaos=job.level)
+        kept = await record_episode(engine, scenario, name, player, seed=job.seed, chaos=job.level)
         if kept.result.outcome is not Outcome.INFRA_ERROR:
             tallies += [_telescoping(kept), _recomputed(kept), _cycles(kept), _range(kept)]
-    return [*tallies, await _after_the_end(stage, job)]
+    return [*tallies, await _after_the_end(engine, job)]
 
 
 def _telescoping(kept: RecordedEpisode) -> Tally:
@@ -111,7 +111,7 @@ def _cycles(kept: RecordedEpisode) -> Tally:
     total, n = 0.0, 0
     for step, act in enumerate(kept.step_records[:-1], start=1):
         total = round(total + act.reward, 9)
-        if act.costs >= MOST_COSTS:
+        if act.costs >= MAX_COSTS:
             break
         if act.potential in seen:
             n += 1
@@ -128,16 +128,16 @@ def _range(kept: RecordedEpisode) -> Tally:
     )
 
 
-async def _after_the_end(stage: Stage, job: Job) -> Tally:
-    episode = await stage.reset(ResetOptions(scenario=job.scenario, seed=job.seed, chaos=job.level))
-    await stage.step(episode, "finish", {"outcome": "done", "summary": ""})
+async def _after_the_end(engine: EpisodeEngine, job: Job) -> Tally:
+    episode = await engine.reset(ResetOptions(scenario=job.scenario, seed=job.seed, chaos=job.level))
+    await engine.step(episode, "finish", {"outcome": "done", "summary": ""})
     before = episode.progress.ledger.return_
     faults: tuple[str, ...] = (f"{job.scenario}: a step was taken after the end",)
     try:
-        await stage.step(episode, "wait", {"minutes": 5})
-    except EpisodeDone:
+        await engine.step(episode, "wait", {"minutes": 5})
+    except EpisodeDoneError:
         faults = () if episode.progress.ledger.return_ == before else (f"{job.scenario}: paid after the end",)
-    stage.store.free(episode)
+    engine.store.free(episode)
     return Tally(promise=OVER, n=1, faults=faults)
 
 
@@ -148,7 +148,7 @@ def _drawn(job: Job) -> list[Tally]:
     for number in range(_LEDGERS_EACH):
         stream = Stream("proof", "ledger", job.seed, number)
         scale = stream.choice(list(RewardScale))
-        ledger = Ledger(stream.choice(list(Shaping)), scale)
+        ledger = RewardLedger(stream.choice(list(Shaping)), scale)
         rewards, outcome = enter_drawn_steps(ledger, stream)
         steps += len(rewards)
         bound = 1.0 if scale is RewardScale.UNIT else REWARD_BOUND
@@ -163,10 +163,10 @@ def _drawn(job: Job) -> list[Tally]:
     ]
 
 
-def _is_bounded(ledger: Ledger, outcome: Outcome, return_: float) -> bool:
+def _is_bounded(ledger: RewardLedger, outcome: Outcome, return_: float) -> bool:
     if ledger.shaping is Shaping.NONE:
         return return_ in (REWARD_BOUND, -5.0)
-    within = ledger.costs <= MOST_COSTS + 1e-6 and min(MOST_DAMAGE, 2.0 * len(ledger.damaged)) <= MOST_DAMAGE
+    within = ledger.costs <= MAX_COSTS + 1e-6 and min(MAX_DAMAGE, 2.0 * len(ledger.damaged)) <= MAX_DAMAGE
     if outcome is Outcome.SUCCESS:
-        return within and return_ >= min(LEAST_SUCCESS, SUCCESS_REWARD - MOST_COSTS) - 1e-6
+        return within and return_ >= min(LEAST_SUCCESS, SUCCESS_REWARD - MAX_COSTS) - 1e-6
     return within and return_ <= MOST_FAILURE + 1e-6

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from companyos.contract import FinishOutcome
 from companyos.policies.arguments import SamplingContext, ids_in, sample_arguments
-from companyos_gateway.episode.environment import Stage
+from companyos_gateway.engine.engine import EpisodeEngine
 from companyos_gateway.evaluation import Evidence, FinishDeclaration
 from companyos_players.player import is_write, replay_of
 from companyos_shared.streams import Stream
@@ -58,9 +58,9 @@ class Solvable(Row):
                     row="A", part=outcome, scope=scope, scenario=scenario, seed=first, level=MUTATION_LEVEL, weight=9
                 )
 
-    async def work(self, stage: Stage, job: Job) -> list[Tally]:
+    async def work(self, engine: EpisodeEngine, job: Job) -> list[Tally]:
         """Let the oracles play, or try less than their work."""
-        return await (_oracles(stage, job) if job.part == ORACLES else _partial_work(stage, job))
+        return await (_oracles(engine, job) if job.part == ORACLES else _partial_work(engine, job))
 
     def line(self, scope: Scope, promise: str, tallies: Sequence[Tally]) -> Line:
         """Return the line of one promise."""
@@ -93,11 +93,11 @@ class Solvable(Row):
         return rows
 
 
-async def _oracles(stage: Stage, job: Job) -> list[Tally]:
+async def _oracles(engine: EpisodeEngine, job: Job) -> list[Tally]:
     players = {FAIR: fair_oracle(job.scenario), CLAIRVOYANT: clairvoyant_oracle(job.scenario, job.seed, job.level)}
     tallies = []
     for name, player in players.items():
-        result = (await record_episode(stage, job.scenario, name, player, seed=job.seed, chaos=job.level)).result
+        result = (await record_episode(engine, job.scenario, name, player, seed=job.seed, chaos=job.level)).result
         faults = () if result.success else (f"{job.scenario}: {result.place}",)
         tallies.append(Tally(promise=SUCCEEDS, n=1, scenario=job.scenario, who=name, faults=faults))
         if name == FAIR:
@@ -107,18 +107,18 @@ async def _oracles(stage: Stage, job: Job) -> list[Tally]:
     return tallies
 
 
-async def _partial_work(stage: Stage, job: Job) -> list[Tally]:
+async def _partial_work(engine: EpisodeEngine, job: Job) -> list[Tally]:
     job = replace(job, seed=undisturbed_seed(job.scenario, job.seed, job.part))
-    oracle_run = await undisturbed_trace(stage, job.scenario, job.seed)
+    oracle_run = await undisturbed_trace(engine, job.scenario, job.seed)
     if not oracle_run.result.success:
         return [
             Tally(promise=SUCCEEDS, n=1, scenario=job.scenario, faults=(f"{job.scenario}: {oracle_run.result.place}",))
         ]
     return [
         _initial_state(job, oracle_run),
-        await _single_calls(stage, job, oracle_run),
+        await _single_calls(engine, job, oracle_run),
         _without_required_writes(job, oracle_run),
-        await _replays(stage, job, oracle_run),
+        await _replays(engine, job, oracle_run),
     ]
 
 
@@ -135,12 +135,12 @@ def _initial_state(job: Job, oracle_run: RecordedEpisode) -> Tally:
     return Tally(promise=IDLE, n=len(declared), scenario=job.scenario, faults=tuple(faults))
 
 
-async def _single_calls(stage: Stage, job: Job, oracle_run: RecordedEpisode) -> Tally:
+async def _single_calls(engine: EpisodeEngine, job: Job, oracle_run: RecordedEpisode) -> Tally:
     """Try each call of the oracle's alone, and calls of drawn tools with what the brief and the oracle name."""
     calls = {repr(step): step for step in steps_of(oracle_run.step_records) if step[0] != "finish"}
     ids = ids_in(repr([arguments for _, arguments in calls.values()]))
     around = SamplingContext(ids, oracle_run.instance.started_at)
-    offered, drawn = stage.tools(None), Stream("proof", "single", job.scenario, job.seed)
+    offered, drawn = engine.tools(None), Stream("proof", "single", job.scenario, job.seed)
     for tool in drawn.child("tools").sample(offered, min(job.scope.size.single_tools, len(offered))):
         for number in range(job.scope.size.single_calls):
             stream = drawn.child(tool.name, number)
@@ -150,7 +150,7 @@ async def _single_calls(stage: Stage, job: Job, oracle_run: RecordedEpisode) -> 
     for step in calls.values():
         player = replay_of([step])
         kept = await record_episode(
-            stage, job.scenario, "single", player, seed=job.seed, chaos=job.level, overrides=NO_TRANSPORT_FAULTS
+            engine, job.scenario, "single", player, seed=job.seed, chaos=job.level, overrides=NO_TRANSPORT_FAULTS
         )
         if kept.result.success:
             faults.append(f"{job.scenario} seed {job.seed}: {step[0]}")
@@ -171,7 +171,7 @@ def _without_required_writes(job: Job, oracle_run: RecordedEpisode) -> Tally:
     return Tally(promise=DROPPED, n=len(causes), scenario=job.scenario, faults=tuple(faults))
 
 
-async def _replays(stage: Stage, job: Job, oracle_run: RecordedEpisode) -> Tally:
+async def _replays(engine: EpisodeEngine, job: Job, oracle_run: RecordedEpisode) -> Tally:
     """Play the oracle's trace without one of its writes."""
     steps = steps_of(oracle_run.step_records)
     writes = [at for at, (tool, _) in enumerate(steps) if is_write(tool) and not is_between_states(oracle_run, at + 1)]
@@ -181,7 +181,7 @@ async def _replays(stage: Stage, job: Job, oracle_run: RecordedEpisode) -> Tally
     for at in chosen:
         player: Player = replay_of([*steps[:at], *steps[at + 1 :]])
         kept = await record_episode(
-            stage, job.scenario, "without", player, seed=job.seed, chaos=job.level, overrides=NO_TRANSPORT_FAULTS
+            engine, job.scenario, "without", player, seed=job.seed, chaos=job.level, overrides=NO_TRANSPORT_FAULTS
         )
         if kept.result.success:
             faults.append(f"{job.scenario} seed {job.seed}: {steps[at][0]}")

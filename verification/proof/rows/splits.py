@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 
-from companyos_gateway.episode.environment import Stage
+from companyos_gateway.engine.engine import EpisodeEngine
 from companyos_gateway.scenarios import catalogue
-from companyos_gateway.taskset import TaskSet, fingerprint
+from companyos_gateway.tasks import TaskSet, fingerprint
 from companyos_gateway.world.splits import SEEDS
 from verification.proof.rows.base import Job, Line, Row, Scope, Tally
 from verification.proof.sizes import LEVELS
@@ -36,7 +36,7 @@ class Splits(Row):
             for chunk in range(max(1, scope.size.hashes // _CHUNK)):
                 yield Job(row="H", part="hash", scope=scope, scenario=scenario, seed=chunk, weight=2)
 
-    async def work(self, stage: Stage, job: Job) -> list[Tally]:
+    async def work(self, engine: EpisodeEngine, job: Job) -> list[Tally]:
         """Plan instances and hash them; look at which structures the splits have."""
         scenario = catalogue()[job.scenario]
         tallies, held_out_tallies = [], []
@@ -78,9 +78,9 @@ def _held_out(scenario: str) -> Tally:
     names = sorted(catalogue())
     for split in SEEDS:
         for level in LEVELS[:2]:
-            place = tasks.place(split, level * len(names) + names.index(scenario))
-            variant = tasks.instance(place).variant
+            position = tasks.position(split, level * len(names) + names.index(scenario))
+            variant = tasks.instance(position).variant
             n += 1
-            if (variant in catalogue()[scenario].held_out) is not place.wants_held_out:
-                faults.append(f"{place.id}: {variant}")
+            if (variant in catalogue()[scenario].held_out) is not position.uses_held_out_variant:
+                faults.append(f"{position.id}: {variant}")
     return Tally(promise=HELD_OUT, n=n, scenario=scenario, faults=tuple(faults))

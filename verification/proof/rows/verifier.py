@@ -6,7 +6,7 @@ import gc
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from companyos_gateway.episode.environment import Stage
+from companyos_gateway.engine.engine import EpisodeEngine
 from companyos_shared.streams import Stream
 from verification.proof.bounds import LEAST_KILLED, LEAST_RIGHT, LEAST_WRONG
 from verification.proof.code_mutation.corpus import ledgers, tasks_of
@@ -66,15 +66,15 @@ class Verifier(Row):
         for chunk in range(max(1, scope.size.mutants // _MUTANTS_EACH)):
             yield Job(row="C", part=CODE, scope=scope, seed=chunk, weight=60)
 
-    async def work(self, stage: Stage, job: Job) -> list[Tally]:
+    async def work(self, engine: EpisodeEngine, job: Job) -> list[Tally]:
         """Bend the ends of one instance, or change code."""
         if job.part == CODE:
-            return await _mutate(stage, job)
+            return await _mutate(engine, job)
         job = replace(job, seed=undisturbed_seed(job.scenario, job.seed, job.part))
         scenario, seed, level = job.scenario, job.seed, job.level
-        oracle_run = await undisturbed_trace(stage, scenario, seed)
+        oracle_run = await undisturbed_trace(engine, scenario, seed)
         foreign = await record_episode(
-            stage, scenario, FAIR, fair_oracle(scenario), seed=seed + 1, chaos=level, overrides=NO_TRANSPORT_FAULTS
+            engine, scenario, FAIR, fair_oracle(scenario), seed=seed + 1, chaos=level, overrides=NO_TRANSPORT_FAULTS
         )
         if not oracle_run.result.success:
             return [
@@ -90,7 +90,7 @@ class Verifier(Row):
             _enough_cases(ENOUGH_WRONG, job, len(wrong), LEAST_WRONG),
             _enough_cases(ENOUGH_RIGHT, job, len(right), LEAST_RIGHT),
         ]
-        return [*tallies, await _valid_alternatives(stage, job, oracle_run)]
+        return [*tallies, await _valid_alternatives(engine, job, oracle_run)]
 
     def line(self, scope: Scope, promise: str, tallies: Sequence[Tally]) -> Line:
         """Return the line of one promise."""
@@ -119,12 +119,12 @@ def _apply_all(oracle_run: RecordedEpisode, mutations: Iterator[tuple[str, Mutat
     return names, accepted
 
 
-async def _mutate(stage: Stage, job: Job) -> list[Tally]:
+async def _mutate(engine: EpisodeEngine, job: Job) -> list[Tally]:
     """Hold some of the drawn mutants against the ends of the scenarios that they judge."""
     scope = job.scope
     scenarios = _mutated_scenarios(scope)
     chosen = sample_mutants(scenarios, scope.size.mutants, seed=scope.first)
-    runner = await _mutant_runner(stage, scenarios, scope.size.code_seeds)
+    runner = await _mutant_runner(engine, scenarios, scope.size.code_seeds)
     trials = [runner.run_mutant(mutant) for mutant in chosen[job.seed :: max(1, scope.size.mutants // _MUTANTS_EACH)]]
     survivors = tuple(f"{one.place}: {survival_reason(one) or NOT_EXPLAINED}" for one in _surviving(trials))
     known = [one.mutant for one in trials if survival_reason(one.mutant) is not None]
@@ -146,25 +146,25 @@ def _mutated_scenarios(scope: Scope) -> list[str]:
     return sorted(Stream("proof", "mutated", scope.first).sample(names, min(scope.size.code_scenarios, len(names))))
 
 
-async def _mutant_runner(stage: Stage, scenarios: Sequence[str], seeds: int) -> MutantRunner:
+async def _mutant_runner(engine: EpisodeEngine, scenarios: Sequence[str], seeds: int) -> MutantRunner:
     """Return what mutants are held against, made once in each process."""
     key = tuple(scenarios), seeds
     if key not in _RUNNERS:
         _RUNNERS.clear()
-        tasks = [task for name in scenarios for task in await tasks_of(stage, name, seeds)]
+        tasks = [task for name in scenarios for task in await tasks_of(engine, name, seeds)]
         _RUNNERS[key] = MutantRunner(tasks, ledgers())
         gc.collect()
         gc.freeze()
     return _RUNNERS[key]
 
 
-async def _valid_alternatives(stage: Stage, job: Job, oracle_run: RecordedEpisode) -> Tally:
+async def _valid_alternatives(engine: EpisodeEngine, job: Job, oracle_run: RecordedEpisode) -> Tally:
     """Play the oracle's work in other ways that are as good."""
     players = variation_players(oracle_run, job.scenario, job.scope.size.swaps)
     faults = []
     for name, player in players.items():
         kept = await record_episode(
-            stage, job.scenario, name, player, seed=job.seed, chaos=job.level, overrides=NO_TRANSPORT_FAULTS
+            engine, job.scenario, name, player, seed=job.seed, chaos=job.level, overrides=NO_TRANSPORT_FAULTS
         )
         if not kept.result.success:
             faults.append(f"{job.scenario}: {kept.result.place}")

@@ -28,7 +28,7 @@ class StepKind(StrEnum):
     PROBLEM = "problem"
     """Refused by a service or the company's rules: the caller's fault."""
 
-    MISFIT = "misfit"
+    INVALID_CALL = "misfit"
     """An unknown tool, or arguments that do not fit."""
 
     PLANNED_FAULT = "planned_fault"

@@ -183,7 +183,7 @@ def _steps(
 
 def _kind(line: TrajectoryLine, *, is_refused: bool, audit: AuditLine | None) -> StepKind:
     if line.error is not None:
-        return StepKind.MISFIT
+        return StepKind.INVALID_CALL
     if not is_refused:
         return StepKind.CARRIED_OUT
     return StepKind.PLANNED_FAULT if audit is not None and audit.planned is not None else StepKind.PROBLEM

@@ -10,8 +10,8 @@ import httpx
 from starlette.types import ASGIApp
 
 from companyos_gateway.browser.app_urls import ORIGIN
-from companyos_gateway.episode.episode import Episode
-from companyos_gateway.episode.observations import StepObservation
+from companyos_gateway.engine.episode import Episode
+from companyos_gateway.engine.observations import StepObservation
 
 AppForEpisode = Callable[[Episode, list[StepObservation]], ASGIApp]
 """Returns the app of an episode's pages; it appends the steps that a request takes to the list."""

@@ -9,10 +9,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from companyos_gateway.episode.browser_tools import LOOKS_PER_STEP
-from companyos_gateway.episode.episode import MOST_WAITING, Episode
-from companyos_gateway.episode.errors import StepConflict, TooManyWaiting
-from companyos_gateway.episode.observations import StepObservation
+from companyos_gateway.engine.browser_tools import FREE_ACTIONS_PER_STEP
+from companyos_gateway.engine.episode import MAX_QUEUED_CALLS, Episode
+from companyos_gateway.engine.errors import EpisodeQueueFullError, StepConflictError
+from companyos_gateway.engine.observations import StepObservation
 from companyos_shared.streams import canonical_json
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class WindowSession:
     @classmethod
     def from_episode(cls, episode: Episode) -> WindowSession:
         """Return where an episode's agent begins: at the desk, with every look."""
-        return cls(episode.epoch, LOOKS_PER_STEP * episode.task.instance.max_steps)
+        return cls(episode.epoch, FREE_ACTIONS_PER_STEP * episode.task.instance.max_steps)
 
     @property
     def is_busy(self) -> bool:
@@ -63,9 +63,9 @@ class WindowSession:
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
-        """Wait for the turn, one action at a time; raises TooManyWaiting (429)."""
-        if self.waiting >= MOST_WAITING:
-            raise TooManyWaiting(f"{MOST_WAITING} actions wait for this window.")
+        """Wait for the turn, one action at a time; raises EpisodeQueueFullError (429)."""
+        if self.waiting >= MAX_QUEUED_CALLS:
+            raise EpisodeQueueFullError(f"{MAX_QUEUED_CALLS} actions wait for this window.")
         self.waiting += 1
         try:
             await self.lock.acquire()
@@ -80,16 +80,16 @@ class WindowSession:
     def find_repeat(
         self, episode: Episode, tool: str, arguments: Mapping[str, Any], number: int | None
     ) -> SubmittedAction | None:
-        """Return what was sent where the step of that number is asked for again; raises StepConflict (409).
+        """Return what was sent where the step of that number is asked for again; raises StepConflictError (409).
 
         A look has no number. Whoever gives one is promised that no form is sent twice.
         """
         if number is None or number == episode.step + 1:
             return None
         if number != episode.step or self.submitted is None or self.submitted.observation.step != number:
-            raise StepConflict(f"The next step is {episode.step + 1}.")
+            raise StepConflictError(f"The next step is {episode.step + 1}.")
         if not self.submitted.matches(tool, arguments):
-            raise StepConflict(f"Step {number} was another action.")
+            raise StepConflictError(f"Step {number} was another action.")
         return self.submitted
 
     def remember(self, address: str) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from companyos_gateway.browser.errors import missing_chromium_error
-from companyos_gateway.episode.errors import BrowserMissing
+from companyos_gateway.engine.errors import BrowserMissingError
 
 EXECUTABLE_NAMES: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 """What a Chromium on the path is called."""
@@ -16,11 +16,11 @@ EXECUTABLE_NAMES: Final = ("chromium", "chromium-browser", "google-chrome", "goo
 def find_chromium(configured: Path | None, bundled: Path) -> Path:
     """Return the Chromium to start: the one that is named, Playwright's `own`, or one on the path.
 
-    Raises BrowserMissing (409).
+    Raises BrowserMissingError (409).
     """
     if configured is not None:
         if not configured.is_file():
-            raise BrowserMissing(f"COMPANYOS_CHROMIUM names {configured}, which is no file.")
+            raise BrowserMissingError(f"COMPANYOS_CHROMIUM names {configured}, which is no file.")
         return configured
     if bundled.is_file():
         return bundled

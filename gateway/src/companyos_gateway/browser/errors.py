@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from companyos_gateway.episode.errors import BrowserMissing
+from companyos_gateway.engine.errors import BrowserMissingError
 from companyos_shared.wire.problem import ProblemBody
 
 INSTALL: Final = 'pip install "companyos[browser]"'
@@ -14,14 +14,14 @@ _NO_PLAYWRIGHT = f"Playwright is not installed: {INSTALL}"
 _NO_CHROMIUM = f"No Chromium was found: {INSTALL_CHROMIUM}, or COMPANYOS_CHROMIUM names one."
 
 
-def missing_extra_error() -> BrowserMissing:
+def missing_extra_error() -> BrowserMissingError:
     """Return what says that the extra is missing."""
-    return BrowserMissing(_NO_PLAYWRIGHT)
+    return BrowserMissingError(_NO_PLAYWRIGHT)
 
 
-def missing_chromium_error() -> BrowserMissing:
+def missing_chromium_error() -> BrowserMissingError:
     """Return what says that there is no Chromium."""
-    return BrowserMissing(_NO_CHROMIUM)
+    return BrowserMissingError(_NO_CHROMIUM)
 
 
 class WindowError(Exception):

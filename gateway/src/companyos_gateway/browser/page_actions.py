@@ -9,8 +9,8 @@ from typing import Any, Final
 from companyos.contract import Viewport
 from companyos_gateway.browser.app_urls import AppUrls
 from companyos_gateway.browser.errors import ActionRejectedError
-from companyos_gateway.episode.browser_tools import BROWSER_TOOLS, CLICK, GOTO, PRESS, SCROLL, TYPE
-from companyos_gateway.episode.toolbox import ArgumentsMisfit
+from companyos_gateway.engine.browser_tools import BROWSER_TOOLS, CLICK, GOTO, PRESS, SCROLL, TYPE
+from companyos_gateway.engine.toolbox import InvalidArgumentsError
 
 Arguments = Mapping[str, Any]
 
@@ -153,13 +153,13 @@ class PageActions:
 
 
 def check_arguments(tool: str, arguments: Arguments) -> None:
-    """Raise ArgumentsMisfit where the arguments do not fit a tool of the browser."""
+    """Raise InvalidArgumentsError where the arguments do not fit a tool of the browser."""
     BROWSER_TOOLS[tool].check(arguments)
     names = set(arguments)
     if tool == CLICK and not (names == _POINT_FIELDS or names == {"testid"}):
-        raise ArgumentsMisfit("arguments must contain x and y, or testid alone")
+        raise InvalidArgumentsError("arguments must contain x and y, or testid alone")
     if tool == SCROLL and len(names & _POINT_FIELDS) == 1:
-        raise ArgumentsMisfit("arguments must contain both of x and y, or none")
+        raise InvalidArgumentsError("arguments must contain both of x and y, or none")
 
 
 _ACTIONS: dict[str, Callable[[PageActions, Arguments], Awaitable[None]]] = {

@@ -19,8 +19,8 @@ from companyos_gateway.browser.app_urls import AppUrls
 from companyos_gateway.browser.asgi_client import AsgiClient
 from companyos_gateway.browser.chromium_path import find_chromium
 from companyos_gateway.browser.window import Window, screenshot_html
-from companyos_gateway.episode.episode import Episode
-from companyos_gateway.episode.errors import BrowserDown, BrowserMissing
+from companyos_gateway.engine.episode import Episode
+from companyos_gateway.engine.errors import BrowserMissingError, BrowserUnavailableError
 
 START_TIMEOUT_S = 30.0
 STOP_TIMEOUT_S = 3.0
@@ -65,7 +65,9 @@ class Chromium:
         self.starts = 0
 
     async def browser(self) -> Any:
-        """Return the running browser of Playwright's; raises BrowserMissing (409) or BrowserDown (503)."""
+        """Return the running browser of Playwright's; raises BrowserMissingError (409) or BrowserUnavailableError
+        (503).
+        """
         async with self._lifecycle_lock:
             if self._browser is None or not self._browser.is_connected():
                 await self._stop()
@@ -95,8 +97,8 @@ class Chromium:
         except (PlaywrightError, TimeoutError, OSError) as error:
             await self._stop()
             reason = str(error).strip().partition("\n")[0] or f"It did not start within {START_TIMEOUT_S:g} s"
-            raise BrowserDown(f"Chromium did not start: {reason}") from error
-        except BrowserMissing:
+            raise BrowserUnavailableError(f"Chromium did not start: {reason}") from error
+        except BrowserMissingError:
             await self._stop()
             raise
         self.starts += 1
@@ -134,7 +136,9 @@ class PlaywrightBackend:
         self._render_slots = asyncio.Semaphore(_MAX_CONCURRENT_RENDERS)
 
     async def open(self, episode: Episode, address: str) -> Window:
-        """Open an episode's window at an address; raises BrowserMissing, BrowserDown or WindowError."""
+        """Open an episode's window at an address; raises BrowserMissingError, BrowserUnavailableError or
+        WindowError.
+        """
         browser = await self.chromium.browser()
         viewport = episode.options.viewport or Viewport()
         window = await Window.open(browser, AppUrls(episode.id), viewport, partial(self._asgi_client.fetch, episode))

@@ -14,7 +14,7 @@ from playwright.async_api import Error as PlaywrightError
 
 from companyos_gateway.browser.app_urls import AppUrls
 from companyos_gateway.browser.asgi_client import AppResponse
-from companyos_gateway.episode.observations import StepObservation
+from companyos_gateway.engine.observations import StepObservation
 
 Fetch = Callable[[str, str, bytes], Awaitable[AppResponse]]
 """Method, target and body of a request, to its answer."""

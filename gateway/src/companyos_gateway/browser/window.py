@@ -17,7 +17,7 @@ from companyos_gateway.browser.app_urls import AppUrls
 from companyos_gateway.browser.errors import WindowError
 from companyos_gateway.browser.page_actions import Arguments, PageActions, check_arguments
 from companyos_gateway.browser.request_interceptor import Fetch, RequestInterceptor
-from companyos_gateway.episode.observations import StepObservation
+from companyos_gateway.engine.observations import StepObservation
 
 ACTION_TIMEOUT_S = 20.0
 SCREENSHOT_TIMEOUT_S = 10.0
@@ -91,7 +91,7 @@ class Window:
         return self._interceptor.server_failed
 
     async def act(self, tool: str, arguments: Arguments) -> None:
-        """Carry an action out, until what it led to is there; raises ArgumentsMisfit, Refused or WindowError."""
+        """Carry an action out, until what it led to is there; raises InvalidArgumentsError, Refused or WindowError."""
         self._interceptor.begin()
         check_arguments(tool, arguments)
         try:

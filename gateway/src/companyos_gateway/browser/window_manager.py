@@ -21,13 +21,19 @@ from companyos.contract import Modality, Screenshot
 from companyos_gateway.browser.asgi_client import AppForEpisode, AsgiClient
 from companyos_gateway.browser.browser_session import SubmittedAction, WindowSession
 from companyos_gateway.browser.errors import BROWSER_RESTARTED, ActionRejectedError, WindowError, missing_extra_error
-from companyos_gateway.episode.browser_tools import is_browser_tool
-from companyos_gateway.episode.environment import Stage
-from companyos_gateway.episode.episode import Episode
-from companyos_gateway.episode.errors import BrowserDown, EpisodeClosed, GatewayProblem, ServicesDown, WindowsFull
-from companyos_gateway.episode.observations import StepObservation
-from companyos_gateway.episode.toolbox import ArgumentsMisfit
-from companyos_gateway.episode.watch import Watch
+from companyos_gateway.engine.browser_tools import is_browser_tool
+from companyos_gateway.engine.engine import EpisodeEngine
+from companyos_gateway.engine.episode import Episode
+from companyos_gateway.engine.errors import (
+    BrowserUnavailableError,
+    EpisodeClosedError,
+    GatewayError,
+    ServicesUnavailableError,
+    WindowLimitError,
+)
+from companyos_gateway.engine.metrics import EngineMetrics
+from companyos_gateway.engine.observations import StepObservation
+from companyos_gateway.engine.toolbox import InvalidArgumentsError
 from companyos_gateway.settings import Settings
 from companyos_shared.wire.problem import ProblemBody
 
@@ -51,8 +57,8 @@ class BrowserHost(Protocol):
     @property
     def settings(self) -> Settings: ...
     @property
-    def watch(self) -> Watch: ...
-    def stage(self) -> Stage: ...
+    def metrics(self) -> EngineMetrics: ...
+    def engine(self) -> EpisodeEngine: ...
     def in_background(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]: ...
 
 
@@ -87,7 +93,8 @@ class WindowManager:
         return 0 if self._backend is None else self._backend.chromium.starts
 
     async def check_ready(self, previous: Episode | None = None) -> None:
-        """Raise BrowserMissing (409), WindowsFull (429) or BrowserDown (503) where no window can be opened.
+        """Raise BrowserMissingError (409), WindowLimitError (429) or BrowserUnavailableError (503) where no window
+        can be opened.
 
         The window of `previous`, whose place is to be taken, counts for none.
         """
@@ -100,15 +107,16 @@ class WindowManager:
         session = self._session(episode)
         async with session.turn():
             screenshot = await self._take_screenshot(episode, session)
-        return episode.told_last().model_copy(update={"screenshot": screenshot})
+        return episode.last_observation().model_copy(update={"screenshot": screenshot})
 
     async def step(
         self, episode: Episode, tool: str, arguments: dict[str, Any], *, number: int | None = None
     ) -> StepObservation:
         """Carry out an action, of the browser or any other, and return what came of it with the window behind it.
 
-        An action that has begun is carried out to its end, whoever stops waiting for it. Raises what `Stage.step`
-        raises, BrowserMissing (409), WindowsFull (429) or BrowserDown (503); then no look was taken.
+        An action that has begun is carried out to its end, whoever stops waiting for it. Raises what `EpisodeEngine.step`
+        raises, BrowserMissingError (409), WindowLimitError (429) or BrowserUnavailableError (503); then no look was
+        taken.
         """
         task = asyncio.get_running_loop().create_task(self._act(episode, tool, arguments, number))
         self._actions.add(task)
@@ -118,7 +126,7 @@ class WindowManager:
     async def render_png(self, episode: Episode, html: str) -> bytes:
         """Return the picture of an episode: its window where it has one, else the page that tells of it.
 
-        Raises BrowserMissing (409), WindowsFull (429) or BrowserDown (503).
+        Raises BrowserMissingError (409), WindowLimitError (429) or BrowserUnavailableError (503).
         """
         if episode.options.modality is Modality.SCREENSHOT:
             session = self._session(episode)
@@ -129,7 +137,7 @@ class WindowManager:
                 return await self._get_backend().screenshot_html(html)
             except WindowError as failure:
                 _log.warning("a picture failed: %s", failure)
-        raise BrowserDown
+        raise BrowserUnavailableError
 
     async def aclose(self) -> None:
         """Close every window, and the browser."""
@@ -143,11 +151,11 @@ class WindowManager:
             if is_browser_tool(episode.options, tool):
                 if (submitted := session.find_repeat(episode, tool, arguments, number)) is not None:
                     return await self._with_screenshot(episode, session, submitted.observation)
-                episode.check_may_step()
+                episode.check_can_step()
                 if session.looks_left:
-                    with self._host.watch.act("look", episode):
+                    with self._host.metrics.measure_operation("look", episode):
                         return await self._look(episode, session, tool, arguments)
-            observation = await self._host.stage().step(episode, tool, arguments, number=number)
+            observation = await self._host.engine().step(episode, tool, arguments, number=number)
             return await self._with_screenshot(episode, session, observation)
 
     async def _look(
@@ -157,7 +165,7 @@ class WindowManager:
         problem, error, failed = None, None, None
         try:
             await window.act(tool, arguments)
-        except ArgumentsMisfit as invalid:
+        except InvalidArgumentsError as invalid:
             error = ToolError(error_type=ToolErrorType.INVALID_ARGS, message=str(invalid))
         except ActionRejectedError as refused:
             problem = refused.body
@@ -169,10 +177,10 @@ class WindowManager:
                 await session.close_window()
             return await self._with_screenshot(episode, session, session.submitted.observation)
         if episode.closed:
-            raise EpisodeClosed
+            raise EpisodeClosedError
         if window.server_failed:
             await session.close_window()
-            raise ServicesDown("A page could not be had.")
+            raise ServicesUnavailableError("A page could not be had.")
         if failed is None:
             session.looks_left -= 1
             session.failures = 0
@@ -188,7 +196,7 @@ class WindowManager:
         """Return a step with the window behind it; a step that was taken is told, picture or not."""
         try:
             return observation.model_copy(update={"screenshot": await self._take_screenshot(episode, session)})
-        except GatewayProblem as problem:
+        except GatewayError as problem:
             _log.warning("episode %s, step %d has no picture: %s", episode.internal_id, observation.step, problem)
             return observation
 
@@ -204,12 +212,12 @@ class WindowManager:
             if episode.done:
                 await session.close_window()
             return screenshot
-        raise BrowserDown
+        raise BrowserUnavailableError
 
     async def _window(self, episode: Episode, session: WindowSession) -> Window:
         for _ in range(MAX_ATTEMPTS):
             if episode.closed:
-                raise EpisodeClosed
+                raise EpisodeClosedError
             if session.window is not None:
                 return session.window
             async with self._open_lock:
@@ -221,28 +229,30 @@ class WindowManager:
                     continue
                 if self._sessions.get(episode.internal_id) is not session:
                     await window.close()
-                    raise EpisodeClosed
+                    raise EpisodeClosedError
                 session.window = window
                 return window
-        raise BrowserDown
+        raise BrowserUnavailableError
 
     async def _discard_window(self, session: WindowSession, failure: WindowError) -> None:
-        """Let a window go that failed; raises BrowserDown (503) where they fail again and again."""
+        """Let a window go that failed; raises BrowserUnavailableError (503) where they fail again and again."""
         _log.warning("a window failed: %s", failure)
         session.failures += 1
         await session.close_window()
         if session.failures >= MAX_CONSECUTIVE_FAILURES:
             session.failures = 0
-            raise BrowserDown(str(failure)) from failure
+            raise BrowserUnavailableError(str(failure)) from failure
 
     async def _evict_idle_window(self, own: WindowSession | None) -> None:
-        """Make sure that `own` may have a window; the one that was idle for longest gives way. Raises WindowsFull."""
+        """Make sure that `own` may have a window; the one that was idle for longest gives way. Raises
+        WindowLimitError.
+        """
         others = [session for session in self._sessions.values() if session.window is not None and session is not own]
         idle_since = time.monotonic() - IDLE_BEFORE_EVICTION_S
         while len(others) >= self._host.settings.max_windows:
             idle = [session for session in others if not session.is_busy and session.used_at < idle_since]
             if not idle:
-                raise WindowsFull(f"{len(others)} windows are open.")
+                raise WindowLimitError(f"{len(others)} windows are open.")
             oldest = min(idle, key=lambda session: session.used_at)
             others.remove(oldest)
             await oldest.close_window()
@@ -251,7 +261,7 @@ class WindowManager:
         session = self._sessions.get(episode.internal_id)
         if session is None or session.epoch != episode.epoch:
             if session is None:
-                episode.at_close.append(partial(self._forget, episode.internal_id))
+                episode.on_close.append(partial(self._forget, episode.internal_id))
             self._forget(episode.internal_id)
             session = self._sessions[episode.internal_id] = WindowSession.from_episode(episode)
         return session

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 
 from starlette.responses import HTMLResponse, Response
 
-from companyos_gateway.episode.errors import GatewayProblem
+from companyos_gateway.engine.errors import GatewayError
 from companyos_shared.pages import HEADERS, Shell, Templates
 from companyos_shared.wire.problem import ProblemBody
 
 _TEMPLATES = Templates("companyos_shared.pages")
 
 
-def problem_page(problem: GatewayProblem, status: int | None = None) -> Response:
+def problem_page(problem: GatewayError, status: int | None = None) -> Response:
     """Return a refusal as a page; whoever may not come in is told so with 403."""
     return problem_body_page(problem.body(), status=status)
 

@@ -11,8 +11,8 @@ from urllib.parse import parse_qsl
 from starlette._utils import get_route_path
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from companyos_gateway.episode.errors import RateLimitedError, ServicesDown, UnknownEpisodeError
-from companyos_gateway.episode.store import EpisodeStore
+from companyos_gateway.engine.errors import RateLimitedError, ServicesUnavailableError, UnknownEpisodeError
+from companyos_gateway.engine.store import EpisodeStore
 from companyos_gateway.server.problems import problem_response
 from companyos_gateway.server.rate_limits import (
     TICKET,
@@ -73,7 +73,7 @@ class Admission:
     def _client_of(self, scope: Scope) -> str:
         try:
             store = self._store()
-        except ServicesDown:
+        except ServicesUnavailableError:
             return _address(scope)
         if self._trainer is None:
             return _named(_ids_in(scope), store) or _address(scope)
@@ -81,7 +81,7 @@ class Admission:
         if hmac.compare_digest(sha256(token.strip(b" ")).digest(), self._trainer):
             return _named(_ids_in(scope), store) or _TRAINER
         try:
-            return client_of_episode(store.of_token(token.strip(b" ").decode("ascii")).id)
+            return client_of_episode(store.get_by_token(token.strip(b" ").decode("ascii")).id)
         except (UnknownEpisodeError, UnicodeDecodeError):
             return _address(scope)
 

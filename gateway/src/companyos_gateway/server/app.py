@@ -13,7 +13,7 @@ from openenv.core.env_server.types import ServerMode
 from starlette.routing import BaseRoute, Route
 
 from companyos.contract import CompanyOSObservation, CompanyOSResetObservation, CompanyOSState
-from companyos_gateway.episode.episode import VERSION
+from companyos_gateway.engine.episode import VERSION
 from companyos_gateway.server.admission import Admission
 from companyos_gateway.server.branching import held_episodes_router, snapshots_router
 from companyos_gateway.server.demonstration import demonstration_router
@@ -111,7 +111,7 @@ def _stand_guard(app: FastAPI, house: House, sockets: SocketSlots, drain: Drain)
     app.add_middleware(Guard)
     app.add_middleware(DrainDoors, drain=drain)
     app.add_middleware(SocketGate, slots=sockets)
-    app.add_middleware(Planes, trainer_token=token, sessions=house.sessions, store=lambda: house.stage().store)
+    app.add_middleware(Planes, trainer_token=token, sessions=house.sessions, store=lambda: house.engine().store)
     names, own = settings.host_names(), settings.space_host
     app.add_middleware(TrustedHosts, names=names, own=own, any_name=token is not None)
     app.state.shares = FairShares(least_share=settings.client_share, most_waiting=settings.client_queue)
@@ -119,7 +119,7 @@ def _stand_guard(app: FastAPI, house: House, sockets: SocketSlots, drain: Drain)
         Admission,
         shares=app.state.shares,
         trainer_token=token,
-        store=lambda: house.stage().store,
+        store=lambda: house.engine().store,
     )
 
 

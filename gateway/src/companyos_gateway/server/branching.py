@@ -16,8 +16,8 @@ from companyos.contract import (
     OpenedEpisode,
     SnapshotInfo,
 )
-from companyos_gateway.episode import looking
-from companyos_gateway.episode.differences import difference
+from companyos_gateway.engine import inspection
+from companyos_gateway.engine.inspection import compute_diff
 from companyos_gateway.server.documented import DOCUMENTED_PROBLEMS
 from companyos_gateway.server.house import House
 from companyos_gateway.server.queries import KNOWN_QUERIES
@@ -48,28 +48,28 @@ def held_episodes_router(house: House) -> APIRouter:
     @router.get("")
     async def list_episodes() -> list[CompanyOSState]:
         """List the live episodes."""
-        return [episode.state() for episode in house.stage().store]
+        return [episode.state() for episode in house.engine().store]
 
     @router.get("/{episode_id}")
     async def get_episode(episode_id: EpisodeId) -> CompanyOSState:
         """Read where an episode stands."""
-        return house.stage().store.get(episode_id).state()
+        return house.engine().store.get(episode_id).state()
 
     @router.delete("/{episode_id}", status_code=204)
     async def delete_episode(episode_id: EpisodeId) -> None:
         """End an episode and free what is held of it. Its snapshots stay."""
-        store = house.stage().store
+        store = house.engine().store
         store.free(store.get(episode_id))
 
     @router.post("/{episode_id}/snapshots", status_code=201)
     async def take_snapshot(episode_id: EpisodeId) -> SnapshotInfo:
         """Keep the episode as it stands: three databases, score, clock, and where its chaos is."""
-        return await house.snapshots().take(house.stage().store.get(episode_id))
+        return await house.snapshots().take(house.engine().store.get(episode_id))
 
     @router.post("/{episode_id}/restore")
     async def restore_episode(episode_id: EpisodeId, wanted: InjectedState) -> CompanyOSState:
         """Let the episode stand where one of its snapshots was taken, or one of an episode that it was forked from."""
-        episode = house.stage().store.get(episode_id)
+        episode = house.engine().store.get(episode_id)
         await house.snapshots().restore(episode, wanted.snapshot)
         return episode.state()
 
@@ -80,7 +80,7 @@ def held_episodes_router(house: House) -> APIRouter:
         last: Annotated[int | None, Query(alias="to", ge=0, description="A later step; without it, now.")] = None,
     ) -> EpisodeDiff:
         """Compare two steps of an episode, row by row."""
-        return difference(house.stage().store.get(episode_id), first, last)
+        return compute_diff(house.engine().store.get(episode_id), first, last)
 
     @router.get(
         "/{episode_id}/databases/{service}",
@@ -89,8 +89,8 @@ def held_episodes_router(house: House) -> APIRouter:
     )
     async def copy_database(episode_id: EpisodeId, service: ServiceName) -> Response:
         """Copy the database of the episode in one service, as it stands between two steps."""
-        stage = house.stage()
-        content = await looking.copy_database(stage.cluster, stage.store.get(episode_id), service)
+        engine = house.engine()
+        content = await inspection.copy_database(engine.service_clients, engine.store.get(episode_id), service)
         return Response(content, media_type=SQLITE_MEDIA_TYPE)
 
     return router
@@ -105,7 +105,7 @@ def snapshots_router(house: House) -> APIRouter:
     @router.get("")
     async def list_snapshots() -> list[SnapshotInfo]:
         """List the snapshots, the oldest first."""
-        return house.snapshots().known()
+        return house.snapshots().list_all()
 
     @router.get("/{snapshot_id}")
     async def get_snapshot(snapshot_id: SnapshotId) -> SnapshotInfo:

@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable
 from fastapi import Request
 from fastapi.responses import RedirectResponse, Response
 
-from companyos_gateway.episode.episode import Episode
-from companyos_gateway.episode.errors import GatewayProblem
+from companyos_gateway.engine.episode import Episode
+from companyos_gateway.engine.errors import GatewayError
 from companyos_gateway.middleware.problem_pages import problem_page
 from companyos_gateway.server.browser_sessions import SESSION_LIFETIME_S, BrowserSessions
 from companyos_gateway.server.guard import BODY_SCOPE_KEY
@@ -18,7 +18,7 @@ from companyos_shared.pages import MalformedForm, SubmittedForm, read_form
 SEE_OTHER = 303
 
 
-class InvalidForm(GatewayProblem):
+class InvalidForm(GatewayError):
     status, code, title = 400, "malformed-form", "The form does not fit"
 
 
@@ -26,7 +26,7 @@ async def shown(show: Callable[[], Awaitable[Response]]) -> Response:
     """Return what is shown, or the refusal as a page."""
     try:
         return await show()
-    except GatewayProblem as problem:
+    except GatewayError as problem:
         return problem_page(problem)
 
 

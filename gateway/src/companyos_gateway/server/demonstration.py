@@ -11,9 +11,14 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from companyos.contract import DEFAULT_CHAOS, DEFAULT_SCENARIO, MAX_CHAOS, MAX_SEED, ResetOptions, ToolSpec
 from companyos.policies import EpisodeOverError, Policy, StepView, TaskView, UnknownPolicyError, load_policy
-from companyos_gateway.episode.environment import Stage
-from companyos_gateway.episode.episode import Episode
-from companyos_gateway.episode.errors import DemonstrationsFull, EpisodeClosed, EpisodeDone, OracleNotInstalledError
+from companyos_gateway.engine.engine import EpisodeEngine
+from companyos_gateway.engine.episode import Episode
+from companyos_gateway.engine.errors import (
+    EpisodeClosedError,
+    EpisodeDoneError,
+    OracleDemoLimitError,
+    OracleNotInstalledError,
+)
 from companyos_gateway.server.documented import DOCUMENTED_PROBLEMS
 from companyos_gateway.server.house import House
 from companyos_gateway.server.queries import KNOWN_QUERIES
@@ -49,13 +54,13 @@ def demonstration_router(house: House, *, pause_s: float = PAUSE_S) -> APIRouter
         """Let the oracle solve a fresh episode, to be watched; without a word about it, one of the default scenario."""
         options = ResetOptions(**(wanted or DemonstrationOptions()).model_dump())
         if places.locked():
-            raise DemonstrationsFull(f"{MOST_AT_ONCE} demonstrations are running.")
+            raise OracleDemoLimitError(f"{MOST_AT_ONCE} demonstrations are running.")
         oracle = _load_oracle()
         await places.acquire()
         try:
-            stage = house.stage()
-            episode = await stage.reset(options)
-            task = house.in_background(_demonstrate(oracle, stage, episode, pause_s))
+            engine = house.engine()
+            episode = await engine.reset(options)
+            task = house.in_background(_demonstrate(oracle, engine, episode, pause_s))
         except BaseException:
             places.release()
             raise
@@ -72,12 +77,12 @@ def _load_oracle() -> Policy:
         raise OracleNotInstalledError("Install companyos-players to watch demonstrations.") from error
 
 
-async def _demonstrate(oracle: Policy, stage: Stage, episode: Episode, pause_s: float) -> None:
+async def _demonstrate(oracle: Policy, engine: EpisodeEngine, episode: Episode, pause_s: float) -> None:
     async def call(tool: str, arguments: dict[str, Any], /) -> StepView:
         await asyncio.sleep(pause_s)
         try:
-            seen = await stage.step(episode, tool, arguments)
-        except (EpisodeDone, EpisodeClosed) as over:
+            seen = await engine.step(episode, tool, arguments)
+        except (EpisodeDoneError, EpisodeClosedError) as over:
             raise EpisodeOverError from over
         return StepView(
             result=seen.result,
@@ -89,10 +94,10 @@ async def _demonstrate(oracle: Policy, stage: Stage, episode: Episode, pause_s: 
         )
 
     with suppress(EpisodeOverError):
-        await oracle.play(_task_view(stage, episode), call)
+        await oracle.play(_task_view(engine, episode), call)
 
 
-def _task_view(stage: Stage, episode: Episode) -> TaskView:
+def _task_view(engine: EpisodeEngine, episode: Episode) -> TaskView:
     first, instance = episode.first_observation(), episode.task.instance
     return TaskView(
         scenario=instance.scenario,
@@ -103,7 +108,7 @@ def _task_view(stage: Stage, episode: Episode) -> TaskView:
         steps_left=first.steps_left,
         tools=tuple(
             ToolSpec(name=tool.name, description=tool.description, input_schema=tool.input_schema)
-            for tool in stage.tools(episode)
+            for tool in engine.tools(episode)
         ),
         stream=Stream("demonstration", instance.scenario, instance.seed),
     )

@@ -10,14 +10,14 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from companyos.contract import ResetOptions
-from companyos_gateway.episode import errors
+from companyos_gateway.engine import errors
 from companyos_gateway.server.examples import add_examples, problem_example, problem_examples
 from companyos_shared.wire.problem import PROBLEM_MEDIA_TYPE, ProblemBody
 
-_NOT_OVER_PLAIN_HTTP = (errors.NotReset, errors.InternalError)
+_NOT_OVER_PLAIN_HTTP = (errors.NotResetError, errors.InternalError)
 """One is told on a socket before its first reset; the other is a bug."""
 
-_KINDS = [kind for kind in errors.GatewayProblem.__subclasses__() if kind not in _NOT_OVER_PLAIN_HTTP]
+_KINDS = [kind for kind in errors.GatewayError.__subclasses__() if kind not in _NOT_OVER_PLAIN_HTTP]
 
 _REFERENCE = "#/components/schemas/{model}"
 _EXAMPLE = "#/components/examples/{code}"
@@ -40,7 +40,7 @@ _WITH_A_BODY: _Refusals = {
     413: {"body-too-large": "The body is too large"},
 }
 _OF_THE_FRAMEWORK: _Refusals = {
-    400: {errors.UnknownTask.code: errors.UnknownTask.title},
+    400: {errors.UnknownTaskError.code: errors.UnknownTaskError.title},
     404: {"not-found": "Nothing has that name"},
 }
 

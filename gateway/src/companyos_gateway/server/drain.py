@@ -10,7 +10,7 @@ from typing import Final
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from companyos_gateway.episode.errors import ShuttingDown
+from companyos_gateway.engine.errors import ShuttingDownError
 from companyos_gateway.server.problems import problem_response
 
 DRAIN_DEADLINE_S = 6.0
@@ -81,7 +81,7 @@ class DrainDoors:
     async def _serve_request(self, scope: Scope, receive: Receive, send: Send) -> None:
         drain = self._drain
         if drain.closing:
-            await problem_response(ShuttingDown())(scope, receive, send)
+            await problem_response(ShuttingDownError())(scope, receive, send)
             return
         drain.requests += 1
         try:
@@ -129,4 +129,4 @@ class DrainedSocket:
         if self._is_open:
             self._is_open = False
             with suppress(OSError, RuntimeError):
-                await self._send({"type": "websocket.close", "code": SERVICE_RESTART, "reason": ShuttingDown.code})
+                await self._send({"type": "websocket.close", "code": SERVICE_RESTART, "reason": ShuttingDownError.code})

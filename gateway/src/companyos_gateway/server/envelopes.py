@@ -11,8 +11,8 @@ from openenv.core.env_server.types import Observation
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from companyos.contract import ResetOptions
-from companyos_gateway.episode.errors import InvalidAction
-from companyos_gateway.episode.schemas import nullable
+from companyos_gateway.engine.errors import InvalidActionError
+from companyos_gateway.engine.json_schemas import make_nullable
 
 Asked = TypeVar("Asked", bound="StepBody")
 
@@ -48,20 +48,20 @@ class StepRequest(StepBody):
 
 
 def step_asked(kind: type[Asked], body: dict[str, Any]) -> Asked:
-    """Return what a body asks for; raises InvalidAction (422)."""
+    """Return what a body asks for; raises InvalidActionError (422)."""
     try:
         return kind.model_validate(body)
     except ValidationError as error:
-        raise InvalidAction(_named(error)) from None
+        raise InvalidActionError(_named(error)) from None
 
 
 def action_of(body: dict[str, Any]) -> CallToolAction | ListToolsAction:
-    """Return the action of a body; raises InvalidAction (422)."""
+    """Return the action of a body; raises InvalidActionError (422)."""
     kind = ListToolsAction if body.get("type") == "list_tools" else CallToolAction
     try:
         return kind.model_validate(body)
     except ValidationError as error:
-        raise InvalidAction(_named(error, "action.")) from None
+        raise InvalidActionError(_named(error, "action.")) from None
 
 
 def envelope(observation: Observation, **more: Any) -> bytes:
@@ -85,7 +85,7 @@ def body_of(model: type[BaseModel]) -> dict[str, Any]:
     schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
     schema.pop("$defs", None)
     if model is ResetOptions:
-        schema["properties"] = {name: nullable(option) for name, option in schema["properties"].items()}
+        schema["properties"] = {name: make_nullable(option) for name, option in schema["properties"].items()}
     return {"requestBody": {"required": False, "content": {"application/json": {"schema": schema}}}}
 
 

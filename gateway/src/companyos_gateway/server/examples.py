@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from companyos_gateway.episode.errors import GatewayProblem
+from companyos_gateway.engine.errors import GatewayError
 from companyos_shared.wire.problem import ProblemBody
 
 _FILE = Path(__file__).with_name("examples.json")
@@ -25,7 +25,7 @@ def add_examples(document: dict[str, Any]) -> None:
             _add_operation(operation, shown.get(f"{method.upper()} {path}", {}))
 
 
-def problem_examples(kinds: Iterable[type[GatewayProblem]]) -> dict[str, dict[str, Any]]:
+def problem_examples(kinds: Iterable[type[GatewayError]]) -> dict[str, dict[str, Any]]:
     """Return by code what each refusal looks like."""
     return {kind.code: problem_example(kind.status, kind.code, kind.title) for kind in kinds}
 

@@ -15,7 +15,7 @@ from starlette._utils import get_route_path
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from companyos_gateway.episode.errors import RateLimitedError
+from companyos_gateway.engine.errors import RateLimitedError
 from companyos_gateway.middleware.problem_pages import problem_body_page
 from companyos_gateway.page_paths import accepts_form
 from companyos_gateway.server.admission import ADMISSION_SCOPE_KEY, refuse_and_close

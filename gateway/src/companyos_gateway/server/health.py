@@ -9,7 +9,7 @@ from fastapi import APIRouter
 from fastapi.responses import JSONResponse
 from openenv.core.env_server.types import HealthStatus
 
-from companyos_gateway.episode.errors import ServicesDown
+from companyos_gateway.engine.errors import ServicesUnavailableError
 from companyos_gateway.server.drain import Drain
 from companyos_gateway.server.house import House
 from companyos_shared import descriptors
@@ -72,8 +72,8 @@ async def _look(house: House, drain: Drain) -> dict[str, Any]:
 
 def _tools(house: House) -> int:
     try:
-        return len(house.stage().toolbox)
-    except ServicesDown:
+        return len(house.engine().toolbox)
+    except ServicesUnavailableError:
         return 0
 
 
@@ -81,7 +81,7 @@ def _quarantine(house: House) -> dict[str, Any]:
     """Return how many items are in quarantine and how many files are unknown; neither keeps the gateway from ready."""
     try:
         quarantine = house.quarantine()
-    except ServicesDown:
+    except ServicesUnavailableError:
         return {}
     found = {"items": len(quarantine), "unknown_files": len(quarantine.unknown_files)}
     return found | ({"see": "GET /v1/quarantine or `companyos quarantine list`"} if any(found.values()) else {})

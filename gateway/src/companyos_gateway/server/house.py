@@ -14,29 +14,29 @@ from openenv.core.env_server.types import Observation
 from companyos.contract import Modality, ResetOptions
 from companyos_gateway.browser.window_manager import WindowManager
 from companyos_gateway.chaos import levels, profile_for
-from companyos_gateway.episode.cluster import Cluster
-from companyos_gateway.episode.environment import Stage
-from companyos_gateway.episode.episode import Episode
-from companyos_gateway.episode.errors import (
+from companyos_gateway.engine.engine import EpisodeEngine
+from companyos_gateway.engine.episode import Episode
+from companyos_gateway.engine.episode_files import EpisodeFiles
+from companyos_gateway.engine.errors import (
     EpisodeQuarantinedError,
-    GatewayProblem,
+    GatewayError,
     InternalError,
-    InvalidReset,
-    ServicesDown,
-    UnknownScenario,
+    InvalidResetError,
+    ServicesUnavailableError,
+    UnknownScenarioError,
 )
-from companyos_gateway.episode.files import EpisodeFiles
-from companyos_gateway.episode.leases import owner_of
-from companyos_gateway.episode.limits import EpisodeLimits
-from companyos_gateway.episode.observations import StepObservation
-from companyos_gateway.episode.quarantine import Quarantine
-from companyos_gateway.episode.recovery import Recovery
-from companyos_gateway.episode.schemas import published
-from companyos_gateway.episode.snapshot_files import SnapshotFiles
-from companyos_gateway.episode.snapshots import Snapshots
-from companyos_gateway.episode.task import TaskShelf
-from companyos_gateway.episode.tokens import EpisodeTokens, read_or_make_secret
-from companyos_gateway.episode.toolbox import build_toolbox
+from companyos_gateway.engine.json_schemas import to_public_schema
+from companyos_gateway.engine.leases import derive_owner
+from companyos_gateway.engine.observations import StepObservation
+from companyos_gateway.engine.quarantine import Quarantine
+from companyos_gateway.engine.recovery import Recovery
+from companyos_gateway.engine.service_clients import ServiceClients
+from companyos_gateway.engine.snapshot_files import SnapshotFiles
+from companyos_gateway.engine.snapshots import Snapshots
+from companyos_gateway.engine.store import EpisodeLimits
+from companyos_gateway.engine.task_cache import TaskCache
+from companyos_gateway.engine.tokens import EpisodeTokens, read_or_create_secret
+from companyos_gateway.engine.toolbox import build_toolbox
 from companyos_gateway.evaluation import FinishDeclaration
 from companyos_gateway.scenarios import Scenario, catalogue
 from companyos_gateway.scenarios.validation import check_catalogue
@@ -66,17 +66,17 @@ class House:
         self,
         settings: Settings,
         *,
-        cluster: Cluster | None = None,
+        service_clients: ServiceClients | None = None,
         scenarios: Mapping[str, Scenario] | None = None,
     ) -> None:
         self.settings = settings
-        self.watch = ViewerRecorder(traces_of("gateway"))
+        self.metrics = ViewerRecorder(traces_of("gateway"))
         self._runs: StoredRuns | None = None
         self.window_manager = WindowManager(self)
         self.sessions = BrowserSessions()
-        self._cluster = cluster
+        self._service_clients = service_clients
         self._scenarios = scenarios
-        self._stage: Stage | None = None
+        self._engine: EpisodeEngine | None = None
         self._snapshots: Snapshots | None = None
         self._quarantine: Quarantine | None = None
         self._reaping: asyncio.Task[None] | None = None
@@ -84,24 +84,24 @@ class House:
         self._loop: asyncio.AbstractEventLoop | None = None
         self.data_dir: Path | None = None
 
-    def stage(self) -> Stage:
-        """Return the stage; raises ServicesDown (503) while the services have not been found."""
-        if self._stage is None:
-            raise ServicesDown("The services have not answered yet.")
-        return self._stage
+    def engine(self) -> EpisodeEngine:
+        """Return the stage; raises ServicesUnavailableError (503) while the services have not been found."""
+        if self._engine is None:
+            raise ServicesUnavailableError("The services have not answered yet.")
+        return self._engine
 
     async def begin(
         self, options: ResetOptions, previous: Episode | None = None, holder: object | None = None
     ) -> Episode:
         """Start an episode, fork a snapshot or go on with a live episode, as the options say, for a connection.
 
-        Raises a GatewayProblem; `previous`, whose place a started or forked one would take, then goes on untouched.
+        Raises a GatewayError; `previous`, whose place a started or forked one would take, then goes on untouched.
         """
-        stage = self.stage()
+        engine = self.engine()
         try:
             if options.resume is not None:
-                with self.watch.act("resume"):
-                    resumed = await stage.resume(options.resume, holder)
+                with self.metrics.measure_operation("resume"):
+                    resumed = await engine.resume(options.resume, holder)
                 charge_episode(resumed.id)
                 return resumed
             if options.injected_state is not None:
@@ -110,18 +110,20 @@ class House:
             else:
                 if options.modality is Modality.SCREENSHOT:
                     await self.window_manager.check_ready(previous)
-                begun = await stage.reset(options, previous)
-            stage.store.hold(begun, holder)
+                begun = await engine.reset(options, previous)
+            engine.store.hold(begun, holder)
             charge_episode(begun.id)
             return begun
-        except UnknownScenario as unknown:
-            raise UnknownScenario(f"{unknown.detail} There are {', '.join(sorted(stage.scenarios))}.") from unknown
-        except InvalidReset as misfit:
+        except UnknownScenarioError as unknown:
+            raise UnknownScenarioError(
+                f"{unknown.detail} There are {', '.join(sorted(engine.scenarios))}."
+            ) from unknown
+        except InvalidResetError as misfit:
             if options.chaos in levels():
                 raise
             named = ", ".join(f"{level} {profile_for(level).name}" for level in levels())
-            raise InvalidReset(f"chaos: the levels are {named}, not {options.chaos}") from misfit
-        except GatewayProblem:
+            raise InvalidResetError(f"chaos: the levels are {named}, not {options.chaos}") from misfit
+        except GatewayError:
             raise
         except Exception as bug:
             _log.exception("a reset failed", extra=options.model_dump(include={"scenario", "seed", "chaos"}))
@@ -133,23 +135,23 @@ class House:
         """
         if episode.options.modality is Modality.SCREENSHOT:
             return await self.window_manager.last_observation(episode)
-        return episode.told_last()
+        return episode.last_observation()
 
     async def step(
         self, episode: Episode, tool: str, arguments: dict[str, Any], *, number: int | None = None
     ) -> StepObservation:
         """Carry out an action of an agent, in the modality of its episode.
 
-        Raises what `Stage.step` raises, and where there are windows what `WindowManager.step` does.
+        Raises what `EpisodeEngine.step` raises, and where there are windows what `WindowManager.step` does.
         """
         if episode.options.modality is Modality.SCREENSHOT:
             return await self.window_manager.step(episode, tool, arguments, number=number)
-        return await self.stage().step(episode, tool, arguments, number=number)
+        return await self.engine().step(episode, tool, arguments, number=number)
 
     def loop(self) -> asyncio.AbstractEventLoop:
-        """Return the event loop that the house runs on; raises ServicesDown (503) outside its life."""
+        """Return the event loop that the house runs on; raises ServicesUnavailableError (503) outside its life."""
         if self._loop is None:
-            raise ServicesDown("The house is not running.")
+            raise ServicesUnavailableError("The house is not running.")
         return self._loop
 
     def call_soon(self, action: Callable[[], None]) -> None:
@@ -166,19 +168,19 @@ class House:
 
     def detach(self, episode: Episode, holder: object) -> None:
         """Let an episode outlive its connection for a while."""
-        if self._stage is not None:
-            self._stage.store.detach(episode, holder)
+        if self._engine is not None:
+            self._engine.store.detach(episode, holder)
 
     def snapshots(self) -> Snapshots:
-        """Return the snapshots; raises ServicesDown (503) while the services have not been found."""
+        """Return the snapshots; raises ServicesUnavailableError (503) while the services have not been found."""
         if self._snapshots is None:
-            raise ServicesDown("The services have not answered yet.")
+            raise ServicesUnavailableError("The services have not answered yet.")
         return self._snapshots
 
     def quarantine(self) -> Quarantine:
-        """Return the quarantine; raises ServicesDown (503) while the services have not been found."""
+        """Return the quarantine; raises ServicesUnavailableError (503) while the services have not been found."""
         if self._quarantine is None:
-            raise ServicesDown("The services have not answered yet.")
+            raise ServicesUnavailableError("The services have not answered yet.")
         return self._quarantine
 
     def runs(self) -> StoredRuns:
@@ -189,11 +191,11 @@ class House:
 
     def is_idle(self) -> bool:
         """Say whether no step is being taken."""
-        return self._stage is None or (self._stage.is_idle and self.window_manager.is_idle)
+        return self._engine is None or (self._engine.is_idle and self.window_manager.is_idle)
 
     async def readiness(self) -> dict[str, bool]:
         """Return by name whether each service is ready; empty while none is known."""
-        return {} if self._cluster is None else await self._cluster.readiness()
+        return {} if self._service_clients is None else await self._service_clients.readiness()
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -203,9 +205,9 @@ class House:
         with private_folder() as private:
             data_dir = self.data_dir = self.settings.data_dir or private / "data"
             with held_folder(data_dir / "gateway") as folder:
-                async with self._services(private, data_dir) as cluster:
-                    self._cluster = cluster
-                    opening = asyncio.create_task(self._open(cluster, folder))
+                async with self._services(private, data_dir) as service_clients:
+                    self._service_clients = service_clients
+                    opening = asyncio.create_task(self._open(service_clients, folder))
                     opening.add_done_callback(_tell_failure)
                     try:
                         await asyncio.wait([opening], timeout=self.settings.start_timeout_s)
@@ -214,38 +216,38 @@ class House:
                         yield
                     finally:
                         await self._shut(opening)
-                        await cluster.aclose()
+                        await service_clients.aclose()
         self._loop = None
 
     @asynccontextmanager
-    async def _services(self, private: Path, data_dir: Path) -> AsyncIterator[Cluster]:
+    async def _services(self, private: Path, data_dir: Path) -> AsyncIterator[ServiceClients]:
         addresses = self.settings.addresses()
-        if self._cluster is not None:
-            yield self._cluster
+        if self._service_clients is not None:
+            yield self._service_clients
         elif addresses:
-            yield Cluster.at(addresses, self.settings.key(), self.watch.traces)
+            yield ServiceClients.from_addresses(addresses, self.settings.key(), self.metrics.traces)
         else:
             async with EmbeddedServices(private, data_dir) as embedded:
-                yield Cluster.at(embedded.addresses, embedded.key, self.watch.traces)
+                yield ServiceClients.from_addresses(embedded.addresses, embedded.key, self.metrics.traces)
 
-    async def _open(self, cluster: Cluster, folder: Path) -> None:
+    async def _open(self, service_clients: ServiceClients, folder: Path) -> None:
         """Discover the tools as soon as every service answers, find the episodes again, then look after them."""
-        documents = await discover(cluster)
-        secret = read_or_make_secret(folder)
-        await cluster.lease(owner_of(secret), take_over=self.settings.take_over)
+        documents = await discover(service_clients)
+        secret = read_or_create_secret(folder)
+        await service_clients.lease(derive_owner(secret), take_over=self.settings.take_over)
         toolbox = build_toolbox(documents, _finish_schema())
         settings = self.settings
         scenarios = await asyncio.to_thread(_checked_scenarios) if self._scenarios is None else self._scenarios
         files, snapshot_files = EpisodeFiles(folder), SnapshotFiles(folder)
-        quarantine = Quarantine(folder, cluster, files, snapshot_files)
-        self.watch.finished = FinishedEpisodes(folder / "finished", max_count=settings.max_finished)
+        quarantine = Quarantine(folder, service_clients, files, snapshot_files)
+        self.metrics.finished = FinishedEpisodes(folder / "finished", max_count=settings.max_finished)
         store = ArchivingStore(
-            cluster,
+            service_clients,
             files,
             EpisodeTokens(secret),
             node=settings.node,
             limits=EpisodeLimits(
-                most_episodes=settings.max_episodes,
+                max_episodes=settings.max_episodes,
                 idle_s=settings.idle_limit_s,
                 detached_s=settings.detached_limit_s,
                 lifetime_s=settings.lifetime_limit_s,
@@ -253,20 +255,20 @@ class House:
             keep_databases=settings.keep_episodes,
             kept_episode=settings.keep_episode,
             quarantine=quarantine,
-            watch=self.watch,
+            metrics=self.metrics,
         )
-        shelf = TaskShelf(scenarios, cluster, most_kept=settings.max_tasks_kept)
-        stage = Stage(cluster, toolbox, shelf, store, self.watch)
-        given = (cluster, snapshot_files, files, quarantine, shelf, store)
-        snapshots = Snapshots(*given, most_kept=settings.max_snapshots, watch=self.watch)
+        task_cache = TaskCache(scenarios, service_clients, max_size=settings.max_tasks_kept)
+        engine = EpisodeEngine(service_clients, toolbox, task_cache, store, self.metrics)
+        given = (service_clients, snapshot_files, files, quarantine, task_cache, store)
+        snapshots = Snapshots(*given, max_snapshots=settings.max_snapshots, metrics=self.metrics)
         quarantine.has_label = store.has
-        found = await Recovery(stage, files, snapshots, quarantine).run()
+        found = await Recovery(engine, files, snapshots, quarantine).run()
         if settings.keep_episode is not None and not store.has(settings.keep_episode):
             try:
-                await stage.reset(ResetOptions(episode_id=settings.keep_episode))
+                await engine.reset(ResetOptions(episode_id=settings.keep_episode))
             except EpisodeQuarantinedError as quarantined:
                 _log.error("the kept episode is not replaced: %s", quarantined.detail)
-        self._stage, self._snapshots, self._quarantine = stage, snapshots, quarantine
+        self._engine, self._snapshots, self._quarantine = engine, snapshots, quarantine
         self._reaping = asyncio.create_task(store.reap_forever())
         _log.info("%d tools of %d services, %d episodes found again", len(toolbox), len(documents), found)
 
@@ -276,15 +278,15 @@ class House:
             with suppress(asyncio.CancelledError):
                 await task
         await self.window_manager.aclose()
-        if self._stage is not None:
-            with suppress(TimeoutError, GatewayProblem):
+        if self._engine is not None:
+            with suppress(TimeoutError, GatewayError):
                 async with asyncio.timeout(LETTING_GO_S):
-                    await self._stage.store.aclose(lasting=self.settings.data_dir is not None)
+                    await self._engine.store.aclose(keep_files=self.settings.data_dir is not None)
                     if self.settings.data_dir is None:
                         await self.snapshots().delete_all()
-        self._stage = self._snapshots = self._quarantine = None
-        if self.watch.traces.on:
-            await asyncio.to_thread(self.watch.traces.close)
+        self._engine = self._snapshots = self._quarantine = None
+        if self.metrics.traces.on:
+            await asyncio.to_thread(self.metrics.traces.close)
 
 
 def _checked_scenarios() -> Mapping[str, Scenario]:
@@ -300,4 +302,4 @@ def _tell_failure(opening: asyncio.Task[None]) -> None:
 
 def _finish_schema() -> dict[str, Any]:
     shape = FinishDeclaration.model_json_schema()
-    return {word: value for word, value in published(shape, shape).items() if word != "description"}
+    return {word: value for word, value in to_public_schema(shape, shape).items() if word != "description"}

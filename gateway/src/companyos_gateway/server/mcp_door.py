@@ -11,8 +11,8 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from companyos_gateway.episode.episode import Episode
-from companyos_gateway.episode.errors import GatewayProblem, UnknownEpisodeError, UnknownService
+from companyos_gateway.engine.episode import Episode
+from companyos_gateway.engine.errors import GatewayError, UnknownEpisodeError, UnknownServiceError
 from companyos_gateway.server.guard import JSON_SCOPE_KEY
 from companyos_gateway.server.house import House
 from companyos_gateway.server.mcp_rules import MCP_DOORS, McpRefused
@@ -51,23 +51,23 @@ class McpDoor:
         request = scope[JSON_SCOPE_KEY]
         try:
             asked = self._asked(HTTPConnection(scope), request)
-        except GatewayProblem as problem:
+        except GatewayError as problem:
             await JSONResponse(McpRefused.by(problem, request).answer)(scope, receive, send)
             return
         app = await self._app()
         await app({**scope, "path": "/", "root_path": "", ASKED_SCOPE_KEY: asked}, receive, send)
 
     def _asked(self, connection: HTTPConnection, request: dict[str, Any]) -> McpAsked:
-        """Return what a request is about; raises UnknownEpisodeError or UnknownService (404), NoEpisode or
-        ServicesDown.
+        """Return what a request is about; raises UnknownEpisodeError or UnknownServiceError (404), NoEpisode or
+        ServicesUnavailableError.
         """
-        stage = self._house.stage()
+        engine = self._house.engine()
         named = connection.path_params.get("episode_id") or connection.headers.get(EPISODE_HEADER)
         service = connection.path_params.get("service")
-        if service is not None and service not in (servers := (*sorted(stage.cluster.links), OWN_TOOLS)):
-            raise UnknownService(f"The servers are {', '.join(servers)}.")
+        if service is not None and service not in (servers := (*sorted(engine.service_clients.clients), OWN_TOOLS)):
+            raise UnknownServiceError(f"The servers are {', '.join(servers)}.")
         if named is not None:
-            return McpAsked(episode_asked_for(connection, stage.store, named), service)
+            return McpAsked(episode_asked_for(connection, engine.store, named), service)
         agents: Episode | None = connection.scope.get(AGENT_SCOPE_KEY)
         if agents is None and request.get("method") == _CALL:
             raise NoEpisode

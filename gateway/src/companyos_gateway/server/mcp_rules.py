@@ -8,7 +8,7 @@ from typing import Any
 from openenv.core.env_server.mcp_types import JsonRpcErrorCode
 from starlette.routing import compile_path
 
-from companyos_gateway.episode.errors import GatewayProblem
+from companyos_gateway.engine.errors import GatewayError
 
 MCP_DOORS = (
     "/v1/mcp",
@@ -37,7 +37,7 @@ class McpRefused(Exception):
         }
 
     @classmethod
-    def by(cls, problem: GatewayProblem, request: dict[str, Any]) -> McpRefused:
+    def by(cls, problem: GatewayError, request: dict[str, Any]) -> McpRefused:
         """Return the refusal of a request by a problem, whose body is the error's data."""
         code = JsonRpcErrorCode.INVALID_PARAMS
         if problem.status >= _SERVER_ERRORS:

@@ -16,10 +16,10 @@ from fastmcp.tools import Tool as ServedTool
 from fastmcp.tools import ToolResult
 from openenv.core.env_server.mcp_types import ToolErrorType
 
-from companyos_gateway.episode.episode import VERSION
-from companyos_gateway.episode.errors import EpisodeDone, GatewayProblem, InternalError, InvalidAction
-from companyos_gateway.episode.observations import StepObservation
-from companyos_gateway.episode.toolbox import Tool
+from companyos_gateway.engine.episode import VERSION
+from companyos_gateway.engine.errors import EpisodeDoneError, GatewayError, InternalError, InvalidActionError
+from companyos_gateway.engine.observations import StepObservation
+from companyos_gateway.engine.toolbox import Tool
 from companyos_gateway.server.house import House
 from companyos_gateway.server.mcp_door import ASKED_SCOPE_KEY, OWN_TOOLS, McpAsked
 from companyos_gateway.server.openenv_environment import ENVIRONMENT_NAME
@@ -33,7 +33,7 @@ _LIBRARIES = ("mcp", "fastmcp")
 _log = logging.getLogger(__name__)
 
 
-class ToolElsewhere(InvalidAction):
+class ToolElsewhere(InvalidActionError):
     status, code, title = 422, "tool-elsewhere", "The tool is another server's"
 
 
@@ -60,7 +60,7 @@ class EpisodeTools(Middleware):
         asked = _asked()
         return [
             OfferedTool(name=tool.name, description=tool.description, parameters=tool.input_schema)
-            for tool in self._house.stage().tools(asked.episode)
+            for tool in self._house.engine().tools(asked.episode)
             if asked.service in (None, _server_of(tool))
         ]
 
@@ -73,7 +73,7 @@ class EpisodeTools(Middleware):
         wanted = context.message
         try:
             return _told(await _taken(self._house, _asked(), wanted.name, wanted.arguments or {}))
-        except GatewayProblem as problem:
+        except GatewayError as problem:
             return _refused(problem)
 
 
@@ -98,14 +98,14 @@ def _asked() -> McpAsked:
 
 async def _taken(house: House, asked: McpAsked, name: str, arguments: dict[str, Any]) -> StepObservation:
     assert asked.episode is not None, "the door lets no call in that names none"
-    tool = house.stage().toolbox.tool(name)
+    tool = house.engine().toolbox.tool(name)
     if tool is not None and asked.service not in (None, _server_of(tool)):
         raise ToolElsewhere(f"The server {asked.service} has no {name}.")
     try:
         return await house.step(asked.episode, name, arguments)
-    except EpisodeDone:
-        raise EpisodeDone from None  # how it ended is no model's business
-    except GatewayProblem:
+    except EpisodeDoneError:
+        raise EpisodeDoneError from None  # how it ended is no model's business
+    except GatewayError:
         raise
     except Exception as bug:
         _log.exception("a call of %s failed", name)
@@ -130,7 +130,7 @@ def _told(taken: StepObservation) -> ToolResult:
     return result
 
 
-def _refused(problem: GatewayProblem) -> ToolResult:
+def _refused(problem: GatewayError) -> ToolResult:
     """Return that no step was taken, in the words of OpenEnv's errors."""
     error = {"error_type": ToolErrorType.EXECUTION_ERROR.value, "message": str(problem)}
     return _result({"result": None, "error": error}, is_error=True)

@@ -18,13 +18,13 @@ from prometheus_client.core import (
 )
 from prometheus_client.registry import Collector
 
-from companyos_gateway.episode.environment import Stage
-from companyos_gateway.episode.episode import VERSION
-from companyos_gateway.episode.errors import ServicesDown
-from companyos_gateway.episode.files import is_internal_id
-from companyos_gateway.episode.link import ServiceLink
-from companyos_gateway.episode.store import EpisodeStore
-from companyos_gateway.episode.watch import Watch
+from companyos_gateway.engine.engine import EpisodeEngine
+from companyos_gateway.engine.episode import VERSION
+from companyos_gateway.engine.episode_files import is_internal_id
+from companyos_gateway.engine.errors import ServicesUnavailableError
+from companyos_gateway.engine.metrics import EngineMetrics
+from companyos_gateway.engine.service_client import ServiceClient
+from companyos_gateway.engine.store import EpisodeStore
 from companyos_gateway.server.drain import Drain
 from companyos_gateway.server.house import House
 from companyos_gateway.server.openenv_server import SlottedServer
@@ -68,23 +68,23 @@ class HouseCollector(Collector):
         yield _gauge("sockets_open", "WebSockets that are open.", len(self._drain.sockets))
         yield _gauge("requests_in_flight", "Requests and messages that are being answered.", self._drain.at_work)
         yield _gauge("draining", "1 while the gateway is about to end.", int(self._drain.closing))
-        yield from _seen(house.watch)
+        yield from _seen(house.metrics)
         try:
-            stage = house.stage()
-        except ServicesDown:
+            engine = house.engine()
+        except ServicesUnavailableError:
             return
-        yield from _services(stage.cluster.links.values())
-        yield from _episodes(stage.store)
+        yield from _services(engine.service_clients.clients.values())
+        yield from _episodes(engine.store)
         yield _gauge("snapshots", "Snapshots that are kept.", len(house.snapshots()))
         yield _gauge("windows_open", "Windows of the browser that are open.", house.window_manager.open_count)
         starts = house.window_manager.starts
         yield CounterMetricFamily("companyos_browser_starts", "How often the browser was started.", starts)
-        yield from self._leaks(stage)
+        yield from self._leaks(engine)
 
-    def _leaks(self, stage: Stage) -> Iterator[Metric]:
+    def _leaks(self, engine: EpisodeEngine) -> Iterator[Metric]:
         """Yield what lies or is held somewhere, and how much of it nobody accounts for."""
-        server, store = self._server, stage.store
-        folders = _folders(self._house.data_dir, stage)
+        server, store = self._server, engine.store
+        folders = _folders(self._house.data_dir, engine)
         found = GaugeMetricFamily("companyos_episode_folders", "Episode folders that lie there.", labels=["process"])
         leaked = GaugeMetricFamily(
             "companyos_leaked",
@@ -94,7 +94,7 @@ class HouseCollector(Collector):
         for process, count in folders.items():
             found.add_metric([process], count)
             if not self._house.settings.keep_episodes:
-                leaked.add_metric([f"{process}_folders"], max(0, count - len(store) - len(store.drops)))
+                leaked.add_metric([f"{process}_folders"], max(0, count - len(store) - len(store.remover)))
         sessions = server.get_capacity_status().active_sessions
         leaked.add_metric(["sessions"], max(0, sessions - server.slots_used()))
         leaked.add_metric(["sockets"], max(0, len(self._drain.sockets) - len(server.sockets)))
@@ -104,33 +104,33 @@ class HouseCollector(Collector):
         yield leaked
 
 
-def _seen(watch: Watch) -> Iterator[Metric]:
+def _seen(metrics: EngineMetrics) -> Iterator[Metric]:
     steps = CounterMetricFamily("companyos_steps", "Steps taken, by what became of them.", labels=["outcome"])
-    for outcome, count in watch.steps.items():
+    for outcome, count in metrics.steps.items():
         steps.add_metric([outcome], count)
     yield steps
     faults = CounterMetricFamily("companyos_planned_faults", "Planned faults that struck, by kind.", labels=["kind"])
-    for kind, count in watch.planned_faults.items():
+    for kind, count in metrics.planned_faults.items():
         faults.add_metric([kind], count)
     yield faults
     acts = CounterMetricFamily(
         "companyos_operations", "Resets, snapshots and the like, by result.", labels=["operation", "result"]
     )
-    for (operation, result), count in watch.control.items():
+    for (operation, result), count in metrics.control.items():
         acts.add_metric([operation, result], count)
     yield acts
-    yield _histogram("step_seconds", "How long steps took.", "", {"": watch.step_latency})
-    yield _histogram("operation_seconds", "How long operations took.", "operation", watch.control_latency)
+    yield _histogram("step_seconds", "How long steps took.", "", {"": metrics.step_latency})
+    yield _histogram("operation_seconds", "How long operations took.", "operation", metrics.control_latency)
 
 
-def _services(links: Iterable[ServiceLink]) -> Iterator[Metric]:
+def _services(clients: Iterable[ServiceClient]) -> Iterator[Metric]:
     resends = CounterMetricFamily("companyos_service_resends", "Calls sent once more.", labels=["service"])
     faults = CounterMetricFamily("companyos_service_faults", "Calls that failed by no plan.", labels=["service"])
     latencies: dict[str, Latency] = {}
-    for link in links:
-        resends.add_metric([link.name], link.resends)
-        faults.add_metric([link.name], link.faults)
-        latencies[link.name] = link.latency
+    for client in clients:
+        resends.add_metric([client.name], client.resends)
+        faults.add_metric([client.name], client.faults)
+        latencies[client.name] = client.latency
     yield resends
     yield faults
     yield _histogram(
@@ -142,18 +142,18 @@ def _episodes(store: EpisodeStore) -> Iterator[Metric]:
     yield _gauge("episodes_live", "Episodes that live.", len(store))
     detached = sum(episode.detached_at is not None for episode in store)
     yield _gauge("episodes_detached", "Episodes that lost their connection.", detached)
-    yield _gauge("episodes_being_freed", "Episodes that the services are told to drop.", len(store.drops))
+    yield _gauge("episodes_being_freed", "Episodes that the services are told to drop.", len(store.remover))
     ended = CounterMetricFamily("companyos_episodes_ended", "Episodes that ended, by outcome.", labels=["outcome"])
     for outcome, count in store.outcomes.items():
         ended.add_metric([outcome.value], count)
     yield ended
 
 
-def _folders(data_dir: Path | None, stage: Stage) -> dict[str, int]:
+def _folders(data_dir: Path | None, engine: EpisodeEngine) -> dict[str, int]:
     """Return how many episode folders lie in each process's part of the data folder, as far as it is in reach."""
     if data_dir is None:
         return {}
-    places = {name: data_dir / name / _EPISODES for name in (_OWN, *stage.cluster.links)}
+    places = {name: data_dir / name / _EPISODES for name in (_OWN, *engine.service_clients.clients)}
     return {name: sum(map(is_internal_id, os.listdir(place))) for name, place in places.items() if place.is_dir()}
 
 

@@ -16,13 +16,19 @@ from openenv.core.rubrics.base import Rubric
 from pydantic import ValidationError
 
 from companyos.contract import ENVIRONMENT, CompanyOSState, ResetOptions
-from companyos_gateway.episode.environment import Stage
-from companyos_gateway.episode.episode import VERSION, Episode
-from companyos_gateway.episode.errors import EpisodeTaken, InvalidAction, InvalidReset, NotReset, UnknownTask
-from companyos_gateway.episode.observations import tools_observation
+from companyos_gateway.engine.engine import EpisodeEngine
+from companyos_gateway.engine.episode import VERSION, Episode
+from companyos_gateway.engine.errors import (
+    EpisodeTakenOverError,
+    InvalidActionError,
+    InvalidResetError,
+    NotResetError,
+    UnknownTaskError,
+)
+from companyos_gateway.engine.observations import build_tools_observation
 from companyos_gateway.server.house import House
 from companyos_gateway.server.rubric_tree import EpisodeRubric
-from companyos_gateway.taskset import TaskSet, UnknownPlace
+from companyos_gateway.tasks import TaskNotFoundError, TaskSet
 
 ENVIRONMENT_NAME = ENVIRONMENT
 DESCRIPTION = (
@@ -51,7 +57,7 @@ class CompanyOSEnvironment(Environment[Action, Observation, CompanyOSState]):
         """What the verdict on the episode rests on; None before the first reset. It is made when somebody looks."""
         if self._rubric is None and self._episode is not None:
             self._rubric = EpisodeRubric(self._episode)
-            self._rubric(None, self._episode.told_last())
+            self._rubric(None, self._episode.last_observation())
         return self._rubric
 
     @rubric.setter
@@ -59,7 +65,7 @@ class CompanyOSEnvironment(Environment[Action, Observation, CompanyOSState]):
         self._rubric = rubric
 
     async def reset_async(self, /, seed: Any = None, episode_id: Any = None, **kwargs: Any) -> Observation:
-        """Start an episode, or go on with one; raises a GatewayProblem, and the episode so far then goes on."""
+        """Start an episode, or go on with one; raises a GatewayError, and the episode so far then goes on."""
         options = reset_options({"seed": seed, "episode_id": episode_id, **kwargs})
         before = self._episode if self._episode is not None and self._episode.holder is self else None
         episode = await self._house.begin(options, before, self)
@@ -69,17 +75,17 @@ class CompanyOSEnvironment(Environment[Action, Observation, CompanyOSState]):
         return await self._house.told(episode)
 
     async def step_async(self, action: Action, timeout_s: float | None = None, **kwargs: Any) -> Observation:
-        """Take a step, or list the tools; raises NotReset, EpisodeDone or EpisodeClosed."""
-        stage = self._stage()
+        """Take a step, or list the tools; raises NotResetError, EpisodeDoneError or EpisodeClosedError."""
+        engine = self._engine()
         if isinstance(action, ListToolsAction):
             done = self._episode is not None and self._episode.done
-            return tools_observation(stage.tools(self._episode), done=done)
+            return build_tools_observation(engine.tools(self._episode), done=done)
         if not isinstance(action, CallToolAction):
-            raise InvalidAction(f"{type(action).__name__} is no action of this environment.")
+            raise InvalidActionError(f"{type(action).__name__} is no action of this environment.")
         if self._episode is None:
-            raise NotReset
+            raise NotResetError
         if self._episode.holder is not self:
-            raise EpisodeTaken
+            raise EpisodeTakenOverError
         observation = await self._house.step(self._episode, action.tool_name, action.arguments)
         if self._rubric is not None:
             self._rubric(action, observation)
@@ -103,22 +109,22 @@ class CompanyOSEnvironment(Environment[Action, Observation, CompanyOSState]):
         return [split.model_dump(mode="json") for split in self._task_set().splits()]
 
     def num_tasks(self, split: str) -> int:
-        """Return how many tasks a split has; raises UnknownTask (400)."""
+        """Return how many tasks a split has; raises UnknownTaskError (400)."""
         with _known_tasks():
             return self._task_set().size(split)
 
     def list_tasks(self, split: str) -> list[dict[str, Any]]:
-        """Return the tasks of a split without their briefs; raises UnknownTask (400)."""
+        """Return the tasks of a split without their briefs; raises UnknownTaskError (400)."""
         return self.get_task_range(split)
 
     def get_task(self, split: str, index: int) -> dict[str, Any]:
-        """Return one task with its brief; raises UnknownTask (400)."""
+        """Return one task with its brief; raises UnknownTaskError (400)."""
         with _known_tasks():
             task_set = self._task_set()
-            return task_set.task(task_set.place(split, index)).model_dump(mode="json")
+            return task_set.task(task_set.position(split, index)).model_dump(mode="json")
 
     def get_task_range(self, split: str, start: int | None = None, stop: int | None = None) -> list[dict[str, Any]]:
-        """Return the tasks of a slice, as Python slices, without their briefs; raises UnknownTask (400)."""
+        """Return the tasks of a slice, as Python slices, without their briefs; raises UnknownTaskError (400)."""
         with _known_tasks():
             return [
                 task.model_dump(mode="json", exclude={"brief"}) for task in self._task_set().tasks(split, start, stop)
@@ -134,11 +140,11 @@ class CompanyOSEnvironment(Environment[Action, Observation, CompanyOSState]):
         if episode is not None and not episode.closed:
             self._house.call_soon(lambda: self._house.detach(episode, self))
 
-    def _stage(self) -> Stage:
-        return self._house.stage()
+    def _engine(self) -> EpisodeEngine:
+        return self._house.engine()
 
     def _task_set(self) -> TaskSet:
-        return self._stage().task_set
+        return self._engine().task_set
 
     def _wait_for(self, story: Callable[[], Coroutine[Any, Any, T]]) -> T:
         loop = self._house.loop()
@@ -147,21 +153,21 @@ class CompanyOSEnvironment(Environment[Action, Observation, CompanyOSState]):
 
 
 def reset_options(asked: dict[str, Any]) -> ResetOptions:
-    """Return the validated options; raises InvalidReset naming every place that does not fit."""
+    """Return the validated options; raises InvalidResetError naming every place that does not fit."""
     try:
         return ResetOptions.model_validate({name: value for name, value in asked.items() if value is not None})
     except ValidationError as error:
         places = [{"place": _place(found["loc"]), "reason": found["msg"]} for found in error.errors()]
         named = "; ".join(f"{place['place']}: {place['reason']}" for place in places)
-        raise InvalidReset(named, errors=places) from None
+        raise InvalidResetError(named, errors=places) from None
 
 
 @contextmanager
 def _known_tasks() -> Iterator[None]:
     try:
         yield
-    except UnknownPlace as unknown:
-        raise UnknownTask(str(unknown)) from None
+    except TaskNotFoundError as unknown:
+        raise UnknownTaskError(str(unknown)) from None
 
 
 def _place(location: tuple[int | str, ...]) -> str:

@@ -16,9 +16,9 @@ from starlette.requests import HTTPConnection
 from starlette.routing import compile_path
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from companyos_gateway.episode.episode import Episode
-from companyos_gateway.episode.errors import EpisodeDone, GatewayProblem, UnknownEpisodeError
-from companyos_gateway.episode.store import EpisodeStore
+from companyos_gateway.engine.episode import Episode
+from companyos_gateway.engine.errors import EpisodeDoneError, GatewayError, UnknownEpisodeError
+from companyos_gateway.engine.store import EpisodeStore
 from companyos_gateway.middleware.problem_pages import problem_page
 from companyos_gateway.page_paths import DESK_ROUTES, EPISODE_COOKIE, TRAINER_COOKIE, is_console_path, is_desk_path
 from companyos_gateway.server.browser_sessions import BrowserSessions
@@ -54,22 +54,22 @@ _Door = tuple[str, str]
 _AGENT_PATTERNS = tuple((method, compile_path(path)[0]) for method, path in sorted(AGENT_DOORS))
 
 
-class TokenRequired(GatewayProblem):
+class TokenRequired(GatewayError):
     status, code, title = 401, "token-required", "A token is required"
 
 
-class UnknownToken(GatewayProblem):
+class UnknownToken(GatewayError):
     status, code, title = 401, "unknown-token", "The token fits nothing here"
 
 
-class AgentPlane(GatewayProblem):
+class AgentPlane(GatewayError):
     status, code, title = 403, "agent-plane", "An episode's token does not open this"
 
 
 class Planes:
     """ASGI middleware: nobody comes in, over HTTP or a socket, whose token does not open that door.
 
-    `store` returns the store of live episodes; it raises ServicesDown (503) while there is none.
+    `store` returns the store of live episodes; it raises ServicesUnavailableError (503) while there is none.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class Planes:
         if self._trainer is not None and scope["type"] in ("http", "websocket"):
             try:
                 self._admit(scope, self._trainer)
-            except GatewayProblem as problem:
+            except GatewayError as problem:
                 if scope["type"] == "http" and _cookie_of(get_route_path(scope)):
                     await problem_page(problem, _FORBIDDEN)(scope, receive, send)
                 else:
@@ -125,7 +125,7 @@ class Planes:
         if hmac.compare_digest(sha256(token).digest(), trainer):
             return None
         try:
-            return self._store().of_token(token.decode("ascii"))
+            return self._store().get_by_token(token.decode("ascii"))
         except (UnknownEpisodeError, UnicodeDecodeError):
             raise UnknownToken from None
 
@@ -171,10 +171,10 @@ def without_outcome(request: HTTPConnection) -> Iterator[None]:
     """Let a step after the end be refused to an agent without a word on how its episode ended."""
     try:
         yield
-    except EpisodeDone:
+    except EpisodeDoneError:
         if is_trainer(request):
             raise
-        raise EpisodeDone from None
+        raise EpisodeDoneError from None
 
 
 def _opens_to_agents(door: _Door) -> bool:

@@ -7,7 +7,7 @@ from fastapi.responses import HTMLResponse, PlainTextResponse, Response
 from openenv.core.env_server.mcp_types import ListToolsAction
 
 from companyos.contract import CompanyOSState
-from companyos_gateway.episode.observations import tools_observation
+from companyos_gateway.engine.observations import build_tools_observation
 from companyos_gateway.server.envelopes import StepBody, action_of, envelope, json_response
 from companyos_gateway.server.guard import JSON_SCOPE_KEY
 from companyos_gateway.server.house import House
@@ -39,12 +39,12 @@ async def begin(house: House, request: Request, *, address: str | None = None) -
 
 
 async def take(house: House, request: Request, episode_id: str, asked: StepBody) -> Response:
-    """Take a step of an episode, or list its tools; raises what `Stage.step` raises, and UnknownEpisodeError (404)."""
-    stage = house.stage()
+    """Take a step of an episode, or list its tools; raises what `EpisodeEngine.step` raises, and UnknownEpisodeError (404)."""
+    engine = house.engine()
     action = action_of(asked.action)
-    episode = episode_asked_for(request, stage.store, episode_id)
+    episode = episode_asked_for(request, engine.store, episode_id)
     if isinstance(action, ListToolsAction):
-        return json_response(envelope(tools_observation(stage.tools(episode), done=episode.done)))
+        return json_response(envelope(build_tools_observation(engine.tools(episode), done=episode.done)))
     with without_outcome(request):
         taken = await house.step(episode, action.tool_name, action.arguments, number=asked.step)
     return json_response(envelope(taken))
@@ -52,7 +52,7 @@ async def take(house: House, request: Request, episode_id: str, asked: StepBody)
 
 def read(house: House, episode_id: str) -> CompanyOSState:
     """Return where an episode stands, as its trainer sees it; raises UnknownEpisodeError (404)."""
-    return house.stage().store.get(episode_id).state()
+    return house.engine().store.get(episode_id).state()
 
 
 async def show(house: House, request: Request, episode_id: str, form: Format) -> Response:
@@ -60,7 +60,7 @@ async def show(house: House, request: Request, episode_id: str, form: Format) ->
 
     Raises UnknownEpisodeError (404), and for a picture what `WindowManager.render_png` raises.
     """
-    episode = episode_asked_for(request, house.stage().store, episode_id)
+    episode = episode_asked_for(request, house.engine().store, episode_id)
     shown = describe_episode(episode, with_rewards=is_trainer(request))
     if form is Format.PNG:
         return Response(await house.window_manager.render_png(episode, render_html(shown)), media_type="image/png")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import ValidationError
 
 from companyos_gateway.chaos import ChaosError
-from companyos_gateway.episode.tokens import BrokenSecret, read_or_make_secret
+from companyos_gateway.engine.tokens import InvalidSecretError, read_or_create_secret
 from companyos_gateway.scenarios.catalogue import ScenarioError
 from companyos_gateway.scenarios.validation import check_catalogue
 from companyos_gateway.server.folders import FolderTaken, held_folder
@@ -39,8 +39,8 @@ def _check_folder(settings: Settings) -> None:
         return
     try:
         with held_folder(settings.data_dir / "gateway") as folder:
-            read_or_make_secret(folder)
-    except BrokenSecret as broken:
+            read_or_create_secret(folder)
+    except InvalidSecretError as broken:
         raise CannotStart(str(broken)) from None
     except FolderTaken:
         raise CannotStart(f"COMPANYOS_DATA_DIR {settings.data_dir} is used by another gateway") from None

@@ -9,7 +9,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import compile_path
 from starlette.types import Receive, Scope, Send
 
-from companyos_gateway.episode.errors import GatewayProblem, InternalError
+from companyos_gateway.engine.errors import GatewayError, InternalError
 from companyos_shared.web import problems as web
 from companyos_shared.wire.problem import ProblemBody
 
@@ -20,17 +20,17 @@ _BUSY = frozenset({429, 503})
 _NOBODY_YET = 401
 
 
-def problem_response(problem: GatewayProblem) -> Response:
+def problem_response(problem: GatewayError) -> Response:
     """Return the refusal as an HTTP answer."""
     return body_response(problem.body(), _headers(problem))
 
 
-async def refuse(problem: GatewayProblem, scope: Scope, receive: Receive, send: Send) -> None:
+async def refuse(problem: GatewayError, scope: Scope, receive: Receive, send: Send) -> None:
     """Answer a connection with a refusal before anybody serves it; a socket is refused before it opens."""
     await web.refuse(problem.body(), scope, receive, send, headers=_headers(problem))
 
 
-def _headers(problem: GatewayProblem) -> dict[str, str]:
+def _headers(problem: GatewayError) -> dict[str, str]:
     headers = {}
     if problem.status in _BUSY:
         headers["Retry-After"] = str(RETRY_AFTER_S)
@@ -46,14 +46,14 @@ def body_response(body: ProblemBody, headers: dict[str, str] | None = None) -> R
 
 def install_problem_handlers(app: FastAPI) -> None:
     """Make every refusal of the app, the framework's own too, a problem+json answer."""
-    app.add_exception_handler(GatewayProblem, _on_problem)
+    app.add_exception_handler(GatewayError, _on_problem)
     app.add_exception_handler(RequestValidationError, _on_invalid)
     app.add_exception_handler(HTTPException, _on_http)
     app.add_exception_handler(Exception, _on_bug)
 
 
 async def _on_problem(_request: Request, error: Exception) -> Response:
-    assert isinstance(error, GatewayProblem)
+    assert isinstance(error, GatewayError)
     return problem_response(error)
 
 

@@ -16,7 +16,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
-from companyos_gateway.episode.errors import RateLimitedError
+from companyos_gateway.engine.errors import RateLimitedError
 
 ACTIVE_S = 1.0
 """How long a client counts as active after its last request."""

@@ -8,7 +8,7 @@ from typing import Any
 from openenv.core.rubrics.base import Rubric
 from openenv.core.rubrics.containers import RubricDict
 
-from companyos_gateway.episode.episode import Episode
+from companyos_gateway.engine.episode import Episode
 from companyos_gateway.evaluation import Milestone, Verdict
 
 

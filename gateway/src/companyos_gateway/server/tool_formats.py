@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from companyos.contract import ToolSpec
-from companyos_gateway.episode.toolbox import Tool
+from companyos_gateway.engine.toolbox import Tool
 
 
 class ToolFormat(StrEnum):

@@ -30,7 +30,7 @@ def tools_router(house: House) -> APIRouter:
         """List the tools: all of them, or those that an episode offers."""
         if episode_id is None:
             check_is_trainer(request)
-            return described(house.stage().tools(None), format)
+            return described(house.engine().tools(None), format)
         return _of_episode(house, request, episode_id, format)
 
     return router
@@ -53,5 +53,5 @@ def episode_tools_router(house: House) -> APIRouter:
 
 
 def _of_episode(house: House, request: Request, episode_id: str, form: ToolFormat) -> ToolList:
-    stage = house.stage()
-    return described(stage.tools(episode_asked_for(request, stage.store, episode_id)), form)
+    engine = house.engine()
+    return described(engine.tools(episode_asked_for(request, engine.store, episode_id)), form)

@@ -50,7 +50,7 @@ def trainer_router(house: House) -> APIRouter:
         """List the scenarios, by name."""
         return [
             ScenarioInfo(name=name, summary=summary_of(scenario))
-            for name, scenario in sorted(house.stage().scenarios.items())
+            for name, scenario in sorted(house.engine().scenarios.items())
         ]
 
     @router.get("/episodes/{episode_id}/evidence", response_model=StoredEvidence, responses=DOCUMENTED_PROBLEMS)
@@ -60,7 +60,7 @@ def trainer_router(house: House) -> APIRouter:
         With it stand what the agent was told at first, the task that it was planned for, what was made to go wrong, and
         the verdict with every check.
         """
-        episode = house.stage().store.get(episode_id)
+        episode = house.engine().store.get(episode_id)
         finish, key, instance = episode.progress.finish, episode.task.key, episode.task.instance
         task = PlannedTask(
             scenario=key.scenario,

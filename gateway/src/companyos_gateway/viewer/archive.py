@@ -6,25 +6,25 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from companyos_gateway.episode.asked import Asked
-from companyos_gateway.episode.episode import Episode
-from companyos_gateway.episode.journal import Journal
-from companyos_gateway.episode.manifest import Manifest
-from companyos_gateway.episode.progress import Progress
-from companyos_gateway.episode.store import EpisodeStore
-from companyos_gateway.episode.task import Task
+from companyos_gateway.engine.episode import Episode
+from companyos_gateway.engine.journal import Journal
+from companyos_gateway.engine.manifest import Manifest
+from companyos_gateway.engine.progress import Progress
+from companyos_gateway.engine.reset_request import ResetRequest
+from companyos_gateway.engine.store import EpisodeStore
+from companyos_gateway.engine.task_cache import Task
 from companyos_gateway.viewer.recorder import ViewerRecorder
 
 
 class ArchivingStore(EpisodeStore):
     """A store whose episodes do not leave without a trace, but for its own end."""
 
-    def __init__(self, *args: Any, watch: ViewerRecorder, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, metrics: ViewerRecorder, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._watch = watch
+        self._metrics = metrics
         self._is_closing = False
 
-    def open(self, reset_request: Asked, task: Task, previous: Episode | None = None) -> Episode:
+    def open(self, reset_request: ResetRequest, task: Task, previous: Episode | None = None) -> Episode:
         """Start an episode, as the store does."""
         with self._archiving(previous):
             return super().open(reset_request, task, previous)
@@ -45,13 +45,13 @@ class ArchivingStore(EpisodeStore):
     def restore(self, episode: Episode, origin: Manifest, progress: Progress, payloads: list[bytes]) -> None:
         """Let an episode stand where a snapshot says, as the store does, and tell who looks."""
         super().restore(episode, origin, progress, payloads)
-        self._watch.notifier.notify(episode.internal_id)
+        self._metrics.notifier.notify(episode.internal_id)
 
-    def adopt(self, manifest: Manifest, task: Task, progress: Progress, journal: Journal) -> Episode:
+    def register(self, manifest: Manifest, task: Task, progress: Progress, journal: Journal) -> Episode:
         """Take in an episode that was found; one that is over already is kept as such."""
-        episode = super().adopt(manifest, task, progress, journal)
+        episode = super().register(manifest, task, progress, journal)
         if episode.done:
-            self._watch.archive(episode)
+            self._metrics.archive(episode)
         return episode
 
     def free(self, episode: Episode) -> None:
@@ -59,15 +59,15 @@ class ArchivingStore(EpisodeStore):
         with self._archiving(episode):
             super().free(episode)
 
-    async def aclose(self, *, lasting: bool = False) -> None:
+    async def aclose(self, *, keep_files: bool = False) -> None:
         """Let go of every episode; what looks at them ends as well, so nothing is kept."""
         self._is_closing = True
-        await super().aclose(lasting=lasting)
+        await super().aclose(keep_files=keep_files)
 
     @contextmanager
     def _archiving(self, episode: Episode | None) -> Iterator[None]:
         """Hold the journal of an episode that may leave inside of it; keep it where it did before its end."""
-        finished = self._watch.finished
+        finished = self._metrics.finished
         if episode is None or episode.closed or finished is None or self._is_closing:
             yield
             return
@@ -79,8 +79,8 @@ class ArchivingStore(EpisodeStore):
         finally:
             if _is_closed(episode):
                 if not was_done:
-                    self._watch.archive(episode)
-                self._watch.forget(episode)
+                    self._metrics.archive(episode)
+                self._metrics.forget(episode)
             elif not was_done:
                 finished.unlink_journal(episode)
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from companyos.contract import EpisodeVerdict, InjectionInfo, Outcome, ResetOptions
 from companyos.viewer import EpisodeFacts
 from companyos_gateway.chaos import Injection
-from companyos_gateway.episode.episode import Episode
-from companyos_gateway.episode.outcome import Balance
+from companyos_gateway.engine.episode import Episode
+from companyos_gateway.engine.reward import LedgerBalance
 from companyos_gateway.evaluation import FinishDeclaration, Verdict
 from companyos_gateway.scenarios.rescoring import to_episode_verdict
 from companyos_gateway.viewer.step_stats import StepStats
@@ -86,9 +86,9 @@ class EpisodeSource:
         return self.outcome is not None
 
     @property
-    def initial_balance(self) -> Balance:
+    def initial_balance(self) -> LedgerBalance:
         """Where its ledger stood at first."""
-        return Balance(potential=self.initial_potential, costs=0.0, damaged=(), rejections=0, return_=0.0)
+        return LedgerBalance(potential=self.initial_potential, costs=0.0, damaged=(), rejections=0, return_=0.0)
 
     def facts(self, name: str) -> EpisodeFacts:
         """Return its line of facts."""

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from companyos_gateway.episode.episode import Episode
+from companyos_gateway.engine.episode import Episode
 from companyos_gateway.viewer.episode_source import EpisodeSource
 from companyos_gateway.viewer.journal_tail import JournalTail
 from companyos_gateway.viewer.notifier import EpisodeNotifier

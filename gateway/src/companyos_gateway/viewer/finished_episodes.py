@@ -13,8 +13,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from companyos_gateway.episode.episode import Episode
-from companyos_gateway.episode.errors import UnknownEpisodeError
+from companyos_gateway.engine.episode import Episode
+from companyos_gateway.engine.errors import UnknownEpisodeError
 from companyos_gateway.viewer.episode_source import EpisodeSource
 from companyos_gateway.viewer.step_stats import StepStats
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO
 
-from companyos_gateway.episode.journal import Entry, Taken
-from companyos_gateway.episode.journal_format import hash_before_lines, payload_of, read_line
+from companyos_gateway.engine.journal import CompletedStep, Entry
+from companyos_gateway.engine.journal_format import initial_chain_hash, parse_payload, verify_line
 
 
 class JournalTail:
@@ -29,17 +29,17 @@ class JournalTail:
         if self._file is not None:
             self._file.close()
 
-    def read_new_steps(self) -> Iterator[Taken]:
+    def read_new_steps(self) -> Iterator[CompletedStep]:
         """Yield the steps that were taken since the last call; a line that is being written is left for the next.
 
-        Raises UnusableError for a line that is not the one that was written.
+        Raises UnusableFilesError for a line that is not the one that was written.
         """
         if self._file is None:
             try:
                 self._file = self._path.open("rb")
             except FileNotFoundError:
                 return
-            self._chain = hash_before_lines(self._file.readline())
+            self._chain = initial_chain_hash(self._file.readline())
         while True:
             line_start = self._file.tell()
             line = self._file.readline()
@@ -47,7 +47,7 @@ class JournalTail:
                 self._file.seek(line_start)
                 return
             self._number += 1
-            self._chain = read_line(self._chain, line[:-1], self._number)
-            taken = Entry.model_validate_json(payload_of(line)).taken
+            self._chain = verify_line(self._chain, line[:-1], self._number)
+            taken = Entry.model_validate_json(parse_payload(line)).taken
             if taken is not None:
                 yield taken

@@ -6,13 +6,13 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from companyos_gateway.episode.errors import AtCapacity
+from companyos_gateway.engine.errors import AtCapacityError
 
 MAX_VIEWERS = 64
 """Streams that are open at a time; each holds a descriptor of a journal."""
 
 
-class TooManyViewersError(AtCapacity):
+class TooManyViewersError(AtCapacityError):
     status, code, title = 503, "too-many-lookers", "Too many look at live episodes"
 
 

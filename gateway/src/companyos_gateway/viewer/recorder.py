@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 
-from companyos_gateway.episode.episode import Episode
-from companyos_gateway.episode.watch import StepWatch, Watch
+from companyos_gateway.engine.episode import Episode
+from companyos_gateway.engine.metrics import EngineMetrics, StepMeasurement
 from companyos_gateway.evaluation import Verdict
 from companyos_gateway.viewer.episode_source import EpisodeSource
 from companyos_gateway.viewer.finished_episodes import FinishedEpisodes
@@ -14,7 +14,7 @@ from companyos_gateway.viewer.step_stats import StepStats
 from companyos_shared.telemetry.traces import Traces
 
 
-class ViewerRecorder(Watch):
+class ViewerRecorder(EngineMetrics):
     """A watch that also serves those who look; `finished` is there once the house has a folder for it."""
 
     def __init__(self, traces: Traces) -> None:
@@ -23,7 +23,7 @@ class ViewerRecorder(Watch):
         self.finished: FinishedEpisodes | None = None
         self._stats: dict[str, StepStats] = {}
 
-    def step(self, episode: Episode, number: int, tool: str) -> StepWatch:
+    def measure_step(self, episode: Episode, number: int, tool: str) -> StepMeasurement:
         """Return what to take a step inside of."""
         return _RecordedStep(self, episode, number, tool)
 
@@ -52,18 +52,18 @@ class ViewerRecorder(Watch):
         return self._stats.setdefault(episode.internal_id, StepStats())
 
 
-class _RecordedStep(StepWatch):
+class _RecordedStep(StepMeasurement):
     """One step whose end somebody is told of."""
 
     __slots__ = ("_before", "_episode", "_number", "_recorder", "_since")
 
-    def __init__(self, watch: ViewerRecorder, episode: Episode, number: int, tool: str) -> None:
-        super().__init__(watch, episode, number, tool)
-        self._recorder = watch
+    def __init__(self, metrics: ViewerRecorder, episode: Episode, number: int, tool: str) -> None:
+        super().__init__(metrics, episode, number, tool)
+        self._recorder = metrics
         self._episode = episode
         self._number = number
 
-    def __enter__(self) -> StepWatch:
+    def __enter__(self) -> StepMeasurement:
         self._before = self._episode.progress.verdict
         self._since = time.perf_counter()
         return super().__enter__()

@@ -9,8 +9,8 @@ from companyos.contract import RewardScale, Shaping
 from companyos.viewer import EpisodeDocument, RewardPart, Step, Trajectory, TrajectoryLine, episode_document
 from companyos.viewer.document import JudgedStep
 from companyos.viewer.reasons import reasons
-from companyos_gateway.episode.journal import Taken
-from companyos_gateway.episode.outcome import DAMAGE_COST, MOST_DAMAGE, REWARD_BOUND, Balance
+from companyos_gateway.engine.journal import CompletedStep
+from companyos_gateway.engine.reward import DAMAGE_COST, MAX_DAMAGE, REWARD_BOUND, LedgerBalance
 from companyos_gateway.viewer.episode_source import EpisodeSource
 from companyos_gateway.viewer.journal_tail import JournalTail
 
@@ -23,12 +23,12 @@ class StepSerializer:
         self._balance = source.initial_balance
         self._last_seq: Counter[str] = Counter()
 
-    def steps(self, taken: Iterable[Taken]) -> Iterator[Step]:
+    def steps(self, taken: Iterable[CompletedStep]) -> Iterator[Step]:
         """Yield further steps as the viewer shows them."""
         for one in taken:
             yield self._step(one)
 
-    def _step(self, taken: Taken) -> Step:
+    def _step(self, taken: CompletedStep) -> Step:
         source, before = self._subject, self._balance
         self._balance = taken.balance
         options = source.options
@@ -40,7 +40,7 @@ class StepSerializer:
         ).steps[0]
         return step.model_copy(update={"parts": parts, "turned": source.stats.turned(taken.step)})
 
-    def _evidence(self, taken: Taken) -> dict[str, object]:
+    def _evidence(self, taken: CompletedStep) -> dict[str, object]:
         """Return what the services reported of one step, in the shape of stored evidence; what was told stays told."""
         audits: dict[str, list[object]] = {}
         changes: dict[str, list[object]] = {}
@@ -55,7 +55,7 @@ class StepSerializer:
 
 
 def serialize_episode(source: EpisodeSource, name: str) -> EpisodeDocument:
-    """Return the whole document of an episode. Raises UnusableError."""
+    """Return the whole document of an episode. Raises UnusableFilesError."""
     with JournalTail(source.journal) as journal:
         steps = list(StepSerializer(source).steps(journal.read_new_steps()))
     missing_steps = source.step - (steps[-1].number if steps else 0)
@@ -79,7 +79,7 @@ def serialize_episode(source: EpisodeSource, name: str) -> EpisodeDocument:
     )
 
 
-def _trajectory_line(taken: Taken, milliseconds: float | None) -> TrajectoryLine:
+def _trajectory_line(taken: CompletedStep, milliseconds: float | None) -> TrajectoryLine:
     return TrajectoryLine(
         step=taken.step,
         tool=taken.tool,
@@ -99,7 +99,7 @@ _ROUNDING_ERROR = 1e-5
 
 
 def reward_parts(
-    reward: float, before: Balance, after: Balance, *, shaping: Shaping, scale: RewardScale
+    reward: float, before: LedgerBalance, after: LedgerBalance, *, shaping: Shaping, scale: RewardScale
 ) -> list[RewardPart]:
     """Return the parts of a reward; they sum to it, and what is neither milestone, cost nor damage is the end's."""
     if shaping is Shaping.NONE:
@@ -117,5 +117,5 @@ def reward_parts(
     return [RewardPart(part=part, paid=value) for part, value in parts.items() if value]
 
 
-def _damage(balance: Balance) -> float:
-    return min(MOST_DAMAGE, DAMAGE_COST * len(balance.damaged))
+def _damage(balance: LedgerBalance) -> float:
+    return min(MAX_DAMAGE, DAMAGE_COST * len(balance.damaged))

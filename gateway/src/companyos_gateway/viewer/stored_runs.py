@@ -16,7 +16,7 @@ from companyos.runner.run_reader import EPISODES
 from companyos.viewer import EpisodeDocument, Judged, RunDocument
 from companyos.viewer.stored_run import NotARunError, StoredRun
 from companyos.viewer.stored_run import UnknownEpisodeError as UnknownStoredEpisodeError
-from companyos_gateway.episode.errors import UnknownEpisodeError
+from companyos_gateway.engine.errors import UnknownEpisodeError
 from companyos_gateway.scenarios.rescoring import rescore_evidence
 
 DEFAULT_RUNS_DIR = Path("runs")

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from companyos.contract import Split, Toolset
 from companyos.viewer import SERVER_POLICY, server_page
 from companyos_gateway.chaos import Kind, levels
-from companyos_gateway.episode.environment import Stage
+from companyos_gateway.engine.engine import EpisodeEngine
 from companyos_gateway.page_paths import CONSOLE_ROOT, CONSOLE_STATIC
 from companyos_shared.pages import HEADERS, Said, Shell, Templates
 
@@ -63,10 +63,10 @@ def document_response(document: BaseModel) -> Response:
     return Response(document.model_dump_json(), media_type="application/json", headers={"Cache-Control": "no-store"})
 
 
-def start_options(stage: Stage) -> dict[str, Any]:
+def start_options(engine: EpisodeEngine) -> dict[str, Any]:
     """Return what the forms that start an episode offer."""
     return {
-        "scenarios": sorted(stage.scenarios),
+        "scenarios": sorted(engine.scenarios),
         "levels": list(levels()),
         "toolsets": list(Toolset),
         "kinds": sorted(Kind),

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import RedirectResponse, Response
 
 from companyos.viewer import RunDocument
-from companyos_gateway.episode.errors import InvalidAction
+from companyos_gateway.engine.errors import InvalidActionError
 from companyos_gateway.page_paths import CONSOLE_COMPARE
 from companyos_gateway.server.browsing import SEE_OTHER, shown
 from companyos_gateway.server.house import House
@@ -27,7 +27,7 @@ from companyos_gateway.ui.console.episode_ref import load_facts
 Refs = Annotated[list[str] | None, Query(alias="episode")]
 
 
-class EpisodePairError(InvalidAction):
+class EpisodePairError(InvalidActionError):
     status, code, title = 422, "not-two-episodes", "Two different episodes are compared"
 
 
@@ -54,7 +54,7 @@ async def _compare(runtime: House, request: Request, refs: list[str]) -> Respons
     """Lead to two episodes side by side; with one, show what it can be compared with. Raises as `_pair_document`."""
     if len(refs) == 1:
         chosen = await load_facts(runtime, request, refs[0])
-        others = [one for one in list_episodes(runtime.stage(), runtime.watch) if one.ref != refs[0]]
+        others = [one for one in list_episodes(runtime.engine(), runtime.metrics) if one.ref != refs[0]]
         others.sort(key=lambda one: (one.scenario, one.seed) != (chosen.scenario, chosen.seed))
         return render_page(
             request, "compare.html", "episodes", chosen=chosen, ref=refs[0], others=others[:ROWS_PER_PAGE]

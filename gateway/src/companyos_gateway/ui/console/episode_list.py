@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from urllib.parse import quote
 
-from companyos_gateway.episode.environment import Stage
-from companyos_gateway.episode.episode import Episode
+from companyos_gateway.engine.engine import EpisodeEngine
+from companyos_gateway.engine.episode import Episode
 from companyos_gateway.viewer.finished_episodes import FinishedEpisode
 from companyos_gateway.viewer.recorder import ViewerRecorder
 
@@ -44,13 +44,13 @@ class EpisodeListItem:
         return RUNNING if self.outcome is None else OVER
 
 
-def list_episodes(stage: Stage, watch: ViewerRecorder) -> Iterator[EpisodeListItem]:
+def list_episodes(engine: EpisodeEngine, metrics: ViewerRecorder) -> Iterator[EpisodeListItem]:
     """Yield the running episodes, the one used last first, and then those that are over, the last one first."""
-    live = sorted(stage.store, key=lambda episode: -episode.used_at)
+    live = sorted(engine.store, key=lambda episode: -episode.used_at)
     yield from (_from_live(episode) for episode in live if not episode.done)
     finished_live = {f"{episode.internal_id}.{episode.epoch}": episode for episode in live if episode.done}
     now = time.monotonic()
-    for one in watch.finished or ():
+    for one in metrics.finished or ():
         yield _from_finished(one, now, finished_live.pop(one.source.key, None))
     yield from map(_from_live, finished_live.values())
 

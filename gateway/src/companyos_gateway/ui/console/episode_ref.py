@@ -9,7 +9,7 @@ from urllib.parse import unquote
 from fastapi import Request
 
 from companyos.viewer import EpisodeDocument, EpisodeFacts
-from companyos_gateway.episode.errors import UnknownEpisodeError
+from companyos_gateway.engine.errors import UnknownEpisodeError
 from companyos_gateway.server.house import House
 from companyos_gateway.ui.console.base_view import prefix_of
 from companyos_gateway.viewer.episode_source import EpisodeSource
@@ -23,9 +23,9 @@ _RUN_EPISODE_REF = re.compile(r"results/(?P<run>[^/]+)/episodes/(?P<name>[^/]+)"
 def resolve_episode(runtime: House, ref: str) -> EpisodeSource:
     """Return the episode that is meant, live or over. Raises UnknownEpisodeError (404)."""
     kind, _, name = ref.partition("/")
-    stage, finished = runtime.stage(), runtime.watch.finished
-    if kind == EPISODES and stage.store.has(name):
-        return runtime.watch.source(stage.store.get(name))
+    engine, finished = runtime.engine(), runtime.metrics.finished
+    if kind == EPISODES and engine.store.has(name):
+        return runtime.metrics.source(engine.store.get(name))
     source = None
     if finished is not None:
         source = finished.find_latest(name) if kind == EPISODES else finished.get(name)

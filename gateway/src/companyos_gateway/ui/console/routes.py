@@ -10,8 +10,8 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import RedirectResponse, Response
 
 from companyos.contract import Outcome
-from companyos_gateway.episode.episode import VERSION, Episode
-from companyos_gateway.episode.errors import GatewayProblem
+from companyos_gateway.engine.episode import VERSION, Episode
+from companyos_gateway.engine.errors import GatewayError
 from companyos_gateway.page_paths import (
     CONSOLE_END,
     CONSOLE_ROOT,
@@ -82,7 +82,7 @@ async def _start_episode(runtime: House, request: Request) -> Response:
     form = submitted(request)
     try:
         episode = await runtime.begin(reset_options(dict(form.arguments)))
-    except GatewayProblem as problem:
+    except GatewayError as problem:
         said = Said(operation="start", form=form.form, problem=problem.body(), typed=form.typed)
         return _episodes_page(runtime, request, said, problem.status)
     return RedirectResponse(_desk_url(root_path_of(request), episode), SEE_OTHER)
@@ -90,14 +90,14 @@ async def _start_episode(runtime: House, request: Request) -> Response:
 
 async def _end_episode(runtime: House, request: Request) -> Response:
     """Free an episode. Raises UnknownEpisodeError (404)."""
-    store = runtime.stage().store
+    store = runtime.engine().store
     store.free(store.get(str(submitted(request).arguments.get("episode_id", ""))))
     return RedirectResponse(prefix_of(request), SEE_OTHER)
 
 
 def _episodes_page(runtime: House, request: Request, said: Said | None = None, status: int = 200) -> Response:
-    stage, query = runtime.stage(), ListQuery(request, "state", "scenario", "outcome", "chaos")
-    items = list(list_episodes(stage, runtime.watch))
+    engine, query = runtime.engine(), ListQuery(request, "state", "scenario", "outcome", "chaos")
+    items = list(list_episodes(engine, runtime.metrics))
     matching = [
         one
         for one in items
@@ -117,7 +117,7 @@ def _episodes_page(runtime: House, request: Request, said: Said | None = None, s
         outcomes=list(Outcome),
         version=VERSION,
         can_sign_out=TRAINER_COOKIE in request.cookies,
-        **start_options(stage),
+        **start_options(engine),
     )
 
 

@@ -35,9 +35,9 @@ def scenarios_router(runtime: House) -> APIRouter:
     @router.get(CONSOLE_SCENARIO)
     async def scenario(request: Request, name: str) -> Response:
         async def one() -> Response:
-            found = runtime.stage().scenarios.get(name)
+            found = runtime.engine().scenarios.get(name)
             if found is None:
-                raise UnknownPageError(f"The scenarios are {', '.join(sorted(runtime.stage().scenarios))}.")
+                raise UnknownPageError(f"The scenarios are {', '.join(sorted(runtime.engine().scenarios))}.")
             if name not in facts_by_name:
                 facts_by_name[name] = await asyncio.to_thread(facts_of, name, found)
             return _scenario_page(runtime, request, facts_by_name[name])
@@ -50,19 +50,19 @@ def scenarios_router(runtime: House) -> APIRouter:
 async def _list_scenarios(runtime: House, request: Request) -> Response:
     found = [
         (name, summary_of(scenario), getattr(scenario, "max_steps", None))
-        for name, scenario in sorted(runtime.stage().scenarios.items())
+        for name, scenario in sorted(runtime.engine().scenarios.items())
     ]
     return render_page(request, "scenarios.html", "scenarios", scenarios=found)
 
 
 def _scenario_page(runtime: House, request: Request, facts: ScenarioFacts) -> Response:
-    stage, query = runtime.stage(), ListQuery(request, "split", "chaos")
+    engine, query = runtime.engine(), ListQuery(request, "split", "chaos")
     split = next((one for one in LISTED_SPLITS if one == query.filters["split"]), LISTED_SPLITS[0])
     tasks = [
-        task for task in stage.task_set.tasks(split) if task.scenario == facts.name and query.matches(chaos=task.chaos)
+        task for task in engine.task_set.tasks(split) if task.scenario == facts.name and query.matches(chaos=task.chaos)
     ]
-    tools = {tool.name: tool.description for tool in stage.toolbox.offered(None)}
-    offers = start_options(stage)
+    tools = {tool.name: tool.description for tool in engine.toolbox.select(None)}
+    offers = start_options(engine)
     return render_page(
         request,
         "scenario.html",

@@ -12,7 +12,7 @@ from fastapi.responses import PlainTextResponse, Response
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from companyos.viewer import STYLE, static_file
-from companyos_gateway.episode.episode import Episode
+from companyos_gateway.engine.episode import Episode
 from companyos_gateway.page_paths import CONSOLE_ROOT, CONSOLE_STATIC
 from companyos_gateway.server.browsing import shown
 from companyos_gateway.server.drain import Drain
@@ -40,17 +40,17 @@ def viewer_router(runtime: House, drain: Drain) -> APIRouter:
             raise UnknownPageError from None
 
     def live_episode(name: str) -> Episode:
-        runtime.watch.notifier.check_capacity()
-        return runtime.stage().store.get(name)
+        runtime.metrics.notifier.check_capacity()
+        return runtime.engine().store.get(name)
 
     @router.get(f"{CONSOLE_ROOT}/{EPISODES}/{{name}}/events", response_class=EventSourceResponse)
     async def events(
         episode: Episode = Depends(live_episode), after: After = 0, last_event_id: LastEventId = None
     ) -> AsyncIterator[ServerSentEvent]:
         last_known = int(last_event_id) if last_event_id is not None and last_event_id.isdecimal() else 0
-        watch = runtime.watch
+        metrics = runtime.metrics
         async for event in stream_events(
-            episode, watch.source, watch.notifier, drain.began, after=max(after, last_known)
+            episode, metrics.source, metrics.notifier, drain.began, after=max(after, last_known)
         ):
             yield ServerSentEvent(event=event.event, raw_data=event.data, id=event.id)
 

@@ -6,8 +6,8 @@ from fastapi import FastAPI
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from companyos_gateway.browser.asgi_client import AppForEpisode
-from companyos_gateway.episode.episode import Episode
-from companyos_gateway.episode.observations import StepObservation
+from companyos_gateway.engine.episode import Episode
+from companyos_gateway.engine.observations import StepObservation
 from companyos_gateway.page_paths import STEPS_SCOPE_KEY
 from companyos_gateway.server.guard import Guard
 from companyos_gateway.server.house import House

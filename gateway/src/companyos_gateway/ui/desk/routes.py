@@ -10,11 +10,11 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from companyos.contract import FinishOutcome, ReasonCode
-from companyos_gateway.episode.episode import Episode
-from companyos_gateway.episode.errors import UnknownService
-from companyos_gateway.episode.looking import ask_page
-from companyos_gateway.episode.observations import StepObservation
-from companyos_gateway.episode.toolbox import FINISH, WAIT
+from companyos_gateway.engine.episode import Episode
+from companyos_gateway.engine.errors import UnknownServiceError
+from companyos_gateway.engine.inspection import fetch_page
+from companyos_gateway.engine.observations import StepObservation
+from companyos_gateway.engine.toolbox import FINISH, WAIT
 from companyos_gateway.page_paths import (
     APP_FORM,
     APP_PAGE,
@@ -86,7 +86,7 @@ class _DeskRequest:
     """One request to an episode's apps."""
 
     def __init__(self, runtime: House, request: Request, episode_id: str) -> None:
-        self._engine = runtime.stage()
+        self._engine = runtime.engine()
         self._request = request
         self._episode: Episode = episode_asked_for(request, self._engine.store, episode_id)
         self._root = desk_root(episode_id, request.scope.get("root_path", ""))
@@ -102,7 +102,7 @@ class _DeskRequest:
             company=instance.company_name,
             steps_left=episode.steps_left,
             max_steps=instance.max_steps,
-            trail=episode.progress.trail[::-1],
+            trail=episode.progress.step_summaries[::-1],
             shows_rewards=self._shows_outcome,
             outcomes=list(FinishOutcome),
             reasons=list(ReasonCode),
@@ -115,10 +115,12 @@ class _DeskRequest:
     async def page(
         self, service: str, path: str, query: str, said: Said | None = None, status: int | None = None
     ) -> Response:
-        """Show a page of a service. Raises UnknownService or UnknownPageError (404)."""
+        """Show a page of a service. Raises UnknownServiceError or UnknownPageError (404)."""
         self._check_is_app(service)
         shell = self._shell(service, said)
-        response = await ask_page(self._engine.cluster, self._episode, service, build_page_call(path, query, shell))
+        response = await fetch_page(
+            self._engine.service_clients, self._episode, service, build_page_call(path, query, shell)
+        )
         text = response.payload
         if text.startswith(_JSON):  # the service has no such page, or the query does not fit
             problem = ProblemBody.model_validate_json(text)
@@ -129,7 +131,7 @@ class _DeskRequest:
         """Take a step, and show what came of it."""
         form = submitted(self._request)
         if not service and operation not in _EPISODE_TOOLS:
-            raise UnknownService("The desk has no form of that name.")
+            raise UnknownServiceError("The desk has no form of that name.")
         if service:
             self._check_is_app(service)
         tool = f"{service}_{operation}" if service else operation
@@ -147,9 +149,9 @@ class _DeskRequest:
         return await self.page(service, unquote(path), query, said, problem.status)
 
     def _check_is_app(self, service: str) -> None:
-        """Raise UnknownService (404) for what is no app, before any step is taken."""
-        if service not in self._engine.toolbox.paged:
-            raise UnknownService("There is no app of that name.")
+        """Raise UnknownServiceError (404) for what is no app, before any step is taken."""
+        if service not in self._engine.toolbox.page_titles:
+            raise UnknownServiceError("There is no app of that name.")
 
     def _shell(self, app: str, said: Said | None) -> Shell:
         return build_shell(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from companyos.viewer.reasons import has_details
-from companyos_gateway.episode.episode import Episode
+from companyos_gateway.engine.episode import Episode
 from companyos_gateway.scenarios.rescoring import to_episode_verdict
 
 

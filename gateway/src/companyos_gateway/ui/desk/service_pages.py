@@ -5,11 +5,11 @@ from __future__ import annotations
 from urllib.parse import parse_qsl, quote, urlencode
 
 from companyos.contract import Outcome
-from companyos_gateway.episode.episode import Episode
-from companyos_gateway.episode.errors import GatewayProblem
-from companyos_gateway.episode.link import ServiceCall
-from companyos_gateway.episode.operations import PATH_SAFE, QUERY_SAFE
-from companyos_gateway.episode.toolbox import Toolbox
+from companyos_gateway.engine.episode import Episode
+from companyos_gateway.engine.errors import GatewayError
+from companyos_gateway.engine.openapi_operations import PATH_SAFE, QUERY_SAFE
+from companyos_gateway.engine.service_client import ServiceCall
+from companyos_gateway.engine.toolbox import Toolbox
 from companyos_shared.pages import AppLink, Said, Shell
 
 DESK = "desk"
@@ -19,10 +19,10 @@ def build_shell(
     episode: Episode, toolbox: Toolbox, root: str, app: str = "", said: Said | None = None, *, shows_outcome: bool
 ) -> Shell:
     """Return the shell of an app, or of the desk."""
-    apps = tuple(AppLink(name=name, title=title, href=f"{root}/{name}/") for name, title in toolbox.paged.items())
+    apps = tuple(AppLink(name=name, title=title, href=f"{root}/{name}/") for name, title in toolbox.page_titles.items())
     return Shell(
         app=app or DESK,
-        title=toolbox.paged.get(app, "CompanyOS"),
+        title=toolbox.page_titles.get(app, "CompanyOS"),
         prefix=f"{root}/{app}" if app else root,
         home=root,
         apps=apps,
@@ -51,7 +51,7 @@ def _notice(episode: Episode, *, shows_outcome: bool) -> str | None:
 _DOT_SEGMENTS = frozenset({".", ".."})
 
 
-class UnknownPageError(GatewayProblem):
+class UnknownPageError(GatewayError):
     status, code, title = 404, "unknown-page", "There is no such page"
 
 
@@ -67,7 +67,7 @@ def build_page_call(path: str, query: str, shell: Shell) -> ServiceCall:
     target = f"/pages/{quote(path, safe=f'{PATH_SAFE}/')}{'?' if query_items else ''}{query}"
     for candidate in (shell, _without_typed(shell)):
         call = ServiceCall("POST", target, candidate.model_dump_json().encode())
-        if call.fits:
+        if call.is_within_limits:
             return call
     raise UnknownPageError
 

@@ -14,9 +14,9 @@ from gradio.routes import App
 from starlette.routing import Mount
 
 from companyos.contract import DEFAULT_CHAOS, DEFAULT_SCENARIO
-from companyos_gateway.episode.episode import Episode
-from companyos_gateway.episode.errors import GatewayProblem
-from companyos_gateway.episode.toolbox import Tool
+from companyos_gateway.engine.episode import Episode
+from companyos_gateway.engine.errors import GatewayError
+from companyos_gateway.engine.toolbox import Tool
 from companyos_gateway.server.house import House
 from companyos_gateway.ui.playground.form_fields import (
     FieldKind,
@@ -77,13 +77,13 @@ def build_blocks(runtime: House, visitors: Visitors) -> gr.Blocks:
         with gr.Row(equal_height=False):
             with gr.Column(scale=2, min_width=340):
                 with gr.Accordion("Begin another episode", open=False):
-                    names = sorted(runtime.stage().scenarios)
+                    names = sorted(runtime.engine().scenarios)
                     first = DEFAULT_SCENARIO if DEFAULT_SCENARIO in names else names[0]
                     scenario = gr.Dropdown(names, value=first, label="Scenario")
                     chaos = gr.Dropdown(_CHAOS_LEVELS, value=DEFAULT_CHAOS, label="Chaos")
                     seed = gr.Textbox(label="Seed", placeholder="drawn when empty")
                     begin = gr.Button("Begin", variant="secondary")
-                tools = [tool.name for tool in runtime.stage().tools(None)]
+                tools = [tool.name for tool in runtime.engine().tools(None)]
                 tool = gr.Dropdown(tools, value=None, label="Tool", filterable=True)
                 form = gr.Column()
             with gr.Column(scale=3, min_width=380):
@@ -116,24 +116,24 @@ class _PageController:
         try:
             options = {"scenario": scenario, "chaos": chaos, **parse_arguments([_SEED_FIELD], (seed,))}
             episode = await self._visitors.begin(_visitor_id(request), options)
-        except (GatewayProblem, InvalidFieldError) as error:
+        except (GatewayError, InvalidFieldError) as error:
             return _warn(error)
-        return episode.internal_id, self._runtime.stage().tools(episode)[0].name, *_render_episode(episode)
+        return episode.internal_id, self._runtime.engine().tools(episode)[0].name, *_render_episode(episode)
 
     async def step(self, name: str, fields: list[FormField], request: gr.Request, *raw: str | None) -> Any:
         """Call a tool with what its form says, and show what came of it."""
         try:
             episode = self._visitors.episode(_visitor_id(request))
-            await self._runtime.stage().step(episode, name, parse_arguments(fields, raw))
-        except (GatewayProblem, InvalidFieldError) as error:
+            await self._runtime.engine().step(episode, name, parse_arguments(fields, raw))
+        except (GatewayError, InvalidFieldError) as error:
             return _warn(error)
         return _render_episode(episode)
 
     def tool(self, name: str | None, request: gr.Request) -> Tool | None:
         """Return a tool as the visitor's episode offers it."""
         try:
-            offered = self._runtime.stage().tools(self._visitors.episode(_visitor_id(request)))
-        except GatewayProblem:
+            offered = self._runtime.engine().tools(self._visitors.episode(_visitor_id(request)))
+        except GatewayError:
             return None
         return next((tool for tool in offered if tool.name == name), None)
 
@@ -166,7 +166,7 @@ def _render_episode(episode: Episode) -> EpisodeHtml:
     return render_task_card(summary), render_last_call(summary.last) + render_steps_table(summary.steps)
 
 
-def _warn(error: GatewayProblem | InvalidFieldError) -> Any:
+def _warn(error: GatewayError | InvalidFieldError) -> Any:
     """Tell a refusal on the page, and leave everything on it as it is."""
     if isinstance(error, InvalidFieldError):
         gr.Warning(str(error), title="That does not fit")

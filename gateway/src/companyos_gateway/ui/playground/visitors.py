@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from companyos_gateway.episode.episode import Episode
-from companyos_gateway.episode.errors import NotReset
+from companyos_gateway.engine.episode import Episode
+from companyos_gateway.engine.errors import NotResetError
 from companyos_gateway.server.house import House
 from companyos_gateway.server.openenv_environment import reset_options
 
@@ -24,21 +24,21 @@ class Visitors:
         self._forget_closed()
         self._episodes[visitor] = episode
         if previous is not None:
-            self._runtime.stage().store.free(previous)
+            self._runtime.engine().store.free(previous)
         return episode
 
     def episode(self, visitor: str) -> Episode:
-        """Return the episode of a visitor; raises NotReset (409) where there is none."""
+        """Return the episode of a visitor; raises NotResetError (409) where there is none."""
         episode = self._episodes.get(visitor)
         if episode is None:
-            raise NotReset
+            raise NotResetError
         return episode
 
     def leave(self, visitor: str) -> None:
         """Let go of the episode of a visitor whose page is closed."""
         episode = self._episodes.pop(visitor, None)
         if episode is not None:
-            self._runtime.stage().store.free(episode)
+            self._runtime.engine().store.free(episode)
 
     def _forget_closed(self) -> None:
         self._episodes = {name: episode for name, episode in self._episodes.items() if not episode.closed}

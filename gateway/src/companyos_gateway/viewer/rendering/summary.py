@@ -8,8 +8,8 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from companyos_gateway.episode.episode import Episode
-from companyos_gateway.episode.outcome import StepKind
+from companyos_gateway.engine.episode import Episode
+from companyos_gateway.engine.reward import StepKind
 
 
 class Format(StrEnum):
@@ -84,7 +84,7 @@ def describe_episode(episode: Episode, *, with_rewards: bool = True) -> Rendered
                 outcome=_visible_outcome(line.outcome, with_rewards=with_rewards),
                 reward=line.reward if with_rewards else None,
             )
-            for line in progress.trail
+            for line in progress.step_summaries
         ],
         last=_last_call(episode),
     )

@@ -1,0 +1,103 @@
+"""The tools of the browser, which episodes of the modality `screenshot` have besides: where to click, what to type."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import fastjsonschema
+
+from companyos.contract import Modality, ResetOptions
+from companyos_gateway.engine.toolbox import Tool
+from companyos_shared.wire.problem import ProblemBody
+
+CLICK: Final = "browser_click"
+TYPE: Final = "browser_type"
+PRESS: Final = "browser_press"
+SCROLL: Final = "browser_scroll"
+GOTO: Final = "browser_goto"
+
+FREE_ACTIONS_PER_STEP = 20
+"""Looks that an episode has for each step that it may take."""
+
+MAX_TEXT_LENGTH = 20_000
+MAX_ADDRESS_LENGTH = 2_000
+MAX_SCROLL_PX = 20_000
+"""Pixels."""
+
+KEYS = (
+    "Enter",
+    "Tab",
+    "Shift+Tab",
+    "Escape",
+    "Space",
+    "Backspace",
+    "Delete",
+    "ArrowUp",
+    "ArrowDown",
+    "ArrowLeft",
+    "ArrowRight",
+    "Home",
+    "End",
+    "PageUp",
+    "PageDown",
+    "Control+A",
+)
+
+NO_FREE_ACTIONS_LEFT = ProblemBody(
+    type="about:blank",
+    title="No look is left",
+    status=429,
+    code="no-looks-left",
+    detail="Every action of the browser is a step of the episode from here on, and none is carried out.",
+    errors=None,
+)
+"""What the steps answer that an agent takes by looking on and on."""
+
+
+def _object_schema(required: tuple[str, ...] = (), /, **properties: dict[str, Any]) -> dict[str, Any]:
+    schema: dict[str, Any] = {"type": "object", "properties": properties, "additionalProperties": False}
+    return {**schema, "required": list(required)} if required else schema
+
+
+_PIXEL_SCHEMA = {"type": "number"}
+_SCROLL_DELTA_SCHEMA = {"type": "integer", "minimum": -MAX_SCROLL_PX, "maximum": MAX_SCROLL_PX}
+_POINT_PROPERTIES = {"x": _PIXEL_SCHEMA, "y": _PIXEL_SCHEMA}
+
+_TOOL_SCHEMAS: dict[str, tuple[str, dict[str, Any]]] = {
+    CLICK: (
+        (
+            "Click in the window: at `x` and `y`, in pixels of the picture, or on the element of a `testid`. A click "
+            "that sends a form is the step of that form. A list takes the focus and stays shut: type what to choose."
+        ),
+        _object_schema(**_POINT_PROPERTIES, testid={"type": "string", "minLength": 1, "maxLength": 200}),
+    ),
+    TYPE: (
+        (
+            "Type into what has the focus; with `replace` in place of what it holds. On a list, choose the option "
+            "of that name."
+        ),
+        _object_schema(("text",), text={"type": "string", "maxLength": MAX_TEXT_LENGTH}, replace={"type": "boolean"}),
+    ),
+    PRESS: (
+        "Press a key. Enter in a field sends its form.",
+        _object_schema(("key",), key={"type": "string", "enum": list(KEYS)}),
+    ),
+    SCROLL: (
+        "Scroll down by `dy` pixels, or up where it is negative; what lies under `x` and `y`, or the page.",
+        _object_schema(("dy",), dy=_SCROLL_DELTA_SCHEMA, dx=_SCROLL_DELTA_SCHEMA, **_POINT_PROPERTIES),
+    ),
+    GOTO: (
+        "Open an address of the apps, such as `/` for the desk or `/ticketdesk/`.",
+        _object_schema(("address",), address={"type": "string", "minLength": 1, "maxLength": MAX_ADDRESS_LENGTH}),
+    ),
+}
+
+BROWSER_TOOLS: dict[str, Tool] = {
+    name: Tool(name, description, schema, fastjsonschema.compile(schema, use_default=False))
+    for name, (description, schema) in _TOOL_SCHEMAS.items()
+}
+
+
+def is_browser_tool(options: ResetOptions, name: str) -> bool:
+    """Say whether an episode of these options has a tool of the browser of that name."""
+    return options.modality is Modality.SCREENSHOT and name in BROWSER_TOOLS

@@ -1,0 +1,79 @@
+"""Concurrency limits: how many steps run at once per service, and reads and writes of one episode.
+
+Steps above a service's limit wait in order before they are journaled and before their deadline starts, so a burst is
+slow and loses nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from companyos_gateway.engine.errors import ServicesUnavailableError
+
+MAX_CONCURRENT_STEPS = 16
+QUEUE_TIMEOUT_S = 10.0
+
+
+class ConcurrencyLimiter:
+    """The places of one service."""
+
+    def __init__(self, service: str) -> None:
+        self._service = service
+        self._semaphore = asyncio.Semaphore(MAX_CONCURRENT_STEPS)
+
+    @asynccontextmanager
+    async def slot(self) -> AsyncIterator[None]:
+        """Hold a place; raises ServicesUnavailableError (503) where none becomes free within PATIENCE_S."""
+        if self._semaphore.locked():
+            await self._wait_for_slot()
+        else:
+            await self._semaphore.acquire()
+        try:
+            yield
+        finally:
+            self._semaphore.release()
+
+    async def _wait_for_slot(self) -> None:
+        try:
+            async with asyncio.timeout(QUEUE_TIMEOUT_S):
+                await self._semaphore.acquire()
+        except TimeoutError:
+            raise ServicesUnavailableError(f"{self._service} is busy with others; the step was not taken.") from None
+
+
+class ReadWriteLock:
+    """Who passes alone waits until nobody else is inside, and keeps everybody out until it is done."""
+
+    def __init__(self) -> None:
+        self._readers = 0
+        self._no_writer, self._no_readers = asyncio.Event(), asyncio.Event()
+        self._no_writer.set()
+        self._no_readers.set()
+
+    @asynccontextmanager
+    async def shared(self) -> AsyncIterator[None]:
+        """Pass beside others."""
+        while not self._no_writer.is_set():
+            await self._no_writer.wait()
+        self._readers += 1
+        self._no_readers.clear()
+        try:
+            yield
+        finally:
+            self._readers -= 1
+            if not self._readers:
+                self._no_readers.set()
+
+    @asynccontextmanager
+    async def exclusive(self) -> AsyncIterator[None]:
+        """Pass with nobody else inside."""
+        while not self._no_writer.is_set():
+            await self._no_writer.wait()
+        self._no_writer.clear()
+        try:
+            await self._no_readers.wait()
+            yield
+        finally:
+            self._no_writer.set()

@@ -1,0 +1,299 @@
+"""The two stories of the house: a reset, and a step."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+import orjson
+from openenv.core.env_server.mcp_types import ToolErrorType
+
+from companyos.contract import Modality, Outcome, ResetOptions, Toolset
+from companyos_gateway.engine.browser_tools import BROWSER_TOOLS, NO_FREE_ACTIONS_LEFT, is_browser_tool
+from companyos_gateway.engine.episode import Episode
+from companyos_gateway.engine.errors import (
+    EpisodeClosedError,
+    InfrastructureError,
+    ServiceRefusalError,
+    ServicesUnavailableError,
+    UnknownEpisodeError,
+)
+from companyos_gateway.engine.journal import StepIntent
+from companyos_gateway.engine.metrics import EngineMetrics, StepMeasurement
+from companyos_gateway.engine.observations import StepObservation
+from companyos_gateway.engine.openapi_operations import Operation
+from companyos_gateway.engine.pending_step import PendingStep
+from companyos_gateway.engine.reset_request import resolve_reset_request
+from companyos_gateway.engine.reward import StepKind, determine_outcome
+from companyos_gateway.engine.service_client import STALE_GENERATION, ReceivedReport, ServiceCall
+from companyos_gateway.engine.service_clients import ServiceClients
+from companyos_gateway.engine.store import EpisodeStore, find_replaceable
+from companyos_gateway.engine.task_cache import TaskCache
+from companyos_gateway.engine.toolbox import WAIT, InvalidArgumentsError, Tool, Toolbox
+from companyos_gateway.evaluation import FinishDeclaration
+from companyos_gateway.scenarios import Scenario
+from companyos_gateway.tasks import TaskSet
+from companyos_shared.failpoints import failpoint
+from companyos_shared.wire.context import Actor
+
+STEP_DEADLINE_S = 5.0
+
+_log = logging.getLogger(__name__)
+
+
+class EpisodeEngine:
+    """The whole environment, free of any framework: episodes are reset and stepped here."""
+
+    def __init__(
+        self,
+        service_clients: ServiceClients,
+        toolbox: Toolbox,
+        task_cache: TaskCache,
+        store: EpisodeStore,
+        metrics: EngineMetrics | None = None,
+    ) -> None:
+        self.service_clients = service_clients
+        self.toolbox = toolbox
+        self.store = store
+        self.task_cache = task_cache
+        self.task_set = TaskSet(task_cache.scenarios)
+        self.metrics = metrics or EngineMetrics()
+        self._step_tasks: set[asyncio.Task[StepObservation]] = set()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no step is being taken, for whoever waits or for nobody."""
+        return not self._step_tasks
+
+    @property
+    def scenarios(self) -> Mapping[str, Scenario]:
+        """The scenarios that can be played, by name."""
+        return self.task_cache.scenarios
+
+    async def reset(self, options: ResetOptions, previous: Episode | None = None) -> Episode:
+        """Start an episode, as the next epoch of `previous` where one is given.
+
+        No service is called for a task that was seen before. Raises UnknownScenarioError, InvalidResetError (422),
+        EpisodeExistsError (409), AtCapacityError, ServicesUnavailableError (503) or StorageFullError
+        (507); `previous` then goes on untouched.
+        """
+        with self.metrics.measure_operation("reset", previous) as measurement:
+            episode = await self._reset(options, previous)
+            measurement.set_episode(episode)
+            return episode
+
+    async def _reset(self, options: ResetOptions, previous: Episode | None) -> Episode:
+        holder = previous and previous.holder
+        self.service_clients.check_lease()
+        reset_request = await resolve_reset_request(options, self.task_set)
+        try:
+            task = await self.task_cache.task(reset_request.key)
+        except InfrastructureError as fault:
+            _log.error("%s: %s", reset_request.key, fault)
+            raise ServicesUnavailableError("A service did not take the task.") from fault
+        return self.store.open(reset_request, task, find_replaceable(previous, holder))
+
+    async def resume(self, token: str, holder: object | None) -> Episode:
+        """Return the live episode of a token, held by a connection from here on, once its step in flight is taken.
+
+        Raises UnknownEpisodeError (404) or EpisodeQueueFullError (429); whoever held it before then holds it on.
+        """
+        episode = self.store.get_by_token(token)
+        with self.store.holding(episode, holder):
+            async with episode.call_lock():
+                if episode.closed:
+                    raise UnknownEpisodeError
+        return episode
+
+    async def step(
+        self, episode: Episode, tool_name: str, arguments: dict[str, Any], *, number: int | None = None
+    ) -> StepObservation:
+        """Take one step; the last step's own `number` with the same action answers what it answered.
+
+        A step that has begun is taken to its end, whoever stops waiting for it. Raises EpisodeDoneError,
+        EpisodeClosedError, StepConflictError (409), EpisodeQueueFullError (429), ServicesUnavailableError (503) or
+        StorageFullError (507) where no step is taken.
+        """
+        step_task = asyncio.get_running_loop().create_task(self._step(episode, tool_name, arguments, number))
+        self._step_tasks.add(step_task)
+        step_task.add_done_callback(self._step_tasks.discard)
+        return await asyncio.shield(step_task)
+
+    async def _step(
+        self, episode: Episode, tool_name: str, arguments: dict[str, Any], number: int | None
+    ) -> StepObservation:
+        async with episode.call_lock():
+            if (repeated := episode.find_repeated(tool_name, arguments, number)) is not None:
+                return repeated
+            async with self.service_clients.step_slot(self.toolbox.service_of(tool_name)):
+                episode.check_can_step()
+                intent = StepIntent.model_construct(step=episode.step + 1, tool=tool_name, arguments=arguments)
+                episode.journal.record_intent(intent)
+                return await self.run_step(episode, intent)
+
+    async def run_step(self, episode: Episode, intent: StepIntent) -> StepObservation:
+        """Take a step that the journal knows of, in the episode's turn: for the first time, or once more."""
+        with self.metrics.measure_step(episode, intent.step, intent.tool) as measurement:
+            return await self._run_step(episode, intent, measurement)
+
+    async def _run_step(self, episode: Episode, intent: StepIntent, measurement: StepMeasurement) -> StepObservation:
+        progress = episode.progress
+        progress.step = intent.step
+        pending = PendingStep(intent.tool, intent.arguments)
+        try:
+            async with asyncio.timeout(STEP_DEADLINE_S):
+                await self._execute(episode, pending)
+                end = await self._check_end(episode)
+            reward = progress.ledger.add_step(pending.kind, progress.verdict, end)
+        except Exception as fault:
+            _log.exception("episode %s, step %d", episode.internal_id, episode.step)
+            if episode.closed:
+                raise EpisodeClosedError from fault
+            end, reward = Outcome.INFRA_ERROR, progress.ledger.add_infrastructure_error()
+            pending.fail(_error_message(fault))
+        if episode.closed:
+            raise EpisodeClosedError
+        if end is not None:
+            self.store.outcomes[end] += 1
+        measurement.outcome = end.value if end is Outcome.INFRA_ERROR else pending.kind.value
+        completed = pending.complete(progress, reward, end)
+        episode.journal.record_step(completed, pending.reports)
+        return progress.complete_step(completed, episode.task.instance.max_steps)
+
+    def tools(self, episode: Episode | None) -> list[Tool]:
+        """Return the tools that the episode offers, in its words; all of them outside an episode."""
+        if episode is None:
+            return self.toolbox.select(None)
+        instance = episode.task.instance
+        names = None if episode.options.toolset is Toolset.ALL else instance.task_tools
+        tools = [tool.with_drift(instance.drift) for tool in self.toolbox.select(names)]
+        return tools + (list(BROWSER_TOOLS.values()) if episode.options.modality is Modality.SCREENSHOT else [])
+
+    def _find_tool(self, episode: Episode, tool_name: str) -> Tool | None:
+        tool = self.toolbox.tool(tool_name)
+        if tool is None or episode.options.toolset is Toolset.ALL or tool.operation is None:
+            return tool
+        return tool if tool_name in episode.task.instance.task_tools else None
+
+    async def _execute(self, episode: Episode, pending: PendingStep) -> None:
+        if is_browser_tool(episode.options, pending.tool):  # the browser itself has answered it, while looks were left
+            pending.kind, pending.result = (
+                StepKind.PROBLEM,
+                NO_FREE_ACTIONS_LEFT.model_dump(mode="json", exclude_none=True),
+            )
+            return
+        tool = self._find_tool(episode, pending.tool)
+        if tool is None:
+            pending.reject(ToolErrorType.TOOL_NOT_FOUND, "There is no such tool.")
+            return
+        arguments = tool.normalize_choices(pending.arguments)
+        try:
+            tool.check(arguments)
+        except InvalidArgumentsError as error:
+            pending.reject(ToolErrorType.INVALID_ARGS, str(error))
+            return
+        if tool.operation is not None:
+            call = tool.operation.build_call(arguments)
+            if call.is_within_limits:
+                await self._call(episode, tool.operation, tool.operation.entity(arguments), call, pending)
+            else:
+                pending.reject(ToolErrorType.INVALID_ARGS, "The arguments are too large.")
+        elif tool.name == WAIT:
+            await self._wait(episode, pending)
+        else:
+            self._finish(episode, pending, arguments)
+
+    def _finish(self, episode: Episode, pending: PendingStep, arguments: dict[str, Any]) -> None:
+        pending.finish = finish = FinishDeclaration.model_validate(arguments)
+        episode.progress.declare(finish)
+        pending.judge(episode)
+        pending.result = {"outcome": finish.outcome.value}
+
+    async def _wait(self, episode: Episode, pending: PendingStep) -> None:
+        progress = episode.progress
+        started = progress.now
+        if "minutes" in pending.arguments:
+            progress.now += timedelta(minutes=int(pending.arguments["minutes"]))
+        else:
+            progress.now = episode.task.company.next_working_morning(started)
+        if await self._settle(episode, pending):
+            pending.judge(episode)
+        pending.result = {"waited_minutes": int((progress.now - started).total_seconds()) // 60}
+
+    async def _call(
+        self, episode: Episode, operation: Operation, entity: str, call: ServiceCall, pending: PendingStep
+    ) -> None:
+        service, faults, progress = operation.service, episode.task.instance.faults, episode.progress
+        pending.call_key = call_key = (service, operation.operation_id, entity)
+        nth = progress.count_call(call_key)
+        progress.now += timedelta(minutes=operation.minutes + faults.slow_minutes(*call_key, nth))
+        settled = await self._settle(episode, pending)
+        fault = faults.fault_for(*call_key, nth) or (progress.stale_read_fault(call_key) if operation.is_read else None)
+        context = episode.context(service, Actor.AGENT, fault)
+        progress.touch(service, writes=not operation.is_read)
+        response = await self.service_clients.call(service, call, context, episode.document(service))
+        failpoint("gateway.sent.after")
+        report = response.received_report.report
+        if report.planned is not None:
+            self.metrics.planned_faults[report.planned.value] += 1
+        pending.record(episode, service, response.received_report)
+        progress.add_stale_window(call_key, nth, report, faults)
+        if settled or report.changes or not operation.is_read:
+            pending.judge(episode)
+        if response.status >= 400:
+            pending.kind = StepKind.PROBLEM if report.planned is None else StepKind.PLANNED_FAULT
+        result = orjson.loads(response.payload) if response.payload else None
+        pending.result = (
+            result if response.status >= 400 else episode.task.instance.drift.rename_response_fields(service, result)
+        )
+        if response.retry_after_s is not None and isinstance(pending.result, dict):
+            pending.result["retry_after_s"] = response.retry_after_s
+
+    async def _settle(self, episode: Episode, pending: PendingStep) -> bool:
+        """Let what is due happen in every service; say whether anything changed."""
+        progress = episode.progress
+        due = [service for service, at in progress.next_due_at.items() if at is not None and at <= progress.now]
+        if not due:
+            return False
+        for service in due:
+            progress.touch(service, writes=True)
+        received_reports = await asyncio.gather(*(self._settle_service(episode, service) for service in due))
+        for service, received_report in zip(due, received_reports, strict=True):
+            pending.record(episode, service, received_report)
+        return any(received_report.report.changes for received_report in received_reports)
+
+    async def _settle_service(self, episode: Episode, service: str) -> ReceivedReport:
+        context = episode.context(service, Actor.CLOCK)
+        after = episode.progress.last_seq[service]
+        return await self.service_clients.settle(service, context, episode.document(service), after=after)
+
+    async def _check_end(self, episode: Episode) -> Outcome | None:
+        progress = episode.progress
+        finished = progress.finish is not None
+        end = determine_outcome(
+            progress.verdict, episode.options.completion, finished=finished, steps_left=episode.steps_left
+        )
+        if end is not None:
+            await self._check_evidence(episode)
+        return end
+
+    async def _check_evidence(self, episode: Episode) -> None:
+        """Raise InfrastructureError where initial rows and changes do not fold to what a service holds."""
+        await asyncio.gather(*(self._check_digest(episode, service) for service in sorted(episode.progress.touched)))
+
+    async def _check_digest(self, episode: Episode, service: str) -> None:
+        context = episode.context(service, Actor.TRAINER)
+        reply = await self.service_clients.digest(service, context, episode.document(service))
+        if episode.evidence.fold_digest(service) != reply.digest:
+            raise InfrastructureError(f"The evidence of {service} does not fold to what it holds.")
+
+
+def _error_message(fault: Exception) -> str:
+    if isinstance(fault, TimeoutError):
+        return f"infra-error: The step was not done within {STEP_DEADLINE_S:g} s, which is not your fault."
+    if isinstance(fault, ServiceRefusalError) and fault.code == STALE_GENERATION:
+        return "infra-error: another gateway has taken over the services, which is not your fault."
+    return "infra-error: The house failed, not you."

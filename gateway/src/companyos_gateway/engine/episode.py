@@ -1,0 +1,270 @@
+"""One live episode: where it stands, and who waits for it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from importlib import metadata
+from typing import Any
+
+from openenv.core.env_server.types import Observation
+
+from companyos.contract import CompanyOSResetObservation, CompanyOSState, Outcome, ResetOptions
+from companyos_gateway.engine.errors import (
+    EpisodeClosedError,
+    EpisodeDoneError,
+    EpisodeQueueFullError,
+    StepConflictError,
+)
+from companyos_gateway.engine.journal import Journal
+from companyos_gateway.engine.manifest import Manifest
+from companyos_gateway.engine.observations import StepObservation
+from companyos_gateway.engine.progress import Progress
+from companyos_gateway.engine.task_cache import Task
+from companyos_gateway.evaluation import Evidence
+from companyos_gateway.tasks import TaskRef
+from companyos_shared.wire.context import Actor, CallContext, Fault
+
+MAX_QUEUED_CALLS = 8
+MAX_QUEUED_INSPECTIONS = 8
+VERSION = metadata.version("companyos-gateway")
+
+
+@dataclass(slots=True)
+class Episode:
+    """An episode between its reset and its end.
+
+    `id` is the client's label, `internal_id` the services' one. `holder` is the connection that it is played on, if it
+    is played on one.
+    """
+
+    id: str
+    internal_id: str
+    lineage: str
+    options: ResetOptions
+    task: Task
+    epoch: int
+    sources: Mapping[str, str]
+    progress: Progress
+    journal: Journal
+    token: str = field(repr=False)
+    published: TaskRef | None = None
+    closed: bool = False
+    began_at: float = field(default_factory=time.monotonic)
+    used_at: float = field(default_factory=time.monotonic)
+    detached_at: float | None = None
+    holder: object | None = None
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    queued_calls: int = 0
+    queued_inspections: int = 0
+    """How many calls wait for their turn."""
+    on_close: list[Callable[[], None]] = field(default_factory=list)
+    """What else goes when the episode does."""
+    _state: CompanyOSState | None = None
+
+    @classmethod
+    def of(cls, manifest: Manifest, task: Task, progress: Progress, journal: Journal, token: str) -> Episode:
+        """Return the episode of a manifest that was committed."""
+        return cls(
+            id=manifest.id,
+            internal_id=manifest.internal_id,
+            lineage=manifest.lineage,
+            options=manifest.options,
+            task=task,
+            epoch=manifest.epoch,
+            sources=manifest.sources,
+            progress=progress,
+            journal=journal,
+            token=token,
+            published=manifest.published,
+        )
+
+    @property
+    def manifest(self) -> Manifest:
+        """What the episode is played on."""
+        return Manifest(
+            version=VERSION,
+            id=self.id,
+            internal_id=self.internal_id,
+            epoch=self.epoch,
+            lineage=self.lineage,
+            task=self.task.key,
+            options=self.options,
+            planned=dict(self.task.sources),
+            sources=dict(self.sources),
+            published=self.published,
+        )
+
+    @property
+    def step(self) -> int:
+        """Steps taken so far."""
+        return self.progress.step
+
+    @property
+    def now(self) -> datetime:
+        """Simulated time."""
+        return self.progress.now
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """How the episode ended; None while it goes on."""
+        return self.progress.outcome
+
+    @property
+    def evidence(self) -> Evidence:
+        """What the services reported so far."""
+        return self.progress.evidence
+
+    @property
+    def done(self) -> bool:
+        """Whether the episode is over."""
+        return self.outcome is not None
+
+    @property
+    def steps_left(self) -> int:
+        """Steps before the episode is out of steps."""
+        return max(0, self.task.instance.max_steps - self.progress.step)
+
+    @property
+    def busy(self) -> bool:
+        """Whether a call of this episode runs."""
+        return self.lock.locked()
+
+    @asynccontextmanager
+    async def call_lock(self) -> AsyncIterator[None]:
+        """Wait for the episode's turn, one call at a time; raises EpisodeQueueFullError (429)."""
+        if self.queued_calls >= MAX_QUEUED_CALLS:
+            raise EpisodeQueueFullError(f"{MAX_QUEUED_CALLS} calls wait for this episode.")
+        self.queued_calls += 1
+        try:
+            await self.lock.acquire()
+        finally:
+            self.queued_calls -= 1
+        with self._release_lock():
+            yield
+
+    @asynccontextmanager
+    async def inspection_lock(self) -> AsyncIterator[None]:
+        """Wait for a turn between calls, in places of their own: looks keep no call from waiting. Raises as `turn`."""
+        if self.queued_inspections >= MAX_QUEUED_INSPECTIONS:
+            raise EpisodeQueueFullError(f"{MAX_QUEUED_INSPECTIONS} looks wait for this episode.")
+        self.queued_inspections += 1
+        try:
+            await self.lock.acquire()
+        finally:
+            self.queued_inspections -= 1
+        with self._release_lock():
+            yield
+
+    @contextmanager
+    def _release_lock(self) -> Iterator[None]:
+        try:
+            yield
+        finally:
+            self.used_at = time.monotonic()
+            self._state = None
+            self.lock.release()
+
+    def close(self) -> None:
+        """Go on no more, for anybody; an episode that was not over ends as closed."""
+        self.closed, self._state = True, None
+        self.journal.close()
+        if not self.done:
+            self.progress.outcome = Outcome.CLOSED
+            self.progress.ledger.add_close()
+        for callback in self.on_close:
+            callback()
+
+    def check_can_step(self) -> None:
+        """Raise EpisodeClosedError or EpisodeDoneError (409) where no step is left to take."""
+        if self.outcome not in (None, Outcome.CLOSED):
+            raise EpisodeDoneError(f"The episode ended as {self.outcome}.")
+        if self.closed:
+            raise EpisodeClosedError
+
+    def find_repeated(self, tool_name: str, arguments: dict[str, Any], number: int | None) -> StepObservation | None:
+        """Return what the last step answered where it is asked for again; raises StepConflictError (409) for another
+        one.
+        """
+        if number is None or number == self.step + 1:
+            return None
+        last = self.progress.last_step
+        if last is None or number != self.step:
+            raise StepConflictError(f"The next step is {self.step + 1}.")
+        if not last.is_same(tool_name, arguments):
+            raise StepConflictError(f"Step {number} was another action.")
+        return last.observation
+
+    def context(self, service: str, actor: Actor, fault: Fault | None = None) -> CallContext:
+        """Return the context of a call of the current step."""
+        return CallContext(
+            episode=self.internal_id,
+            epoch=self.epoch,
+            source=self.sources[service],
+            step=self.progress.step,
+            actor=actor,
+            now=self.progress.now,
+            fault=fault,
+            written_step=self.progress.written_step[service],
+            written_seq=self.progress.last_seq[service],
+        )
+
+    def document(self, service: str) -> Callable[[], dict[str, Any]] | None:
+        """Return what makes the document of the epoch's source in a service; None for a snapshot, which has none."""
+        if self.sources[service] != self.task.sources[service]:
+            return None
+        return partial(self.task.document, service)
+
+    def switch_epoch(self, manifest: Manifest, progress: Progress, journal: Journal) -> None:
+        """Stand where another epoch begins."""
+        self.journal.close()
+        self.epoch, self.sources, self.journal = manifest.epoch, manifest.sources, journal
+        progress.touched |= self.progress.touched
+        self.progress = progress
+
+    def last_observation(self) -> Observation:
+        """Return the last observation that the episode answered."""
+        last = self.progress.last_step
+        return self.first_observation() if last is None else last.observation
+
+    def first_observation(self) -> CompanyOSResetObservation:
+        """Return what a reset answers."""
+        instance = self.task.instance
+        return CompanyOSResetObservation(
+            brief=instance.brief,
+            company=instance.company_name,
+            acting_as=instance.acting_as,
+            now=self.task.instance.started_at,
+            steps_left=self.task.instance.max_steps,
+            reward=0.0,
+        )
+
+    def state(self) -> CompanyOSState:
+        """Return the trainer's view, cached until the next call."""
+        if self._state is None:
+            self._state = CompanyOSState.model_validate(
+                {
+                    "episode_id": self.id,
+                    "step_count": self.step,
+                    "scenario": self.task.key.scenario,
+                    "seed": self.task.key.seed,
+                    "chaos": self.task.key.chaos,
+                    "done": self.done,
+                    "outcome": self.outcome,
+                    "success": self.outcome is Outcome.SUCCESS if self.done else None,
+                    "return": self.progress.ledger.return_,
+                    "now": self.now,
+                    "max_steps": self.task.instance.max_steps,
+                    "epoch": self.epoch,
+                    "version": VERSION,
+                    "task_id": self.published and self.published.id,
+                    "task_set": self.published and self.published.version,
+                    "token": self.token,
+                }
+            )
+        return self._state

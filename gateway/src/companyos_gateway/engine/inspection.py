@@ -1,0 +1,76 @@
+"""Read what a service holds of an episode between two steps, and compare two steps row by row."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from companyos.contract import EpisodeDiff, RowDiff
+from companyos_gateway.engine.episode import Episode
+from companyos_gateway.engine.errors import (
+    EpisodeClosedError,
+    InfrastructureError,
+    InvalidStepError,
+    ServicesUnavailableError,
+    UnknownServiceError,
+)
+from companyos_gateway.engine.service_client import ServiceCall, ServiceResponse
+from companyos_gateway.engine.service_clients import ServiceClients
+from companyos_shared.wire.context import Actor
+
+
+async def copy_database(service_clients: ServiceClients, episode: Episode, service: str) -> bytes:
+    """Return a copy of an episode's database in one service.
+
+    Raises UnknownServiceError (404), EpisodeClosedError (409), EpisodeQueueFullError (429) or
+    ServicesUnavailableError (503).
+    """
+    async with _between_steps(episode, service):
+        return await service_clients.export(service, episode.context(service, Actor.TRAINER), episode.document(service))
+
+
+async def fetch_page(
+    service_clients: ServiceClients, episode: Episode, service: str, call: ServiceCall
+) -> ServiceResponse:
+    """Ask a service for a page; raises as `copy_database` does."""
+    async with _between_steps(episode, service), service_clients.step_slot(service):
+        return await service_clients.call(
+            service, call, episode.context(service, Actor.AGENT), episode.document(service)
+        )
+
+
+@asynccontextmanager
+async def _between_steps(episode: Episode, service: str) -> AsyncIterator[None]:
+    if service not in episode.sources:
+        raise UnknownServiceError(f"The services are {', '.join(sorted(episode.sources))}.")
+    async with episode.inspection_lock():
+        if episode.closed:
+            raise EpisodeClosedError
+        episode.progress.touched.add(service)
+        try:
+            yield
+        except InfrastructureError as fault:
+            raise ServicesUnavailableError(f"The service {service} did not answer.") from fault
+
+
+def compute_diff(episode: Episode, first: int, last: int | None) -> EpisodeDiff:
+    """Return every row that is another after step `last` than after step `first`; 0 is the start, None is now.
+
+    Raises InvalidStepError (422) for a step that has not been taken, or a last before the first.
+    """
+    end = episode.step if last is None else last
+    if not 0 <= first <= end <= episode.step:
+        raise InvalidStepError(
+            f"From step {first} to {end} is no part of the episode, which stands at step {episode.step}."
+        )
+    evidence = episode.evidence
+    services: dict[str, dict[str, dict[str, RowDiff]]] = {}
+    for service in evidence.services():
+        for table in sorted({change.table for change in evidence.changes(service)}):
+            for key in sorted(evidence.changed_keys(service, table)):
+                before = evidence.row_at(service, table, key, first)
+                after = evidence.row_at(service, table, key, end)
+                if before != after:
+                    rows = services.setdefault(service, {}).setdefault(table, {})
+                    rows[key] = RowDiff(before=before, after=after)
+    return EpisodeDiff(from_=first, to=end, services=services)

@@ -1,0 +1,83 @@
+"""The manifest of an episode: what it is played on. Writing it under its name is the one commit point.
+
+The file is one JSON object: the format, the SHA-256 of the manifest, and the manifest itself as the last member.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from companyos.contract import ResetOptions
+from companyos_gateway.engine.checksums import add_checksum, verify_checksum
+from companyos_gateway.engine.errors import QuarantineReason, UnusableFilesError
+from companyos_gateway.engine.task_cache import TaskKey
+from companyos_gateway.tasks import TaskRef
+from companyos_shared.wire.context import EPISODE_PATTERN, SOURCE_PATTERN
+
+FORMAT = 2
+
+_NAME = "manifest"
+
+_Source = Annotated[str, Field(pattern=SOURCE_PATTERN)]
+
+
+class ManifestState(StrEnum):
+    """Whether an episode is played, or over while its databases are kept.
+
+    An episode that is over altogether has no manifest under its name: its folder is renamed first.
+    """
+
+    LIVE = "live"
+    KEPT = "kept"
+
+
+class Manifest(BaseModel):
+    """One epoch of one episode. `planned` are the sources of its task, `sources` those that the epoch starts from."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    version: str = Field(description="The version of the gateway that wrote it.")
+    id: str = Field(description="The client's label.")
+    internal_id: str = Field(pattern=EPISODE_PATTERN)
+    epoch: int = Field(ge=1)
+    previous: str | None = Field(None, description="The checksum of the previous epoch's manifest.")
+    first_step: int = Field(0, ge=0, description="The step that the epoch starts after: that of its snapshot, or 0.")
+    lineage: str = Field(description="The reset that the episode comes from; forks and restores keep it.")
+    task: TaskKey
+    options: ResetOptions
+    planned: dict[str, _Source]
+    sources: dict[str, _Source]
+    published: TaskRef | None = Field(None, description="The task of the task set that was asked for, if one was.")
+    batch: str | None = Field(None, description="The fork that made the episode with others, all of them or none.")
+    state: ManifestState = ManifestState.LIVE
+
+    @model_validator(mode="after")
+    def _check_same_services(self) -> Self:
+        if self.planned.keys() != self.sources.keys():
+            raise ValueError("what was planned and what is begun from are of different services")
+        return self
+
+    def snapshot_sources(self) -> list[tuple[str, str]]:
+        """Return service and source of what was kept for a snapshot; the rest are templates."""
+        return [place for place in self.sources.items() if place[1] != self.planned.get(place[0])]
+
+
+def encode_manifest(manifest: Manifest) -> tuple[bytes, str]:
+    """Return a manifest as the content of its file, and its checksum."""
+    return add_checksum(
+        _NAME, FORMAT, manifest.model_dump_json(exclude={"options": {"resume", "injected_state"}}).encode()
+    )
+
+
+def decode_manifest(content: bytes) -> tuple[Manifest, str]:
+    """Return the manifest of a file with its checksum; raises UnusableFilesError."""
+    payload, checksum = verify_checksum(_NAME, FORMAT, content)
+    try:
+        return Manifest.model_validate_json(payload), checksum
+    except ValidationError as error:
+        raise UnusableFilesError(
+            QuarantineReason.FORMAT, f"the manifest does not fit: {error.errors()[0]['msg']}"
+        ) from error

@@ -1,0 +1,112 @@
+"""What is seen of episodes while they are played: counts, latencies, spans, and whose line of the log is whose."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from companyos_shared.telemetry.figures import Latency
+from companyos_shared.telemetry.ops import working_on
+from companyos_shared.telemetry.traces import NO_TRACES, Span, Traces
+
+if TYPE_CHECKING:
+    from companyos_gateway.engine.episode import Episode
+
+INFRA_ERROR = "infra_error"
+DONE = "done"
+FAILED = "failed"
+
+_MAX_TOOL_NAME_LENGTH = 64
+"""The name of a tool is the agent's; so much of it is kept."""
+
+
+class EngineMetrics:
+    """What one process has seen since its start. Counting costs nothing that a step would notice."""
+
+    def __init__(self, traces: Traces = NO_TRACES) -> None:
+        self.traces = traces
+        self.steps: Counter[str] = Counter()
+        self.planned_faults: Counter[str] = Counter()
+        self.control: Counter[tuple[str, str]] = Counter()
+        self.step_latency = Latency()
+        self.control_latency: dict[str, Latency] = {}
+
+    def measure_step(self, episode: Episode, number: int, tool: str) -> StepMeasurement:
+        """Return what to take a step inside of; its `outcome` is to be told."""
+        return StepMeasurement(self, episode, number, tool)
+
+    def measure_operation(self, operation: str, episode: Episode | None = None) -> OperationMeasurement:
+        """Return what to do a trainer's `verb` inside of, to an episode or to none that is known yet."""
+        return OperationMeasurement(self, operation, episode)
+
+
+class StepMeasurement:
+    """One step, seen from its beginning to its end."""
+
+    __slots__ = ("_began_at", "_metrics", "_op", "_span", "_tool", "outcome")
+
+    def __init__(self, metrics: EngineMetrics, episode: Episode, number: int, tool: str) -> None:
+        self._metrics = metrics
+        self._op = working_on(episode.internal_id, episode.epoch, number)
+        self._tool = tool
+        self._span: Span | None = None
+        self.outcome: str | None = None
+
+    def __enter__(self) -> StepMeasurement:
+        op = self._op.__enter__()
+        if self._metrics.traces.on:
+            self._span = self._metrics.traces.span("step").__enter__()
+            self._span.set(tool=self._tool[:_MAX_TOOL_NAME_LENGTH], episode=op.episode, epoch=op.epoch, step=op.step)
+        self._began_at = time.perf_counter()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        metrics, outcome = self._metrics, self.outcome
+        metrics.step_latency.observe(time.perf_counter() - self._began_at)
+        if outcome is not None:
+            metrics.steps[outcome] += 1
+        if self._span is not None:
+            self._span.set(outcome=outcome)
+            if outcome == INFRA_ERROR:
+                self._span.fail(INFRA_ERROR)
+            self._span.__exit__(*error)
+        self._op.__exit__()
+
+
+class OperationMeasurement:
+    """Something that a trainer does, seen from its beginning to its end."""
+
+    __slots__ = ("_began_at", "_metrics", "_op", "_operation", "_span")
+
+    def __init__(self, metrics: EngineMetrics, operation: str, episode: Episode | None) -> None:
+        self._metrics = metrics
+        self._operation = operation
+        self._op = None if episode is None else working_on(episode.internal_id, episode.epoch, episode.step)
+
+    def set_episode(self, episode: Episode) -> None:
+        """Tell which episode came out of it."""
+        self._span.set(episode=episode.internal_id, epoch=episode.epoch, step=episode.step)
+
+    def __enter__(self) -> OperationMeasurement:
+        self._span = self._metrics.traces.span(self._operation)
+        self._span.__enter__()
+        if self._op is not None:
+            op = self._op.__enter__()
+            self._span.set(episode=op.episode, epoch=op.epoch, step=op.step)
+        self._began_at = time.perf_counter()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        metrics, result = self._metrics, _result(error[1])
+        metrics.control_latency.setdefault(self._operation, Latency()).observe(time.perf_counter() - self._began_at)
+        metrics.control[self._operation, result] += 1
+        self._span.set(outcome=result)
+        self._span.__exit__(*error)
+        if self._op is not None:
+            self._op.__exit__()
+
+
+def _result(error: object) -> str:
+    """Return `done`, the code of a refusal, or `failed`."""
+    return DONE if error is None else str(getattr(error, "code", FAILED))

@@ -1,0 +1,62 @@
+"""The observations as they leave the gateway: the service's payload goes through without a second model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from openenv.core.env_server.mcp_types import ListToolsObservation, Tool
+from pydantic import Field
+
+from companyos.contract import CompanyOSObservation
+from companyos_gateway.engine.journal import CompletedStep
+from companyos_gateway.engine.reward import StepKind
+from companyos_gateway.engine.toolbox import Tool as OfferedTool
+
+
+class StepObservation(CompanyOSObservation):
+    """A step's observation that dumps itself without walking the payload.
+
+    The framework takes it apart with `model_dump(exclude={"reward", "done"})`; `/mcp` reads a plain `model_dump()`,
+    where clients look for the payload under `data`. What is excluded is for the gateway's own doors.
+    """
+
+    step: int = Field(exclude=True, description="The number of the step, from 1.")
+    is_carried_out: bool = Field(exclude=True, description="Whether the tool did what it was asked.")
+
+    def model_dump(self, **options: Any) -> dict[str, Any]:
+        """Return the fields as JSON values; `data` mirrors `result` where nothing is excluded."""
+        dumped: dict[str, Any] = {
+            "metadata": self.metadata,
+            "tool_name": self.tool_name,
+            "result": self.result,
+            "error": self.error.model_dump(mode="json") if self.error else None,
+            "now": self.now.isoformat().replace("+00:00", "Z"),
+            "steps_left": self.steps_left,
+        }
+        if self.screenshot is not None:
+            dumped["screenshot"] = self.screenshot.model_dump(mode="json")
+        excluded = options.get("exclude") or ()
+        if not excluded:
+            dumped |= {"done": self.done, "reward": self.reward, "data": self.result}
+        return {name: value for name, value in dumped.items() if name not in excluded}
+
+
+def build_observation(completed: CompletedStep, max_steps: int) -> StepObservation:
+    """Return what a step that was taken answers."""
+    return StepObservation(
+        tool_name=completed.tool,
+        result=completed.result,
+        error=completed.error,
+        done=completed.end is not None,
+        reward=completed.reward,
+        now=completed.now,
+        steps_left=max(0, max_steps - completed.step),
+        step=completed.step,
+        is_carried_out=completed.note == StepKind.CARRIED_OUT,
+    )
+
+
+def build_tools_observation(tools: list[OfferedTool], *, done: bool) -> ListToolsObservation:
+    """Return the answer to a listing, which is no step."""
+    offered = [Tool(name=tool.name, description=tool.description, input_schema=tool.input_schema) for tool in tools]
+    return ListToolsObservation(tools=offered, done=done, reward=0.0)

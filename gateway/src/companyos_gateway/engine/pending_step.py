@@ -1,0 +1,77 @@
+"""A step while it is being taken: what it has found out so far, for the journal and for the answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from openenv.core.env_server.mcp_types import ToolError, ToolErrorType
+
+from companyos.contract import Outcome
+from companyos_gateway.engine.episode import Episode
+from companyos_gateway.engine.journal import CompletedStep
+from companyos_gateway.engine.progress import CallKey, Progress
+from companyos_gateway.engine.reward import StepKind
+from companyos_gateway.engine.service_client import ReceivedReport
+from companyos_gateway.evaluation import FinishDeclaration
+
+
+@dataclass(slots=True)
+class PendingStep:
+    """One step on its way."""
+
+    tool: str
+    arguments: dict[str, Any]
+    kind: StepKind = StepKind.CARRIED_OUT
+    call_key: CallKey | None = None
+    reports: list[tuple[str, ReceivedReport]] = field(default_factory=list)
+    finish: FinishDeclaration | None = None
+    is_judged: bool = False
+    result: Any = None
+    error: ToolError | None = None
+
+    def record(self, episode: Episode, service: str, received_report: ReceivedReport) -> None:
+        """Take in what a service reported."""
+        episode.progress.record(service, received_report.report)
+        self.reports.append((service, received_report))
+
+    def judge(self, episode: Episode) -> None:
+        """Judge the episode by what is known now."""
+        episode.progress.judge(episode.task)
+        self.is_judged = True
+
+    def reject(self, kind: ToolErrorType, message: str) -> None:
+        """Be a step that calls nothing: the tool or its arguments do not fit."""
+        self.kind = StepKind.INVALID_CALL
+        self.error = ToolError(error_type=kind, message=message)
+
+    def fail(self, message: str) -> None:
+        """Be a step in which the house failed."""
+        self.result = None
+        self.error = ToolError(error_type=ToolErrorType.EXECUTION_ERROR, message=message)
+
+    def complete(self, progress: Progress, reward: float, end: Outcome | None) -> CompletedStep:
+        """Return the step as it was taken."""
+        return CompletedStep.model_construct(
+            step=progress.step,
+            tool=self.tool,
+            arguments=self.arguments,
+            now=progress.now,
+            asked=self.call_key,
+            finish=self.finish,
+            is_judged=self.is_judged,
+            balance=progress.ledger.balance,
+            reward=reward,
+            end=end,
+            note=self._note(end),
+            result=self.result,
+            error=self.error,
+        )
+
+    def _note(self, end: Outcome | None) -> str:
+        if end is Outcome.INFRA_ERROR:
+            return end.value
+        if self.error is not None:
+            return self.error.error_type.value
+        is_refused = isinstance(self.result, dict) and self.kind is not StepKind.CARRIED_OUT
+        return str((is_refused and self.result.get("code")) or self.kind.value)

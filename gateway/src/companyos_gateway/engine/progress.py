@@ -1,0 +1,203 @@
+"""Where an episode stands: the fold of its journal, whether it was lived through or read back."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from companyos.contract import Outcome, ResetOptions
+from companyos_gateway.chaos import FaultPlan
+from companyos_gateway.engine.journal import CompletedStep, Entry, StepIntent
+from companyos_gateway.engine.observations import StepObservation, build_observation
+from companyos_gateway.engine.reward import RewardLedger
+from companyos_gateway.engine.task_cache import Task
+from companyos_gateway.evaluation import Evidence, FinishDeclaration, Verdict
+from companyos_shared.streams import canonical_json
+from companyos_shared.wire.context import Actor, Fault, FaultKind
+from companyos_shared.wire.control import Report
+
+CallKey = tuple[str, str, str]
+"""Service, operation and entity of a call: what planned faults count by."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepSummary:
+    """One step in a few words, for people."""
+
+    step: int
+    now: datetime
+    tool: str
+    outcome: str
+    reward: float
+
+
+@dataclass(frozen=True, slots=True)
+class LastStep:
+    """The last step taken, kept for whoever asks for it again."""
+
+    tool_name: str
+    arguments: Mapping[str, object]
+    observation: StepObservation
+
+    def is_same(self, tool_name: str, arguments: Mapping[str, object]) -> bool:
+        """Say whether the action is the one that was taken."""
+        return canonical_json([tool_name, arguments]) == canonical_json([self.tool_name, self.arguments])
+
+
+@dataclass(frozen=True, slots=True)
+class StaleReadWindow:
+    """A write that reads of its entity do not see yet: its step, and until when."""
+
+    step: int
+    until: datetime
+
+
+@dataclass(slots=True)
+class Progress:
+    """Everything about an episode that steps change.
+
+    `unchanged_sources` names the sources that hold, service by service, what its database holds now; one that was
+    written to has none until it is snapshotted.
+    """
+
+    evidence: Evidence
+    ledger: RewardLedger
+    verdict: Verdict
+    now: datetime
+    next_due_at: dict[str, datetime | None]
+    last_seq: Counter[str] = field(default_factory=Counter)
+    written_step: Counter[str] = field(default_factory=Counter)
+    """By service, the last step of the agent that is known to have changed its rows."""
+    step: int = 0
+    first_step: int = 0
+    """The step that the epoch started after: what was written until then is in the sources it started from."""
+    changed_step: Counter[str] = field(default_factory=Counter)
+    """By service, the last step in which anybody is known to have changed its rows."""
+    outcome: Outcome | None = None
+    finish: FinishDeclaration | None = None
+    calls: Counter[CallKey] = field(default_factory=Counter)
+    stale_reads: dict[tuple[str, str], StaleReadWindow] = field(default_factory=dict)
+    """By service and entity, the last write that reads lag behind."""
+    touched: set[str] = field(default_factory=set)
+    unchanged_sources: dict[str, str] = field(default_factory=dict)
+    step_summaries: list[StepSummary] = field(default_factory=list)
+    last_step: LastStep | None = None
+
+    @classmethod
+    def start(cls, task: Task, options: ResetOptions) -> Progress:
+        """Return where an episode of the task begins."""
+        return cls(
+            evidence=Evidence.start(task.initial),
+            ledger=RewardLedger(options.shaping, options.reward_scale, task.first_verdict.potential),
+            verdict=task.first_verdict,
+            now=task.instance.started_at,
+            next_due_at=dict(task.next_due_at),
+        )
+
+    def touch(self, service: str, *, writes: bool) -> None:
+        """Note that a call is about to reach a service."""
+        self.touched.add(service)
+        if writes:
+            self.unchanged_sources.pop(service, None)
+
+    def retain_sources(self, sources: Collection[str]) -> None:
+        """Forget which sources hold what the services hold now, but for those that stay."""
+        self.unchanged_sources = {
+            service: source for service, source in self.unchanged_sources.items() if source in sources
+        }
+
+    def count_call(self, call_key: CallKey) -> int:
+        """Count one call, and return the how manieth of its kind it is."""
+        self.calls[call_key] += 1
+        return self.calls[call_key]
+
+    def record(self, service: str, report: Report) -> None:
+        """Take in the control side of an answer."""
+        self.touched.add(service)
+        self.evidence.record(service, report)
+        self.next_due_at[service] = report.next_due_at
+        if report.changes:
+            self.last_seq[service] = max(self.last_seq[service], report.changes[-1].seq)
+            written = (change.step for change in report.changes if change.actor is Actor.AGENT)
+            self.written_step[service] = max(self.written_step[service], *written, 0)
+            self.changed_step[service] = report.changes[-1].step
+
+    def has_written(self, service: str) -> bool:
+        """Say whether a service is known to have changed rows in this epoch, and so has a database of its own."""
+        return self.changed_step[service] > self.first_step
+
+    def add_stale_window(self, call_key: CallKey, nth: int, report: Report, faults: FaultPlan) -> None:
+        """Note how long reads lag behind a write, where one was carried out and seen to be."""
+        service, operation, target = call_key
+        if report.planned is None and any(change.actor is Actor.AGENT for change in report.changes):
+            entity = entity_of(target)
+            minutes = faults.stale_minutes(service, operation, target, nth)
+            self.stale_reads.pop((service, entity), None)
+            if minutes:
+                self.stale_reads[service, entity] = StaleReadWindow(self.step, self.now + timedelta(minutes=minutes))
+
+    def stale_read_fault(self, call_key: CallKey) -> Fault | None:
+        """Return the fault that a read meets which lags behind a write of its entity."""
+        service, _, target = call_key
+        window = self.stale_reads.get((service, entity_of(target)))
+        if window is None or self.now >= window.until:
+            return None
+        return Fault(kind=FaultKind.STALE_READ, hides_step=window.step)
+
+    def declare(self, finish: FinishDeclaration) -> None:
+        """Take in what the agent declares, and when."""
+        self.finish = finish
+        self.evidence.declared_at = self.now
+
+    def judge(self, task: Task) -> None:
+        """Judge what the evidence says now."""
+        self.verdict = task.instance.rubric.judge(self.evidence, self.finish)
+
+    def complete_step(self, completed: CompletedStep, max_steps: int) -> StepObservation:
+        """Close a step that was taken, and return what it answers."""
+        self.outcome = completed.end
+        self.step_summaries.append(
+            StepSummary(completed.step, completed.now, completed.tool, completed.note, completed.reward)
+        )
+        observation = build_observation(completed, max_steps)
+        self.last_step = LastStep(completed.tool, completed.arguments, observation)
+        return observation
+
+
+def entity_of(target: str) -> str:
+    """Return the entity of a call's target: a part of a thing belongs to the thing."""
+    return target.partition("/")[0]
+
+
+def replay(progress: Progress, task: Task, entries: Iterable[Entry]) -> StepIntent | None:
+    """Let a journal happen once more; return the step that was intended and not taken, if there is one."""
+    pending_intent: StepIntent | None = None
+    steps: list[CompletedStep] = []
+    for entry in entries:
+        if entry.intent is not None:
+            pending_intent = entry.intent
+        if entry.taken is not None:
+            pending_intent = None
+            steps.append(entry.taken)
+    last_judged = max((index for index, taken in enumerate(steps) if taken.is_judged), default=None)
+    for index, taken in enumerate(steps):
+        _replay_step(progress, task, taken)
+        if index == last_judged:
+            progress.judge(task)
+    return pending_intent
+
+
+def _replay_step(progress: Progress, task: Task, taken: CompletedStep) -> None:
+    progress.step = taken.step
+    progress.now = taken.now
+    nth = 0 if taken.asked is None else progress.count_call(taken.asked)
+    for service, report in taken.reports:
+        progress.record(service, report)
+        if taken.asked is not None and report.audit is not None:
+            progress.add_stale_window(taken.asked, nth, report, task.instance.faults)
+    if taken.finish is not None:
+        progress.declare(taken.finish)
+    progress.ledger.restore(taken.balance)
+    progress.complete_step(taken, task.instance.max_steps)

@@ -1,0 +1,261 @@
+"""The gateway's quarantine: files that it cannot go on from, each item a folder with a `reason.json`.
+
+What the services hold of an item is in their own quarantine. An item is written before anything is moved into it, and
+removed after everything was moved out of it, so whatever a killed gateway leaves can be moved again.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from datetime import UTC, datetime
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from companyos.schemas import QuarantineItem, QuarantineKind
+from companyos_gateway.engine.checksums import add_checksum, verify_checksum
+from companyos_gateway.engine.episode import VERSION
+from companyos_gateway.engine.episode_files import FOLDER_MODE, MANIFEST, EpisodeFiles, write_file
+from companyos_gateway.engine.errors import (
+    EpisodeQuarantinedError,
+    InfrastructureError,
+    QuarantineConflictError,
+    QuarantineReason,
+    ServicesUnavailableError,
+    UnknownQuarantineItemError,
+    UnusableFilesError,
+)
+from companyos_gateway.engine.journal_format import read_label
+from companyos_gateway.engine.manifest import decode_manifest
+from companyos_gateway.engine.service_clients import ServiceClients
+from companyos_gateway.engine.snapshot_files import SnapshotFiles, read_sources
+
+REASON = "reason.json"
+FOLDER = "quarantine"
+FORMAT = 1
+
+_ITEM = "item"
+
+_EPISODE = "episode"
+_LABEL = re.compile(rb'"id":"([A-Za-z0-9._-]{1,128})"')
+_log = logging.getLogger(__name__)
+
+
+class Quarantine:
+    """Everything that is in quarantine, and the way there and back."""
+
+    def __init__(
+        self, folder: Path, service_clients: ServiceClients, files: EpisodeFiles, snapshot_files: SnapshotFiles
+    ) -> None:
+        self.folder = folder / FOLDER
+        self.unknown_files: list[Path] = []
+        """Files in the gateway's folders that it does not know. They are left alone."""
+        self.has_label: Callable[[str], bool] = lambda _label: False
+        """Whether an episode with a label is live."""
+        self._service_clients = service_clients
+        self._files = files
+        self._snapshot_files = snapshot_files
+        self._items: dict[str, QuarantineItem] = {}
+        self.folder.mkdir(FOLDER_MODE, parents=True, exist_ok=True)
+        for path in sorted(self.folder.iterdir()):
+            if path.is_dir():
+                self._items[path.name] = _read_item(path)
+            else:
+                self.unknown_files.append(path)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def items(self) -> list[QuarantineItem]:
+        """Return every item, the oldest first."""
+        return sorted(self._items.values(), key=lambda item: (item.at, item.id))
+
+    def get(self, item_id: str) -> QuarantineItem:
+        """Return an item; raises UnknownQuarantineItemError (404)."""
+        if item_id not in self._items:
+            raise UnknownQuarantineItemError(f"No item of the quarantine has the id {item_id!r}.")
+        return self._items[item_id]
+
+    def find_episode(self, label: str) -> QuarantineItem | None:
+        """Return the item of an episode with a label, None without one."""
+        return next((item for item in self._episodes() if item.episode_id == label), None)
+
+    def check_episode(self, label: str, *, is_kept: bool = False) -> None:
+        """Raise EpisodeQuarantinedError (410) where the episode with a label is in quarantine.
+
+        The one that the gateway keeps must not be replaced silently: an item without a readable label could be it.
+        """
+        item = self.find_episode(label)
+        if item is None and is_kept:
+            item = next((item for item in self._episodes() if item.episode_id is None), None)
+        if item is not None:
+            raise EpisodeQuarantinedError(
+                f"{label!r} is in quarantine as {item.id}: {item.detail}. See `companyos quarantine --help`."
+            )
+
+    def find_snapshot(self, snapshot_id: str) -> QuarantineItem | None:
+        """Return the item of a snapshot, None without one."""
+        return next((item for item in self._items.values() if item.snapshot_id == snapshot_id), None)
+
+    def sources(self) -> set[str]:
+        """Return every snapshot database that an item names. A live snapshot may name the same one."""
+        return {source for item in self._items.values() for source in item.sources.values()}
+
+    def report_unknown(self, path: Path) -> None:
+        """Report a file that the gateway does not know; it is left alone."""
+        self.unknown_files.append(path)
+        _log.warning("%s is not a file of this gateway and is left alone", path)
+
+    def add_episode(self, internal_id: str, error: UnusableFilesError) -> QuarantineItem:
+        """Move an episode's folder into quarantine; its databases follow with `add_databases`."""
+        label, sources = _read_identity(self._files.folder(internal_id))
+        item = self._new(
+            internal_id, QuarantineKind.EPISODE, error, episode_id=label, internal_id=internal_id, sources=sources
+        )
+        self._files.move_away(internal_id, self.folder / item.id / _EPISODE)
+        return item
+
+    def add_snapshot(self, snapshot_id: str, error: UnusableFilesError) -> QuarantineItem:
+        """Move a snapshot into quarantine; its databases follow with `add_databases`."""
+        path = self._snapshot_files.path(snapshot_id)
+        sources = dict(read_sources(path.read_bytes()))
+        name = f"snapshot-{snapshot_id}"
+        item = self._new(name, QuarantineKind.SNAPSHOT, error, snapshot_id=snapshot_id, sources=sources)
+        os.rename(path, self.folder / item.id / path.name)
+        return item
+
+    def get_or_create_item(self, internal_id: str | None) -> QuarantineItem:
+        """Return the item that databases of an episode belong to, a new one where there is none."""
+        for item in self._items.values():
+            if item.internal_id == internal_id and (internal_id or item.kind is QuarantineKind.DATABASES):
+                return item
+        error = UnusableFilesError(
+            QuarantineReason.UNKNOWN_OWNER, "A service holds databases that no manifest and no snapshot names."
+        )
+        name = f"databases-{internal_id or 'unknown'}"
+        return self._new(name, QuarantineKind.DATABASES, error, internal_id=internal_id)
+
+    def add_databases(self, item_id: str, service: str, entries: Iterable[str]) -> None:
+        """Record which entries of a service's quarantine belong to an item."""
+        item = self._items[item_id]
+        held = [*item.databases.get(service, []), *entries]
+        self._write(item.model_copy(update={"databases": {**item.databases, service: sorted(set(held))}}))
+
+    async def remove(self, item_id: str) -> None:
+        """Delete an item for good, here and in the services; raises 404, or ServicesUnavailableError (503): some of
+        it is left.
+        """
+        item = self.get(item_id)
+        await self._for_each_service(item, self._service_clients.remove_quarantined)
+        shutil.rmtree(self.folder / item_id)
+        del self._items[item_id]
+        _log.warning("%s was removed from quarantine", item_id)
+
+    async def restore(self, item_id: str) -> QuarantineItem:
+        """Move an item back to where it came from; the next start picks it up.
+
+        Raises UnknownQuarantineItemError (404), QuarantineConflictError (409) or ServicesUnavailableError (503).
+        """
+        item = self.get(item_id)
+        if item.episode_id is not None and self.has_label(item.episode_id):
+            raise QuarantineConflictError(f"Another episode with the id {item.episode_id!r} is live; delete it first.")
+        await self._for_each_service(item, self._service_clients.restore_quarantined)
+        folder = self.folder / item_id
+        try:
+            if item.kind is QuarantineKind.EPISODE and item.internal_id is not None and (folder / _EPISODE).exists():
+                self._files.move_back(item.internal_id, folder / _EPISODE)
+            if item.kind is QuarantineKind.SNAPSHOT and item.snapshot_id is not None:
+                path = self._snapshot_files.path(item.snapshot_id)
+                os.rename(folder / path.name, path)
+        except OSError as error:
+            raise QuarantineConflictError(f"The files cannot be moved back: {error.strerror}.") from error
+        shutil.rmtree(folder)
+        del self._items[item_id]
+        _log.warning("%s was restored from quarantine; the next start picks it up", item_id)
+        return item
+
+    def _episodes(self) -> list[QuarantineItem]:
+        return [item for item in self.items() if item.kind is QuarantineKind.EPISODE]
+
+    async def _for_each_service(self, item: QuarantineItem, action: Callable[[str, list[str]], Any]) -> None:
+        for service, entries in item.databases.items():
+            try:
+                await action(service, entries)
+            except (InfrastructureError, KeyError) as error:
+                raise ServicesUnavailableError(f"{service} did not move the databases of {item.id}: {error}") from error
+
+    def _new(self, name: str, kind: QuarantineKind, error: UnusableFilesError, **fields: Any) -> QuarantineItem:
+        item = QuarantineItem(
+            id=self._free_name(name),
+            kind=kind,
+            reason=error.reason.value,
+            detail=str(error),
+            version=VERSION,
+            at=datetime.now(UTC),  # noqa: TID251  # for people, and not the world's
+            **fields,
+        )
+        (self.folder / item.id).mkdir(FOLDER_MODE, exist_ok=True)
+        self._write(item)
+        _log.error("%s %s is moved to %s: %s", kind, item.episode_id or name, self.folder / item.id, error)
+        return item
+
+    def _free_name(self, name: str) -> str:
+        """Return a name that no other files have; an item that a killed gateway moved nothing into is used again."""
+        names = (name if number == 1 else f"{name}.{number}" for number in count(1))
+        return next(free for free in names if not _has_files(self.folder / free))
+
+    def _write(self, item: QuarantineItem) -> None:
+        path = self.folder / item.id / REASON
+        temporary = path.with_suffix(".tmp")
+        write_file(temporary, add_checksum(_ITEM, FORMAT, item.model_dump_json().encode())[0], durable=True)
+        os.replace(temporary, path)
+        self._items[item.id] = item
+
+
+def _has_files(folder: Path) -> bool:
+    return folder.exists() and any(path.name != REASON for path in folder.iterdir())
+
+
+def _read_item(folder: Path) -> QuarantineItem:
+    """Return the item of a folder; one whose reason cannot be read is told by its name."""
+    try:
+        content, _ = verify_checksum(_ITEM, FORMAT, (folder / REASON).read_bytes())
+        return QuarantineItem.model_validate_json(content).model_copy(update={"id": folder.name})
+    except (OSError, ValidationError, UnusableFilesError) as error:
+        is_snapshot = folder.name.startswith("snapshot-")
+        kind = QuarantineKind.SNAPSHOT if is_snapshot else QuarantineKind.EPISODE
+        return QuarantineItem.model_construct(
+            id=folder.name,
+            kind=kind,
+            internal_id=None if is_snapshot else folder.name,
+            snapshot_id=folder.name.removeprefix("snapshot-") if is_snapshot else None,
+            reason=QuarantineReason.DAMAGED.value,
+            detail=f"{REASON} cannot be read: {type(error).__name__}: {str(error)[:200]}",
+            version=VERSION,
+            at=datetime.fromtimestamp(folder.stat().st_mtime, UTC),
+            databases={},
+            sources={},
+        )
+
+
+def _read_identity(folder: Path) -> tuple[str | None, dict[str, str]]:
+    """Return label and snapshot databases of an episode, as far as its manifest or its journals say them."""
+    with suppress(OSError, UnusableFilesError):
+        manifest, _ = decode_manifest((folder / MANIFEST).read_bytes())
+        return manifest.id, dict(manifest.snapshot_sources())
+    for path in sorted(folder.glob("*.jsonl")):
+        with suppress(OSError):
+            label = read_label(path.read_bytes())
+            if label is not None:
+                return label, {}
+    with suppress(OSError):
+        if (match := _LABEL.search((folder / MANIFEST).read_bytes())) is not None:
+            return match[1].decode(), {}
+    return None, {}

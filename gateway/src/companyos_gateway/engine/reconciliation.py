@@ -1,0 +1,172 @@
+"""What the services hold, against what the gateway's files name."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from companyos_gateway.engine.engine import EpisodeEngine
+from companyos_gateway.engine.episode_files import is_internal_id
+from companyos_gateway.engine.episode_removal import control_context
+from companyos_gateway.engine.errors import InfrastructureError, QuarantineReason, UnusableFilesError
+from companyos_gateway.engine.manifest import Manifest
+from companyos_gateway.engine.quarantine import Quarantine
+from companyos_gateway.engine.service_clients import ServiceClients
+from companyos_gateway.engine.snapshot_files import PendingSnapshot
+from companyos_gateway.engine.snapshots import Snapshots
+from companyos_shared.wire.context import CallContext
+from companyos_shared.wire.control import InventoryReply, QuarantineRequest
+
+_MAX_ATTEMPTS = 20
+_RETRY_DELAY_S = 0.5
+_UNKNOWN_SOURCE_ID = "0" * 64
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Inventory:
+    """What each service held at the start; a service that did not answer is missing."""
+
+    services: Mapping[str, InventoryReply]
+
+    @classmethod
+    async def read(cls, service_clients: ServiceClients) -> Inventory:
+        """Read the inventory of every service."""
+        replies = await asyncio.gather(*(_read(service_clients, service) for service in service_clients.clients))
+        return cls(
+            {
+                service: reply
+                for service, reply in zip(service_clients.clients, replies, strict=True)
+                if reply is not None
+            }
+        )
+
+    def epochs(self, service: str, internal_id: str) -> list[int] | None:
+        """Return the epochs of an episode that a service holds, None where nobody knows."""
+        if service not in self.services:
+            return None
+        return next((held.epochs for held in self.services[service].episodes if held.id == internal_id), [])
+
+    def check(self, manifest: Manifest, written: Collection[str]) -> None:
+        """Raise UnusableFilesError where a service holds a newer epoch, or lacks the database of one that was written
+        to.
+        """
+        for service in manifest.sources:
+            epochs = self.epochs(service, manifest.internal_id)
+            if epochs is None:
+                continue
+            if max(epochs, default=0) > manifest.epoch:
+                detail = f"{service} holds epoch {max(epochs)}, the manifest is of epoch {manifest.epoch}"
+                raise UnusableFilesError(QuarantineReason.DATABASE_MISMATCH, detail)
+            if service in written and manifest.epoch not in epochs:
+                raise UnusableFilesError(
+                    QuarantineReason.DATABASE_MISMATCH, f"{service} has no database of epoch {manifest.epoch}"
+                )
+
+
+@dataclass(slots=True)
+class _UnreferencedDatabases:
+    """What one service holds that belongs to one item of the quarantine."""
+
+    episodes: list[str] = field(default_factory=list)
+    sources: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Reconciliation:
+    """Deletes in the services what is over, and moves to quarantine what nothing explains."""
+
+    inventory: Inventory
+    engine: EpisodeEngine
+    snapshots: Snapshots
+    quarantine: Quarantine
+    kept: Collection[str]
+    """Internal ids of episodes that are over while their databases are kept."""
+
+    async def run(self, ended: Mapping[str, Manifest | None], pending: Mapping[Path, PendingSnapshot]) -> None:
+        """Hold every service against the files. `ended` are episodes that are over, by internal id."""
+        for internal_id, manifest in ended.items():
+            for service, source in [] if manifest is None else manifest.snapshot_sources():
+                self.snapshots.mark_unreferenced(service, control_context(internal_id, 1, source))
+        for service, reply in self.inventory.services.items():
+            await self._reconcile(
+                service, reply, ended, {(marker.episode, marker.epoch) for marker in pending.values()}
+            )
+        for internal_id in ended:
+            self.engine.store.remover.resume_drop(internal_id, self._contexts_of_holders(internal_id))
+        await self.engine.store.remover.wait()
+        await self.snapshots.forget_unreferenced()
+        if not self.snapshots.unreferenced():
+            for marker in pending:
+                marker.unlink(missing_ok=True)
+
+    def _contexts_of_holders(self, internal_id: str) -> dict[str, CallContext]:
+        """Return the services that hold an episode or did not say, each with the context of a call about it."""
+        context = control_context(internal_id, 1, _UNKNOWN_SOURCE_ID)
+        return {
+            name: context
+            for name in self.engine.service_clients.clients
+            if self.inventory.epochs(name, internal_id) != []
+        }
+
+    async def _reconcile(
+        self, service: str, reply: InventoryReply, ended: Collection[str], pending: Collection[tuple[str, int]]
+    ) -> None:
+        known_ids = {*ended, *self.kept, *(episode.internal_id for episode in self.engine.store)}
+        orphaned: defaultdict[str, _UnreferencedDatabases] = defaultdict(_UnreferencedDatabases)
+        for held in reply.episodes:
+            if held.id in known_ids:
+                continue
+            if is_internal_id(held.id):
+                orphaned[self.quarantine.get_or_create_item(held.id).id].episodes.append(held.id)
+            else:
+                self.quarantine.report_unknown(Path(service) / "episodes" / held.id)
+        referenced = self.snapshots.sources() | self.snapshots.unreferenced()
+        for stored in reply.sources:
+            if stored.source in referenced:
+                continue
+            if stored.episode is not None and stored.epoch is not None and (stored.episode, stored.epoch) in pending:
+                self.snapshots.mark_unreferenced(service, control_context(stored.episode, stored.epoch, stored.source))
+            else:
+                orphaned[self.quarantine.get_or_create_item(stored.episode).id].sources.append(stored.source)
+        for item_id, databases in orphaned.items():
+            await self._quarantine_databases(service, item_id, databases)
+        await self._record_orphaned_entries(service)
+
+    async def _quarantine_databases(self, service: str, item_id: str, databases: _UnreferencedDatabases) -> None:
+        detail = self.quarantine.get(item_id).detail
+        request = QuarantineRequest(episodes=databases.episodes, sources=databases.sources, reason=detail[:1000])
+        try:
+            moved = await self.engine.service_clients.quarantine(service, request)
+        except InfrastructureError as fault:
+            _log.error("%s did not move the databases of %s to quarantine: %s", service, item_id, fault)
+        else:
+            self.quarantine.add_databases(item_id, service, [entry.entry for entry in moved.entries])
+
+    async def _record_orphaned_entries(self, service: str) -> None:
+        """Record entries of a service's quarantine that belong to no item: a gateway was killed before it did."""
+        try:
+            reply = await self.engine.service_clients.quarantined(service)
+        except InfrastructureError as fault:
+            _log.error("the quarantine of %s cannot be read: %s", service, fault)
+            return
+        recorded = {entry for item in self.quarantine.items() for entry in item.databases.get(service, ())}
+        for entry in reply.entries:
+            if entry.entry not in recorded:
+                item = self.quarantine.get_or_create_item(entry.episode)
+                self.quarantine.add_databases(item.id, service, [entry.entry])
+
+
+async def _read(service_clients: ServiceClients, service: str) -> InventoryReply | None:
+    for _ in range(_MAX_ATTEMPTS):
+        try:
+            return await service_clients.inventory(service)
+        except InfrastructureError as fault:
+            _log.warning("the inventory of %s cannot be read: %s", service, fault)
+            await asyncio.sleep(_RETRY_DELAY_S)
+    _log.error("%s gives no inventory: nothing of it is deleted or moved", service)
+    return None

@@ -1,0 +1,165 @@
+"""What a step pays and when an episode ends: pure functions of verdicts, on the original's scale."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from companyos.contract import Completion, Outcome, RewardScale, Shaping
+from companyos_gateway.evaluation import Verdict
+
+STEP_COST = 0.1
+PROBLEM_COST = 0.3
+INVALID_CALL_COST = 1.0
+REJECTION_COST = 0.5
+MAX_COSTS = 8.0
+DAMAGE_COST = 2.0
+MAX_DAMAGE = 4.0
+SUCCESS_REWARD = 15.0
+FAILURE_COST = 5.0
+REWARD_BOUND = 25.0
+"""Every reward lies in [-REWARD_BOUND, REWARD_BOUND]; the unit scale divides by it."""
+
+_DIGITS = 6
+
+
+class StepKind(StrEnum):
+    """What a step was, as far as its cost goes."""
+
+    CARRIED_OUT = "carried_out"
+    PROBLEM = "problem"
+    INVALID_CALL = "misfit"
+    PLANNED_FAULT = "planned_fault"
+
+
+_EXTRA_COST = {
+    StepKind.CARRIED_OUT: 0.0,
+    StepKind.PROBLEM: PROBLEM_COST,
+    StepKind.INVALID_CALL: INVALID_CALL_COST,
+    StepKind.PLANNED_FAULT: 0.0,
+}
+
+
+def determine_outcome(verdict: Verdict, completion: Completion, *, finished: bool, steps_left: int) -> Outcome | None:
+    """Return how the episode ends after this step, or None while it goes on."""
+    if finished or (completion is Completion.AUTO and verdict.goal_met):
+        return Outcome.SUCCESS if verdict.success else Outcome.FAILED
+    return Outcome.OUT_OF_STEPS if steps_left == 0 else None
+
+
+class LedgerBalance(BaseModel):
+    """Where a ledger stands after a step."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    potential: float
+    costs: float
+    damaged: tuple[str, ...]
+    rejections: int
+    return_: float
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the fields as JSON values."""
+        return dict(self)
+
+
+@dataclass(slots=True)
+class RewardLedger:
+    """What an episode has paid so far; each step adds one entry.
+
+    Costs stop at MOST_COSTS and damage at MOST_DAMAGE per episode. Milestones are paid as a difference of potential,
+    so what is undone is taken back. Under `shaping=potential` the last step brings the potential back to where it
+    started, which leaves the return without them (Ng, Harada and Russell 1999). Under `shaping=none` only the end
+    pays: the whole scale for success, the failure's cost for anything else.
+    """
+
+    shaping: Shaping = Shaping.MILESTONES
+    scale: RewardScale = RewardScale.ORIGINAL
+    potential: float = 0.0
+    costs: float = 0.0
+    damaged: frozenset[str] = frozenset()
+    rejections: int = 0
+    return_: float = 0.0
+    _first_potential: float = field(init=False, default=0.0)
+
+    def __post_init__(self) -> None:
+        self._first_potential = self.potential
+
+    @property
+    def balance(self) -> LedgerBalance:
+        """Where the ledger stands."""
+        return LedgerBalance.model_construct(
+            potential=self.potential,
+            costs=self.costs,
+            damaged=tuple(sorted(self.damaged)),
+            rejections=self.rejections,
+            return_=self.return_,
+        )
+
+    def restore(self, balance: LedgerBalance) -> None:
+        """Go on from a balance of the same episode."""
+        self.potential = balance.potential
+        self.costs = balance.costs
+        self.damaged = frozenset(balance.damaged)
+        self.rejections = balance.rejections
+        self.return_ = balance.return_
+
+    def add_step(self, kind: StepKind, verdict: Verdict, end: Outcome | None) -> float:
+        """Enter one step and return its reward, in the asked scale."""
+        if self.shaping is Shaping.NONE:
+            return self._pay(_terminal_reward(end))
+        value = -self._charge_cost(kind, verdict) - self._charge_damage(verdict) + self._gain_potential(verdict, end)
+        if end is Outcome.SUCCESS:
+            value += SUCCESS_REWARD
+        elif end is not None:
+            value -= FAILURE_COST
+        return self._pay(value)
+
+    def add_infrastructure_error(self) -> float:
+        """Enter a step that the house could not carry out: it costs nothing."""
+        return self._pay(self._refund_potential())
+
+    def add_close(self) -> float:
+        """Enter the loss of an episode that is closed before its end."""
+        return self._pay(self._refund_potential() - FAILURE_COST)
+
+    def _refund_potential(self) -> float:
+        if self.shaping is not Shaping.POTENTIAL:
+            return 0.0
+        owed, self.potential = self._first_potential - self.potential, self._first_potential
+        return owed
+
+    def _charge_cost(self, kind: StepKind, verdict: Verdict) -> float:
+        cost = STEP_COST + _EXTRA_COST[kind] + REJECTION_COST * max(0, verdict.rejections - self.rejections)
+        self.rejections = max(self.rejections, verdict.rejections)
+        charged = min(cost, MAX_COSTS - self.costs)
+        self.costs += charged
+        return charged
+
+    def _charge_damage(self, verdict: Verdict) -> float:
+        before = min(MAX_DAMAGE, DAMAGE_COST * len(self.damaged))
+        self.damaged |= frozenset(verdict.damage)
+        return min(MAX_DAMAGE, DAMAGE_COST * len(self.damaged)) - before
+
+    def _gain_potential(self, verdict: Verdict, end: Outcome | None) -> float:
+        is_refunded = end is not None and self.shaping is Shaping.POTENTIAL
+        after = self._first_potential if is_refunded else verdict.potential
+        gained = after - self.potential
+        self.potential = after
+        return gained
+
+    def _pay(self, value: float) -> float:
+        bounded = max(-REWARD_BOUND, min(REWARD_BOUND, value))
+        reward = bounded / REWARD_BOUND if self.scale is RewardScale.UNIT else bounded
+        reward = round(reward, _DIGITS) + 0.0
+        self.return_ = round(self.return_ + reward, _DIGITS)
+        return reward
+
+
+def _terminal_reward(end: Outcome | None) -> float:
+    if end is None:
+        return 0.0
+    return REWARD_BOUND if end is Outcome.SUCCESS else -FAILURE_COST

@@ -1,0 +1,304 @@
+"""The way to one service: long-lived connections, signed calls, and reports split from answers."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, TypeVar
+
+import aiohttp
+import httpx
+import orjson
+from httpx_aiohttp import AiohttpTransport
+from pydantic import BaseModel
+
+from companyos_gateway.engine.errors import (
+    InfrastructureError,
+    ServiceRefusalError,
+    ServicesUnavailableError,
+    parse_problem,
+)
+from companyos_gateway.engine.signing import CONTROL_PREFIX, Signer
+from companyos_shared.telemetry.figures import Latency
+from companyos_shared.telemetry.traces import NO_TRACES, Traces
+from companyos_shared.wire.context import REPORT_HEADER, CallContext
+from companyos_shared.wire.control import EntriesRequest, LoadRequest, QuarantineRequest, Report, SettleRequest
+from companyos_shared.wire.strict_json import MAX_BODY_BYTES
+
+MAX_TARGET_BYTES = 4096
+CALL_DEADLINE_S = 2.0
+CONNECT_DEADLINE_S = 0.5
+LOAD_DEADLINE_S = 15.0
+PROBE_DEADLINE_S = 1.0
+CALL_BUDGET_S = 4.5
+RETRY_DELAY_S = 0.02
+MAX_RETRY_DELAY_S = 0.2
+KEEPALIVE_S = 60.0
+MAX_CONNECTIONS = 256
+
+_JSON = "application/json"
+_UNAUTHORIZED = 401
+_RESIGN_CODES = frozenset({"call-expired", "call-replayed"})
+"""Control calls are refused so where a wall clock was set or a service restarted; each attempt has a new signature."""
+_UNKNOWN_SOURCE = "unknown-source"
+STALE_GENERATION = "stale-generation"
+_CORRUPT_SOURCE_CODES = frozenset({"source-corrupt", "source-outdated"})
+_SLOW_REQUESTS = (LoadRequest, QuarantineRequest, EntriesRequest)
+"""Requests that may take long and are waited for."""
+_TRANSPORT_ERRORS = (httpx.TransportError, aiohttp.ClientError, OSError, TimeoutError)
+_TIMEOUTS = {"timeout": {"connect": CONNECT_DEADLINE_S, "read": LOAD_DEADLINE_S}}
+_MAX_CACHED_URL_LENGTH = 128
+_MAX_CACHED_URLS = 4096
+_JITTER = secrets.SystemRandom()
+_log = logging.getLogger(__name__)
+
+M = TypeVar("M", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceCall:
+    """One HTTP request of a service's agent plane. `target` is the encoded path with its query."""
+
+    method: str
+    target: str
+    body: bytes = b""
+    headers: Mapping[str, str] | None = None
+
+    @property
+    def is_within_limits(self) -> bool:
+        """Whether the request is within what a service reads, however its arguments grew on the way."""
+        return len(self.target) <= MAX_TARGET_BYTES and len(self.body) <= MAX_BODY_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class ReceivedReport:
+    """The control side of an answer: understood, and as it came."""
+
+    report: Report
+    raw: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceResponse:
+    """What a service answered: the payload for the agent, the report for the house."""
+
+    status: int
+    payload: bytes
+    received_report: ReceivedReport
+    retry_after_s: int | None = None
+
+
+class UnknownSourceError(Exception):
+    """The service does not have the source that the call's epoch starts from."""
+
+    def __init__(self, service: str) -> None:
+        super().__init__(service)
+        self.service = service
+
+
+class CorruptSourceError(UnknownSourceError):
+    """The service has the source, and it is not what it was."""
+
+
+class ServiceClient:
+    """One service: its name, its long-lived connections, its key, and how it has done so far.
+
+    Requests and answers are httpx's; they go straight through the transport, for the client around it would cost as
+    much again.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        address: str,
+        key: bytes,
+        transport: httpx.AsyncBaseTransport | None = None,
+        traces: Traces = NO_TRACES,
+    ) -> None:
+        self.name = name
+        self.address = address
+        self.signer = Signer(key, name)
+        self.is_superseded = False
+        """Whether the service was heard to follow another gateway by now."""
+        self.latency = Latency()
+        self.resends = 0
+        self.faults = 0
+        self._traces = traces
+        self._base_url = "http://service" if address.startswith("unix:") else address
+        self._transport = transport or _transport(address)
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._transport.aclose()
+
+    async def is_ready(self) -> bool:
+        """Say whether the service answers that it is ready, and follows this gateway as far as is known."""
+        if self.is_superseded:
+            return False
+        try:
+            async with asyncio.timeout(PROBE_DEADLINE_S):
+                return (await self._send_request(self._request("GET", "/readyz"))).is_success
+        except _TRANSPORT_ERRORS:
+            return False
+
+    async def openapi(self) -> dict[str, Any]:
+        """Return the service's published OpenAPI document; raises ServicesUnavailableError."""
+        try:
+            async with asyncio.timeout(LOAD_DEADLINE_S):
+                response = await self._send_request(self._request("GET", "/openapi.json"))
+        except _TRANSPORT_ERRORS as error:
+            raise ServicesUnavailableError(f"The service {self.name} does not answer.") from error
+        if not response.is_success:
+            raise ServicesUnavailableError(f"The service {self.name} publishes no OpenAPI document.")
+        document: dict[str, Any] = orjson.loads(response.content)
+        return document
+
+    async def send(self, call: ServiceCall, context: CallContext, *, is_slow: bool = False) -> httpx.Response:
+        """Carry one signed call; resends the very same after a real transport error; raises InfrastructureError."""
+        if not self._traces.on:
+            return await self._send(call, context, is_slow=is_slow)
+        with self._traces.call(f"{self.name} {_operation_name(call)}") as span:
+            span.set(service=self.name)
+            response = await self._send(call, context, is_slow=is_slow)
+            span.set(status=response.status_code)
+            return response
+
+    async def _send(self, call: ServiceCall, context: CallContext, *, is_slow: bool) -> httpx.Response:
+        clock = asyncio.get_running_loop().time
+        began_at = clock()
+        deadline_s = LOAD_DEADLINE_S if is_slow else CALL_DEADLINE_S
+        give_up_at = began_at + (LOAD_DEADLINE_S if is_slow else CALL_BUDGET_S)
+        for attempt in itertools.count():
+            try:
+                async with asyncio.timeout(min(deadline_s, give_up_at - clock())):
+                    response = await self._send_request(self._sign(call, context))
+                if response.status_code == _UNAUTHORIZED and parse_problem(response.content)[0] in _RESIGN_CODES:
+                    raise ConnectionError(parse_problem(response.content)[0])
+                self.latency.observe(clock() - began_at)
+                return response
+            except _TRANSPORT_ERRORS as error:
+                delay_s = min(RETRY_DELAY_S * 2.0**attempt, MAX_RETRY_DELAY_S) * (0.5 + _JITTER.random())
+                _log.warning("%s: %s failed: %r", self.name, _operation_name(call), error)
+                if clock() + delay_s >= give_up_at:
+                    raise self._infrastructure_error(f"The service {self.name} could not be reached.") from error
+            await asyncio.sleep(delay_s)
+            self.resends += 1
+        raise AssertionError
+
+    async def call(self, call: ServiceCall, context: CallContext) -> ServiceResponse:
+        """Carry one call of the agent and split the answer; raises InfrastructureError where the service itself
+        failed.
+        """
+        response = await self.send(call, context)
+        return self._parse_response(response)
+
+    async def settle(self, context: CallContext, request: SettleRequest) -> ReceivedReport:
+        """Let what is due happen; raises UnknownSourceError, or InfrastructureError for anything but a report."""
+        return _parse_report(await self._control_call("settle", context, request))
+
+    async def control_call(self, verb: str, reply: type[M], context: CallContext, body: BaseModel | None = None) -> M:
+        """Ask the control plane; raises UnknownSourceError, SourceCorrupt, or InfrastructureError for anything but
+        the reply.
+        """
+        return reply.model_validate_json(await self._control_call(verb, context, body))
+
+    async def export(self, context: CallContext) -> bytes:
+        """Return a copy of the database that the epoch is played on; raises as `ask` does."""
+        return await self._control_call("export", context)
+
+    async def _control_call(self, verb: str, context: CallContext, body: BaseModel | None = None) -> bytes:
+        content = b"{}" if body is None else body.model_dump_json().encode()
+        call = ServiceCall("POST", CONTROL_PREFIX + verb, content)
+        response = await self.send(call, context, is_slow=isinstance(body, _SLOW_REQUESTS))
+        if response.is_error:
+            code = parse_problem(response.content)[0]
+            self._check_source(code)
+            raise self._refusal(f"{self.name}: {verb} answered {response.status_code}: {code}", response.content)
+        return response.content
+
+    def _infrastructure_error(self, text: str) -> InfrastructureError:
+        self.faults += 1
+        return InfrastructureError(text)
+
+    def _refusal(self, text: str, content: bytes) -> InfrastructureError:
+        self.faults += 1
+        code, detail = parse_problem(content)
+        self.is_superseded = self.is_superseded or code == STALE_GENERATION
+        return ServiceRefusalError(text, code=code, detail=detail)
+
+    def _check_source(self, code: str) -> None:
+        if code == _UNKNOWN_SOURCE:
+            raise UnknownSourceError(self.name)
+        if code in _CORRUPT_SOURCE_CODES:
+            raise CorruptSourceError(self.name)
+
+    def _sign(self, call: ServiceCall, context: CallContext) -> httpx.Request:
+        headers = self.signer.headers(call.method, call.target, call.body, context, call.headers)
+        if call.body:
+            headers["Content-Type"] = _JSON
+        if call.headers:
+            headers.update(call.headers)
+        if self._traces.on:
+            headers.update(self._traces.headers())
+        return self._request(call.method, call.target, headers, call.body)
+
+    def _request(
+        self, method: str, target: str, headers: dict[str, str] | None = None, body: bytes = b""
+    ) -> httpx.Request:
+        url = (
+            _parse_url(f"{self._base_url}{target}")
+            if len(target) <= _MAX_CACHED_URL_LENGTH
+            else httpx.URL(self._base_url + target)
+        )
+        return httpx.Request(method, url, headers=headers, content=body, extensions=_TIMEOUTS)
+
+    async def _send_request(self, request: httpx.Request) -> httpx.Response:
+        response = await self._transport.handle_async_request(request)
+        await response.aread()
+        return response
+
+    def _parse_response(self, response: httpx.Response) -> ServiceResponse:
+        body = response.content
+        length = response.headers.get(REPORT_HEADER)
+        if length is None:
+            code = parse_problem(body)[0]
+            self._check_source(code)
+            raise self._refusal(f"{self.name}: answered {response.status_code} without a report: {code}", body)
+        cut = len(body) - int(length)
+        received_report = _parse_report(body[cut:])
+        if response.is_server_error and received_report.report.planned is None:
+            raise self._infrastructure_error(
+                f"{self.name}: answered {response.status_code}: {parse_problem(body[:cut])[0]}"
+            )
+        retry_after = response.headers.get("Retry-After")
+        return ServiceResponse(
+            status=response.status_code,
+            payload=body[:cut],
+            received_report=received_report,
+            retry_after_s=int(retry_after) if retry_after and retry_after.isdecimal() else None,
+        )
+
+
+def _operation_name(call: ServiceCall) -> str:
+    """Return what a call does in a word that holds none of its arguments."""
+    return call.target.removeprefix(CONTROL_PREFIX) if call.target.startswith(CONTROL_PREFIX) else call.method
+
+
+def _parse_report(raw: bytes) -> ReceivedReport:
+    return ReceivedReport(Report.model_validate_json(raw), raw)
+
+
+@lru_cache(_MAX_CACHED_URLS)
+def _parse_url(url: str) -> httpx.URL:
+    return httpx.URL(url)
+
+
+def _transport(address: str) -> AiohttpTransport:
+    path = address.removeprefix("unix:") if address.startswith("unix:") else None
+    limits = httpx.Limits(max_connections=MAX_CONNECTIONS, keepalive_expiry=KEEPALIVE_S)
+    return AiohttpTransport(uds=path, limits=limits, trust_env=False, verify=False)

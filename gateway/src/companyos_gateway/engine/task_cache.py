@@ -1,0 +1,129 @@
+"""Planned tasks: an instance with what its sources hold at rest, shared by every episode of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from companyos_gateway.engine.errors import InvalidResetError, ServicesUnavailableError, UnknownScenarioError
+from companyos_gateway.engine.service_clients import ServiceClients
+from companyos_gateway.evaluation import Evidence, Verdict
+from companyos_gateway.scenarios import Instance, Scenario
+from companyos_shared.streams import digest
+from companyos_shared.wire.company import Company
+from companyos_shared.wire.context import Actor, CallContext
+from companyos_shared.wire.control import LoadReply, Rows
+
+_COMPANY_FIELDS = ("company", "draw_seed", "started_at")
+_LOAD_EPISODE = "planting"
+
+
+@dataclass(frozen=True, slots=True)
+class TaskKey:
+    """What makes two tasks the same task."""
+
+    scenario: str
+    seed: int
+    chaos: int
+    overrides: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One planned task, ready in every service."""
+
+    key: TaskKey
+    instance: Instance
+    company: Company
+    sources: Mapping[str, str]
+    initial: Mapping[str, Rows]
+    next_due_at: Mapping[str, datetime | None]
+    first_verdict: Verdict
+
+    def document(self, service: str) -> dict[str, Any]:
+        """Return what the service is planted with."""
+        return seed_document(self.instance, service)
+
+
+def seed_document(instance: Instance, service: str) -> dict[str, Any]:
+    """Return the seed document of a service; one that the scenario does not know gets the bare company."""
+    document = instance.documents.get(service)
+    if document is not None:
+        return document
+    any_document = next(iter(instance.documents.values()))
+    return {name: any_document[name] for name in _COMPANY_FIELDS}
+
+
+def source_id(instance: Instance, service: str) -> str:
+    """Return the source id of a service's document."""
+    planned_id = instance.source_ids.get(service)
+    return planned_id or digest({"service": service, "document": seed_document(instance, service)})
+
+
+class TaskCache:
+    """The planned tasks used last. A task asked for by many at once is planned and planted once."""
+
+    def __init__(self, scenarios: Mapping[str, Scenario], service_clients: ServiceClients, *, max_size: int) -> None:
+        self.scenarios = scenarios
+        self._service_clients = service_clients
+        self._max_size = max_size
+        self._tasks: OrderedDict[TaskKey, Task] = OrderedDict()
+        self._in_flight: dict[TaskKey, asyncio.Task[Task]] = {}
+
+    async def task(self, key: TaskKey) -> Task:
+        """Return the task; raises UnknownScenarioError or InvalidResetError (422), or ServicesUnavailableError
+        (503).
+        """
+        cached = self._tasks.get(key)
+        if cached is not None:
+            self._tasks.move_to_end(key)
+            return cached
+        in_flight = self._in_flight.get(key)
+        if in_flight is None:
+            in_flight = self._in_flight[key] = asyncio.create_task(self._prepare(key))
+            in_flight.add_done_callback(lambda _done: self._in_flight.pop(key, None))
+        return await asyncio.shield(in_flight)
+
+    async def _prepare(self, key: TaskKey) -> Task:
+        instance = self._plan(key)
+        services = list(self._service_clients.clients)
+        sources = {service: source_id(instance, service) for service in services}
+        missing = sorted(set(instance.documents) - set(services))
+        if missing:
+            raise ServicesUnavailableError(
+                f"The scenario needs services that are not configured: {', '.join(missing)}."
+            )
+        replies = await asyncio.gather(*(self._load(instance, service, sources[service]) for service in services))
+        initial = {service: reply.rows for service, reply in zip(services, replies, strict=True)}
+        task = Task(
+            key=key,
+            instance=instance,
+            company=Company.model_validate(next(iter(instance.documents.values()))["company"]),
+            sources=sources,
+            initial=initial,
+            next_due_at={service: reply.next_due_at for service, reply in zip(services, replies, strict=True)},
+            first_verdict=instance.rubric.judge(Evidence.start(initial), None),
+        )
+        self._tasks[key] = task
+        if len(self._tasks) > self._max_size:
+            self._tasks.popitem(last=False)
+        return task
+
+    def _plan(self, key: TaskKey) -> Instance:
+        scenario = self.scenarios.get(key.scenario)
+        if scenario is None:
+            raise UnknownScenarioError(f"No scenario is named {key.scenario!r}.")
+        try:
+            return scenario.plan(key.seed, key.chaos, dict(key.overrides))
+        except ValueError as error:
+            raise InvalidResetError(str(error)) from error
+
+    async def _load(self, instance: Instance, service: str, source: str) -> LoadReply:
+        context = CallContext(
+            episode=_LOAD_EPISODE, epoch=1, source=source, step=0, actor=Actor.TRAINER, now=instance.started_at
+        )
+        return await self._service_clients.load(service, context, lambda: seed_document(instance, service))

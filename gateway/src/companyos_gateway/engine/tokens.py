@@ -1,0 +1,101 @@
+"""The tokens of episodes: derived from the gateway's secret when they are needed, so that none is stored or logged."""
+
+from __future__ import annotations
+
+import hmac
+import os
+import secrets
+from base64 import urlsafe_b64encode
+from collections.abc import Collection
+from hashlib import sha256
+from pathlib import Path
+
+SECRET_FILE = "secret"  # noqa: S105 - a file's name
+SECRET_BYTES = 32
+TOKEN_LENGTH = 43
+MAX_STALE_DIGESTS = 1024
+
+
+class InvalidSecretError(Exception):
+    """The file that should hold the gateway's secret holds something else."""
+
+
+class EpisodeTokens:
+    """What fits which episode. A token is base64url of HMAC-SHA256(secret, internal id) and says nothing of either."""
+
+    def __init__(self, secret: bytes) -> None:
+        if len(secret) < SECRET_BYTES:
+            raise ValueError(f"the secret of tokens has at least {SECRET_BYTES} bytes")
+        self._secret = secret
+        self._owners: dict[bytes, str] = {}
+        self._digests: dict[str, bytes] = {}
+
+    def __repr__(self) -> str:
+        return "EpisodeTokens(...)"
+
+    def token(self, internal_id: str) -> str:
+        """Return the token of an episode."""
+        return urlsafe_b64encode(hmac.digest(self._secret, internal_id.encode(), sha256)).rstrip(b"=").decode()
+
+    def matches(self, token: str, internal_id: str) -> bool:
+        """Say in constant time whether the token is that episode's."""
+        return hmac.compare_digest(token.encode(), self.token(internal_id).encode())
+
+    def find(self, token: str, internal_ids: Collection[str]) -> str | None:
+        """Return whose token it is, or None.
+
+        Looked up is the token's digest, so that neither a right nor a wrong guess is told by the time it takes, and a
+        wrong one costs no more than a look over the ids.
+        """
+        if len(token) != TOKEN_LENGTH:
+            return None
+        digest = _digest(token)
+        if digest not in self._owners:
+            self._index(internal_ids)
+        owner = self._owners.get(digest)
+        return owner if owner in internal_ids else None
+
+    def _index(self, internal_ids: Collection[str]) -> None:
+        """Keep the digest of every token once; of episodes that are gone it is forgotten now and then."""
+        if len(self._digests) > len(internal_ids) + MAX_STALE_DIGESTS:
+            self._digests = {kept: self._digests[kept] for kept in internal_ids if kept in self._digests}
+            self._owners = {digest: internal_id for internal_id, digest in self._digests.items()}
+        for internal_id in internal_ids:
+            if internal_id not in self._digests:
+                digest = self._digests[internal_id] = _digest(self.token(internal_id))
+                self._owners[digest] = internal_id
+
+
+def _digest(token: str) -> bytes:
+    return sha256(token.encode()).digest()
+
+
+def read_or_create_secret(folder: Path) -> bytes:
+    """Return the secret that a folder keeps, made there the first time; raises InvalidSecretError and OSError.
+
+    The file appears whole, readable by its owner alone. The folder is one gateway's alone.
+    """
+    path = folder / SECRET_FILE
+    if not path.exists():
+        _create_secret(path)
+    try:
+        secret = bytes.fromhex(path.read_text(encoding="ascii").strip())
+    except ValueError:
+        secret = b""
+    if len(secret) != SECRET_BYTES:
+        raise InvalidSecretError(f"{path} holds no secret of {SECRET_BYTES} bytes in hexadecimal")
+    return secret
+
+
+def _create_secret(path: Path) -> None:
+    temporary = path.with_name(f"{path.name}.tmp")
+    temporary.unlink(missing_ok=True)
+    try:
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w", encoding="ascii") as file:
+            file.write(secrets.token_hex(SECRET_BYTES))
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.rename(path)
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -1,0 +1,85 @@
+"""Looking for two instances that are the same: among tasks of every split and seeds of none, by their fingerprints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from itertools import chain
+
+from companyos.contract import Split
+from companyos_gateway.chaos import levels
+from companyos_gateway.scenarios import Scenario, catalogue
+from companyos_gateway.tasks.fingerprint import fingerprint
+from companyos_gateway.world.splits import SEEDS
+
+_STARTS = (0, *(SEEDS[split].start for split in Split))
+_CHUNK_SIZE = 200
+
+
+@dataclass(frozen=True, order=True)
+class InstanceKey:
+    """One instance by what it is made from."""
+
+    scenario: str
+    seed: int
+    chaos: int
+
+
+@dataclass
+class CollisionSearch:
+    """What was looked at, and which instances were found twice."""
+
+    instances: int = 0
+    collisions: list[tuple[InstanceKey, InstanceKey]] = field(default_factory=list)
+    _keys_by_fingerprint: dict[str, InstanceKey] = field(default_factory=dict)
+
+    def add(self, key: InstanceKey, fingerprint_: str) -> None:
+        """Count an instance."""
+        self.instances += 1
+        known = self._keys_by_fingerprint.setdefault(fingerprint_, key)
+        if known != key:
+            self.collisions.append((known, key))
+
+
+def sample(scenarios: Sequence[str], count: int) -> Iterator[InstanceKey]:
+    """Name so many instances: scenarios, levels, splits and seeds take turns, none is named twice."""
+    for number in range(count):
+        turn, scenario = divmod(number, len(scenarios))
+        turn, start = divmod(turn, len(_STARTS))
+        yield InstanceKey(scenarios[scenario], _STARTS[start] + turn, levels()[turn % len(levels())])
+
+
+def find_collisions(
+    count: int, *, processes: int = 1, scenarios: Mapping[str, Scenario] | None = None
+) -> CollisionSearch:
+    """Fingerprint so many instances and look for two that are the same.
+
+    With more than one process the scenarios are those of the house.
+    """
+    all_scenarios = catalogue() if scenarios is None else scenarios
+    keys = list(sample(sorted(all_scenarios), count))
+    result = CollisionSearch()
+    for key, fingerprint_ in zip(keys, _fingerprints(keys, all_scenarios, processes), strict=True):
+        result.add(key, fingerprint_)
+    return result
+
+
+def _fingerprints(keys: Sequence[InstanceKey], scenarios: Mapping[str, Scenario], processes: int) -> Iterable[str]:
+    if processes == 1:
+        return (_fingerprint(key, scenarios) for key in keys)
+    return _in_parallel(keys, processes)
+
+
+def _in_parallel(keys: Sequence[InstanceKey], processes: int) -> Iterator[str]:
+    parts = [keys[first : first + _CHUNK_SIZE] for first in range(0, len(keys), _CHUNK_SIZE)]
+    with ProcessPoolExecutor(processes) as pool:
+        yield from chain.from_iterable(pool.map(_fingerprint_chunk, parts))
+
+
+def _fingerprint_chunk(part: Sequence[InstanceKey]) -> list[str]:
+    return [_fingerprint(key, catalogue()) for key in part]
+
+
+def _fingerprint(key: InstanceKey, scenarios: Mapping[str, Scenario]) -> str:
+    return fingerprint(scenarios[key.scenario].plan(key.seed, key.chaos))

@@ -1,0 +1,18 @@
+"""Whether two instances are the same: one digest of what an agent could meet in them."""
+
+from __future__ import annotations
+
+from companyos_gateway.scenarios import Instance
+from companyos_shared.streams import digest
+
+_DRAW_SEED = "draw_seed"
+"""The seed of the services' own draws: it is hidden, and differs where nothing else does."""
+
+
+def fingerprint(instance: Instance) -> str:
+    """Return the canonical hash of an instance: of its brief and of every row that its services start with."""
+    documents = {
+        service: {name: part for name, part in document.items() if name != _DRAW_SEED}
+        for service, document in instance.documents.items()
+    }
+    return digest({"brief": instance.brief, "documents": documents})

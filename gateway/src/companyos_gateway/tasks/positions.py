@@ -1,0 +1,85 @@
+"""Places of tasks: where one stands in its split, what it is called, and where its seeds begin."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from companyos.contract import Split
+from companyos_gateway.chaos import levels
+from companyos_gateway.world.splits import SEEDS
+
+COPIES: Mapping[Split, int] = MappingProxyType({Split.TRAIN: 40, Split.VALIDATION: 4, Split.TEST: 8})
+"""Tasks of each scenario at each level."""
+
+SEEDS_PER_TASK = 1000
+"""Among so many seeds one is found whose instance has the structure that the place asks for."""
+
+_ID = re.compile(r"\A(?P<split>[a-z]+)\.(?P<scenario>[a-z0-9_]+)\.(?P<chaos>[0-9])\.(?P<copy>[0-9]{2,6})")
+
+
+@dataclass(frozen=True)
+class TaskRef:
+    """A task as an episode of it remembers it: its id, and the version of the task set."""
+
+    id: str
+    version: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskPosition:
+    """One task's place: the scenarios take turns, then the levels, then the copies; so every beginning is balanced."""
+
+    split: Split
+    scenario: str
+    chaos: int
+    copy: int
+
+    @classmethod
+    def at(cls, split: Split, index: int, scenarios: Sequence[str]) -> TaskPosition:
+        """Return the place with that number of a split, which has one."""
+        turn, number = divmod(index, len(scenarios))
+        copy, level = divmod(turn, len(levels()))
+        return cls(split=split, scenario=scenarios[number], chaos=levels()[level], copy=copy)
+
+    @classmethod
+    def parse_id(cls, task_id: str) -> TaskPosition | None:
+        """Return the place of an id; None for what is none."""
+        match = _ID.fullmatch(task_id)
+        if match is None or match["split"] not in set(Split):
+            return None
+        position = cls(
+            split=Split(match["split"]),
+            scenario=match["scenario"],
+            chaos=int(match["chaos"]),
+            copy=int(match["copy"]),
+        )
+        return position if position.exists and position.id == task_id else None
+
+    @property
+    def exists(self) -> bool:
+        """Whether its split reaches that far."""
+        return self.chaos in levels() and self.copy < COPIES[self.split]
+
+    @property
+    def id(self) -> str:
+        """What the task is called: split, scenario, level and copy."""
+        return f"{self.split}.{self.scenario}.{self.chaos}.{self.copy:02d}"
+
+    @property
+    def uses_held_out_variant(self) -> bool:
+        """Whether the structure is to be one that is held out: of the test split every other copy."""
+        return self.split is Split.TEST and self.copy % 2 == 1
+
+    @property
+    def seeds(self) -> range:
+        """The seeds among which the task's own one is."""
+        first = SEEDS[self.split].start + (self.chaos * COPIES[self.split] + self.copy) * SEEDS_PER_TASK
+        return range(first, first + SEEDS_PER_TASK)
+
+    def index(self, scenarios: Sequence[str]) -> int:
+        """Return the number of the place in its split."""
+        turn = self.copy * len(levels()) + levels().index(self.chaos)
+        return turn * len(scenarios) + scenarios.index(self.scenario)

@@ -1,0 +1,154 @@
+"""The reward and the end of an episode, as pure functions of verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from companyos.contract import Completion, Outcome, RewardScale, Shaping
+from companyos_gateway.engine.reward import REWARD_BOUND, RewardLedger, StepKind, determine_outcome
+from companyos_gateway.evaluation import Verdict
+
+
+def verdict(potential: float = 0.0, *, met: bool = False, damage: tuple[str, ...] = (), rejections: int = 0) -> Verdict:
+    return Verdict(potential, met, met and not damage, damage, rejections, ())
+
+
+def test_a_step_that_changes_nothing_costs_a_tenth() -> None:
+    assert RewardLedger().add_step(StepKind.CARRIED_OUT, verdict(), None) == -0.1
+
+
+@pytest.mark.parametrize(
+    ("kind", "reward"), [(StepKind.PROBLEM, -0.4), (StepKind.INVALID_CALL, -1.1), (StepKind.PLANNED_FAULT, -0.1)]
+)
+def test_what_a_step_costs_depends_on_whose_fault_it_was(kind: StepKind, reward: float) -> None:
+    assert RewardLedger().add_step(kind, verdict(), None) == reward
+
+
+def test_a_milestone_is_paid_once_and_taken_back_when_undone() -> None:
+    ledger = RewardLedger()
+    rewards = [ledger.add_step(StepKind.CARRIED_OUT, verdict(potential), None) for potential in (1.0, 1.0, 0.0, 1.0)]
+    assert rewards == [0.9, -0.1, -1.1, 0.9]
+
+
+def test_the_four_costs_stop_at_eight() -> None:
+    ledger = RewardLedger()
+    for count in range(20):
+        ledger.add_step(StepKind.INVALID_CALL, verdict(rejections=count), None)
+    assert ledger.return_ == -8.0
+    assert ledger.add_step(StepKind.INVALID_CALL, verdict(rejections=20), None) == 0.0
+
+
+def test_each_rejection_is_paid_for_once() -> None:
+    ledger = RewardLedger()
+    assert ledger.add_step(StepKind.CARRIED_OUT, verdict(rejections=2), None) == -1.1
+    assert ledger.add_step(StepKind.CARRIED_OUT, verdict(rejections=2), None) == -0.1
+
+
+def test_damage_costs_two_per_entity_and_four_at_most() -> None:
+    ledger = RewardLedger()
+    assert ledger.add_step(StepKind.CARRIED_OUT, verdict(damage=("a",)), None) == -2.1
+    assert ledger.add_step(StepKind.CARRIED_OUT, verdict(damage=("a", "b", "c")), None) == -2.1
+    assert ledger.add_step(StepKind.CARRIED_OUT, verdict(damage=("d",)), None) == -0.1
+
+
+def test_success_pays_fifteen_and_any_other_end_costs_five() -> None:
+    assert RewardLedger().add_step(StepKind.CARRIED_OUT, verdict(met=True), Outcome.SUCCESS) == 14.9
+    assert RewardLedger().add_step(StepKind.CARRIED_OUT, verdict(), Outcome.FAILED) == -5.1
+    assert RewardLedger().add_step(StepKind.CARRIED_OUT, verdict(), Outcome.OUT_OF_STEPS) == -5.1
+    assert RewardLedger().add_close() == -5.0
+    assert RewardLedger().add_infrastructure_error() == 0.0
+
+
+@pytest.mark.parametrize("end", [RewardLedger.add_close, RewardLedger.add_infrastructure_error])
+def test_every_end_pays_milestones_back_where_only_the_end_counts(end: Callable[[RewardLedger], float]) -> None:
+    ledger = RewardLedger(Shaping.POTENTIAL, potential=1.0)
+    ledger.add_step(StepKind.CARRIED_OUT, verdict(potential=4.0), None)
+    assert ledger.return_ == pytest.approx(2.9)
+    end(ledger)
+    assert ledger.return_ == pytest.approx(-0.1 - (5.0 if end is RewardLedger.add_close else 0.0))
+
+
+def test_the_terminal_signal_alone_is_the_whole_scale_or_the_failure() -> None:
+    ledger = RewardLedger(Shaping.NONE, RewardScale.UNIT)
+    assert ledger.add_step(StepKind.INVALID_CALL, verdict(3.0, damage=("a",)), None) == 0.0
+    assert ledger.add_step(StepKind.CARRIED_OUT, verdict(9.0, met=True), Outcome.SUCCESS) == 1.0
+    assert (
+        RewardLedger(Shaping.NONE, RewardScale.UNIT).add_step(StepKind.CARRIED_OUT, verdict(), Outcome.FAILED) == -0.2
+    )
+
+
+DRAWN = settings(derandomize=True, deadline=None, max_examples=100)
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(StepKind),
+        st.floats(0, 9, width=16),
+        st.integers(0, 3),
+        st.integers(0, 40),
+    ),
+    min_size=1,
+    max_size=40,
+)
+
+
+@DRAWN
+@given(STEPS, st.sampled_from([Outcome.SUCCESS, Outcome.FAILED, Outcome.OUT_OF_STEPS]), st.floats(0, 9, width=16))
+def test_paid_back_potential_leaves_the_return_as_without_milestones(
+    steps: list[tuple[StepKind, float, int, int]], end: Outcome, first: float
+) -> None:
+    shaped = RewardLedger(Shaping.POTENTIAL, potential=first)
+    bare = RewardLedger(Shaping.POTENTIAL)
+    for number, (kind, potential, damaged, rejections) in enumerate(steps):
+        last = end if number == len(steps) - 1 else None
+        damage = tuple(f"entity-{n}" for n in range(damaged))
+        shaped.add_step(kind, verdict(potential, damage=damage, rejections=rejections), last)
+        bare.add_step(kind, verdict(damage=damage, rejections=rejections), last)
+    assert shaped.return_ == pytest.approx(bare.return_, abs=1e-4)
+
+
+@DRAWN
+@given(STEPS, st.sampled_from(Shaping), st.sampled_from(RewardScale), st.sampled_from([None, *Outcome]))
+def test_every_reward_lies_within_the_declared_range(
+    steps: list[tuple[StepKind, float, int, int]], shaping: Shaping, scale: RewardScale, end: Outcome | None
+) -> None:
+    ledger = RewardLedger(shaping, scale)
+    bound = 1.0 if scale is RewardScale.UNIT else REWARD_BOUND
+    for kind, potential, damaged, rejections in steps:
+        damage = tuple(f"entity-{n}" for n in range(damaged))
+        assert -bound <= ledger.add_step(kind, verdict(potential, damage=damage, rejections=rejections), end) <= bound
+
+
+@DRAWN
+@given(st.lists(st.floats(0, 9, width=16), min_size=1, max_size=20))
+def test_a_closed_cycle_of_states_never_pays(potentials: list[float]) -> None:
+    ledger = RewardLedger(potential=potentials[-1])
+    for potential in potentials:
+        ledger.add_step(StepKind.CARRIED_OUT, verdict(potential), None)
+    assert ledger.return_ < 0
+
+
+@pytest.mark.parametrize(
+    ("met", "completion", "finished", "steps_left", "end"),
+    [
+        (False, Completion.AUTO, False, 5, None),
+        (True, Completion.AUTO, False, 5, Outcome.SUCCESS),
+        (True, Completion.AUTO, False, 0, Outcome.SUCCESS),
+        (True, Completion.EXPLICIT, False, 5, None),
+        (True, Completion.EXPLICIT, True, 5, Outcome.SUCCESS),
+        (True, Completion.EXPLICIT, False, 0, Outcome.OUT_OF_STEPS),
+        (False, Completion.AUTO, True, 5, Outcome.FAILED),
+        (False, Completion.AUTO, False, 0, Outcome.OUT_OF_STEPS),
+    ],
+)
+def test_when_an_episode_ends(
+    met: bool, completion: Completion, finished: bool, steps_left: int, end: Outcome | None
+) -> None:
+    assert determine_outcome(verdict(met=met), completion, finished=finished, steps_left=steps_left) == end
+
+
+def test_damage_forfeits_success() -> None:
+    damaged = verdict(met=True, damage=("a",))
+    assert determine_outcome(damaged, Completion.AUTO, finished=False, steps_left=1) is Outcome.FAILED

@@ -1,0 +1,123 @@
+"""How a service is reached when the way to it is bad: the same call again, and only after a real error."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from datetime import timedelta
+
+import httpx
+import pytest
+
+from companyos_gateway.engine import service_client
+from companyos_gateway.engine.errors import ServicesUnavailableError
+from companyos_gateway.engine.service_clients import ServiceClients
+from companyos_shared.wire.context import CONTEXT_HEADER, SIGNATURE_HEADER
+from tests.gateway.conftest import Door, Open
+from tests.gateway.notes import STARTED_AT, NoteKeeping
+
+
+class Flaky(httpx.AsyncBaseTransport):
+    """A way to the service that loses what a test wants it to lose."""
+
+    def __init__(self, inner: httpx.AsyncBaseTransport) -> None:
+        self._inner = inner
+        self.lose_requests = 0
+        self.lose_answers = 0
+        self.sent: list[tuple[str, str, str]] = []
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        signed = request.headers.get(CONTEXT_HEADER, ""), request.headers.get(SIGNATURE_HEADER, "")
+        self.sent.append((request.url.path, *signed))
+        if self.lose_requests:
+            self.lose_requests -= 1
+            raise httpx.ConnectError("refused")
+        answer = await self._inner.handle_async_request(request)
+        if self.lose_answers:
+            self.lose_answers -= 1
+            await answer.aread()
+            raise httpx.ReadError("reset")
+        return answer
+
+
+@pytest.fixture
+def flaky() -> list[Flaky]:
+    return []
+
+
+def losing(found: list[Flaky]) -> Callable[[httpx.AsyncBaseTransport], httpx.AsyncBaseTransport]:
+    def wrap(inner: httpx.AsyncBaseTransport) -> httpx.AsyncBaseTransport:
+        found.append(Flaky(inner))
+        return found[-1]
+
+    return wrap
+
+
+async def test_a_write_whose_answer_was_lost_happens_once(open_door: Open, flaky: list[Flaky]) -> None:
+    async with open_door(wrap=losing(flaky)) as door:
+        episode = (await door.reset())["episode_id"]
+        flaky[0].sent.clear()
+        flaky[0].lose_answers = 2
+        answer = await door.step(episode, "notes_finish_note", note_id=1)
+        assert answer["reward"] == 1.9
+        assert len(flaky[0].sent) == 3
+        assert len(set(flaky[0].sent)) == 1
+
+
+async def test_a_lost_settle_loses_no_change(open_door: Open, flaky: list[Flaky]) -> None:
+    scenario = NoteKeeping(later=STARTED_AT + timedelta(minutes=5))
+    async with open_door(scenario, wrap=losing(flaky)) as door:
+        episode = (await door.reset())["episode_id"]
+        flaky[0].lose_answers = 1
+        await door.step(episode, "wait", minutes=10)
+        await door.step(episode, "finish", outcome="done", summary="Checked.")
+        assert (await door.state(episode))["outcome"] == "failed"
+        assert len(door.house.engine().store.get(episode).evidence.changes("notes")) == 1
+
+
+async def test_a_service_out_of_reach_ends_the_episode_and_no_other(
+    open_door: Open, flaky: list[Flaky], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service_client, "CALL_BUDGET_S", 0.1)
+    monkeypatch.setattr(service_client, "CALL_DEADLINE_S", 0.05)
+    async with open_door(wrap=losing(flaky)) as door:
+        one, other = [(await door.reset())["episode_id"] for _ in range(2)]
+        flaky[0].lose_requests = 10_000
+        answer = await door.step(one, "notes_list_notes")
+        assert answer["observation"]["error"]["error_type"] == "execution_error"
+        assert (await door.state(one))["outcome"] == "infra_error"
+        flaky[0].lose_requests = 0
+        assert (await door.step(other, "notes_list_notes"))["observation"]["result"]
+
+
+async def test_a_service_that_is_back_within_the_budget_is_back_in_time(
+    open_door: Open, flaky: list[Flaky], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service_client, "CALL_BUDGET_S", 2.0)
+    async with open_door(wrap=losing(flaky)) as door:
+        episode = (await door.reset())["episode_id"]
+        flaky[0].lose_requests = 1_000_000
+        asyncio.get_running_loop().call_later(1.4, setattr, flaky[0], "lose_requests", 0)
+        answer = await door.step(episode, "notes_finish_note", note_id=1)
+    assert answer["observation"]["error"] is None
+
+
+async def test_health_says_healthy_only_while_every_service_answers(open_door: Open, flaky: list[Flaky]) -> None:
+    async with open_door(wrap=losing(flaky)) as door:
+        assert (await _health(door)) == (200, "healthy")
+        flaky[0].lose_requests = 1
+        assert (await _health(door)) == (503, "unhealthy")
+        assert (await _health(door)) == (200, "healthy")
+
+
+async def test_a_service_without_a_document_is_not_there() -> None:
+    gone = ServiceClients.from_addresses({"gone": "unix:/nowhere/gone.sock"}, b"key")
+    assert await gone.readiness() == {"gone": False}
+    with pytest.raises(ServicesUnavailableError):
+        await gone.openapi()
+    await gone.aclose()
+
+
+async def _health(door: Door) -> tuple[int, str]:
+    answer = await door.http.get("/health")
+    return answer.status_code, answer.json()["status"]

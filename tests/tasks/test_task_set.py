@@ -1,0 +1,158 @@
+"""The task set: every place is one task, the splits share neither seeds nor structures, nothing hidden is published."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator
+from functools import cache
+
+import pytest
+
+from companyos.contract import Split, TaskInfo
+from companyos_gateway.chaos import levels
+from companyos_gateway.evaluation import row_views
+from companyos_gateway.scenarios import Instance, catalogue
+from companyos_gateway.tasks import CANARY, COPIES, TaskNotFoundError, TaskPosition, TaskSet, fingerprint
+from companyos_gateway.world.splits import split_of_seed
+
+SCENARIOS = sorted(catalogue())
+SAMPLE = [(Split.TRAIN, 0), (Split.TRAIN, 1), (Split.VALIDATION, 0), (Split.TEST, 0), (Split.TEST, 1)]
+"""What is looked at of each scenario: split and copy; the level goes with the scenario."""
+
+TASKS = TaskSet(catalogue())
+
+
+@cache
+def _planned(position: TaskPosition) -> Instance:
+    return TASKS.instance(position)
+
+
+def _sample() -> Iterator[TaskPosition]:
+    for number, scenario in enumerate(SCENARIOS):
+        for split, copy in SAMPLE:
+            yield TaskPosition(split=split, scenario=scenario, chaos=levels()[number % len(levels())], copy=copy)
+
+
+def _all_places() -> Iterator[TaskPosition]:
+    for split in Split:
+        for index in range(TASKS.size(split)):
+            yield TASKS.position(split, index)
+
+
+def test_a_place_is_found_by_its_number_and_by_its_id() -> None:
+    for split in Split:
+        for index in range(TASKS.size(split)):
+            position = TASKS.position(split, index)
+            assert (position.split, position.index(SCENARIOS)) == (split, index)
+            assert TASKS.find(position.id) == position
+    assert len({position.id for position in _all_places()}) == sum(TASKS.size(split) for split in Split)
+
+
+def test_every_beginning_of_a_split_is_balanced() -> None:
+    first = [TASKS.position("test", index) for index in range(len(SCENARIOS) * len(levels()))]
+    assert [position.scenario for position in first[: len(SCENARIOS)]] == SCENARIOS
+    assert {(position.scenario, position.chaos) for position in first} == set(itertools.product(SCENARIOS, levels()))
+
+
+@pytest.mark.parametrize("split", Split)
+def test_a_split_has_every_scenario_at_every_level_equally_often(split: Split) -> None:
+    assert TASKS.size(split) == COPIES[split] * len(levels()) * len(SCENARIOS)
+    assert [info.num_tasks for info in TASKS.splits() if info.name is split] == [TASKS.size(split)]
+
+
+def test_no_two_tasks_of_a_scenario_share_a_seed_they_could_have() -> None:
+    starts: dict[str, list[range]] = {}
+    for position in _all_places():
+        starts.setdefault(position.scenario, []).append(position.seeds)
+        assert split_of_seed(position.seeds.start) is split_of_seed(position.seeds.stop - 1) is position.split
+    for seeds in starts.values():
+        ordered = sorted(seeds, key=lambda one: one.start)
+        assert all(one.stop <= other.start for one, other in itertools.pairwise(ordered))
+
+
+def test_a_held_out_structure_is_in_every_other_test_task_and_nowhere_else() -> None:
+    for position in _sample():
+        held_out = catalogue()[position.scenario].held_out
+        is_held_out = _planned(position).variant in held_out
+        assert is_held_out == (bool(held_out) and position.split is Split.TEST and position.copy % 2 == 1), position.id
+
+
+def test_no_two_tasks_are_the_same_instance() -> None:
+    fingerprints = [fingerprint(_planned(position)) for position in _sample()]
+    assert len(set(fingerprints)) == len(fingerprints)
+
+
+def test_a_task_is_the_instance_of_its_seed() -> None:
+    position = TASKS.position("test", 1)
+    assert _planned(position).seed == TASKS.seed(position)
+    assert fingerprint(TaskSet(catalogue()).instance(position)) == fingerprint(_planned(position))
+
+
+def test_a_fingerprint_tells_the_brief_and_the_rows_apart_but_no_hidden_seed() -> None:
+    scenario = catalogue()["vendor_onboarding"]
+    instance, other = scenario.plan(1, 1), scenario.plan(2, 1)
+    drawn = {name: {**part, "draw_seed": "other"} for name, part in instance.documents.items()}
+    again = _with(instance, documents=drawn)
+    assert fingerprint(again) == fingerprint(instance)
+    assert fingerprint(_with(instance, brief="another")) != fingerprint(instance)
+    assert fingerprint(_with(instance, documents=other.documents)) != fingerprint(instance)
+
+
+def test_a_published_task_names_its_version_and_the_canary_and_nothing_that_helps() -> None:
+    for position in itertools.islice(_sample(), 0, None, 3):
+        task_info, instance = TASKS.task(position), _planned(position)
+        assert set(TaskInfo.model_fields) == set(task_info.model_dump())
+        assert (task_info.version, task_info.canary) == (TASKS.version, CANARY)
+        text = task_info.model_copy(update={"brief": None, "canary": ""}).model_dump_json()
+        assert str(instance.seed) not in text
+        assert instance.variant not in task_info.model_dump().values()
+        assert task_info.brief == instance.brief
+        people = instance.documents[row_views.TICKETDESK]["company"]["people"]
+        assert not [one["name"] for one in people if one["name"] in instance.brief]
+        assert len(set(re.findall(r"\b[A-Z]{1,4}-[0-9]+\b", instance.brief))) == 1
+
+
+def test_the_canary_is_a_guid_and_stands_in_every_listed_task() -> None:
+    assert re.fullmatch(r"companyos:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", CANARY)
+    assert {task.canary for split in Split for task in TASKS.tasks(split)} == {CANARY}
+    assert {split.canary for split in TASKS.splits()} == {CANARY}
+
+
+def test_slices_are_pythons() -> None:
+    listed = TASKS.tasks("validation")
+    assert [task.index for task in listed] == list(range(TASKS.size("validation")))
+    assert TASKS.tasks("validation", 3, 5) == listed[3:5]
+    assert TASKS.tasks("validation", -2) == listed[-2:]
+    assert TASKS.tasks("validation", 5, 3) == []
+    assert {task.brief for task in listed} == {None}
+
+
+def test_the_version_changes_with_what_is_in_the_set() -> None:
+    scenarios = catalogue()
+    fewer = {name: scenarios[name] for name in SCENARIOS[1:]}
+    assert TaskSet(scenarios).version == TASKS.version != TaskSet(fewer).version
+
+
+@pytest.mark.parametrize(
+    ("split", "index", "field"), [("dev", 0, "split"), ("test", -1, "index"), ("test", 10**9, "index")]
+)
+def test_a_place_that_is_none_is_refused_with_its_name(split: str, index: int, field: str) -> None:
+    with pytest.raises(TaskNotFoundError, match=f"^{field}: "):
+        TASKS.position(split, index)
+
+
+@pytest.mark.parametrize(
+    "task_id",
+    [
+        *("", "test", "dev.vendor_onboarding.0.00", "test.nothing.0.00", "test.vendor_onboarding.5.00"),
+        *("test.vendor_onboarding.0.08", "test.vendor_onboarding.0.007", "test.vendor_onboarding.0.00\n"),
+    ],
+)
+def test_an_id_that_is_none_is_refused(task_id: str) -> None:
+    with pytest.raises(TaskNotFoundError, match=r"^task_id: "):
+        TASKS.find(task_id)
+
+
+def _with(instance: Instance, **changes: object) -> Instance:
+    return Instance(**{**{name: getattr(instance, name) for name in instance.__dataclass_fields__}, **changes})
