@@ -29,8 +29,8 @@ from verification.proof import play
 from verification.reference.scenarios_page import scenarios_page
 from companyos_gateway.scenarios import catalogue
 from verification.privileged.solutions import solutions_for
-from companyos_gateway.server.house import House
-from companyos_gateway.server.openenv_environment import CompanyOSEnvironment
+from companyos_gateway.runtime import House
+from companyos_gateway.api.openenv_environment import CompanyOSEnvironment
 from companyos_gateway.settings import Settings
 
 

@@ -13,8 +13,8 @@ from fastapi import FastAPI
 from pydantic import AliasChoices
 from pydantic_settings import BaseSettings
 
-from companyos_gateway.server.drain import DRAIN_DEADLINE_S
-from companyos_gateway.server.uvicorn_options import UVICORN_OPTIONS
+from companyos_gateway.middleware.drain import DRAIN_DEADLINE_S
+from companyos_gateway.process.uvicorn_options import UVICORN_OPTIONS
 from companyos_gateway.settings import Settings
 from companyos_shared import failpoints
 from companyos_shared.chassis import ServiceSettings

@@ -11,9 +11,9 @@ import pytest
 
 from companyos.enterprise import Enterprise
 from tests.browser.visitor import Visitor
-from tests.gateway.conftest import open_door
+from tests.gateway.conftest import open_gateway
 
-__all__ = ["open_door"]
+__all__ = ["open_gateway"]
 
 CHROMIUMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking", "--disable-sync"]

@@ -29,7 +29,7 @@ LEVELS = ["--chaos", "0", "--chaos", "2", "--chaos", "4"]
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def runtime(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of an enterprise whose console has a run to show."""
     runs = tmp_path_factory.mktemp("console") / "runs"
     runs.mkdir()
@@ -63,27 +63,27 @@ def play(url: str, begun: dict[str, Any], most: int = 200) -> None:
         aside.submit(asyncio.run, played()).result()
 
 
-def test_an_episode_is_followed_while_it_is_played_and_told_to_its_end(page: Any, house: str) -> None:
-    begun = begin(house)
+def test_an_episode_is_followed_while_it_is_played_and_told_to_its_end(page: Any, runtime: str) -> None:
+    begun = begin(runtime)
     episode_id = begun["episode_id"]
-    play(house, begun, most=2)
-    page.goto(f"{house}/console")
+    play(runtime, begun, most=2)
+    page.goto(f"{runtime}/console")
     page.get_by_test_id(f"view-{episode_id}").click()
     page.locator("#step-2").wait_for()
     page.get_by_text("going on").first.wait_for()
     page.keyboard.press("j")
     page.keyboard.press("j")
     page.locator('[data-testid=step][aria-label="Step 2"]').wait_for()
-    step(house, episode_id, "ticketdesk_list_tickets")
+    step(runtime, episode_id, "ticketdesk_list_tickets")
     page.locator('[data-testid=step][aria-label="Step 3"]').wait_for()
     page.keyboard.press("k")
     page.locator('[data-testid=step][aria-label="Step 2"]').wait_for()
-    step(house, episode_id, "no_such_tool")
+    step(runtime, episode_id, "no_such_tool")
     page.locator("#step-4").wait_for()
     assert page.get_by_test_id("step").get_attribute("aria-label") == "Step 2"
     page.evaluate("location.hash = 'step-4'")
     page.locator('[data-testid=step][aria-label="Step 4"]').wait_for()
-    step(house, episode_id, "finish", outcome="impossible", summary="Somebody looked.")
+    step(runtime, episode_id, "finish", outcome="impossible", summary="Somebody looked.")
     page.locator("#step-5").wait_for()
     page.keyboard.press("Home")
     page.get_by_text("Then, when it was played").wait_for()
@@ -93,54 +93,54 @@ def test_an_episode_is_followed_while_it_is_played_and_told_to_its_end(page: Any
     page.locator('[data-testid=step][aria-label="Step 1"]').wait_for()
 
 
-def test_sixty_live_steps_open_and_how_fast_is_told(page: Any, house: str) -> None:
-    begun = begin(house, scenario="quarter_close")
+def test_sixty_live_steps_open_and_how_fast_is_told(page: Any, runtime: str) -> None:
+    begun = begin(runtime, scenario="quarter_close")
     for number in range(STEPS):
-        step(house, begun["episode_id"], ("ticketdesk_list_tickets", "datahub_list_metrics")[number % 2])
+        step(runtime, begun["episode_id"], ("ticketdesk_list_tickets", "datahub_list_metrics")[number % 2])
     for _ in range(3):
         page.goto("about:blank")
-        page.goto(f"{house}/console/episodes/{begun['episode_id']}")
+        page.goto(f"{runtime}/console/episodes/{begun['episode_id']}")
         page.get_by_test_id("timeline-step").nth(STEPS - 1).wait_for()
         painted = "new Promise(done => requestAnimationFrame(() => setTimeout(() => done(performance.now()))))"
         print(f"{STEPS} live steps opened in {page.evaluate(painted):.0f} ms")  # noqa: T201
 
 
-def test_two_are_ticked_and_compared(page: Any, house: str) -> None:
-    first, second = begin(house)["episode_id"], begin(house)["episode_id"]
-    step(house, first, "ticketdesk_list_tickets")
-    step(house, second, "datahub_list_metrics")
-    page.goto(f"{house}/console?state=running")
+def test_two_are_ticked_and_compared(page: Any, runtime: str) -> None:
+    first, second = begin(runtime)["episode_id"], begin(runtime)["episode_id"]
+    step(runtime, first, "ticketdesk_list_tickets")
+    step(runtime, second, "datahub_list_metrics")
+    page.goto(f"{runtime}/console?state=running")
     for one in (first, second):
         page.get_by_test_id(f"choose-{one}").check()
     page.get_by_test_id("compare-chosen").click()
     page.get_by_text("They part at step 1").wait_for()
 
 
-def test_where_two_are_compared_one_that_goes_on_is_not_said_to_be_over(page: Any, house: str) -> None:
-    ahead, behind = begin(house)["episode_id"], begin(house)["episode_id"]
-    step(house, ahead, "ticketdesk_list_tickets")
-    page.goto(f"{house}/console/compare?episode=episodes/{ahead}&episode=episodes/{behind}")
+def test_where_two_are_compared_one_that_goes_on_is_not_said_to_be_over(page: Any, runtime: str) -> None:
+    ahead, behind = begin(runtime)["episode_id"], begin(runtime)["episode_id"]
+    step(runtime, ahead, "ticketdesk_list_tickets")
+    page.goto(f"{runtime}/console/compare?episode=episodes/{ahead}&episode=episodes/{behind}")
     assert page.get_by_test_id("pair").locator("td").nth(1).inner_text() == "not yet"
-    step(house, behind, "finish", outcome="impossible", summary="Enough.")
-    step(house, ahead, "ticketdesk_list_tickets")
+    step(runtime, behind, "finish", outcome="impossible", summary="Enough.")
+    step(runtime, ahead, "ticketdesk_list_tickets")
     page.reload()
     assert page.get_by_test_id("pair").nth(1).locator("td").nth(1).inner_text() == "over"
 
 
-def test_without_scripts_lists_figures_and_forms_do_their_work(chromium: Any, house: str) -> None:
+def test_without_scripts_lists_figures_and_forms_do_their_work(chromium: Any, runtime: str) -> None:
     context = chromium.new_context(java_script_enabled=False, viewport={"width": WIDE, "height": 900})
     page = context.new_page()
-    page.goto(f"{house}/console/scenarios")
+    page.goto(f"{runtime}/console/scenarios")
     page.get_by_test_id("scenario-handbook_update").click()
     page.get_by_label("Start train.handbook_update.0.00").click()
     assert page.get_by_test_id("brief").inner_text()
-    page.goto(f"{house}/console")
+    page.goto(f"{runtime}/console")
     page.get_by_test_id("filter-scenario").select_option("handbook_update")
     page.get_by_test_id("filter-button").click()
     page.locator('[data-testid^="view-"]').first.click()
     page.get_by_role("link", name="Steps as a table").click()
     assert "Verdict so far" in page.inner_text("main")
-    page.goto(f"{house}/console/results")
+    page.goto(f"{runtime}/console/results")
     page.get_by_test_id("run-three-policies").click()
     assert page.locator("svg.curves polyline").count() == 6
     assert "worker2" in page.get_by_test_id("figures").inner_text()
@@ -148,13 +148,13 @@ def test_without_scripts_lists_figures_and_forms_do_their_work(chromium: Any, ho
 
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])
-def test_axe_finds_nothing_serious_and_pictures_are_taken(page: Any, house: str, width: int) -> None:
+def test_axe_finds_nothing_serious_and_pictures_are_taken(page: Any, runtime: str, width: int) -> None:
     from axe_playwright_python.sync_playwright import Axe
 
     page.set_viewport_size({"width": width, "height": 900})
-    live, over = begin(house), begin(house)
-    play(house, live, most=LOOKED_AT)
-    play(house, over)
+    live, over = begin(runtime), begin(runtime)
+    play(runtime, live, most=LOOKED_AT)
+    play(runtime, over)
     name = "episodes/vendor_onboarding-0-c4-worker2"
     views = {
         "list": ("", "Running, and over"),
@@ -170,7 +170,7 @@ def test_axe_finds_nothing_serious_and_pictures_are_taken(page: Any, house: str,
     faults = []
     for view, (path, text) in views.items():
         page.goto("about:blank")
-        page.goto(f"{house}/console{path}")
+        page.goto(f"{runtime}/console{path}")
         page.locator("main").get_by_text(text).filter(visible=True).first.wait_for()
         found = Axe().run(page).response["violations"]
         faults += [

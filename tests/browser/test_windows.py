@@ -11,27 +11,27 @@ import pytest
 
 from companyos_gateway.browser.errors import WindowError
 from tests.browser.png import PNG, png_size
-from tests.gateway.conftest import Door, Open
+from tests.gateway.conftest import NotesGateway, OpenGateway
 from tests.gateway.mcp_clients import mcp_client
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 
 
 @pytest.fixture
-async def door(open_door: Open) -> AsyncIterator[Door]:
+async def gateway(open_gateway: OpenGateway) -> AsyncIterator[NotesGateway]:
     """A gateway in this process, so that its browser can be broken."""
-    async with open_door(max_windows=2) as opened:
+    async with open_gateway(max_windows=2) as opened:
         yield opened
 
 
-async def _act(door: Door, episode_id: str, tool: str, **arguments: Any) -> dict[str, Any]:
-    observation: dict[str, Any] = (await door.step(episode_id, tool, **arguments))["observation"]
+async def _act(gateway: NotesGateway, episode_id: str, tool: str, **arguments: Any) -> dict[str, Any]:
+    observation: dict[str, Any] = (await gateway.step(episode_id, tool, **arguments))["observation"]
     return observation
 
 
-async def test_a_window_asks_nobody_but_the_house_whatever_runs_in_it(door: Door) -> None:
-    begun = await door.reset(modality="screenshot")
-    window = next(iter(door.house.window_manager._sessions.values())).window
+async def test_a_window_asks_nobody_but_the_house_whatever_runs_in_it(gateway: NotesGateway) -> None:
+    begun = await gateway.reset(modality="screenshot")
+    window = next(iter(gateway.runtime.window_manager._sessions.values())).window
     assert window is not None
     for script in (
         "location.href = 'http://example.org/'",
@@ -46,57 +46,57 @@ async def test_a_window_asks_nobody_but_the_house_whatever_runs_in_it(door: Door
             204,
             "refused",
         )
-    seen = await _act(door, begun["episode_id"], "browser_scroll", dy=0)
+    seen = await _act(gateway, begun["episode_id"], "browser_scroll", dy=0)
     assert seen["screenshot"]["address"] == "/"
     assert len(window._context.pages) == 1
 
 
-async def test_a_browser_that_dies_is_started_again_where_it_was(door: Door) -> None:
-    episode_id = (await door.reset(modality="screenshot"))["episode_id"]
-    before = await _act(door, episode_id, "browser_goto", address="/?at=desk")
-    await door.house.window_manager._get_backend().chromium._browser.close()
-    response = await _act(door, episode_id, "browser_scroll", dy=0)
+async def test_a_browser_that_dies_is_started_again_where_it_was(gateway: NotesGateway) -> None:
+    episode_id = (await gateway.reset(modality="screenshot"))["episode_id"]
+    before = await _act(gateway, episode_id, "browser_goto", address="/?at=desk")
+    await gateway.runtime.window_manager._get_backend().chromium._browser.close()
+    response = await _act(gateway, episode_id, "browser_scroll", dy=0)
     assert response["result"]["code"] == "browser-restarted"
     assert response["screenshot"] == before["screenshot"]
-    again = await _act(door, episode_id, "browser_scroll", dy=0)
+    again = await _act(gateway, episode_id, "browser_scroll", dy=0)
     assert again["result"] is None
     assert again["screenshot"]["looks_left"] == before["screenshot"]["looks_left"] - 1
-    assert door.house.window_manager.starts == 2
-    assert (await door.state(episode_id))["step_count"] == 0
+    assert gateway.runtime.window_manager.starts == 2
+    assert (await gateway.state(episode_id))["step_count"] == 0
 
 
-async def test_a_step_during_which_the_browser_dies_is_taken_once_and_told(door: Door) -> None:
-    episode_id = (await door.reset(modality="screenshot"))["episode_id"]
-    await _act(door, episode_id, "browser_click", testid="wait-minutes-int")
-    await _act(door, episode_id, "browser_type", text="5")
-    house, browser = door.house, door.house.window_manager._get_backend().chromium._browser
-    step = house.engine().step
+async def test_a_step_during_which_the_browser_dies_is_taken_once_and_told(gateway: NotesGateway) -> None:
+    episode_id = (await gateway.reset(modality="screenshot"))["episode_id"]
+    await _act(gateway, episode_id, "browser_click", testid="wait-minutes-int")
+    await _act(gateway, episode_id, "browser_type", text="5")
+    runtime, browser = gateway.runtime, gateway.runtime.window_manager._get_backend().chromium._browser
+    step = runtime.engine().step
 
     async def step_and_die(*given: Any, **named: Any) -> Any:
         taken = await step(*given, **named)
         await browser.close()
         return taken
 
-    house.engine().step = step_and_die  # type: ignore[method-assign]  # the moment between the step and its page
+    runtime.engine().step = step_and_die  # type: ignore[method-assign]  # the moment between the step and its page
     body = {"episode_id": episode_id, "step": 1}
     action = {"tool_name": "browser_press", "arguments": {"key": "Enter"}}
-    response = (await door.http.post("/step", json={**body, "action": action})).json()
-    again = (await door.http.post("/step", json={**body, "action": action})).json()
+    response = (await gateway.http.post("/step", json={**body, "action": action})).json()
+    again = (await gateway.http.post("/step", json={**body, "action": action})).json()
     assert (response["observation"]["tool_name"], response["reward"]) == ("wait", -0.1)
     assert response["observation"]["screenshot"]["address"] == "/"
     assert again == response
-    assert (await door.state(episode_id))["step_count"] == 1
+    assert (await gateway.state(episode_id))["step_count"] == 1
 
 
-async def test_a_page_that_breaks_costs_no_look(door: Door) -> None:
-    episode_id = (await door.reset(modality="screenshot"))["episode_id"]
-    window = next(iter(door.house.window_manager._sessions.values())).window
+async def test_a_page_that_breaks_costs_no_look(gateway: NotesGateway) -> None:
+    episode_id = (await gateway.reset(modality="screenshot"))["episode_id"]
+    window = next(iter(gateway.runtime.window_manager._sessions.values())).window
     assert window is not None
     asyncio.get_running_loop().create_task(_crash(window._page))
     await asyncio.sleep(0.5)
-    response = await _act(door, episode_id, "browser_scroll", dy=0)
+    response = await _act(gateway, episode_id, "browser_scroll", dy=0)
     assert response["result"]["code"] == "browser-restarted"
-    assert (await _act(door, episode_id, "browser_scroll", dy=0))["result"] is None
+    assert (await _act(gateway, episode_id, "browser_scroll", dy=0))["result"] is None
 
 
 async def _crash(page: Any) -> None:
@@ -104,35 +104,35 @@ async def _crash(page: Any) -> None:
         await page.goto("chrome://crash", timeout=300)
 
 
-async def test_windows_are_closed_with_their_episodes_and_no_more_are_open_than_may_be(door: Door) -> None:
-    first, second = [(await door.reset(modality="screenshot"))["episode_id"] for _ in range(2)]
-    full = await door.http.post("/reset", json={"scenario": "note_keeping", "modality": "screenshot"})
+async def test_windows_are_closed_with_their_episodes_and_no_more_are_open_than_may_be(gateway: NotesGateway) -> None:
+    first, second = [(await gateway.reset(modality="screenshot"))["episode_id"] for _ in range(2)]
+    full = await gateway.http.post("/reset", json={"scenario": "note_keeping", "modality": "screenshot"})
     assert (full.status_code, full.json()["code"]) == (429, "windows-full")
-    over = await door.step(first, "finish", outcome="impossible", summary="Looked around.")
+    over = await gateway.step(first, "finish", outcome="impossible", summary="Looked around.")
     assert over["done"]
     assert over["observation"]["screenshot"]["address"] == "/"
-    picture = (await door.http.get(f"/v1/episodes/{first}/render", params={"format": "png"})).content
+    picture = (await gateway.http.get(f"/v1/episodes/{first}/render", params={"format": "png"})).content
     assert picture.startswith(PNG)
-    assert door.house.window_manager.open_count == 1
-    assert (await door.http.delete(f"/v1/episodes/{second}")).is_success
-    assert door.house.window_manager.open_count == 0
-    await door.reset(modality="screenshot")
+    assert gateway.runtime.window_manager.open_count == 1
+    assert (await gateway.http.delete(f"/v1/episodes/{second}")).is_success
+    assert gateway.runtime.window_manager.open_count == 0
+    await gateway.reset(modality="screenshot")
 
 
-async def test_a_window_that_opens_while_its_episode_is_dropped_is_closed(door: Door) -> None:
-    episode_id = (await door.reset(modality="screenshot"))["episode_id"]
-    window_manager = door.house.window_manager
+async def test_a_window_that_opens_while_its_episode_is_dropped_is_closed(gateway: NotesGateway) -> None:
+    episode_id = (await gateway.reset(modality="screenshot"))["episode_id"]
+    window_manager = gateway.runtime.window_manager
     backend, session = window_manager._get_backend(), next(iter(window_manager._sessions.values()))
     await session.close_window()
     open_window = backend.open
 
     async def open_and_drop(*given: Any) -> Any:
         window = await open_window(*given)
-        assert (await door.http.delete(f"/v1/episodes/{episode_id}")).is_success
+        assert (await gateway.http.delete(f"/v1/episodes/{episode_id}")).is_success
         return window
 
     backend.open = open_and_drop  # type: ignore[method-assign,assignment]  # the moment between the page and its window
-    late = await door.post_step(episode_id, "browser_scroll", dy=0)
+    late = await gateway.post_step(episode_id, "browser_scroll", dy=0)
     assert (late.status_code, late.json()["code"]) == (409, "episode-closed")
     assert backend.chromium._browser.contexts == []
 
@@ -146,26 +146,26 @@ def interceptor_class() -> Any:
 
 
 async def test_a_window_that_cannot_be_opened_leaves_nothing_of_it_open(
-    door: Door, monkeypatch: pytest.MonkeyPatch, interceptor_class: Any
+    gateway: NotesGateway, monkeypatch: pytest.MonkeyPatch, interceptor_class: Any
 ) -> None:
-    episode_id = (await door.reset(modality="screenshot"))["episode_id"]
-    window_manager = door.house.window_manager
+    episode_id = (await gateway.reset(modality="screenshot"))["episode_id"]
+    window_manager = gateway.runtime.window_manager
     await next(iter(window_manager._sessions.values())).close_window()
 
     async def fail(*_: Any) -> None:
         raise WindowError("It did not answer")
 
     monkeypatch.setattr(interceptor_class, "start", fail)
-    answer = await door.post_step(episode_id, "browser_scroll", dy=0)
+    answer = await gateway.post_step(episode_id, "browser_scroll", dy=0)
     assert (answer.status_code, answer.json()["code"]) == (503, "browser-unavailable")
     assert window_manager._get_backend().chromium._browser.contexts == []
 
 
 async def test_a_window_that_opens_at_the_second_try_is_shown(
-    door: Door, monkeypatch: pytest.MonkeyPatch, interceptor_class: Any
+    gateway: NotesGateway, monkeypatch: pytest.MonkeyPatch, interceptor_class: Any
 ) -> None:
-    episode_id = (await door.reset(modality="screenshot"))["episode_id"]
-    await next(iter(door.house.window_manager._sessions.values())).close_window()
+    episode_id = (await gateway.reset(modality="screenshot"))["episode_id"]
+    await next(iter(gateway.runtime.window_manager._sessions.values())).close_window()
     start = interceptor_class.start
 
     async def fail_once(requests: Any) -> None:
@@ -173,14 +173,14 @@ async def test_a_window_that_opens_at_the_second_try_is_shown(
         raise WindowError("It did not answer")
 
     monkeypatch.setattr(interceptor_class, "start", fail_once)
-    seen = await _act(door, episode_id, "browser_scroll", dy=0)
+    seen = await _act(gateway, episode_id, "browser_scroll", dy=0)
     assert seen["result"] is None
-    assert door.house.window_manager.open_count == 1
+    assert gateway.runtime.window_manager.open_count == 1
 
 
-async def test_over_mcp_the_picture_is_a_content_of_its_own(door: Door) -> None:
-    episode_id = (await door.reset(modality="screenshot"))["episode_id"]
-    async with mcp_client(door.app, f"/v1/episodes/{episode_id}/mcp") as client:
+async def test_over_mcp_the_picture_is_a_content_of_its_own(gateway: NotesGateway) -> None:
+    episode_id = (await gateway.reset(modality="screenshot"))["episode_id"]
+    async with mcp_client(gateway.app, f"/v1/episodes/{episode_id}/mcp") as client:
         assert "browser_click" in [tool.name for tool in await client.list_tools()]
         response = await client.call_tool("browser_click", {"testid": "finish-summary"})
     content: list[Any] = list(response.content)
@@ -192,11 +192,11 @@ async def test_over_mcp_the_picture_is_a_content_of_its_own(door: Door) -> None:
     assert len(text.text) < 20_000
 
 
-async def test_the_last_look_is_the_last_one(door: Door) -> None:
-    episode_id = (await door.reset(modality="screenshot"))["episode_id"]
-    next(iter(door.house.window_manager._sessions.values())).looks_left = 1
-    last = await _act(door, episode_id, "browser_scroll", dy=5)
-    spent = await door.step(episode_id, "browser_scroll", dy=5)
+async def test_the_last_look_is_the_last_one(gateway: NotesGateway) -> None:
+    episode_id = (await gateway.reset(modality="screenshot"))["episode_id"]
+    next(iter(gateway.runtime.window_manager._sessions.values())).looks_left = 1
+    last = await _act(gateway, episode_id, "browser_scroll", dy=5)
+    spent = await gateway.step(episode_id, "browser_scroll", dy=5)
     assert (last["result"], last["screenshot"]["looks_left"]) == (None, 0)
     assert (spent["observation"]["result"]["code"], spent["reward"]) == ("no-looks-left", -0.4)
-    assert (await door.state(episode_id))["step_count"] == 1
+    assert (await gateway.state(episode_id))["step_count"] == 1

@@ -9,8 +9,8 @@ import pytest
 from fastapi import FastAPI
 
 from companyos.contract import ResetOptions
-from companyos_gateway.server.app import create_app
-from companyos_gateway.server.house import House
+from companyos_gateway.app import create_app
+from companyos_gateway.runtime import GatewayRuntime
 from companyos_gateway.settings import Settings
 from tests.in_process import in_process_service_clients
 from tests.promises.conftest import pytest_terminal_summary
@@ -23,11 +23,11 @@ LIVE = "live"
 
 
 @pytest.fixture
-async def gateway(tmp_path: Path) -> AsyncIterator[tuple[FastAPI, House]]:
+async def gateway(tmp_path: Path) -> AsyncIterator[tuple[FastAPI, GatewayRuntime]]:
     """A gateway with one live episode."""
     with in_process_service_clients(tmp_path) as service_clients:
-        house = House(Settings(web=True, data_dir=tmp_path / "gateway"), service_clients=service_clients)
-        app = create_app(house)
+        runtime = GatewayRuntime(Settings(web=True, data_dir=tmp_path / "gateway"), service_clients=service_clients)
+        app = create_app(runtime)
         async with app.router.lifespan_context(app):
-            await house.begin(ResetOptions(episode_id=LIVE, seed=1))
-            yield app, house
+            await runtime.reset(ResetOptions(episode_id=LIVE, seed=1))
+            yield app, runtime

@@ -10,7 +10,7 @@ import pytest
 from fastapi import FastAPI
 
 from companyos.contract import ResetOptions
-from companyos_gateway.server.house import House
+from companyos_gateway.runtime import GatewayRuntime
 from companyos_shared.chassis import Service, ServiceSettings, create_app
 from companyos_shared.wire import strict_json
 from tests.complexity.asking import ask
@@ -32,12 +32,12 @@ async def _measure(growth: Growth, target: Target, *, full: bool) -> None:
         await growth.measure(f"{target.method} {target.path}, {name}", request)
 
 
-async def _measure_gateway(app: FastAPI, house: House, *, full: bool) -> Growth:
-    growth, store = Growth(), house.engine().store
+async def _measure_gateway(app: FastAPI, runtime: GatewayRuntime, *, full: bool) -> Growth:
+    growth, store = Growth(), runtime.engine().store
     for target in targets_of(app, {"episode_id": LIVE, "name": LIVE, "env_name": "companyos", "service": "ticketdesk"}):
         await _measure(growth, target, full=full)
         if not store.has(LIVE):
-            await house.begin(ResetOptions(episode_id=LIVE, seed=1))
+            await runtime.reset(ResetOptions(episode_id=LIVE, seed=1))
     return growth
 
 
@@ -56,7 +56,7 @@ def _check(growth: Growth, name: str, figures: Measurements) -> None:
 
 
 @pytest.mark.timeout(FULL_S)
-async def test_requests_to_the_gateway(gateway: tuple[FastAPI, House], figures: Measurements) -> None:
+async def test_requests_to_the_gateway(gateway: tuple[FastAPI, GatewayRuntime], figures: Measurements) -> None:
     _check(await _measure_gateway(*gateway, full=False), "gateway", figures)
 
 
@@ -67,7 +67,7 @@ async def test_requests_to_a_service(name: str, tmp_path: Path, figures: Measure
 
 @pytest.mark.load
 @pytest.mark.timeout(FULL_S)
-async def test_every_request_to_the_gateway(gateway: tuple[FastAPI, House], figures: Measurements) -> None:
+async def test_every_request_to_the_gateway(gateway: tuple[FastAPI, GatewayRuntime], figures: Measurements) -> None:
     _check(await _measure_gateway(*gateway, full=True), "gateway", figures)
 
 
@@ -79,7 +79,7 @@ async def test_every_request_to_a_service(name: str, tmp_path: Path, figures: Me
 
 
 async def test_a_parser_that_takes_quadratic_time_is_found(
-    gateway: tuple[FastAPI, House], monkeypatch: pytest.MonkeyPatch
+    gateway: tuple[FastAPI, GatewayRuntime], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(strict_json, "_STRING", re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL))
     growth = Growth(small_bytes=1024, large_bytes=8 * 1024)

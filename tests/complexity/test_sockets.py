@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import FastAPI
 from starlette.routing import WebSocketRoute
 
-from companyos_gateway.server.house import House
+from companyos_gateway.runtime import GatewayRuntime
 from tests.complexity.growth import Growth
 from tests.complexity.inputs import BODIES, MEMBERS, Input, repeated
 from tests.gateway.sockets import Socket, connected
@@ -32,7 +32,7 @@ def _sockets(app: FastAPI) -> list[str]:
     return [route.path for route in found if isinstance(route, WebSocketRoute)]
 
 
-async def test_messages_on_every_socket(gateway: tuple[FastAPI, House], figures: Measurements) -> None:
+async def test_messages_on_every_socket(gateway: tuple[FastAPI, GatewayRuntime], figures: Measurements) -> None:
     app, growth = gateway[0], Growth()
     paths = _sockets(app)
     assert paths

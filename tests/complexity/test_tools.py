@@ -9,7 +9,7 @@ import orjson
 from fastapi import FastAPI
 
 from companyos_gateway.engine.toolbox import InvalidArgumentsError, Tool
-from companyos_gateway.server.house import House
+from companyos_gateway.runtime import GatewayRuntime
 from tests.complexity.growth import Growth
 from tests.complexity.inputs import MEMBERS, TEXTS
 from tests.promises.measurements import Measurements
@@ -21,7 +21,7 @@ _UNITS = {
 }
 
 
-async def test_arguments_of_every_tool(gateway: tuple[FastAPI, House], figures: Measurements) -> None:
+async def test_arguments_of_every_tool(gateway: tuple[FastAPI, GatewayRuntime], figures: Measurements) -> None:
     growth = Growth()
     for tool in gateway[1].engine().toolbox:
         for name in tool.input_schema["properties"]:

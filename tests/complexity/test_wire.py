@@ -17,9 +17,9 @@ from pathlib import Path
 import pytest
 import uvicorn
 
-from companyos_gateway.server.app import create_app
-from companyos_gateway.server.house import House
-from companyos_gateway.server.uvicorn_options import uvicorn_options
+from companyos_gateway.app import create_app
+from companyos_gateway.process.uvicorn_options import uvicorn_options
+from companyos_gateway.runtime import GatewayRuntime
 from companyos_gateway.settings import Settings
 from tests.in_process import in_process_service_clients
 from tests.promises.measurements import Measurements
@@ -109,7 +109,7 @@ async def _discard(reader: asyncio.StreamReader) -> None:
 async def test_what_is_sent_at_once_does_not_hold_the_loop(tmp_path: Path, name: str, figures: Measurements) -> None:
     sent = (REQUESTS.get(name) or FRAMES[name])()
     with in_process_service_clients(tmp_path) as service_clients:
-        async with _served(create_app(House(Settings(), service_clients=service_clients))) as port:
+        async with _served(create_app(GatewayRuntime(Settings(), service_clients=service_clients))) as port:
             held_s = await _held_s(port, sent, upgrade=name in FRAMES)
             for _ in range(REPEATS):
                 if held_s >= HELD_S:  # by other work on this machine, perhaps

@@ -11,21 +11,21 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
+from companyos_gateway.app import create_app
 from companyos_gateway.engine.service_clients import ServiceClients
-from companyos_gateway.server.app import create_app
-from companyos_gateway.server.house import House
+from companyos_gateway.runtime import GatewayRuntime
 from companyos_gateway.settings import Settings
 from tests.gateway.notes import SERVICE, NoteKeeping
 from tests.in_process import Wrap, in_process_service_client, service_app
 
 
-class Door:
+class NotesGateway:
     """A client of the gateway's plain HTTP, and what stands behind it."""
 
-    def __init__(self, http: httpx.AsyncClient, app: FastAPI, house: House, service: FastAPI) -> None:
+    def __init__(self, http: httpx.AsyncClient, app: FastAPI, runtime: GatewayRuntime, service: FastAPI) -> None:
         self.http = http
         self.app = app
-        self.house = house
+        self.runtime = runtime
         self.service = service
 
     async def reset(self, **options: Any) -> dict[str, Any]:
@@ -51,11 +51,11 @@ class Door:
         return body
 
 
-Open = Callable[..., AbstractAsyncContextManager[Door]]
+OpenGateway = Callable[..., AbstractAsyncContextManager[NotesGateway]]
 
 
 @pytest.fixture
-def open_door(tmp_path: Path) -> Open:
+def open_gateway(tmp_path: Path) -> OpenGateway:
     """Return a function that opens a gateway over the notes service."""
 
     @asynccontextmanager
@@ -65,22 +65,22 @@ def open_door(tmp_path: Path) -> Open:
         wrap: Wrap = lambda way: way,
         names: Sequence[str] = ("note_keeping",),
         **settings: Any,
-    ) -> AsyncIterator[Door]:
+    ) -> AsyncIterator[NotesGateway]:
         service = service_app(SERVICE, tmp_path)
         service_clients = ServiceClients({"notes": in_process_service_client("notes", service, wrap)})
         scenarios: Mapping[str, Any] = dict.fromkeys(names, scenario or NoteKeeping())
-        house = House(Settings(**settings), service_clients=service_clients, scenarios=scenarios)
-        app = create_app(house)
+        runtime = GatewayRuntime(Settings(**settings), service_clients=service_clients, scenarios=scenarios)
+        app = create_app(runtime)
         gateway = httpx.ASGITransport(app)
         async with app.router.lifespan_context(app), httpx.AsyncClient(transport=gateway, base_url="http://g") as http:
-            yield Door(http, app, house, service)
+            yield NotesGateway(http, app, runtime, service)
         service.state.episodes.close()
 
     return opened
 
 
 @pytest.fixture
-async def door(open_door: Open) -> AsyncIterator[Door]:
+async def gateway(open_gateway: OpenGateway) -> AsyncIterator[NotesGateway]:
     """A gateway over the notes service."""
-    async with open_door() as opened:
+    async with open_gateway() as opened:
         yield opened

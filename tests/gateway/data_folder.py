@@ -17,12 +17,12 @@ from typing import Any
 
 import httpx
 
+from companyos_gateway.app import create_app
 from companyos_gateway.engine.manifest import FORMAT
 from companyos_gateway.engine.service_clients import ServiceClients
-from companyos_gateway.server.app import create_app
-from companyos_gateway.server.house import House
+from companyos_gateway.runtime import GatewayRuntime
 from companyos_gateway.settings import Settings
-from tests.gateway.conftest import Door
+from tests.gateway.conftest import NotesGateway
 from tests.gateway.notes import SERVICE, NoteKeeping
 from tests.in_process import in_process_service_client, service_app
 
@@ -35,21 +35,21 @@ async def play(folder: Path) -> None:
     """Play an episode, keep a snapshot in the middle of it, and write down what a later version has to find."""
     service = service_app(SERVICE, folder)
     scenarios: dict[str, Any] = {"note_keeping": NoteKeeping()}
-    house = House(
+    runtime = GatewayRuntime(
         Settings(data_dir=folder / "kept"),
         service_clients=ServiceClients({"notes": in_process_service_client("notes", service)}),
         scenarios=scenarios,
     )
-    app = create_app(house)
+    app = create_app(runtime)
     transport = httpx.ASGITransport(app)
     async with app.router.lifespan_context(app), httpx.AsyncClient(transport=transport, base_url="http://g") as http:
-        door = Door(http, app, house, service)
-        await door.reset(episode_id=EPISODE)
-        await door.step(EPISODE, "notes_write_note", text="before the snapshot")
+        gateway = NotesGateway(http, app, runtime, service)
+        await gateway.reset(episode_id=EPISODE)
+        await gateway.step(EPISODE, "notes_write_note", text="before the snapshot")
         taken = (await http.post(f"/v1/episodes/{EPISODE}/snapshots")).json()["id"]
-        await door.step(EPISODE, "notes_write_note", text="after the snapshot")
-        await door.step(EPISODE, "wait", minutes=600)
-        state = await door.state(EPISODE)
+        await gateway.step(EPISODE, "notes_write_note", text="after the snapshot")
+        await gateway.step(EPISODE, "wait", minutes=600)
+        state = await gateway.state(EPISODE)
     service.state.episodes.close()
     shutil.rmtree(folder / "notes" / "templates", ignore_errors=True)
     expected = {"snapshot": taken, "state": {name: state[name] for name in ("step_count", "now", "return", "seed")}}

@@ -11,7 +11,7 @@ from fastmcp import Client
 from fastmcp.client.transports import StreamableHttpTransport
 from starlette.types import ASGIApp
 
-from companyos_gateway.server.mcp_door import EPISODE_HEADER
+from companyos_gateway.api.mcp import EPISODE_HEADER
 
 McpClient = Client[StreamableHttpTransport]
 

@@ -11,7 +11,7 @@ import pytest
 
 from companyos.contract import DEFAULT_SCENARIO
 from companyos_gateway.engine.quarantine import Quarantine
-from tests.gateway.conftest import Open
+from tests.gateway.conftest import OpenGateway
 from tests.gateway.notes import STARTED_AT, NoteKeeping
 from tests.gateway.test_snapshots import snapshot, texts
 
@@ -63,153 +63,157 @@ DAMAGES = [
 
 @pytest.mark.parametrize(("name", "damage"), DAMAGES)
 async def test_a_damaged_episode_is_quarantined_with_its_databases(
-    open_door: Open, tmp_path: Path, name: str, damage: Damage
+    open_gateway: OpenGateway, tmp_path: Path, name: str, damage: Damage
 ) -> None:
     kept = tmp_path / "kept"
-    async with open_door(data_dir=kept) as door:
-        damaged, other = [(await door.reset())["episode_id"] for _ in range(2)]
+    async with open_gateway(data_dir=kept) as gateway:
+        damaged, other = [(await gateway.reset())["episode_id"] for _ in range(2)]
         for episode in (damaged, other):
-            await door.step(episode, "notes_write_note", text=f"of {episode}")
-        folder = door.house.engine().store.get(damaged).internal_id
+            await gateway.step(episode, "notes_write_note", text=f"of {episode}")
+        folder = gateway.runtime.engine().store.get(damaged).internal_id
     damage(kept / "gateway" / "episodes" / folder / name)
     for _ in range(2):
-        async with open_door(data_dir=kept) as door:
-            assert [state["episode_id"] for state in (await door.http.get("/v1/episodes")).json()] == [other]
-            assert f"of {other}" in await texts(door, other)
-            (item,) = (await door.http.get("/v1/quarantine")).json()
+        async with open_gateway(data_dir=kept) as gateway:
+            assert [state["episode_id"] for state in (await gateway.http.get("/v1/episodes")).json()] == [other]
+            assert f"of {other}" in await texts(gateway, other)
+            (item,) = (await gateway.http.get("/v1/quarantine")).json()
             assert (item["kind"], item["episode_id"]) == ("episode", damaged)
-            assert (await door.http.get("/readyz")).json()["quarantine"]["items"] == 1
-            refused = await door.http.get(f"/v1/episodes/{damaged}")
+            assert (await gateway.http.get("/readyz")).json()["quarantine"]["items"] == 1
+            refused = await gateway.http.get(f"/v1/episodes/{damaged}")
             assert (refused.status_code, refused.json()["code"]) == (410, "episode-quarantined")
         assert notes_in_databases(tmp_path / "notes", folder) == {f"of {damaged}"}
         assert (kept / "gateway" / "quarantine" / item["id"] / "reason.json").exists()
 
 
 @pytest.mark.parametrize("damage", [truncate, flip_somewhere(1), lose_the_last_line])
-async def test_a_kept_episode_in_quarantine_is_not_replaced(open_door: Open, tmp_path: Path, damage: Damage) -> None:
+async def test_a_kept_episode_in_quarantine_is_not_replaced(
+    open_gateway: OpenGateway, tmp_path: Path, damage: Damage
+) -> None:
     settings: dict[str, Any] = {"data_dir": tmp_path / "kept", "keep_episode": "main"}
     settings["names"] = ("note_keeping", DEFAULT_SCENARIO)
-    async with open_door(**settings) as door:
-        await door.step("main", "notes_write_note", text="one")
-        folder = door.house.engine().store.get("main").internal_id
+    async with open_gateway(**settings) as gateway:
+        await gateway.step("main", "notes_write_note", text="one")
+        folder = gateway.runtime.engine().store.get("main").internal_id
     files = tmp_path / "kept" / "gateway" / "episodes" / folder
     damage(files / ("1.jsonl" if damage is lose_the_last_line else "manifest.json"))
-    async with open_door(**settings) as door:
-        assert (await door.http.get("/v1/episodes")).json() == []
+    async with open_gateway(**settings) as gateway:
+        assert (await gateway.http.get("/v1/episodes")).json() == []
         refused = [
-            await door.http.get("/v1/episodes/main"),
-            await door.post_step("main", "notes_list_notes"),
-            await door.http.post("/reset", json={"scenario": "note_keeping", "episode_id": "main"}),
+            await gateway.http.get("/v1/episodes/main"),
+            await gateway.post_step("main", "notes_list_notes"),
+            await gateway.http.post("/reset", json={"scenario": "note_keeping", "episode_id": "main"}),
         ]
         assert {(answer.status_code, answer.json()["code"]) for answer in refused} == {(410, "episode-quarantined")}
-        (item,) = (await door.http.get("/v1/quarantine")).json()
-        assert (await door.http.delete(f"/v1/quarantine/{item['id']}")).status_code == 204
+        (item,) = (await gateway.http.get("/v1/quarantine")).json()
+        assert (await gateway.http.delete(f"/v1/quarantine/{item['id']}")).status_code == 204
     assert notes_in_databases(tmp_path / "notes", folder) == set()
-    async with open_door(**settings) as door:
-        assert "one" not in await texts(door, "main")
+    async with open_gateway(**settings) as gateway:
+        assert "one" not in await texts(gateway, "main")
 
 
-async def test_an_episode_of_a_changed_task_comes_back_with_the_task(open_door: Open, tmp_path: Path) -> None:
+async def test_an_episode_of_a_changed_task_comes_back_with_the_task(open_gateway: OpenGateway, tmp_path: Path) -> None:
     kept = tmp_path / "kept"
-    async with open_door(data_dir=kept) as door:
-        episode = (await door.reset())["episode_id"]
-        await door.step(episode, "notes_write_note", text="one")
-        state = await door.state(episode)
-    async with open_door(NoteKeeping(later=STARTED_AT), data_dir=kept) as door:
-        (item,) = (await door.http.get("/v1/quarantine")).json()
+    async with open_gateway(data_dir=kept) as gateway:
+        episode = (await gateway.reset())["episode_id"]
+        await gateway.step(episode, "notes_write_note", text="one")
+        state = await gateway.state(episode)
+    async with open_gateway(NoteKeeping(later=STARTED_AT), data_dir=kept) as gateway:
+        (item,) = (await gateway.http.get("/v1/quarantine")).json()
         assert item["reason"] == "task-changed"
-    async with open_door(data_dir=kept) as door:
-        assert (await door.http.post(f"/v1/quarantine/{item['id']}/restore")).status_code == 200
-        assert (await door.http.get("/v1/quarantine")).json() == []
-    async with open_door(data_dir=kept) as door:
-        assert await door.state(episode) == state
-        assert "one" in await texts(door, episode)
+    async with open_gateway(data_dir=kept) as gateway:
+        assert (await gateway.http.post(f"/v1/quarantine/{item['id']}/restore")).status_code == 200
+        assert (await gateway.http.get("/v1/quarantine")).json() == []
+    async with open_gateway(data_dir=kept) as gateway:
+        assert await gateway.state(episode) == state
+        assert "one" in await texts(gateway, episode)
 
 
 async def test_a_move_to_quarantine_that_was_cut_off_is_completed(
-    open_door: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    open_gateway: OpenGateway, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept = tmp_path / "kept"
-    async with open_door(data_dir=kept) as door:
-        episode = (await door.reset())["episode_id"]
-        await door.step(episode, "notes_write_note", text="one")
+    async with open_gateway(data_dir=kept) as gateway:
+        episode = (await gateway.reset())["episode_id"]
+        await gateway.step(episode, "notes_write_note", text="one")
     (manifest,) = (kept / "gateway" / "episodes").glob("*/manifest.json")
     whole = manifest.read_bytes()
     truncate(manifest)
     with monkeypatch.context() as patch:
         patch.setattr(Quarantine, "add_databases", lambda *_given: None)
-        async with open_door(data_dir=kept) as door:
-            (item,) = (await door.http.get("/v1/quarantine")).json()
+        async with open_gateway(data_dir=kept) as gateway:
+            (item,) = (await gateway.http.get("/v1/quarantine")).json()
             assert item["databases"] == {}
-    async with open_door(data_dir=kept) as door:
-        (item,) = (await door.http.get("/v1/quarantine")).json()
+    async with open_gateway(data_dir=kept) as gateway:
+        (item,) = (await gateway.http.get("/v1/quarantine")).json()
         assert list(item["databases"]) == ["notes"]
         (moved,) = (kept / "gateway" / "quarantine").glob("*/episode/manifest.json")
         moved.write_bytes(whole)
-        assert (await door.http.post(f"/v1/quarantine/{item['id']}/restore")).status_code == 200
-    async with open_door(data_dir=kept) as door:
-        assert "one" in await texts(door, episode)
+        assert (await gateway.http.post(f"/v1/quarantine/{item['id']}/restore")).status_code == 200
+    async with open_gateway(data_dir=kept) as gateway:
+        assert "one" in await texts(gateway, episode)
 
 
-async def test_unknown_files_and_folders_are_left_alone(open_door: Open, tmp_path: Path) -> None:
+async def test_unknown_files_and_folders_are_left_alone(open_gateway: OpenGateway, tmp_path: Path) -> None:
     kept = tmp_path / "kept"
-    async with open_door(data_dir=kept) as door:
-        episode = (await door.reset())["episode_id"]
-        await door.step(episode, "notes_write_note", text="one")
-        folder = door.house.engine().store.get(episode).internal_id
-    gateway = kept / "gateway"
+    async with open_gateway(data_dir=kept) as gateway:
+        episode = (await gateway.reset())["episode_id"]
+        await gateway.step(episode, "notes_write_note", text="one")
+        folder = gateway.runtime.engine().store.get(episode).internal_id
+    gateway_dir = kept / "gateway"
     foreign = [
-        gateway / "episodes" / "holiday" / "photo.jpg",
-        gateway / "episodes" / "notes.txt",
-        gateway / "episodes" / folder / "todo.txt",
-        gateway / "snapshots" / "backup.tar",
-        gateway / "snapshots" / "draft.tmp",
-        gateway / "finished" / "mine.txt",
+        gateway_dir / "episodes" / "holiday" / "photo.jpg",
+        gateway_dir / "episodes" / "notes.txt",
+        gateway_dir / "episodes" / folder / "todo.txt",
+        gateway_dir / "snapshots" / "backup.tar",
+        gateway_dir / "snapshots" / "draft.tmp",
+        gateway_dir / "finished" / "mine.txt",
     ]
     for path in foreign:
         path.parent.mkdir(exist_ok=True)
         path.write_text("mine")
-    async with open_door(data_dir=kept) as door:
-        assert "one" in await texts(door, episode)
-        found = (await door.http.get("/readyz")).json()["quarantine"]["unknown_files"]
+    async with open_gateway(data_dir=kept) as gateway:
+        assert "one" in await texts(gateway, episode)
+        found = (await gateway.http.get("/readyz")).json()["quarantine"]["unknown_files"]
         assert found == 5
     assert [path.read_text() for path in foreign] == ["mine"] * len(foreign)
 
 
 @pytest.mark.parametrize("damage", [truncate, flip_somewhere(1), make_newer])
 async def test_a_damaged_snapshot_is_quarantined_and_its_databases_stay(
-    open_door: Open, tmp_path: Path, damage: Damage
+    open_gateway: OpenGateway, tmp_path: Path, damage: Damage
 ) -> None:
     kept = tmp_path / "kept"
-    async with open_door(data_dir=kept) as door:
-        episode = (await door.reset())["episode_id"]
-        await door.step(episode, "notes_write_note", text="one")
-        taken = await snapshot(door, episode)
-        await door.step(episode, "notes_write_note", text="two")
+    async with open_gateway(data_dir=kept) as gateway:
+        episode = (await gateway.reset())["episode_id"]
+        await gateway.step(episode, "notes_write_note", text="one")
+        taken = await snapshot(gateway, episode)
+        await gateway.step(episode, "notes_write_note", text="two")
     content = (path := kept / "gateway" / "snapshots" / f"{taken}.jsonl").read_bytes()
     before = databases(tmp_path / "notes")
     damage(path)
-    async with open_door(data_dir=kept) as door:
-        (item,) = [one for one in (await door.http.get("/v1/quarantine")).json() if one["kind"] == "snapshot"]
+    async with open_gateway(data_dir=kept) as gateway:
+        (item,) = [one for one in (await gateway.http.get("/v1/quarantine")).json() if one["kind"] == "snapshot"]
         assert item["snapshot_id"] == taken
-        answer = await door.http.post(f"/v1/snapshots/{taken}/fork", json={})
+        answer = await gateway.http.post(f"/v1/snapshots/{taken}/fork", json={})
         assert (answer.status_code, answer.json()["code"]) == (410, "snapshot-corrupt")
-        assert "two" in await texts(door, episode)
+        assert "two" in await texts(gateway, episode)
     assert content != (kept / "gateway" / "quarantine" / item["id"] / f"{taken}.jsonl").read_bytes()
     assert databases(tmp_path / "notes") == before
 
 
-async def test_a_service_database_that_is_gone_quarantines_the_episode(open_door: Open, tmp_path: Path) -> None:
+async def test_a_service_database_that_is_gone_quarantines_the_episode(
+    open_gateway: OpenGateway, tmp_path: Path
+) -> None:
     kept = tmp_path / "kept"
-    async with open_door(data_dir=kept) as door:
-        episode = (await door.reset())["episode_id"]
-        await door.step(episode, "notes_write_note", text="one")
-        folder = door.house.engine().store.get(episode).internal_id
+    async with open_gateway(data_dir=kept) as gateway:
+        episode = (await gateway.reset())["episode_id"]
+        await gateway.step(episode, "notes_write_note", text="one")
+        folder = gateway.runtime.engine().store.get(episode).internal_id
     for path in (tmp_path / "notes" / "episodes" / folder).iterdir():
         path.unlink()
-    async with open_door(data_dir=kept) as door:
-        assert (await door.http.get("/v1/episodes")).json() == []
-        (item,) = (await door.http.get("/v1/quarantine")).json()
+    async with open_gateway(data_dir=kept) as gateway:
+        assert (await gateway.http.get("/v1/episodes")).json() == []
+        (item,) = (await gateway.http.get("/v1/quarantine")).json()
         assert (item["episode_id"], item["reason"]) == (episode, "databases-disagree")
 
 

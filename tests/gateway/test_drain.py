@@ -9,9 +9,9 @@ from typing import Any
 import httpx
 import pytest
 
-from companyos_gateway.server import drain as drains
-from companyos_gateway.server.drain import SERVICE_RESTART, Drain, DrainDoors
-from tests.gateway.conftest import Door, Open
+from companyos_gateway.middleware import drain as drains
+from companyos_gateway.middleware.drain import SERVICE_RESTART, DrainMiddleware, DrainState
+from tests.gateway.conftest import NotesGateway, OpenGateway
 from tests.gateway.sockets import ANSWER_DEADLINE_S, Socket, connected
 
 
@@ -34,14 +34,14 @@ class Held(httpx.AsyncBaseTransport):
 class Closing:
     """A gateway whose doors can be closed, and its service held up."""
 
-    def __init__(self, door: Door, held: Held) -> None:
-        self.drain = Drain()
-        self.app = DrainDoors(door.app, self.drain)
-        self.door = Door(
+    def __init__(self, gateway: NotesGateway, held: Held) -> None:
+        self.drain = DrainState()
+        self.app = DrainMiddleware(gateway.app, self.drain)
+        self.gateway = NotesGateway(
             httpx.AsyncClient(transport=httpx.ASGITransport(self.app), base_url="http://g"),
-            door.app,
-            door.house,
-            door.service,
+            gateway.app,
+            gateway.runtime,
+            gateway.service,
         )
         self.held = held
 
@@ -51,22 +51,22 @@ class Closing:
 
 
 @pytest.fixture
-async def closing(open_door: Open) -> AsyncIterator[Closing]:
+async def closing(open_gateway: OpenGateway) -> AsyncIterator[Closing]:
     found: list[Held] = []
 
     def hold(transport: httpx.AsyncBaseTransport) -> httpx.AsyncBaseTransport:
         found.append(Held(transport))
         return found[0]
 
-    async with open_door(wrap=hold) as door:
-        gateway = Closing(door, found[0])
-        yield gateway
-        gateway.held.free.set()
-        await gateway.door.http.aclose()
+    async with open_gateway(wrap=hold) as gateway:
+        closing = Closing(gateway, found[0])
+        yield closing
+        closing.held.free.set()
+        await closing.gateway.http.aclose()
 
 
 async def _goes_on(draining: asyncio.Task[None]) -> bool:
-    _, pending = await asyncio.wait([draining], timeout=2 * drains.LINGER_S)
+    _, pending = await asyncio.wait([draining], timeout=2 * drains.MIN_DRAIN_S)
     return bool(pending)
 
 
@@ -77,31 +77,31 @@ async def _closed(socket: Socket) -> dict[str, Any]:
 
 
 async def test_while_the_doors_close_whatever_is_new_is_refused_and_reads_are_answered(closing: Closing) -> None:
-    episode_id = (await closing.door.reset())["episode_id"]
+    episode_id = (await closing.gateway.reset())["episode_id"]
     await closing.drain.drain()
     for refused in (
-        await closing.door.post_step(episode_id, "notes_list_notes"),
-        await closing.door.http.post("/reset", json={}),
-        await closing.door.http.post("/mcp", json={}),
+        await closing.gateway.post_step(episode_id, "notes_list_notes"),
+        await closing.gateway.http.post("/reset", json={}),
+        await closing.gateway.http.post("/mcp", json={}),
     ):
         assert (refused.status_code, refused.json()["code"]) == (503, "shutting-down")
         assert int(refused.headers["Retry-After"]) > 0
-    assert (await closing.door.state(episode_id))["step_count"] == 0
-    assert (await closing.door.http.get("/livez")).status_code == 200
+    assert (await closing.gateway.state(episode_id))["step_count"] == 0
+    assert (await closing.gateway.http.get("/livez")).status_code == 200
 
 
 async def test_a_step_in_flight_is_answered_before_the_drain_ends(closing: Closing) -> None:
-    episode_id = (await closing.door.reset())["episode_id"]
+    episode_id = (await closing.gateway.reset())["episode_id"]
     closing.hold()
-    step = asyncio.create_task(closing.door.step(episode_id, "notes_list_notes"))
+    step = asyncio.create_task(closing.gateway.step(episode_id, "notes_list_notes"))
     await closing.held.waiting.wait()
     draining = asyncio.create_task(closing.drain.drain())
     assert await _goes_on(draining)
-    assert closing.drain.at_work == 1
+    assert closing.drain.in_flight == 1
     closing.held.free.set()
     assert (await step)["observation"]["result"]
     await draining
-    assert closing.drain.at_work == 0
+    assert closing.drain.in_flight == 0
 
 
 async def test_an_idle_socket_closes_at_once_and_a_busy_one_behind_its_answer(closing: Closing) -> None:
@@ -121,7 +121,7 @@ async def test_an_idle_socket_closes_at_once_and_a_busy_one_behind_its_answer(cl
         assert (await _closed(busy))["code"] == SERVICE_RESTART
         await draining
     assert not closing.drain.sockets
-    assert closing.door.house.engine().store.get("busy").step == 1
+    assert closing.gateway.runtime.engine().store.get("busy").step == 1
 
 
 async def test_a_socket_that_comes_too_late_is_told_so(closing: Closing) -> None:
@@ -129,14 +129,14 @@ async def test_a_socket_that_comes_too_late_is_told_so(closing: Closing) -> None
     async with connected(closing.app) as late:
         await late.send({"type": "reset"})
         assert (await _closed(late))["code"] == SERVICE_RESTART
-    assert not len(closing.door.house.engine().store)
+    assert not len(closing.gateway.runtime.engine().store)
 
 
 async def test_the_drain_ends_though_somebody_never_does(closing: Closing, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(drains, "DRAIN_DEADLINE_S", 0.3)
-    episode_id = (await closing.door.reset())["episode_id"]
+    episode_id = (await closing.gateway.reset())["episode_id"]
     closing.hold()
-    step = asyncio.create_task(closing.door.step(episode_id, "notes_list_notes"))
+    step = asyncio.create_task(closing.gateway.step(episode_id, "notes_list_notes"))
     await closing.held.waiting.wait()
     await asyncio.wait_for(closing.drain.drain(), 5)
     assert not step.done()

@@ -14,7 +14,7 @@ from companyos_gateway.engine.metrics import EngineMetrics
 from companyos_shared.telemetry.ops import Op, current_op
 from companyos_shared.telemetry.otel import OpenTelemetryTraces, StepIds
 from companyos_shared.wire.context import Fault, FaultKind
-from tests.gateway.conftest import Door, Open
+from tests.gateway.conftest import NotesGateway, OpenGateway
 from tests.gateway.notes import NoteKeeping
 from tests.shared.logbook import Log, keeping_logging
 
@@ -26,12 +26,12 @@ def log() -> Iterator[Log]:
 
 
 @pytest.fixture
-def spans(door: Door) -> InMemorySpanExporter:
+def spans(gateway: NotesGateway) -> InMemorySpanExporter:
     """Record the spans of the gateway of this test."""
     kept = InMemorySpanExporter()
     provider = TracerProvider(id_generator=StepIds(), shutdown_on_exit=False)
     provider.add_span_processor(SimpleSpanProcessor(kept))
-    door.house.metrics.traces = OpenTelemetryTraces(provider)
+    gateway.runtime.metrics.traces = OpenTelemetryTraces(provider)
     return kept
 
 
@@ -39,12 +39,12 @@ def _attributes(span: ReadableSpan) -> dict[str, object]:
     return {name.removeprefix("companyos."): value for name, value in (span.attributes or {}).items()}
 
 
-async def test_lines_of_both_sides_of_a_step_name_episode_step_and_trace(log: Log, door: Door) -> None:
-    episode_id = (await door.reset())["episode_id"]
-    episode = door.house.engine().store.get(episode_id)
-    await door.step(episode_id, "notes_list_notes")
+async def test_lines_of_both_sides_of_a_step_name_episode_step_and_trace(log: Log, gateway: NotesGateway) -> None:
+    episode_id = (await gateway.reset())["episode_id"]
+    episode = gateway.runtime.engine().store.get(episode_id)
+    await gateway.step(episode_id, "notes_list_notes")
     assert not [line for line in log.lines if line.get("episode")]
-    await door.step(episode_id, "notes_break_things")
+    await gateway.step(episode_id, "notes_break_things")
     named = {line["logger"]: line for line in log.lines if line["level"] == "error"}
     assert set(named) == {"companyos_shared.chassis.edge", "companyos_gateway.engine.engine"}
     for line in named.values():
@@ -53,26 +53,28 @@ async def test_lines_of_both_sides_of_a_step_name_episode_step_and_trace(log: Lo
     assert "RuntimeError: a bug" in named["companyos_shared.chassis.edge"]["exception"]
 
 
-async def test_neither_tokens_nor_arguments_are_written(log: Log, door: Door) -> None:
-    begun = await door.reset()
-    await door.step(begun["episode_id"], "notes_write_note", text="for your eyes only")
-    await door.step(begun["episode_id"], "notes_find_word", word="eyes")
-    await door.step(begun["episode_id"], "notes_get_note", note_id=31337)
-    await door.step(begun["episode_id"], "notes_break_things")
-    await door.http.post("/reset", json={"resume": begun["token"]})
+async def test_neither_tokens_nor_arguments_are_written(log: Log, gateway: NotesGateway) -> None:
+    begun = await gateway.reset()
+    await gateway.step(begun["episode_id"], "notes_write_note", text="for your eyes only")
+    await gateway.step(begun["episode_id"], "notes_find_word", word="eyes")
+    await gateway.step(begun["episode_id"], "notes_get_note", note_id=31337)
+    await gateway.step(begun["episode_id"], "notes_break_things")
+    await gateway.http.post("/reset", json={"resume": begun["token"]})
     said = log.stream.getvalue()
     assert said
     for hidden in (begun["token"], "for your eyes only", "31337"):
         assert hidden not in said
 
 
-async def test_a_step_does_not_leave_its_mark_behind(door: Door) -> None:
-    await door.step((await door.reset())["episode_id"], "notes_list_notes")
+async def test_a_step_does_not_leave_its_mark_behind(gateway: NotesGateway) -> None:
+    await gateway.step((await gateway.reset())["episode_id"], "notes_list_notes")
     assert current_op() is None
 
 
-async def test_a_span_says_what_became_of_a_step(open_door: Open, spans: InMemorySpanExporter, door: Door) -> None:
-    episode_id = (await door.reset())["episode_id"]
+async def test_a_span_says_what_became_of_a_step(
+    open_gateway: OpenGateway, spans: InMemorySpanExporter, gateway: NotesGateway
+) -> None:
+    episode_id = (await gateway.reset())["episode_id"]
     for tool, arguments in (
         ("notes_list_notes", {}),
         ("notes_get_note", {"note_id": 99}),
@@ -80,7 +82,7 @@ async def test_a_span_says_what_became_of_a_step(open_door: Open, spans: InMemor
         ("x" * 500, {}),
         ("notes_break_things", {}),
     ):
-        await door.step(episode_id, tool, **arguments)
+        await gateway.step(episode_id, tool, **arguments)
     found = [span for span in spans.get_finished_spans() if span.name == "step"]
     assert [_attributes(span)["outcome"] for span in found] == [
         "carried_out",
@@ -92,31 +94,31 @@ async def test_a_span_says_what_became_of_a_step(open_door: Open, spans: InMemor
     assert [span.status.status_code is StatusCode.ERROR for span in found] == [False, False, False, False, True]
     assert _attributes(found[0])["tool"] == "notes_list_notes"
     assert len(str(_attributes(found[3])["tool"])) == 64
-    internal_id = door.house.engine().store.get(episode_id).internal_id
+    internal_id = gateway.runtime.engine().store.get(episode_id).internal_id
     ids = [f"{span.context.trace_id:032x}" for span in found]
     assert ids == [Op(internal_id, 1, number).trace_id for number in range(1, 6)]
 
 
-async def test_what_a_trainer_does_has_a_span_of_its_own(door: Door, spans: InMemorySpanExporter) -> None:
-    begun = await door.reset()
+async def test_what_a_trainer_does_has_a_span_of_its_own(gateway: NotesGateway, spans: InMemorySpanExporter) -> None:
+    begun = await gateway.reset()
     episode_id = begun["episode_id"]
-    taken = await door.http.post(f"/v1/episodes/{episode_id}/snapshots")
+    taken = await gateway.http.post(f"/v1/episodes/{episode_id}/snapshots")
     snapshot = {"snapshot": taken.json()["id"]}
-    await door.http.post(f"/v1/episodes/{episode_id}/restore", json=snapshot)
-    await door.http.post(f"/v1/snapshots/{taken.json()['id']}/fork", json={"count": 2})
-    await door.http.post("/reset", json={"resume": begun["token"]})
-    await door.http.post("/reset", json={"scenario": "nowhere"})
+    await gateway.http.post(f"/v1/episodes/{episode_id}/restore", json=snapshot)
+    await gateway.http.post(f"/v1/snapshots/{taken.json()['id']}/fork", json={"count": 2})
+    await gateway.http.post("/reset", json={"resume": begun["token"]})
+    await gateway.http.post("/reset", json={"scenario": "nowhere"})
     found = {span.name: span for span in spans.get_finished_spans()}
     assert {"reset", "snapshot", "restore", "fork", "resume"} <= set(found)
     assert _attributes(found["reset"])["outcome"] == "unknown-scenario"
-    assert _attributes(found["restore"])["episode"] == door.house.engine().store.get(episode_id).internal_id
+    assert _attributes(found["restore"])["episode"] == gateway.runtime.engine().store.get(episode_id).internal_id
     assert len({span.context.trace_id for span in found.values()}) == len(found)
 
 
-async def test_what_was_seen_is_counted(open_door: Open) -> None:
+async def test_what_was_seen_is_counted(open_gateway: OpenGateway) -> None:
     faults = {("list_notes", 2): Fault(kind=FaultKind.UNAVAILABLE)}
-    async with open_door(NoteKeeping(faults=faults)) as door:
-        episode_id = (await door.reset())["episode_id"]
+    async with open_gateway(NoteKeeping(faults=faults)) as gateway:
+        episode_id = (await gateway.reset())["episode_id"]
         for tool, arguments in (
             ("notes_list_notes", {}),
             ("notes_list_notes", {}),
@@ -124,14 +126,14 @@ async def test_what_was_seen_is_counted(open_door: Open) -> None:
             ("nothing", {}),
             ("notes_break_things", {}),
         ):
-            await door.step(episode_id, tool, **arguments)
-        await door.post_step(episode_id, "notes_list_notes")
-        await door.http.post("/reset", json={"scenario": "nowhere"})
-        metrics: EngineMetrics = door.house.metrics
+            await gateway.step(episode_id, tool, **arguments)
+        await gateway.post_step(episode_id, "notes_list_notes")
+        await gateway.http.post("/reset", json={"scenario": "nowhere"})
+        metrics: EngineMetrics = gateway.runtime.metrics
         assert metrics.steps == {"carried_out": 1, "planned_fault": 1, "problem": 1, "misfit": 1, "infra_error": 1}
         assert metrics.step_latency.count == 5
         assert metrics.planned_faults == {"unavailable": 1}
         assert metrics.control == {("reset", "done"): 1, ("reset", "unknown-scenario"): 1}
-        (client,) = door.house.engine().service_clients.clients.values()
+        (client,) = gateway.runtime.engine().service_clients.clients.values()
         assert (client.faults, client.resends) == (1, 0)
         assert client.latency.count > 3

@@ -9,68 +9,70 @@ import httpx
 import jsonschema
 import pytest
 
-from tests.gateway.conftest import Door, Open
+from tests.gateway.conftest import NotesGateway, OpenGateway
 from tests.gateway.notes import NoteKeeping
 
 TRAINER = "the-trainer's-token"
 LIST: dict[str, Any] = {"action": {"tool_name": "notes_list_notes", "arguments": {}}}
 
 
-async def _created(door: Door, **options: Any) -> str:
-    answer = await door.http.post("/v1/episodes", json={"scenario": "note_keeping", "seed": 1, **options})
+async def _created(gateway: NotesGateway, **options: Any) -> str:
+    answer = await gateway.http.post("/v1/episodes", json={"scenario": "note_keeping", "seed": 1, **options})
     assert answer.status_code == 201, answer.text
     assert answer.headers["location"] == f"/v1/episodes/{answer.json()['episode_id']}"
     return str(answer.headers["location"])
 
 
-async def _step(door: Door, address: str, tool_name: str, **arguments: Any) -> dict[str, Any]:
-    answer = await door.http.post(f"{address}/step", json={"action": {"tool_name": tool_name, "arguments": arguments}})
+async def _step(gateway: NotesGateway, address: str, tool_name: str, **arguments: Any) -> dict[str, Any]:
+    answer = await gateway.http.post(
+        f"{address}/step", json={"action": {"tool_name": tool_name, "arguments": arguments}}
+    )
     assert answer.status_code == 200, answer.text
     body: dict[str, Any] = answer.json()
     return body
 
 
-async def test_an_episode_is_played_at_its_address_from_creation_to_deletion(door: Door) -> None:
-    address = await _created(door, episode_id="one")
-    assert (await _step(door, address, "notes_finish_note", note_id=1))["reward"] == 1.9
-    last = await _step(door, address, "notes_finish_note", note_id=2)
+async def test_an_episode_is_played_at_its_address_from_creation_to_deletion(gateway: NotesGateway) -> None:
+    address = await _created(gateway, episode_id="one")
+    assert (await _step(gateway, address, "notes_finish_note", note_id=1))["reward"] == 1.9
+    last = await _step(gateway, address, "notes_finish_note", note_id=2)
     assert (last["done"], last["reward"]) == (True, 14.9)
-    state = (await door.http.get(f"{address}/state")).json()
+    state = (await gateway.http.get(f"{address}/state")).json()
     assert (state["outcome"], state["step_count"]) == ("success", 2)
-    assert (await door.http.delete(address)).status_code == 204
-    assert (await door.http.get(f"{address}/state")).json()["code"] == "unknown-episode"
+    assert (await gateway.http.delete(address)).status_code == 204
+    assert (await gateway.http.get(f"{address}/state")).json()["code"] == "unknown-episode"
 
 
-async def test_both_kinds_of_doors_lead_to_one_episode(door: Door) -> None:
-    address = await _created(door, episode_id="one")
-    simple = await door.step("one", "notes_write_note", text="a")
-    again = await door.http.post(
+async def test_both_kinds_of_doors_lead_to_one_episode(gateway: NotesGateway) -> None:
+    address = await _created(gateway, episode_id="one")
+    simple = await gateway.step("one", "notes_write_note", text="a")
+    again = await gateway.http.post(
         f"{address}/step", json={"action": {"tool_name": "notes_write_note", "arguments": {"text": "a"}}, "step": 1}
     )
     assert again.json() == simple
-    assert (await door.http.get(f"{address}/state")).json() == await door.state("one")
+    assert (await gateway.http.get(f"{address}/state")).json() == await gateway.state("one")
     for form in ("json", "text", "ansi", "html"):
-        shown = await door.http.get("/render", params={"episode_id": "one", "format": form})
-        assert (await door.http.get(f"{address}/render", params={"format": form})).text == shown.text
-    assert (await door.http.get(f"{address}/tools")).json() == (
-        await door.http.get("/v1/tools", params={"episode_id": "one"})
+        shown = await gateway.http.get("/render", params={"episode_id": "one", "format": form})
+        assert (await gateway.http.get(f"{address}/render", params={"format": form})).text == shown.text
+    assert (await gateway.http.get(f"{address}/tools")).json() == (
+        await gateway.http.get("/v1/tools", params={"episode_id": "one"})
     ).json()
 
 
-async def test_creating_answers_what_a_reset_answers(door: Door) -> None:
-    created = (await door.http.post("/v1/episodes", json={"scenario": "note_keeping", "seed": 1})).json()
-    reset = await door.reset()
+async def test_creating_answers_what_a_reset_answers(gateway: NotesGateway) -> None:
+    created = (await gateway.http.post("/v1/episodes", json={"scenario": "note_keeping", "seed": 1})).json()
+    reset = await gateway.reset()
     for answer in (created, reset):
         assert answer.pop("episode_id")
         assert answer.pop("token")
     assert created == reset
 
 
-async def test_going_on_with_an_episode_creates_none(door: Door) -> None:
-    address = await _created(door, episode_id="one")
-    told = await _step(door, address, "notes_list_notes")
-    token = (await door.http.get(f"{address}/state")).json()["token"]
-    resumed = await door.http.post("/v1/episodes", json={"resume": token})
+async def test_going_on_with_an_episode_creates_none(gateway: NotesGateway) -> None:
+    address = await _created(gateway, episode_id="one")
+    told = await _step(gateway, address, "notes_list_notes")
+    token = (await gateway.http.get(f"{address}/state")).json()["token"]
+    resumed = await gateway.http.post("/v1/episodes", json={"resume": token})
     assert (resumed.status_code, resumed.headers["location"]) == (200, address)
     assert resumed.json()["observation"] == told["observation"]
 
@@ -93,16 +95,16 @@ async def test_going_on_with_an_episode_creates_none(door: Door) -> None:
     ],
 )
 async def test_what_does_not_fit_is_a_problem_with_a_code(
-    door: Door, method: str, path: str, body: dict[str, Any] | None, status: int, code: str
+    gateway: NotesGateway, method: str, path: str, body: dict[str, Any] | None, status: int, code: str
 ) -> None:
-    await _created(door, episode_id="one")
-    answer = await door.http.request(method, path, json=body)
+    await _created(gateway, episode_id="one")
+    answer = await gateway.http.request(method, path, json=body)
     assert (answer.status_code, answer.json()["code"]) == (status, code)
     assert answer.headers["content-type"] == "application/problem+json"
 
 
-async def test_a_body_that_is_no_object_is_a_problem_and_no_step(door: Door) -> None:
-    address = await _created(door, episode_id="one")
+async def test_a_body_that_is_no_object_is_a_problem_and_no_step(gateway: NotesGateway) -> None:
+    address = await _created(gateway, episode_id="one")
     for body, code in (
         (b"[]", "not-an-object"),
         (b"null", "not-an-object"),
@@ -110,56 +112,56 @@ async def test_a_body_that_is_no_object_is_a_problem_and_no_step(door: Door) -> 
         (b'{"action": ' + b"[" * 33 + b"]" * 33 + b"}", "json-too-deep"),
     ):
         for path in ("/v1/episodes", f"{address}/step"):
-            answer = await door.http.post(path, content=body)
+            answer = await gateway.http.post(path, content=body)
             assert (answer.headers["content-type"], answer.json()["code"]) == ("application/problem+json", code)
-    assert (await door.http.get(f"{address}/state")).json()["step_count"] == 0
-    assert len(door.house.engine().store) == 1
+    assert (await gateway.http.get(f"{address}/state")).json()["step_count"] == 0
+    assert len(gateway.runtime.engine().store) == 1
 
 
-async def test_production_mode_has_none_of_these_doors(open_door: Open) -> None:
-    async with open_door(mode="production") as door:
-        paths = (await door.http.get("/openapi.json")).json()["paths"]
+async def test_production_mode_has_none_of_these_doors(open_gateway: OpenGateway) -> None:
+    async with open_gateway(mode="production") as gateway:
+        paths = (await gateway.http.get("/openapi.json")).json()["paths"]
         assert not [path for path in paths if path.startswith("/v1/episodes")]
         assert not {"/reset", "/step", "/state", "/render"} & set(paths)
         for method, path in (("POST", "/v1/episodes"), ("POST", "/v1/episodes/one/step"), ("GET", "/render")):
-            assert (await door.http.request(method, path, json={})).status_code == 404
+            assert (await gateway.http.request(method, path, json={})).status_code == 404
 
 
 @pytest.mark.parametrize("form", ["anthropic", "openai", "mcp", "transformers"])
-async def test_tools_are_told_in_the_words_of_whoever_calls_them(door: Door, form: str) -> None:
-    plain = (await door.http.get("/v1/tools")).json()
-    told = (await door.http.get("/v1/tools", params={"format": form})).json()
+async def test_tools_are_told_in_the_words_of_whoever_calls_them(gateway: NotesGateway, form: str) -> None:
+    plain = (await gateway.http.get("/v1/tools")).json()
+    told = (await gateway.http.get("/v1/tools", params={"format": form})).json()
     assert [_name(tool) for tool in told] == [tool["name"] for tool in plain]
     for tool in told:
         jsonschema.Draft202012Validator.check_schema(_schema(tool))
 
 
-async def test_chat_templates_find_a_type_and_a_description_of_every_argument(door: Door) -> None:
-    told = (await door.http.get("/v1/tools", params={"format": "transformers"})).json()
+async def test_chat_templates_find_a_type_and_a_description_of_every_argument(gateway: NotesGateway) -> None:
+    told = (await gateway.http.get("/v1/tools", params={"format": "transformers"})).json()
     arguments = [one for tool in told for one in _schema(tool)["properties"].values()]
     assert arguments
     assert all({"type", "description"} <= set(argument) for argument in arguments)
     assert all("required" in _schema(tool) for tool in told)
 
 
-async def test_an_episode_s_tools_are_those_of_its_toolset(door: Door) -> None:
-    address = await _created(door, toolset="task")
-    told = (await door.http.get(f"{address}/tools", params={"format": "openai"})).json()
+async def test_an_episode_s_tools_are_those_of_its_toolset(gateway: NotesGateway) -> None:
+    address = await _created(gateway, toolset="task")
+    told = (await gateway.http.get(f"{address}/tools", params={"format": "openai"})).json()
     assert [_name(tool) for tool in told] == ["notes_list_notes", "notes_finish_note", "wait", "finish"]
 
 
-async def test_tools_are_told_to_mcp_as_mcp_tells_of_them(door: Door) -> None:
-    address = await _created(door)
+async def test_tools_are_told_to_mcp_as_mcp_tells_of_them(gateway: NotesGateway) -> None:
+    address = await _created(gateway)
     asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
     accepted = {"Accept": "application/json, text/event-stream"}
-    served = (await door.http.post(f"{address}/mcp", json=asked, headers=accepted)).json()["result"]["tools"]
-    assert (await door.http.get(f"{address}/tools", params={"format": "mcp"})).json() == served
+    served = (await gateway.http.post(f"{address}/mcp", json=asked, headers=accepted)).json()["result"]["tools"]
+    assert (await gateway.http.get(f"{address}/tools", params={"format": "mcp"})).json() == served
 
 
-async def test_a_page_of_an_episode_needs_nothing_but_itself(door: Door) -> None:
-    address = await _created(door, episode_id="one", scenario="note_keeping")
-    await _step(door, address, "notes_write_note", text="<script>alert(1)</script> & \x1b[31m")
-    shown = await door.http.get(f"{address}/render", params={"format": "html"})
+async def test_a_page_of_an_episode_needs_nothing_but_itself(gateway: NotesGateway) -> None:
+    address = await _created(gateway, episode_id="one", scenario="note_keeping")
+    await _step(gateway, address, "notes_write_note", text="<script>alert(1)</script> & \x1b[31m")
+    shown = await gateway.http.get(f"{address}/render", params={"format": "html"})
     assert shown.headers["content-type"].startswith("text/html")
     assert "default-src 'none'" in shown.headers["content-security-policy"]
     page = _Page()
@@ -168,37 +170,37 @@ async def test_a_page_of_an_episode_needs_nothing_but_itself(door: Door) -> None
     assert not page.addresses
     assert "<script>alert(1)</script>" in page.text
     assert "Do notes 1 and 2." in page.text
-    state = (await door.http.get(f"{address}/state")).json()
+    state = (await gateway.http.get(f"{address}/state")).json()
     assert f"{state['return']:+.2f}" in page.text
 
 
-async def test_a_terminal_obeys_nothing_that_an_agent_wrote(door: Door) -> None:
-    address = await _created(door)
-    await _step(door, address, "notes_write_note", text="\x1b]0;owned\x07")
-    shown = (await door.http.get(f"{address}/render", params={"format": "ansi"})).text
+async def test_a_terminal_obeys_nothing_that_an_agent_wrote(gateway: NotesGateway) -> None:
+    address = await _created(gateway)
+    await _step(gateway, address, "notes_write_note", text="\x1b]0;owned\x07")
+    shown = (await gateway.http.get(f"{address}/render", params={"format": "ansi"})).text
     assert "\x1b[1" in shown
     assert "\x1b]" not in shown
     assert "\x07" not in shown
 
 
-async def test_an_ended_episode_is_shown_with_how_it_ended(open_door: Open) -> None:
-    async with open_door(NoteKeeping(max_steps=1)) as door:
-        address = await _created(door)
-        await _step(door, address, "no_such_tool")
+async def test_an_ended_episode_is_shown_with_how_it_ended(open_gateway: OpenGateway) -> None:
+    async with open_gateway(NoteKeeping(max_steps=1)) as gateway:
+        address = await _created(gateway)
+        await _step(gateway, address, "no_such_tool")
         for form in ("text", "html"):
-            shown = (await door.http.get(f"{address}/render", params={"format": form})).text
+            shown = (await gateway.http.get(f"{address}/render", params={"format": form})).text
             assert "out_of_steps" in shown
             assert "There is no such tool." in shown
 
 
-async def test_an_agent_sees_its_own_episode_without_rewards_and_no_other(open_door: Open) -> None:
-    async with open_door(trainer_token=TRAINER) as door:
-        door.http.headers["Authorization"] = f"Bearer {TRAINER}"
-        address = await _created(door, episode_id="mine")
-        other = await _created(door, episode_id="theirs")
-        token = (await door.http.get(f"{address}/state")).json()["token"]
-        await _step(door, address, "notes_finish_note", note_id=1)
-        transport = httpx.ASGITransport(door.app)
+async def test_an_agent_sees_its_own_episode_without_rewards_and_no_other(open_gateway: OpenGateway) -> None:
+    async with open_gateway(trainer_token=TRAINER) as gateway:
+        gateway.http.headers["Authorization"] = f"Bearer {TRAINER}"
+        address = await _created(gateway, episode_id="mine")
+        other = await _created(gateway, episode_id="theirs")
+        token = (await gateway.http.get(f"{address}/state")).json()["token"]
+        await _step(gateway, address, "notes_finish_note", note_id=1)
+        transport = httpx.ASGITransport(gateway.app)
         headers = {"Authorization": f"Bearer {token}"}
         async with httpx.AsyncClient(transport=transport, base_url="http://g", headers=headers) as agent:
             shown = (await agent.get(f"{address}/render")).json()

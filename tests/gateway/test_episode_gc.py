@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from companyos_gateway.engine import episode_gc, service_client
-from tests.gateway.conftest import Door, Open
+from tests.gateway.conftest import NotesGateway, OpenGateway
 
 CROWD = 60
 DEADLINE_S = 5.0
@@ -41,9 +41,9 @@ def _folders(tmp_path: Path) -> list[Path]:
     return list((tmp_path / "notes" / "episodes").glob("*"))
 
 
-async def _written(door: Door) -> str:
-    episode = str((await door.reset())["episode_id"])
-    await door.step(episode, "notes_write_note", text="to be dropped")
+async def _written(gateway: NotesGateway) -> str:
+    episode = str((await gateway.reset())["episode_id"])
+    await gateway.step(episode, "notes_write_note", text="to be dropped")
     return episode
 
 
@@ -60,21 +60,21 @@ def drops() -> list[Drops]:
 
 
 async def test_a_crowd_that_leaves_at_once_is_dropped_a_few_at_a_time(
-    open_door: Open, drops: list[Drops], tmp_path: Path
+    open_gateway: OpenGateway, drops: list[Drops], tmp_path: Path
 ) -> None:
     def wrap(transport: httpx.AsyncBaseTransport) -> Drops:
         drops.append(Drops(transport))
         return drops[0]
 
-    async with open_door(wrap=wrap) as door:
-        episodes = [await _written(door) for _ in range(CROWD)]
-        await asyncio.gather(*(door.http.delete(f"/v1/episodes/{episode}") for episode in episodes))
+    async with open_gateway(wrap=wrap) as gateway:
+        episodes = [await _written(gateway) for _ in range(CROWD)]
+        await asyncio.gather(*(gateway.http.delete(f"/v1/episodes/{episode}") for episode in episodes))
         await _until_nothing_lies_there(tmp_path)
     assert 1 < drops[0].most <= episode_gc.MAX_CONCURRENT_DROPS < CROWD
 
 
 async def test_a_service_that_did_not_hear_of_a_drop_is_told_again(
-    open_door: Open, drops: list[Drops], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    open_gateway: OpenGateway, drops: list[Drops], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(service_client, "CALL_BUDGET_S", 0.05)
     monkeypatch.setattr(episode_gc, "RETRY_INTERVAL_S", 0.05)
@@ -83,10 +83,10 @@ async def test_a_service_that_did_not_hear_of_a_drop_is_told_again(
         drops.append(Drops(transport))
         return drops[0]
 
-    async with open_door(wrap=wrap) as door:
-        episode = await _written(door)
+    async with open_gateway(wrap=wrap) as gateway:
+        episode = await _written(gateway)
         drops[0].deaf = True
-        assert (await door.http.delete(f"/v1/episodes/{episode}")).status_code == 204
+        assert (await gateway.http.delete(f"/v1/episodes/{episode}")).status_code == 204
         await asyncio.sleep(0.2)
         assert len(_folders(tmp_path)) == 1
         drops[0].deaf = False
@@ -94,7 +94,7 @@ async def test_a_service_that_did_not_hear_of_a_drop_is_told_again(
 
 
 async def test_a_service_that_answers_nothing_is_not_asked_for_every_one_of_a_crowd(
-    open_door: Open, drops: list[Drops], monkeypatch: pytest.MonkeyPatch
+    open_gateway: OpenGateway, drops: list[Drops], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(service_client, "CALL_BUDGET_S", 0.05)
 
@@ -102,12 +102,12 @@ async def test_a_service_that_answers_nothing_is_not_asked_for_every_one_of_a_cr
         drops.append(Drops(transport))
         return drops[0]
 
-    async with open_door(wrap=wrap) as door:
+    async with open_gateway(wrap=wrap) as gateway:
         for _ in range(CROWD):
-            await _written(door)
+            await _written(gateway)
         drops[0].deaf = True
         began = asyncio.get_running_loop().time()
-        await door.house.engine().store.aclose()
+        await gateway.runtime.engine().store.aclose()
         took_s = asyncio.get_running_loop().time() - began
     assert drops[0].unheard < CROWD
     assert took_s < DEADLINE_S

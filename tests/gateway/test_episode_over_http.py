@@ -10,85 +10,85 @@ import pytest
 
 from companyos_gateway.engine.episode import MAX_QUEUED_CALLS
 from companyos_shared.wire.context import Fault, FaultKind
-from tests.gateway.conftest import Door, Open
+from tests.gateway.conftest import NotesGateway, OpenGateway
 from tests.gateway.notes import STARTED_AT, NoteKeeping
 
 
-async def test_a_reset_answers_the_brief_and_an_id(door: Door) -> None:
-    answer = await door.reset()
+async def test_a_reset_answers_the_brief_and_an_id(gateway: NotesGateway) -> None:
+    answer = await gateway.reset()
     assert answer["observation"]["brief"] == "Do notes 1 and 2."
     assert answer["observation"]["now"] == "2026-03-02T09:00:00Z"
     assert answer["observation"]["steps_left"] == 10
     assert answer["done"] is False
-    assert (await door.state(answer["episode_id"]))["seed"] == 1
+    assert (await gateway.state(answer["episode_id"]))["seed"] == 1
 
 
-async def test_a_bare_body_draws_a_seed_and_reports_it(door: Door) -> None:
-    answer = (await door.http.post("/reset", json={"scenario": "note_keeping"})).json()
-    assert isinstance((await door.state(answer["episode_id"]))["seed"], int)
+async def test_a_bare_body_draws_a_seed_and_reports_it(gateway: NotesGateway) -> None:
+    answer = (await gateway.http.post("/reset", json={"scenario": "note_keeping"})).json()
+    assert isinstance((await gateway.state(answer["episode_id"]))["seed"], int)
 
 
-async def test_an_episode_ends_in_success_as_soon_as_the_goal_holds(door: Door) -> None:
-    episode = (await door.reset())["episode_id"]
-    first = await door.step(episode, "notes_finish_note", note_id=1)
+async def test_an_episode_ends_in_success_as_soon_as_the_goal_holds(gateway: NotesGateway) -> None:
+    episode = (await gateway.reset())["episode_id"]
+    first = await gateway.step(episode, "notes_finish_note", note_id=1)
     assert first["reward"] == 1.9
     assert first["observation"]["result"]["done_at"] == "2026-03-02T09:10:00Z"
-    last = await door.step(episode, "notes_finish_note", note_id=2)
+    last = await gateway.step(episode, "notes_finish_note", note_id=2)
     assert last["done"] is True
     assert last["reward"] == 14.9
-    state = await door.state(episode)
+    state = await gateway.state(episode)
     assert (state["outcome"], state["success"], state["return"], state["step_count"]) == ("success", True, 16.8, 2)
 
 
-async def test_with_explicit_completion_only_finish_ends_it(door: Door) -> None:
-    episode = (await door.reset(completion="explicit"))["episode_id"]
+async def test_with_explicit_completion_only_finish_ends_it(gateway: NotesGateway) -> None:
+    episode = (await gateway.reset(completion="explicit"))["episode_id"]
     for note_id in (1, 2):
-        assert not (await door.step(episode, "notes_finish_note", note_id=note_id))["done"]
-    last = await door.step(episode, "finish", outcome="done", summary="Both are done.")
+        assert not (await gateway.step(episode, "notes_finish_note", note_id=note_id))["done"]
+    last = await gateway.step(episode, "finish", outcome="done", summary="Both are done.")
     assert last["done"]
-    assert (await door.state(episode))["outcome"] == "success"
+    assert (await gateway.state(episode))["outcome"] == "success"
 
 
-async def test_finish_before_the_goal_fails(door: Door) -> None:
-    episode = (await door.reset())["episode_id"]
-    last = await door.step(episode, "finish", outcome="done", summary="All done, honestly.")
+async def test_finish_before_the_goal_fails(gateway: NotesGateway) -> None:
+    episode = (await gateway.reset())["episode_id"]
+    last = await gateway.step(episode, "finish", outcome="done", summary="All done, honestly.")
     assert (last["done"], last["reward"]) == (True, -5.1)
-    assert (await door.state(episode))["outcome"] == "failed"
+    assert (await gateway.state(episode))["outcome"] == "failed"
 
 
-async def test_collateral_damage_keeps_the_goal_from_holding(door: Door) -> None:
-    episode = (await door.reset())["episode_id"]
-    await door.step(episode, "notes_write_note", text="mine")
+async def test_collateral_damage_keeps_the_goal_from_holding(gateway: NotesGateway) -> None:
+    episode = (await gateway.reset())["episode_id"]
+    await gateway.step(episode, "notes_write_note", text="mine")
     for note_id in (1, 2):
-        assert not (await door.step(episode, "notes_finish_note", note_id=note_id))["done"]
+        assert not (await gateway.step(episode, "notes_finish_note", note_id=note_id))["done"]
 
 
-async def test_out_of_steps_is_a_failure(open_door: Open) -> None:
-    async with open_door(NoteKeeping(max_steps=2)) as door:
-        episode = (await door.reset())["episode_id"]
-        assert not (await door.step(episode, "notes_list_notes"))["done"]
-        last = await door.step(episode, "no_such_tool")
+async def test_out_of_steps_is_a_failure(open_gateway: OpenGateway) -> None:
+    async with open_gateway(NoteKeeping(max_steps=2)) as gateway:
+        episode = (await gateway.reset())["episode_id"]
+        assert not (await gateway.step(episode, "notes_list_notes"))["done"]
+        last = await gateway.step(episode, "no_such_tool")
         assert (last["done"], last["reward"]) == (True, -6.1)
-        assert (await door.state(episode))["outcome"] == "out_of_steps"
+        assert (await gateway.state(episode))["outcome"] == "out_of_steps"
 
 
-async def test_calls_cost_simulated_minutes_by_their_kind(door: Door) -> None:
-    episode = (await door.reset())["episode_id"]
-    read = await door.step(episode, "notes_list_notes")
+async def test_calls_cost_simulated_minutes_by_their_kind(gateway: NotesGateway) -> None:
+    episode = (await gateway.reset())["episode_id"]
+    read = await gateway.step(episode, "notes_list_notes")
     assert read["observation"]["now"] == "2026-03-02T09:01:00Z"
-    write = await door.step(episode, "notes_write_note", text="a")
+    write = await gateway.step(episode, "notes_write_note", text="a")
     assert write["observation"]["now"] == "2026-03-02T09:04:00Z"
-    slow = await door.step(episode, "notes_finish_note", note_id=1)
+    slow = await gateway.step(episode, "notes_finish_note", note_id=1)
     assert slow["observation"]["now"] == "2026-03-02T09:14:00Z"
 
 
-async def test_a_misfit_costs_no_time_and_reaches_no_service(door: Door) -> None:
-    episode = (await door.reset())["episode_id"]
-    answer = await door.step(episode, "notes_get_note", note_id="one")
+async def test_a_misfit_costs_no_time_and_reaches_no_service(gateway: NotesGateway) -> None:
+    episode = (await gateway.reset())["episode_id"]
+    answer = await gateway.step(episode, "notes_get_note", note_id="one")
     assert answer["observation"]["error"]["error_type"] == "invalid_args"
     assert answer["reward"] == -1.1
     assert answer["observation"]["now"] == "2026-03-02T09:00:00Z"
-    assert door.service.state.episodes.open_count == 0
+    assert gateway.service.state.episodes.open_count == 0
 
 
 LONG_ADDRESS = '{"tool_name": "notes_find_word", "arguments": {"word": "' + "中" * 2_000 + '"}}'
@@ -97,126 +97,128 @@ LONG_BODY = '{"tool_name": "notes_write_note", "arguments": {"text": "x", "score
 
 
 @pytest.mark.parametrize("action", [LONG_ADDRESS, LONG_BODY], ids=["address", "body"])
-async def test_arguments_that_outgrow_a_request_are_a_misfit_and_no_bug_of_the_house(door: Door, action: str) -> None:
-    episode_id = (await door.reset())["episode_id"]
+async def test_arguments_that_outgrow_a_request_are_a_misfit_and_no_bug_of_the_house(
+    gateway: NotesGateway, action: str
+) -> None:
+    episode_id = (await gateway.reset())["episode_id"]
     content = f'{{"episode_id": "{episode_id}", "action": {action}}}'
-    answer = (await door.http.post("/step", content=content)).json()
+    answer = (await gateway.http.post("/step", content=content)).json()
     assert answer["observation"]["error"]["error_type"] == "invalid_args"
     assert (answer["reward"], answer["done"]) == (-1.1, False)
 
 
-async def test_a_service_s_refusal_is_a_step_with_the_problem_in_its_result(door: Door) -> None:
-    episode = (await door.reset())["episode_id"]
-    answer = await door.step(episode, "notes_get_note", note_id=9)
+async def test_a_service_s_refusal_is_a_step_with_the_problem_in_its_result(gateway: NotesGateway) -> None:
+    episode = (await gateway.reset())["episode_id"]
+    answer = await gateway.step(episode, "notes_get_note", note_id=9)
     assert answer["observation"]["error"] is None
     assert answer["observation"]["result"]["code"] == "note-not-found"
     assert answer["reward"] == -0.4
 
 
-async def test_waiting_lets_things_happen(open_door: Open) -> None:
-    async with open_door(NoteKeeping(later=STARTED_AT + timedelta(minutes=30))) as door:
-        episode = (await door.reset())["episode_id"]
-        assert len((await door.step(episode, "notes_list_notes"))["observation"]["result"]) == 2
-        waited = await door.step(episode, "wait", minutes=29)
+async def test_waiting_lets_things_happen(open_gateway: OpenGateway) -> None:
+    async with open_gateway(NoteKeeping(later=STARTED_AT + timedelta(minutes=30))) as gateway:
+        episode = (await gateway.reset())["episode_id"]
+        assert len((await gateway.step(episode, "notes_list_notes"))["observation"]["result"]) == 2
+        waited = await gateway.step(episode, "wait", minutes=29)
         assert waited["observation"]["result"] == {"waited_minutes": 29}
         assert waited["observation"]["now"] == "2026-03-02T09:30:00Z"
-        texts = [note["text"] for note in (await door.step(episode, "notes_list_notes"))["observation"]["result"]]
+        texts = [note["text"] for note in (await gateway.step(episode, "notes_list_notes"))["observation"]["result"]]
         assert texts[-1] == "from a colleague"
 
 
-async def test_waiting_until_the_next_working_morning(door: Door) -> None:
-    episode = (await door.reset())["episode_id"]
-    waited = await door.step(episode, "wait", until="next_working_morning")
+async def test_waiting_until_the_next_working_morning(gateway: NotesGateway) -> None:
+    episode = (await gateway.reset())["episode_id"]
+    waited = await gateway.step(episode, "wait", until="next_working_morning")
     assert waited["observation"]["now"] == "2026-03-03T09:00:00Z"
 
 
-async def test_a_planned_fault_costs_the_step_alone_and_is_never_resent(open_door: Open) -> None:
+async def test_a_planned_fault_costs_the_step_alone_and_is_never_resent(open_gateway: OpenGateway) -> None:
     faults = {
         ("finish_note", 1): Fault(kind=FaultKind.RATE_LIMITED, retry_after_s=7),
         ("finish_note", 2): Fault(kind=FaultKind.TIMEOUT_AFTER_COMMIT),
     }
-    async with open_door(NoteKeeping(faults=faults)) as door:
-        episode = (await door.reset())["episode_id"]
-        limited = await door.step(episode, "notes_finish_note", note_id=1)
+    async with open_gateway(NoteKeeping(faults=faults)) as gateway:
+        episode = (await gateway.reset())["episode_id"]
+        limited = await gateway.step(episode, "notes_finish_note", note_id=1)
         assert limited["reward"] == -0.1
         assert limited["observation"]["result"]["status"] == 429
         assert limited["observation"]["result"]["retry_after_s"] == 7
-        committed = await door.step(episode, "notes_finish_note", note_id=1)
+        committed = await gateway.step(episode, "notes_finish_note", note_id=1)
         assert committed["observation"]["result"]["status"] == 504
         assert committed["reward"] == 1.9
-        assert (await door.step(episode, "notes_get_note", note_id=1))["observation"]["result"]["done_at"]
+        assert (await gateway.step(episode, "notes_get_note", note_id=1))["observation"]["result"]["done_at"]
 
 
-async def test_a_bug_of_the_house_ends_the_episode_without_a_penalty(door: Door) -> None:
-    episode = (await door.reset())["episode_id"]
-    answer = await door.step(episode, "notes_break_things")
+async def test_a_bug_of_the_house_ends_the_episode_without_a_penalty(gateway: NotesGateway) -> None:
+    episode = (await gateway.reset())["episode_id"]
+    answer = await gateway.step(episode, "notes_break_things")
     assert (answer["done"], answer["reward"]) == (True, 0.0)
     assert answer["observation"]["error"]["message"].startswith("infra-error")
-    assert (await door.state(episode))["outcome"] == "infra_error"
-    assert door.house.engine().store.outcomes == {"infra_error": 1}
+    assert (await gateway.state(episode))["outcome"] == "infra_error"
+    assert gateway.runtime.engine().store.outcomes == {"infra_error": 1}
 
 
-async def test_evidence_that_does_not_fold_is_an_infra_error(door: Door) -> None:
-    episode = (await door.reset())["episode_id"]
-    await door.step(episode, "notes_finish_note", note_id=1)
-    session = door.service.state.episodes._open[door.house.engine().store.get(episode).internal_id]
+async def test_evidence_that_does_not_fold_is_an_infra_error(gateway: NotesGateway) -> None:
+    episode = (await gateway.reset())["episode_id"]
+    await gateway.step(episode, "notes_finish_note", note_id=1)
+    session = gateway.service.state.episodes._open[gateway.runtime.engine().store.get(episode).internal_id]
     for (name,) in session.db.exec_driver_sql("SELECT name FROM sqlite_master WHERE type = 'trigger'").all():
         session.db.exec_driver_sql(f"DROP TRIGGER {name}")
     session.db.exec_driver_sql("UPDATE notes SET text = 'written behind everybody''s back'")
-    await door.step(episode, "finish", outcome="done", summary="Both are done.")
-    assert (await door.state(episode))["outcome"] == "infra_error"
+    await gateway.step(episode, "finish", outcome="done", summary="Both are done.")
+    assert (await gateway.state(episode))["outcome"] == "infra_error"
 
 
-async def test_a_seen_task_is_reset_without_a_call(open_door: Open) -> None:
+async def test_a_seen_task_is_reset_without_a_call(open_gateway: OpenGateway) -> None:
     calls: list[str] = []
-    async with open_door(wrap=lambda inner: _Counting(inner, calls)) as door:
-        await door.reset()
+    async with open_gateway(wrap=lambda inner: _Counting(inner, calls)) as gateway:
+        await gateway.reset()
         assert calls.count("/control/load") == 1
         before = len(calls)
-        await door.reset()
+        await gateway.reset()
         assert len(calls) == before
 
 
-async def test_a_step_is_one_call(open_door: Open) -> None:
+async def test_a_step_is_one_call(open_gateway: OpenGateway) -> None:
     calls: list[str] = []
-    async with open_door(wrap=lambda inner: _Counting(inner, calls)) as door:
-        episode = (await door.reset())["episode_id"]
+    async with open_gateway(wrap=lambda inner: _Counting(inner, calls)) as gateway:
+        episode = (await gateway.reset())["episode_id"]
         calls.clear()
-        await door.step(episode, "notes_get_note", note_id=1)
+        await gateway.step(episode, "notes_get_note", note_id=1)
         assert calls == ["/notes/1"]
 
 
-async def test_a_service_that_forgot_the_source_is_sent_the_document_again(door: Door) -> None:
-    episode = (await door.reset())["episode_id"]
-    for template in (door.service.state.episodes._folder / "templates").rglob("*.db"):
+async def test_a_service_that_forgot_the_source_is_sent_the_document_again(gateway: NotesGateway) -> None:
+    episode = (await gateway.reset())["episode_id"]
+    for template in (gateway.service.state.episodes._folder / "templates").rglob("*.db"):
         template.unlink()
-    assert len((await door.step(episode, "notes_list_notes"))["observation"]["result"]) == 2
+    assert len((await gateway.step(episode, "notes_list_notes"))["observation"]["result"]) == 2
 
 
-async def test_two_episodes_of_one_task_never_meet(door: Door) -> None:
-    one, other = [(await door.reset())["episode_id"] for _ in range(2)]
-    await door.step(one, "notes_write_note", text="only mine")
-    listed = await asyncio.gather(*(door.step(episode, "notes_list_notes") for episode in (one, other)))
+async def test_two_episodes_of_one_task_never_meet(gateway: NotesGateway) -> None:
+    one, other = [(await gateway.reset())["episode_id"] for _ in range(2)]
+    await gateway.step(one, "notes_write_note", text="only mine")
+    listed = await asyncio.gather(*(gateway.step(episode, "notes_list_notes") for episode in (one, other)))
     assert [len(answer["observation"]["result"]) for answer in listed] == [3, 2]
 
 
-async def test_the_last_step_asked_for_again_answers_the_same(door: Door) -> None:
-    episode = (await door.reset())["episode_id"]
-    first = await door.post_step(episode, "notes_write_note", step=1, text="a")
-    again = await door.post_step(episode, "notes_write_note", step=1, text="a")
+async def test_the_last_step_asked_for_again_answers_the_same(gateway: NotesGateway) -> None:
+    episode = (await gateway.reset())["episode_id"]
+    first = await gateway.post_step(episode, "notes_write_note", step=1, text="a")
+    again = await gateway.post_step(episode, "notes_write_note", step=1, text="a")
     assert again.json() == first.json()
-    assert (await door.state(episode))["step_count"] == 1
+    assert (await gateway.state(episode))["step_count"] == 1
     for number, text in [(1, "b"), (3, "a")]:
-        other = await door.post_step(episode, "notes_write_note", step=number, text=text)
+        other = await gateway.post_step(episode, "notes_write_note", step=number, text=text)
         assert (other.status_code, other.json()["code"]) == (409, "step-conflict")
 
 
-async def test_calls_of_one_episode_queue_and_the_queue_is_short(open_door: Open) -> None:
+async def test_calls_of_one_episode_queue_and_the_queue_is_short(open_gateway: OpenGateway) -> None:
     gate = asyncio.Event()
-    async with open_door(wrap=lambda inner: _Gated(inner, gate)) as door:
-        episode = (await door.reset())["episode_id"]
+    async with open_gateway(wrap=lambda inner: _Gated(inner, gate)) as gateway:
+        episode = (await gateway.reset())["episode_id"]
         calls = [
-            asyncio.create_task(door.post_step(episode, "notes_write_note", text=str(n)))
+            asyncio.create_task(gateway.post_step(episode, "notes_write_note", text=str(n)))
             for n in range(MAX_QUEUED_CALLS + 3)
         ]
         refused = await asyncio.wait_for(_first_done(calls, 2), 5)
@@ -224,33 +226,33 @@ async def test_calls_of_one_episode_queue_and_the_queue_is_short(open_door: Open
         answers = await asyncio.gather(*calls)
         assert [call.result().json()["code"] for call in refused] == ["too-many-waiting"] * 2
         assert sorted(answer.status_code for answer in answers) == [200] * (MAX_QUEUED_CALLS + 1) + [429] * 2
-        assert (await door.state(episode))["step_count"] == MAX_QUEUED_CALLS + 1
+        assert (await gateway.state(episode))["step_count"] == MAX_QUEUED_CALLS + 1
 
 
-async def test_the_task_s_toolset_offers_and_takes_its_tools_alone(door: Door) -> None:
-    episode = (await door.reset(toolset="task"))["episode_id"]
-    offered = (await door.http.get("/v1/tools", params={"episode_id": episode})).json()
+async def test_the_task_s_toolset_offers_and_takes_its_tools_alone(gateway: NotesGateway) -> None:
+    episode = (await gateway.reset(toolset="task"))["episode_id"]
+    offered = (await gateway.http.get("/v1/tools", params={"episode_id": episode})).json()
     assert [tool["name"] for tool in offered] == ["notes_list_notes", "notes_finish_note", "wait", "finish"]
-    answer = await door.step(episode, "notes_write_note", text="a")
+    answer = await gateway.step(episode, "notes_write_note", text="a")
     assert answer["observation"]["error"]["error_type"] == "tool_not_found"
 
 
-async def test_an_episode_is_rendered_for_people(door: Door) -> None:
-    episode = (await door.reset())["episode_id"]
-    await door.step(episode, "notes_finish_note", note_id=1)
-    shown = (await door.http.get("/render", params={"episode_id": episode})).json()
+async def test_an_episode_is_rendered_for_people(gateway: NotesGateway) -> None:
+    episode = (await gateway.reset())["episode_id"]
+    await gateway.step(episode, "notes_finish_note", note_id=1)
+    shown = (await gateway.http.get("/render", params={"episode_id": episode})).json()
     assert shown["steps"] == [
         {"step": 1, "now": "2026-03-02T09:10:00Z", "tool": "notes_finish_note", "outcome": "carried_out", "reward": 1.9}
     ]
-    text = (await door.http.get("/render", params={"episode_id": episode, "mode": "text"})).text
+    text = (await gateway.http.get("/render", params={"episode_id": episode, "mode": "text"})).text
     assert "notes_finish_note" in text
     assert "\x1b" not in text
 
 
-async def test_the_unit_scale_with_the_terminal_signal_alone_pays_exactly_one(door: Door) -> None:
-    episode = (await door.reset(reward_scale="unit", shaping="none"))["episode_id"]
-    assert (await door.step(episode, "notes_finish_note", note_id=1))["reward"] == 0.0
-    assert (await door.step(episode, "notes_finish_note", note_id=2))["reward"] == 1.0
+async def test_the_unit_scale_with_the_terminal_signal_alone_pays_exactly_one(gateway: NotesGateway) -> None:
+    episode = (await gateway.reset(reward_scale="unit", shaping="none"))["episode_id"]
+    assert (await gateway.step(episode, "notes_finish_note", note_id=1))["reward"] == 0.0
+    assert (await gateway.step(episode, "notes_finish_note", note_id=2))["reward"] == 1.0
 
 
 class _Counting(httpx.AsyncBaseTransport):

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from starlette.types import Message
 
-from companyos_gateway.server import guard
+from companyos_gateway.middleware import body_limit
 from companyos_shared.wire.context import Actor
-from tests.gateway.conftest import Door
+from tests.gateway.conftest import NotesGateway
 from tests.gateway.sockets import Socket, connected
 
 MAX_BYTES = 64 * 1024
@@ -93,10 +93,10 @@ def _id(entry: Any) -> str | None:
     return entry if isinstance(entry, str) and len(entry) < 40 and "{" not in entry else ""
 
 
-async def _standing(door: Door) -> Any:
-    episode = door.house.engine().store.get("live")
-    digest = await door.house.engine().service_clients.digest("notes", episode.context("notes", Actor.TRAINER))
-    return await door.state("live"), digest.digest
+async def _standing(gateway: NotesGateway) -> Any:
+    episode = gateway.runtime.engine().store.get("live")
+    digest = await gateway.runtime.engine().service_clients.digest("notes", episode.context("notes", Actor.TRAINER))
+    return await gateway.state("live"), digest.digest
 
 
 def _coded(text: str) -> str:
@@ -114,51 +114,53 @@ async def _code_of_mcp(socket: Socket, message: str | bytes) -> str:
 
 
 @pytest.mark.parametrize(("_what", "sent", "code"), BEYOND + ONLY_OVER_HTTP, ids=_id)
-async def test_plain_http_refuses_by_code(door: Door, _what: str, sent: str | bytes, code: str) -> None:
-    await door.reset(episode_id="live")
-    await door.step("live", "notes_write_note", text="a")
-    before = await _standing(door)
+async def test_plain_http_refuses_by_code(gateway: NotesGateway, _what: str, sent: str | bytes, code: str) -> None:
+    await gateway.reset(episode_id="live")
+    await gateway.step("live", "notes_write_note", text="a")
+    before = await _standing(gateway)
     for path in HTTP_DOORS:
         content = sent if isinstance(sent, bytes) else sent.encode("utf-8", "surrogatepass")
-        answer = await door.http.post(path, content=content)
+        answer = await gateway.http.post(path, content=content)
         assert (answer.status_code, answer.json()["code"]) == (_status(code), code), path
         assert answer.headers["content-type"] == "application/problem+json"
-    over_mcp = await door.http.post("/mcp", content=content)
+    over_mcp = await gateway.http.post("/mcp", content=content)
     assert _coded(over_mcp.json()["error"]["message"]) == code
-    assert await _standing(door) == before
-    assert (await door.step("live", "notes_list_notes"))["observation"]["result"]
+    assert await _standing(gateway) == before
+    assert (await gateway.step("live", "notes_list_notes"))["observation"]["result"]
 
 
 @pytest.mark.parametrize(("_what", "sent", "code"), [*BEYOND, ("a binary frame", b"{}", "not-text")], ids=_id)
-async def test_sockets_refuse_by_code_and_go_on(door: Door, _what: str, sent: str | bytes, code: str) -> None:
-    async with connected(door.app) as socket, connected(door.app, "/mcp") as mcp:
+async def test_sockets_refuse_by_code_and_go_on(
+    gateway: NotesGateway, _what: str, sent: str | bytes, code: str
+) -> None:
+    async with connected(gateway.app) as socket, connected(gateway.app, "/mcp") as mcp:
         await socket.reset(episode_id="live")
         await socket.step("notes_write_note", text="a")
-        before = await _standing(door)
+        before = await _standing(gateway)
         assert await _code_of_socket(socket, sent) == code
         assert await _code_of_mcp(mcp, sent) == code
-        assert await _standing(door) == before
+        assert await _standing(gateway) == before
         assert (await socket.step("notes_list_notes"))["data"]["observation"]["result"]
         assert (await mcp.ask({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}))["result"]["tools"]
 
 
 @pytest.mark.parametrize(("_what", "sent"), WITHIN, ids=_id)
-async def test_what_keeps_every_limit_is_looked_at(door: Door, _what: str, sent: str) -> None:
-    answer = await door.http.post("/reset", content=sent.encode())
+async def test_what_keeps_every_limit_is_looked_at(gateway: NotesGateway, _what: str, sent: str) -> None:
+    answer = await gateway.http.post("/reset", content=sent.encode())
     assert (answer.status_code, answer.json()["code"]) == (422, "invalid-reset")
-    async with connected(door.app) as socket:
+    async with connected(gateway.app) as socket:
         assert (await socket.ask(sent))["data"]["code"] == "UNKNOWN_TYPE"
 
 
 @pytest.mark.parametrize(("body", "status", "code"), UNKNOWN, ids=lambda value: json.dumps(value)[:60])
 async def test_a_step_that_names_nothing_there_is_refused(
-    door: Door, body: dict[str, Any], status: int, code: str
+    gateway: NotesGateway, body: dict[str, Any], status: int, code: str
 ) -> None:
-    await door.reset(episode_id="live")
-    before = await _standing(door)
-    answer = await door.http.post("/step", json=body)
+    await gateway.reset(episode_id="live")
+    before = await _standing(gateway)
+    answer = await gateway.http.post("/step", json=body)
     assert (answer.status_code, answer.json()["code"]) == (status, code)
-    assert await _standing(door) == before
+    assert await _standing(gateway) == before
 
 
 @pytest.mark.parametrize(
@@ -178,14 +180,14 @@ async def test_a_step_that_names_nothing_there_is_refused(
     ids=str,
 )
 async def test_a_message_of_no_known_shape_is_answered_and_the_socket_goes_on(
-    door: Door, message: dict[str, Any], said: str
+    gateway: NotesGateway, message: dict[str, Any], said: str
 ) -> None:
-    async with connected(door.app) as socket:
+    async with connected(gateway.app) as socket:
         await socket.reset(episode_id="live")
-        before = await _standing(door)
+        before = await _standing(gateway)
         answer = await socket.ask(message)
         assert (answer["type"], answer["data"]["code"]) == ("error", said)
-        assert await _standing(door) == before
+        assert await _standing(gateway) == before
         assert (await socket.step("notes_list_notes"))["data"]["observation"]["result"]
 
 
@@ -207,46 +209,46 @@ async def test_a_message_of_no_known_shape_is_answered_and_the_socket_goes_on(
     ids=str,
 )
 async def test_a_request_of_no_known_shape_is_answered_over_mcp(
-    door: Door, request_: dict[str, Any], number: int
+    gateway: NotesGateway, request_: dict[str, Any], number: int
 ) -> None:
-    await door.reset(episode_id="live")
-    before = await _standing(door)
-    answered = (await door.http.post("/mcp", json=request_)).json()["error"]["code"]
+    await gateway.reset(episode_id="live")
+    before = await _standing(gateway)
+    answered = (await gateway.http.post("/mcp", json=request_)).json()["error"]["code"]
     assert answered == number
-    assert await _standing(door) == before
-    assert (await door.http.post("/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "tools/list"})).json()["result"]
+    assert await _standing(gateway) == before
+    assert (await gateway.http.post("/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "tools/list"})).json()["result"]
 
 
-async def test_a_body_that_dribbles_is_given_up(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guard, "BODY_DEADLINE_S", 0.05)
-    await door.reset(episode_id="live")
-    before = await _standing(door)
-    said = await _post(door, "/step", [b'{"episode_id": ', b'"live", '], last=None)
+async def test_a_body_that_dribbles_is_given_up(gateway: NotesGateway, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(body_limit, "BODY_DEADLINE_S", 0.05)
+    await gateway.reset(episode_id="live")
+    before = await _standing(gateway)
+    said = await _post(gateway, "/step", [b'{"episode_id": ', b'"live", '], last=None)
     assert (said[0]["status"], json.loads(said[1]["body"])["code"]) == (408, "body-too-slow")
     assert (b"connection", b"close") in said[0]["headers"]
-    assert await _standing(door) == before
+    assert await _standing(gateway) == before
 
 
-async def test_a_body_is_counted_while_it_is_read(door: Door) -> None:
+async def test_a_body_is_counted_while_it_is_read(gateway: NotesGateway) -> None:
     endless = [b" " * 1024] * 65
-    said = await _post(door, "/step", endless, last=None)
+    said = await _post(gateway, "/step", endless, last=None)
     assert (said[0]["status"], json.loads(said[1]["body"])["code"]) == (413, "body-too-large")
     assert (b"connection", b"close") in said[0]["headers"]
 
 
-async def test_a_client_that_leaves_before_the_end_of_its_body_asked_for_nothing(door: Door) -> None:
-    await door.reset(episode_id="live")
-    before = await _standing(door)
+async def test_a_client_that_leaves_before_the_end_of_its_body_asked_for_nothing(gateway: NotesGateway) -> None:
+    await gateway.reset(episode_id="live")
+    before = await _standing(gateway)
     whole = json.dumps({"episode_id": "live", "action": {"tool_name": "notes_list_notes", "arguments": {}}}).encode()
-    assert await _post(door, "/step", [whole], last={"type": "http.disconnect"}) == []
-    assert await _standing(door) == before
+    assert await _post(gateway, "/step", [whole], last={"type": "http.disconnect"}) == []
+    assert await _standing(gateway) == before
 
 
 def _status(code: str) -> int:
     return {"body-too-large": 413, "malformed-json": 400}.get(code, 422)
 
 
-async def _post(door: Door, path: str, chunks: list[bytes], *, last: Message | None) -> list[Message]:
+async def _post(gateway: NotesGateway, path: str, chunks: list[bytes], *, last: Message | None) -> list[Message]:
     """Send a body in pieces, then `last`, or nothing any more; return what is answered."""
     coming = [{"type": "http.request", "body": chunk, "more_body": True} for chunk in chunks]
     said: list[Message] = []
@@ -262,5 +264,5 @@ async def _post(door: Door, path: str, chunks: list[bytes], *, last: Message | N
         said.append(message)
 
     scope = {"type": "http", "method": "POST", "path": path, "query_string": b"", "headers": [], "extensions": {}}
-    await asyncio.wait_for(door.app(scope, receive, send), 5)
+    await asyncio.wait_for(gateway.app(scope, receive, send), 5)
     return said

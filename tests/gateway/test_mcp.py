@@ -10,7 +10,7 @@ import pytest
 from fastmcp.client.client import CallToolResult
 from mcp.shared.exceptions import McpError
 
-from tests.gateway.conftest import Door, Open
+from tests.gateway.conftest import NotesGateway, OpenGateway
 from tests.gateway.mcp_clients import McpClient, mcp_client
 from tests.gateway.notes import NoteKeeping
 from tests.gateway.sockets import connected
@@ -36,10 +36,10 @@ def _text(result: CallToolResult) -> Any:
 
 
 @pytest.mark.parametrize("toolset", ["all", "task"])
-async def test_the_tools_are_openenv_s_word_for_word(door: Door, toolset: str) -> None:
-    await door.reset(episode_id="mine", toolset=toolset)
-    listed = (await door.http.get("/v1/tools", params={"episode_id": "mine"})).json()
-    async with mcp_client(door.app, episode="mine") as client:
+async def test_the_tools_are_openenv_s_word_for_word(gateway: NotesGateway, toolset: str) -> None:
+    await gateway.reset(episode_id="mine", toolset=toolset)
+    listed = (await gateway.http.get("/v1/tools", params={"episode_id": "mine"})).json()
+    async with mcp_client(gateway.app, episode="mine") as client:
         answer = await client.list_tools_mcp()
     assert [tool.model_dump(exclude_none=True) for tool in answer.tools] == [
         {"name": tool["name"], "description": tool["description"], "inputSchema": tool["input_schema"]}
@@ -47,12 +47,12 @@ async def test_the_tools_are_openenv_s_word_for_word(door: Door, toolset: str) -
     ]
 
 
-async def test_a_call_is_a_step_of_the_episode_that_the_other_doors_play(door: Door) -> None:
-    async with connected(door.app) as socket:
+async def test_a_call_is_a_step_of_the_episode_that_the_other_doors_play(gateway: NotesGateway) -> None:
+    async with connected(gateway.app) as socket:
         await socket.reset(episode_id="mine")
         await socket.step("notes_list_notes")
         twin = (await socket.step("notes_get_note", note_id=1))["data"]
-        async with mcp_client(door.app, episode="mine") as client:
+        async with mcp_client(gateway.app, episode="mine") as client:
             result = await _call(client, "notes_get_note", note_id=1)
         assert not result.is_error
         assert result.structured_content == _text(result)
@@ -63,41 +63,41 @@ async def test_a_call_is_a_step_of_the_episode_that_the_other_doors_play(door: D
         assert result.structured_content["now"] > observed["now"]
         assert result.structured_content["done"] is False
         assert result.meta == {"step": 3, "reward": twin["reward"]}
-        await door.step("mine", "wait", minutes=1)
+        await gateway.step("mine", "wait", minutes=1)
         assert (await socket.state())["step_count"] == 4
 
 
-async def test_what_goes_wrong_is_a_step_and_costs_what_it_costs_elsewhere(door: Door) -> None:
+async def test_what_goes_wrong_is_a_step_and_costs_what_it_costs_elsewhere(gateway: NotesGateway) -> None:
     for name in ("here", "there"):
-        await door.reset(episode_id=name)
-    async with mcp_client(door.app, episode="here") as client:
+        await gateway.reset(episode_id=name)
+    async with mcp_client(gateway.app, episode="here") as client:
         for number, (tool, arguments) in enumerate(WRONG, start=1):
-            observed = await door.step("there", tool, **arguments)
+            observed = await gateway.step("there", tool, **arguments)
             result = await _call(client, tool, **arguments)
             assert result.is_error
             assert result.meta == {"step": number, "reward": observed["reward"]}
             assert _text(result)["result"] == observed["observation"]["result"]
             assert _text(result).get("error") == observed["observation"]["error"]
         assert not (await _call(client, "notes_list_notes")).is_error
-    assert (await door.state("here"))["step_count"] == len(WRONG) + 1
+    assert (await gateway.state("here"))["step_count"] == len(WRONG) + 1
 
 
-async def test_after_the_end_a_call_says_so_and_takes_no_step(door: Door) -> None:
-    await door.reset(episode_id="mine")
-    async with mcp_client(door.app, episode="mine") as client:
+async def test_after_the_end_a_call_says_so_and_takes_no_step(gateway: NotesGateway) -> None:
+    await gateway.reset(episode_id="mine")
+    async with mcp_client(gateway.app, episode="mine") as client:
         ended = await _call(client, "finish", outcome="done", summary="Looked around.")
         assert ended.structured_content is not None
         assert ended.structured_content["done"] is True
         late = await _call(client, "notes_list_notes")
     assert (late.is_error, late.meta) == (True, None)
     assert _text(late)["error"]["message"] == "episode-done: The episode is over"  # how it ended is no model's business
-    assert (await door.state("mine"))["step_count"] == 1
+    assert (await gateway.state("mine"))["step_count"] == 1
 
 
-async def test_calls_at_once_take_turns_and_those_that_find_no_place_are_told(open_door: Open) -> None:
-    async with open_door(NoteKeeping(max_steps=100)) as door:
-        await door.reset(episode_id="mine")
-        async with mcp_client(door.app, episode="mine") as client:
+async def test_calls_at_once_take_turns_and_those_that_find_no_place_are_told(open_gateway: OpenGateway) -> None:
+    async with open_gateway(NoteKeeping(max_steps=100)) as gateway:
+        await gateway.reset(episode_id="mine")
+        async with mcp_client(gateway.app, episode="mine") as client:
             results = await asyncio.gather(*(_call(client, "wait", minutes=1) for _ in range(20)))
             last = await _call(client, "wait", minutes=1)
     refused = [result for result in results if result.is_error]
@@ -106,8 +106,8 @@ async def test_calls_at_once_take_turns_and_those_that_find_no_place_are_told(op
     assert steps == list(range(1, 22 - len(refused)))
 
 
-async def test_without_an_episode_every_tool_is_listed_and_none_can_be_called(door: Door) -> None:
-    async with mcp_client(door.app) as client:
+async def test_without_an_episode_every_tool_is_listed_and_none_can_be_called(gateway: NotesGateway) -> None:
+    async with mcp_client(gateway.app) as client:
         for _ in range(2):
             with pytest.raises(McpError, match="no-episode") as refused:
                 await _call(client, "notes_list_notes")
@@ -117,86 +117,86 @@ async def test_without_an_episode_every_tool_is_listed_and_none_can_be_called(do
                 "status": 422,
                 "code": "no-episode",
             }
-            assert len(await client.list_tools()) == len(door.house.engine().toolbox)
+            assert len(await client.list_tools()) == len(gateway.runtime.engine().toolbox)
 
 
 @pytest.mark.parametrize("path", ["/v1/mcp", "/v1/episodes/nobodys/mcp"])
-async def test_an_episode_that_is_not_there_is_told_at_the_handshake(door: Door, path: str) -> None:
+async def test_an_episode_that_is_not_there_is_told_at_the_handshake(gateway: NotesGateway, path: str) -> None:
     with pytest.raises(McpError, match="unknown-episode: No live episode has the id 'nobodys'"):
-        async with mcp_client(door.app, path, episode="nobodys"):
+        async with mcp_client(gateway.app, path, episode="nobodys"):
             pass
 
 
-async def test_an_episode_that_is_dropped_ends_no_session(door: Door) -> None:
-    await door.reset(episode_id="mine")
-    async with mcp_client(door.app, "/v1/episodes/mine/mcp") as client:
+async def test_an_episode_that_is_dropped_ends_no_session(gateway: NotesGateway) -> None:
+    await gateway.reset(episode_id="mine")
+    async with mcp_client(gateway.app, "/v1/episodes/mine/mcp") as client:
         await _call(client, "notes_list_notes")
-        await door.http.delete("/v1/episodes/mine")
+        await gateway.http.delete("/v1/episodes/mine")
         with pytest.raises(McpError, match="unknown-episode"):
             await _call(client, "notes_list_notes")
-        await door.reset(episode_id="mine")
+        await gateway.reset(episode_id="mine")
         assert (await _call(client, "notes_list_notes")).meta == {"step": 1, "reward": -0.1}
 
 
 @pytest.mark.parametrize("base", ["/v1/mcp", "/v1/episodes/mine/mcp"])
-async def test_each_service_is_a_server_of_its_own(door: Door, base: str) -> None:
-    await door.reset(episode_id="mine")
+async def test_each_service_is_a_server_of_its_own(gateway: NotesGateway, base: str) -> None:
+    await gateway.reset(episode_id="mine")
     served: list[str] = []
     for server in ("notes", "gateway"):
-        async with mcp_client(door.app, f"{base}/{server}", episode="mine") as client:
+        async with mcp_client(gateway.app, f"{base}/{server}", episode="mine") as client:
             served += [tool.name for tool in await client.list_tools()]
             if server == "notes":
                 assert (await _call(client, "notes_list_notes")).meta == {"step": 1, "reward": -0.1}
                 elsewhere = await _call(client, "wait", minutes=1)
-    assert served == [tool.name for tool in door.house.engine().toolbox]
+    assert served == [tool.name for tool in gateway.runtime.engine().toolbox]
     assert (elsewhere.is_error, elsewhere.meta) == (True, None)
     assert _text(elsewhere)["error"]["message"] == "tool-elsewhere: The server notes has no wait."
-    assert (await door.state("mine"))["step_count"] == 1
+    assert (await gateway.state("mine"))["step_count"] == 1
 
 
-async def test_a_server_that_is_not_there_says_which_there_are(door: Door) -> None:
+async def test_a_server_that_is_not_there_says_which_there_are(gateway: NotesGateway) -> None:
     with pytest.raises(McpError, match="unknown-service: The servers are notes, gateway"):
-        async with mcp_client(door.app, "/v1/mcp/nobody"):
+        async with mcp_client(gateway.app, "/v1/mcp/nobody"):
             pass
 
 
-async def test_an_episode_s_token_names_the_episode_and_opens_no_other(open_door: Open) -> None:
-    async with open_door(trainer_token=TRAINER) as door:
-        door.http.headers["Authorization"] = f"Bearer {TRAINER}"
-        token = (await door.reset(episode_id="mine"))["token"]
-        await door.reset(episode_id="theirs")
+async def test_an_episode_s_token_names_the_episode_and_opens_no_other(open_gateway: OpenGateway) -> None:
+    async with open_gateway(trainer_token=TRAINER) as gateway:
+        gateway.http.headers["Authorization"] = f"Bearer {TRAINER}"
+        token = (await gateway.reset(episode_id="mine"))["token"]
+        await gateway.reset(episode_id="theirs")
         for path in ("/v1/mcp", "/v1/mcp/notes", "/v1/episodes/mine/mcp", "/v1/episodes/mine/mcp/notes"):
-            async with mcp_client(door.app, path, token=token) as agent:
+            async with mcp_client(gateway.app, path, token=token) as agent:
                 assert not (await _call(agent, "notes_list_notes")).is_error
         for path, episode in (("/v1/mcp", "theirs"), ("/v1/episodes/theirs/mcp", None)):
             with pytest.raises(McpError, match="unknown-episode: There is no such episode"):
-                async with mcp_client(door.app, path, episode=episode, token=token):
+                async with mcp_client(gateway.app, path, episode=episode, token=token):
                     pass
-        async with mcp_client(door.app, episode="theirs", token=TRAINER) as trainer:
+        async with mcp_client(gateway.app, episode="theirs", token=TRAINER) as trainer:
             assert (await _call(trainer, "notes_list_notes")).meta == {"step": 1, "reward": -0.1}
-        assert (await door.state("mine"))["step_count"] == 4
+        assert (await gateway.state("mine"))["step_count"] == 4
 
 
-async def test_openenv_s_own_mcp_is_closed_to_agents(open_door: Open) -> None:
-    async with open_door(trainer_token=TRAINER) as door:
-        door.http.headers["Authorization"] = f"Bearer {TRAINER}"
-        token = (await door.reset())["token"]
+async def test_openenv_s_own_mcp_is_closed_to_agents(open_gateway: OpenGateway) -> None:
+    async with open_gateway(trainer_token=TRAINER) as gateway:
+        gateway.http.headers["Authorization"] = f"Bearer {TRAINER}"
+        token = (await gateway.reset())["token"]
         for method in ("openenv/session/create", "openenv/session/close", "tools/list", "initialize"):
             asked = {"jsonrpc": "2.0", "id": 1, "method": method}
-            answer = await door.http.post("/mcp", json=asked, headers={"Authorization": f"Bearer {token}"})
+            answer = await gateway.http.post("/mcp", json=asked, headers={"Authorization": f"Bearer {token}"})
             assert (answer.status_code, answer.json()["code"]) == (403, "agent-plane")
-        assert door.app.state.slots.slots_used() == 0
+        assert gateway.app.state.slots.slots_used() == 0
 
 
-async def test_openenv_s_sessions_are_not_to_be_had_at_the_real_door(door: Door) -> None:
-    await door.reset(episode_id="mine")
+async def test_openenv_s_sessions_are_not_to_be_had_at_the_real_door(gateway: NotesGateway) -> None:
+    await gateway.reset(episode_id="mine")
     asked = {"jsonrpc": "2.0", "id": 1, "method": "openenv/session/create"}
-    answer = await door.http.post("/v1/episodes/mine/mcp", json=asked, headers=HEADERS)
+    answer = await gateway.http.post("/v1/episodes/mine/mcp", json=asked, headers=HEADERS)
     assert "error" in answer.json()
-    assert door.app.state.slots.slots_used() == 0
+    assert gateway.app.state.slots.slots_used() == 0
 
 
-async def test_a_request_that_does_not_fit_is_answered_under_its_id(door: Door) -> None:
+async def test_a_request_that_does_not_fit_is_answered_under_its_id(gateway: NotesGateway) -> None:
     for params, code in (
         ('{"name":"wait","arguments":[]}', "invalid-params"),
         ('{"name":7}', "invalid-params"),
@@ -206,37 +206,37 @@ async def test_a_request_that_does_not_fit_is_answered_under_its_id(door: Door) 
         ('{"a":' * 33 + "1" + "}" * 33, "json-too-deep"),
     ):
         sent = f'{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{params}}}'
-        answer = await door.http.post("/v1/mcp", content=sent, headers=HEADERS)
+        answer = await gateway.http.post("/v1/mcp", content=sent, headers=HEADERS)
         assert answer.status_code == 200
         assert answer.json()["id"] == 7
         assert answer.json()["error"]["message"].startswith(f"{code}: ")
 
 
-async def test_what_is_no_request_is_refused_without_an_id(door: Door) -> None:
+async def test_what_is_no_request_is_refused_without_an_id(gateway: NotesGateway) -> None:
     for sent in (b"[]", b"null", b"{", b"[" * 60_000, b"\xff", b'{"a":"' + b"x" * 65_536 + b'"}'):
-        answer = await door.http.post("/v1/mcp", content=sent, headers=HEADERS)
+        answer = await gateway.http.post("/v1/mcp", content=sent, headers=HEADERS)
         assert answer.status_code in {400, 413, 422}
         assert (answer.json()["id"], answer.json()["error"]["code"]) == (None, -32700)
 
 
-async def test_there_are_no_sessions_and_no_streams(door: Door) -> None:
+async def test_there_are_no_sessions_and_no_streams(gateway: NotesGateway) -> None:
     for method in ("GET", "DELETE", "PUT"):
-        answer = await door.http.request(method, "/v1/mcp", headers=HEADERS)
+        answer = await gateway.http.request(method, "/v1/mcp", headers=HEADERS)
         assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
 
 
-async def test_a_bare_request_is_enough_for_a_step(door: Door) -> None:
-    await door.reset(episode_id="mine")
+async def test_a_bare_request_is_enough_for_a_step(gateway: NotesGateway) -> None:
+    await gateway.reset(episode_id="mine")
     call = {"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "notes_write_note", "arguments": WRITE}}
     for number in (1, 2):
-        answer = await door.http.post("/v1/episodes/mine/mcp", json={**call, "id": number}, headers=HEADERS)
+        answer = await gateway.http.post("/v1/episodes/mine/mcp", json={**call, "id": number}, headers=HEADERS)
         assert answer.headers["content-type"].startswith("application/json")
         assert "mcp-session-id" not in answer.headers
         assert answer.json()["result"]["_meta"]["step"] == number
 
 
-async def test_production_has_the_same_tools(open_door: Open) -> None:
+async def test_production_has_the_same_tools(open_gateway: OpenGateway) -> None:
     options: dict[str, Any] = {"mode": "production", "keep_episode": "main", "names": ("vendor_onboarding",)}
-    async with open_door(**options) as door, mcp_client(door.app, episode="main") as client:
-        assert len(await client.list_tools()) == len(door.house.engine().toolbox)
+    async with open_gateway(**options) as gateway, mcp_client(gateway.app, episode="main") as client:
+        assert len(await client.list_tools()) == len(gateway.runtime.engine().toolbox)
         assert (await _call(client, "notes_list_notes")).meta == {"step": 1, "reward": -0.1}

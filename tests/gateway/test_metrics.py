@@ -10,11 +10,11 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from companyos_gateway.server.app import create_app
-from companyos_gateway.server.house import House
+from companyos_gateway.app import create_app
+from companyos_gateway.runtime import GatewayRuntime
 from companyos_gateway.settings import Settings
 from companyos_shared.wire.context import Fault, FaultKind
-from tests.gateway.conftest import Door, Open
+from tests.gateway.conftest import NotesGateway, OpenGateway
 from tests.gateway.notes import NoteKeeping
 from tests.gateway.sockets import connected
 
@@ -33,19 +33,19 @@ async def figures_of(http: httpx.AsyncClient) -> Figures:
     }
 
 
-async def test_steps_resets_faults_and_ends_are_counted_by_what_became_of_them(open_door: Open) -> None:
+async def test_steps_resets_faults_and_ends_are_counted_by_what_became_of_them(open_gateway: OpenGateway) -> None:
     faults = {("list_notes", 2): Fault(kind=FaultKind.RATE_LIMITED)}
-    async with open_door(NoteKeeping(faults=faults)) as door:
-        episode_id = (await door.reset())["episode_id"]
-        await door.step(episode_id, "notes_list_notes")
-        await door.step(episode_id, "notes_list_notes")
-        await door.step(episode_id, "notes_get_note", note_id=99)
-        await door.step(episode_id, "nothing")
-        await door.step(episode_id, "notes_break_things")
-        other = (await door.reset())["episode_id"]
-        await door.step(other, "finish", outcome="done", summary="")
-        await door.http.post("/reset", json={"scenario": "nowhere"})
-        found = await figures_of(door.http)
+    async with open_gateway(NoteKeeping(faults=faults)) as gateway:
+        episode_id = (await gateway.reset())["episode_id"]
+        await gateway.step(episode_id, "notes_list_notes")
+        await gateway.step(episode_id, "notes_list_notes")
+        await gateway.step(episode_id, "notes_get_note", note_id=99)
+        await gateway.step(episode_id, "nothing")
+        await gateway.step(episode_id, "notes_break_things")
+        other = (await gateway.reset())["episode_id"]
+        await gateway.step(other, "finish", outcome="done", summary="")
+        await gateway.http.post("/reset", json={"scenario": "nowhere"})
+        found = await figures_of(gateway.http)
     steps = {labels[0]: value for (name, labels), value in found.items() if name == "companyos_steps_total"}
     assert steps == {"carried_out": 2, "planned_fault": 1, "problem": 1, "misfit": 1, "infra_error": 1}
     assert found["companyos_operations_total", ("reset", "done")] == 2
@@ -60,18 +60,18 @@ async def test_steps_resets_faults_and_ends_are_counted_by_what_became_of_them(o
     assert found["companyos_service_call_seconds_count", ("notes",)] > 4
 
 
-async def test_what_lives_is_told_as_it_lives(door: Door) -> None:
-    async with connected(door.app) as socket:
+async def test_what_lives_is_told_as_it_lives(gateway: NotesGateway) -> None:
+    async with connected(gateway.app) as socket:
         await socket.reset()
-        plain = (await door.reset())["episode_id"]
-        await door.http.post(f"/v1/episodes/{plain}/snapshots")
-        found = await figures_of(door.http)
+        plain = (await gateway.reset())["episode_id"]
+        await gateway.http.post(f"/v1/episodes/{plain}/snapshots")
+        found = await figures_of(gateway.http)
         assert found["companyos_episodes_live", ()] == 2
         assert (found["companyos_slots_used", ()], found["companyos_sockets_open", ()]) == (1, 1)
-        assert found["companyos_slots_most", ()] >= door.house.settings.max_episodes
+        assert found["companyos_slots_most", ()] >= gateway.runtime.settings.max_episodes
         assert found["companyos_snapshots", ()] == 1
         assert found["companyos_episode_folders", ("gateway",)] == 2
-    found = await figures_of(door.http)
+    found = await figures_of(gateway.http)
     assert (found["companyos_slots_used", ()], found["companyos_sockets_open", ()]) == (0, 0)
     assert found["companyos_episodes_detached", ()] == 1
     assert found["process_open_fds", ()] > 0
@@ -81,81 +81,83 @@ def leaks(found: Figures) -> dict[str, float]:
     return {labels[0]: value for (name, labels), value in found.items() if name == "companyos_leaked"}
 
 
-async def test_where_nothing_leaks_the_gauge_says_nothing(door: Door) -> None:
-    async with connected(door.app) as socket:
+async def test_where_nothing_leaks_the_gauge_says_nothing(gateway: NotesGateway) -> None:
+    async with connected(gateway.app) as socket:
         await socket.reset()
-        await door.step((await door.reset())["episode_id"], "notes_list_notes")
-        assert set(leaks(await figures_of(door.http)).values()) == {0}
-    assert {"gateway_folders", "sessions", "sockets", "held_episodes"} <= set(leaks(await figures_of(door.http)))
+        await gateway.step((await gateway.reset())["episode_id"], "notes_list_notes")
+        assert set(leaks(await figures_of(gateway.http)).values()) == {0}
+    assert {"gateway_folders", "sessions", "sockets", "held_episodes"} <= set(leaks(await figures_of(gateway.http)))
 
 
-async def test_a_leak_is_seen(door: Door) -> None:
-    episode_id = (await door.reset())["episode_id"]
-    assert door.house.data_dir is not None
-    (door.house.data_dir / "gateway" / "episodes" / f"n1-{0:024}").mkdir()
-    door.house.engine().store.hold(door.house.engine().store.get(episode_id), object())
-    door.app.state.slots._sessions["nobody's"] = None
-    found = leaks(await figures_of(door.http))
+async def test_a_leak_is_seen(gateway: NotesGateway) -> None:
+    episode_id = (await gateway.reset())["episode_id"]
+    assert gateway.runtime.data_dir is not None
+    (gateway.runtime.data_dir / "gateway" / "episodes" / f"n1-{0:024}").mkdir()
+    gateway.runtime.engine().store.hold(gateway.runtime.engine().store.get(episode_id), object())
+    gateway.app.state.slots._sessions["nobody's"] = None
+    found = leaks(await figures_of(gateway.http))
     assert (found["gateway_folders"], found["held_episodes"], found["sessions"], found["sockets"]) == (1, 1, 1, 0)
 
 
-async def test_every_metric_has_a_description(door: Door) -> None:
-    families = list(text_string_to_metric_families((await door.http.get("/metrics")).text))
+async def test_every_metric_has_a_description(gateway: NotesGateway) -> None:
+    families = list(text_string_to_metric_families((await gateway.http.get("/metrics")).text))
     assert families
     assert [family.name for family in families if not family.documentation] == []
 
 
-async def test_every_metric_that_the_operations_page_names_exists(door: Door) -> None:
+async def test_every_metric_that_the_operations_page_names_exists(gateway: NotesGateway) -> None:
     page = (Path(__file__).parents[2] / "docs" / "operations.md").read_text()
     named = set(re.findall(r"`(companyos_\w+)(?:\{[^`]*)?`", page))
-    text = (await door.http.get("/metrics")).text
+    text = (await gateway.http.get("/metrics")).text
     existing = {line.split()[2] for line in text.splitlines() if line.startswith("# TYPE companyos_")}
     assert named
     assert named <= existing
 
 
-async def test_each_gateway_has_figures_of_its_own(open_door: Open) -> None:
-    async with open_door() as door:
-        await door.reset()
-        other = create_app(House(Settings()))
+async def test_each_gateway_has_figures_of_its_own(open_gateway: OpenGateway) -> None:
+    async with open_gateway() as gateway:
+        await gateway.reset()
+        other = create_app(GatewayRuntime(Settings()))
         async with httpx.AsyncClient(transport=httpx.ASGITransport(other), base_url="http://g") as http:
             found = await figures_of(http)
         assert ("companyos_episodes_live", ()) not in found
         assert not [name for name, _ in found if name == "companyos_operations_total"]
-        assert (await figures_of(door.http))["companyos_operations_total", ("reset", "done")] == 1
+        assert (await figures_of(gateway.http))["companyos_operations_total", ("reset", "done")] == 1
 
 
-async def test_a_gateway_is_ready_where_nothing_is_amiss(door: Door) -> None:
-    answer = await door.http.get("/readyz")
+async def test_a_gateway_is_ready_where_nothing_is_amiss(gateway: NotesGateway) -> None:
+    answer = await gateway.http.get("/readyz")
     told = answer.json()
     assert (answer.status_code, told["status"], told["services"]) == (200, "ready", {"notes": "ready"})
-    assert told["tools"] == len(door.house.engine().toolbox)
+    assert told["tools"] == len(gateway.runtime.engine().toolbox)
     assert told["descriptors"]["open"] < told["descriptors"]["limit"]
-    assert (await door.http.get("/health")).json()["status"] == "healthy"
+    assert (await gateway.http.get("/health")).json()["status"] == "healthy"
 
 
 @pytest.mark.parametrize(
     ("settings", "reason"),
     [({"min_free_bytes": 2**60}, "the disk is full")],
 )
-async def test_a_gateway_without_room_is_not_ready(open_door: Open, settings: dict[str, Any], reason: str) -> None:
-    async with open_door(**settings) as door:
-        answer = await door.http.get("/readyz")
+async def test_a_gateway_without_room_is_not_ready(
+    open_gateway: OpenGateway, settings: dict[str, Any], reason: str
+) -> None:
+    async with open_gateway(**settings) as gateway:
+        answer = await gateway.http.get("/readyz")
         assert (answer.status_code, answer.json()["reasons"]) == (503, [reason])
-        assert (await door.http.get("/health")).json()["status"] == "unhealthy"
-        assert (await door.http.get("/livez")).status_code == 200
+        assert (await gateway.http.get("/health")).json()["status"] == "unhealthy"
+        assert (await gateway.http.get("/livez")).status_code == 200
 
 
 async def test_a_gateway_that_has_few_descriptors_left_is_not_ready(
-    door: Door, monkeypatch: pytest.MonkeyPatch
+    gateway: NotesGateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    held = (await door.http.get("/readyz")).json()["descriptors"]["open"]
+    held = (await gateway.http.get("/readyz")).json()["descriptors"]["open"]
     monkeypatch.setattr("companyos_shared.descriptors.limit", lambda: held + 10)
-    assert "few descriptors are left" in (await door.http.get("/readyz")).json()["reasons"]
+    assert "few descriptors are left" in (await gateway.http.get("/readyz")).json()["reasons"]
 
 
 async def test_a_gateway_whose_services_were_not_found_is_not_ready() -> None:
-    app = create_app(House(Settings()))
+    app = create_app(GatewayRuntime(Settings()))
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://g") as http:
         reasons = (await http.get("/readyz")).json()["reasons"]
     assert reasons == ["a service is not ready", "the tools are not known"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import jsonschema
 
-from tests.gateway.conftest import Door
+from tests.gateway.conftest import NotesGateway
 
 JSON = "application/json"
 PROBLEM = "application/problem+json"
@@ -15,8 +15,8 @@ WITHOUT_EXAMPLE = {"GET /v1/episodes/{episode_id}/databases/{service}"}
 """Its answer is a file."""
 
 
-async def _document(door: Door) -> dict[str, Any]:
-    document: dict[str, Any] = (await door.http.get("/openapi.json")).json()
+async def _document(gateway: NotesGateway) -> dict[str, Any]:
+    document: dict[str, Any] = (await gateway.http.get("/openapi.json")).json()
     return document
 
 
@@ -40,8 +40,8 @@ def _shown(content: dict[str, Any]) -> list[Any]:
     return one + [example["value"] for example in content.get("examples", {}).values()]
 
 
-async def test_every_door_shows_what_it_takes_and_what_it_answers(door: Door) -> None:
-    document = await _document(door)
+async def test_every_door_shows_what_it_takes_and_what_it_answers(gateway: NotesGateway) -> None:
+    document = await _document(gateway)
     bare = {
         name
         for name, operation in _operations(document)
@@ -54,8 +54,8 @@ async def test_every_door_shows_what_it_takes_and_what_it_answers(door: Door) ->
     assert not [one["name"] for one in parameters if one["in"] == "path" and "example" not in one]
 
 
-async def test_every_example_fits_its_schema(door: Door) -> None:
-    document = await _document(door)
+async def test_every_example_fits_its_schema(gateway: NotesGateway) -> None:
+    document = await _document(gateway)
     checked = 0
     for name, operation in _operations(document):
         for bodies in _bodies(operation):
@@ -68,8 +68,8 @@ async def test_every_example_fits_its_schema(door: Door) -> None:
     assert checked > 40
 
 
-async def test_every_refusal_is_shown_with_its_code(door: Door) -> None:
-    document = await _document(door)
+async def test_every_refusal_is_shown_with_its_code(gateway: NotesGateway) -> None:
+    document = await _document(gateway)
     examples = document["components"]["examples"]
     assert all(example["value"]["code"] == code for code, example in examples.items())
     for name, operation in _operations(document):
@@ -80,13 +80,13 @@ async def test_every_refusal_is_shown_with_its_code(door: Door) -> None:
                 assert {examples[code]["value"]["status"] for code in named} == {int(status)}
 
 
-async def test_a_shown_refusal_is_the_one_that_is_told(door: Door) -> None:
-    shown = (await _document(door))["components"]["examples"]["unknown-episode"]["value"]
-    told = (await door.http.get("/v1/episodes/nobodys/state")).json()
+async def test_a_shown_refusal_is_the_one_that_is_told(gateway: NotesGateway) -> None:
+    shown = (await _document(gateway))["components"]["examples"]["unknown-episode"]["value"]
+    told = (await gateway.http.get("/v1/episodes/nobodys/state")).json()
     assert {name: told[name] for name in shown} == shown
 
 
-async def test_every_operation_says_in_a_few_words_what_it_does(door: Door) -> None:
-    summaries = {name: operation["summary"] for name, operation in _operations(await _document(door))}
+async def test_every_operation_says_in_a_few_words_what_it_does(gateway: NotesGateway) -> None:
+    summaries = {name: operation["summary"] for name, operation in _operations(await _document(gateway))}
     assert all(8 <= len(text) <= 90 and not text.endswith(".") for text in summaries.values()), summaries
     assert all(" " in text and not text.istitle() for text in summaries.values()), summaries

@@ -13,61 +13,61 @@ from typing import Any
 import httpx
 import pytest
 
-from companyos_gateway.server.drain import Drain
+from companyos_gateway.middleware.drain import DrainState
 from companyos_gateway.settings import Settings
-from tests.gateway.conftest import Door, Open
+from tests.gateway.conftest import NotesGateway, OpenGateway
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 """Gradio's own."""
 
 
 @pytest.fixture
-async def playground(open_door: Open) -> AsyncIterator[Door]:
+async def playground(open_gateway: OpenGateway) -> AsyncIterator[NotesGateway]:
     """A gateway with the page."""
-    async with open_door(web=True) as door:
-        yield door
+    async with open_gateway(web=True) as gateway:
+        yield gateway
 
 
-async def _functions(door: Door) -> dict[str, int]:
+async def _functions(gateway: NotesGateway) -> dict[str, int]:
     """Return the numbers of the page's own functions by what calls them."""
-    config = (await door.http.get("/web/config")).json()
+    config = (await gateway.http.get("/web/config")).json()
     return {trigger: one["id"] for one in config["dependencies"] for _, trigger in one["targets"]}
 
 
-async def _call(door: Door, visitor: str, function: int, *data: Any) -> dict[str, Any]:
+async def _call(gateway: NotesGateway, visitor: str, function: int, *data: Any) -> dict[str, Any]:
     """Call a function of the page as a browser does, and return what it says in the end."""
     body = {"fn_index": function, "session_hash": visitor, "data": data}
-    joined = await door.http.post("/web/gradio_api/queue/join", json=body)
+    joined = await gateway.http.post("/web/gradio_api/queue/join", json=body)
     assert joined.status_code == 200, joined.text
-    result = await door.http.get("/web/gradio_api/queue/data", params={"session_hash": visitor})
+    result = await gateway.http.get("/web/gradio_api/queue/data", params={"session_hash": visitor})
     events = [json.loads(line.removeprefix("data: ")) for line in result.text.splitlines() if line]
     return next(event for event in events if event["msg"] == "process_completed")
 
 
-async def _begin(door: Door, visitor: str, seed: str = "1") -> str:
+async def _begin(gateway: NotesGateway, visitor: str, seed: str = "1") -> str:
     """Open the page as a visitor, and return what it shows of the task."""
-    result = await _call(door, visitor, (await _functions(door))["load"], "note_keeping", 1, seed)
+    result = await _call(gateway, visitor, (await _functions(gateway))["load"], "note_keeping", 1, seed)
     assert result["success"], result
     return str(result["output"]["data"][2])
 
 
-async def _form(door: Door, visitor: str, tool: str) -> dict[str, Any]:
+async def _form(gateway: NotesGateway, visitor: str, tool: str) -> dict[str, Any]:
     """Choose a tool, and return the form that is drawn for it."""
-    result = await _call(door, visitor, (await _functions(door))["change"], tool)
+    result = await _call(gateway, visitor, (await _functions(gateway))["change"], tool)
     assert result["success"], result
     form: dict[str, Any] = result["output"]["render_config"]
     return form
 
 
-async def _take(door: Door, visitor: str, tool: str, *raw: str) -> dict[str, Any]:
-    form = await _form(door, visitor, tool)
-    return await _call(door, visitor, form["dependencies"][0]["id"], *raw)
+async def _take(gateway: NotesGateway, visitor: str, tool: str, *raw: str) -> dict[str, Any]:
+    form = await _form(gateway, visitor, tool)
+    return await _call(gateway, visitor, form["dependencies"][0]["id"], *raw)
 
 
-async def test_the_page_is_there_only_where_it_is_asked_for(open_door: Open) -> None:
+async def test_the_page_is_there_only_where_it_is_asked_for(open_gateway: OpenGateway) -> None:
     for settings in ({}, {"web": True, "mode": "production"}):
-        async with open_door(**settings) as door:
-            assert (await door.http.get("/web/")).status_code == 404
+        async with open_gateway(**settings) as gateway:
+            assert (await gateway.http.get("/web/")).status_code == 404
 
 
 @pytest.mark.parametrize(
@@ -81,17 +81,17 @@ def test_it_is_asked_for_as_the_framework_does(monkeypatch: pytest.MonkeyPatch, 
 def test_a_start_imports_neither_its_toolkit_nor_the_client_of_a_judging_model() -> None:
     code = (
         "from companyos.openenv_preload import preload_openenv; preload_openenv()\n"
-        "import sys; from companyos_gateway.server.app import create_app\n"
-        "from companyos_gateway.server.house import House; from companyos_gateway.settings import Settings\n"
+        "import sys; from companyos_gateway.app import create_app\n"
+        "from companyos_gateway.runtime import House; from companyos_gateway.settings import Settings\n"
         "create_app(House(Settings(web=True))); print({'gradio', 'openai'} & set(sys.modules) or 'neither')\n"
-        "from companyos_gateway.server.rubric_tree import Rubric; import openenv.core.rubrics as rubrics\n"
+        "from companyos_gateway.api.openenv_environment import Rubric; import openenv.core.rubrics as rubrics\n"
         "print(rubrics.Rubric is Rubric, rubrics.LLMJudge.__name__)"
     )
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert answer.stdout.split("\n") == ["neither", "True LLMJudge", ""]
 
 
-async def test_the_page_loads_nothing_from_elsewhere_and_opens_to_no_other_site(playground: Door) -> None:
+async def test_the_page_loads_nothing_from_elsewhere_and_opens_to_no_other_site(playground: NotesGateway) -> None:
     assert (await playground.http.get("/web")).headers["location"] == "/web/"
     page = await playground.http.get("/web/", headers={"Origin": "https://elsewhere.example"})
     assert page.status_code == 200
@@ -104,7 +104,7 @@ async def test_the_page_loads_nothing_from_elsewhere_and_opens_to_no_other_site(
     assert foreign.json()["code"] == "foreign-origin"
 
 
-async def test_each_visitor_plays_an_episode_of_its_own_with_forms(playground: Door) -> None:
+async def test_each_visitor_plays_an_episode_of_its_own_with_forms(playground: NotesGateway) -> None:
     for visitor in ("anna", "ben"):
         assert "Do notes 1 and 2." in await _begin(playground, visitor)
     form = await _form(playground, "anna", "notes_write_note")
@@ -115,47 +115,47 @@ async def test_each_visitor_plays_an_episode_of_its_own_with_forms(playground: D
     assert "&lt;b&gt;mine&lt;/b&gt;" in answer
     assert "carried_out" in answer
     await _take(playground, "anna", "notes_finish_note", "1")
-    assert sorted(episode.step for episode in playground.house.engine().store) == [0, 2]
+    assert sorted(episode.step for episode in playground.runtime.engine().store) == [0, 2]
 
 
-async def test_what_does_not_fit_is_no_step_and_leaves_the_page_as_it_is(playground: Door) -> None:
+async def test_what_does_not_fit_is_no_step_and_leaves_the_page_as_it_is(playground: NotesGateway) -> None:
     await _begin(playground, "anna")
     refused = await _take(playground, "anna", "notes_finish_note", "one")
     assert [one["__type__"] for one in refused["output"]["data"]] == ["update"] * 2
-    assert [episode.step for episode in playground.house.engine().store] == [0]
+    assert [episode.step for episode in playground.runtime.engine().store] == [0]
     begun = await _call(playground, "anna", (await _functions(playground))["load"], "note_keeping", 1, "soon")
     assert {one["__type__"] for one in begun["output"]["data"] if one} == {"update"}
 
 
-async def test_an_episode_that_begins_anew_takes_the_place_of_the_one_before(playground: Door) -> None:
+async def test_an_episode_that_begins_anew_takes_the_place_of_the_one_before(playground: NotesGateway) -> None:
     await _begin(playground, "anna")
-    (before,) = playground.house.engine().store
+    (before,) = playground.runtime.engine().store
     await _begin(playground, "anna", seed="2")
-    (after,) = playground.house.engine().store
+    (after,) = playground.runtime.engine().store
     assert before.closed
     assert after.task.key.seed == 2
 
 
-async def test_an_open_page_holds_up_no_end_and_its_episode_is_let_go(playground: Door) -> None:
+async def test_an_open_page_holds_up_no_end_and_its_episode_is_let_go(playground: NotesGateway) -> None:
     await _begin(playground, "anna")
     listening = asyncio.create_task(playground.http.get("/web/gradio_api/heartbeat/anna"))
     done, _ = await asyncio.wait([listening], timeout=0.2)
     assert not done
     (drain,) = (one.kwargs["drain"] for one in playground.app.user_middleware if "drain" in one.kwargs)
-    assert isinstance(drain, Drain)
+    assert isinstance(drain, DrainState)
     await drain.drain()
     assert (await asyncio.wait_for(listening, 5)).status_code == 200
-    assert len(playground.house.engine().store) == 0
+    assert len(playground.runtime.engine().store) == 0
 
 
-async def test_a_page_without_a_token_is_not_opened_where_one_is_asked_for(open_door: Open) -> None:
-    async with open_door(web=True, trainer_token="the-trainer's-token") as door:
+async def test_a_page_without_a_token_is_not_opened_where_one_is_asked_for(open_gateway: OpenGateway) -> None:
+    async with open_gateway(web=True, trainer_token="the-trainer's-token") as gateway:
         token = (
-            await door.http.post(
+            await gateway.http.post(
                 "/reset", json={"scenario": "note_keeping"}, headers={"Authorization": "Bearer the-trainer's-token"}
             )
         ).json()["token"]
         for headers, code in (({}, "token-required"), ({"Authorization": f"Bearer {token}"}, "agent-plane")):
             for path in ("/web", "/web/", "/web/config", "/web/gradio_api/info"):
-                answer = await httpx.AsyncClient.get(door.http, path, headers=headers)
+                answer = await httpx.AsyncClient.get(gateway.http, path, headers=headers)
                 assert answer.json()["code"] == code

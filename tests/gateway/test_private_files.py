@@ -11,7 +11,7 @@ import pytest
 from companyos.client import CompanyOSEnv
 from companyos.enterprise import Enterprise
 from companyos.trainer import Trainer
-from tests.gateway.conftest import Open
+from tests.gateway.conftest import OpenGateway
 
 
 @pytest.fixture(autouse=True)
@@ -41,13 +41,13 @@ async def test_an_enterprise_keeps_its_files_and_sockets_private(tmp_path: Path)
     assert open_to_others(data) == {}
 
 
-async def test_a_gateway_in_process_keeps_its_files_private(open_door: Open, tmp_path: Path) -> None:
+async def test_a_gateway_in_process_keeps_its_files_private(open_gateway: OpenGateway, tmp_path: Path) -> None:
     data = tmp_path / "data"
     (data / "gateway").mkdir(parents=True, mode=0o755)
-    async with open_door(data_dir=data) as door:
-        await door.reset(episode_id="mine")
-        await door.step("mine", "notes_write_note", text="x")
-        taken = await door.http.post("/v1/episodes/mine/snapshots")
+    async with open_gateway(data_dir=data) as gateway:
+        await gateway.reset(episode_id="mine")
+        await gateway.step("mine", "notes_write_note", text="x")
+        taken = await gateway.http.post("/v1/episodes/mine/snapshots")
         assert taken.status_code == 201
         assert open_to_others(data / "gateway") == {}
-        assert open_to_others(door.service.state.episodes.storage.folder) == {}
+        assert open_to_others(gateway.service.state.episodes.storage.folder) == {}

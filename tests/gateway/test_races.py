@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from companyos_gateway.engine.episode import MAX_QUEUED_CALLS
-from tests.gateway.conftest import Door, Open
+from tests.gateway.conftest import NotesGateway, OpenGateway
 from tests.gateway.notes import NoteKeeping
 from tests.gateway.sockets import connected
 from tests.gateway.test_recovery import Held
@@ -47,66 +47,72 @@ async def _while_held(held: list[Held], asked: Any, meanwhile: Any) -> Any:
 
 
 async def test_a_snapshot_of_an_episode_that_is_freed_meanwhile_is_refused(
-    open_door: Open, hold: Any, held: list[Held], tmp_path: Path
+    open_gateway: OpenGateway, hold: Any, held: list[Held], tmp_path: Path
 ) -> None:
-    async with open_door(wrap=hold) as door:
-        episode = (await door.reset())["episode_id"]
-        await door.step(episode, "notes_write_note", text="one")
-        taking = door.http.post(f"/v1/episodes/{episode}/snapshots")
-        answer = await _while_held(held, taking, door.http.delete(f"/v1/episodes/{episode}"))
+    async with open_gateway(wrap=hold) as gateway:
+        episode = (await gateway.reset())["episode_id"]
+        await gateway.step(episode, "notes_write_note", text="one")
+        taking = gateway.http.post(f"/v1/episodes/{episode}/snapshots")
+        answer = await _while_held(held, taking, gateway.http.delete(f"/v1/episodes/{episode}"))
         assert (answer.status_code, answer.json()["code"]) == (409, "episode-closed")
-        assert (await door.http.get("/v1/snapshots")).json() == []
-        await door.house.engine().store.aclose()
+        assert (await gateway.http.get("/v1/snapshots")).json() == []
+        await gateway.runtime.engine().store.aclose()
         assert list(tmp_path.rglob("snapshots/*.db")) == []
 
 
 async def test_an_episode_that_is_freed_while_it_is_restored_stays_gone(
-    open_door: Open, hold: Any, held: list[Held], tmp_path: Path
+    open_gateway: OpenGateway, hold: Any, held: list[Held], tmp_path: Path
 ) -> None:
-    async with open_door(wrap=hold, data_dir=tmp_path / "kept") as door:
-        episode = (await door.reset())["episode_id"]
-        await door.step(episode, "notes_write_note", text="one")
-        restoring = restore(door, episode, await snapshot(door, episode))
-        answer = await _while_held(held, restoring, door.http.delete(f"/v1/episodes/{episode}"))
+    async with open_gateway(wrap=hold, data_dir=tmp_path / "kept") as gateway:
+        episode = (await gateway.reset())["episode_id"]
+        await gateway.step(episode, "notes_write_note", text="one")
+        restoring = restore(gateway, episode, await snapshot(gateway, episode))
+        answer = await _while_held(held, restoring, gateway.http.delete(f"/v1/episodes/{episode}"))
         assert (answer.status_code, answer.json()["code"]) == (409, "episode-closed")
         assert list((tmp_path / "kept" / "gateway" / "episodes").glob("[!.]*")) == []
 
 
 async def test_a_reset_while_the_episode_before_is_restored_is_found_again_as_it_was(
-    open_door: Open, hold: Any, held: list[Held], tmp_path: Path
+    open_gateway: OpenGateway, hold: Any, held: list[Held], tmp_path: Path
 ) -> None:
-    async with open_door(wrap=hold, data_dir=tmp_path / "kept") as door:
-        async with connected(door.app) as socket:
+    async with open_gateway(wrap=hold, data_dir=tmp_path / "kept") as gateway:
+        async with connected(gateway.app) as socket:
             await socket.reset(episode_id="mine")
             await socket.step("notes_write_note", text="one")
-            restoring = restore(door, "mine", await snapshot(door, "mine"))
+            restoring = restore(gateway, "mine", await snapshot(gateway, "mine"))
             answer = await _while_held(held, restoring, socket.reset(episode_id="mine"))
             assert (answer.status_code, answer.json()["code"]) == (409, "episode-closed")
             await socket.step("notes_write_note", text="two")
-        told = await evidence(door, "mine")
-    async with open_door(data_dir=tmp_path / "kept") as door:
-        assert await evidence(door, "mine") == told
+        told = await evidence(gateway, "mine")
+    async with open_gateway(data_dir=tmp_path / "kept") as gateway:
+        assert await evidence(gateway, "mine") == told
 
 
-async def test_snapshots_at_the_same_time_keep_to_their_limit(open_door: Open, hold: Any, held: list[Held]) -> None:
-    async with open_door(wrap=hold, max_snapshots=1) as door:
-        first, second = [(await door.reset())["episode_id"] for _ in range(2)]
-        await door.step(first, "notes_write_note", text="first")
-        await door.step(second, "notes_write_note", text="second")
-        one, other = (door.http.post(f"/v1/episodes/{episode}/snapshots") for episode in (first, second))
+async def test_snapshots_at_the_same_time_keep_to_their_limit(
+    open_gateway: OpenGateway, hold: Any, held: list[Held]
+) -> None:
+    async with open_gateway(wrap=hold, max_snapshots=1) as gateway:
+        first, second = [(await gateway.reset())["episode_id"] for _ in range(2)]
+        await gateway.step(first, "notes_write_note", text="first")
+        await gateway.step(second, "notes_write_note", text="second")
+        one, other = (gateway.http.post(f"/v1/episodes/{episode}/snapshots") for episode in (first, second))
         both = await _while_held(held, asyncio.gather(one, other), asyncio.sleep(0.05))
         assert sorted(answer.status_code for answer in both) == [201, 409]
-        assert len((await door.http.get("/v1/snapshots")).json()) == 1
+        assert len((await gateway.http.get("/v1/snapshots")).json()) == 1
 
 
 async def test_a_resume_that_is_refused_takes_the_episode_from_nobody(
-    open_door: Open, hold: Any, held: list[Held]
+    open_gateway: OpenGateway, hold: Any, held: list[Held]
 ) -> None:
     scenario = NoteKeeping(max_steps=30)
-    async with open_door(scenario, wrap=hold) as door, connected(door.app) as first, connected(door.app) as second:
+    async with (
+        open_gateway(scenario, wrap=hold) as gateway,
+        connected(gateway.app) as first,
+        connected(gateway.app) as second,
+    ):
         await first.reset(episode_id="mine")
         token = (await first.state())["token"]
-        episode = door.house.engine().store.get("mine")
+        episode = gateway.runtime.engine().store.get("mine")
         refused: list[dict[str, Any]] = []
 
         async def resume_in_the_crowd() -> None:
@@ -114,16 +120,16 @@ async def test_a_resume_that_is_refused_takes_the_episode_from_nobody(
                 await asyncio.sleep(0.01)
             refused.append(await second.ask({"type": "reset", "data": {"resume": token}}))
 
-        many = asyncio.gather(*(door.post_step("mine", "notes_list_notes") for _ in range(MAX_QUEUED_CALLS + 1)))
+        many = asyncio.gather(*(gateway.post_step("mine", "notes_list_notes") for _ in range(MAX_QUEUED_CALLS + 1)))
         await _while_held(held, many, resume_in_the_crowd())
         assert refused[0]["data"]["message"].startswith("too-many-waiting")
         assert (await first.step("notes_list_notes"))["type"] == "observation"
 
 
 async def test_a_reset_does_not_end_an_episode_that_was_resumed_elsewhere_meanwhile(
-    open_door: Open, hold: Any, held: list[Held]
+    open_gateway: OpenGateway, hold: Any, held: list[Held]
 ) -> None:
-    async with open_door(wrap=hold) as door, connected(door.app) as first, connected(door.app) as second:
+    async with open_gateway(wrap=hold) as gateway, connected(gateway.app) as first, connected(gateway.app) as second:
         await first.reset(episode_id="mine")
         token = (await first.state())["token"]
         resume = second.ask({"type": "reset", "data": {"resume": token}})
@@ -134,10 +140,10 @@ async def test_a_reset_does_not_end_an_episode_that_was_resumed_elsewhere_meanwh
         assert (await first.state())["seed"] == 2
 
 
-async def test_an_episode_that_is_ended_elsewhere_is_closed_to_whoever_asks_again(door: Door) -> None:
-    async with connected(door.app) as socket:
+async def test_an_episode_that_is_ended_elsewhere_is_closed_to_whoever_asks_again(gateway: NotesGateway) -> None:
+    async with connected(gateway.app) as socket:
         await socket.reset(episode_id="mine")
         assert (await socket.state())["done"] is False
-        await door.http.delete("/v1/episodes/mine")
+        await gateway.http.delete("/v1/episodes/mine")
         state = await socket.state()
         assert (state["done"], state["outcome"]) == (True, "closed")

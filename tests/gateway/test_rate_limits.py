@@ -9,17 +9,17 @@ from collections import Counter
 import pytest
 
 from companyos_gateway.engine.errors import RateLimitedError
-from companyos_gateway.server.rate_limits import (
+from companyos_gateway.middleware.fair_share import (
     ACTIVE_S,
     BURST_S,
-    MOST_SHARE,
-    Charged,
-    FairShares,
-    Ticket,
+    MAX_SHARE,
+    ChargedAwaitable,
+    ClientAccount,
+    FairShareScheduler,
     charge_episode,
     client_of_episode,
 )
-from tests.gateway.conftest import Door, Open
+from tests.gateway.conftest import NotesGateway, OpenGateway
 from tests.gateway.sockets import connected
 
 LEAST_SHARE = 0.05
@@ -40,11 +40,11 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def shares(clock: Clock) -> FairShares:
-    return FairShares(least_share=LEAST_SHARE, most_waiting=2, clock=clock)
+def shares(clock: Clock) -> FairShareScheduler:
+    return FairShareScheduler(min_share=LEAST_SHARE, max_waiting=2, clock=clock)
 
 
-async def _goes_on(shares: FairShares, name: str) -> bool:
+async def _goes_on(shares: FairShareScheduler, name: str) -> bool:
     """Say whether a client goes on without waiting."""
     try:
         await asyncio.wait_for(shares.admit(name), 0.0001)
@@ -53,23 +53,23 @@ async def _goes_on(shares: FairShares, name: str) -> bool:
     return True
 
 
-async def test_a_client_alone_never_waits(shares: FairShares) -> None:
+async def test_a_client_alone_never_waits(shares: FairShareScheduler) -> None:
     for _ in range(10):
         shares.charge("a", 1.0)
         assert await _goes_on(shares, "a")
 
 
-async def test_a_client_without_budget_waits_while_others_are_active(shares: FairShares, clock: Clock) -> None:
+async def test_a_client_without_budget_waits_while_others_are_active(shares: FairShareScheduler, clock: Clock) -> None:
     await shares.admit("a")
     await shares.admit("b")
     shares.charge("a", BURST_S + 0.1)
     assert not await _goes_on(shares, "a")
     assert await _goes_on(shares, "b")
-    clock.now += 0.1 / MOST_SHARE + 0.001
+    clock.now += 0.1 / MAX_SHARE + 0.001
     assert await _goes_on(shares, "a")
 
 
-async def test_a_client_that_is_alone_again_goes_on(shares: FairShares, clock: Clock) -> None:
+async def test_a_client_that_is_alone_again_goes_on(shares: FairShareScheduler, clock: Clock) -> None:
     await shares.admit("b")
     shares.charge("a", 10.0)
     assert not await _goes_on(shares, "a")
@@ -77,22 +77,22 @@ async def test_a_client_that_is_alone_again_goes_on(shares: FairShares, clock: C
     assert await _goes_on(shares, "a")
 
 
-async def test_what_a_client_alone_has_taken_is_no_debt(shares: FairShares) -> None:
+async def test_what_a_client_alone_has_taken_is_no_debt(shares: FairShareScheduler) -> None:
     shares.charge("a", 100.0)
     await shares.admit("b")
-    assert shares.charge("a", 0.01) == pytest.approx(0.01 / MOST_SHARE)
+    assert shares.charge("a", 0.01) == pytest.approx(0.01 / MAX_SHARE)
 
 
-async def test_shares_shrink_as_clients_come_and_grow_as_they_leave(shares: FairShares, clock: Clock) -> None:
+async def test_shares_shrink_as_clients_come_and_grow_as_they_leave(shares: FairShareScheduler, clock: Clock) -> None:
     for number in range(1000):
         await shares.admit(f"client {number}")
     assert shares.share() == LEAST_SHARE
     clock.now += ACTIVE_S + 0.001
     await shares.admit("a")
-    assert (len(shares), shares.share()) == (1, MOST_SHARE)
+    assert (len(shares), shares.share()) == (1, MAX_SHARE)
 
 
-async def test_a_client_that_owes_is_remembered(shares: FairShares, clock: Clock) -> None:
+async def test_a_client_that_owes_is_remembered(shares: FairShareScheduler, clock: Clock) -> None:
     await shares.admit("a")
     shares.charge("b", 10.0)
     clock.now += ACTIVE_S + 0.001
@@ -100,7 +100,7 @@ async def test_a_client_that_owes_is_remembered(shares: FairShares, clock: Clock
     assert not await _goes_on(shares, "b")
 
 
-async def test_more_than_the_queue_of_a_client_is_refused(shares: FairShares) -> None:
+async def test_more_than_the_queue_of_a_client_is_refused(shares: FairShareScheduler) -> None:
     await shares.admit("b")
     shares.charge("a", 10.0)
     waiting = [asyncio.create_task(shares.admit("a")) for _ in range(2)]
@@ -114,7 +114,7 @@ async def test_more_than_the_queue_of_a_client_is_refused(shares: FairShares) ->
 
 
 async def test_those_that_wait_go_on_in_order_as_the_budget_fills() -> None:
-    shares, order = FairShares(least_share=LEAST_SHARE, most_waiting=8), []
+    shares, order = FairShareScheduler(min_share=LEAST_SHARE, max_waiting=8), []
 
     async def admitted(number: int) -> None:
         await shares.admit("a")
@@ -127,7 +127,7 @@ async def test_those_that_wait_go_on_in_order_as_the_budget_fills() -> None:
 
 
 async def test_a_flood_takes_no_more_than_its_share_of_the_loop() -> None:
-    shares, taken = FairShares(least_share=LEAST_SHARE, most_waiting=64), Counter[str]()
+    shares, taken = FairShareScheduler(min_share=LEAST_SHARE, max_waiting=64), Counter[str]()
 
     async def work(name: str) -> None:
         until = time.perf_counter() + 0.001
@@ -137,9 +137,9 @@ async def test_a_flood_takes_no_more_than_its_share_of_the_loop() -> None:
 
     async def ask(name: str, pause_s: float) -> None:
         while True:
-            ticket = Ticket(shares, name)
+            ticket = ClientAccount(shares, name)
             await ticket.admit()
-            await Charged(work(name), ticket)
+            await ChargedAwaitable(work(name), ticket)
             await asyncio.sleep(pause_s)
 
     others = [asyncio.create_task(ask(f"other {number}", 0.2)) for number in range(39)]
@@ -151,9 +151,9 @@ async def test_a_flood_takes_no_more_than_its_share_of_the_loop() -> None:
     assert min(taken[f"other {number}"] for number in range(39)) >= 3
 
 
-async def test_a_ticket_that_moves_takes_its_charge_along(shares: FairShares) -> None:
+async def test_a_ticket_that_moves_takes_its_charge_along(shares: FairShareScheduler) -> None:
     await shares.admit("b")
-    ticket = Ticket(shares, "a")
+    ticket = ClientAccount(shares, "a")
     await ticket.admit()
     ticket.charge(1.0)
     ticket.move_to("c")
@@ -161,7 +161,7 @@ async def test_a_ticket_that_moves_takes_its_charge_along(shares: FairShares) ->
     assert not await _goes_on(shares, "c")
 
 
-async def test_charged_work_passes_values_and_errors_through(shares: FairShares) -> None:
+async def test_charged_work_passes_values_and_errors_through(shares: FairShareScheduler) -> None:
     done: list[str] = []
 
     async def work() -> None:
@@ -176,7 +176,7 @@ async def test_charged_work_passes_values_and_errors_through(shares: FairShares)
         raise ValueError("a bug")
 
     async def charged() -> None:
-        await Charged(work(), Ticket(shares, "a"))
+        await ChargedAwaitable(work(), ClientAccount(shares, "a"))
 
     task = asyncio.create_task(charged())
     await asyncio.sleep(0)
@@ -184,7 +184,7 @@ async def test_charged_work_passes_values_and_errors_through(shares: FairShares)
     with pytest.raises(asyncio.CancelledError):
         await task
     with pytest.raises(ValueError, match="a bug"):
-        await Charged(fail(), Ticket(shares, "a"))
+        await ChargedAwaitable(fail(), ClientAccount(shares, "a"))
     assert done == ["cancelled"]
 
 
@@ -192,13 +192,13 @@ def test_nothing_is_charged_outside_of_a_request() -> None:
     charge_episode("a")
 
 
-def _shares_of(door: Door) -> FairShares:
-    shares: FairShares = door.app.state.shares
+def _shares_of(gateway: NotesGateway) -> FairShareScheduler:
+    shares: FairShareScheduler = gateway.app.state.shares
     return shares
 
 
-def _names(door: Door) -> set[str]:
-    return set(_shares_of(door)._clients)
+def _names(gateway: NotesGateway) -> set[str]:
+    return set(_shares_of(gateway)._clients)
 
 
 ADDRESS = "address 127.0.0.1"
@@ -215,13 +215,13 @@ ADDRESS = "address 127.0.0.1"
     ],
 )
 async def test_a_request_belongs_to_the_live_episode_that_it_names(
-    open_door: Open, method: str, path: str, body: object
+    open_gateway: OpenGateway, method: str, path: str, body: object
 ) -> None:
-    async with open_door() as door:
-        await door.reset(episode_id="live")
-        _shares_of(door)._clients.clear()
-        await door.http.request(method, path, json=body)
-        assert _names(door) - {ADDRESS} == {client_of_episode("live")}
+    async with open_gateway() as gateway:
+        await gateway.reset(episode_id="live")
+        _shares_of(gateway)._clients.clear()
+        await gateway.http.request(method, path, json=body)
+        assert _names(gateway) - {ADDRESS} == {client_of_episode("live")}
 
 
 @pytest.mark.parametrize(
@@ -235,18 +235,18 @@ async def test_a_request_belongs_to_the_live_episode_that_it_names(
     ],
 )
 async def test_a_request_that_names_no_live_episode_belongs_to_its_address(
-    open_door: Open, method: str, path: str, body: object
+    open_gateway: OpenGateway, method: str, path: str, body: object
 ) -> None:
-    async with open_door() as door:
-        await door.http.request(method, path, json=body)
-        assert _names(door) == {ADDRESS}
+    async with open_gateway() as gateway:
+        await gateway.http.request(method, path, json=body)
+        assert _names(gateway) == {ADDRESS}
 
 
-async def test_a_token_decides_where_tokens_are_asked_for(open_door: Open) -> None:
+async def test_a_token_decides_where_tokens_are_asked_for(open_gateway: OpenGateway) -> None:
     trainer = {"Authorization": "Bearer " + "t" * 40}
-    async with open_door(trainer_token="t" * 40) as door:
+    async with open_gateway(trainer_token="t" * 40) as gateway:
         opened = [
-            (await door.http.post("/reset", json={"scenario": "note_keeping", "seed": 1}, headers=trainer)).json()
+            (await gateway.http.post("/reset", json={"scenario": "note_keeping", "seed": 1}, headers=trainer)).json()
             for _ in range(2)
         ]
         own, other = (one["episode_id"] for one in opened)
@@ -256,35 +256,35 @@ async def test_a_token_decides_where_tokens_are_asked_for(open_door: Open) -> No
             ({}, ADDRESS),
             (trainer, client_of_episode(other)),
         ):
-            _shares_of(door)._clients.clear()
-            await door.http.post(f"/v1/episodes/{other}/step", json={}, headers=headers)
-            assert _names(door) - {"trainer"} == {name}, headers
-        _shares_of(door)._clients.clear()
-        await door.http.get("/v1/tools", headers=trainer)
-        assert _names(door) == {"trainer"}
+            _shares_of(gateway)._clients.clear()
+            await gateway.http.post(f"/v1/episodes/{other}/step", json={}, headers=headers)
+            assert _names(gateway) - {"trainer"} == {name}, headers
+        _shares_of(gateway)._clients.clear()
+        await gateway.http.get("/v1/tools", headers=trainer)
+        assert _names(gateway) == {"trainer"}
 
 
-async def test_a_socket_belongs_to_the_episode_that_it_has_begun(open_door: Open) -> None:
-    async with open_door() as door, connected(door.app) as socket:
+async def test_a_socket_belongs_to_the_episode_that_it_has_begun(open_gateway: OpenGateway) -> None:
+    async with open_gateway() as gateway, connected(gateway.app) as socket:
         await socket.reset(episode_id="live")
-        _shares_of(door)._clients.clear()
+        _shares_of(gateway)._clients.clear()
         await socket.step("notes_list_notes")
-        assert _names(door) == {client_of_episode("live")}
+        assert _names(gateway) == {client_of_episode("live")}
 
 
-async def test_a_client_whose_queue_is_full_is_told_to_come_back(open_door: Open) -> None:
-    async with open_door(client_queue=1) as door:
-        await door.reset(episode_id="live")
-        _shares_of(door).charge(ADDRESS, 1.0)
-        waiting = asyncio.create_task(door.http.get("/v1/tools"))
+async def test_a_client_whose_queue_is_full_is_told_to_come_back(open_gateway: OpenGateway) -> None:
+    async with open_gateway(client_queue=1) as gateway:
+        await gateway.reset(episode_id="live")
+        _shares_of(gateway).charge(ADDRESS, 1.0)
+        waiting = asyncio.create_task(gateway.http.get("/v1/tools"))
         await asyncio.sleep(0.01)
         for refused in (
-            await door.http.get("/v1/tools"),
-            await door.http.post("/reset", json={"scenario": "none"}),
+            await gateway.http.get("/v1/tools"),
+            await gateway.http.post("/reset", json={"scenario": "none"}),
         ):
             assert (refused.status_code, refused.json()["code"]) == (429, "rate-limited")
             assert refused.headers["content-type"] == "application/problem+json"
             assert refused.headers["connection"] == "close"
             assert int(refused.headers["retry-after"]) > 0
-        assert (await door.step("live", "notes_list_notes"))["observation"]["error"] is None
+        assert (await gateway.step("live", "notes_list_notes"))["observation"]["error"] is None
         assert (await waiting).status_code == 200

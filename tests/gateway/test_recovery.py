@@ -13,7 +13,7 @@ import pytest
 
 from companyos.contract import DEFAULT_SCENARIO
 from companyos_gateway.engine.snapshot_files import SnapshotFiles
-from tests.gateway.conftest import Door, Open
+from tests.gateway.conftest import NotesGateway, OpenGateway
 from tests.gateway.test_snapshots import evidence, fork, snapshot, texts
 
 
@@ -49,177 +49,179 @@ class Held(httpx.AsyncBaseTransport):
         return answer
 
 
-async def test_an_episode_is_found_again_as_it_was(open_door: Open, tmp_path: Path) -> None:
+async def test_an_episode_is_found_again_as_it_was(open_gateway: OpenGateway, tmp_path: Path) -> None:
     kept = tmp_path / "kept"
-    async with open_door(data_dir=kept) as door:
-        episode = (await door.reset())["episode_id"]
+    async with open_gateway(data_dir=kept) as gateway:
+        episode = (await gateway.reset())["episode_id"]
         for tool, arguments in _SOME_STEPS:
-            await door.step(episode, tool, **arguments)
-        state, told = await door.state(episode), await evidence(door, episode)
-    async with open_door(data_dir=kept) as door:
-        assert await door.state(episode) == state
-        assert await evidence(door, episode) == told
-        repeated = await door.post_step(episode, "notes_list_notes", step=4)
+            await gateway.step(episode, tool, **arguments)
+        state, told = await gateway.state(episode), await evidence(gateway, episode)
+    async with open_gateway(data_dir=kept) as gateway:
+        assert await gateway.state(episode) == state
+        assert await evidence(gateway, episode) == told
+        repeated = await gateway.post_step(episode, "notes_list_notes", step=4)
         assert repeated.status_code == 200
-        ended = await door.step(episode, "finish", outcome="done", summary="Done.")
-        assert (ended["done"], (await door.state(episode))["outcome"]) == (True, "failed")
+        ended = await gateway.step(episode, "finish", outcome="done", summary="Done.")
+        assert (ended["done"], (await gateway.state(episode))["outcome"]) == (True, "failed")
 
 
-async def test_a_step_that_was_cut_off_after_its_effect_is_completed_once(open_door: Open, tmp_path: Path) -> None:
+async def test_a_step_that_was_cut_off_after_its_effect_is_completed_once(
+    open_gateway: OpenGateway, tmp_path: Path
+) -> None:
     kept, transports = tmp_path / "kept", []
 
     def lossy(inner: httpx.AsyncBaseTransport) -> Lossy:
         transports.append(Lossy(inner))
         return transports[-1]
 
-    async with open_door(data_dir=kept, wrap=lossy) as door:
-        episode = (await door.reset())["episode_id"]
-        await door.step(episode, "notes_write_note", text="one")
+    async with open_gateway(data_dir=kept, wrap=lossy) as gateway:
+        episode = (await gateway.reset())["episode_id"]
+        await gateway.step(episode, "notes_write_note", text="one")
         transports[0].loses = True
-        cut_off = asyncio.create_task(door.post_step(episode, "notes_write_note", step=2, text="two"))
+        cut_off = asyncio.create_task(gateway.post_step(episode, "notes_write_note", step=2, text="two"))
         await transports[0].lost.wait()
-        await _kill(door, cut_off)
-    async with open_door(data_dir=kept) as door:
-        assert (await door.state(episode))["step_count"] == 2
-        answer = (await door.post_step(episode, "notes_write_note", step=2, text="two")).json()
+        await _kill(gateway, cut_off)
+    async with open_gateway(data_dir=kept) as gateway:
+        assert (await gateway.state(episode))["step_count"] == 2
+        answer = (await gateway.post_step(episode, "notes_write_note", step=2, text="two")).json()
         assert answer["observation"]["result"]["text"] == "two"
-        assert (await texts(door, episode)).count("two") == 1
+        assert (await texts(gateway, episode)).count("two") == 1
 
 
-async def test_a_torn_line_at_the_end_of_a_journal_is_cut_off(open_door: Open, tmp_path: Path) -> None:
+async def test_a_torn_line_at_the_end_of_a_journal_is_cut_off(open_gateway: OpenGateway, tmp_path: Path) -> None:
     kept = tmp_path / "kept"
-    async with open_door(data_dir=kept) as door:
-        episode = (await door.reset())["episode_id"]
-        await door.step(episode, "notes_write_note", text="one")
+    async with open_gateway(data_dir=kept) as gateway:
+        episode = (await gateway.reset())["episode_id"]
+        await gateway.step(episode, "notes_write_note", text="one")
     journal = next((kept / "gateway" / "episodes").rglob("*.jsonl"))
     with journal.open("ab") as file:
         file.write(b'{"intent": {"step": 2, "to')
-    async with open_door(data_dir=kept) as door:
-        assert (await door.state(episode))["step_count"] == 1
-        await door.step(episode, "notes_write_note", text="two")
-    async with open_door(data_dir=kept) as door:
-        assert (await door.state(episode))["step_count"] == 2
+    async with open_gateway(data_dir=kept) as gateway:
+        assert (await gateway.state(episode))["step_count"] == 1
+        await gateway.step(episode, "notes_write_note", text="two")
+    async with open_gateway(data_dir=kept) as gateway:
+        assert (await gateway.state(episode))["step_count"] == 2
 
 
 async def test_a_journal_without_the_writes_that_a_service_holds_is_quarantined(
-    open_door: Open, tmp_path: Path
+    open_gateway: OpenGateway, tmp_path: Path
 ) -> None:
     kept = tmp_path / "kept"
-    async with open_door(data_dir=kept) as door:
-        episode = (await door.reset())["episode_id"]
+    async with open_gateway(data_dir=kept) as gateway:
+        episode = (await gateway.reset())["episode_id"]
         (journal,) = (kept / "gateway" / "episodes").rglob("*.jsonl")
         synced = journal.read_bytes()
-        await door.step(episode, "notes_write_note", text="one")
+        await gateway.step(episode, "notes_write_note", text="one")
     journal.write_bytes(synced)
-    async with open_door(data_dir=kept) as door:
-        assert (await door.http.get("/v1/episodes")).json() == []
-        (item,) = (await door.http.get("/v1/quarantine")).json()
+    async with open_gateway(data_dir=kept) as gateway:
+        assert (await gateway.http.get("/v1/episodes")).json() == []
+        (item,) = (await gateway.http.get("/v1/quarantine")).json()
         assert (item["id"], item["reason"]) == (journal.parent.name, "databases-disagree")
 
 
-async def test_forks_are_found_again_all_of_them_or_none(open_door: Open, tmp_path: Path) -> None:
+async def test_forks_are_found_again_all_of_them_or_none(open_gateway: OpenGateway, tmp_path: Path) -> None:
     kept = tmp_path / "kept"
-    async with open_door(data_dir=kept) as door:
-        episode = (await door.reset())["episode_id"]
-        taken = await snapshot(door, episode)
-        whole, cut_off = await fork(door, taken, 2), await fork(door, taken, 3)
+    async with open_gateway(data_dir=kept) as gateway:
+        episode = (await gateway.reset())["episode_id"]
+        taken = await snapshot(gateway, episode)
+        whole, cut_off = await fork(gateway, taken, 2), await fork(gateway, taken, 3)
     paths = (kept / "gateway" / "episodes").glob("*/manifest.json")
     manifests = [json.loads(path.read_text())["manifest"] for path in paths]
     (batch,) = {manifest["batch"] for manifest in manifests if manifest["id"] in cut_off}
     notes = kept / "gateway" / "unfinished"
     assert not list(notes.iterdir())
     (notes / batch).touch()
-    async with open_door(data_dir=kept) as door:
-        live = {state["episode_id"] for state in (await door.http.get("/v1/episodes")).json()}
+    async with open_gateway(data_dir=kept) as gateway:
+        live = {state["episode_id"] for state in (await gateway.http.get("/v1/episodes")).json()}
         assert live == {episode, *whole}
         assert not list(notes.iterdir())
 
 
-async def test_what_nothing_names_is_quarantined_in_the_services(open_door: Open, tmp_path: Path) -> None:
+async def test_what_nothing_names_is_quarantined_in_the_services(open_gateway: OpenGateway, tmp_path: Path) -> None:
     kept = tmp_path / "kept"
-    async with open_door(data_dir=kept) as door:
-        lost, found = [(await door.reset())["episode_id"] for _ in range(2)]
+    async with open_gateway(data_dir=kept) as gateway:
+        lost, found = [(await gateway.reset())["episode_id"] for _ in range(2)]
         for episode in (lost, found):
-            await door.step(episode, "notes_write_note", text="one")
-        taken = [await snapshot(door, episode) for episode in (lost, found)]
-        folder = door.house.engine().store.get(lost).internal_id
+            await gateway.step(episode, "notes_write_note", text="one")
+        taken = [await snapshot(gateway, episode) for episode in (lost, found)]
+        folder = gateway.runtime.engine().store.get(lost).internal_id
     shutil.rmtree(kept / "gateway" / "episodes" / folder)
     (kept / "gateway" / "snapshots" / f"{taken[0]}.jsonl").unlink()
-    async with open_door(data_dir=kept) as door:
-        assert [state["episode_id"] for state in (await door.http.get("/v1/episodes")).json()] == [found]
-        (item,) = (await door.http.get("/v1/quarantine")).json()
+    async with open_gateway(data_dir=kept) as gateway:
+        assert [state["episode_id"] for state in (await gateway.http.get("/v1/episodes")).json()] == [found]
+        (item,) = (await gateway.http.get("/v1/quarantine")).json()
         assert (item["kind"], item["reason"], len(item["databases"]["notes"])) == ("databases", "unknown-owner", 2)
         assert not (tmp_path / "notes" / "episodes" / folder).exists()
         assert len(list((tmp_path / "notes" / "snapshots").glob("*.db"))) == 1
-        assert "one" in await texts(door, (await fork(door, taken[1]))[0])
-        assert (await door.http.delete(f"/v1/quarantine/{item['id']}")).status_code == 204
+        assert "one" in await texts(gateway, (await fork(gateway, taken[1]))[0])
+        assert (await gateway.http.delete(f"/v1/quarantine/{item['id']}")).status_code == 204
     assert list((tmp_path / "notes" / "quarantine").iterdir()) == []
 
 
 @pytest.mark.parametrize("epoch", [1, 2])
-async def test_a_drop_that_was_cut_off_is_completed(open_door: Open, tmp_path: Path, epoch: int) -> None:
+async def test_a_drop_that_was_cut_off_is_completed(open_gateway: OpenGateway, tmp_path: Path, epoch: int) -> None:
     kept = tmp_path / "kept"
-    async with open_door(data_dir=kept) as door:
-        episode = (await door.reset())["episode_id"]
-        await door.step(episode, "notes_write_note", text="one")
-        taken = await snapshot(door, episode)
+    async with open_gateway(data_dir=kept) as gateway:
+        episode = (await gateway.reset())["episode_id"]
+        await gateway.step(episode, "notes_write_note", text="one")
+        taken = await snapshot(gateway, episode)
         if epoch > 1:
-            assert (await door.http.post(f"/v1/episodes/{episode}/restore", json={"snapshot": taken})).is_success
-        folder = door.house.engine().store.get(episode).internal_id
+            assert (await gateway.http.post(f"/v1/episodes/{episode}/restore", json={"snapshot": taken})).is_success
+        folder = gateway.runtime.engine().store.get(episode).internal_id
     episodes, snapshots = kept / "gateway" / "episodes", kept / "gateway" / "snapshots"
     (episodes / folder).rename(episodes / f".ended-{folder}")
     (snapshots / f"{taken}.jsonl").rename(snapshots / f"{taken}.ended")
-    async with open_door(data_dir=kept) as door:
-        assert (await door.http.get("/v1/episodes")).json() == []
-        assert (await door.http.get("/v1/quarantine")).json() == []
+    async with open_gateway(data_dir=kept) as gateway:
+        assert (await gateway.http.get("/v1/episodes")).json() == []
+        assert (await gateway.http.get("/v1/quarantine")).json() == []
     assert [*episodes.iterdir(), *snapshots.iterdir()] == []
     assert [path for path in tmp_path.rglob("*.db*") if "templates" not in path.parts] == []
 
 
 async def test_a_snapshot_that_was_cut_off_leaves_nothing(
-    open_door: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    open_gateway: OpenGateway, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def killed(_self: SnapshotFiles, _content: bytes) -> str:
         raise KeyboardInterrupt
 
     kept = tmp_path / "kept"
-    async with open_door(data_dir=kept) as door:
-        episode = (await door.reset())["episode_id"]
-        await door.step(episode, "notes_write_note", text="one")
+    async with open_gateway(data_dir=kept) as gateway:
+        episode = (await gateway.reset())["episode_id"]
+        await gateway.step(episode, "notes_write_note", text="one")
         monkeypatch.setattr(SnapshotFiles, "write", killed)
         with pytest.raises(KeyboardInterrupt):
-            await door.house.snapshots().take(door.house.engine().store.get(episode))
+            await gateway.runtime.snapshots().take(gateway.runtime.engine().store.get(episode))
         assert len(list((tmp_path / "notes" / "snapshots").glob("*.db"))) == 1
-    async with open_door(data_dir=kept) as door:
-        assert "one" in await texts(door, episode)
-        assert (await door.http.get("/v1/quarantine")).json() == []
+    async with open_gateway(data_dir=kept) as gateway:
+        assert "one" in await texts(gateway, episode)
+        assert (await gateway.http.get("/v1/quarantine")).json() == []
     assert list((tmp_path / "notes" / "snapshots").glob("*.db")) == []
     assert list((kept / "gateway" / "snapshots").iterdir()) == []
 
 
-async def test_without_a_folder_of_its_own_nothing_is_left(open_door: Open, tmp_path: Path) -> None:
-    async with open_door() as door:
-        episode = (await door.reset())["episode_id"]
-        await door.step(episode, "notes_write_note", text="one")
-        await snapshot(door, episode)
+async def test_without_a_folder_of_its_own_nothing_is_left(open_gateway: OpenGateway, tmp_path: Path) -> None:
+    async with open_gateway() as gateway:
+        episode = (await gateway.reset())["episode_id"]
+        await gateway.step(episode, "notes_write_note", text="one")
+        await snapshot(gateway, episode)
     assert [*(tmp_path / "notes" / "episodes").iterdir(), *(tmp_path / "notes" / "snapshots").iterdir()] == []
 
 
-async def test_a_kept_episode_is_there_at_every_start_and_never_idle(open_door: Open, tmp_path: Path) -> None:
+async def test_a_kept_episode_is_there_at_every_start_and_never_idle(open_gateway: OpenGateway, tmp_path: Path) -> None:
     settings: dict[str, Any] = {"data_dir": tmp_path / "kept", "keep_episode": "main", "idle_limit_s": 0.01}
     settings["names"] = ("note_keeping", DEFAULT_SCENARIO)
-    async with open_door(**settings) as door:
-        await door.step("main", "notes_write_note", text="one")
+    async with open_gateway(**settings) as gateway:
+        await gateway.step("main", "notes_write_note", text="one")
         await asyncio.sleep(0.05)
-        assert door.house.engine().store.reap() == 0
-    async with open_door(**settings) as door:
-        assert "one" in await texts(door, "main")
+        assert gateway.runtime.engine().store.reap() == 0
+    async with open_gateway(**settings) as gateway:
+        assert "one" in await texts(gateway, "main")
 
 
-async def test_a_client_that_goes_away_in_the_middle_of_a_step_finds_it_taken(open_door: Open) -> None:
-    async with open_door() as door:
-        episode = (await door.reset())["episode_id"]
-        engine = door.house.engine()
+async def test_a_client_that_goes_away_in_the_middle_of_a_step_finds_it_taken(open_gateway: OpenGateway) -> None:
+    async with open_gateway() as gateway:
+        episode = (await gateway.reset())["episode_id"]
+        engine = gateway.runtime.engine()
         waiting = asyncio.create_task(
             engine.step(engine.store.get(episode), "notes_write_note", {"text": "one"}, number=1)
         )
@@ -227,25 +229,25 @@ async def test_a_client_that_goes_away_in_the_middle_of_a_step_finds_it_taken(op
         waiting.cancel()
         with pytest.raises(asyncio.CancelledError):
             await waiting
-        answer = (await door.post_step(episode, "notes_write_note", step=1, text="one")).json()
+        answer = (await gateway.post_step(episode, "notes_write_note", step=1, text="one")).json()
         assert answer["observation"]["result"]["text"] == "one"
-        assert (await texts(door, episode)).count("one") == 1
+        assert (await texts(gateway, episode)).count("one") == 1
 
 
-async def test_whoever_resumes_in_the_middle_of_a_step_is_told_what_it_answered(open_door: Open) -> None:
+async def test_whoever_resumes_in_the_middle_of_a_step_is_told_what_it_answered(open_gateway: OpenGateway) -> None:
     held: list[Held] = []
 
     def hold(inner: httpx.AsyncBaseTransport) -> Held:
         held.append(Held(inner))
         return held[-1]
 
-    async with open_door(wrap=hold) as door:
-        begun = await door.reset()
-        await door.step(begun["episode_id"], "notes_list_notes")
+    async with open_gateway(wrap=hold) as gateway:
+        begun = await gateway.reset()
+        await gateway.step(begun["episode_id"], "notes_list_notes")
         held[0].goes_on.clear()
-        step = asyncio.create_task(door.post_step(begun["episode_id"], "notes_write_note", text="one"))
+        step = asyncio.create_task(gateway.post_step(begun["episode_id"], "notes_write_note", text="one"))
         await held[0].came.wait()
-        resumed = asyncio.create_task(door.http.post("/reset", json={"resume": begun["token"]}))
+        resumed = asyncio.create_task(gateway.http.post("/reset", json={"resume": begun["token"]}))
         await asyncio.sleep(0.05)
         held[0].goes_on.set()
         told = (await resumed).json()
@@ -261,9 +263,9 @@ _SOME_STEPS: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-async def _kill(door: Door, waiting: asyncio.Task[Any]) -> None:
+async def _kill(gateway: NotesGateway, waiting: asyncio.Task[Any]) -> None:
     """End every step where it stands, as a killed process does."""
-    running = list(door.house.engine()._step_tasks)
+    running = list(gateway.runtime.engine()._step_tasks)
     for task in (*running, waiting):
         task.cancel()
     await asyncio.gather(*running, waiting, return_exceptions=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from tests.gateway.conftest import Door, Open
+from tests.gateway.conftest import NotesGateway, OpenGateway
 
 HEADERS = {
     "x-content-type-options": "nosniff",
@@ -30,42 +30,42 @@ HEADERS = {
         ("GET", "/v1/episodes/nobody/apps", 404),
     ],
 )
-async def test_every_response_carries_the_headers(door: Door, method: str, path: str, status: int) -> None:
-    answer = await door.http.request(method, path)
+async def test_every_response_carries_the_headers(gateway: NotesGateway, method: str, path: str, status: int) -> None:
+    answer = await gateway.http.request(method, path)
     assert answer.status_code == status
     assert {name for name in HEADERS if name not in answer.headers} == set()
     assert answer.headers["x-content-type-options"] == "nosniff"
     assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
 
 
-async def test_a_refused_host_and_a_refused_body_carry_the_headers(door: Door) -> None:
+async def test_a_refused_host_and_a_refused_body_carry_the_headers(gateway: NotesGateway) -> None:
     for answer in (
-        await door.http.get("/livez", headers={"Host": "evil.com"}),
-        await door.http.post("/reset", content=b"{"),
+        await gateway.http.get("/livez", headers={"Host": "evil.com"}),
+        await gateway.http.post("/reset", content=b"{"),
     ):
         assert answer.status_code == 400
         assert {name: answer.headers.get(name) for name in HEADERS} == HEADERS
 
 
-async def test_an_internal_error_carries_the_headers(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(door.house, "readiness", None)
-    gateway = httpx.ASGITransport(door.app, raise_app_exceptions=False)
-    async with httpx.AsyncClient(transport=gateway, base_url="http://g") as http:
+async def test_an_internal_error_carries_the_headers(gateway: NotesGateway, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gateway.runtime, "readiness", None)
+    transport = httpx.ASGITransport(gateway.app, raise_app_exceptions=False)
+    async with httpx.AsyncClient(transport=transport, base_url="http://g") as http:
         answer = await http.get("/readyz")
     assert answer.status_code == 500
     assert {name: answer.headers.get(name) for name in HEADERS} == HEADERS
 
 
-async def test_a_page_keeps_its_own_policy(door: Door) -> None:
-    page = await door.http.get("/")
+async def test_a_page_keeps_its_own_policy(gateway: NotesGateway) -> None:
+    page = await gateway.http.get("/")
     assert page.headers.get_list("content-security-policy") == [page.headers["content-security-policy"]]
     assert "default-src 'self'" in page.headers["content-security-policy"]
 
 
 async def test_in_a_space_the_frame_of_hugging_face_may_show_it(
-    open_door: Open, monkeypatch: pytest.MonkeyPatch
+    open_gateway: OpenGateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SPACE_HOST", "me-companyos.hf.space")
-    async with open_door() as door:
-        answer = await door.http.get("/livez")
+    async with open_gateway() as gateway:
+        answer = await gateway.http.get("/livez")
     assert answer.headers["content-security-policy"] == "frame-ancestors https://huggingface.co"

@@ -26,7 +26,7 @@ from companyos_gateway.engine.browser_tools import (
 from companyos_gateway.engine.episode import Episode
 from companyos_gateway.engine.errors import BrowserMissingError, StepConflictError
 from companyos_gateway.engine.toolbox import InvalidArgumentsError
-from tests.gateway.conftest import Door
+from tests.gateway.conftest import NotesGateway
 
 PLAYWRIGHT = "companyos_gateway.browser.playwright_backend"
 ROOT = "/v1/episodes/abc/apps"
@@ -40,30 +40,30 @@ def without_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "playwright", None)
 
 
-async def _begun(door: Door) -> Episode:
+async def _begun(gateway: NotesGateway) -> Episode:
     """Begin an episode of the modality behind the door's back: in front of it a browser is asked for."""
     options = ResetOptions(scenario="note_keeping", seed=1, modality=Modality.SCREENSHOT)
-    return await door.house.engine().reset(options)
+    return await gateway.runtime.engine().reset(options)
 
 
 async def test_without_the_extra_a_reset_is_refused_with_the_line_that_installs_it(
-    door: Door, without_extra: None
+    gateway: NotesGateway, without_extra: None
 ) -> None:
     body = {"scenario": "note_keeping", "modality": "screenshot"}
-    answer = await door.http.post("/reset", json=body)
+    answer = await gateway.http.post("/reset", json=body)
     assert answer.status_code == 409
     assert answer.json()["code"] == "browser-missing"
     assert INSTALL in answer.json()["detail"]
-    assert len(door.house.engine().store) == 0
+    assert len(gateway.runtime.engine().store) == 0
 
 
 async def test_without_the_extra_there_is_no_picture_and_everything_else_is_rendered(
-    door: Door, without_extra: None
+    gateway: NotesGateway, without_extra: None
 ) -> None:
-    episode_id = (await door.reset())["episode_id"]
-    picture = await door.http.get(f"/v1/episodes/{episode_id}/render", params={"format": "png"})
+    episode_id = (await gateway.reset())["episode_id"]
+    picture = await gateway.http.get(f"/v1/episodes/{episode_id}/render", params={"format": "png"})
     assert (picture.status_code, picture.json()["code"]) == (409, "browser-missing")
-    assert (await door.http.get(f"/v1/episodes/{episode_id}/render", params={"format": "html"})).status_code == 200
+    assert (await gateway.http.get(f"/v1/episodes/{episode_id}/render", params={"format": "html"})).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -77,51 +77,51 @@ async def test_without_the_extra_there_is_no_picture_and_everything_else_is_rend
         ({"modality": "screenshot", "viewport": {"width": "800"}}, "viewport.width"),
     ],
 )
-async def test_a_window_that_cannot_be_is_refused(door: Door, options: dict[str, Any], place: str) -> None:
-    answer = await door.http.post("/reset", json={"scenario": "note_keeping", **options})
+async def test_a_window_that_cannot_be_is_refused(gateway: NotesGateway, options: dict[str, Any], place: str) -> None:
+    answer = await gateway.http.post("/reset", json={"scenario": "note_keeping", **options})
     assert (answer.status_code, answer.json()["code"]) == (422, "invalid-reset")
     assert [error["place"] for error in answer.json()["errors"]] == [place]
 
 
-async def test_an_episode_of_text_has_no_window_and_no_tool_of_one(door: Door) -> None:
-    begun = await door.reset()
-    seen = await door.step(begun["episode_id"], CLICK, x=1, y=1)
-    listed = await door.http.get("/v1/tools", params={"episode_id": begun["episode_id"]})
+async def test_an_episode_of_text_has_no_window_and_no_tool_of_one(gateway: NotesGateway) -> None:
+    begun = await gateway.reset()
+    seen = await gateway.step(begun["episode_id"], CLICK, x=1, y=1)
+    listed = await gateway.http.get("/v1/tools", params={"episode_id": begun["episode_id"]})
     assert "screenshot" not in begun["observation"] | seen["observation"]
     assert seen["observation"]["error"]["error_type"] == "tool_not_found"
     assert not set(BROWSER_TOOLS) & {tool["name"] for tool in listed.json()}
 
 
-async def test_the_tools_of_the_browser_come_behind_the_others_and_change_none(door: Door) -> None:
-    engine = door.house.engine()
-    episode = await _begun(door)
+async def test_the_tools_of_the_browser_come_behind_the_others_and_change_none(gateway: NotesGateway) -> None:
+    engine = gateway.runtime.engine()
+    episode = await _begun(gateway)
     of_all, of_episode = [tool.name for tool in engine.tools(None)], [tool.name for tool in engine.tools(episode)]
     assert of_episode == of_all + list(BROWSER_TOOLS)
     assert not any({"oneOf", "anyOf", "allOf"} & set(tool.input_schema) for tool in BROWSER_TOOLS.values())
 
 
 async def test_an_agent_without_looks_takes_steps_that_cost_and_end_the_episode(
-    door: Door, without_extra: None
+    gateway: NotesGateway, without_extra: None
 ) -> None:
-    episode = await _begun(door)
-    door.house.window_manager._session(episode).looks_left = 0
+    episode = await _begun(gateway)
+    gateway.runtime.window_manager._session(episode).looks_left = 0
     rewards = []
     for left in reversed(range(episode.steps_left)):
-        seen = await door.house.step(episode, SCROLL, {"dy": 10})
+        seen = await gateway.runtime.step(episode, SCROLL, {"dy": 10})
         rewards.append(seen.reward)
         assert seen.result["code"] == "no-looks-left"
         assert (seen.steps_left, seen.done) == (left, left == 0)
     assert rewards[0] == -0.4
-    assert (await door.state(episode.id))["outcome"] == "out_of_steps"
+    assert (await gateway.state(episode.id))["outcome"] == "out_of_steps"
 
 
-async def test_every_step_of_a_task_brings_its_looks(door: Door) -> None:
-    episode = await _begun(door)
+async def test_every_step_of_a_task_brings_its_looks(gateway: NotesGateway) -> None:
+    episode = await _begun(gateway)
     assert WindowSession.from_episode(episode).looks_left == FREE_ACTIONS_PER_STEP * episode.task.instance.max_steps
 
 
-async def test_a_step_number_promises_that_no_form_is_sent_twice(door: Door) -> None:
-    episode = await _begun(door)
+async def test_a_step_number_promises_that_no_form_is_sent_twice(gateway: NotesGateway) -> None:
+    episode = await _begun(gateway)
     session = WindowSession.from_episode(episode)
     assert session.find_repeat(episode, CLICK, {"testid": "save"}, None) is None
     assert session.find_repeat(episode, CLICK, {"testid": "save"}, 1) is None

@@ -13,7 +13,7 @@ from companyos_gateway.engine import service_client
 from companyos_gateway.engine.errors import ServicesUnavailableError
 from companyos_gateway.engine.service_clients import ServiceClients
 from companyos_shared.wire.context import CONTEXT_HEADER, SIGNATURE_HEADER
-from tests.gateway.conftest import Door, Open
+from tests.gateway.conftest import NotesGateway, OpenGateway
 from tests.gateway.notes import STARTED_AT, NoteKeeping
 
 
@@ -53,61 +53,63 @@ def losing(found: list[Flaky]) -> Callable[[httpx.AsyncBaseTransport], httpx.Asy
     return wrap
 
 
-async def test_a_write_whose_answer_was_lost_happens_once(open_door: Open, flaky: list[Flaky]) -> None:
-    async with open_door(wrap=losing(flaky)) as door:
-        episode = (await door.reset())["episode_id"]
+async def test_a_write_whose_answer_was_lost_happens_once(open_gateway: OpenGateway, flaky: list[Flaky]) -> None:
+    async with open_gateway(wrap=losing(flaky)) as gateway:
+        episode = (await gateway.reset())["episode_id"]
         flaky[0].sent.clear()
         flaky[0].lose_answers = 2
-        answer = await door.step(episode, "notes_finish_note", note_id=1)
+        answer = await gateway.step(episode, "notes_finish_note", note_id=1)
         assert answer["reward"] == 1.9
         assert len(flaky[0].sent) == 3
         assert len(set(flaky[0].sent)) == 1
 
 
-async def test_a_lost_settle_loses_no_change(open_door: Open, flaky: list[Flaky]) -> None:
+async def test_a_lost_settle_loses_no_change(open_gateway: OpenGateway, flaky: list[Flaky]) -> None:
     scenario = NoteKeeping(later=STARTED_AT + timedelta(minutes=5))
-    async with open_door(scenario, wrap=losing(flaky)) as door:
-        episode = (await door.reset())["episode_id"]
+    async with open_gateway(scenario, wrap=losing(flaky)) as gateway:
+        episode = (await gateway.reset())["episode_id"]
         flaky[0].lose_answers = 1
-        await door.step(episode, "wait", minutes=10)
-        await door.step(episode, "finish", outcome="done", summary="Checked.")
-        assert (await door.state(episode))["outcome"] == "failed"
-        assert len(door.house.engine().store.get(episode).evidence.changes("notes")) == 1
+        await gateway.step(episode, "wait", minutes=10)
+        await gateway.step(episode, "finish", outcome="done", summary="Checked.")
+        assert (await gateway.state(episode))["outcome"] == "failed"
+        assert len(gateway.runtime.engine().store.get(episode).evidence.changes("notes")) == 1
 
 
 async def test_a_service_out_of_reach_ends_the_episode_and_no_other(
-    open_door: Open, flaky: list[Flaky], monkeypatch: pytest.MonkeyPatch
+    open_gateway: OpenGateway, flaky: list[Flaky], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(service_client, "CALL_BUDGET_S", 0.1)
     monkeypatch.setattr(service_client, "CALL_DEADLINE_S", 0.05)
-    async with open_door(wrap=losing(flaky)) as door:
-        one, other = [(await door.reset())["episode_id"] for _ in range(2)]
+    async with open_gateway(wrap=losing(flaky)) as gateway:
+        one, other = [(await gateway.reset())["episode_id"] for _ in range(2)]
         flaky[0].lose_requests = 10_000
-        answer = await door.step(one, "notes_list_notes")
+        answer = await gateway.step(one, "notes_list_notes")
         assert answer["observation"]["error"]["error_type"] == "execution_error"
-        assert (await door.state(one))["outcome"] == "infra_error"
+        assert (await gateway.state(one))["outcome"] == "infra_error"
         flaky[0].lose_requests = 0
-        assert (await door.step(other, "notes_list_notes"))["observation"]["result"]
+        assert (await gateway.step(other, "notes_list_notes"))["observation"]["result"]
 
 
 async def test_a_service_that_is_back_within_the_budget_is_back_in_time(
-    open_door: Open, flaky: list[Flaky], monkeypatch: pytest.MonkeyPatch
+    open_gateway: OpenGateway, flaky: list[Flaky], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(service_client, "CALL_BUDGET_S", 2.0)
-    async with open_door(wrap=losing(flaky)) as door:
-        episode = (await door.reset())["episode_id"]
+    async with open_gateway(wrap=losing(flaky)) as gateway:
+        episode = (await gateway.reset())["episode_id"]
         flaky[0].lose_requests = 1_000_000
         asyncio.get_running_loop().call_later(1.4, setattr, flaky[0], "lose_requests", 0)
-        answer = await door.step(episode, "notes_finish_note", note_id=1)
+        answer = await gateway.step(episode, "notes_finish_note", note_id=1)
     assert answer["observation"]["error"] is None
 
 
-async def test_health_says_healthy_only_while_every_service_answers(open_door: Open, flaky: list[Flaky]) -> None:
-    async with open_door(wrap=losing(flaky)) as door:
-        assert (await _health(door)) == (200, "healthy")
+async def test_health_says_healthy_only_while_every_service_answers(
+    open_gateway: OpenGateway, flaky: list[Flaky]
+) -> None:
+    async with open_gateway(wrap=losing(flaky)) as gateway:
+        assert (await _health(gateway)) == (200, "healthy")
         flaky[0].lose_requests = 1
-        assert (await _health(door)) == (503, "unhealthy")
-        assert (await _health(door)) == (200, "healthy")
+        assert (await _health(gateway)) == (503, "unhealthy")
+        assert (await _health(gateway)) == (200, "healthy")
 
 
 async def test_a_service_without_a_document_is_not_there() -> None:
@@ -118,6 +120,6 @@ async def test_a_service_without_a_document_is_not_there() -> None:
     await gone.aclose()
 
 
-async def _health(door: Door) -> tuple[int, str]:
-    answer = await door.http.get("/health")
+async def _health(gateway: NotesGateway) -> tuple[int, str]:
+    answer = await gateway.http.get("/health")
     return answer.status_code, answer.json()["status"]

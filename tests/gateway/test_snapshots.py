@@ -9,56 +9,56 @@ from typing import Any
 
 import pytest
 
-from tests.gateway.conftest import Door, Open
+from tests.gateway.conftest import NotesGateway, OpenGateway
 from tests.gateway.sockets import connected
 
 
-async def snapshot(door: Door, episode: str) -> str:
-    answer = await door.http.post(f"/v1/episodes/{episode}/snapshots")
+async def snapshot(gateway: NotesGateway, episode: str) -> str:
+    answer = await gateway.http.post(f"/v1/episodes/{episode}/snapshots")
     assert answer.status_code == 201, answer.text
     taken: str = answer.json()["id"]
     return taken
 
 
-async def restore(door: Door, episode: str, taken: str) -> Any:
-    return await door.http.post(f"/v1/episodes/{episode}/restore", json={"snapshot": taken})
+async def restore(gateway: NotesGateway, episode: str, taken: str) -> Any:
+    return await gateway.http.post(f"/v1/episodes/{episode}/restore", json={"snapshot": taken})
 
 
-async def fork(door: Door, taken: str, count: int = 1) -> list[str]:
-    answer = await door.http.post(f"/v1/snapshots/{taken}/fork", json={"count": count})
+async def fork(gateway: NotesGateway, taken: str, count: int = 1) -> list[str]:
+    answer = await gateway.http.post(f"/v1/snapshots/{taken}/fork", json={"count": count})
     assert answer.status_code == 201, answer.text
     return [opened["episode_id"] for opened in answer.json()]
 
 
-async def texts(door: Door, episode: str) -> list[str]:
-    listed = await door.step(episode, "notes_list_notes")
+async def texts(gateway: NotesGateway, episode: str) -> list[str]:
+    listed = await gateway.step(episode, "notes_list_notes")
     return [note["text"] for note in listed["observation"]["result"]]
 
 
-async def evidence(door: Door, episode: str) -> Any:
-    stored = (await door.http.get(f"/v1/episodes/{episode}/evidence")).json()
+async def evidence(gateway: NotesGateway, episode: str) -> Any:
+    stored = (await gateway.http.get(f"/v1/episodes/{episode}/evidence")).json()
     for told in stored["changes"]["notes"]:
         told["cause"] = told["cause"] and told["cause"].rpartition(":")[2]
     return {name: stored[name] for name in ("initial", "changes", "audits", "finish")}
 
 
-async def test_a_restored_episode_stands_where_its_snapshot_was_taken(door: Door) -> None:
-    episode = (await door.reset())["episode_id"]
-    await door.step(episode, "notes_write_note", text="before")
-    before, taken = await door.state(episode), await snapshot(door, episode)
-    await door.step(episode, "notes_write_note", text="after")
-    answer = await restore(door, episode, taken)
+async def test_a_restored_episode_stands_where_its_snapshot_was_taken(gateway: NotesGateway) -> None:
+    episode = (await gateway.reset())["episode_id"]
+    await gateway.step(episode, "notes_write_note", text="before")
+    before, taken = await gateway.state(episode), await snapshot(gateway, episode)
+    await gateway.step(episode, "notes_write_note", text="after")
+    answer = await restore(gateway, episode, taken)
     assert answer.status_code == 200
     assert answer.json() == {**before, "epoch": 2}
-    assert "after" not in await texts(door, episode)
-    assert "before" in await texts(door, episode)
+    assert "after" not in await texts(gateway, episode)
+    assert "before" in await texts(gateway, episode)
 
 
-async def test_a_fork_goes_on_exactly_as_its_origin(door: Door) -> None:
-    origin = (await door.reset(chaos=0))["episode_id"]
-    await door.step(origin, "notes_write_note", text="before")
-    await door.step(origin, "wait", until="next_working_morning")
-    forks = await fork(door, await snapshot(door, origin), 3)
+async def test_a_fork_goes_on_exactly_as_its_origin(gateway: NotesGateway) -> None:
+    origin = (await gateway.reset(chaos=0))["episode_id"]
+    await gateway.step(origin, "notes_write_note", text="before")
+    await gateway.step(origin, "wait", until="next_working_morning")
+    forks = await fork(gateway, await snapshot(gateway, origin), 3)
     actions: list[tuple[str, dict[str, Any]]] = [
         ("notes_list_notes", {}),
         ("notes_finish_note", {"note_id": 1}),
@@ -68,81 +68,89 @@ async def test_a_fork_goes_on_exactly_as_its_origin(door: Door) -> None:
         ("finish", {"outcome": "done", "summary": "Done."}),
     ]
     played = [
-        [await door.step(episode, tool, **arguments) for tool, arguments in actions] for episode in (origin, *forks)
+        [await gateway.step(episode, tool, **arguments) for tool, arguments in actions] for episode in (origin, *forks)
     ]
     assert all(answers == played[0] for answers in played)
-    told = [await evidence(door, episode) for episode in (origin, *forks)]
+    told = [await evidence(gateway, episode) for episode in (origin, *forks)]
     assert all(one == told[0] for one in told)
 
 
-async def test_forks_do_not_meet(door: Door) -> None:
-    origin = (await door.reset())["episode_id"]
-    await door.step(origin, "notes_write_note", text="before")
-    first, second = await fork(door, await snapshot(door, origin), 2)
-    await door.step(first, "notes_write_note", text="first")
-    await door.step(second, "notes_write_note", text="second")
-    assert [text for text in await texts(door, first) if text in ("before", "first", "second")] == ["before", "first"]
-    assert [text for text in await texts(door, second) if text in ("before", "first", "second")] == ["before", "second"]
-    assert "first" not in await texts(door, origin)
+async def test_forks_do_not_meet(gateway: NotesGateway) -> None:
+    origin = (await gateway.reset())["episode_id"]
+    await gateway.step(origin, "notes_write_note", text="before")
+    first, second = await fork(gateway, await snapshot(gateway, origin), 2)
+    await gateway.step(first, "notes_write_note", text="first")
+    await gateway.step(second, "notes_write_note", text="second")
+    assert [text for text in await texts(gateway, first) if text in ("before", "first", "second")] == [
+        "before",
+        "first",
+    ]
+    assert [text for text in await texts(gateway, second) if text in ("before", "first", "second")] == [
+        "before",
+        "second",
+    ]
+    assert "first" not in await texts(gateway, origin)
 
 
-async def test_a_snapshot_of_an_untouched_episode_needs_no_service(open_door: Open) -> None:
-    async with open_door() as door:
-        episode = (await door.reset())["episode_id"]
-        taken = await snapshot(door, episode)
-        forked = (await fork(door, taken))[0]
-        assert await texts(door, forked) == await texts(door, episode)
+async def test_a_snapshot_of_an_untouched_episode_needs_no_service(open_gateway: OpenGateway) -> None:
+    async with open_gateway() as gateway:
+        episode = (await gateway.reset())["episode_id"]
+        taken = await snapshot(gateway, episode)
+        forked = (await fork(gateway, taken))[0]
+        assert await texts(gateway, forked) == await texts(gateway, episode)
 
 
-async def test_what_was_not_written_to_since_the_last_snapshot_is_not_copied_again(door: Door, tmp_path: Path) -> None:
-    episode = (await door.reset())["episode_id"]
-    await door.step(episode, "notes_write_note", text="before")
-    first = await snapshot(door, episode)
-    await door.step(episode, "notes_list_notes")
-    second = await snapshot(door, episode)
+async def test_what_was_not_written_to_since_the_last_snapshot_is_not_copied_again(
+    gateway: NotesGateway, tmp_path: Path
+) -> None:
+    episode = (await gateway.reset())["episode_id"]
+    await gateway.step(episode, "notes_write_note", text="before")
+    first = await snapshot(gateway, episode)
+    await gateway.step(episode, "notes_list_notes")
+    second = await snapshot(gateway, episode)
     assert first != second
     assert len(list(tmp_path.rglob("snapshots/*.db"))) == 1
-    await door.http.delete(f"/v1/snapshots/{first}")
-    assert "before" in await texts(door, (await fork(door, second))[0])
-    await door.http.delete(f"/v1/snapshots/{second}")
-    third = await snapshot(door, episode)
-    assert "before" in await texts(door, (await fork(door, third))[0])
+    await gateway.http.delete(f"/v1/snapshots/{first}")
+    assert "before" in await texts(gateway, (await fork(gateway, second))[0])
+    await gateway.http.delete(f"/v1/snapshots/{second}")
+    third = await snapshot(gateway, episode)
+    assert "before" in await texts(gateway, (await fork(gateway, third))[0])
 
 
-async def test_an_episode_that_is_over_can_be_taken_back(door: Door) -> None:
-    episode = (await door.reset())["episode_id"]
-    taken = await snapshot(door, episode)
-    await door.step(episode, "finish", outcome="impossible", summary="No.")
-    assert (await restore(door, episode, taken)).json()["done"] is False
-    assert (await door.step(episode, "notes_list_notes"))["done"] is False
+async def test_an_episode_that_is_over_can_be_taken_back(gateway: NotesGateway) -> None:
+    episode = (await gateway.reset())["episode_id"]
+    taken = await snapshot(gateway, episode)
+    await gateway.step(episode, "finish", outcome="impossible", summary="No.")
+    assert (await restore(gateway, episode, taken)).json()["done"] is False
+    assert (await gateway.step(episode, "notes_list_notes"))["done"] is False
 
 
-async def test_a_snapshot_of_another_reset_is_foreign(door: Door) -> None:
-    episode, other = [(await door.reset())["episode_id"] for _ in range(2)]
-    answer = await restore(door, episode, await snapshot(door, other))
+async def test_a_snapshot_of_another_reset_is_foreign(gateway: NotesGateway) -> None:
+    episode, other = [(await gateway.reset())["episode_id"] for _ in range(2)]
+    answer = await restore(gateway, episode, await snapshot(gateway, other))
     assert (answer.status_code, answer.json()["code"]) == (409, "foreign-snapshot")
-    forked = (await fork(door, await snapshot(door, episode)))[0]
-    assert (await restore(door, forked, await snapshot(door, episode))).status_code == 200
+    forked = (await fork(gateway, await snapshot(gateway, episode)))[0]
+    assert (await restore(gateway, forked, await snapshot(gateway, episode))).status_code == 200
 
 
-async def test_a_reset_begins_from_a_snapshot(door: Door) -> None:
-    origin = (await door.reset())["episode_id"]
-    await door.step(origin, "notes_write_note", text="before")
-    told = await door.http.get("/render", params={"episode_id": origin, "format": "json"})
-    state = {"snapshot": await snapshot(door, origin)}
-    body = (await door.http.post("/reset", json={"injected_state": state, "episode_id": "mine"})).json()
+async def test_a_reset_begins_from_a_snapshot(gateway: NotesGateway) -> None:
+    origin = (await gateway.reset())["episode_id"]
+    await gateway.step(origin, "notes_write_note", text="before")
+    told = await gateway.http.get("/render", params={"episode_id": origin, "format": "json"})
+    state = {"snapshot": await snapshot(gateway, origin)}
+    body = (await gateway.http.post("/reset", json={"injected_state": state, "episode_id": "mine"})).json()
     assert body["episode_id"] == "mine"
     assert body["observation"]["result"]["text"] == "before"
-    rendered = await door.http.get("/render", params={"episode_id": "mine", "format": "json"})
+    rendered = await gateway.http.get("/render", params={"episode_id": "mine", "format": "json"})
     assert rendered.json() == {**told.json(), "episode_id": "mine"}
 
 
-async def test_a_resume_goes_on_with_a_lost_episode_and_takes_it_from_whoever_holds_it(door: Door) -> None:
-    async with connected(door.app) as first:
+async def test_a_resume_goes_on_with_a_lost_episode_and_takes_it_from_whoever_holds_it(gateway: NotesGateway) -> None:
+    async with connected(gateway.app) as first:
         await first.reset()
         told = await first.step("notes_list_notes")
         token = (await first.state())["token"]
-        async with connected(door.app) as second:
+        async with connected(gateway.app) as second:
             resumed = await second.ask({"type": "reset", "data": {"resume": token}})
             assert resumed["data"]["observation"] == told["data"]["observation"]
             refused = await first.step("notes_list_notes")
@@ -151,75 +159,75 @@ async def test_a_resume_goes_on_with_a_lost_episode_and_takes_it_from_whoever_ho
             assert again["data"]["observation"]["steps_left"] == told["data"]["observation"]["steps_left"] - 1
 
 
-async def test_a_token_that_fits_no_episode_resumes_none(door: Door) -> None:
-    answer = await door.http.post("/reset", json={"resume": "x" * 43})
+async def test_a_token_that_fits_no_episode_resumes_none(gateway: NotesGateway) -> None:
+    answer = await gateway.http.post("/reset", json={"resume": "x" * 43})
     assert (answer.status_code, answer.json()["code"]) == (404, "unknown-episode")
 
 
 @pytest.mark.parametrize("body", [{"resume": "x", "seed": 1}, {"injected_state": {"snapshot": "0" * 32}, "chaos": 1}])
-async def test_an_episode_that_goes_on_brings_its_own_options(door: Door, body: dict[str, Any]) -> None:
-    answer = await door.http.post("/reset", json=body)
+async def test_an_episode_that_goes_on_brings_its_own_options(gateway: NotesGateway, body: dict[str, Any]) -> None:
+    answer = await gateway.http.post("/reset", json=body)
     assert (answer.status_code, answer.json()["code"]) == (422, "invalid-reset")
 
 
-async def test_snapshots_are_listed_and_forgotten(door: Door, tmp_path: Path) -> None:
-    episode = (await door.reset())["episode_id"]
-    await door.step(episode, "notes_write_note", text="before")
-    taken = await snapshot(door, episode)
-    listed = (await door.http.get("/v1/snapshots")).json()
+async def test_snapshots_are_listed_and_forgotten(gateway: NotesGateway, tmp_path: Path) -> None:
+    episode = (await gateway.reset())["episode_id"]
+    await gateway.step(episode, "notes_write_note", text="before")
+    taken = await snapshot(gateway, episode)
+    listed = (await gateway.http.get("/v1/snapshots")).json()
     assert [(one["id"], one["episode_id"], one["step"]) for one in listed] == [(taken, episode, 1)]
-    assert (await door.http.get(f"/v1/snapshots/{taken}")).json() == listed[0]
+    assert (await gateway.http.get(f"/v1/snapshots/{taken}")).json() == listed[0]
     kept = list(tmp_path.rglob("snapshots/*.db"))
     assert len(kept) == 1
-    forked = (await fork(door, taken))[0]
-    assert (await door.http.delete(f"/v1/snapshots/{taken}")).status_code == 204
-    assert (await door.http.get("/v1/snapshots")).json() == []
-    assert "before" in await texts(door, forked), "a fork outlives its snapshot"
-    assert (await door.http.delete(f"/v1/snapshots/{taken}")).status_code == 404
-    second = await snapshot(door, episode)
-    assert (await door.http.delete(f"/v1/episodes/{forked}")).status_code == 204
-    assert (await door.http.delete(f"/v1/snapshots/{second}")).status_code == 204
+    forked = (await fork(gateway, taken))[0]
+    assert (await gateway.http.delete(f"/v1/snapshots/{taken}")).status_code == 204
+    assert (await gateway.http.get("/v1/snapshots")).json() == []
+    assert "before" in await texts(gateway, forked), "a fork outlives its snapshot"
+    assert (await gateway.http.delete(f"/v1/snapshots/{taken}")).status_code == 404
+    second = await snapshot(gateway, episode)
+    assert (await gateway.http.delete(f"/v1/episodes/{forked}")).status_code == 204
+    assert (await gateway.http.delete(f"/v1/snapshots/{second}")).status_code == 204
     assert list(tmp_path.rglob("snapshots/*.db")) == []
 
 
-async def test_a_database_that_only_a_fork_named_goes_with_the_fork(door: Door, tmp_path: Path) -> None:
-    episode = (await door.reset())["episode_id"]
-    await door.step(episode, "notes_write_note", text="before")
-    taken = await snapshot(door, episode)
-    (forked,) = await fork(door, taken)
-    assert (await door.http.delete(f"/v1/snapshots/{taken}")).status_code == 204
+async def test_a_database_that_only_a_fork_named_goes_with_the_fork(gateway: NotesGateway, tmp_path: Path) -> None:
+    episode = (await gateway.reset())["episode_id"]
+    await gateway.step(episode, "notes_write_note", text="before")
+    taken = await snapshot(gateway, episode)
+    (forked,) = await fork(gateway, taken)
+    assert (await gateway.http.delete(f"/v1/snapshots/{taken}")).status_code == 204
     assert len(list(tmp_path.rglob("snapshots/*.db"))) == 1
-    assert (await door.http.delete(f"/v1/episodes/{forked}")).status_code == 204
+    assert (await gateway.http.delete(f"/v1/episodes/{forked}")).status_code == 204
     async with asyncio.timeout(5):
         while list(tmp_path.rglob("snapshots/*.db")):  # noqa: ASYNC110 - a service deletes it
             await asyncio.sleep(0.01)
 
 
-async def test_what_differs_between_two_steps_is_told_row_by_row(door: Door) -> None:
-    episode = (await door.reset())["episode_id"]
-    await door.step(episode, "notes_write_note", text="one")
-    await door.step(episode, "notes_finish_note", note_id=1)
-    whole = (await door.http.get(f"/v1/episodes/{episode}/diff")).json()
+async def test_what_differs_between_two_steps_is_told_row_by_row(gateway: NotesGateway) -> None:
+    episode = (await gateway.reset())["episode_id"]
+    await gateway.step(episode, "notes_write_note", text="one")
+    await gateway.step(episode, "notes_finish_note", note_id=1)
+    whole = (await gateway.http.get(f"/v1/episodes/{episode}/diff")).json()
     rows = whole["services"]["notes"]["notes"]
     assert (whole["from"], whole["to"], len(rows)) == (0, 2, 2)
     assert rows["1"]["before"]["done_at"] is None
     assert rows["1"]["after"]["done_at"] is not None
-    later = (await door.http.get(f"/v1/episodes/{episode}/diff", params={"from": 1})).json()
+    later = (await gateway.http.get(f"/v1/episodes/{episode}/diff", params={"from": 1})).json()
     assert list(later["services"]["notes"]["notes"]) == ["1"]
-    refused = await door.http.get(f"/v1/episodes/{episode}/diff", params={"from": 2, "to": 1})
+    refused = await gateway.http.get(f"/v1/episodes/{episode}/diff", params={"from": 2, "to": 1})
     assert (refused.status_code, refused.json()["code"]) == (422, "invalid-step")
 
 
-async def test_a_database_is_copied_as_it_stands(door: Door, tmp_path: Path) -> None:
-    episode = (await door.reset())["episode_id"]
-    await door.step(episode, "notes_write_note", text="canary")
-    answer = await door.http.get(f"/v1/episodes/{episode}/databases/notes")
+async def test_a_database_is_copied_as_it_stands(gateway: NotesGateway, tmp_path: Path) -> None:
+    episode = (await gateway.reset())["episode_id"]
+    await gateway.step(episode, "notes_write_note", text="canary")
+    answer = await gateway.http.get(f"/v1/episodes/{episode}/databases/notes")
     assert answer.headers["content-type"] == "application/vnd.sqlite3"
     copied = tmp_path / "copied.db"
     copied.write_bytes(answer.content)
     with sqlite3.connect(copied) as db:
         assert db.execute("SELECT count(*) FROM notes WHERE text = 'canary'").fetchone() == (1,)
-    unknown = await door.http.get(f"/v1/episodes/{episode}/databases/elsewhere")
+    unknown = await gateway.http.get(f"/v1/episodes/{episode}/databases/elsewhere")
     assert (unknown.status_code, unknown.json()["code"]) == (404, "unknown-service")
 
 
@@ -232,41 +240,41 @@ async def test_a_database_is_copied_as_it_stands(door: Door, tmp_path: Path) -> 
     ],
 )
 async def test_a_snapshot_whose_database_was_harmed_is_refused_and_the_episode_goes_on(
-    door: Door, tmp_path: Path, harm: Any, code: str
+    gateway: NotesGateway, tmp_path: Path, harm: Any, code: str
 ) -> None:
-    episode = (await door.reset())["episode_id"]
-    await door.step(episode, "notes_write_note", text="before")
-    taken = await snapshot(door, episode)
-    await door.step(episode, "notes_write_note", text="after")
-    state = await door.state(episode)
+    episode = (await gateway.reset())["episode_id"]
+    await gateway.step(episode, "notes_write_note", text="before")
+    taken = await snapshot(gateway, episode)
+    await gateway.step(episode, "notes_write_note", text="after")
+    state = await gateway.state(episode)
     for path in tmp_path.rglob("snapshots/*.db"):
         harm(path)
     for answer in (
-        await restore(door, episode, taken),
-        await door.http.post(f"/v1/snapshots/{taken}/fork", json={}),
+        await restore(gateway, episode, taken),
+        await gateway.http.post(f"/v1/snapshots/{taken}/fork", json={}),
     ):
         assert (answer.status_code, answer.json()["code"]) == (410, code)
-    assert await door.state(episode) == state
-    assert "after" in await texts(door, episode)
+    assert await gateway.state(episode) == state
+    assert "after" in await texts(gateway, episode)
 
 
 @pytest.mark.parametrize("cut", [1, 200])
-async def test_a_snapshot_file_that_was_cut_is_refused(open_door: Open, tmp_path: Path, cut: int) -> None:
-    async with open_door(data_dir=tmp_path / "kept") as door:
-        episode = (await door.reset())["episode_id"]
-        await door.step(episode, "notes_write_note", text="before")
-        taken = await snapshot(door, episode)
+async def test_a_snapshot_file_that_was_cut_is_refused(open_gateway: OpenGateway, tmp_path: Path, cut: int) -> None:
+    async with open_gateway(data_dir=tmp_path / "kept") as gateway:
+        episode = (await gateway.reset())["episode_id"]
+        await gateway.step(episode, "notes_write_note", text="before")
+        taken = await snapshot(gateway, episode)
         path = tmp_path / "kept" / "gateway" / "snapshots" / f"{taken}.jsonl"
         path.write_bytes(path.read_bytes()[:-cut])
-        answer = await restore(door, episode, taken)
+        answer = await restore(gateway, episode, taken)
         assert (answer.status_code, answer.json()["code"]) == (410, "snapshot-corrupt")
-        assert "before" in await texts(door, episode)
+        assert "before" in await texts(gateway, episode)
 
 
-async def test_a_fork_of_more_than_there_is_room_for_begins_none(open_door: Open) -> None:
-    async with open_door(max_episodes=3) as door:
-        episode = (await door.reset())["episode_id"]
-        taken = await snapshot(door, episode)
-        answer = await door.http.post(f"/v1/snapshots/{taken}/fork", json={"count": 3})
+async def test_a_fork_of_more_than_there_is_room_for_begins_none(open_gateway: OpenGateway) -> None:
+    async with open_gateway(max_episodes=3) as gateway:
+        episode = (await gateway.reset())["episode_id"]
+        taken = await snapshot(gateway, episode)
+        answer = await gateway.http.post(f"/v1/snapshots/{taken}/fork", json={"count": 3})
         assert (answer.status_code, answer.json()["code"]) == (503, "at-capacity")
-        assert len((await door.http.get("/v1/episodes")).json()) == 1
+        assert len((await gateway.http.get("/v1/episodes")).json()) == 1

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from companyos_gateway.engine import concurrency
-from tests.gateway.conftest import Open
+from tests.gateway.conftest import OpenGateway
 
 CROWD = 100
 QUEUE_TIMEOUT_S = 0.05
@@ -19,8 +19,8 @@ class Crowded(httpx.AsyncBaseTransport):
 
     def __init__(self, transport: httpx.AsyncBaseTransport) -> None:
         self._transport = transport
-        self.door = asyncio.Event()
-        self.door.set()
+        self.gateway = asyncio.Event()
+        self.gateway.set()
         self.entered = asyncio.Event()
         self.inside = self.most = 0
 
@@ -31,29 +31,31 @@ class Crowded(httpx.AsyncBaseTransport):
         self.entered.set()
         self.most = max(self.most, self.inside)
         try:
-            await self.door.wait()
+            await self.gateway.wait()
             await asyncio.sleep(0)
             return await self._transport.handle_async_request(request)
         finally:
             self.inside -= 1
 
 
-async def test_no_more_steps_are_in_a_service_than_it_answers_in_time(open_door: Open) -> None:
+async def test_no_more_steps_are_in_a_service_than_it_answers_in_time(open_gateway: OpenGateway) -> None:
     crowded: list[Crowded] = []
 
     def wrap(transport: httpx.AsyncBaseTransport) -> Crowded:
         crowded.append(Crowded(transport))
         return crowded[0]
 
-    async with open_door(wrap=wrap) as door:
-        episodes = [(await door.reset())["episode_id"] for _ in range(CROWD)]
-        seen = await asyncio.gather(*(door.step(episode, "notes_write_note", text="in time") for episode in episodes))
+    async with open_gateway(wrap=wrap) as gateway:
+        episodes = [(await gateway.reset())["episode_id"] for _ in range(CROWD)]
+        seen = await asyncio.gather(
+            *(gateway.step(episode, "notes_write_note", text="in time") for episode in episodes)
+        )
     assert all(answer["observation"]["error"] is None for answer in seen)
     assert 1 < crowded[0].most <= concurrency.MAX_CONCURRENT_STEPS < CROWD
 
 
 async def test_a_step_that_finds_no_place_in_time_is_refused_and_not_taken(
-    open_door: Open, monkeypatch: pytest.MonkeyPatch
+    open_gateway: OpenGateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(concurrency, "MAX_CONCURRENT_STEPS", 1)
     monkeypatch.setattr(concurrency, "QUEUE_TIMEOUT_S", QUEUE_TIMEOUT_S)
@@ -63,16 +65,16 @@ async def test_a_step_that_finds_no_place_in_time_is_refused_and_not_taken(
         crowded.append(Crowded(transport))
         return crowded[0]
 
-    async with open_door(wrap=wrap) as door:
-        first, second = [(await door.reset())["episode_id"] for _ in range(2)]
-        crowded[0].door.clear()
-        holding = asyncio.create_task(door.step(first, "notes_list_notes"))
+    async with open_gateway(wrap=wrap) as gateway:
+        first, second = [(await gateway.reset())["episode_id"] for _ in range(2)]
+        crowded[0].gateway.clear()
+        holding = asyncio.create_task(gateway.step(first, "notes_list_notes"))
         await crowded[0].entered.wait()
-        refused = await door.post_step(second, "notes_write_note", text="too late")
+        refused = await gateway.post_step(second, "notes_write_note", text="too late")
         assert (refused.status_code, refused.json()["code"]) == (503, "services-unavailable")
         assert refused.headers["retry-after"]
-        assert (await door.step(second, "wait", minutes=5))["observation"]["result"] == {"waited_minutes": 5}
-        crowded[0].door.set()
+        assert (await gateway.step(second, "wait", minutes=5))["observation"]["result"] == {"waited_minutes": 5}
+        crowded[0].gateway.set()
         assert (await holding)["observation"]["error"] is None
-        assert (await door.state(second))["step_count"] == 1
-        assert len((await door.step(second, "notes_list_notes"))["observation"]["result"]) == 2
+        assert (await gateway.state(second))["step_count"] == 1
+        assert len((await gateway.step(second, "notes_list_notes"))["observation"]["result"]) == 2

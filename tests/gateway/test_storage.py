@@ -13,7 +13,7 @@ import pytest
 
 from companyos_gateway.engine.episode_files import EpisodeFiles
 from companyos_gateway.engine.snapshot_files import compute_snapshot_id
-from tests.gateway.conftest import Open
+from tests.gateway.conftest import OpenGateway
 from tests.gateway.test_snapshots import fork, restore, snapshot, texts
 
 
@@ -47,37 +47,41 @@ def _no_descriptor_left() -> Iterator[None]:
             os.close(descriptor)
 
 
-async def test_a_reset_that_finds_no_descriptor_leaves_nothing_behind(open_door: Open, tmp_path: Path) -> None:
-    async with open_door(data_dir=tmp_path / "kept") as door:
-        await door.reset(chaos=0)
+async def test_a_reset_that_finds_no_descriptor_leaves_nothing_behind(
+    open_gateway: OpenGateway, tmp_path: Path
+) -> None:
+    async with open_gateway(data_dir=tmp_path / "kept") as gateway:
+        await gateway.reset(chaos=0)
         with _no_descriptor_left():
-            refused = await door.http.post("/reset", json={"scenario": "note_keeping", "seed": 1, "chaos": 0})
+            refused = await gateway.http.post("/reset", json={"scenario": "note_keeping", "seed": 1, "chaos": 0})
         assert (refused.status_code, refused.json()["code"]) == (507, "storage-full")
         assert len(list((tmp_path / "kept" / "gateway" / "episodes").iterdir())) == 1
 
 
-async def test_what_cannot_be_written_or_deleted_is_refused_and_goes_on_later(open_door: Open, tmp_path: Path) -> None:
-    async with open_door(data_dir=tmp_path / "kept") as door:
-        episode = (await door.reset())["episode_id"]
-        await door.step(episode, "notes_write_note", text="one")
-        taken = await snapshot(door, episode)
+async def test_what_cannot_be_written_or_deleted_is_refused_and_goes_on_later(
+    open_gateway: OpenGateway, tmp_path: Path
+) -> None:
+    async with open_gateway(data_dir=tmp_path / "kept") as gateway:
+        episode = (await gateway.reset())["episode_id"]
+        await gateway.step(episode, "notes_write_note", text="one")
+        taken = await snapshot(gateway, episode)
         with _in_the_way_of(tmp_path / "kept" / "gateway" / "episodes"):
             refused = [
-                await door.http.post("/reset", json={"scenario": "note_keeping"}),
-                await restore(door, episode, taken),
-                await door.http.post(f"/v1/snapshots/{taken}/fork", json={}),
+                await gateway.http.post("/reset", json={"scenario": "note_keeping"}),
+                await restore(gateway, episode, taken),
+                await gateway.http.post(f"/v1/snapshots/{taken}/fork", json={}),
             ]
-        await door.step(episode, "notes_write_note", text="two")
+        await gateway.step(episode, "notes_write_note", text="two")
         with _in_the_way_of(tmp_path / "kept" / "gateway" / "snapshots"):
             refused += [
-                await door.http.post(f"/v1/episodes/{episode}/snapshots"),
-                await door.http.delete(f"/v1/snapshots/{taken}"),
+                await gateway.http.post(f"/v1/episodes/{episode}/snapshots"),
+                await gateway.http.delete(f"/v1/snapshots/{taken}"),
             ]
         assert [(answer.status_code, answer.json()["code"]) for answer in refused] == [(507, "storage-full")] * 5
-        assert [one["id"] for one in (await door.http.get("/v1/snapshots")).json()] == [taken]
-        assert "two" in await texts(door, episode)
-        assert "two" not in await texts(door, (await fork(door, taken))[0])
-        await snapshot(door, episode)
+        assert [one["id"] for one in (await gateway.http.get("/v1/snapshots")).json()] == [taken]
+        assert "two" in await texts(gateway, episode)
+        assert "two" not in await texts(gateway, (await fork(gateway, taken))[0])
+        await snapshot(gateway, episode)
 
 
 def test_a_manifest_that_cannot_be_read_now_costs_no_episode(tmp_path: Path) -> None:
@@ -92,10 +96,10 @@ def test_a_manifest_that_cannot_be_read_now_costs_no_episode(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("sources", [{"notes": "../x"}, {"elsewhere": "0" * 64}, {}])
 async def test_a_snapshot_that_no_gateway_wrote_is_refused_and_keeps_none_from_starting(
-    open_door: Open, tmp_path: Path, sources: dict[str, str]
+    open_gateway: OpenGateway, tmp_path: Path, sources: dict[str, str]
 ) -> None:
-    async with open_door(data_dir=tmp_path / "kept") as door:
-        taken = await snapshot(door, (await door.reset())["episode_id"])
+    async with open_gateway(data_dir=tmp_path / "kept") as gateway:
+        taken = await snapshot(gateway, (await gateway.reset())["episode_id"])
     folder = tmp_path / "kept" / "gateway" / "snapshots"
     header, _, lines = (folder / f"{taken}.jsonl").read_bytes().partition(b"\n")
     content = json.loads(header)
@@ -103,7 +107,7 @@ async def test_a_snapshot_that_no_gateway_wrote_is_refused_and_keeps_none_from_s
     foreign = json.dumps(content).encode() + b"\n" + lines
     name = compute_snapshot_id(foreign)
     (folder / f"{name}.jsonl").write_bytes(foreign)
-    async with open_door(data_dir=tmp_path / "kept") as door:
-        answer = await door.http.post(f"/v1/snapshots/{name}/fork", json={})
+    async with open_gateway(data_dir=tmp_path / "kept") as gateway:
+        answer = await gateway.http.post(f"/v1/snapshots/{name}/fork", json={})
         assert (answer.status_code, answer.json()["code"]) == (410, "snapshot-corrupt")
-        assert len(await fork(door, taken)) == 1
+        assert len(await fork(gateway, taken)) == 1

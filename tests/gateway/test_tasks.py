@@ -6,39 +6,39 @@ from typing import Any
 
 import pytest
 
+from companyos_gateway.api.openenv_environment import CompanyOSEnvironment
 from companyos_gateway.engine.errors import UnknownTaskError
-from companyos_gateway.server.openenv_environment import CompanyOSEnvironment
 from companyos_gateway.tasks import CANARY
-from tests.gateway.conftest import Door, Open
+from tests.gateway.conftest import NotesGateway, OpenGateway
 
 TEST_TASKS = 40
 
 
-async def _ask(door: Door, path: str, **body: Any) -> Any:
-    answer = await door.http.post(f"/companyos/{path}", json=body)
+async def _ask(gateway: NotesGateway, path: str, **body: Any) -> Any:
+    answer = await gateway.http.post(f"/companyos/{path}", json=body)
     assert answer.status_code == 200, answer.text
     return answer.json()
 
 
-async def _reset(door: Door, **options: Any) -> Any:
-    return await door.http.post("/reset", json=options)
+async def _reset(gateway: NotesGateway, **options: Any) -> Any:
+    return await gateway.http.post("/reset", json=options)
 
 
-async def test_the_splits_are_listed_with_sizes_version_and_canary(door: Door) -> None:
-    listed = (await door.http.get("/companyos/splits")).json()
+async def test_the_splits_are_listed_with_sizes_version_and_canary(gateway: NotesGateway) -> None:
+    listed = (await gateway.http.get("/companyos/splits")).json()
     assert [(split["name"], split["type"]) for split in listed] == [
         (name, name) for name in ("train", "validation", "test")
     ]
     assert [split["num_tasks"] for split in listed] == [200, 20, TEST_TASKS]
     assert {split["canary"] for split in listed} == {CANARY}
-    assert (await _ask(door, "num_tasks", split="test")) == {"num_tasks": TEST_TASKS}
+    assert (await _ask(gateway, "num_tasks", split="test")) == {"num_tasks": TEST_TASKS}
 
 
-async def test_tasks_are_listed_one_by_one_and_in_slices(door: Door) -> None:
-    tasks = (await _ask(door, "tasks", split="test"))["tasks"]
+async def test_tasks_are_listed_one_by_one_and_in_slices(gateway: NotesGateway) -> None:
+    tasks = (await _ask(gateway, "tasks", split="test"))["tasks"]
     assert [task["index"] for task in tasks] == list(range(TEST_TASKS))
-    assert (await _ask(door, "task_range", split="test", start=38))["tasks"] == tasks[38:]
-    one = (await _ask(door, "task", split="test", index=7))["task"]
+    assert (await _ask(gateway, "task_range", split="test", start=38))["tasks"] == tasks[38:]
+    one = (await _ask(gateway, "task", split="test", index=7))["task"]
     assert one == {**tasks[7], "brief": "Do notes 1 and 2."}
     assert (one["difficulty"], one["group"], one["chaos"]) == ("moderate", "note_keeping", 2)
 
@@ -53,8 +53,10 @@ async def test_tasks_are_listed_one_by_one_and_in_slices(door: Door) -> None:
         ("task_range", {"split": "dev", "start": 0, "stop": 1}, "split"),
     ],
 )
-async def test_what_the_task_set_does_not_have_is_400(door: Door, path: str, body: dict[str, Any], place: str) -> None:
-    answer = await door.http.post(f"/companyos/{path}", json=body)
+async def test_what_the_task_set_does_not_have_is_400(
+    gateway: NotesGateway, path: str, body: dict[str, Any], place: str
+) -> None:
+    answer = await gateway.http.post(f"/companyos/{path}", json=body)
     assert (answer.status_code, answer.json()["code"]) == (400, "unknown-task")
     assert answer.json()["detail"].startswith(f"{place}: ")
 
@@ -68,26 +70,26 @@ async def test_what_the_task_set_does_not_have_is_400(door: Door, path: str, bod
     ],
 )
 async def test_a_number_is_neither_a_text_nor_a_truth_value(
-    door: Door, path: str, body: dict[str, Any], place: str
+    gateway: NotesGateway, path: str, body: dict[str, Any], place: str
 ) -> None:
-    answer = await door.http.post(f"/companyos/{path}", json=body)
+    answer = await gateway.http.post(f"/companyos/{path}", json=body)
     assert (answer.status_code, answer.json()["code"]) == (422, "invalid-request")
     assert [one["place"] for one in answer.json()["errors"]] == [place]
 
 
-async def test_a_task_is_played_by_split_and_index_or_by_its_id(door: Door) -> None:
-    first = (await _reset(door, split="test", index=7)).json()
-    task = (await _ask(door, "task", split="test", index=7))["task"]
-    second = (await _reset(door, task_id=task["id"])).json()
+async def test_a_task_is_played_by_split_and_index_or_by_its_id(gateway: NotesGateway) -> None:
+    first = (await _reset(gateway, split="test", index=7)).json()
+    task = (await _ask(gateway, "task", split="test", index=7))["task"]
+    second = (await _reset(gateway, task_id=task["id"])).json()
     assert first["observation"]["brief"] == task["brief"]
-    states = [await door.state(episode["episode_id"]) for episode in (first, second)]
+    states = [await gateway.state(episode["episode_id"]) for episode in (first, second)]
     assert len({(state["scenario"], state["seed"], state["chaos"]) for state in states}) == 1
     assert {(state["task_id"], state["task_set"]) for state in states} == {(task["id"], task["version"])}
     assert states[0]["seed"] >= 5_000_000_000
 
 
-async def test_an_episode_of_no_task_names_none(door: Door) -> None:
-    state = await door.state((await door.reset(seed=3))["episode_id"])
+async def test_an_episode_of_no_task_names_none(gateway: NotesGateway) -> None:
+    state = await gateway.state((await gateway.reset(seed=3))["episode_id"])
     assert (state["task_id"], state["task_set"]) == (None, None)
 
 
@@ -107,33 +109,33 @@ async def test_an_episode_of_no_task_names_none(door: Door) -> None:
     ],
 )
 async def test_a_task_is_named_in_one_way_and_brings_its_own_seed(
-    door: Door, options: dict[str, Any], told: str
+    gateway: NotesGateway, options: dict[str, Any], told: str
 ) -> None:
-    answer = await _reset(door, **options)
+    answer = await _reset(gateway, **options)
     assert (answer.status_code, answer.json()["code"]) == (422, "invalid-reset")
     assert told in answer.json()["detail"]
 
 
-async def test_other_options_go_together_with_a_task(door: Door) -> None:
-    answer = await _reset(door, split="train", index=1, completion="explicit", toolset="task", episode_id="mine")
+async def test_other_options_go_together_with_a_task(gateway: NotesGateway) -> None:
+    answer = await _reset(gateway, split="train", index=1, completion="explicit", toolset="task", episode_id="mine")
     assert (answer.status_code, answer.json()["episode_id"]) == (200, "mine")
 
 
 async def test_an_episode_of_a_task_is_found_again_after_a_restart_as_the_same_task(
-    open_door: Open, tmp_path_factory: pytest.TempPathFactory
+    open_gateway: OpenGateway, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     data_dir = tmp_path_factory.mktemp("data")
-    async with open_door(data_dir=data_dir) as door:
-        begun = (await _reset(door, split="test", index=3, episode_id="mine")).json()
-        before = await door.state(begun["episode_id"])
-    async with open_door(data_dir=data_dir) as door:
-        after = await door.state("mine")
+    async with open_gateway(data_dir=data_dir) as gateway:
+        begun = (await _reset(gateway, split="test", index=3, episode_id="mine")).json()
+        before = await gateway.state(begun["episode_id"])
+    async with open_gateway(data_dir=data_dir) as gateway:
+        after = await gateway.state("mine")
     assert after == before
     assert after["task_id"] == "test.note_keeping.3.00"
 
 
-async def test_the_framework_finds_the_same_tasks_on_a_fresh_environment(door: Door) -> None:
-    environment = CompanyOSEnvironment(door.house)
+async def test_the_framework_finds_the_same_tasks_on_a_fresh_environment(gateway: NotesGateway) -> None:
+    environment = CompanyOSEnvironment(gateway.runtime)
     assert [split["name"] for split in environment.list_splits()] == ["train", "validation", "test"]
     assert environment.num_tasks("validation") == len(environment.list_tasks("validation")) == 20
     assert environment.get_task_range("test", 1, 2)[0]["id"] == environment.get_task("test", 1)["id"]

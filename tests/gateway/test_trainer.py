@@ -7,20 +7,20 @@ from pathlib import Path
 import pytest
 
 from companyos_gateway.evaluation import Evidence
-from tests.gateway.conftest import Door, Open
+from tests.gateway.conftest import NotesGateway, OpenGateway
 
 
-async def test_the_scenarios_are_listed_with_what_they_are_about(door: Door) -> None:
-    listed = (await door.http.get("/v1/scenarios")).json()
+async def test_the_scenarios_are_listed_with_what_they_are_about(gateway: NotesGateway) -> None:
+    listed = (await gateway.http.get("/v1/scenarios")).json()
     assert [scenario["name"] for scenario in listed] == ["note_keeping"]
     assert listed[0]["summary"].startswith("Both notes have to be done")
 
 
-async def test_the_evidence_of_an_episode_is_what_it_was_judged_by(door: Door) -> None:
-    episode = (await door.reset(seed=3))["episode_id"]
-    await door.step(episode, "finish", outcome="impossible", summary="No.")
-    stored = (await door.http.get(f"/v1/episodes/{episode}/evidence")).json()
-    kept = door.house.engine().store.get(episode)
+async def test_the_evidence_of_an_episode_is_what_it_was_judged_by(gateway: NotesGateway) -> None:
+    episode = (await gateway.reset(seed=3))["episode_id"]
+    await gateway.step(episode, "finish", outcome="impossible", summary="No.")
+    stored = (await gateway.http.get(f"/v1/episodes/{episode}/evidence")).json()
+    kept = gateway.runtime.engine().store.get(episode)
     assert stored["state"] == kept.state().model_dump(mode="json", exclude={"token"})
     assert (stored["state"]["seed"], stored["state"]["outcome"]) == (3, "failed")
     assert stored["finish"]["outcome"] == "impossible"
@@ -42,18 +42,18 @@ async def test_the_evidence_of_an_episode_is_what_it_was_judged_by(door: Door) -
     assert again.as_json() == kept.evidence.as_json()
 
 
-async def test_an_unknown_episode_has_no_evidence(door: Door) -> None:
-    answer = await door.http.get("/v1/episodes/nobody/evidence")
+async def test_an_unknown_episode_has_no_evidence(gateway: NotesGateway) -> None:
+    answer = await gateway.http.get("/v1/episodes/nobody/evidence")
     assert (answer.status_code, answer.json()["code"]) == (404, "unknown-episode")
 
 
 @pytest.mark.parametrize(("keep", "left"), [(False, 0), (True, 1)])
 async def test_the_database_of_an_episode_is_left_only_where_that_is_asked_for(
-    open_door: Open, tmp_path: Path, keep: bool, left: int
+    open_gateway: OpenGateway, tmp_path: Path, keep: bool, left: int
 ) -> None:
-    async with open_door(keep_episodes=keep) as door:
-        episode = (await door.reset(seed=3))["episode_id"]
-        await door.step(episode, "notes_write_note", text="one")
-        folder = (await door.http.get(f"/v1/episodes/{episode}/evidence")).json()["folder"]
+    async with open_gateway(keep_episodes=keep) as gateway:
+        episode = (await gateway.reset(seed=3))["episode_id"]
+        await gateway.step(episode, "notes_write_note", text="one")
+        folder = (await gateway.http.get(f"/v1/episodes/{episode}/evidence")).json()["folder"]
         assert len(list(tmp_path.glob(f"*/episodes/{folder}/1-*.db"))) == 1
     assert len(list(tmp_path.glob(f"*/episodes/{folder}/1-*.db"))) == left

@@ -12,26 +12,28 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
+from companyos_gateway.app import create_app
 from companyos_gateway.engine import leases
 from companyos_gateway.engine.errors import LeaseHeldError
 from companyos_gateway.engine.service_clients import ServiceClients
-from companyos_gateway.server.app import create_app
-from companyos_gateway.server.house import House
+from companyos_gateway.runtime import GatewayRuntime
 from companyos_gateway.settings import Settings
-from tests.gateway.conftest import Door
+from tests.gateway.conftest import NotesGateway
 from tests.gateway.notes import SERVICE, NoteKeeping
 from tests.in_process import in_process_service_client, service_app
 
 
 @asynccontextmanager
-async def gateway(service: FastAPI, folder: Path, **settings: Any) -> AsyncIterator[Door]:
+async def gateway(service: FastAPI, folder: Path, **settings: Any) -> AsyncIterator[NotesGateway]:
     service_clients = ServiceClients({"notes": in_process_service_client("notes", service)})
     scenarios: dict[str, Any] = {"note_keeping": NoteKeeping()}
-    house = House(Settings(data_dir=folder, **settings), service_clients=service_clients, scenarios=scenarios)
-    app = create_app(house)
+    runtime = GatewayRuntime(
+        Settings(data_dir=folder, **settings), service_clients=service_clients, scenarios=scenarios
+    )
+    app = create_app(runtime)
     transport = httpx.ASGITransport(app)
     async with app.router.lifespan_context(app), httpx.AsyncClient(transport=transport, base_url="http://g") as http:
-        yield Door(http, app, house, service)
+        yield NotesGateway(http, app, runtime, service)
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from companyos_gateway.engine.manifest import FORMAT
-from tests.gateway.conftest import Open
+from tests.gateway.conftest import OpenGateway
 from tests.gateway.data_folder import EPISODE, EXPECTED, FIXTURES
 from tests.gateway.test_snapshots import fork, texts
 
@@ -38,32 +38,32 @@ def test_there_is_a_data_folder_of_this_format() -> None:
 
 @pytest.mark.parametrize("packed", PACKED, ids=lambda path: path.name.removesuffix(".tar.gz"))
 async def test_a_data_folder_of_any_version_is_opened_or_quarantined(
-    open_door: Open, tmp_path: Path, packed: Path
+    open_gateway: OpenGateway, tmp_path: Path, packed: Path
 ) -> None:
     expected, before = unpack(packed, tmp_path), digests(tmp_path)
-    async with open_door(data_dir=tmp_path / "kept") as door:
-        items = (await door.http.get("/v1/quarantine")).json()
+    async with open_gateway(data_dir=tmp_path / "kept") as gateway:
+        items = (await gateway.http.get("/v1/quarantine")).json()
         if not items:
-            state = await door.state(EPISODE)
+            state = await gateway.state(EPISODE)
             assert {name: state[name] for name in expected["state"]} == expected["state"]
-            assert "after the snapshot" in await texts(door, EPISODE)
-            forked = (await fork(door, expected["snapshot"]))[0]
-            assert {"before the snapshot"} <= set(await texts(door, forked)) - {"after the snapshot"}
+            assert "after the snapshot" in await texts(gateway, EPISODE)
+            forked = (await fork(gateway, expected["snapshot"]))[0]
+            assert {"before the snapshot"} <= set(await texts(gateway, forked)) - {"after the snapshot"}
         else:
             assert {item["reason"] for item in items} <= {"unsupported-format", "task-changed"}
             assert before <= digests(tmp_path)
 
 
-async def test_the_first_format_is_quarantined_and_can_be_taken_back(open_door: Open, tmp_path: Path) -> None:
+async def test_the_first_format_is_quarantined_and_can_be_taken_back(open_gateway: OpenGateway, tmp_path: Path) -> None:
     unpack(PACKED[-1], tmp_path)
     for path in (tmp_path / "kept" / "gateway").rglob("manifest.json"):
         path.write_bytes(b"{" + OLDER + b',"id":"%s"}' % EPISODE.encode())
     before = digests(tmp_path)
-    async with open_door(data_dir=tmp_path / "kept") as door:
-        (item,) = (await door.http.get("/v1/quarantine")).json()
+    async with open_gateway(data_dir=tmp_path / "kept") as gateway:
+        (item,) = (await gateway.http.get("/v1/quarantine")).json()
         assert (item["reason"], item["episode_id"]) == ("unsupported-format", EPISODE)
         assert before <= digests(tmp_path)
-        assert (await door.http.post(f"/v1/quarantine/{item['id']}/restore")).status_code == 200
+        assert (await gateway.http.post(f"/v1/quarantine/{item['id']}/restore")).status_code == 200
     assert before <= digests(tmp_path)
     assert list((tmp_path / "kept" / "gateway" / "quarantine").iterdir()) == []
     assert list((tmp_path / "notes" / "quarantine").iterdir()) == []

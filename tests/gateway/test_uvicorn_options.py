@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from uvicorn import Config
 
-from companyos_gateway.server.drain import DRAIN_DEADLINE_S
-from companyos_gateway.server.uvicorn_options import uvicorn_options
+from companyos_gateway.middleware.drain import DRAIN_DEADLINE_S
+from companyos_gateway.process.uvicorn_options import uvicorn_options
 from companyos_gateway.settings import Settings
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from companyos_gateway.engine import store
 from companyos_gateway.engine.store import EpisodeStore
-from tests.gateway.conftest import Door, Open
+from tests.gateway.conftest import NotesGateway, OpenGateway
 from tests.gateway.sockets import connected
 
 BAD_MESSAGES = [
@@ -45,8 +45,8 @@ WRONG_SHAPES = [
 ]
 
 
-async def test_an_episode_over_the_socket(door: Door) -> None:
-    async with connected(door.app) as socket:
+async def test_an_episode_over_the_socket(gateway: NotesGateway) -> None:
+    async with connected(gateway.app) as socket:
         first = await socket.reset(episode_id="mine")
         assert first["data"]["observation"]["brief"] == "Do notes 1 and 2."
         answer = await socket.step("notes_finish_note", note_id=1)
@@ -58,8 +58,8 @@ async def test_an_episode_over_the_socket(door: Door) -> None:
         assert (state["episode_id"], state["step_count"], state["return"]) == ("mine", 2, 16.8)
 
 
-async def test_tools_are_listed_without_a_reset_and_are_no_step(door: Door) -> None:
-    async with connected(door.app) as socket:
+async def test_tools_are_listed_without_a_reset_and_are_no_step(gateway: NotesGateway) -> None:
+    async with connected(gateway.app) as socket:
         listed = await socket.ask({"type": "step", "data": {"type": "list_tools"}})
         names = [tool["name"] for tool in listed["data"]["observation"]["tools"]]
         assert names[-2:] == ["wait", "finish"]
@@ -67,8 +67,10 @@ async def test_tools_are_listed_without_a_reset_and_are_no_step(door: Door) -> N
 
 
 @pytest.mark.parametrize(("message", "code"), BAD_MESSAGES, ids=[code for _, code in BAD_MESSAGES])
-async def test_a_bad_message_is_answered_and_the_session_lives_on(door: Door, message: Any, code: str) -> None:
-    async with connected(door.app) as socket:
+async def test_a_bad_message_is_answered_and_the_session_lives_on(
+    gateway: NotesGateway, message: Any, code: str
+) -> None:
+    async with connected(gateway.app) as socket:
         await socket.reset()
         answer = await socket.ask(message)
         assert answer["type"] == "error"
@@ -76,8 +78,8 @@ async def test_a_bad_message_is_answered_and_the_session_lives_on(door: Door, me
         assert (await socket.step("notes_list_notes"))["data"]["observation"]["result"]
 
 
-async def test_messages_of_a_wrong_shape_are_no_steps_and_the_session_lives_on(door: Door) -> None:
-    async with connected(door.app) as socket:
+async def test_messages_of_a_wrong_shape_are_no_steps_and_the_session_lives_on(gateway: NotesGateway) -> None:
+    async with connected(gateway.app) as socket:
         await socket.reset()
         for message, code in WRONG_SHAPES:
             answer = await socket.ask(message)
@@ -86,8 +88,8 @@ async def test_messages_of_a_wrong_shape_are_no_steps_and_the_session_lives_on(d
         assert (await socket.step("notes_list_notes"))["data"]["reward"] == -0.1
 
 
-async def test_after_the_close_nothing_is_answered_any_more(door: Door) -> None:
-    async with connected(door.app) as socket:
+async def test_after_the_close_nothing_is_answered_any_more(gateway: NotesGateway) -> None:
+    async with connected(gateway.app) as socket:
         await socket.reset()
         await socket.send({"type": "close"})
         assert await socket.closed() == (1000, "")
@@ -106,8 +108,10 @@ async def test_after_the_close_nothing_is_answered_any_more(door: Door) -> None:
     ],
     ids=str,
 )
-async def test_a_reset_that_does_not_fit_leaves_the_running_episode_alone(door: Door, options: dict[str, Any]) -> None:
-    async with connected(door.app) as socket:
+async def test_a_reset_that_does_not_fit_leaves_the_running_episode_alone(
+    gateway: NotesGateway, options: dict[str, Any]
+) -> None:
+    async with connected(gateway.app) as socket:
         await socket.reset()
         await socket.step("notes_write_note", text="a")
         answer = await socket.reset(**options)
@@ -116,102 +120,104 @@ async def test_a_reset_that_does_not_fit_leaves_the_running_episode_alone(door: 
         assert (await socket.state())["step_count"] == 1
 
 
-async def test_an_override_that_no_profile_knows_is_refused(door: Door) -> None:
-    async with connected(door.app) as socket:
+async def test_an_override_that_no_profile_knows_is_refused(gateway: NotesGateway) -> None:
+    async with connected(gateway.app) as socket:
         answer = await socket.reset(chaos_overrides={"rain": 0.5})
         assert answer["data"]["message"].startswith("invalid-reset: chaos_overrides")
 
 
-async def test_a_step_before_the_reset_is_an_execution_error(door: Door) -> None:
-    async with connected(door.app) as socket:
+async def test_a_step_before_the_reset_is_an_execution_error(gateway: NotesGateway) -> None:
+    async with connected(gateway.app) as socket:
         answer = await socket.step("wait", minutes=1)
         assert answer["data"]["code"] == "EXECUTION_ERROR"
         assert answer["data"]["message"].startswith("not-reset")
 
 
-async def test_a_step_after_the_end_is_an_execution_error(door: Door) -> None:
-    async with connected(door.app) as socket:
+async def test_a_step_after_the_end_is_an_execution_error(gateway: NotesGateway) -> None:
+    async with connected(gateway.app) as socket:
         await socket.reset()
         await socket.step("finish", outcome="done", summary="No.")
         answer = await socket.step("wait", minutes=1)
         assert answer["data"]["message"].startswith("episode-done")
 
 
-async def test_the_same_socket_may_reset_its_own_id_and_moves_on_to_the_next_epoch(door: Door) -> None:
-    async with connected(door.app) as socket:
+async def test_the_same_socket_may_reset_its_own_id_and_moves_on_to_the_next_epoch(gateway: NotesGateway) -> None:
+    async with connected(gateway.app) as socket:
         await socket.reset(episode_id="mine")
         await socket.step("notes_write_note", text="a")
         await socket.reset(episode_id="mine")
         assert len((await socket.step("notes_list_notes"))["data"]["observation"]["result"]) == 2
         assert (await socket.state())["epoch"] == 2
-        assert len(_store(door)) == 1
+        assert len(_store(gateway)) == 1
 
 
-async def test_an_id_that_is_live_elsewhere_is_taken(door: Door) -> None:
-    async with connected(door.app) as one, connected(door.app) as other:
+async def test_an_id_that_is_live_elsewhere_is_taken(gateway: NotesGateway) -> None:
+    async with connected(gateway.app) as one, connected(gateway.app) as other:
         await one.reset(episode_id="mine")
         answer = await other.reset(episode_id="mine")
         assert answer["data"]["message"].startswith("episode-exists")
 
 
-async def test_the_socket_and_plain_http_share_one_episode(door: Door) -> None:
-    async with connected(door.app) as socket:
+async def test_the_socket_and_plain_http_share_one_episode(gateway: NotesGateway) -> None:
+    async with connected(gateway.app) as socket:
         await socket.reset(episode_id="shared")
-        await door.step("shared", "notes_write_note", text="over HTTP")
+        await gateway.step("shared", "notes_write_note", text="over HTTP")
         listed = (await socket.step("notes_list_notes"))["data"]["observation"]["result"]
         assert listed[-1]["text"] == "over HTTP"
 
 
-async def test_an_episode_outlives_its_socket_for_a_while_and_is_then_freed(open_door: Open) -> None:
-    async with open_door(detached_limit_s=1e-9) as door:
-        async with connected(door.app) as socket:
+async def test_an_episode_outlives_its_socket_for_a_while_and_is_then_freed(open_gateway: OpenGateway) -> None:
+    async with open_gateway(detached_limit_s=1e-9) as gateway:
+        async with connected(gateway.app) as socket:
             await socket.reset(episode_id="mine")
             await socket.step("notes_list_notes")
-            assert _store(door).reap() == 0
-        assert (await door.state("mine"))["step_count"] == 1
-        assert _store(door).reap() == 1
-        await _store(door).aclose()
-        assert (await door.http.get("/state", params={"episode_id": "mine"})).status_code == 404
-        assert door.service.state.episodes.open_count == 0
+            assert _store(gateway).reap() == 0
+        assert (await gateway.state("mine"))["step_count"] == 1
+        assert _store(gateway).reap() == 1
+        await _store(gateway).aclose()
+        assert (await gateway.http.get("/state", params={"episode_id": "mine"})).status_code == 404
+        assert gateway.service.state.episodes.open_count == 0
 
 
-async def test_an_idle_episode_is_freed(open_door: Open) -> None:
-    async with open_door(idle_limit_s=1e-9) as door:
-        await door.reset(episode_id="idle")
-        assert _store(door).reap() == 1
-        assert (await door.post_step("idle", "wait", minutes=1)).json()["code"] == "unknown-episode"
-        assert _store(door).outcomes == {"closed": 1}
+async def test_an_idle_episode_is_freed(open_gateway: OpenGateway) -> None:
+    async with open_gateway(idle_limit_s=1e-9) as gateway:
+        await gateway.reset(episode_id="idle")
+        assert _store(gateway).reap() == 1
+        assert (await gateway.post_step("idle", "wait", minutes=1)).json()["code"] == "unknown-episode"
+        assert _store(gateway).outcomes == {"closed": 1}
 
 
-async def test_a_full_house_says_so(open_door: Open) -> None:
-    async with open_door(max_episodes=1) as door:
-        await door.reset()
-        answer = await door.http.post("/reset", json={"scenario": "note_keeping"})
+async def test_a_full_house_says_so(open_gateway: OpenGateway) -> None:
+    async with open_gateway(max_episodes=1) as gateway:
+        await gateway.reset()
+        answer = await gateway.http.post("/reset", json={"scenario": "note_keeping"})
         assert (answer.status_code, answer.json()["code"]) == (503, "at-capacity")
         assert answer.headers["retry-after"]
 
 
-async def test_an_episode_that_is_over_makes_room_and_leaves_its_id(open_door: Open) -> None:
-    async with open_door(max_episodes=1) as door:
+async def test_an_episode_that_is_over_makes_room_and_leaves_its_id(open_gateway: OpenGateway) -> None:
+    async with open_gateway(max_episodes=1) as gateway:
         for _ in range(3):
-            episode = (await door.reset(episode_id="again"))["episode_id"]
-            await door.step(episode, "finish", outcome="done", summary="No.")
-        assert len(_store(door)) == 1
+            episode = (await gateway.reset(episode_id="again"))["episode_id"]
+            await gateway.step(episode, "finish", outcome="done", summary="No.")
+        assert len(_store(gateway)) == 1
 
 
-async def test_in_a_full_house_the_longest_idle_makes_room(open_door: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_in_a_full_house_the_longest_idle_makes_room(
+    open_gateway: OpenGateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(store, "IDLE_BEFORE_EVICTION_S", 0.0)
-    async with open_door(max_episodes=2) as door:
+    async with open_gateway(max_episodes=2) as gateway:
         for name in ("one", "two"):
-            await door.reset(episode_id=name)
-        await door.step("one", "wait", minutes=1)
-        await door.reset(episode_id="three")
-        assert (await door.http.get("/state", params={"episode_id": "two"})).status_code == 404
-        assert (await door.state("one"))["step_count"] == 1
+            await gateway.reset(episode_id=name)
+        await gateway.step("one", "wait", minutes=1)
+        await gateway.reset(episode_id="three")
+        assert (await gateway.http.get("/state", params={"episode_id": "two"})).status_code == 404
+        assert (await gateway.state("one"))["step_count"] == 1
 
 
-async def test_mcp_reads_the_payload_under_data(door: Door) -> None:
-    async with connected(door.app, "/mcp") as socket:
+async def test_mcp_reads_the_payload_under_data(gateway: NotesGateway) -> None:
+    async with connected(gateway.app, "/mcp") as socket:
         listed = await socket.ask({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
         assert listed["result"]["tools"]
         call = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "wait", "arguments": {}}}
@@ -219,30 +225,32 @@ async def test_mcp_reads_the_payload_under_data(door: Door) -> None:
         assert (await socket.ask("[]"))["error"]["code"] == -32700
 
 
-async def test_mcp_and_the_socket_share_a_session(door: Door) -> None:
+async def test_mcp_and_the_socket_share_a_session(gateway: NotesGateway) -> None:
     rpc = {"jsonrpc": "2.0", "id": 1}
-    created = await door.http.post("/mcp", json={**rpc, "method": "openenv/session/create"})
+    created = await gateway.http.post("/mcp", json={**rpc, "method": "openenv/session/create"})
     session = created.json()["result"]["session_id"]
-    async with connected(door.app, query=f"session_id={session}") as socket:
+    async with connected(gateway.app, query=f"session_id={session}") as socket:
         await socket.reset()
         params = {"name": "notes_get_note", "arguments": {"note_id": 1}, "session_id": session}
-        called = (await door.http.post("/mcp", json={**rpc, "method": "tools/call", "params": params})).json()["result"]
+        called = (await gateway.http.post("/mcp", json={**rpc, "method": "tools/call", "params": params})).json()[
+            "result"
+        ]
         assert called["data"] == called["result"]
         assert called["data"]["text"] == "water the plants"
         assert (await socket.state())["step_count"] == 1
 
 
 @pytest.mark.parametrize("session_id", [{}, [], 7, True])
-async def test_a_session_id_that_is_no_text_is_refused(door: Door, session_id: object) -> None:
+async def test_a_session_id_that_is_no_text_is_refused(gateway: NotesGateway, session_id: object) -> None:
     asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"session_id": session_id}}
-    answer = await door.http.post("/mcp", json=asked)
+    answer = await gateway.http.post("/mcp", json=asked)
     assert (answer.status_code, answer.json()["error"]["code"]) == (200, -32602)
-    async with connected(door.app, "/mcp") as socket:
+    async with connected(gateway.app, "/mcp") as socket:
         assert (await socket.ask(asked))["error"]["code"] == -32602
-    async with connected(door.app) as socket:
+    async with connected(gateway.app) as socket:
         carried = await socket.ask({"type": "mcp", "data": asked})
         assert (carried["type"], carried["data"]["error"]["code"]) == ("mcp", -32602)
 
 
-def _store(door: Door) -> EpisodeStore:
-    return door.house.engine().store
+def _store(gateway: NotesGateway) -> EpisodeStore:
+    return gateway.runtime.engine().store

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from companyos_gateway.engine.engine import EpisodeEngine
-from companyos_gateway.server.house import House
+from companyos_gateway.runtime import GatewayRuntime
 from companyos_gateway.settings import Settings
 from tests.in_process import in_process_service_clients
 from verification.proof import Player, RecordedEpisode, record_episode
@@ -40,9 +40,9 @@ T = TypeVar("T")
 async def open_engine(folder: Path) -> AsyncIterator[EpisodeEngine]:
     """Open a stage whose services keep their databases in the folder."""
     with in_process_service_clients(folder) as service_clients:
-        house = House(Settings(), service_clients=service_clients)
-        async with house.running():
-            yield house.engine()
+        runtime = GatewayRuntime(Settings(), service_clients=service_clients)
+        async with runtime.running():
+            yield runtime.engine()
 
 
 @contextmanager

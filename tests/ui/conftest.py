@@ -11,8 +11,8 @@ from typing import Any
 import httpx
 import pytest
 
-from companyos_gateway.server.app import create_app
-from companyos_gateway.server.house import House
+from companyos_gateway.app import create_app
+from companyos_gateway.runtime import GatewayRuntime
 from companyos_gateway.settings import Settings
 from companyos_shared.serving import DRAIN_STATE
 from tests.in_process import in_process_service_clients
@@ -25,7 +25,7 @@ OpenBrowser = Callable[..., AbstractAsyncContextManager[Browser]]
 async def in_process(folder: Path, **settings: Any) -> AsyncIterator[Browser]:
     """Give a browser on a new enterprise whose services keep their files below a folder."""
     with in_process_service_clients(folder) as service_clients:
-        app = create_app(House(Settings(**settings), service_clients=service_clients))
+        app = create_app(GatewayRuntime(Settings(**settings), service_clients=service_clients))
         desk = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://desk", follow_redirects=True)
         async with app.router.lifespan_context(app) as state, desk as client:
             assert state is not None

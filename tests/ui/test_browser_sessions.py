@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from companyos_gateway.server.browser_sessions import MAX_SESSIONS, SESSION_LIFETIME_S, BrowserSessions
+from companyos_gateway.middleware.browser_sessions import MAX_SESSIONS, SESSION_LIFETIME_S, BrowserSessions
 from tests.ui.conftest import OpenBrowser
 
 TOKEN = "trainer-token-of-some-length"

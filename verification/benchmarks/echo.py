@@ -25,7 +25,7 @@ from starlette.applications import Starlette
 from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from companyos_gateway.server.uvicorn_options import UVICORN_OPTIONS
+from companyos_gateway.process.uvicorn_options import UVICORN_OPTIONS
 from verification.benchmarks.ports import free_port, wait_for_port
 
 HOST = "127.0.0.1"

@@ -59,7 +59,7 @@ def half_a_snapshot() -> None:
 
 def bare_refusals() -> None:
     """Let the gateway refuse without saying why."""
-    problems: Any = import_module("companyos_gateway.server.problems")
+    problems: Any = import_module("companyos_gateway.middleware.error_responses")
     responses: Any = import_module("starlette.responses")
 
     async def respond_without_code(_request: Any, error: Any) -> Any:

@@ -16,7 +16,7 @@ from companyos_gateway.engine.engine import EpisodeEngine
 from companyos_gateway.engine.episode import Episode
 from companyos_gateway.engine.observations import StepObservation
 from companyos_gateway.engine.snapshots import Snapshots
-from companyos_gateway.server.house import House
+from companyos_gateway.runtime import GatewayRuntime
 from companyos_gateway.settings import Settings
 from companyos_shared.streams import digest
 from verification.proof.episode_runner import Player, record_episode
@@ -55,10 +55,10 @@ async def digest_of(scenarios: list[str], *, seed: int, level: int, at_once: int
 
     Where more are asked for than there are, each is played several times: repeats that differ are told apart.
     """
-    house = House(Settings(start_timeout_s=START_TIMEOUT_S))
-    async with house.running():
-        engine, semaphore = house.engine(), asyncio.Semaphore(at_once)
-        engine = RestoringEngine(engine, house.snapshots()) if restored else engine
+    runtime = GatewayRuntime(Settings(start_timeout_s=START_TIMEOUT_S))
+    async with runtime.running():
+        engine, semaphore = runtime.engine(), asyncio.Semaphore(at_once)
+        engine = RestoringEngine(engine, runtime.snapshots()) if restored else engine
         players: dict[str, Player] = {RANDOM: load_policy(RANDOM).play}
         pairs = [(name, player_name) for name in scenarios for player_name in (FAIR, *players)]
         episodes = pairs * -(-at_once // len(pairs))

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from multiprocessing.process import BaseProcess
 from typing import Any
 
-from companyos_gateway.server.house import House
+from companyos_gateway.runtime import GatewayRuntime
 from companyos_gateway.settings import Settings
 from verification.proof.rows import ROWS
 from verification.proof.rows.base import JOB_FAILED, Job, Tally
@@ -73,9 +73,9 @@ def _run_worker(job_queue: Any, result_queue: Any) -> None:
 
 
 async def _process_jobs(job_queue: Any, result_queue: Any) -> None:
-    house = House(Settings(start_timeout_s=START_TIMEOUT_S))
-    async with house.running():
-        engine = house.engine()
+    runtime = GatewayRuntime(Settings(start_timeout_s=START_TIMEOUT_S))
+    async with runtime.running():
+        engine = runtime.engine()
         while (job := _next_job(job_queue)) is not None:
             try:
                 tallies = await ROWS[job.row].work(engine, job)

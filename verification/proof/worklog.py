@@ -34,7 +34,11 @@ _PROOF = "verification/proof/"
 _UNRELATED = (
     "verification/reference/",
     "companyos_gateway/scenarios/validation.py",
-    "companyos_gateway/server/",
+    "companyos_gateway/api/",
+    "companyos_gateway/app.py",
+    "companyos_gateway/middleware/",
+    "companyos_gateway/process/",
+    "companyos_gateway/runtime.py",
     "companyos_shared/pages/",
     *(f"{_PROOF}{name}.py" for name in ("__main__", "cli", "process_pool", "report", "sizes", "worklog")),
 )

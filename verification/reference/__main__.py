@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from companyos.contract import ToolSpec
+from companyos_gateway.runtime import GatewayRuntime
 from companyos_gateway.scenarios import catalogue
-from companyos_gateway.server.house import House
 from companyos_gateway.settings import Settings
 from verification.reference.scenarios_page import scenarios_page
 from verification.reference.tools_page import tools_page
@@ -29,11 +29,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 async def _tools() -> list[ToolSpec]:
-    house = House(Settings())
-    async with house.running():
+    runtime = GatewayRuntime(Settings())
+    async with runtime.running():
         return [
             ToolSpec(name=tool.name, description=tool.description, input_schema=tool.input_schema)
-            for tool in house.engine().tools(None)
+            for tool in runtime.engine().tools(None)
         ]
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from companyos.contract import Split
+from companyos_gateway.api.scenario_info import ScenarioDetails, scenario_details
 from companyos_gateway.chaos import Group, Kind, Mark, Profile, levels, profile_for
 from companyos_gateway.chaos.faults import CALLS_PER_ROUND
 from companyos_gateway.scenarios import Scenario
 from companyos_gateway.scenarios.blocks.ticket_scenario import REFUSAL_MIN_LEVEL
-from companyos_gateway.server.scenario_facts import ScenarioFacts, facts_of
 from companyos_gateway.tasks import COPIES, TaskSet
 from verification.reference.markdown import as_words, bullet, document, paragraph, table
 from verification.reference.texts import PROSE, read_texts
@@ -29,7 +29,7 @@ GROUPS = {
 def scenarios_page(scenarios: Mapping[str, Scenario]) -> str:
     """Return the page about these scenarios."""
     known = {name: scenarios[name] for name in sorted(scenarios)}
-    facts = [facts_of(name, scenario) for name, scenario in known.items()]
+    facts = [scenario_details(name, scenario) for name, scenario in known.items()]
     return document(
         "# Scenarios",
         paragraph(PROSE["scenarios"]["introduction"]),
@@ -45,7 +45,7 @@ def scenarios_page(scenarios: Mapping[str, Scenario]) -> str:
     )
 
 
-def _row(facts: ScenarioFacts) -> tuple[str, ...]:
+def _row(facts: ScenarioDetails) -> tuple[str, ...]:
     held_out = {*facts.held_out}
     structures = (f"*{as_words(name)}*" if name in held_out else as_words(name) for name in facts.structures)
     return (

@@ -6,8 +6,8 @@ import argparse
 from typing import NoReturn
 
 from companyos.openenv_preload import preload_openenv
-from companyos_gateway.server.parent import end_with_input
-from companyos_gateway.server.uvicorn_options import uvicorn_options
+from companyos_gateway.process.lifetime import exit_when_stdin_closes
+from companyos_gateway.process.uvicorn_options import uvicorn_options
 from companyos_shared.private_files import keep_files_private
 from companyos_shared.serving import serve
 
@@ -28,13 +28,13 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     asked = parser.parse_args(arguments)
     keep_files_private()
     if asked.until_input_ends:
-        end_with_input()
+        exit_when_stdin_closes()
     preload_openenv()
-    from companyos_gateway.server.preflight import CannotStart, checked_settings  # OpenEnv comes with it
+    from companyos_gateway.process.startup_checks import StartupError, load_checked_settings  # OpenEnv comes with it
 
     try:
-        settings = checked_settings()
-    except CannotStart as refusal:
+        settings = load_checked_settings()
+    except StartupError as refusal:
         parser.exit(MISUSED, f"error: {refusal}\n")
     serve("companyos_gateway.main:app", host=asked.host, port=asked.port, **uvicorn_options(settings))
 

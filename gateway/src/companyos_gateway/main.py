@@ -6,10 +6,10 @@ from companyos.openenv_preload import preload_openenv
 
 preload_openenv()  # a host that starts this app by itself waits for it; /web brings its toolkit when it is opened
 
-from companyos_gateway.server.app import create_app  # noqa: E402
-from companyos_gateway.server.child_environment import forget_secrets  # noqa: E402
-from companyos_gateway.server.house import House  # noqa: E402
+from companyos_gateway.app import create_app  # noqa: E402
+from companyos_gateway.process.environment import remove_secrets_from_environment  # noqa: E402
+from companyos_gateway.runtime import GatewayRuntime  # noqa: E402
 from companyos_gateway.settings import Settings  # noqa: E402
 
-app = create_app(House(Settings()))
-forget_secrets()
+app = create_app(GatewayRuntime(Settings()))
+remove_secrets_from_environment()

@@ -13,10 +13,10 @@ from openenv.validation import Level, run_validation
 from openenv.validation import Verdict as Overall
 
 from companyos.contract import Outcome, RewardScale, Shaping
+from companyos_gateway.api.openenv_environment import DESCRIPTION, ENVIRONMENT_NAME
 from companyos_gateway.engine.reward import RewardLedger, StepKind
 from companyos_gateway.evaluation import Verdict
 from companyos_gateway.scenarios import catalogue
-from companyos_gateway.server.openenv_environment import DESCRIPTION, ENVIRONMENT_NAME
 from companyos_gateway.tasks import TaskSet
 from tests.architecture.sources import ROOT
 from verification.openenv.manifest import MANIFEST, canaries, manifest, runtime_plan

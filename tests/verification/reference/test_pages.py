@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from companyos.contract import ToolSpec
+from companyos_gateway.api.scenario_info import readme_paragraphs
 from companyos_gateway.chaos import Group, Kind, levels, profile_for
 from companyos_gateway.engine.toolbox import Toolbox
 from companyos_gateway.scenarios import catalogue
-from companyos_gateway.server.scenario_facts import prose_of
 from tests.gateway.notes import NoteKeeping
 from tests.scenarios.engine import open_engine
 from verification.reference.scenarios_page import GROUPS, scenarios_page
@@ -82,7 +82,7 @@ def test_a_scenario_without_a_readme_has_a_row_with_its_docstring() -> None:
 
 
 def test_the_prose_of_a_readme_ends_at_its_first_table() -> None:
-    assert prose_of("# a\n\nOne.\n\nTwo.\n\n| a |\n|---|\n\nThree.\n") == ["One.", "Two."]
+    assert readme_paragraphs("# a\n\nOne.\n\nTwo.\n\n| a |\n|---|\n\nThree.\n") == ["One.", "Two."]
 
 
 def test_every_tool_has_a_row_with_its_required_arguments(tools: list[ToolSpec]) -> None:

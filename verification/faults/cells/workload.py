@@ -13,7 +13,7 @@ Work = Callable[[Trial, Player, asyncio.Event], Awaitable[None]]
 MOST_PLAYED = 40
 MOST_RESETS = 6
 MOST_SNAPSHOTS = 8
-MOST_FORKS = 2
+MAX_FORKS = 2
 STEPS_TO_REACH_ALL_SERVICES = 6
 """So many steps in a row write to every service, wherever they begin."""
 
@@ -61,7 +61,7 @@ async def restoring(_trial: Trial, player: Player, stop: asyncio.Event) -> None:
 async def forking(trial: Trial, player: Player, stop: asyncio.Event) -> None:
     """Fork the snapshot, again and again."""
     (snapshot,) = player.snapshots
-    for _ in range(MOST_FORKS):
+    for _ in range(MAX_FORKS):
         for forked_player in await player.fork(snapshot):
             trial.players.append(forked_player)
             await _step_into_every_service(forked_player)

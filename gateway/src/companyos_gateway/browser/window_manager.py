@@ -59,7 +59,7 @@ class BrowserHost(Protocol):
     @property
     def metrics(self) -> EngineMetrics: ...
     def engine(self) -> EpisodeEngine: ...
-    def in_background(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]: ...
+    def run_in_background(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]: ...
 
 
 class WindowManager:
@@ -114,9 +114,9 @@ class WindowManager:
     ) -> StepObservation:
         """Carry out an action, of the browser or any other, and return what came of it with the window behind it.
 
-        An action that has begun is carried out to its end, whoever stops waiting for it. Raises what `EpisodeEngine.step`
-        raises, BrowserMissingError (409), WindowLimitError (429) or BrowserUnavailableError (503); then no look was
-        taken.
+        An action that has begun is carried out to its end, whoever stops waiting for it. Raises what
+        `EpisodeEngine.step` raises, BrowserMissingError (409), WindowLimitError (429) or
+        BrowserUnavailableError (503); then no look was taken.
         """
         task = asyncio.get_running_loop().create_task(self._act(episode, tool, arguments, number))
         self._actions.add(task)
@@ -270,7 +270,7 @@ class WindowManager:
         """Close the window of an episode that is gone, or stands somewhere else now."""
         session = self._sessions.pop(internal_id, None)
         if session is not None and session.window is not None:
-            self._host.in_background(session.close_window())
+            self._host.run_in_background(session.close_window())
 
     def _get_backend(self) -> PlaywrightBackend:
         if self._backend is None:

@@ -12,8 +12,7 @@ from fastapi.responses import RedirectResponse, Response
 from companyos.viewer import RunDocument
 from companyos_gateway.engine.errors import InvalidActionError
 from companyos_gateway.page_paths import CONSOLE_COMPARE
-from companyos_gateway.server.browsing import SEE_OTHER, shown
-from companyos_gateway.server.house import House
+from companyos_gateway.runtime import GatewayRuntime
 from companyos_gateway.ui.console.base_view import (
     ROWS_PER_PAGE,
     document_response,
@@ -23,6 +22,7 @@ from companyos_gateway.ui.console.base_view import (
 )
 from companyos_gateway.ui.console.episode_list import list_episodes
 from companyos_gateway.ui.console.episode_ref import load_facts
+from companyos_gateway.ui.page_requests import SEE_OTHER, page_or_error
 
 Refs = Annotated[list[str] | None, Query(alias="episode")]
 
@@ -31,17 +31,17 @@ class EpisodePairError(InvalidActionError):
     status, code, title = 422, "not-two-episodes", "Two different episodes are compared"
 
 
-def compare_router(runtime: House) -> APIRouter:
+def compare_router(runtime: GatewayRuntime) -> APIRouter:
     """Return the doors of comparing."""
     router = APIRouter(include_in_schema=False)
 
     @router.get(CONSOLE_COMPARE)
     async def compare(request: Request, refs: Refs = None) -> Response:
-        return await shown(partial(_compare, runtime, request, refs or []))
+        return await page_or_error(partial(_compare, runtime, request, refs or []))
 
     @router.get(f"{CONSOLE_COMPARE}/two")
     async def two(request: Request, refs: Refs = None) -> Response:
-        return await shown(partial(_side_by_side, runtime, request, refs or []))
+        return await page_or_error(partial(_side_by_side, runtime, request, refs or []))
 
     @router.get(f"{CONSOLE_COMPARE}/run")
     async def run(request: Request, refs: Refs = None) -> Response:
@@ -50,7 +50,7 @@ def compare_router(runtime: House) -> APIRouter:
     return router
 
 
-async def _compare(runtime: House, request: Request, refs: list[str]) -> Response:
+async def _compare(runtime: GatewayRuntime, request: Request, refs: list[str]) -> Response:
     """Lead to two episodes side by side; with one, show what it can be compared with. Raises as `_pair_document`."""
     if len(refs) == 1:
         chosen = await load_facts(runtime, request, refs[0])
@@ -64,12 +64,12 @@ async def _compare(runtime: House, request: Request, refs: list[str]) -> Respons
     return RedirectResponse(f"{prefix_of(request)}/compare/two?{_query_string(refs)}#{anchor}", SEE_OTHER)
 
 
-async def _side_by_side(runtime: House, request: Request, refs: list[str]) -> Response:
+async def _side_by_side(runtime: GatewayRuntime, request: Request, refs: list[str]) -> Response:
     await _pair_document(runtime, request, refs)
     return render_viewer(request, "Two episodes", {"run": f"{prefix_of(request)}/compare/run?{_query_string(refs)}"})
 
 
-async def _pair_document(runtime: House, request: Request, refs: list[str]) -> RunDocument:
+async def _pair_document(runtime: GatewayRuntime, request: Request, refs: list[str]) -> RunDocument:
     """Return two episodes as a run. Raises EpisodePairError (422), UnknownEpisodeError or UnknownRunError (404)."""
     if len(refs) != 2 or refs[0] == refs[1]:
         raise EpisodePairError(f"{len(set(refs))} were chosen.")

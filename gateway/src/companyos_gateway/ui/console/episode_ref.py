@@ -10,7 +10,7 @@ from fastapi import Request
 
 from companyos.viewer import EpisodeDocument, EpisodeFacts
 from companyos_gateway.engine.errors import UnknownEpisodeError
-from companyos_gateway.server.house import House
+from companyos_gateway.runtime import GatewayRuntime
 from companyos_gateway.ui.console.base_view import prefix_of
 from companyos_gateway.viewer.episode_source import EpisodeSource
 from companyos_gateway.viewer.serialize import serialize_episode
@@ -20,7 +20,7 @@ EPISODES, FINISHED = "episodes", "finished"
 _RUN_EPISODE_REF = re.compile(r"results/(?P<run>[^/]+)/episodes/(?P<name>[^/]+)")
 
 
-def resolve_episode(runtime: House, ref: str) -> EpisodeSource:
+def resolve_episode(runtime: GatewayRuntime, ref: str) -> EpisodeSource:
     """Return the episode that is meant, live or over. Raises UnknownEpisodeError (404)."""
     kind, _, name = ref.partition("/")
     engine, finished = runtime.engine(), runtime.metrics.finished
@@ -34,7 +34,7 @@ def resolve_episode(runtime: House, ref: str) -> EpisodeSource:
     return source
 
 
-async def load_document(runtime: House, request: Request, ref: str) -> EpisodeDocument:
+async def load_document(runtime: GatewayRuntime, request: Request, ref: str) -> EpisodeDocument:
     """Return the whole document of an episode, read beside the steps that are taken. Raises UnknownEpisodeError
     (404).
     """
@@ -45,7 +45,7 @@ async def load_document(runtime: House, request: Request, ref: str) -> EpisodeDo
     return document
 
 
-async def load_facts(runtime: House, request: Request, ref: str) -> EpisodeFacts:
+async def load_facts(runtime: GatewayRuntime, request: Request, ref: str) -> EpisodeFacts:
     """Return the facts of an episode with where it is read; `results/RUN/episodes/NAME` is one of a run.
 
     Raises UnknownEpisodeError or UnknownRunError (404).

@@ -13,8 +13,7 @@ from fastapi.responses import Response
 from companyos.contract import Outcome
 from companyos.runner.run_reader import name_of
 from companyos_gateway.page_paths import CONSOLE_RESULTS, CONSOLE_RUN
-from companyos_gateway.server.browsing import shown
-from companyos_gateway.server.house import House
+from companyos_gateway.runtime import GatewayRuntime
 from companyos_gateway.ui.console.base_view import (
     ListPage,
     ListQuery,
@@ -24,24 +23,25 @@ from companyos_gateway.ui.console.base_view import (
     render_viewer,
 )
 from companyos_gateway.ui.console.run_report import build_charts, build_table_rows
+from companyos_gateway.ui.page_requests import page_or_error
 from companyos_gateway.viewer.stored_runs import StoredRuns, UnknownRunError
 
 
-def results_router(runtime: House) -> APIRouter:
+def results_router(runtime: GatewayRuntime) -> APIRouter:
     """Return the doors of results. Files are read in threads: a large run holds up no step."""
     router = APIRouter(include_in_schema=False)
 
     @router.get(CONSOLE_RESULTS)
     async def results(request: Request) -> Response:
-        return await shown(partial(_list_runs, runtime, request))
+        return await page_or_error(partial(_list_runs, runtime, request))
 
     @router.get(CONSOLE_RUN)
     async def run_page(request: Request, run: str) -> Response:
-        return await shown(partial(_show_run, runtime, request, run))
+        return await page_or_error(partial(_show_run, runtime, request, run))
 
     @router.get(f"{CONSOLE_RUN}/episodes")
     async def episodes(request: Request, run: str) -> Response:
-        return await shown(partial(_show_viewer, runtime, request, run))
+        return await page_or_error(partial(_show_viewer, runtime, request, run))
 
     @router.get(f"{CONSOLE_RUN}/run")
     async def document(request: Request, run: str) -> Response:
@@ -63,7 +63,7 @@ def results_router(runtime: House) -> APIRouter:
     return router
 
 
-async def _list_runs(runtime: House, request: Request) -> Response:
+async def _list_runs(runtime: GatewayRuntime, request: Request) -> Response:
     runs = runtime.runs()
     list_page = await asyncio.to_thread(_overview, runs, ListQuery(request))
     return render_page(request, "results.html", "results", list_page=list_page, folder=runs.folder)
@@ -89,7 +89,7 @@ def _run_summary(runs: StoredRuns, name: str) -> dict[str, Any]:
     }
 
 
-async def _show_run(runtime: House, request: Request, run: str) -> Response:
+async def _show_run(runtime: GatewayRuntime, request: Request, run: str) -> Response:
     """Show what a run says. Raises UnknownRunError (404)."""
     query = ListQuery(request, "policy", "outcome", "chaos", "scenario")
     values = await asyncio.to_thread(_run_values, runtime.runs(), run, query)
@@ -114,7 +114,7 @@ def _run_values(runs: StoredRuns, run: str, query: ListQuery) -> dict[str, Any]:
     }
 
 
-async def _show_viewer(runtime: House, request: Request, run: str) -> Response:
+async def _show_viewer(runtime: GatewayRuntime, request: Request, run: str) -> Response:
     """Show the episodes of a run in the viewer. Raises UnknownRunError (404)."""
     await asyncio.to_thread(runtime.runs().records, run)
     path = _run_path(request, run)

@@ -10,8 +10,10 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import RedirectResponse, Response
 
 from companyos.contract import Outcome
+from companyos_gateway.api.openenv_environment import reset_options
 from companyos_gateway.engine.episode import VERSION, Episode
 from companyos_gateway.engine.errors import GatewayError
+from companyos_gateway.middleware.drain import DrainState
 from companyos_gateway.page_paths import (
     CONSOLE_END,
     CONSOLE_ROOT,
@@ -20,10 +22,7 @@ from companyos_gateway.page_paths import (
     TRAINER_COOKIE,
     desk_root,
 )
-from companyos_gateway.server.browsing import SEE_OTHER, shown, signed_in, signed_out, submitted
-from companyos_gateway.server.drain import Drain
-from companyos_gateway.server.house import House
-from companyos_gateway.server.openenv_environment import reset_options
+from companyos_gateway.runtime import GatewayRuntime
 from companyos_gateway.ui.console.base_view import (
     ListPage,
     ListQuery,
@@ -37,10 +36,11 @@ from companyos_gateway.ui.console.episode_list import OVER, RUNNING, list_episod
 from companyos_gateway.ui.console.result_routes import results_router
 from companyos_gateway.ui.console.scenario_routes import scenarios_router
 from companyos_gateway.ui.console.viewer_routes import viewer_router
+from companyos_gateway.ui.page_requests import SEE_OTHER, begin_session, end_session, page_or_error, submitted
 from companyos_shared.pages import Said
 
 
-def console_router(runtime: House, drain: Drain) -> APIRouter:
+def console_router(runtime: GatewayRuntime, drain: DrainState) -> APIRouter:
     """Return the console. It is for browsers, so refusals are pages as well."""
     router = APIRouter(include_in_schema=False)
 
@@ -48,20 +48,20 @@ def console_router(runtime: House, drain: Drain) -> APIRouter:
     @router.get(f"{CONSOLE_ROOT}/")
     async def console(request: Request, token: Annotated[str | None, Query(max_length=200)] = None) -> Response:
         if token is not None:
-            return signed_in(request, runtime.sessions, prefix_of(request), TRAINER_COOKIE)
-        return await shown(partial(_show_episodes, runtime, request))
+            return begin_session(request, runtime.sessions, prefix_of(request), TRAINER_COOKIE)
+        return await page_or_error(partial(_show_episodes, runtime, request))
 
     @router.post(CONSOLE_START)
     async def start(request: Request) -> Response:
-        return await shown(partial(_start_episode, runtime, request))
+        return await page_or_error(partial(_start_episode, runtime, request))
 
     @router.post(CONSOLE_SIGN_OUT)
     async def sign_out(request: Request) -> Response:
-        return signed_out(request, runtime.sessions, prefix_of(request), TRAINER_COOKIE)
+        return end_session(request, runtime.sessions, prefix_of(request), TRAINER_COOKIE)
 
     @router.post(CONSOLE_END)
     async def end(request: Request) -> Response:
-        return await shown(partial(_end_episode, runtime, request))
+        return await page_or_error(partial(_end_episode, runtime, request))
 
     for more in (
         viewer_router(runtime, drain),
@@ -73,29 +73,29 @@ def console_router(runtime: House, drain: Drain) -> APIRouter:
     return router
 
 
-async def _show_episodes(runtime: House, request: Request) -> Response:
+async def _show_episodes(runtime: GatewayRuntime, request: Request) -> Response:
     return _episodes_page(runtime, request)
 
 
-async def _start_episode(runtime: House, request: Request) -> Response:
+async def _start_episode(runtime: GatewayRuntime, request: Request) -> Response:
     """Start an episode and lead to its desk; a refusal stands on the form."""
     form = submitted(request)
     try:
-        episode = await runtime.begin(reset_options(dict(form.arguments)))
+        episode = await runtime.reset(reset_options(dict(form.arguments)))
     except GatewayError as problem:
         said = Said(operation="start", form=form.form, problem=problem.body(), typed=form.typed)
         return _episodes_page(runtime, request, said, problem.status)
     return RedirectResponse(_desk_url(root_path_of(request), episode), SEE_OTHER)
 
 
-async def _end_episode(runtime: House, request: Request) -> Response:
+async def _end_episode(runtime: GatewayRuntime, request: Request) -> Response:
     """Free an episode. Raises UnknownEpisodeError (404)."""
     store = runtime.engine().store
     store.free(store.get(str(submitted(request).arguments.get("episode_id", ""))))
     return RedirectResponse(prefix_of(request), SEE_OTHER)
 
 
-def _episodes_page(runtime: House, request: Request, said: Said | None = None, status: int = 200) -> Response:
+def _episodes_page(runtime: GatewayRuntime, request: Request, said: Said | None = None, status: int = 200) -> Response:
     engine, query = runtime.engine(), ListQuery(request, "state", "scenario", "outcome", "chaos")
     items = list(list_episodes(engine, runtime.metrics))
     matching = [

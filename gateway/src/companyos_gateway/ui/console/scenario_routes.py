@@ -11,26 +11,26 @@ from fastapi.responses import Response
 from markupsafe import Markup, escape
 
 from companyos.contract import Split
+from companyos_gateway.api.scenario_info import ScenarioDetails, scenario_details, scenario_summary
 from companyos_gateway.chaos import profile_for
 from companyos_gateway.page_paths import CONSOLE_SCENARIO, CONSOLE_SCENARIOS
-from companyos_gateway.server.browsing import shown
-from companyos_gateway.server.house import House
-from companyos_gateway.server.scenario_facts import ScenarioFacts, facts_of, summary_of
+from companyos_gateway.runtime import GatewayRuntime
 from companyos_gateway.ui.console.base_view import ListPage, ListQuery, render_page, start_options
 from companyos_gateway.ui.desk.service_pages import UnknownPageError
+from companyos_gateway.ui.page_requests import page_or_error
 
 LISTED_SPLITS = (Split.TRAIN, Split.VALIDATION)
 """Splits whose tasks are listed: those of the test split are to measure with, and not to look into."""
 
 
-def scenarios_router(runtime: House) -> APIRouter:
+def scenarios_router(runtime: GatewayRuntime) -> APIRouter:
     """Return the doors of the scenario browser."""
     router = APIRouter(include_in_schema=False)
-    facts_by_name: dict[str, ScenarioFacts] = {}
+    facts_by_name: dict[str, ScenarioDetails] = {}
 
     @router.get(CONSOLE_SCENARIOS)
     async def scenarios(request: Request) -> Response:
-        return await shown(partial(_list_scenarios, runtime, request))
+        return await page_or_error(partial(_list_scenarios, runtime, request))
 
     @router.get(CONSOLE_SCENARIO)
     async def scenario(request: Request, name: str) -> Response:
@@ -39,23 +39,23 @@ def scenarios_router(runtime: House) -> APIRouter:
             if found is None:
                 raise UnknownPageError(f"The scenarios are {', '.join(sorted(runtime.engine().scenarios))}.")
             if name not in facts_by_name:
-                facts_by_name[name] = await asyncio.to_thread(facts_of, name, found)
+                facts_by_name[name] = await asyncio.to_thread(scenario_details, name, found)
             return _scenario_page(runtime, request, facts_by_name[name])
 
-        return await shown(one)
+        return await page_or_error(one)
 
     return router
 
 
-async def _list_scenarios(runtime: House, request: Request) -> Response:
+async def _list_scenarios(runtime: GatewayRuntime, request: Request) -> Response:
     found = [
-        (name, summary_of(scenario), getattr(scenario, "max_steps", None))
+        (name, scenario_summary(scenario), getattr(scenario, "max_steps", None))
         for name, scenario in sorted(runtime.engine().scenarios.items())
     ]
     return render_page(request, "scenarios.html", "scenarios", scenarios=found)
 
 
-def _scenario_page(runtime: House, request: Request, facts: ScenarioFacts) -> Response:
+def _scenario_page(runtime: GatewayRuntime, request: Request, facts: ScenarioDetails) -> Response:
     engine, query = runtime.engine(), ListQuery(request, "split", "chaos")
     split = next((one for one in LISTED_SPLITS if one == query.filters["split"]), LISTED_SPLITS[0])
     tasks = [

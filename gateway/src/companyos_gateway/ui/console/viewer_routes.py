@@ -13,20 +13,20 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from companyos.viewer import STYLE, static_file
 from companyos_gateway.engine.episode import Episode
+from companyos_gateway.middleware.drain import DrainState
 from companyos_gateway.page_paths import CONSOLE_ROOT, CONSOLE_STATIC
-from companyos_gateway.server.browsing import shown
-from companyos_gateway.server.drain import Drain
-from companyos_gateway.server.house import House
+from companyos_gateway.runtime import GatewayRuntime
 from companyos_gateway.ui.console.base_view import document_response, prefix_of, render_page, render_viewer
 from companyos_gateway.ui.console.episode_ref import EPISODES, FINISHED, load_document, resolve_episode
 from companyos_gateway.ui.desk.service_pages import UnknownPageError
+from companyos_gateway.ui.page_requests import page_or_error
 from companyos_gateway.viewer.event_stream import stream_events
 
 After = Annotated[int, Query(ge=0, description="The last step that is known.")]
 LastEventId = Annotated[str | None, Header(max_length=32)]
 
 
-def viewer_router(runtime: House, drain: Drain) -> APIRouter:
+def viewer_router(runtime: GatewayRuntime, drain: DrainState) -> APIRouter:
     """Return the doors of the viewer."""
     router = APIRouter(include_in_schema=False)
     for kind in (EPISODES, FINISHED):
@@ -50,14 +50,14 @@ def viewer_router(runtime: House, drain: Drain) -> APIRouter:
         last_known = int(last_event_id) if last_event_id is not None and last_event_id.isdecimal() else 0
         metrics = runtime.metrics
         async for event in stream_events(
-            episode, metrics.source, metrics.notifier, drain.began, after=max(after, last_known)
+            episode, metrics.source, metrics.notifier, drain.started, after=max(after, last_known)
         ):
             yield ServerSentEvent(event=event.event, raw_data=event.data, id=event.id)
 
     return router
 
 
-def _add_episode_routes(router: APIRouter, runtime: House, kind: str) -> None:
+def _add_episode_routes(router: APIRouter, runtime: GatewayRuntime, kind: str) -> None:
     """Add the page, the document and the table of the episodes of a kind."""
     path = f"{CONSOLE_ROOT}/{kind}/{{name}}"
 
@@ -66,7 +66,7 @@ def _add_episode_routes(router: APIRouter, runtime: House, kind: str) -> None:
 
     @router.get(path)
     async def episode_page(request: Request, name: str) -> Response:
-        return await shown(partial(_show_viewer, runtime, request, ref(name)))
+        return await page_or_error(partial(_show_viewer, runtime, request, ref(name)))
 
     @router.get(f"{path}/document")
     async def episode_document(request: Request, name: str) -> Response:
@@ -74,10 +74,10 @@ def _add_episode_routes(router: APIRouter, runtime: House, kind: str) -> None:
 
     @router.get(f"{path}/steps")
     async def episode_steps(request: Request, name: str) -> Response:
-        return await shown(partial(_show_steps, runtime, request, ref(name)))
+        return await page_or_error(partial(_show_steps, runtime, request, ref(name)))
 
 
-async def _show_viewer(runtime: House, request: Request, ref: str) -> Response:
+async def _show_viewer(runtime: GatewayRuntime, request: Request, ref: str) -> Response:
     """Show one episode. Raises UnknownEpisodeError (404)."""
     episode_source, path = resolve_episode(runtime, ref), f"{prefix_of(request)}/{ref}"
     source = {"episode": f"{path}/document"} | ({} if episode_source.is_over else {"events": f"{path}/events"})
@@ -88,7 +88,7 @@ async def _show_viewer(runtime: House, request: Request, ref: str) -> Response:
     return render_viewer(request, f"{episode_source.id} - {episode_source.scenario}", source, links)
 
 
-async def _show_steps(runtime: House, request: Request, ref: str) -> Response:
+async def _show_steps(runtime: GatewayRuntime, request: Request, ref: str) -> Response:
     """Show the steps of an episode as a table, for whoever has no scripts. Raises UnknownEpisodeError (404)."""
     document = await load_document(runtime, request, ref)
     return render_page(request, "steps.html", "episodes", episode=document, facts=document.facts, ref=ref)

@@ -15,6 +15,7 @@ from companyos_gateway.engine.errors import UnknownServiceError
 from companyos_gateway.engine.inspection import fetch_page
 from companyos_gateway.engine.observations import StepObservation
 from companyos_gateway.engine.toolbox import FINISH, WAIT
+from companyos_gateway.middleware.auth import hide_outcome, is_trainer, requested_episode
 from companyos_gateway.page_paths import (
     APP_FORM,
     APP_PAGE,
@@ -26,11 +27,10 @@ from companyos_gateway.page_paths import (
     desk_root,
     viewer_path,
 )
-from companyos_gateway.server.browsing import SEE_OTHER, shown, signed_in, submitted
-from companyos_gateway.server.house import House
-from companyos_gateway.server.planes import episode_asked_for, is_trainer, without_outcome
+from companyos_gateway.runtime import GatewayRuntime
 from companyos_gateway.ui.desk.score import episode_score
 from companyos_gateway.ui.desk.service_pages import build_page_call, build_shell
+from companyos_gateway.ui.page_requests import SEE_OTHER, begin_session, page_or_error, submitted
 from companyos_shared.pages import HEADERS, Said, Shell, Templates
 from companyos_shared.wire.problem import ProblemBody
 
@@ -39,7 +39,7 @@ _EPISODE_TOOLS = frozenset({WAIT, FINISH})
 _JSON = b"{"
 
 
-def desk_router(runtime: House) -> APIRouter:
+def desk_router(runtime: GatewayRuntime) -> APIRouter:
     """Return the pages of every episode. They are for browsers, so refusals are pages as well."""
     router = APIRouter(include_in_schema=False)
 
@@ -50,7 +50,7 @@ def desk_router(runtime: House) -> APIRouter:
     ) -> Response:
         root = desk_root(episode_id, request.scope.get("root_path", ""))
         if token is not None:
-            return signed_in(request, runtime.sessions, root, EPISODE_COOKIE)
+            return begin_session(request, runtime.sessions, root, EPISODE_COOKIE)
         return await _respond(runtime, request, episode_id, lambda visit: visit.desk())
 
     @router.post(DESK_FORM)
@@ -74,21 +74,21 @@ def desk_router(runtime: House) -> APIRouter:
 
 
 async def _respond(
-    runtime: House, request: Request, episode_id: str, show: Callable[[_DeskRequest], Awaitable[Response]]
+    runtime: GatewayRuntime, request: Request, episode_id: str, show: Callable[[_DeskRequest], Awaitable[Response]]
 ) -> Response:
     async def visit() -> Response:
         return await show(_DeskRequest(runtime, request, episode_id))
 
-    return await shown(visit)
+    return await page_or_error(visit)
 
 
 class _DeskRequest:
     """One request to an episode's apps."""
 
-    def __init__(self, runtime: House, request: Request, episode_id: str) -> None:
+    def __init__(self, runtime: GatewayRuntime, request: Request, episode_id: str) -> None:
         self._engine = runtime.engine()
         self._request = request
-        self._episode: Episode = episode_asked_for(request, self._engine.store, episode_id)
+        self._episode: Episode = requested_episode(request, self._engine.store, episode_id)
         self._root = desk_root(episode_id, request.scope.get("root_path", ""))
         self._shows_outcome = is_trainer(request)
 
@@ -135,7 +135,7 @@ class _DeskRequest:
         if service:
             self._check_is_app(service)
         tool = f"{service}_{operation}" if service else operation
-        with without_outcome(self._request):
+        with hide_outcome(self._request):
             observation = await self._engine.step(self._episode, tool, dict(form.arguments))
         self._request.scope.get(STEPS_SCOPE_KEY, []).append(observation)
         problem = _problem_of(observation)

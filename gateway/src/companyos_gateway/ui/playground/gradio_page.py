@@ -17,7 +17,7 @@ from companyos.contract import DEFAULT_CHAOS, DEFAULT_SCENARIO
 from companyos_gateway.engine.episode import Episode
 from companyos_gateway.engine.errors import GatewayError
 from companyos_gateway.engine.toolbox import Tool
-from companyos_gateway.server.house import House
+from companyos_gateway.runtime import GatewayRuntime
 from companyos_gateway.ui.playground.form_fields import (
     FieldKind,
     FormField,
@@ -45,7 +45,7 @@ _EVENT_OPTIONS: dict[str, Any] = {"concurrency_limit": None, "trigger_mode": "on
 EpisodeHtml = tuple[str, str]
 
 
-def create_playground_app(runtime: House, path: str) -> FastAPI:
+def create_playground_app(runtime: GatewayRuntime, path: str) -> FastAPI:
     """Return an app that serves the page below `path` and nothing else; nothing on it asks another host.
 
     Its `state.end_of_streams` is an event that ends what open pages listen to.
@@ -63,7 +63,7 @@ def create_playground_app(runtime: House, path: str) -> FastAPI:
     return app
 
 
-def build_blocks(runtime: House, visitors: Visitors) -> gr.Blocks:
+def build_blocks(runtime: GatewayRuntime, visitors: Visitors) -> gr.Blocks:
     """Return the page of a house; each visitor plays an episode of its own."""
     controller = _PageController(runtime, visitors)
     page = gr.Blocks(title=TITLE, analytics_enabled=False, fill_width=True)
@@ -107,7 +107,7 @@ def build_blocks(runtime: House, visitors: Visitors) -> gr.Blocks:
 class _PageController:
     """What the page does; the name of an open page is its visitor."""
 
-    def __init__(self, runtime: House, visitors: Visitors) -> None:
+    def __init__(self, runtime: GatewayRuntime, visitors: Visitors) -> None:
         self._runtime = runtime
         self._visitors = visitors
 
@@ -115,7 +115,7 @@ class _PageController:
         """Start an episode, and show it with its tools."""
         try:
             options = {"scenario": scenario, "chaos": chaos, **parse_arguments([_SEED_FIELD], (seed,))}
-            episode = await self._visitors.begin(_visitor_id(request), options)
+            episode = await self._visitors.reset(_visitor_id(request), options)
         except (GatewayError, InvalidFieldError) as error:
             return _warn(error)
         return episode.internal_id, self._runtime.engine().tools(episode)[0].name, *_render_episode(episode)

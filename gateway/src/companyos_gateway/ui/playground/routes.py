@@ -10,13 +10,13 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from companyos_gateway.server.drain import Drain
-from companyos_gateway.server.house import House
+from companyos_gateway.middleware.drain import DrainState
+from companyos_gateway.runtime import GatewayRuntime
 
 PLAYGROUND_PATH = "/web"
 
 
-def playground_routes(runtime: House, drain: Drain) -> list[BaseRoute]:
+def playground_routes(runtime: GatewayRuntime, drain: DrainState) -> list[BaseRoute]:
     """Return the routes of the page."""
     return [
         Route(PLAYGROUND_PATH, _redirect_to_page, include_in_schema=False),
@@ -27,7 +27,7 @@ def playground_routes(runtime: House, drain: Drain) -> list[BaseRoute]:
 class PlaygroundApp:
     """ASGI app that builds the page at its first request; those that come meanwhile wait for it."""
 
-    def __init__(self, runtime: House, drain: Drain) -> None:
+    def __init__(self, runtime: GatewayRuntime, drain: DrainState) -> None:
         self._runtime = runtime
         self._drain = drain
         self._ready: asyncio.Future[ASGIApp] | None = None
@@ -36,7 +36,7 @@ class PlaygroundApp:
         """Serve one connection."""
         if self._ready is None:
             self._ready = asyncio.get_running_loop().create_future()
-            self._runtime.in_background(self._run(self._ready))
+            self._runtime.run_in_background(self._run(self._ready))
         page = await asyncio.shield(self._ready)
         page_scope = {**scope, "root_path": scope.get("root_path", "").removesuffix(PLAYGROUND_PATH)}
         await page(page_scope, receive, send)
@@ -46,7 +46,7 @@ class PlaygroundApp:
             page = await asyncio.to_thread(_build_page, self._runtime)
             async with page.router.lifespan_context(page):
                 ready.set_result(page)
-                await self._drain.began.wait()
+                await self._drain.started.wait()
                 page.state.end_of_streams.set()
                 await asyncio.Event().wait()
         except Exception as error:
@@ -56,7 +56,7 @@ class PlaygroundApp:
             ready.set_exception(error)
 
 
-def _build_page(runtime: House) -> FastAPI:
+def _build_page(runtime: GatewayRuntime) -> FastAPI:
     from companyos_gateway.ui.playground.gradio_page import create_playground_app
 
     async def build() -> FastAPI:

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
+from companyos_gateway.api.openenv_environment import reset_options
 from companyos_gateway.engine.episode import Episode
 from companyos_gateway.engine.errors import NotResetError
-from companyos_gateway.server.house import House
-from companyos_gateway.server.openenv_environment import reset_options
+from companyos_gateway.runtime import GatewayRuntime
 
 
 class Visitors:
     """The visitors by the name that their open page has. Each holds its episode, as a connection would."""
 
-    def __init__(self, runtime: House) -> None:
+    def __init__(self, runtime: GatewayRuntime) -> None:
         self._runtime = runtime
         self._episodes: dict[str, Episode] = {}
 
-    async def begin(self, visitor: str, options: dict[str, Any]) -> Episode:
-        """Start an episode for a visitor, in the place of the one before; raises what `House.begin` raises."""
+    async def reset(self, visitor: str, options: dict[str, Any]) -> Episode:
+        """Start an episode for a visitor, in the place of the one before; raises what `GatewayRuntime.begin` raises."""
         previous = self._episodes.get(visitor)
-        episode = await self._runtime.begin(reset_options(options))
+        episode = await self._runtime.reset(reset_options(options))
         self._forget_closed()
         self._episodes[visitor] = episode
         if previous is not None:

@@ -1,0 +1,153 @@
+"""The MCP server: its tools are the stage's, and a call of one is a step. Importing this imports FastMCP's server."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+import mcp.types
+import orjson
+from fastmcp import FastMCP
+from fastmcp.server.dependencies import get_http_request
+from fastmcp.server.http import StarletteWithLifespan
+from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
+from fastmcp.tools import Tool as ServedTool
+from fastmcp.tools import ToolResult
+from openenv.core.env_server.mcp_types import ToolErrorType
+
+from companyos_gateway.api.mcp_target import OWN_TOOLS, TARGET_SCOPE_KEY, McpTarget
+from companyos_gateway.api.openenv_environment import ENVIRONMENT_NAME
+from companyos_gateway.engine.episode import VERSION
+from companyos_gateway.engine.errors import EpisodeDoneError, GatewayError, InternalError, InvalidActionError
+from companyos_gateway.engine.observations import StepObservation
+from companyos_gateway.engine.toolbox import Tool
+from companyos_gateway.runtime import GatewayRuntime
+
+INSTRUCTIONS = (
+    "The tools of one episode in a simulated enterprise. Each call is a step, also one that fails. An answer holds the "
+    "result, the simulated time in `now`, the steps that are left, and `done` once the episode is over."
+)
+
+_LIBRARIES = ("mcp", "fastmcp")
+_log = logging.getLogger(__name__)
+
+
+class ToolOnOtherServerError(InvalidActionError):
+    status, code, title = 422, "tool-elsewhere", "The tool is another server's"
+
+
+class UnmodifiedTool(ServedTool):
+    """A tool exactly as OpenEnv's clients are told of it."""
+
+    def to_mcp_tool(self, **overrides: Any) -> mcp.types.Tool:
+        """Return the tool without the library's own marks."""
+        return mcp.types.Tool(name=self.name, description=self.description, inputSchema=self.parameters)
+
+
+class EpisodeTools(Middleware):
+    """Answers listings and calls itself, for the episode that the request is about; nothing is registered."""
+
+    def __init__(self, runtime: GatewayRuntime) -> None:
+        self._runtime = runtime
+
+    async def on_list_tools(
+        self,
+        context: MiddlewareContext[mcp.types.ListToolsRequest],
+        call_next: CallNext[mcp.types.ListToolsRequest, Sequence[ServedTool]],
+    ) -> Sequence[ServedTool]:
+        """List the tools of the episode, or of the house; of one service where one is asked for."""
+        target = _target()
+        return [
+            UnmodifiedTool(name=tool.name, description=tool.description, parameters=tool.input_schema)
+            for tool in self._runtime.engine().tools(target.episode)
+            if target.service in (None, _server_name(tool))
+        ]
+
+    async def on_call_tool(
+        self,
+        context: MiddlewareContext[mcp.types.CallToolRequestParams],
+        call_next: CallNext[mcp.types.CallToolRequestParams, ToolResult],
+    ) -> ToolResult:
+        """Take a step; where none can be taken that is the result, and an error."""
+        message = context.message
+        try:
+            return _to_tool_result(await _step(self._runtime, _target(), message.name, message.arguments or {}))
+        except GatewayError as problem:
+            return _error_result(problem)
+
+
+def make_app(runtime: GatewayRuntime) -> StarletteWithLifespan:
+    """Make the ASGI app, which answers at `/`: without sessions, with plain JSON."""
+    _quieten_libraries()
+    server: FastMCP[Any] = FastMCP(
+        ENVIRONMENT_NAME,
+        INSTRUCTIONS,
+        version=VERSION,
+        middleware=[EpisodeTools(runtime)],
+        dereference_schemas=False,
+        strict_input_validation=False,
+    )
+    return server.http_app(path="/", stateless_http=True, json_response=True, host_origin_protection=False)
+
+
+def _target() -> McpTarget:
+    target: McpTarget = get_http_request().scope[TARGET_SCOPE_KEY]
+    return target
+
+
+async def _step(runtime: GatewayRuntime, target: McpTarget, name: str, arguments: dict[str, Any]) -> StepObservation:
+    assert target.episode is not None, "the door lets no call in that names none"
+    tool = runtime.engine().toolbox.tool(name)
+    if tool is not None and target.service not in (None, _server_name(tool)):
+        raise ToolOnOtherServerError(f"The server {target.service} has no {name}.")
+    try:
+        return await runtime.step(target.episode, name, arguments)
+    except EpisodeDoneError:
+        raise EpisodeDoneError from None  # how it ended is no model's business
+    except GatewayError:
+        raise
+    except Exception as error:
+        _log.exception("a call of %s failed", name)
+        raise InternalError from error
+
+
+def _server_name(tool: Tool) -> str:
+    return OWN_TOOLS if tool.operation is None else tool.operation.service
+
+
+def _to_tool_result(observation: StepObservation) -> ToolResult:
+    """Return a step as the agent is told of it; its number and its reward, which are no model's business, beside it.
+
+    The picture of a window is a content of its own.
+    """
+    content = observation.model_dump(exclude={"metadata", "tool_name", *(() if observation.error else ("error",))})
+    pictures = [content["screenshot"].pop("png")] if "screenshot" in content else []
+    result = _result(
+        {**content, "done": observation.done},
+        is_error=not observation.is_carried_out,
+        step=observation.step,
+        reward=observation.reward,
+    )
+    result.content.extend(mcp.types.ImageContent(type="image", data=png, mimeType="image/png") for png in pictures)
+    return result
+
+
+def _error_result(problem: GatewayError) -> ToolResult:
+    """Return that no step was taken, in the words of OpenEnv's errors."""
+    error = {"error_type": ToolErrorType.EXECUTION_ERROR.value, "message": str(problem)}
+    return _result({"result": None, "error": error}, is_error=True)
+
+
+def _result(content: dict[str, Any], *, is_error: bool, **meta: Any) -> ToolResult:
+    text = mcp.types.TextContent(type="text", text=orjson.dumps(content).decode())
+    return ToolResult(content=[text], structured_content=content, meta=meta or None, is_error=is_error)
+
+
+def _quieten_libraries() -> None:
+    """Let the libraries speak through the log of the process, and not of every request."""
+    for name in _LIBRARIES:
+        logger = logging.getLogger(name)
+        logger.handlers.clear()
+        logger.propagate = True
+        logger.setLevel(logging.WARNING)

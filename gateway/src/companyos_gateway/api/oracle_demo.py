@@ -1,0 +1,114 @@
+"""A demonstration: the oracle at work on an episode of its own, slowly enough to be watched."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import Any
+
+from fastapi import APIRouter
+from pydantic import BaseModel, ConfigDict, Field
+
+from companyos.contract import DEFAULT_CHAOS, DEFAULT_SCENARIO, MAX_CHAOS, MAX_SEED, ResetOptions, ToolSpec
+from companyos.policies import EpisodeOverError, Policy, StepView, TaskView, UnknownPolicyError, load_policy
+from companyos_gateway.api.openapi import ERROR_RESPONSES
+from companyos_gateway.api.query_params import STRICT_QUERY
+from companyos_gateway.engine.engine import EpisodeEngine
+from companyos_gateway.engine.episode import Episode
+from companyos_gateway.engine.errors import (
+    EpisodeClosedError,
+    EpisodeDoneError,
+    OracleDemoLimitError,
+    OracleNotInstalledError,
+)
+from companyos_gateway.runtime import GatewayRuntime
+from companyos_shared.streams import Stream
+
+MAX_CONCURRENT_DEMOS = 4
+STEP_PAUSE_S = 0.7
+
+
+class DemonstrationOptions(BaseModel):
+    """What is to be seen; all may be left out."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    scenario: str = Field(DEFAULT_SCENARIO, max_length=64)
+    seed: int | None = Field(None, ge=0, le=MAX_SEED, description="Drawn when missing.")
+    chaos: int = Field(DEFAULT_CHAOS, ge=0, le=MAX_CHAOS)
+
+
+class Demonstration(BaseModel):
+    """A demonstration that has begun; `GET /render` shows how far it is."""
+
+    episode_id: str
+
+
+def oracle_demo_router(runtime: GatewayRuntime, *, pause_s: float = STEP_PAUSE_S) -> APIRouter:
+    """Return the route that begins a demonstration, one step every `pause_s` seconds."""
+    router = APIRouter(prefix="/v1", tags=["Trainer"], dependencies=STRICT_QUERY)
+    slots = asyncio.Semaphore(MAX_CONCURRENT_DEMOS)
+
+    @router.post("/demonstrations", status_code=202, responses=ERROR_RESPONSES)
+    async def begin(body: DemonstrationOptions | None = None) -> Demonstration:
+        """Let the oracle solve a fresh episode, to be watched; without a word about it, one of the default scenario."""
+        options = ResetOptions(**(body or DemonstrationOptions()).model_dump())
+        if slots.locked():
+            raise OracleDemoLimitError(f"{MAX_CONCURRENT_DEMOS} demonstrations are running.")
+        oracle = _load_oracle()
+        await slots.acquire()
+        try:
+            engine = runtime.engine()
+            episode = await engine.reset(options)
+            task = runtime.run_in_background(_demonstrate(oracle, engine, episode, pause_s))
+        except BaseException:
+            slots.release()
+            raise
+        task.add_done_callback(lambda _done: slots.release())
+        return Demonstration(episode_id=episode.id)
+
+    return router
+
+
+def _load_oracle() -> Policy:
+    try:
+        return load_policy("oracle")
+    except UnknownPolicyError as error:
+        raise OracleNotInstalledError("Install companyos-players to watch demonstrations.") from error
+
+
+async def _demonstrate(oracle: Policy, engine: EpisodeEngine, episode: Episode, pause_s: float) -> None:
+    async def call(tool: str, arguments: dict[str, Any], /) -> StepView:
+        await asyncio.sleep(pause_s)
+        try:
+            observation = await engine.step(episode, tool, arguments)
+        except (EpisodeDoneError, EpisodeClosedError) as over:
+            raise EpisodeOverError from over
+        return StepView(
+            result=observation.result,
+            error=observation.error.error_type.value if observation.error else None,
+            reward=float(observation.reward or 0.0),
+            done=observation.done,
+            now=observation.now,
+            steps_left=observation.steps_left,
+        )
+
+    with suppress(EpisodeOverError):
+        await oracle.play(_task_view(engine, episode), call)
+
+
+def _task_view(engine: EpisodeEngine, episode: Episode) -> TaskView:
+    first, instance = episode.first_observation(), episode.task.instance
+    return TaskView(
+        scenario=instance.scenario,
+        brief=first.brief,
+        company=first.company,
+        acting_as=first.acting_as,
+        now=first.now,
+        steps_left=first.steps_left,
+        tools=tuple(
+            ToolSpec(name=tool.name, description=tool.description, input_schema=tool.input_schema)
+            for tool in engine.tools(episode)
+        ),
+        stream=Stream("demonstration", instance.scenario, instance.seed),
+    )

@@ -1,0 +1,43 @@
+"""The quarantine over HTTP: what the gateway could not go on from, listed, restored and removed. For trainers only."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path
+
+from companyos.schemas import QUARANTINE_ID, QuarantineItem
+from companyos_gateway.api.openapi import ERROR_RESPONSES
+from companyos_gateway.api.query_params import STRICT_QUERY
+from companyos_gateway.runtime import GatewayRuntime
+
+ItemId = Annotated[str, Path(description="The id of an item in quarantine.", pattern=QUARANTINE_ID)]
+
+
+def quarantine_router(runtime: GatewayRuntime) -> APIRouter:
+    """Return the routes of the quarantine."""
+    router = APIRouter(prefix="/v1/quarantine", tags=["Trainer"], responses=ERROR_RESPONSES, dependencies=STRICT_QUERY)
+
+    @router.get("")
+    async def list_quarantine() -> list[QuarantineItem]:
+        """List what is in quarantine, the oldest first."""
+        return runtime.quarantine().items()
+
+    @router.get("/{item_id}")
+    async def get_quarantine_item(item_id: ItemId) -> QuarantineItem:
+        """Read why something is in quarantine."""
+        return runtime.quarantine().get(item_id)
+
+    @router.post("/{item_id}/restore")
+    async def restore_quarantine_item(item_id: ItemId) -> QuarantineItem:
+        """Move an item back to where it came from. The next start of the gateway reads it again."""
+        return await runtime.quarantine().restore(item_id)
+
+    @router.delete("/{item_id}", status_code=204)
+    async def remove_quarantine_item(item_id: ItemId) -> None:
+        """Delete an item for good, with its databases."""
+        item = runtime.quarantine().get(item_id)
+        await runtime.quarantine().remove(item_id)
+        await runtime.snapshots().forget_sources(item.internal_id or item_id, item.sources)
+
+    return router

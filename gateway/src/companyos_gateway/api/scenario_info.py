@@ -1,0 +1,82 @@
+"""What may be told of a scenario before it is played: its purpose, structures and tools. It solves no instance."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from enum import StrEnum
+from importlib import import_module
+from pathlib import Path
+
+from companyos_gateway import scenarios as scenarios_package
+from companyos_gateway.chaos import Kind, profile_for
+from companyos_gateway.scenarios import Scenario
+from companyos_gateway.scenarios.applicability import inapplicable_kinds
+from companyos_gateway.scenarios.blocks.ticket_scenario import TicketScenario
+
+FOLDERS = Path(scenarios_package.__file__).parent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScenarioDetails:
+    """One scenario as its own page and the documents tell of it."""
+
+    name: str
+    summary: str
+    prose: tuple[str, ...]
+    """Paragraphs in Markdown."""
+    structures: tuple[str, ...]
+    held_out: tuple[str, ...]
+    always: tuple[Kind, ...]
+    """What is in the way from level 1 on."""
+    never: tuple[Kind, ...]
+    tools: tuple[str, ...]
+    """Those that may be needed."""
+    distractors: tuple[str, ...]
+    max_steps: int | None
+
+
+def scenario_details(name: str, scenario: Scenario) -> ScenarioDetails:
+    """Return what may be told of a scenario; an instance of it is planned for its structures."""
+    readme = FOLDERS / name / "README.md"
+    is_ticket_scenario = isinstance(scenario, TicketScenario)
+    module = vars(import_module(type(scenario).__module__))
+    always: Collection[Kind] = module.get("ALWAYS", ()) if is_ticket_scenario else ()
+    never = inapplicable_kinds(scenario)
+    distractors = tuple(getattr(scenario, "distractors", ()))
+    return ScenarioDetails(
+        name=name,
+        summary=scenario_summary(scenario),
+        prose=tuple(readme_paragraphs(readme.read_text(encoding="utf-8") if readme.is_file() else "")),
+        structures=scenario_variants(scenario),
+        held_out=tuple(sorted(scenario.held_out)),
+        always=tuple(always),
+        never=tuple(kind for kind in Kind if kind in never),
+        tools=tuple(tool for tool in getattr(scenario, "tools", ()) if tool not in distractors),
+        distractors=distractors,
+        max_steps=getattr(scenario, "max_steps", None),
+    )
+
+
+def scenario_summary(scenario: Scenario) -> str:
+    """Return what a scenario is about: the first line of its own documentation."""
+    return (inspect.getdoc(scenario) or "").partition("\n")[0]
+
+
+def readme_paragraphs(readme: str) -> list[str]:
+    """Return the paragraphs of a scenario's README between its title and its first table or heading."""
+    body = readme.partition("\n\n")[2]
+    variant = re.split(r"\n\n(?=\||#|```)", body, maxsplit=1)[0]
+    return [part for part in variant.split("\n\n") if part.strip()]
+
+
+def scenario_variants(scenario: Scenario) -> tuple[str, ...]:
+    """Return the variants of a scenario: the values of the enum that one of its cases is told by."""
+    if not isinstance(scenario, TicketScenario):
+        return ()
+    case = scenario.build(0, profile_for(0), {}).case
+    variant = scenario.variant(case)
+    members = (value for value in vars(case).values() if isinstance(value, StrEnum) and value.value == variant)
+    return tuple(member.value for member in type(next(members)))

@@ -1,0 +1,95 @@
+"""The trainer's own routes: the scenarios there are, and the evidence of an episode. No agent is given them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any
+
+import orjson
+from fastapi import APIRouter, Path
+from fastapi.responses import Response
+from pydantic import BaseModel, Field
+
+from companyos.contract import CompanyOSState, EpisodeVerdict, InjectionInfo, ScenarioInfo
+from companyos_gateway.api.openapi import ERROR_RESPONSES
+from companyos_gateway.api.query_params import STRICT_QUERY
+from companyos_gateway.api.scenario_info import scenario_summary
+from companyos_gateway.chaos import Injection
+from companyos_gateway.evaluation import FinishDeclaration
+from companyos_gateway.runtime import GatewayRuntime
+from companyos_gateway.scenarios.rescoring import PlannedTask, to_episode_verdict
+
+EpisodeId = Annotated[str, Path(description="The id that the reset answered.", max_length=128)]
+
+
+class StoredEvidence(BaseModel):
+    """Everything that an episode was judged by, for storing and for judging again."""
+
+    state: CompanyOSState
+    brief: str
+    company: str
+    acting_as: str
+    started_at: datetime
+    task: PlannedTask
+    verdict: EpisodeVerdict
+    injections: list[InjectionInfo]
+    folder: str = Field(description="The episode's folder below `episodes/` in the data folder of each service.")
+    finish: FinishDeclaration | None
+    initial: dict[str, Any]
+    changes: dict[str, Any]
+    audits: dict[str, Any]
+    declared_at: datetime | None = Field(description="When `finish` was declared, in the episode's time.")
+
+
+def trainer_router(runtime: GatewayRuntime) -> APIRouter:
+    """Return the routes of the trainer's plane."""
+    router = APIRouter(prefix="/v1", tags=["Trainer"], dependencies=STRICT_QUERY)
+
+    @router.get("/scenarios")
+    async def scenarios() -> list[ScenarioInfo]:
+        """List the scenarios, by name."""
+        return [
+            ScenarioInfo(name=name, summary=scenario_summary(scenario))
+            for name, scenario in sorted(runtime.engine().scenarios.items())
+        ]
+
+    @router.get("/episodes/{episode_id}/evidence", response_model=StoredEvidence, responses=ERROR_RESPONSES)
+    async def evidence(episode_id: EpisodeId) -> Response:
+        """Read what an episode is judged by: rows at the start, every change, every call, what was declared.
+
+        With it stand what the agent was told at first, the task that it was planned for, what was made to go wrong, and
+        the verdict with every check.
+        """
+        episode = runtime.engine().store.get(episode_id)
+        finish, key, instance = episode.progress.finish, episode.task.key, episode.task.instance
+        task = PlannedTask(
+            scenario=key.scenario,
+            seed=key.seed,
+            chaos=key.chaos,
+            overrides=dict(key.overrides),
+            sources=dict(instance.source_ids),
+        )
+        stored = {
+            "task": task.model_dump(mode="json"),
+            "verdict": to_episode_verdict(episode.progress.verdict).model_dump(mode="json"),
+            "injections": [_injected(one) for one in instance.injections],
+            "brief": instance.brief,
+            "company": instance.company_name,
+            "acting_as": instance.acting_as,
+            "started_at": instance.started_at.isoformat(),
+            "state": episode.state().model_dump(mode="json", exclude={"token"}),
+            "folder": episode.internal_id,
+            "finish": None if finish is None else finish.model_dump(mode="json"),
+            **episode.evidence.as_json(),
+        }
+        return Response(orjson.dumps(stored), media_type="application/json")
+
+    return router
+
+
+def _injected(injection: Injection) -> dict[str, Any]:
+    """Return an injection as people are told of it."""
+    info = InjectionInfo(
+        kind=injection.kind.value, mark=injection.mark.value, entity=injection.entity, detail=dict(injection.detail)
+    )
+    return info.model_dump(mode="json")

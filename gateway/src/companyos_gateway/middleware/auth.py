@@ -1,0 +1,198 @@
+"""Two planes: the trainer's token opens every door, an episode's token opens the tools of that one episode.
+
+Configuration alone decides: without a trainer's token nothing asks for one, with it every door does, and no address of
+a peer makes a difference. What is not listed here is the trainer's: a route that somebody adds is closed to agents.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from hashlib import sha256
+
+from starlette._utils import get_route_path
+from starlette.requests import HTTPConnection
+from starlette.routing import compile_path
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from companyos_gateway.engine.episode import Episode
+from companyos_gateway.engine.errors import EpisodeDoneError, GatewayError, UnknownEpisodeError
+from companyos_gateway.engine.store import EpisodeStore
+from companyos_gateway.middleware.browser_sessions import BrowserSessions
+from companyos_gateway.middleware.error_responses import problem_page, send_error
+from companyos_gateway.middleware.json_rpc import MCP_PATHS
+from companyos_gateway.page_paths import DESK_ROUTES, EPISODE_COOKIE, TRAINER_COOKIE, is_console_path, is_desk_path
+from companyos_shared.pages import MOUNT
+
+PUBLIC_ROUTES = frozenset({("GET", "/livez"), ("GET", "/readyz"), ("GET", "/health")})
+"""What probes ask, which carry no token."""
+PUBLIC_PREFIX = f"{MOUNT}/"
+"""What pages load: a browser brings a token for a page, and none for these, which everybody has."""
+AGENT_ROUTES = frozenset(
+    {
+        ("POST", "/step"),
+        ("GET", "/v1/tools"),
+        ("POST", "/v1/episodes/{episode_id}/step"),
+        ("GET", "/v1/episodes/{episode_id}/tools"),
+        ("GET", "/v1/episodes/{episode_id}/render"),
+        *DESK_ROUTES,
+        *(("POST", path) for path in MCP_PATHS),
+    }
+)
+"""What an episode's token opens, for that episode."""
+
+AGENT_SCOPE_KEY = "companyos.agent"
+TRAINER_SCOPE_KEY = "companyos.trainer"
+"""Present where the trainer's token was asked for and given."""
+
+_FORBIDDEN = 403
+
+_RouteKey = tuple[str, str]
+
+_AGENT_PATTERNS = tuple((method, compile_path(path)[0]) for method, path in sorted(AGENT_ROUTES))
+
+
+class TokenRequiredError(GatewayError):
+    status, code, title = 401, "token-required", "A token is required"
+
+
+class UnknownTokenError(GatewayError):
+    status, code, title = 401, "unknown-token", "The token fits nothing here"
+
+
+class AgentForbiddenError(GatewayError):
+    status, code, title = 403, "agent-plane", "An episode's token does not open this"
+
+
+class TokenAuthMiddleware:
+    """ASGI middleware: nobody comes in, over HTTP or a socket, whose token does not open that door.
+
+    `store` returns the store of live episodes; it raises ServicesUnavailableError (503) while there is none.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        trainer_token: str | None,
+        sessions: BrowserSessions,
+        store: Callable[[], EpisodeStore],
+    ) -> None:
+        self._app = app
+        self._trainer = None if trainer_token is None else sha256(trainer_token.encode()).digest()
+        self._sessions = sessions
+        self._store = store
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one connection."""
+        if self._trainer is not None and scope["type"] in ("http", "websocket"):
+            try:
+                self._authenticate(scope, self._trainer)
+            except GatewayError as problem:
+                if scope["type"] == "http" and _session_cookie_name(get_route_path(scope)):
+                    await problem_page(problem, _FORBIDDEN)(scope, receive, send)
+                else:
+                    await send_error(problem, scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+    def _authenticate(self, scope: Scope, trainer: bytes) -> None:
+        """Leave in the scope whether the trainer asks, or the agent's episode.
+
+        Raises TokenRequired or UnknownToken (401) or AgentPlane (403).
+        """
+        route_key: _RouteKey = (scope.get("method", "WEBSOCKET"), get_route_path(scope))
+        if route_key in PUBLIC_ROUTES or (route_key[0] == "GET" and route_key[1].startswith(PUBLIC_PREFIX)):
+            return
+        cookie = _session_cookie_name(route_key[1])
+        token = None if cookie is None else HTTPConnection(scope).query_params.get("token")
+        session_id = None if cookie is None else HTTPConnection(scope).cookies.get(cookie)
+        if not token and session_id is not None:
+            episode = self._episode_of_session(session_id)
+        else:
+            episode = self._episode_of_token(token.encode() if token else _bearer_token(scope), trainer)
+        if episode is None:
+            scope[TRAINER_SCOPE_KEY] = True
+        elif not _is_agent_route(route_key):
+            raise AgentForbiddenError
+        else:
+            scope[AGENT_SCOPE_KEY] = episode
+
+    def _episode_of_token(self, token: bytes, trainer: bytes) -> Episode | None:
+        """Return the live episode of a token, None for the trainer's; raises UnknownToken (401)."""
+        if hmac.compare_digest(sha256(token).digest(), trainer):
+            return None
+        try:
+            return self._store().get_by_token(token.decode("ascii"))
+        except (UnknownEpisodeError, UnicodeDecodeError):
+            raise UnknownTokenError from None
+
+    def _episode_of_session(self, session_id: str) -> Episode | None:
+        """Return the live episode of a browser's session, None for the trainer's; raises UnknownToken (401)."""
+        session = self._sessions.find(session_id)
+        if session is None:
+            raise UnknownTokenError
+        if session.episode is None:
+            return None
+        episode = next((episode for episode in self._store() if episode.internal_id == session.episode), None)
+        if episode is None:
+            raise UnknownTokenError
+        return episode
+
+
+def requested_episode(request: HTTPConnection, store: EpisodeStore, episode_id: str) -> Episode:
+    """Return the live episode that a request names; raises UnknownEpisodeError (404).
+
+    To an agent every episode but its own is unknown, whether it lives or not.
+    """
+    agent: Episode | None = request.scope.get(AGENT_SCOPE_KEY)
+    if agent is None:
+        return store.get(episode_id)
+    if agent.id != episode_id:
+        raise UnknownEpisodeError
+    return agent
+
+
+def check_is_trainer(request: HTTPConnection) -> None:
+    """Raise AgentPlane (403) where an agent asks for what only its trainer may see."""
+    if not is_trainer(request):
+        raise AgentForbiddenError
+
+
+def is_trainer(request: HTTPConnection) -> bool:
+    """Say whether it is the trainer who asks: everybody is, where no token is asked for."""
+    return AGENT_SCOPE_KEY not in request.scope
+
+
+@contextmanager
+def hide_outcome(request: HTTPConnection) -> Iterator[None]:
+    """Let a step after the end be refused to an agent without a word on how its episode ended."""
+    try:
+        yield
+    except EpisodeDoneError:
+        if is_trainer(request):
+            raise
+        raise EpisodeDoneError from None
+
+
+def _is_agent_route(route_key: _RouteKey) -> bool:
+    return any(method == route_key[0] and pattern.match(route_key[1]) for method, pattern in _AGENT_PATTERNS)
+
+
+def _session_cookie_name(path: str) -> str | None:
+    """Return the name of the cookie that opens a page, None for what is no page."""
+    if is_desk_path(path):
+        return EPISODE_COOKIE
+    return TRAINER_COOKIE if is_console_path(path) else None
+
+
+def _bearer_token(scope: Scope) -> bytes:
+    """Return the one token that a connection brings; raises TokenRequired or UnknownToken (401)."""
+    headers: list[bytes] = [value for name, value in scope["headers"] if name == b"authorization"]
+    if not headers:
+        raise TokenRequiredError
+    scheme, _, token = headers[0].partition(b" ")
+    if len(headers) > 1 or scheme.lower() != b"bearer":
+        raise UnknownTokenError
+    return token.strip(b" ")

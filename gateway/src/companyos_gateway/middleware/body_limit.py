@@ -1,0 +1,186 @@
+"""What every message meets before the framework sees it: size and time counted while reading, strict JSON, an object.
+
+A message that does not fit gets a protocol error, is no step and ends no session.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import orjson
+from openenv.core.env_server.mcp_types import JsonRpcErrorCode
+from openenv.core.env_server.types import WSErrorCode
+from starlette._utils import get_route_path
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from companyos_gateway.engine.errors import RateLimitedError
+from companyos_gateway.middleware.error_responses import problem_body_page, problem_response_of
+from companyos_gateway.middleware.json_rpc import JsonRpcRequestError, check_params, is_mcp_path, parse_leniently
+from companyos_gateway.middleware.rate_limit import ADMISSION_SCOPE_KEY, refuse_and_close
+from companyos_gateway.page_paths import accepts_form
+from companyos_shared.wire.problem import ProblemBody
+from companyos_shared.wire.strict_json import MAX_BODY_BYTES, MalformedJson, parse_object
+
+JSON_SCOPE_KEY = "companyos.json"
+BODY_SCOPE_KEY = "companyos.body"
+"""A body that is a form, as it came."""
+
+MCP_PATH = "/mcp"
+"""OpenEnv's own, which knows the calls of MCP for tools and not its handshake."""
+
+BODY_DEADLINE_S = 10.0
+
+_BODY_METHODS = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+_STATUS = {"body-too-large": 413, "body-too-slow": 408, "malformed-json": 400}
+_UNREAD = frozenset({"body-too-large", "body-too-slow"})
+"""Where the rest of the body is not waited for, the connection ends with the answer."""
+_OK, _UNPROCESSABLE = 200, 422
+
+
+class BodyLimitMiddleware:
+    """ASGI middleware around the whole app; a parsed HTTP body waits in the scope under JSON_SCOPE_KEY."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one connection."""
+        if scope["type"] == "websocket":
+            await self._app(scope, _ValidatedSocket(get_route_path(scope), receive, send).receive, send)
+        elif scope["type"] == "http" and scope["method"] in _BODY_METHODS:
+            await self._serve_body(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+    async def _serve_body(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path, body = get_route_path(scope), b""
+        try:
+            read = await _read_body(receive)
+            if read is None:
+                return
+            body = read
+            if (pending := scope.get(ADMISSION_SCOPE_KEY)) is not None:
+                await pending.admit(body)
+            if accepts_form(path):
+                scope[BODY_SCOPE_KEY] = body
+            else:
+                scope[JSON_SCOPE_KEY] = parse_object(body) if body else {}
+            if path == MCP_PATH or is_mcp_path(path):
+                check_params(scope[JSON_SCOPE_KEY])
+        except RateLimitedError as problem:
+            await refuse_and_close(problem, scope, receive, send)
+            return
+        except JsonRpcRequestError as error:
+            await JSONResponse(error.reply)(scope, receive, send)
+            return
+        except MalformedJson as error:
+            await _error_response(path, body, error)(scope, receive, send)
+            return
+        await self._app(scope, _replay(body, receive), send)
+
+
+class _ValidatedSocket:
+    """The receiving side of a socket; messages that do not fit are answered here and never passed on."""
+
+    def __init__(self, path: str, receive: Receive, send: Send) -> None:
+        self._path = path
+        self._receive = receive
+        self._send = send
+
+    async def receive(self) -> Message:
+        """Return the next message that fits."""
+        while True:
+            message = await self._receive()
+            if message["type"] != "websocket.receive":
+                return message
+            try:
+                text = message.get("text")
+                if text is None:
+                    raise MalformedJson("not-text", "A binary frame is no message of this protocol.")
+                body = parse_object(text)
+                _check_action_type(body)
+                check_params(body if self._path == MCP_PATH else _carried_rpc(body))
+            except JsonRpcRequestError as error:
+                await self._send({"type": "websocket.send", "text": self._error_frame(error)})
+            except MalformedJson as error:
+                await self._send({"type": "websocket.send", "text": _error_message(self._path, error)})
+            else:
+                return message
+
+    def _error_frame(self, error: JsonRpcRequestError) -> str:
+        reply = error.reply if self._path == MCP_PATH else {"type": "mcp", "data": error.reply}
+        return orjson.dumps(reply).decode()
+
+
+def _check_action_type(body: dict[str, Any]) -> None:
+    """Raise MalformedJson for a step whose kind of action is no text: the framework looks it up unseen."""
+    data = body.get("data") if body.get("type") == "step" else None
+    if isinstance(data, dict) and not isinstance(data.get("type", ""), str):
+        raise MalformedJson("invalid-action", "The type of an action is text.")
+
+
+def _carried_rpc(body: dict[str, Any]) -> dict[str, Any]:
+    """Return the JSON-RPC request inside a message of the framework's own socket, or nothing."""
+    data = body.get("data") if body.get("type") == "mcp" else None
+    return data if isinstance(data, dict) else {}
+
+
+def _error_message(path: str, error: MalformedJson) -> str:
+    text = f"{error.code}: {error}"
+    if path == MCP_PATH:
+        return orjson.dumps(_rpc_error(text)).decode()
+    return orjson.dumps({"type": "error", "data": {"message": text, "code": WSErrorCode.INVALID_JSON}}).decode()
+
+
+def _rpc_error(text: str) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": None, "error": {"code": JsonRpcErrorCode.PARSE_ERROR.value, "message": text}}
+
+
+def _error_response(path: str, body: bytes, error: MalformedJson) -> ASGIApp:
+    headers = {"Connection": "close"} if error.code in _UNREAD else None
+    text, status = f"{error.code}: {error}", _STATUS.get(error.code, _UNPROCESSABLE)
+    if path == MCP_PATH:
+        return JSONResponse(_rpc_error(text), headers=headers)
+    if is_mcp_path(path):
+        reply = JsonRpcRequestError(parse_leniently(body), JsonRpcErrorCode.PARSE_ERROR, text).reply
+        return JSONResponse(reply, status if reply["id"] is None else _OK, headers)
+    problem = ProblemBody(
+        type="about:blank",
+        title="The body does not fit",
+        status=status,
+        code=error.code,
+        detail=str(error),
+        errors=None,
+    )
+    if accepts_form(path):
+        return problem_body_page(problem, headers)
+    return problem_response_of(problem, headers)
+
+
+async def _read_body(receive: Receive) -> bytes | None:
+    """Return the body, None where the client left before its end; raises MalformedJson."""
+    body = bytearray()
+    try:
+        async with asyncio.timeout(BODY_DEADLINE_S):
+            while True:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    return None
+                body += message.get("body", b"")
+                if len(body) > MAX_BODY_BYTES:
+                    raise MalformedJson("body-too-large", f"The body is larger than {MAX_BODY_BYTES} bytes.")
+                if not message.get("more_body", False):
+                    return bytes(body)
+    except TimeoutError:
+        raise MalformedJson("body-too-slow", f"The body took longer than {BODY_DEADLINE_S:g} s.") from None
+
+
+def _replay(body: bytes, receive: Receive) -> Receive:
+    left: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def replayed() -> Message:
+        return left.pop() if left else await receive()
+
+    return replayed

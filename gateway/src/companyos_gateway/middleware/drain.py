@@ -1,0 +1,132 @@
+"""The end of a gateway: nothing new is taken, what was taken is answered, then the connections close."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Final
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from companyos_gateway.engine.errors import ShuttingDownError
+from companyos_gateway.middleware.error_responses import problem_response
+
+DRAIN_DEADLINE_S = 6.0
+"""A step takes five seconds at most, so whatever was taken is answered by then."""
+
+SERVICE_RESTART: Final = 1012
+
+MIN_DRAIN_S = 0.2
+"""So long whoever is connected already is told, before the connections close."""
+
+_POLL_S = 0.02
+_READS = frozenset({"GET", "HEAD", "OPTIONS"})
+_log = logging.getLogger(__name__)
+
+
+class DrainState:
+    """Who is at work in the doors of one app, and whether they are closing."""
+
+    def __init__(self) -> None:
+        self.is_draining = False
+        self.started = asyncio.Event()
+        """Set when the doors begin to close, for answers that would never end by themselves."""
+        self.requests = 0
+        self.sockets: set[DrainingSocket] = set()
+
+    @property
+    def in_flight(self) -> int:
+        """Requests and messages that were taken and are not answered yet."""
+        return self.requests + sum(socket.busy for socket in self.sockets)
+
+    async def drain(self, is_idle: Callable[[], bool] = lambda: True) -> None:
+        """Close the doors, and return once everything that was taken is answered; after six seconds return anyhow.
+
+        Idle sockets close at once, busy ones behind their answer, both with 1012. `is_idle` says whether what nobody
+        waits for any more is done too.
+        """
+        self.is_draining = True
+        self.started.set()
+        clock = asyncio.get_running_loop().time
+        began_at = clock()
+        _log.info("draining: %d at work, %d sockets", self.in_flight, len(self.sockets))
+        for socket in [socket for socket in self.sockets if not socket.busy]:
+            await socket.close()
+        while clock() < began_at + DRAIN_DEADLINE_S:
+            if not self.in_flight and is_idle() and clock() > began_at + MIN_DRAIN_S:
+                break
+            await asyncio.sleep(_POLL_S)
+        if self.in_flight:
+            _log.warning("%d requests were not answered within %g s", self.in_flight, DRAIN_DEADLINE_S)
+
+
+class DrainMiddleware:
+    """ASGI middleware that knows what is at work; once the doors close it refuses whatever is new, but for reads."""
+
+    def __init__(self, app: ASGIApp, drain: DrainState) -> None:
+        self._app = app
+        self._drain = drain
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one connection."""
+        if scope["type"] == "websocket":
+            await self._serve_socket(scope, receive, send)
+        elif scope["type"] == "http" and scope["method"] not in _READS:
+            await self._serve_request(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+    async def _serve_request(self, scope: Scope, receive: Receive, send: Send) -> None:
+        drain = self._drain
+        if drain.is_draining:
+            await problem_response(ShuttingDownError())(scope, receive, send)
+            return
+        drain.requests += 1
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            drain.requests -= 1
+
+    async def _serve_socket(self, scope: Scope, receive: Receive, send: Send) -> None:
+        socket = DrainingSocket(self._drain, receive, send)
+        self._drain.sockets.add(socket)
+        try:
+            await self._app(scope, socket.receive, send)
+        finally:
+            self._drain.sockets.discard(socket)
+
+
+class DrainingSocket:
+    """One socket: busy from a message until the app asks for the next one."""
+
+    __slots__ = ("_drain", "_is_open", "_receive", "_send", "busy")
+
+    def __init__(self, drain: DrainState, receive: Receive, send: Send) -> None:
+        self._drain = drain
+        self._receive = receive
+        self._send = send
+        self._is_open = False
+        self.busy = False
+
+    async def receive(self) -> Message:
+        """Return the next message; while the doors close only that the socket is closed."""
+        self.busy = False
+        if self._drain.is_draining:
+            await self.close()
+        while True:
+            message = await self._receive()
+            if message["type"] != "websocket.receive":
+                self._is_open = message["type"] == "websocket.connect"
+                return message
+            if not self._drain.is_draining:
+                self.busy = True
+                return message
+
+    async def close(self) -> None:
+        """Tell the client that the server goes away; its receiving side then ends."""
+        if self._is_open:
+            self._is_open = False
+            with suppress(OSError, RuntimeError):
+                await self._send({"type": "websocket.close", "code": SERVICE_RESTART, "reason": ShuttingDownError.code})

@@ -1,0 +1,122 @@
+"""Refusals over HTTP: application/problem+json with a stable code, whoever refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import Response
+from starlette.exceptions import HTTPException
+from starlette.responses import HTMLResponse
+from starlette.routing import compile_path
+from starlette.types import Receive, Scope, Send
+
+from companyos_gateway.engine.errors import GatewayError, InternalError
+from companyos_shared.pages import HEADERS, Shell, Templates
+from companyos_shared.web import problems as web
+from companyos_shared.wire.problem import ProblemBody
+
+RETRY_AFTER_S = 5
+
+_CODES = {400: "bad-request", 404: "not-found", 405: "method-not-allowed", 422: "invalid-request", 501: "not-supported"}
+_BUSY = frozenset({429, 503})
+_UNAUTHORIZED = 401
+
+
+def problem_response(problem: GatewayError) -> Response:
+    """Return the refusal as an HTTP answer."""
+    return problem_response_of(problem.body(), _headers(problem))
+
+
+async def send_error(problem: GatewayError, scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer a connection with a refusal before anybody serves it; a socket is refused before it opens."""
+    await web.refuse(problem.body(), scope, receive, send, headers=_headers(problem))
+
+
+def _headers(problem: GatewayError) -> dict[str, str]:
+    headers = {}
+    if problem.status in _BUSY:
+        headers["Retry-After"] = str(RETRY_AFTER_S)
+    if problem.status == _UNAUTHORIZED:
+        headers["WWW-Authenticate"] = "Bearer"
+    return headers
+
+
+def problem_response_of(body: ProblemBody, headers: dict[str, str] | None = None) -> Response:
+    """Return a problem body as an HTTP answer; absent members are left out."""
+    return web.problem_response(body, headers)
+
+
+def install_error_handlers(app: FastAPI) -> None:
+    """Make every refusal of the app, the framework's own too, a problem+json answer."""
+    app.add_exception_handler(GatewayError, _on_gateway_error)
+    app.add_exception_handler(RequestValidationError, _on_validation_error)
+    app.add_exception_handler(HTTPException, _on_http_error)
+    app.add_exception_handler(Exception, _on_unexpected_error)
+
+
+async def _on_gateway_error(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, GatewayError)
+    return problem_response(error)
+
+
+async def _on_validation_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    errors = [
+        {"place": ".".join(str(part) for part in found["loc"][1:]) or str(found["loc"][0]), "reason": found["msg"]}
+        for found in error.errors()
+    ]
+    detail = "; ".join(
+        [*(f"{item['place']}: {item['reason']}" for item in errors), *_content_type_hint(request, error)]
+    )
+    title = "The request does not fit"
+    return problem_response_of(
+        ProblemBody(type="about:blank", title=title, status=422, code="invalid-request", detail=detail, errors=errors)
+    )
+
+
+def _content_type_hint(request: Request, error: RequestValidationError) -> list[str]:
+    """Return what is wrong with a body that was read as no JSON because it does not say that it is."""
+    content_type = request.headers.get("content-type", "")
+    if any(found["loc"] == ("body",) for found in error.errors()) and "json" not in content_type:
+        return [f"the Content-Type is {content_type or 'missing'}, not application/json"]
+    return []
+
+
+async def _on_http_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    code = _CODES.get(error.status_code, "http-error")
+    body = ProblemBody(
+        type="about:blank", title=str(error.detail), status=error.status_code, code=code, detail=None, errors=None
+    )
+    return problem_response_of(body, {**(error.headers or {}), **_allow_header(request, error)})
+
+
+def _allow_header(request: Request, error: HTTPException) -> dict[str, str]:
+    """Return the Allow header of a 405: every documented method of the path, not only those of its first route."""
+    if error.status_code == 405:
+        for template, operations in request.app.openapi()["paths"].items():
+            if compile_path(template)[0].match(request.url.path):
+                return {"Allow": ", ".join(sorted(map(str.upper, operations)))}
+    return {}
+
+
+async def _on_unexpected_error(_request: Request, _error: Exception) -> Response:
+    return problem_response(InternalError())
+
+
+_TEMPLATES = Templates("companyos_shared.pages")
+
+
+def problem_page(problem: GatewayError, status: int | None = None) -> Response:
+    """Return a refusal as a page; whoever may not come in is told so with 403."""
+    return problem_body_page(problem.body(), status=status)
+
+
+def problem_body_page(
+    problem: ProblemBody, headers: Mapping[str, str] | None = None, *, status: int | None = None
+) -> Response:
+    """Return a problem body as a page."""
+    text = _TEMPLATES.write("problem.html", Shell(title="CompanyOS"), problem=problem)
+    return HTMLResponse(text, status_code=status or problem.status, headers={**HEADERS, **(headers or {})})

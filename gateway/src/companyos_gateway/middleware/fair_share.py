@@ -1,0 +1,218 @@
+"""Fair shares of the event loop: no client delays the others, and nobody waits while nobody else is there.
+
+All requests run on one event loop, so what one request costs the others is the time that it holds the loop. Each client
+has a budget of that time, which fills at its share and is charged with what its requests took. A client without budget
+waits, one request after the other, as long as other clients are active; a client alone never waits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict, deque
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import suppress
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any
+
+from companyos_gateway.engine.errors import RateLimitedError
+
+ACTIVE_S = 1.0
+"""How long a client counts as active after its last request."""
+BURST_S = 0.01
+"""The most that a budget holds."""
+MAX_SHARE = 0.5
+"""The share of a client where few are active."""
+HEADROOM = 2.0
+"""How many times an even share a client may take: clients that play at full speed do not do so evenly."""
+REQUEST_S = 0.0002
+"""What a request takes beside its own task: the server reads it and writes the answer."""
+SHORTEST_WAIT_S = 0.001
+_EPISODE = "episode "
+
+
+@dataclass(slots=True, eq=False)
+class Client:
+    """The budget of one client, in seconds of the event loop, and its requests that wait."""
+
+    budget_s: float = BURST_S
+    filled_at: float = 0.0
+    used_at: float = 0.0
+    waiting: deque[asyncio.Future[None]] = field(default_factory=deque)
+    timer: asyncio.Handle | None = None
+
+
+class FairShareScheduler:
+    """The budgets of all clients. `min_share` is what a client has however many others are active."""
+
+    def __init__(self, *, min_share: float, max_waiting: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._min_share = min_share
+        self._max_waiting = max_waiting
+        self._clock = clock
+        self._clients: OrderedDict[str, Client] = OrderedDict()
+        """By name, the one that was used last at the end."""
+
+    def __len__(self) -> int:
+        return len(self._clients)
+
+    @property
+    def waiting(self) -> int:
+        """Requests that wait for budget."""
+        return sum(len(client.waiting) for client in self._clients.values())
+
+    def share(self) -> float:
+        """Return the share of the loop that each client has now."""
+        return max(self._min_share, min(MAX_SHARE, HEADROOM / max(len(self._clients), 1)))
+
+    async def admit(self, name: str, *, bounded: bool = True) -> None:
+        """Return when a client may go on; raises RateLimitedError (429) where too many of its requests wait."""
+        client = self._touch(name)
+        if not client.waiting and self._has_budget(client):
+            return
+        if bounded and len(client.waiting) >= self._max_waiting:
+            raise RateLimitedError(f"{self._max_waiting} requests of this client are waiting.")
+        future = asyncio.get_running_loop().create_future()
+        client.waiting.append(future)
+        self._schedule(client)
+        try:
+            await future
+        except asyncio.CancelledError:
+            with suppress(ValueError):
+                client.waiting.remove(future)
+            raise
+
+    def charge(self, name: str, seconds: float) -> float:
+        """Take time from the budget of a client, or give it back; return how long it has to wait for more budget."""
+        client = self._touch(name)
+        client.budget_s = min(client.budget_s - seconds, BURST_S)
+        if len(self._clients) == 1:
+            client.budget_s = max(client.budget_s, 0.0)
+            return 0.0
+        return max(0.0, -client.budget_s / self.share())
+
+    def _touch(self, name: str) -> Client:
+        now = self._clock()
+        self._forget_inactive(now)
+        client = self._clients.get(name)
+        if client is None:
+            client = self._clients[name] = Client(filled_at=now)
+        else:
+            self._clients.move_to_end(name)
+        client.used_at = now
+        self._fill(client)
+        return client
+
+    def _forget_inactive(self, now: float) -> None:
+        """Forget the clients that have not been active; one that owes time is remembered until it has it back."""
+        while self._clients:
+            name, client = next(iter(self._clients.items()))
+            if client.used_at > now - ACTIVE_S:
+                return
+            self._fill(client)
+            if client.waiting or client.budget_s < 0:
+                client.used_at = now
+                self._clients.move_to_end(name)
+            else:
+                del self._clients[name]
+
+    def _fill(self, client: Client) -> None:
+        now = self._clock()
+        client.budget_s = min(client.budget_s + (now - client.filled_at) * self.share(), BURST_S)
+        client.filled_at = now
+
+    def _has_budget(self, client: Client) -> bool:
+        return client.budget_s > 0 or len(self._clients) == 1
+
+    def _schedule(self, client: Client) -> None:
+        if client.timer is None and client.waiting:
+            delay_s = 0.0 if self._has_budget(client) else max(SHORTEST_WAIT_S, -client.budget_s / self.share())
+            client.timer = asyncio.get_running_loop().call_later(delay_s, self._release, client)
+
+    def _release(self, client: Client) -> None:
+        """Let the first that waits go on, and look again once it has been charged with its first piece of work."""
+        client.timer = None
+        self._forget_inactive(self._clock())
+        self._fill(client)
+        if client.waiting and self._has_budget(client):
+            client.waiting.popleft().set_result(None)
+            client.timer = asyncio.get_running_loop().call_soon(self._release, client)
+        else:
+            self._schedule(client)
+
+
+class ClientAccount:
+    """Whom a request or a socket is charged to; the name of the client may become known later."""
+
+    __slots__ = ("_charged_s", "_shares", "name")
+
+    def __init__(self, shares: FairShareScheduler, name: str) -> None:
+        self._shares = shares
+        self._charged_s = 0.0
+        self.name = name
+
+    async def admit(self, *, bounded: bool = True) -> None:
+        """Return when the client may go on; raises RateLimitedError (429) where too many of its requests wait."""
+        self._charged_s = 0.0
+        await self._shares.admit(self.name, bounded=bounded)
+        self.charge(REQUEST_S)
+
+    def charge(self, seconds: float) -> float:
+        """Charge the client with time of the loop; return how long it has to wait for more budget."""
+        self._charged_s += seconds
+        return self._shares.charge(self.name, seconds)
+
+    @property
+    def is_of_episode(self) -> bool:
+        """Whether an episode is charged."""
+        return self.name.startswith(_EPISODE)
+
+    def move_to(self, name: str) -> None:
+        """Charge another client from now on, and with what was charged since the last admission."""
+        if name != self.name:
+            self._shares.charge(self.name, -self._charged_s)
+            self.name = name
+            self._shares.charge(name, self._charged_s)
+
+
+CURRENT_ACCOUNT: ContextVar[ClientAccount | None] = ContextVar("TICKET", default=None)
+"""The ticket of the request or socket that is being served."""
+
+
+def client_of_episode(episode_id: str) -> str:
+    """Return the name of the client that plays an episode."""
+    return f"{_EPISODE}{episode_id}"
+
+
+def charge_episode(episode_id: str) -> None:
+    """Charge what is being served to an episode: the one that it has started or goes on with."""
+    account = CURRENT_ACCOUNT.get()
+    if account is not None:
+        account.move_to(client_of_episode(episode_id))
+
+
+class ChargedAwaitable:
+    """An awaitable that runs another one and charges a ticket with the time that it holds the event loop."""
+
+    __slots__ = ("_account", "_work")
+
+    def __init__(self, work: Awaitable[None], account: ClientAccount) -> None:
+        self._work = work
+        self._account = account
+
+    def __await__(self) -> Generator[Any, Any, None]:
+        work = self._work.__await__()
+        value: Any = None
+        error: BaseException | None = None
+        while True:
+            began = time.perf_counter()
+            try:
+                awaited = work.send(value) if error is None else work.throw(error)
+            except StopIteration:
+                return
+            finally:
+                self._account.charge(time.perf_counter() - began)
+            try:
+                value, error = (yield awaited), None
+            except BaseException as caught:  # noqa: BLE001 - handed to the coroutine, cancellation too
+                value, error = None, caught

@@ -1,0 +1,80 @@
+"""Where the gateway keeps its files: the folder that was configured, or a private one on tmpfs that ends with it."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from companyos_shared.private_files import make_private_folder
+
+SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - the one tmpfs every Linux has
+
+MIN_FREE_BYTES = 512 * 1024 * 1024
+"""With less than this shared memory is left to others where the disk has more: containers are given 64 MiB of it."""
+
+_FOLDER_PREFIX = "companyos-embedded-"
+_LOCK = "lock"
+
+
+class FolderInUseError(Exception):
+    """Another gateway uses the folder."""
+
+
+@contextmanager
+def temporary_data_folder(parent: Path | None = None) -> Iterator[Path]:
+    """Give a folder of this process alone, on tmpfs where there is one, after clearing those whose owner is dead."""
+    for place in (SHARED_MEMORY, Path(tempfile.gettempdir())) if parent is None else (parent,):
+        _remove_orphans(place)
+    parent = choose_temporary_parent() if parent is None else parent
+    folder = Path(tempfile.mkdtemp(prefix=f"{_FOLDER_PREFIX}{os.getpid()}-", dir=parent))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def choose_temporary_parent(shared_memory: Path = SHARED_MEMORY) -> Path:
+    """Return where a private folder is made: in memory where there is room for episodes, else where there is more."""
+    disk = Path(tempfile.gettempdir())
+    if not os.access(shared_memory, os.W_OK):
+        return disk
+    free_bytes = shutil.disk_usage(shared_memory).free
+    return shared_memory if free_bytes >= MIN_FREE_BYTES or free_bytes >= shutil.disk_usage(disk).free else disk
+
+
+@contextmanager
+def locked_folder(folder: Path) -> Iterator[Path]:
+    """Hold a folder that no second gateway may use, made where it is missing; raises FolderTaken and OSError."""
+    make_private_folder(folder)
+    descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise FolderInUseError(f"another gateway uses the folder {folder}") from None
+        yield folder
+    finally:
+        os.close(descriptor)
+
+
+def _remove_orphans(parent: Path) -> None:
+    """Remove the folders of owners that are dead."""
+    for orphan in parent.glob(f"{_FOLDER_PREFIX}*"):
+        owner = orphan.name.removeprefix(_FOLDER_PREFIX).partition("-")[0]
+        if owner.isdecimal() and not _is_alive(int(owner)):
+            shutil.rmtree(orphan, ignore_errors=True)
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

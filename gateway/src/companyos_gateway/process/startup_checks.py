@@ -1,0 +1,61 @@
+"""What is looked at before anything starts, so that a misfit is told in one line and not by a traceback."""
+
+from __future__ import annotations
+
+from pydantic import ValidationError
+
+from companyos_gateway.chaos import ChaosError
+from companyos_gateway.engine.tokens import InvalidSecretError, read_or_create_secret
+from companyos_gateway.process.data_folder import FolderInUseError, locked_folder
+from companyos_gateway.scenarios.catalogue import ScenarioError
+from companyos_gateway.scenarios.validation import check_catalogue
+from companyos_gateway.settings import Settings
+
+
+class StartupError(Exception):
+    """The gateway cannot start as it is set, or with its scenarios; the text says why in one line, and no secret."""
+
+
+def load_checked_settings() -> Settings:
+    """Return the settings of the environment; raises CannotStart where they do not fit or cannot be had."""
+    try:
+        settings = Settings()
+        settings.addresses()
+        settings.key()
+        settings.trainer()
+    except ValidationError as error:
+        raise StartupError("; ".join(_describe(item["loc"], item["msg"]) for item in error.errors())) from None
+    except OSError as error:
+        raise StartupError(f"{error.filename} cannot be read: {error.strerror}") from None
+    except ValueError as error:
+        raise StartupError(str(error)) from None
+    _check_folder(settings)
+    _check_scenarios()
+    return settings
+
+
+def _check_folder(settings: Settings) -> None:
+    if settings.data_dir is None:
+        return
+    try:
+        with locked_folder(settings.data_dir / "gateway") as folder:
+            read_or_create_secret(folder)
+    except InvalidSecretError as error:
+        raise StartupError(str(error)) from None
+    except FolderInUseError:
+        raise StartupError(f"COMPANYOS_DATA_DIR {settings.data_dir} is used by another gateway") from None
+    except OSError as error:
+        raise StartupError(f"COMPANYOS_DATA_DIR {settings.data_dir} cannot be used: {error.strerror}") from None
+
+
+def _check_scenarios() -> None:
+    try:
+        check_catalogue()
+    except (ScenarioError, ChaosError) as error:
+        raise StartupError(str(error).replace("\n", " ")) from None
+
+
+def _describe(location: tuple[int | str, ...], reason: str) -> str:
+    """Name a setting as the environment does."""
+    name = ".".join(map(str, location)).upper()
+    return f"{name if name.startswith('COMPANYOS_') else f'COMPANYOS_{name}'}: {reason}"

@@ -1,0 +1,32 @@
+"""How the gateway serves HTTP and WebSockets."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from companyos_shared.serving import SERVER_OPTIONS
+
+if TYPE_CHECKING:
+    from companyos_gateway.settings import Settings
+
+UVICORN_OPTIONS: dict[str, Any] = {
+    **SERVER_OPTIONS,
+    "http": "companyos_gateway.middleware.connection_limits:PatientHttp",
+    "ws": "companyos_gateway.middleware.connection_limits:DecidedSocket",
+    "ws_per_message_deflate": False,
+    "ws_ping_interval": 20.0,
+    "ws_ping_timeout": 20.0,
+    "ws_max_size": 1024 * 1024,
+    "proxy_headers": "FORWARDED_ALLOW_IPS" in os.environ,  # else a client on this machine could name any address
+    "timeout_graceful_shutdown": 1,  # what was taken has been drained before
+}
+
+
+def uvicorn_options(settings: Settings) -> dict[str, Any]:
+    """Return the options with what the settings say of them."""
+    return {
+        **UVICORN_OPTIONS,
+        "ws_ping_interval": settings.ws_ping_interval_s,
+        "ws_ping_timeout": settings.ws_ping_timeout_s,
+    }

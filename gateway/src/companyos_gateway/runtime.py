@@ -1,0 +1,318 @@
+"""The running house: services found or brought up, tools discovered, episodes kept, all of it stopped in order."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from openenv.core.env_server.types import Observation
+
+from companyos.contract import Modality, ResetOptions
+from companyos_gateway.browser.window_manager import WindowManager
+from companyos_gateway.chaos import levels, profile_for
+from companyos_gateway.engine.engine import EpisodeEngine
+from companyos_gateway.engine.episode import Episode
+from companyos_gateway.engine.episode_files import EpisodeFiles
+from companyos_gateway.engine.errors import (
+    EpisodeQuarantinedError,
+    GatewayError,
+    InternalError,
+    InvalidResetError,
+    ServicesUnavailableError,
+    UnknownScenarioError,
+)
+from companyos_gateway.engine.json_schemas import to_public_schema
+from companyos_gateway.engine.leases import derive_owner
+from companyos_gateway.engine.observations import StepObservation
+from companyos_gateway.engine.quarantine import Quarantine
+from companyos_gateway.engine.recovery import Recovery
+from companyos_gateway.engine.service_clients import ServiceClients
+from companyos_gateway.engine.snapshot_files import SnapshotFiles
+from companyos_gateway.engine.snapshots import Snapshots
+from companyos_gateway.engine.store import EpisodeLimits
+from companyos_gateway.engine.task_cache import TaskCache
+from companyos_gateway.engine.tokens import EpisodeTokens, read_or_create_secret
+from companyos_gateway.engine.toolbox import build_toolbox
+from companyos_gateway.evaluation import FinishDeclaration
+from companyos_gateway.middleware.browser_sessions import BrowserSessions
+from companyos_gateway.middleware.fair_share import charge_episode
+from companyos_gateway.process.data_folder import locked_folder, temporary_data_folder
+from companyos_gateway.process.embedded_services import EmbeddedServices
+from companyos_gateway.scenarios import Scenario, catalogue
+from companyos_gateway.scenarios.validation import check_catalogue
+from companyos_gateway.settings import Settings
+from companyos_gateway.viewer.archive import ArchivingStore
+from companyos_gateway.viewer.finished_episodes import FinishedEpisodes
+from companyos_gateway.viewer.recorder import ViewerRecorder
+from companyos_gateway.viewer.stored_runs import DEFAULT_RUNS_DIR, StoredRuns
+from companyos_shared import descriptors
+from companyos_shared.telemetry.traces import traces_of
+
+RELEASE_TIMEOUT_S = 1.5
+"""So long the end waits for services to drop what they hold; whatever they keep is dropped after the next start."""
+
+_log = logging.getLogger(__name__)
+
+
+class GatewayRuntime:
+    """Everything that one gateway process holds. `cluster` is given by tests; else it follows from the settings."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        service_clients: ServiceClients | None = None,
+        scenarios: Mapping[str, Scenario] | None = None,
+    ) -> None:
+        self.settings = settings
+        self.metrics = ViewerRecorder(traces_of("gateway"))
+        self._runs: StoredRuns | None = None
+        self.window_manager = WindowManager(self)
+        self.sessions = BrowserSessions()
+        self._service_clients = service_clients
+        self._scenarios = scenarios
+        self._engine: EpisodeEngine | None = None
+        self._snapshots: Snapshots | None = None
+        self._quarantine: Quarantine | None = None
+        self._reaper: asyncio.Task[None] | None = None
+        self._background: set[asyncio.Task[None]] = set()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self.data_dir: Path | None = None
+
+    def engine(self) -> EpisodeEngine:
+        """Return the stage; raises ServicesUnavailableError (503) while the services have not been found."""
+        if self._engine is None:
+            raise ServicesUnavailableError("The services have not answered yet.")
+        return self._engine
+
+    async def reset(
+        self, options: ResetOptions, previous: Episode | None = None, holder: object | None = None
+    ) -> Episode:
+        """Start an episode, fork a snapshot or go on with a live episode, as the options say, for a connection.
+
+        Raises a GatewayError; `previous`, whose place a started or forked one would take, then goes on untouched.
+        """
+        engine = self.engine()
+        try:
+            if options.resume is not None:
+                with self.metrics.measure_operation("resume"):
+                    resumed = await engine.resume(options.resume, holder)
+                charge_episode(resumed.id)
+                return resumed
+            if options.injected_state is not None:
+                taken, label = options.injected_state.snapshot, options.episode_id
+                begun = (await self.snapshots().fork(taken, 1, label, previous))[0]
+            else:
+                if options.modality is Modality.SCREENSHOT:
+                    await self.window_manager.check_ready(previous)
+                begun = await engine.reset(options, previous)
+            engine.store.hold(begun, holder)
+            charge_episode(begun.id)
+            return begun
+        except UnknownScenarioError as error:
+            raise UnknownScenarioError(f"{error.detail} There are {', '.join(sorted(engine.scenarios))}.") from error
+        except InvalidResetError as error:
+            if options.chaos in levels():
+                raise
+            levels_text = ", ".join(f"{level} {profile_for(level).name}" for level in levels())
+            raise InvalidResetError(f"chaos: the levels are {levels_text}, not {options.chaos}") from error
+        except GatewayError:
+            raise
+        except Exception as error:
+            _log.exception("a reset failed", extra=options.model_dump(include={"scenario", "seed", "chaos"}))
+            raise InternalError from error
+
+    async def last_observation(self, episode: Episode) -> Observation:
+        """Return what an episode answered last, in its modality; raises what `WindowManager.last_observation`
+        raises.
+        """
+        if episode.options.modality is Modality.SCREENSHOT:
+            return await self.window_manager.last_observation(episode)
+        return episode.last_observation()
+
+    async def step(
+        self, episode: Episode, tool: str, arguments: dict[str, Any], *, number: int | None = None
+    ) -> StepObservation:
+        """Carry out an action of an agent, in the modality of its episode.
+
+        Raises what `EpisodeEngine.step` raises, and where there are windows what `WindowManager.step` does.
+        """
+        if episode.options.modality is Modality.SCREENSHOT:
+            return await self.window_manager.step(episode, tool, arguments, number=number)
+        return await self.engine().step(episode, tool, arguments, number=number)
+
+    def loop(self) -> asyncio.AbstractEventLoop:
+        """Return the event loop that the house runs on; raises ServicesUnavailableError (503) outside its life."""
+        if self._loop is None:
+            raise ServicesUnavailableError("The house is not running.")
+        return self._loop
+
+    def call_soon(self, action: Callable[[], None]) -> None:
+        """Run an action on the house's loop, from any thread; nothing happens once the house is down."""
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(action)
+
+    def run_in_background(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Let work go on beside the requests; the house's end is its end."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+        return task
+
+    def detach(self, episode: Episode, holder: object) -> None:
+        """Let an episode outlive its connection for a while."""
+        if self._engine is not None:
+            self._engine.store.detach(episode, holder)
+
+    def snapshots(self) -> Snapshots:
+        """Return the snapshots; raises ServicesUnavailableError (503) while the services have not been found."""
+        if self._snapshots is None:
+            raise ServicesUnavailableError("The services have not answered yet.")
+        return self._snapshots
+
+    def quarantine(self) -> Quarantine:
+        """Return the quarantine; raises ServicesUnavailableError (503) while the services have not been found."""
+        if self._quarantine is None:
+            raise ServicesUnavailableError("The services have not answered yet.")
+        return self._quarantine
+
+    def runs(self) -> StoredRuns:
+        """Return the runs of `companyos eval` that the console shows."""
+        if self._runs is None:
+            self._runs = StoredRuns(self.settings.runs or DEFAULT_RUNS_DIR)
+        return self._runs
+
+    def is_idle(self) -> bool:
+        """Say whether no step is being taken."""
+        return self._engine is None or (self._engine.is_idle and self.window_manager.is_idle)
+
+    async def readiness(self) -> dict[str, bool]:
+        """Return by name whether each service is ready; empty while none is known."""
+        return {} if self._service_clients is None else await self._service_clients.readiness()
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Bring the house up, and down again."""
+        self._loop = asyncio.get_running_loop()
+        descriptors.raise_limit()
+        with temporary_data_folder() as private:
+            data_dir = self.data_dir = self.settings.data_dir or private / "data"
+            with locked_folder(data_dir / "gateway") as folder:
+                async with self._services(private, data_dir) as service_clients:
+                    self._service_clients = service_clients
+                    starting = asyncio.create_task(self._start(service_clients, folder))
+                    starting.add_done_callback(_log_start_failure)
+                    try:
+                        await asyncio.wait([starting], timeout=self.settings.start_timeout_s)
+                        if starting.done():
+                            starting.result()
+                        yield
+                    finally:
+                        await self._stop(starting)
+                        await service_clients.aclose()
+        self._loop = None
+
+    @asynccontextmanager
+    async def _services(self, private: Path, data_dir: Path) -> AsyncIterator[ServiceClients]:
+        addresses = self.settings.addresses()
+        if self._service_clients is not None:
+            yield self._service_clients
+        elif addresses:
+            yield ServiceClients.from_addresses(addresses, self.settings.key(), self.metrics.traces)
+        else:
+            async with EmbeddedServices(private, data_dir) as embedded:
+                yield ServiceClients.from_addresses(embedded.addresses, embedded.key, self.metrics.traces)
+
+    async def _start(self, service_clients: ServiceClients, folder: Path) -> None:
+        """Discover the tools as soon as every service answers, find the episodes again, then look after them."""
+        documents = await discover(service_clients)
+        secret = read_or_create_secret(folder)
+        await service_clients.lease(derive_owner(secret), take_over=self.settings.take_over)
+        toolbox = build_toolbox(documents, _finish_schema())
+        settings = self.settings
+        scenarios = await asyncio.to_thread(_load_scenarios) if self._scenarios is None else self._scenarios
+        files, snapshot_files = EpisodeFiles(folder), SnapshotFiles(folder)
+        quarantine = Quarantine(folder, service_clients, files, snapshot_files)
+        self.metrics.finished = FinishedEpisodes(folder / "finished", max_count=settings.max_finished)
+        store = ArchivingStore(
+            service_clients,
+            files,
+            EpisodeTokens(secret),
+            node=settings.node,
+            limits=EpisodeLimits(
+                max_episodes=settings.max_episodes,
+                idle_s=settings.idle_limit_s,
+                detached_s=settings.detached_limit_s,
+                lifetime_s=settings.lifetime_limit_s,
+            ),
+            keep_databases=settings.keep_episodes,
+            kept_episode=settings.keep_episode,
+            quarantine=quarantine,
+            metrics=self.metrics,
+        )
+        task_cache = TaskCache(scenarios, service_clients, max_size=settings.max_tasks_kept)
+        engine = EpisodeEngine(service_clients, toolbox, task_cache, store, self.metrics)
+        stores = (service_clients, snapshot_files, files, quarantine, task_cache, store)
+        snapshots = Snapshots(*stores, max_snapshots=settings.max_snapshots, metrics=self.metrics)
+        quarantine.has_label = store.has
+        found = await Recovery(engine, files, snapshots, quarantine).run()
+        if settings.keep_episode is not None and not store.has(settings.keep_episode):
+            try:
+                await engine.reset(ResetOptions(episode_id=settings.keep_episode))
+            except EpisodeQuarantinedError as error:
+                _log.error("the kept episode is not replaced: %s", error.detail)
+        self._engine, self._snapshots, self._quarantine = engine, snapshots, quarantine
+        self._reaper = asyncio.create_task(store.reap_forever())
+        _log.info("%d tools of %d services, %d episodes found again", len(toolbox), len(documents), found)
+
+    async def _stop(self, starting: asyncio.Task[None]) -> None:
+        for task in filter(None, (starting, self._reaper, *self._background)):
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+        await self.window_manager.aclose()
+        if self._engine is not None:
+            with suppress(TimeoutError, GatewayError):
+                async with asyncio.timeout(RELEASE_TIMEOUT_S):
+                    await self._engine.store.aclose(keep_files=self.settings.data_dir is not None)
+                    if self.settings.data_dir is None:
+                        await self.snapshots().delete_all()
+        self._engine = self._snapshots = self._quarantine = None
+        if self.metrics.traces.on:
+            await asyncio.to_thread(self.metrics.traces.close)
+
+
+def _load_scenarios() -> Mapping[str, Scenario]:
+    check_catalogue()
+    return catalogue()
+
+
+def _log_start_failure(starting: asyncio.Task[None]) -> None:
+    """Say at once why a house will never be ready: whoever waited for it may have gone on."""
+    if not starting.cancelled() and (error := starting.exception()) is not None:
+        _log.critical("the house cannot be opened: %s", error)
+
+
+def _finish_schema() -> dict[str, Any]:
+    shape = FinishDeclaration.model_json_schema()
+    return {word: value for word, value in to_public_schema(shape, shape).items() if word != "description"}
+
+
+FIRST_RETRY_S = 0.05
+SLOWEST_RETRY_S = 0.25
+
+
+async def discover(service_clients: ServiceClients) -> dict[str, dict[str, Any]]:
+    """Return the OpenAPI document of every service, as soon as all of them answer."""
+    pause_s = FIRST_RETRY_S
+    while True:
+        try:
+            return await service_clients.openapi()
+        except ServicesUnavailableError as waiting:
+            _log.debug("%s", waiting)
+            await asyncio.sleep(pause_s)
+            pause_s = min(1.5 * pause_s, SLOWEST_RETRY_S)

@@ -1,1 +1,0 @@
-"""The doors of the house: OpenEnv over WebSocket, plain HTTP, health, pages."""

@@ -1,0 +1,63 @@
+"""What everything that a browser is served has in common: forms, cookies, refusals as pages."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from fastapi import Request
+from fastapi.responses import RedirectResponse, Response
+
+from companyos_gateway.engine.episode import Episode
+from companyos_gateway.engine.errors import GatewayError
+from companyos_gateway.middleware.auth import AGENT_SCOPE_KEY, TRAINER_SCOPE_KEY
+from companyos_gateway.middleware.body_limit import BODY_SCOPE_KEY
+from companyos_gateway.middleware.browser_sessions import SESSION_LIFETIME_S, BrowserSessions
+from companyos_gateway.middleware.error_responses import problem_page
+from companyos_shared.pages import MalformedForm, SubmittedForm, read_form
+
+SEE_OTHER = 303
+
+
+class InvalidFormError(GatewayError):
+    status, code, title = 400, "malformed-form", "The form does not fit"
+
+
+async def page_or_error(show: Callable[[], Awaitable[Response]]) -> Response:
+    """Return what is page_or_error, or the refusal as a page."""
+    try:
+        return await show()
+    except GatewayError as problem:
+        return problem_page(problem)
+
+
+def submitted(request: Request) -> SubmittedForm:
+    """Return the form that was posted; raises InvalidForm (400). TrustedHosts has refused forms of other sites."""
+    try:
+        return read_form(request.scope[BODY_SCOPE_KEY])
+    except MalformedForm as malformed:
+        raise InvalidFormError(str(malformed)) from malformed
+
+
+def begin_session(request: Request, sessions: BrowserSessions, path: str, cookie: str) -> Response:
+    """Begin a session for a path and all below, and redirect to it without the token in the address."""
+    answer = RedirectResponse(path, SEE_OTHER)
+    agent: Episode | None = request.scope.get(AGENT_SCOPE_KEY)
+    if agent is not None or TRAINER_SCOPE_KEY in request.scope:
+        answer.set_cookie(
+            cookie,
+            sessions.begin(None if agent is None else agent.internal_id),
+            max_age=SESSION_LIFETIME_S,
+            path=path,
+            secure=request.url.scheme == "https",
+            httponly=True,
+            samesite="strict",
+        )
+    return answer
+
+
+def end_session(request: Request, sessions: BrowserSessions, path: str, cookie: str) -> Response:
+    """End the session of a browser, and lead to the page that asks for a token again."""
+    sessions.end(request.cookies.get(cookie, ""))
+    answer = RedirectResponse(path, SEE_OTHER)
+    answer.delete_cookie(cookie, path=path, httponly=True, samesite="strict")
+    return answer

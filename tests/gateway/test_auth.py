@@ -1,0 +1,289 @@
+"""Two planes: what a trainer's token opens, what an episode's opens, and that nothing else opens anything."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Iterable, Iterator
+from typing import Any
+
+import httpx
+import orjson
+import pytest
+from fastapi import APIRouter
+from pydantic import SecretStr
+from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
+
+from companyos_gateway.app import create_app
+from companyos_gateway.engine.service_clients import ServiceClients
+from companyos_gateway.engine.tokens import TOKEN_LENGTH
+from companyos_gateway.middleware.auth import AGENT_ROUTES, PUBLIC_PREFIX, PUBLIC_ROUTES
+from companyos_gateway.page_paths import is_console_path, is_desk_path
+from companyos_gateway.runtime import GatewayRuntime
+from companyos_gateway.settings import Settings
+from companyos_shared.wire.context import Actor
+from tests.gateway.conftest import NotesGateway, OpenGateway
+from tests.gateway.sockets import connected, handshake
+
+TRAINER = "the-trainer's-token"
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+WRONG = (
+    "Bearer ",
+    "Bearer wrong",
+    f"Bearer {TRAINER}x",
+    f"Bearer {TRAINER[:-1]}",
+    f"Basic {TRAINER}",
+    TRAINER,
+    f"Bearer {'A' * TOKEN_LENGTH}",
+    f"Bearer {'é' * TOKEN_LENGTH}",
+)
+NAMES = {
+    "env_name": "companyos",
+    "service": "notes",
+    "item_id": "n1-0",
+    "snapshot_id": "0" * 32,
+    "tool": "wait",
+    "operation": "write_note",
+    "path": "notes",
+    "name": "none",
+    "run": "none",
+}
+
+
+def _named(path: str, episode_id: str) -> str:
+    """Return the path of a route with real names in it."""
+    return re.sub(r"\{(\w+)[^}]*\}", lambda found: {**NAMES, "episode_id": episode_id}[found[1]], path)
+
+
+AGENTS = {(method, _named(path, "watched")) for method, path in AGENT_ROUTES if not is_desk_path(path)}
+STEP: dict[str, Any] = {"action": {"tool_name": "notes_write_note", "arguments": {"text": "a"}}}
+
+
+@pytest.fixture
+async def locked(open_gateway: OpenGateway) -> AsyncIterator[NotesGateway]:
+    """A gateway that asks for tokens; its client is the trainer."""
+    async with open_gateway(trainer_token=TRAINER) as gateway:
+        gateway.http.headers["Authorization"] = f"Bearer {TRAINER}"
+        yield gateway
+
+
+def _stranger(gateway: NotesGateway, authorization: str | None = None) -> httpx.AsyncClient:
+    headers = [] if authorization is None else [(b"authorization", authorization.encode())]
+    return httpx.AsyncClient(transport=httpx.ASGITransport(gateway.app), base_url="http://g", headers=headers)
+
+
+def _agent(gateway: NotesGateway, token: str) -> httpx.AsyncClient:
+    return _stranger(gateway, f"Bearer {token}")
+
+
+def _routes(routes: Iterable[BaseRoute]) -> Iterator[BaseRoute]:
+    """Yield every route, those of included routers too; a kind that is not known here fails the test."""
+    for route in routes:
+        if isinstance(included := getattr(route, "original_router", None), APIRouter):
+            yield from _routes(included.routes)
+        else:
+            assert isinstance(route, Route | Mount | WebSocketRoute), route
+            yield route
+
+
+def _paths(gateway: NotesGateway, episode_id: str) -> Iterator[str]:
+    """Yield every path that the app serves over HTTP, our own doors and the framework's, with real names in it."""
+    for route in _routes(gateway.app.routes):
+        if isinstance(route, Route):
+            yield _named(route.path, episode_id)
+        elif isinstance(route, Mount):
+            yield f"{route.path}/home.css"
+    yield "/no/such/door"
+
+
+async def _standing(gateway: NotesGateway, episode_id: str) -> Any:
+    """Return where an episode stands: its state, its evidence, and the digest of what the service holds."""
+    episode = gateway.runtime.engine().store.get(episode_id)
+    digest = await gateway.runtime.engine().service_clients.digest("notes", episode.context("notes", Actor.TRAINER))
+    evidence = (await gateway.http.get(f"/v1/episodes/{episode_id}/evidence")).json()
+    return await gateway.state(episode_id), digest.digest, evidence
+
+
+async def _assert_refused(client: httpx.AsyncClient, method: str, path: str, status: int, code: str) -> None:
+    answer = await client.request(method, path, json={} if method in {"POST", "PUT", "PATCH", "DELETE"} else None)
+    assert answer.status_code == status, f"{method} {path}: {answer.text}"
+    assert answer.headers["content-type"] == "application/problem+json"
+    if method != "HEAD":
+        assert answer.json()["code"] == code, f"{method} {path}"
+    if status == 401:
+        assert answer.headers["www-authenticate"] == "Bearer"
+
+
+async def test_every_door_but_those_that_are_listed_is_the_trainers(locked: NotesGateway) -> None:
+    first = await locked.reset(episode_id="watched")
+    await locked.step("watched", "notes_write_note", text="before")
+    before = await _standing(locked, "watched")
+    paths = set(_paths(locked, "watched"))
+    assert {"/reset", "/step", "/state", "/mcp", "/schema", "/docs", "/openapi.json", "/v1/tools"} <= paths
+    doors = [(method, path) for path in sorted(paths) for method in METHODS]
+    assert set(doors) > PUBLIC_ROUTES
+    assert set(doors) > AGENTS
+    nobody, forger, agent = _stranger(locked), _stranger(locked, "Bearer wrong"), _agent(locked, first["token"])
+    for method, path in doors:
+        if (method, path) in PUBLIC_ROUTES:
+            assert (await nobody.request(method, path)).status_code == 200
+            continue
+        if method == "GET" and path.startswith(PUBLIC_PREFIX):
+            assert (await nobody.request(method, path)).status_code == 404
+            continue
+        if is_desk_path(path) or is_console_path(path):
+            refused = (nobody, forger) if is_desk_path(path) else (nobody, forger, agent)
+            assert {(await client.request(method, path)).status_code for client in refused} == {403}
+            continue
+        await _assert_refused(nobody, method, path, 401, "token-required")
+        await _assert_refused(forger, method, path, 401, "unknown-token")
+        if (method, path) not in AGENTS:
+            await _assert_refused(agent, method, path, 403, "agent-plane")
+    assert await _standing(locked, "watched") == before
+    assert await locked.step("watched", "notes_write_note", text="after")
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+async def test_what_is_no_token_opens_nothing(locked: NotesGateway, wrong: str) -> None:
+    await locked.reset(episode_id="watched")
+    before = await _standing(locked, "watched")
+    async with _stranger(locked, wrong) as forger:
+        for method, path in sorted(AGENTS | {("POST", "/reset"), ("GET", "/state"), ("POST", "/mcp")}):
+            await _assert_refused(forger, method, path, 401, "unknown-token")
+    assert await _standing(locked, "watched") == before
+
+
+async def test_every_socket_is_the_trainers(locked: NotesGateway) -> None:
+    token = (await locked.reset(episode_id="watched"))["token"]
+    before = await _standing(locked, "watched")
+    sockets = [route.path for route in _routes(locked.app.routes) if isinstance(route, WebSocketRoute)]
+    assert set(sockets) >= {"/ws", "/mcp"}
+    for path in [*sockets, "/no/such/door"]:
+        for authorization, status, code in (
+            ([], 401, "token-required"),
+            ([b"Bearer wrong"], 401, "unknown-token"),
+            ([f"Bearer {token}".encode()], 403, "agent-plane"),
+        ):
+            headers = [(b"authorization", value) for value in authorization]
+            start, body = await handshake(locked.app, path, headers, denial=True)
+            assert (start["type"], start["status"]) == ("websocket.http.response.start", status)
+            assert orjson.loads(body["body"])["code"] == code
+            (closed,) = await handshake(locked.app, path, headers)
+            assert closed == {"type": "websocket.close", "code": 1008, "reason": code}
+    assert await _standing(locked, "watched") == before
+
+
+async def test_the_trainer_plays_over_both_sockets(locked: NotesGateway) -> None:
+    headers = [(b"authorization", f"Bearer {TRAINER}".encode())]
+    async with connected(locked.app, headers=headers) as socket:
+        await socket.reset(episode_id="mine")
+        assert (await socket.step("notes_list_notes"))["data"]["observation"]["result"]
+        assert len((await socket.state())["token"]) == TOKEN_LENGTH
+    async with connected(locked.app, "/mcp", headers=headers) as socket:
+        assert (await socket.ask({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}))["result"]["tools"]
+
+
+async def test_an_agent_plays_its_own_episode_and_learns_neither_id_nor_token(locked: NotesGateway) -> None:
+    first = await locked.reset(episode_id="the-label-of-it")
+    internal_id = locked.runtime.engine().store.get("the-label-of-it").internal_id
+    async with _agent(locked, first["token"]) as agent:
+        listed = await agent.get("/v1/tools", params={"episode_id": "the-label-of-it"})
+        body = {"episode_id": "the-label-of-it"}
+        asked = await agent.post("/step", json={**body, "action": {"type": "list_tools"}})
+        taken = await agent.post("/step", json={**body, **STEP})
+        refused = await agent.post("/step", json={**body, "action": {"tool_name": "no_such_tool", "arguments": {}}})
+    for answer in (listed, asked, taken, refused):
+        assert answer.status_code == 200
+        for secret in ("the-label-of-it", first["token"], internal_id):
+            assert secret not in answer.text
+            assert secret not in str(answer.headers)
+    assert (await locked.state("the-label-of-it"))["step_count"] == 2
+
+
+async def test_how_an_episode_ended_is_told_to_its_trainer_and_not_to_its_agent(locked: NotesGateway) -> None:
+    first = await locked.reset(episode_id="ended")
+    await locked.step("ended", "finish", outcome="done", summary="Looked around.")
+    async with _agent(locked, first["token"]) as agent:
+        late = await agent.post("/v1/episodes/ended/step", json=STEP)
+        shown = await agent.get("/v1/episodes/ended/render", params={"format": "text"})
+    told = await locked.http.post("/v1/episodes/ended/step", json=STEP)
+    assert (late.status_code, late.json()["code"]) == (409, "episode-done")
+    assert "ended as" not in late.text + shown.text
+    assert told.json()["detail"] == "The episode ended as failed."
+
+
+@pytest.mark.parametrize("named", ["theirs", "nobodys"])
+async def test_an_agent_cannot_tell_whether_another_episode_lives(locked: NotesGateway, named: str) -> None:
+    mine = await locked.reset(episode_id="mine")
+    await locked.reset(episode_id="theirs")
+    before = await _standing(locked, "theirs")
+    async with _agent(locked, mine["token"]) as agent:
+        answers = [
+            await agent.post("/step", json={"episode_id": named, **STEP}),
+            await agent.get("/v1/tools", params={"episode_id": named}),
+        ]
+    for answer in answers:
+        assert answer.status_code == 404
+        assert answer.json() == {
+            "type": "about:blank",
+            "title": "There is no such episode",
+            "status": 404,
+            "code": "unknown-episode",
+        }
+    assert await _standing(locked, "theirs") == before
+
+
+async def test_all_tools_of_the_house_are_the_trainers(locked: NotesGateway) -> None:
+    token = (await locked.reset())["token"]
+    async with _agent(locked, token) as agent:
+        await _assert_refused(agent, "GET", "/v1/tools", 403, "agent-plane")
+    assert (await locked.http.get("/v1/tools")).status_code == 200
+
+
+async def test_a_token_dies_with_its_episode(locked: NotesGateway) -> None:
+    token = (await locked.reset(episode_id="short"))["token"]
+    async with _agent(locked, token) as agent:
+        assert (await agent.post("/step", json={"episode_id": "short", **STEP})).status_code == 200
+        assert (await locked.http.delete("/v1/episodes/short")).status_code == 204
+        await _assert_refused(agent, "POST", "/step", 401, "unknown-token")
+        await locked.reset(episode_id="short")
+        await _assert_refused(agent, "POST", "/step", 401, "unknown-token")
+
+
+async def test_while_nobody_can_tell_whose_token_it_is_it_opens_nothing() -> None:
+    late = ServiceClients.from_addresses({"late": "unix:/nowhere/late.sock"}, b"key")
+    settings = Settings(start_timeout_s=0.01, trainer_token=SecretStr(TRAINER))
+    app = create_app(GatewayRuntime(settings, service_clients=late, scenarios={}))
+    client = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://g")
+    async with app.router.lifespan_context(app), client as http:
+        for path in ("/step", "/reset"):
+            answer = await http.post(path, json={}, headers={"Authorization": f"Bearer {'A' * TOKEN_LENGTH}"})
+            assert (answer.status_code, answer.json()["code"]) == (503, "services-unavailable")
+            await _assert_refused(http, "POST", path, 401, "token-required")
+
+
+async def test_two_tokens_at_once_are_none(locked: NotesGateway) -> None:
+    twice = [("Authorization", f"Bearer {TRAINER}"), ("Authorization", "Bearer other")]
+    answer = await locked.http.get("/metadata", headers=httpx.Headers(twice))
+    assert (answer.status_code, answer.json()["code"]) == (401, "unknown-token")
+
+
+async def test_the_kind_of_authorization_may_be_written_in_any_case(locked: NotesGateway) -> None:
+    async with _stranger(locked, f"bEARER  {TRAINER}") as trainer:
+        assert (await trainer.get("/metadata")).status_code == 200
+
+
+async def test_nothing_asks_for_a_token_where_none_is_configured(gateway: NotesGateway) -> None:
+    first = await gateway.reset(episode_id="open")
+    for authorization in (None, "Bearer wrong", f"Bearer {first['token']}"):
+        async with _stranger(gateway, authorization) as anybody:
+            assert (await anybody.get("/state", params={"episode_id": "open"})).status_code == 200
+            assert (await anybody.post("/step", json={"episode_id": "open", **STEP})).status_code == 200
+    async with connected(gateway.app) as socket:
+        await socket.reset()
+
+
+async def test_no_answer_opens_a_door_to_pages_of_other_sites(locked: NotesGateway) -> None:
+    origin = {"Origin": "https://elsewhere.example", "Access-Control-Request-Method": "POST"}
+    for client in (locked.http, _stranger(locked)):
+        answer = await client.request("OPTIONS", "/step", headers=origin)
+        assert not [name for name in answer.headers if name.startswith("access-control-")]

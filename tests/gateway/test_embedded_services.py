@@ -1,0 +1,234 @@
+"""The embedded services: real child processes, started together, started again, gone with their parent."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from companyos_gateway.engine.service_clients import ServiceClients
+from companyos_gateway.process import embedded_services
+from companyos_gateway.process.data_folder import choose_temporary_parent, temporary_data_folder
+from companyos_gateway.process.embedded_services import EmbeddedServices
+from companyos_gateway.process.environment import service_environment
+from companyos_shared.chassis.settings import ServiceSettings
+from companyos_shared.folder_lock import FolderInUseError, holder_of, kill_orphan, lock_folder
+from companyos_shared.telemetry.settings import TelemetrySettings
+
+DEADLINE_S = 60.0
+POLL_S = 0.05
+
+PARENT = """
+import asyncio, sys
+from pathlib import Path
+from companyos_gateway.process.embedded_services import EmbeddedServices
+from companyos_gateway.process.data_folder import private_folder
+
+async def main():
+    with private_folder(Path(sys.argv[1])) as folder:
+      async with EmbeddedServices(folder, folder / "data") as services:
+        print(*services.addresses.values(), sep="\\n", flush=True)
+        await asyncio.sleep(600)
+
+asyncio.run(main())
+"""
+
+
+LASTING_PARENT = """
+import asyncio, sys
+from pathlib import Path
+from companyos_gateway.process.embedded_services import EmbeddedServices
+
+async def main():
+    async with EmbeddedServices(Path(sys.argv[1]), Path(sys.argv[2])) as services:
+        await asyncio.sleep(600)
+
+asyncio.run(main())
+"""
+
+
+@pytest.fixture
+def parent() -> Iterator[Path]:
+    """A folder with a short path: that of a Unix socket has little room."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(folder)
+
+
+@asynccontextmanager
+async def alone(parent: Path) -> AsyncIterator[EmbeddedServices]:
+    with temporary_data_folder(parent) as folder:
+        async with EmbeddedServices(folder, folder / "data") as services:
+            yield services
+
+
+@asynccontextmanager
+async def reached(services: EmbeddedServices) -> AsyncIterator[ServiceClients]:
+    service_clients = ServiceClients.from_addresses(services.addresses, services.key)
+    try:
+        await _answering(service_clients)
+        yield service_clients
+    finally:
+        await service_clients.aclose()
+
+
+async def test_services_that_could_not_be_started_are_tried_again(parent: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    async with AsyncExitStack() as stack:
+        folder = stack.enter_context(temporary_data_folder(parent))
+        services = EmbeddedServices(folder, folder / "data")
+        resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir("/proc/self/fd")), hard))
+        try:
+            await stack.enter_async_context(services)
+            await asyncio.sleep(embedded_services.RESTART_PAUSE_S / 2)
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        async with reached(services) as service_clients:
+            assert set(await service_clients.openapi()) == set(services.addresses)
+
+
+async def test_every_installed_service_answers_and_leaves_nothing_behind(parent: Path) -> None:
+    async with alone(parent) as services, reached(services) as service_clients:
+        assert set(await service_clients.openapi()) == set(services.addresses)
+        folder = Path(next(iter(services.addresses.values())).removeprefix("unix:")).parent
+        assert folder.stat().st_mode & 0o077 == 0
+        pids = _pids(folder)
+        assert len(pids) == len(services.addresses)
+    assert not folder.exists()
+    assert not any(_is_running(pid) for pid in pids)
+
+
+async def test_services_inherit_no_secret_of_the_gateway(monkeypatch: pytest.MonkeyPatch, parent: Path) -> None:
+    for name in ("COMPANYOS_TRAINER_TOKEN", "COMPANYOS_SERVICE_KEY_FILE", "OPENAI_API_KEY", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "a secret that no service needs")
+    monkeypatch.setenv("COMPANYOS_SERVICE_KEY", "a secret that no service needs")
+    monkeypatch.setenv("COMPANYOS_LOG_LEVEL", "warning")
+    async with alone(parent) as services, reached(services):
+        folder = Path(next(iter(services.addresses.values())).removeprefix("unix:")).parent
+        for pid in _pids(folder):
+            environment = (Path("/proc") / str(pid) / "environ").read_bytes()
+            assert b"a secret that no service needs" not in environment
+            assert b"COMPANYOS_LOG_LEVEL=warning" in environment.split(b"\0")
+
+
+def test_every_setting_is_inherited_but_its_own_and_those_of_a_standalone_service() -> None:
+    fields = {*ServiceSettings.model_fields, *TelemetrySettings.model_fields}
+    settings = {f"COMPANYOS_{field.upper()}": "given" for field in fields}
+    own = {"COMPANYOS_SERVICE_KEY", "COMPANYOS_SERVICE_KEY_FILE", "COMPANYOS_DATA_DIR", "COMPANYOS_ALLOWED_HOSTS"}
+    assert set(service_environment(settings)) == set(settings) - own
+
+
+def test_the_app_of_the_gateway_removes_its_secrets_from_the_environment() -> None:
+    program = "import os, companyos_gateway.main; print(os.environ.get('COMPANYOS_TRAINER_TOKEN'))"
+    given = {**os.environ, "COMPANYOS_TRAINER_TOKEN": "t" * 32}
+    done = subprocess.run([sys.executable, "-c", program], env=given, capture_output=True, text=True, check=True)
+    assert done.stdout == "None\n"
+
+
+async def test_a_killed_service_is_started_again(parent: Path) -> None:
+    async with alone(parent) as services, reached(services) as service_clients:
+        folder = Path(next(iter(services.addresses.values())).removeprefix("unix:")).parent
+        victim = _pids(folder)[0]
+        os.kill(victim, signal.SIGKILL)
+        await _until(lambda: victim not in _pids(folder) and len(_pids(folder)) == len(services.addresses))
+        await _answering(service_clients)
+
+
+async def test_the_services_die_with_a_killed_parent_and_the_next_one_clears_its_folder(parent: Path) -> None:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", PARENT, str(parent), stdout=asyncio.subprocess.PIPE
+    )
+    assert process.stdout is not None
+    folder = Path((await process.stdout.readline()).decode().strip().removeprefix("unix:")).parent
+    await _until(lambda: bool(_pids(folder)))
+    pids = _pids(folder)
+    process.kill()
+    await process.communicate()
+    await _until(lambda: not any(_is_running(pid) for pid in pids))
+    assert folder.exists()
+    async with alone(parent):
+        assert not folder.exists()
+
+
+async def test_without_an_installed_service_the_start_says_so(monkeypatch: pytest.MonkeyPatch, parent: Path) -> None:
+    monkeypatch.setattr(embedded_services, "SERVICE_GROUP", "companyos.nothing")
+    with pytest.raises(RuntimeError, match=r"companyos\.nothing"):
+        async with alone(parent):
+            pass
+
+
+def test_what_ends_with_the_process_lies_in_memory_unless_there_is_more_room_on_the_disk(parent: Path) -> None:
+    disk = Path(tempfile.gettempdir())
+    assert choose_temporary_parent(parent) == parent
+    assert choose_temporary_parent(Path("/proc")) == disk  # nothing fits there
+    assert choose_temporary_parent(parent / "missing") == disk
+
+
+async def _answering(service_clients: ServiceClients) -> None:
+    async with asyncio.timeout(DEADLINE_S):
+        while not all((await service_clients.readiness()).values()):  # noqa: ASYNC110 - other processes again
+            await asyncio.sleep(POLL_S)
+
+
+async def _until(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(DEADLINE_S):
+        while not holds():  # noqa: ASYNC110 - what is waited for happens in other processes
+            await asyncio.sleep(POLL_S)
+
+
+def _pids(folder: Path) -> list[int]:
+    """Return the processes whose command line names the folder."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            command = (entry / "cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if any(part.startswith(bytes(folder)) for part in command):
+            found.append(int(entry.name))
+    return sorted(found)
+
+
+def _is_running(pid: int) -> bool:
+    try:
+        state = (Path("/proc") / str(pid) / "stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+async def test_stopped_children_of_a_gateway_that_is_gone_are_killed_before_new_ones_start(parent: Path) -> None:
+    data = parent / "data"
+    command = [sys.executable, "-c", LASTING_PARENT, str(parent), str(data)]
+    old_parent = await asyncio.create_subprocess_exec(*command)
+    names = EmbeddedServices(parent, data).addresses
+    try:
+        while not all(holder_of(data / name) for name in names):  # noqa: ASYNC110 - other processes write it
+            await asyncio.sleep(POLL_S)
+        children = {name: holder_of(data / name) for name in names}
+        for child in children.values():
+            assert child is not None
+            os.kill(child.pid, signal.SIGSTOP)
+    finally:
+        old_parent.kill()
+        await old_parent.wait()
+    async with EmbeddedServices(parent, data) as services, reached(services):
+        assert not [child for child in children.values() if child is None or child.runs]
+        assert not [name for name, child in children.items() if holder_of(data / name) == child]
+
+
+async def test_a_folder_of_a_service_that_is_no_child_is_left_to_it(parent: Path) -> None:
+    (parent / "data" / "ticketdesk").mkdir(parents=True)
+    with (
+        lock_folder(parent / "data" / "ticketdesk"),
+        pytest.raises(FolderInUseError, match=f"in use by process {os.getpid()}"),
+    ):
+        kill_orphan(parent / "data" / "ticketdesk", embedded_services.CHILD_MODULE)

@@ -1,0 +1,176 @@
+"""The other doors: pages, documentation, health, the framework's own routes, production mode, bad bodies."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import httpx
+import pytest
+from fastapi.routing import APIRoute
+
+from companyos_gateway.api.query_params import reject_unknown_query_params
+from companyos_gateway.engine import errors
+from tests.gateway.conftest import NotesGateway, OpenGateway
+
+
+async def test_the_home_page_stands_alone(gateway: NotesGateway) -> None:
+    page = await gateway.http.get("/")
+    assert page.status_code == 200
+    assert "default-src 'self'" in page.headers["content-security-policy"]
+    links = re.findall(r'(?:src|href)="([^"]+)"', page.text)
+    assert links
+    for link in links:
+        assert link.startswith("/")
+        assert (await gateway.http.get(link)).status_code == 200, link
+
+
+async def test_the_api_documentation_works_offline(gateway: NotesGateway) -> None:
+    page = await gateway.http.get("/docs")
+    assert "//" not in re.sub(r"<!doctype html>", "", page.text)
+    for link in re.findall(r'(?:src|href)="([^"]+)"', page.text):
+        assert (await gateway.http.get(link)).status_code == 200, link
+    described = (await gateway.http.get("/openapi.json")).json()
+    assert described["paths"]["/reset"]["post"]["requestBody"]["content"]["application/json"]["schema"]["properties"]
+    assert (
+        "episode_id"
+        in described["paths"]["/step"]["post"]["requestBody"]["content"]["application/json"]["schema"]["properties"]
+    )
+
+
+async def test_our_own_reset_comes_before_the_framework_s(gateway: NotesGateway) -> None:
+    first = await gateway.reset()
+    assert (await gateway.step(first["episode_id"], "notes_list_notes"))["observation"]["result"]
+
+
+async def test_the_framework_tells_what_this_is(gateway: NotesGateway) -> None:
+    assert (await gateway.http.get("/metadata")).json()["name"] == "companyos"
+    schema = (await gateway.http.get("/schema")).json()
+    assert "brief" in schema["reset_observation"]["properties"]
+    assert "return" in schema["state"]["properties"]
+
+
+async def test_production_mode_has_no_control_plane(open_gateway: OpenGateway) -> None:
+    async with open_gateway(mode="production") as gateway:
+        for path in ("/reset", "/step"):
+            assert (await gateway.http.post(path, json={})).status_code in {404, 405}
+        assert (await gateway.http.get("/state")).status_code == 404
+        assert (await gateway.http.get("/v1/tools")).status_code == 200
+
+
+async def test_alive_and_ready(gateway: NotesGateway) -> None:
+    assert (await gateway.http.get("/livez")).json() == {"status": "alive"}
+    ready = await gateway.http.get("/readyz")
+    assert (ready.status_code, ready.json()["services"]) == (200, {"notes": "ready"})
+
+
+@pytest.mark.parametrize("path", ["/reset", "/step", "/companyos/tasks"])
+@pytest.mark.parametrize(
+    ("body", "status", "code"),
+    [
+        (b"[]", 422, "not-an-object"),
+        (b"{", 400, "malformed-json"),
+        (b"\xff", 400, "malformed-json"),
+        (b'{"a": NaN}', 422, "not-finite"),
+        (b'{"a": 1, "a": 2}', 422, "duplicate-key"),
+        (b'{"a": ' + b"[" * 33 + b"]" * 33 + b"}", 422, "json-too-deep"),
+        (b'{"a": "' + b"x" * 65_536 + b'"}', 413, "body-too-large"),
+    ],
+    ids=lambda value: str(value)[:20],
+)
+async def test_a_body_that_does_not_fit_is_a_problem(
+    gateway: NotesGateway, path: str, body: bytes, status: int, code: str
+) -> None:
+    answer = await gateway.http.post(path, content=body)
+    assert (answer.status_code, answer.json()["code"]) == (status, code)
+    assert answer.headers["content-type"] == "application/problem+json"
+
+
+async def test_a_body_is_counted_while_it_is_read(gateway: NotesGateway) -> None:
+    sent = 0
+
+    async def endless() -> object:
+        nonlocal sent
+        while sent < 10_000_000:
+            sent += 4096
+            yield b"x" * 4096
+
+    request = httpx.Request("POST", "http://g/reset", content=endless())  # type: ignore[arg-type]
+    answer = await gateway.http.send(request)
+    assert answer.status_code == 413
+    assert sent < 100_000
+
+
+async def test_an_unknown_route_is_a_problem_too(gateway: NotesGateway) -> None:
+    answer = await gateway.http.get("/nowhere")
+    assert (answer.status_code, answer.json()["code"]) == (404, "not-found")
+
+
+async def test_a_refused_method_is_told_every_method_of_the_path(gateway: NotesGateway) -> None:
+    assert (await gateway.http.delete("/render")).headers["allow"] == "GET"
+    assert (await gateway.http.get("/companyos/tasks")).headers["allow"] == "POST"
+
+
+async def test_the_openapi_names_every_schema_and_every_refusal_on_the_way(gateway: NotesGateway) -> None:
+    document = (await gateway.http.get("/openapi.json")).json()
+    named = set(re.findall(r'"#/components/schemas/(\w+)"', json.dumps(document)))
+    assert named <= set(document["components"]["schemas"])
+    for operations in document["paths"].values():
+        for operation in operations.values():
+            assert {"400", "422"} <= set(operation["responses"])
+
+
+async def test_the_openapi_names_the_code_of_every_problem_that_plain_http_can_tell(gateway: NotesGateway) -> None:
+    described = json.dumps((await gateway.http.get("/openapi.json")).json()["paths"])
+    pages = ("companyos_gateway.ui", "companyos_gateway.ui.page_requests")
+    kinds = [kind for kind in errors.GatewayError.__subclasses__() if not kind.__module__.startswith(pages)]
+    assert {kind.code for kind in kinds if f"`{kind.code}`" not in described} == {"not-reset", "internal-error"}
+
+
+@pytest.mark.parametrize("path", ["/v1/tools?episode=x", "/v1/snapshots?episode_id=nope", "/v1/episodes?all=1"])
+async def test_an_unknown_query_is_refused_by_its_name(gateway: NotesGateway, path: str) -> None:
+    answer = await gateway.http.get(path)
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid-request")
+    assert answer.json()["errors"][0]["place"] == path.partition("?")[2].partition("=")[0]
+
+
+async def test_every_door_of_the_api_refuses_unknown_queries_but_those_of_health(gateway: NotesGateway) -> None:
+    routes = [route for route in gateway.app.routes if isinstance(route, APIRoute) and route.include_in_schema]
+    ours = [route for route in routes if route.endpoint.__module__.startswith("companyos_gateway.")]
+    heedless = {
+        route.path
+        for route in ours
+        if reject_unknown_query_params not in {dependency.call for dependency in route.dependant.dependencies}
+    }
+    assert len(ours) > 20
+    assert heedless == {"/livez", "/readyz", "/health", "/metrics"}
+
+
+async def test_a_page_opens_whatever_its_address_says_besides(gateway: NotesGateway) -> None:
+    assert (await gateway.http.get("/?from=elsewhere")).status_code == 200
+
+
+async def test_a_body_that_does_not_say_that_it_is_json_is_told_so(gateway: NotesGateway) -> None:
+    told = await gateway.http.post("/v1/episodes/one/restore", content=b'{"snapshot": "x"}')
+    assert told.status_code == 422
+    assert "Content-Type" in told.json()["detail"]
+
+
+@pytest.mark.parametrize("body", [{"seed": "x"}, {"scenari": "bug_escalation"}, {"chaos": 9}])
+async def test_a_demonstration_of_what_there_is_not_is_refused(gateway: NotesGateway, body: dict[str, object]) -> None:
+    answer = await gateway.http.post("/v1/demonstrations", json=body)
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid-request")
+
+
+async def test_a_missing_query_argument_is_named(gateway: NotesGateway) -> None:
+    answer = await gateway.http.get("/state")
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid-request")
+    assert "episode_id" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize("action", [{}, {"tool_name": 7}, {"tool_name": "wait", "arguments": []}, {"type": "dance"}])
+async def test_an_action_that_is_none_is_no_step(gateway: NotesGateway, action: dict[str, object]) -> None:
+    episode = (await gateway.reset())["episode_id"]
+    answer = await gateway.http.post("/step", json={"episode_id": episode, "action": action})
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid-action")
+    assert (await gateway.state(episode))["step_count"] == 0

@@ -1,0 +1,105 @@
+"""A house that is being brought up: services that are late, a service nobody planned for, other threads."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from openenv.core.env_server.mcp_types import CallToolAction
+
+from companyos_gateway.api.openenv_environment import CompanyOSEnvironment
+from companyos_gateway.app import create_app
+from companyos_gateway.engine.errors import NotResetError, ServicesUnavailableError
+from companyos_gateway.engine.service_client import ServiceClient
+from companyos_gateway.engine.service_clients import ServiceClients
+from companyos_gateway.engine.tokens import SECRET_FILE, InvalidSecretError
+from companyos_gateway.runtime import GatewayRuntime
+from companyos_gateway.settings import Settings
+from tests.gateway.conftest import NotesGateway, OpenGateway
+from tests.gateway.notes import SERVICE, NoteKeeping
+from tests.in_process import KEY, in_process_service_client, service_app
+
+
+async def test_a_house_whose_services_are_late_says_so_and_goes_on_looking() -> None:
+    late = ServiceClients.from_addresses({"late": "unix:/nowhere/late.sock"}, b"key")
+    app = create_app(GatewayRuntime(Settings(start_timeout_s=0.01), service_clients=late, scenarios={}))
+    transport = httpx.ASGITransport(app)
+    async with app.router.lifespan_context(app), httpx.AsyncClient(transport=transport, base_url="http://g") as http:
+        assert (await http.get("/livez")).status_code == 200
+        health = await http.get("/health")
+        assert (health.status_code, health.json()["services"]) == (503, {"late": "not ready"})
+        answer = await http.post("/reset", json={})
+        assert (answer.status_code, answer.json()["code"]) == (503, "services-unavailable")
+
+
+async def test_a_house_that_cannot_be_opened_after_its_services_came_late_says_why(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "gateway").mkdir()
+    (tmp_path / "gateway" / SECRET_FILE).write_text("no secret")
+    late = LateTransport(httpx.ASGITransport(service_app(SERVICE, tmp_path / "notes")))
+    service_clients = ServiceClients({"notes": ServiceClient("notes", "http://notes", KEY.encode(), late)})
+    app = create_app(
+        GatewayRuntime(Settings(start_timeout_s=0.01, data_dir=tmp_path), service_clients=service_clients, scenarios={})
+    )
+    running = app.router.lifespan_context(app)
+    await running.__aenter__()
+    late.comes.set()
+    await asyncio.sleep(0.3)
+    assert "the house cannot be opened" in caplog.text
+    with pytest.raises(InvalidSecretError):
+        await running.__aexit__(None, None, None)
+
+
+class LateTransport(httpx.AsyncBaseTransport):
+    """Delivers nothing before it is told to."""
+
+    def __init__(self, inner: httpx.AsyncBaseTransport) -> None:
+        self._inner = inner
+        self.comes = asyncio.Event()
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        await self.comes.wait()
+        return await self._inner.handle_async_request(request)
+
+
+async def test_a_fourth_service_brings_its_tools_and_a_bare_company(tmp_path: Path) -> None:
+    both = (SERVICE, replace(SERVICE, name="memos"))
+    services = {service.name: service_app(service, tmp_path / service.name) for service in both}
+    clients = {name: in_process_service_client(name, service) for name, service in services.items()}
+    scenarios: dict[str, Any] = {"note_keeping": NoteKeeping()}
+    runtime = GatewayRuntime(Settings(), service_clients=ServiceClients(clients), scenarios=scenarios)
+    app = create_app(runtime)
+    transport = httpx.ASGITransport(app)
+    async with app.router.lifespan_context(app), httpx.AsyncClient(transport=transport, base_url="http://g") as http:
+        gateway = NotesGateway(http, app, runtime, services["memos"])
+        episode = (await gateway.reset())["episode_id"]
+        assert (await gateway.step(episode, "memos_list_notes"))["observation"]["result"] == []
+        assert len((await gateway.step(episode, "notes_list_notes"))["observation"]["result"]) == 2
+        assert (await gateway.step(episode, "memos_write_note", text="a"))["observation"]["result"]["id"] == 1
+
+
+async def test_the_sync_twins_work_from_another_thread(gateway: NotesGateway) -> None:
+    env = CompanyOSEnvironment(gateway.runtime)
+    with pytest.raises(NotResetError):
+        await asyncio.to_thread(env.step, CallToolAction(tool_name="wait", arguments={"minutes": 1}))
+    await asyncio.to_thread(env.reset, 1, scenario="note_keeping")
+    action = CallToolAction(tool_name="notes_get_note", arguments={"note_id": 1})
+    observation = await asyncio.to_thread(env.step, action)
+    assert observation.model_dump()["result"]["text"] == "water the plants"
+    assert env.state.step_count == 1
+    await asyncio.to_thread(env.close)
+
+
+async def test_outside_its_life_a_house_refuses(open_gateway: OpenGateway) -> None:
+    async with open_gateway() as gateway:
+        env = CompanyOSEnvironment(gateway.runtime)
+    with pytest.raises(ServicesUnavailableError):
+        await env.reset_async(seed=1)
+    with pytest.raises(ServicesUnavailableError):
+        await asyncio.to_thread(env.reset, 1)
+    env.close()

@@ -1,0 +1,162 @@
+"""Names that the gateway answers to, and pages of other sites, which it does not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.gateway.conftest import OpenGateway
+from tests.gateway.sockets import connected, handshake
+
+NOBODY_S_TO_GIVE = ("127.0.0.1:8000", "10.1.2.3", "[::1]:8000", "localhost:8000", "GATEWAY", "a.local.", "x.internal:1")
+SOMEBODY_S = ("companyos.example.org", "evil.com:8000", "127.0.0.1.evil.com", "local", "localhost.evil.com")
+NO_HOSTS = ("", "a b", "user@localhost", "localhost:8000:9", "localhost:port", "[::1", "a/b", "localhost,evil.com")
+TRAINER = {"trainer_token": "t" * 16}
+
+
+async def _status(open_gateway: OpenGateway, host: str | list[str], **settings: Any) -> int:
+    hosts = [host] if isinstance(host, str) else host
+    async with open_gateway(**settings) as gateway:
+        headers = [("Host", name) for name in hosts] + [("Authorization", f"Bearer {'t' * 16}")]
+        answer = await gateway.http.get("/metadata", headers=headers)
+        if answer.status_code != 200:
+            assert (answer.status_code, answer.json()["code"]) == (400, "unknown-host")
+        return answer.status_code
+
+
+@pytest.mark.parametrize("host", NOBODY_S_TO_GIVE)
+async def test_a_name_that_no_public_dns_hands_out_is_answered(open_gateway: OpenGateway, host: str) -> None:
+    assert await _status(open_gateway, host) == 200
+
+
+@pytest.mark.parametrize("host", [name for name in SOMEBODY_S if "." in name])
+async def test_a_name_that_somebody_may_point_here_is_answered_where_tokens_are_asked_for(
+    open_gateway: OpenGateway, host: str
+) -> None:
+    assert await _status(open_gateway, host) == 400
+    assert await _status(open_gateway, host, **TRAINER) == 200
+
+
+@pytest.mark.parametrize("host", NO_HOSTS)
+async def test_what_is_no_name_is_refused_in_any_case(open_gateway: OpenGateway, host: str) -> None:
+    assert await _status(open_gateway, host) == 400
+    assert await _status(open_gateway, host, **TRAINER) == 400
+
+
+async def test_two_names_are_none(open_gateway: OpenGateway) -> None:
+    assert await _status(open_gateway, ["localhost", "localhost"]) == 400
+
+
+@pytest.mark.parametrize(
+    ("names", "host", "status"),
+    [
+        ("companyos.example.org", "companyos.example.org:443", 200),
+        ("CompanyOS.example.org", "companyos.EXAMPLE.org", 200),
+        ("companyos.example.org", "localhost", 400),
+        ("companyos.example.org, localhost", "localhost:8000", 200),
+        ("*.example.org", "a.b.example.org", 200),
+        ("*.example.org", "example.org", 400),
+        ("*.example.org", "evilexample.org", 400),
+        ("*", "whatever.example.org", 200),
+    ],
+)
+async def test_names_that_are_configured_are_the_only_ones(
+    open_gateway: OpenGateway, names: str, host: str, status: int
+) -> None:
+    assert await _status(open_gateway, host, allowed_hosts=names) == status
+    assert await _status(open_gateway, host, allowed_hosts=names, **TRAINER) == status
+
+
+async def test_a_space_tells_its_own_name(open_gateway: OpenGateway, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPACE_HOST", "me-companyos.hf.space")
+    assert await _status(open_gateway, "me-companyos.hf.space") == 200
+    assert await _status(open_gateway, "10.20.30.40:7860") == 200
+    assert await _status(open_gateway, "you-companyos.hf.space") == 400
+
+
+async def test_the_pages_of_a_space_may_be_shown_where_hugging_face_shows_it_and_others_nowhere(
+    open_gateway: OpenGateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for path in ("/", "/docs"):
+        async with open_gateway() as gateway:
+            policy = (await gateway.http.get(path)).headers["content-security-policy"]
+            assert policy.endswith("frame-ancestors 'none'")
+    monkeypatch.setenv("SPACE_HOST", "me-companyos.hf.space")
+    async with open_gateway() as gateway:
+        policy = (await gateway.http.get("/")).headers["content-security-policy"]
+        assert policy.endswith("frame-ancestors https://huggingface.co")
+
+
+@pytest.mark.parametrize(
+    ("origin", "is_own"),
+    [
+        ("http://127.0.0.1:8000", True),
+        ("https://127.0.0.1:8000", True),
+        ("http://127.0.0.1:8001", False),
+        ("http://localhost:8000", False),
+        ("https://evil.com", False),
+        ("null", False),
+        ("", False),
+        ("http://127.0.0.1:8000@evil.com", False),
+    ],
+)
+async def test_a_page_of_another_site_changes_nothing_and_opens_no_socket(
+    open_gateway: OpenGateway, origin: str, is_own: bool
+) -> None:
+    names = [(b"host", b"127.0.0.1:8000"), (b"origin", origin.encode())]
+    async with open_gateway() as gateway:
+        headers = {"Host": "127.0.0.1:8000", "Origin": origin}
+        answer = await gateway.http.post("/reset", json={"scenario": "note_keeping"}, headers=headers)
+        if is_own:
+            assert answer.status_code == 200
+            async with connected(gateway.app, headers=names) as socket:
+                await socket.reset()
+        else:
+            assert (answer.status_code, answer.json()["code"]) == (403, "foreign-origin")
+            (closed,) = await handshake(gateway.app, "/ws", names)
+            assert (closed["code"], closed["reason"]) == (1008, "foreign-origin")
+            assert len(gateway.runtime.engine().store) == 0
+        looked = await gateway.http.get("/metadata", headers=headers)
+        assert looked.status_code == 200
+        assert "access-control-allow-origin" not in looked.headers
+
+
+async def test_a_page_of_a_site_that_is_named_may_ask(open_gateway: OpenGateway) -> None:
+    async with open_gateway(allowed_hosts="127.0.0.1, board.example.org") as gateway:
+        headers = {"Host": "127.0.0.1:8000", "Origin": "https://board.example.org"}
+        answer = await gateway.http.post("/reset", json={"scenario": "note_keeping"}, headers=headers)
+        assert answer.status_code == 200
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+async def test_what_a_browser_marks_as_sent_by_another_site_changes_nothing(
+    open_gateway: OpenGateway, site: str
+) -> None:
+    mark = {"Host": "127.0.0.1:8000", "Sec-Fetch-Site": site}
+    names = [(b"host", b"127.0.0.1:8000"), (b"sec-fetch-site", site.encode())]
+    async with open_gateway() as gateway:
+        for method, path in (("POST", "/reset"), ("POST", "/step"), ("POST", "/v1/episodes"), ("POST", "/v1/mcp")):
+            refused = await gateway.http.request(method, path, json={"scenario": "note_keeping"}, headers=mark)
+            assert (refused.status_code, refused.json()["code"]) == (403, "foreign-origin"), path
+        refused = await gateway.http.delete("/v1/episodes/any", headers=mark)
+        assert (refused.status_code, refused.json()["code"]) == (403, "foreign-origin")
+        (closed,) = await handshake(gateway.app, "/ws", names)
+        assert (closed["code"], closed["reason"]) == (1008, "foreign-origin")
+        assert len(gateway.runtime.engine().store) == 0
+        assert (await gateway.http.get("/metadata", headers=mark)).status_code == 200
+
+
+@pytest.mark.parametrize("site", ["same-origin", "none"])
+async def test_what_the_user_or_the_own_page_sends_is_carried_out(open_gateway: OpenGateway, site: str) -> None:
+    async with open_gateway() as gateway:
+        headers = {"Sec-Fetch-Site": site}
+        answer = await gateway.http.post("/reset", json={"scenario": "note_keeping"}, headers=headers)
+        assert answer.status_code == 200
+
+
+async def test_a_page_of_a_site_that_is_named_may_ask_from_another_site(open_gateway: OpenGateway) -> None:
+    async with open_gateway(allowed_hosts="127.0.0.1, board.example.org") as gateway:
+        headers = {"Host": "127.0.0.1:8000", "Origin": "https://board.example.org", "Sec-Fetch-Site": "cross-site"}
+        answer = await gateway.http.post("/reset", json={"scenario": "note_keeping"}, headers=headers)
+        assert answer.status_code == 200
