@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-FEATURE_FILES = frozenset({"model", "schemas", "rules", "operations", "routes"})
+FEATURE_FILES = frozenset({"routes", "service", "rules", "schemas", "model"})
 FOLDERS = (
     "client",
     "deploy",
@@ -54,6 +54,6 @@ def service_folder(service: str) -> Path:
 
 
 def features(service: str) -> list[Path]:
-    """Return the feature folders of a service: those that hold at least one of the five files."""
+    """Return the feature folders of a service: those that hold one of the files of a feature."""
     folders = (path for path in service_folder(service).iterdir() if path.is_dir())
     return sorted(folder for folder in folders if FEATURE_FILES & {path.stem for path in folder.glob("*.py")})

@@ -82,13 +82,9 @@ def test_routes_have_no_if() -> None:
 
 
 @pytest.mark.parametrize("service", SERVICES)
-def test_a_feature_has_the_five_files(service: str) -> None:
-    incomplete = {
-        folder.name: sorted(FEATURE_FILES ^ {path.stem for path in folder.glob("*.py")} - {"__init__"})
-        for folder in features(service)
-        if {path.stem for path in folder.glob("*.py")} - {"__init__"} != FEATURE_FILES
-    }
-    assert not incomplete
+def test_a_feature_has_routes_and_no_files_of_other_names(service: str) -> None:
+    names = {folder.name: {path.stem for path in folder.glob("*.py")} - {"__init__"} for folder in features(service)}
+    assert not {feature for feature, files in names.items() if "routes" not in files or files - FEATURE_FILES}
 
 
 def test_every_handler_of_a_route_is_async() -> None:

@@ -96,8 +96,9 @@ def test_its_files_keep_the_rules_of_the_house(workspace: Path) -> None:
         layers =
             main
             pages | seed | routes
-            operations
-            rules | schemas
+            service
+            rules
+            schemas
             model
             tables
         """

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.architecture.sources import ROOT, features
+from tests.architecture.sources import ROOT
 
 PACKAGES = {
     "companyos_shared": "shared/src",
@@ -27,7 +27,7 @@ PACKAGES = {
 }
 CONTRACT_MODULE = "tests/architecture/service_layers.py"
 SCENARIO = "companyos_gateway.scenarios.vendor_onboarding"
-ONE, OTHER = (folder.name for folder in features("ticketdesk")[:2])
+OTHER_FEATURE = "companyos_ticketdesk.links"
 
 
 @dataclass(frozen=True)
@@ -54,26 +54,15 @@ PLANTED_VIOLATIONS = (
     PlantedViolation("client", "companyos.client", "import companyos_ticketdesk.main"),
     PlantedViolation("contract-only", "companyos_gateway.settings", "import companyos.client"),
     PlantedViolation("light-services", "companyos_datahub.main", "import openenv.core"),
-    PlantedViolation("service-layers", "companyos_ticketdesk.tables", f"import companyos_ticketdesk.{ONE}.model"),
-    PlantedViolation(
-        "service-layers", f"companyos_ticketdesk.{ONE}.model", f"import companyos_ticketdesk.{OTHER}.rules"
-    ),
-    PlantedViolation(
-        "service-layers", f"companyos_ticketdesk.{ONE}.rules", f"import companyos_ticketdesk.{OTHER}.schemas"
-    ),
-    PlantedViolation(
-        "service-layers", f"companyos_ticketdesk.{ONE}.schemas", f"import companyos_ticketdesk.{OTHER}.rules"
-    ),
-    PlantedViolation(
-        "service-layers", f"companyos_ticketdesk.{ONE}.rules", f"import companyos_ticketdesk.{OTHER}.operations"
-    ),
-    PlantedViolation(
-        "service-layers", f"companyos_ticketdesk.{ONE}.operations", f"import companyos_ticketdesk.{OTHER}.routes"
-    ),
-    PlantedViolation("service-layers", f"companyos_ticketdesk.{ONE}.routes", "import companyos_ticketdesk.seed"),
-    PlantedViolation("service-layers", "companyos_ticketdesk.seed", f"import companyos_ticketdesk.{OTHER}.routes"),
+    PlantedViolation("service-layers", "companyos_ticketdesk.tables", "import companyos_ticketdesk.tickets.model"),
+    PlantedViolation("service-layers", "companyos_ticketdesk.tickets.model", f"import {OTHER_FEATURE}.schemas"),
+    PlantedViolation("service-layers", "companyos_ticketdesk.tickets.schemas", f"import {OTHER_FEATURE}.rules"),
+    PlantedViolation("service-layers", "companyos_ticketdesk.tickets.rules", f"import {OTHER_FEATURE}.service"),
+    PlantedViolation("service-layers", "companyos_ticketdesk.tickets.service", f"import {OTHER_FEATURE}.routes"),
+    PlantedViolation("service-layers", "companyos_ticketdesk.tickets.routes", "import companyos_ticketdesk.seed"),
+    PlantedViolation("service-layers", "companyos_ticketdesk.seed", f"import {OTHER_FEATURE}.routes"),
     PlantedViolation("service-layers", "companyos_ticketdesk.seed", "import companyos_ticketdesk.main"),
-    PlantedViolation("pure-rules", f"companyos_ticketdesk.{ONE}.rules", "import sqlalchemy"),
+    PlantedViolation("pure-rules", "companyos_ticketdesk.tickets.rules", "import sqlalchemy"),
     PlantedViolation("gateway-layers", "companyos_gateway.world", "import companyos_gateway.evaluation"),
     PlantedViolation("gateway-layers", "companyos_gateway.evaluation", "import companyos_gateway.scenarios"),
     PlantedViolation("gateway-layers", "companyos_gateway.scenarios", "import companyos_gateway.engine"),

@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 
-from companyos_datahub.calendar.model import Days
-from companyos_datahub.calendar.rules import LATEST, MOST_DAYS, PeriodNotAllowed, absences_in, holidays_in, period
+from companyos_datahub.calendar.rules import LATEST, MOST_DAYS, Days, PeriodNotAllowed, absences_in, holidays_in, period
 from companyos_datahub.demo import demo_company
 from companyos_datahub.fulltext import MOST_WORDS, Searchable, best_first, words_of
 from companyos_datahub.issues.rules import ReasonIncomplete, UnknownSubject, check_reason, check_subject
-from companyos_datahub.metrics.rules import is_stale
+from companyos_datahub.metrics.service import is_stale
 from companyos_datahub.people.rules import back_on, found_people, holding
 from companyos_datahub.policies.rules import PolicyNotFound, PolicyNotInForce, is_in_force, version_in_force
 from companyos_datahub.records.model import FIELDS, STATES, FieldType, FoundKind, RecordKind
@@ -45,8 +44,8 @@ from companyos_datahub.refreshes.rules import (
 )
 from companyos_datahub.sources.model import PipelineState
 from companyos_datahub.sources.rules import is_in_maintenance
-from companyos_datahub.vendors.model import MOVES, VendorStatus
 from companyos_datahub.vendors.rules import VendorStatusNotAllowed, check_may_become, is_expired
+from companyos_datahub.vendors.schemas import MOVES, VendorStatus
 from companyos_shared.wire.company import Role
 from tests.datahub.builders import NOON, a_job, a_licence, a_source, a_version
 

@@ -8,12 +8,12 @@ from companyos_shared.chassis import Problem
 from companyos_ticketdesk.assignment.model import find_candidate
 from companyos_ticketdesk.assignment.rules import AssigneeNotEmployed, AssigneeUnknown
 from companyos_ticketdesk.tickets.model import Priority, Ticket
-from companyos_ticketdesk.verification.model import Readiness
 from companyos_ticketdesk.verification.rules import (
     ApprovalRefBlank,
     AssigneeMissing,
     ChecklistIncomplete,
     PriorityMissing,
+    Readiness,
     TicketUnverified,
     TicketVerified,
     check_may_be_verified,

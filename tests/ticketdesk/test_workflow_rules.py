@@ -9,8 +9,8 @@ import pytest
 from companyos_shared.chassis import Problem
 from companyos_ticketdesk.tickets.model import MOVES, ReasonCode, Status
 from companyos_ticketdesk.tickets.rules import TicketClosed, TicketUntriaged
-from companyos_ticketdesk.workflow.model import Reason, reason_of
 from companyos_ticketdesk.workflow.rules import (
+    Reason,
     ReasonMissing,
     ReasonNotTaken,
     TicketBlocked,
@@ -18,6 +18,7 @@ from companyos_ticketdesk.workflow.rules import (
     allowed_moves,
     check_may_move,
     check_reason,
+    reason_of,
 )
 from tests.ticketdesk.builders import a_ticket
 

@@ -6,14 +6,14 @@ from importlib.metadata import version
 
 from companyos_approvalflow import tables
 from companyos_approvalflow.approval_types.routes import router as approval_types
-from companyos_approvalflow.decisions.operations import DECIDE, EXPIRE, apply_decision, apply_expiry
 from companyos_approvalflow.decisions.routes import router as decisions
+from companyos_approvalflow.decisions.service import DECIDE, EXPIRE, apply_decision, apply_expiry
 from companyos_approvalflow.delegations.routes import router as delegations
 from companyos_approvalflow.demo import demo_seed
-from companyos_approvalflow.happenings import COLLEAGUE, apply_colleague
 from companyos_approvalflow.notes.routes import router as notes
 from companyos_approvalflow.pages import PAGES
 from companyos_approvalflow.requests.routes import router as requests
+from companyos_approvalflow.scheduled_events import COLLEAGUE, apply_colleague
 from companyos_approvalflow.seed import Seed, plant
 from companyos_shared.chassis import Service, create_app
 

@@ -9,9 +9,9 @@ from typing import Any
 from pydantic import Field, model_validator
 
 from companyos_approvalflow import tables
-from companyos_approvalflow.decisions.operations import schedule_decision, schedule_expiry
-from companyos_approvalflow.happenings import COLLEAGUE
+from companyos_approvalflow.decisions.service import schedule_decision, schedule_expiry
 from companyos_approvalflow.requests.model import OPEN, WAITING, Request
+from companyos_approvalflow.scheduled_events import COLLEAGUE
 from companyos_approvalflow.seed_rows import (
     ApprovalTypeRow,
     DecisionRow,

@@ -19,7 +19,7 @@ from companyos_datahub.seed_rows import (
     VendorSeed,
 )
 from companyos_datahub.sources.model import PipelineState
-from companyos_datahub.vendors.model import RiskTier, VendorStatus
+from companyos_datahub.vendors.schemas import RiskTier, VendorStatus
 
 _DAY_MINUTES = 1440
 _COMPLIANCE, _ERRORS, _RENEWAL = "compliance_score", "error_rate", "days_to_expiry"

@@ -8,18 +8,18 @@ from companyos_datahub import tables
 from companyos_datahub.calendar.routes import router as calendar
 from companyos_datahub.demo import demo_seed
 from companyos_datahub.issues.routes import router as issues
-from companyos_datahub.metrics.operations import apply_reading
 from companyos_datahub.metrics.routes import router as metrics
+from companyos_datahub.metrics.service import apply_reading
 from companyos_datahub.pages import PAGES
 from companyos_datahub.people.routes import router as people
 from companyos_datahub.policies.routes import router as policies
-from companyos_datahub.records.operations import apply_record
 from companyos_datahub.records.routes import router as records
-from companyos_datahub.refreshes.operations import FINISH, START, apply_finish, apply_start
+from companyos_datahub.records.service import apply_record
 from companyos_datahub.refreshes.routes import router as refreshes
+from companyos_datahub.refreshes.service import FINISH, START, apply_finish, apply_start
 from companyos_datahub.seed import Seed, plant
-from companyos_datahub.sources.operations import apply_pipeline_state
 from companyos_datahub.sources.routes import router as sources
+from companyos_datahub.sources.service import apply_pipeline_state
 from companyos_datahub.vendors.routes import router as vendors
 from companyos_shared.chassis import Service, create_app
 

@@ -14,7 +14,7 @@ from companyos_datahub import seed_rows as rows
 from companyos_datahub import tables
 from companyos_datahub.records.rules import check_period, check_present_fields, check_state
 from companyos_datahub.refreshes.model import OPEN_STATUSES, RefreshJob
-from companyos_datahub.refreshes.operations import schedule_job
+from companyos_datahub.refreshes.service import schedule_job
 from companyos_shared.chassis import Call, Problem, SeedDocument
 
 HAPPENING_TARGETS = {"reading": "metric_id", "pipeline": "source_id", "record": "record_id"}

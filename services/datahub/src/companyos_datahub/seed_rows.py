@@ -7,11 +7,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, FiniteFloat, JsonValue
 
-from companyos_datahub.issues.model import IssueKind, ReasonCode
+from companyos_datahub.issues.schemas import IssueKind, ReasonCode
 from companyos_datahub.records.model import RecordKind
 from companyos_datahub.refreshes.model import RefreshOutcome, RefreshStatus
 from companyos_datahub.sources.model import PipelineState
-from companyos_datahub.vendors.model import RiskTier, VendorStatus
+from companyos_datahub.vendors.schemas import RiskTier, VendorStatus
 
 Id = Annotated[str, Field(min_length=1, max_length=64)]
 Minutes = Annotated[int, Field(ge=1)]

@@ -7,18 +7,18 @@ from companyos_ticketdesk import tables
 from companyos_ticketdesk.assignment.routes import router as assignment
 from companyos_ticketdesk.board.routes import router as board
 from companyos_ticketdesk.checklist.routes import router as checklist
-from companyos_ticketdesk.comments.operations import apply_comment
 from companyos_ticketdesk.comments.routes import router as comments
+from companyos_ticketdesk.comments.service import apply_comment
+from companyos_ticketdesk.deferred_events import KIND, once_verified
 from companyos_ticketdesk.demo import demo_seed
 from companyos_ticketdesk.links.routes import router as links
 from companyos_ticketdesk.pages import PAGES
 from companyos_ticketdesk.seed import Seed, plant
-from companyos_ticketdesk.tickets.operations import apply_change, apply_ticket
 from companyos_ticketdesk.tickets.routes import router as tickets
+from companyos_ticketdesk.tickets.service import apply_change, apply_ticket
 from companyos_ticketdesk.verification.routes import router as verification
-from companyos_ticketdesk.waiting import KIND, once_verified
-from companyos_ticketdesk.workflow.operations import apply_transition
 from companyos_ticketdesk.workflow.routes import router as workflow
+from companyos_ticketdesk.workflow.service import apply_transition
 
 HAPPENINGS: Happenings = {
     "ticket": apply_ticket,

@@ -13,9 +13,9 @@ from companyos_shared.chassis import Body, Call, SeedDocument
 from companyos_ticketdesk import tables
 from companyos_ticketdesk.checklist.schemas import PlantedChecklistItem
 from companyos_ticketdesk.comments.schemas import PlannedComment, PlantedComment
+from companyos_ticketdesk.deferred_events import schedule_once_verified
 from companyos_ticketdesk.links.schemas import PlantedLink
 from companyos_ticketdesk.tickets.schemas import PlannedChange, PlannedTicket, PlantedTicket, UtcTime
-from companyos_ticketdesk.waiting import schedule_once_verified
 from companyos_ticketdesk.workflow.schemas import PlannedTransition, PlantedTransition
 
 Prefix = Annotated[str, StringConstraints(pattern=r"^[A-Z][A-Z0-9]*$")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from companyos_approvalflow.approval_types import operations
+from companyos_approvalflow.approval_types import service
 from companyos_approvalflow.approval_types.rules import ApprovalTypeNotFound
 from companyos_approvalflow.approval_types.schemas import ApprovalType, ApprovalTypeRow, TypeKey
 from companyos_shared.chassis import CallDep, InvalidCursor, Page, PageQuery, problems
@@ -15,10 +15,10 @@ router = APIRouter(tags=["approval types"])
 @router.get("/approval-types", operation_id="list_approval_types", responses=problems(InvalidCursor))
 async def list_approval_types(call: CallDep, page: PageQuery) -> Page[ApprovalTypeRow]:
     """List what can be approved."""
-    return operations.list_types(call, page)
+    return service.list_types(call, page)
 
 
 @router.get("/approval-types/{type_key}", operation_id="get_approval_type", responses=problems(ApprovalTypeNotFound))
 async def get_approval_type(type_key: TypeKey, call: CallDep) -> ApprovalType:
     """Get the fields, limits and roles of an approval type."""
-    return operations.show_type(call, type_key)
+    return service.show_type(call, type_key)

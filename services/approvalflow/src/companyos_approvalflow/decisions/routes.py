@@ -11,10 +11,9 @@ from companyos_approvalflow.approval_types.rules import (
     FieldUnknown,
     FieldWrongType,
 )
-from companyos_approvalflow.decisions import operations
+from companyos_approvalflow.decisions import service
 from companyos_approvalflow.decisions.rules import APPROVER_PROBLEMS, AlreadyApprovedBy, ApproverUnchanged
 from companyos_approvalflow.decisions.schemas import Escalation, Information
-from companyos_approvalflow.requests.operations import show
 from companyos_approvalflow.requests.rules import (
     AmountFixed,
     InformationNotRequested,
@@ -25,6 +24,7 @@ from companyos_approvalflow.requests.rules import (
     RequestNotSubmitted,
 )
 from companyos_approvalflow.requests.schemas import Approval, RequestId
+from companyos_approvalflow.requests.service import show
 from companyos_shared.chassis import CallDep, IfMatch, StaleVersion, problems
 
 router = APIRouter(tags=["decisions"])
@@ -62,7 +62,7 @@ async def provide_information(
 
     The fields given replace those of the request, the others stay. The approver decides again afterwards.
     """
-    return show(call, operations.provide_information(call, request_id, given, if_match))
+    return show(call, service.provide_information(call, request_id, given, if_match))
 
 
 @router.post("/approvals/{request_id}/escalation", operation_id="escalate_approval", responses=ESCALATE_PROBLEMS)
@@ -73,4 +73,4 @@ async def escalate_approval(
 
     Possible for every employee, to anybody who could have been asked at submission.
     """
-    return show(call, operations.escalate(call, request_id, wanted, if_match))
+    return show(call, service.escalate(call, request_id, wanted, if_match))

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from companyos_approvalflow.approval_types.rules import ApprovalTypeNotFound
-from companyos_approvalflow.delegations import operations
+from companyos_approvalflow.delegations import service
 from companyos_approvalflow.delegations.rules import (
     DelegateUnknown,
     DelegationEnded,
@@ -50,7 +50,7 @@ async def list_delegations(
     call: CallDep, page: PageQuery, from_id: PersonFilter = None, to_id: PersonFilter = None
 ) -> Page[Delegation]:
     """List whose authority is in whose hands."""
-    return operations.list_delegations(call, page, from_id=from_id, to_id=to_id)
+    return service.list_delegations(call, page, from_id=from_id, to_id=to_id)
 
 
 @router.post("/delegations", operation_id="create_delegation", status_code=201, responses=CREATE_PROBLEMS)
@@ -60,7 +60,7 @@ async def create_delegation(wanted: NewDelegation, call: CallDep, idempotency_ke
     Only one's own authority can be handed over, by somebody who decides about an approval type in question. The
     period begins now or later. Deciding by delegation of a delegate is not possible.
     """
-    return operations.create_delegation(call, wanted)
+    return service.create_delegation(call, wanted)
 
 
 @router.post("/delegations/{delegation_id}/revocation", operation_id="revoke_delegation", responses=REVOKE_PROBLEMS)
@@ -70,4 +70,4 @@ async def revoke_delegation(delegation_id: DelegationId, call: CallDep) -> Deleg
     Every employee may take authority away; nobody may give it back but its owner, by a new delegation. A request
     that waits for the former delegate is judged without the delegation.
     """
-    return operations.revoke_delegation(call, delegation_id)
+    return service.revoke_delegation(call, delegation_id)

@@ -1,4 +1,4 @@
-"""A note that somebody wrote beside a request."""
+"""Notes on requests, and how they are read and written."""
 
 from __future__ import annotations
 

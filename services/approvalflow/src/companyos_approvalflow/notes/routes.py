@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from companyos_approvalflow.notes import operations
-from companyos_approvalflow.notes.rules import NoteBlank
+from companyos_approvalflow.notes import service
 from companyos_approvalflow.notes.schemas import NewNote, Note
+from companyos_approvalflow.notes.service import NoteBlank
 from companyos_approvalflow.requests.rules import RequestNotFound
 from companyos_approvalflow.requests.schemas import RequestId
 from companyos_shared.chassis import CallDep, IdempotencyKey, IdempotencyKeyReused, IfMatch, StaleVersion, problems
@@ -31,4 +31,4 @@ async def add_approval_note(
 
     Notes are kept for good, on requests of any status and of anybody. They do not change the request's version.
     """
-    return operations.add_note(call, request_id, wanted.body, if_match)
+    return service.add_note(call, request_id, wanted.body, if_match)

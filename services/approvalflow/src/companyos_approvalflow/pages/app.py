@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from companyos_approvalflow.approval_types.operations import list_types
+from companyos_approvalflow.approval_types.service import list_types
 from companyos_shared.chassis import EVERYTHING, Call, Pages
 
 PAGES = Pages("companyos_approvalflow.pages", app="approvalflow", title="ApprovalFlow")

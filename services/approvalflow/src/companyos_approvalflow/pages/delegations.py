@@ -6,7 +6,7 @@ from datetime import datetime
 
 from fastapi.responses import HTMLResponse
 
-from companyos_approvalflow.delegations import operations
+from companyos_approvalflow.delegations import service
 from companyos_approvalflow.delegations.schemas import Delegation
 from companyos_approvalflow.pages.app import PAGES, colleagues, titles_of_types
 from companyos_shared.chassis import PageCursor, PageText, Showing, rows_from
@@ -20,7 +20,7 @@ def show_delegations(
 ) -> HTMLResponse:
     """Show the delegations, past and revoked ones included."""
     call = showing.call
-    found = operations.list_delegations(call, rows_from(cursor), from_id=from_id or None, to_id=to_id or None)
+    found = service.list_delegations(call, rows_from(cursor), from_id=from_id or None, to_id=to_id or None)
     return showing.page(
         "delegations.html",
         found=found,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from fastapi.responses import HTMLResponse
 
-from companyos_approvalflow.approval_types.operations import show_type
+from companyos_approvalflow.approval_types.service import show_type
 from companyos_approvalflow.pages.app import PAGES, colleagues
 from companyos_approvalflow.pages.chain import approvals_given, chain_of
 from companyos_approvalflow.pages.fields import fields_of
-from companyos_approvalflow.requests import operations
+from companyos_approvalflow.requests import service
 from companyos_approvalflow.requests.model import MOVES, EndReason, RequestStatus
 from companyos_shared.chassis import Showing
 
@@ -17,7 +17,7 @@ from companyos_shared.chassis import Showing
 def show_request(showing: Showing, request_id: str) -> HTMLResponse:
     """Show a request."""
     call = showing.call
-    request = operations.show_request(call, request_id)
+    request = service.show_request(call, request_id)
     approval_type = show_type(call, request.type_key)
     moves = MOVES[request.status]
     return showing.page(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi.responses import HTMLResponse
 
 from companyos_approvalflow.pages.app import PAGES, colleagues, titles_of_types
-from companyos_approvalflow.requests import operations
+from companyos_approvalflow.requests import service
 from companyos_approvalflow.requests.model import RequestStatus
 from companyos_shared.chassis import PageCursor, PageText, Showing, chosen, rows_from
 
@@ -54,10 +54,10 @@ def _asked(status: str, type_key: str, approver_id: str, ticket_ref: str, subjec
 def _listed(showing: Showing, asked: dict[str, str], cursor: str | None, *, mine: bool) -> HTMLResponse:
     call = showing.call
     texts = {name: text or None for name, text in asked.items() if name != "status"}
-    wanted = operations.ApprovalFilter(status=chosen(RequestStatus, asked["status"]), **texts)
+    wanted = service.ApprovalFilter(status=chosen(RequestStatus, asked["status"]), **texts)
     return showing.page(
         "requests.html",
-        found=operations.list_requests(call, rows_from(cursor), wanted),
+        found=service.list_requests(call, rows_from(cursor), wanted),
         mine=mine,
         asked=asked,
         cursor=cursor,

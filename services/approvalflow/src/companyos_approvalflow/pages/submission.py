@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi.responses import HTMLResponse
 
-from companyos_approvalflow.approval_types.operations import list_types, show_type
+from companyos_approvalflow.approval_types.service import list_types, show_type
 from companyos_approvalflow.pages.app import PAGES, colleagues
 from companyos_approvalflow.pages.fields import specs_of
 from companyos_shared.chassis import PageCursor, Showing, rows_from

@@ -15,7 +15,7 @@ from companyos_approvalflow.approval_types.rules import (
     FieldWrongType,
 )
 from companyos_approvalflow.decisions.rules import APPROVER_PROBLEMS
-from companyos_approvalflow.requests import operations
+from companyos_approvalflow.requests import service
 from companyos_approvalflow.requests.model import RequestStatus
 from companyos_approvalflow.requests.rules import NotTheRequester, RequestFinal, RequestNotFound, RequestOpen
 from companyos_approvalflow.requests.schemas import Approval, ApprovalRow, Cancellation, NewApproval, RequestId
@@ -57,7 +57,7 @@ async def submit_approval(wanted: NewApproval, call: CallDep, idempotency_key: I
     The caller is the requester. The approver holds the role that the type names for the amount, or stands in for a
     holder by a delegation in force, and is in the office today. They decide within office hours.
     """
-    return operations.submit(call, wanted)
+    return service.submit(call, wanted)
 
 
 @router.get("/approvals", operation_id="list_approvals", responses=problems(InvalidCursor))
@@ -72,7 +72,7 @@ async def list_approvals(
     requester_id: IdFilter = None,
 ) -> Page[ApprovalRow]:
     """List requests, latest first."""
-    wanted = operations.ApprovalFilter(
+    wanted = service.ApprovalFilter(
         status=status,
         type_key=type_key,
         subject=subject,
@@ -80,13 +80,13 @@ async def list_approvals(
         approver_id=approver_id,
         requester_id=requester_id,
     )
-    return operations.list_requests(call, page, wanted)
+    return service.list_requests(call, page, wanted)
 
 
 @router.get("/approvals/{request_id}", operation_id="get_approval", responses=problems(RequestNotFound))
 async def get_approval(request_id: RequestId, call: CallDep) -> Approval:
     """Get a request with its decisions and notes."""
-    return operations.show_request(call, request_id)
+    return service.show_request(call, request_id)
 
 
 @router.post("/approvals/{request_id}/withdrawal", operation_id="withdraw_approval", responses=WITHDRAW_PROBLEMS)
@@ -95,7 +95,7 @@ async def withdraw_approval(request_id: RequestId, call: CallDep, if_match: IfMa
 
     Possible for the requester alone and until the request is final.
     """
-    return operations.withdraw(call, request_id, if_match)
+    return service.withdraw(call, request_id, if_match)
 
 
 @router.post("/approvals/{request_id}/cancellation", operation_id="cancel_approval", responses=CANCEL_PROBLEMS)
@@ -106,6 +106,6 @@ async def cancel_approval(
 
     Possible for every employee until the request is final, with the reason and the id of what is behind it.
     """
-    return operations.cancel(
+    return service.cancel(
         call, request_id, reason_code=wanted.reason_code, reason_ref=wanted.reason_ref, if_match=if_match
     )

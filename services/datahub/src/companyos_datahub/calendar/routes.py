@@ -7,7 +7,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from companyos_datahub.calendar import operations
+from companyos_datahub.calendar import service
 from companyos_datahub.calendar.rules import EARLIEST, LATEST, PeriodNotAllowed
 from companyos_datahub.calendar.schemas import Calendar
 from companyos_datahub.people.rules import PersonNotFound
@@ -29,4 +29,4 @@ async def get_calendar(
 
     Without a period it is the four weeks from today.
     """
-    return operations.get_calendar(call, page, person_id=person_id, first=first, last=last)
+    return service.get_calendar(call, page, person_id=person_id, first=first, last=last)

@@ -1,12 +1,25 @@
-"""Which days of the calendar may be asked for, and what lies in them."""
+"""Periods of the company calendar, and which periods may be requested."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import date, timedelta
 
-from companyos_datahub.calendar.model import Days
 from companyos_shared.chassis import Problem
 from companyos_shared.wire.company import Absence, Company, Holiday
+
+
+@dataclass(frozen=True, slots=True)
+class Days:
+    """From a day to a day, both included."""
+
+    first: date
+    last: date
+
+    def overlaps(self, first: date, last: date) -> bool:
+        """Say whether the two stretches share a day."""
+        return self.first <= last and first <= self.last
+
 
 DEFAULT_DAYS = 28
 MOST_DAYS = 366

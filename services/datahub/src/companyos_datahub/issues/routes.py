@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from companyos_datahub.issues import operations
+from companyos_datahub.issues import service
 from companyos_datahub.issues.rules import ReasonIncomplete, UnknownSubject
 from companyos_datahub.issues.schemas import DataIssue, DataIssueReport
 from companyos_shared.chassis import CallDep, IdempotencyKey, IdempotencyKeyReused, problems
@@ -20,4 +20,4 @@ router = APIRouter(tags=["data issues"])
 )
 async def report_data_issue(body: DataIssueReport, call: CallDep, _key: IdempotencyKey) -> DataIssue:
     """Report data that is wrong, with the fact behind it."""
-    return operations.report_data_issue(call, body)
+    return service.report_data_issue(call, body)

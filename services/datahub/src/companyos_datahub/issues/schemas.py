@@ -1,4 +1,4 @@
-"""What callers send and see of data issues."""
+"""Data issues: kinds, request bodies and responses."""
 
 from __future__ import annotations
 
@@ -8,8 +8,34 @@ from typing import Annotated
 from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
-from companyos_datahub.issues.model import IssueKind, ReasonCode
 from companyos_shared.chassis import Answer, Body
+from companyos_shared.choices import Choice
+
+
+class IssueKind(Choice):
+    """What is wrong."""
+
+    STALE = "stale"
+    WRONG = "wrong"
+    CONFLICTING = "conflicting"
+    MISSING = "missing"
+    SUSPICIOUS = "suspicious"
+    NOT_ELIGIBLE = "not_eligible"
+
+
+class ReasonCode(Choice):
+    """Why a piece of work ends."""
+
+    COMPLETED = "completed"
+    DUPLICATE = "duplicate"
+    REQUIREMENT_NOT_MET = "requirement_not_met"
+    POLICY_VIOLATION = "policy_violation"
+    NOT_ENTITLED = "not_entitled"
+    FRAUD_SUSPECTED = "fraud_suspected"
+    NO_APPROVER = "no_approver"
+    DATA_UNAVAILABLE = "data_unavailable"
+    WITHDRAWN = "withdrawn"
+
 
 _SENT: JsonDict = {
     "subject": "MET-1042",

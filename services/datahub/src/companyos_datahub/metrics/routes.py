@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from companyos_datahub.metrics import operations
-from companyos_datahub.metrics.rules import MetricNotFound
+from companyos_datahub.metrics import service
 from companyos_datahub.metrics.schemas import EarlierValue, MetricRow, Readings
+from companyos_datahub.metrics.service import MetricNotFound
 from companyos_shared.chassis import CallDep, Page, PageQuery, problems
 
 router = APIRouter(tags=["metrics"])
@@ -17,7 +17,7 @@ async def list_metrics(
     page: PageQuery, call: CallDep, key: str | None = None, subject: str | None = None, source_id: str | None = None
 ) -> Page[MetricRow]:
     """List metrics without their values."""
-    return operations.list_metrics(call, page, key=key, subject=subject, source_id=source_id)
+    return service.list_metrics(call, page, key=key, subject=subject, source_id=source_id)
 
 
 @router.get("/readings", operation_id="query_metric", responses=problems(MetricNotFound))
@@ -26,10 +26,10 @@ async def query_metric(key: str, subject: str, call: CallDep, source_id: str | N
 
     Reading never refreshes. Sources may disagree; each says in `get_source` what it is authoritative for.
     """
-    return operations.query_metric(call, key=key, subject=subject, source_id=source_id)
+    return service.query_metric(call, key=key, subject=subject, source_id=source_id)
 
 
 @router.get("/metrics/{metric_id}/history", operation_id="get_metric_history", responses=problems(MetricNotFound))
 async def get_metric_history(metric_id: str, page: PageQuery, call: CallDep) -> Page[EarlierValue]:
     """List the earlier values of a metric, newest first."""
-    return operations.get_metric_history(call, metric_id, page)
+    return service.get_metric_history(call, metric_id, page)

@@ -7,9 +7,8 @@ from functools import partial
 
 from fastapi.responses import HTMLResponse
 
-from companyos_datahub.calendar.model import Days
-from companyos_datahub.calendar.operations import get_calendar
-from companyos_datahub.calendar.rules import EARLIEST, LATEST
+from companyos_datahub.calendar.rules import EARLIEST, LATEST, Days
+from companyos_datahub.calendar.service import get_calendar
 from companyos_datahub.pages.app import PAGES
 from companyos_datahub.pages.month import month_of, weeks_of
 from companyos_shared.chassis import EVERYTHING, PageCursor, PageText, Showing, rows_from

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi.responses import HTMLResponse
 
-from companyos_datahub.issues.model import IssueKind, ReasonCode
+from companyos_datahub.issues.schemas import IssueKind, ReasonCode
 from companyos_datahub.pages.app import PAGES
 from companyos_datahub.pages.reading import own_issues, place_of
 from companyos_shared.chassis import PageCursor, PageText, Showing, rows_from

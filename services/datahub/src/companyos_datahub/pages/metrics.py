@@ -5,12 +5,12 @@ from __future__ import annotations
 from fastapi.responses import HTMLResponse
 
 from companyos_datahub.fulltext import Searchable, best_first
-from companyos_datahub.metrics import operations
+from companyos_datahub.metrics import service
 from companyos_datahub.metrics.schemas import EarlierValue, MetricRow
 from companyos_datahub.pages.app import PAGES
 from companyos_datahub.pages.chart import chart_of
 from companyos_datahub.pages.reading import jobs_of, place_of, reading_of
-from companyos_datahub.sources.operations import get_source
+from companyos_datahub.sources.service import get_source
 from companyos_shared.chassis import EVERYTHING, PageCursor, PageParams, PageText, Showing, paginate_sequence, rows_from
 
 CHARTED = 60
@@ -30,8 +30,8 @@ def show_catalogue(
     call = showing.call
     asked = {"key": key, "subject": subject.strip(), "source_id": source_id}
     filters = {name: value or None for name, value in asked.items()}
-    every = operations.list_metrics(call, EVERYTHING, key=None, subject=None, source_id=None).items
-    fitting = operations.list_metrics(call, EVERYTHING, **filters).items
+    every = service.list_metrics(call, EVERYTHING, key=None, subject=None, source_id=None).items
+    fitting = service.list_metrics(call, EVERYTHING, **filters).items
     found = paginate_sequence(best_first(fitting, q.strip(), _searchable), rows_from(cursor))
     return showing.page(
         "catalogue.html",
@@ -49,9 +49,9 @@ def show_catalogue(
 def show_metric(showing: Showing, metric_id: str, cursor: PageCursor = None) -> HTMLResponse:
     """Show a metric."""
     call = showing.call
-    metric = operations.load_metric(call, metric_id)
-    readings = operations.query_metric(call, key=metric.key, subject=metric.subject, source_id=None).readings
-    charted = operations.get_metric_history(call, metric_id, PageParams(CHARTED, None)).items
+    metric = service.load_metric(call, metric_id)
+    readings = service.query_metric(call, key=metric.key, subject=metric.subject, source_id=None).readings
+    charted = service.get_metric_history(call, metric_id, PageParams(CHARTED, None)).items
     return showing.page(
         "metric.html",
         metric=metric,
@@ -60,7 +60,7 @@ def show_metric(showing: Showing, metric_id: str, cursor: PageCursor = None) -> 
         source=get_source(call, metric.source_id),
         subject_place=place_of(call, metric.subject),
         chart=chart_of([*charted, EarlierValue(value=metric.value, as_of=metric.as_of)]),
-        history=operations.get_metric_history(call, metric_id, rows_from(cursor)),
+        history=service.get_metric_history(call, metric_id, rows_from(cursor)),
         jobs=jobs_of(call, rows_from(None), metric_id),
         cursor=cursor,
     )

@@ -7,8 +7,7 @@ from calendar import monthrange
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from companyos_datahub.calendar.model import Days
-from companyos_datahub.calendar.rules import EARLIEST, LATEST, PeriodNotAllowed
+from companyos_datahub.calendar.rules import EARLIEST, LATEST, Days, PeriodNotAllowed
 from companyos_datahub.calendar.schemas import AbsenceRow, Calendar
 
 _MONTH = re.compile(r"(\d{4})-(0[1-9]|1[0-2])", re.ASCII)

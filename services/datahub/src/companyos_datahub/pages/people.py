@@ -6,7 +6,7 @@ from fastapi.responses import HTMLResponse
 
 from companyos_datahub.pages.app import PAGES
 from companyos_datahub.pages.organisation import departments, reporting_lines
-from companyos_datahub.people import operations
+from companyos_datahub.people import service
 from companyos_shared.chassis import PageCursor, PageText, Showing, chosen, rows_from
 from companyos_shared.pages.writing import label
 from companyos_shared.wire.company import Role
@@ -18,13 +18,13 @@ def show_people(
 ) -> HTMLResponse:
     """Show the people who fit every filter and whose entries hold any of the words."""
     call = showing.call
-    found = operations.search_people(
+    found = service.search_people(
         call, rows_from(cursor), query=q.strip() or None, role=chosen(Role, role), team_id=team_id or None
     )
     return showing.page(
         "people.html",
         found=found,
-        details=[operations.get_person(call, row.id) for row in found.items],
+        details=[service.get_person(call, row.id) for row in found.items],
         q=q.strip(),
         asked={"role": role, "team_id": team_id},
         cursor=cursor,
@@ -36,7 +36,7 @@ def show_people(
 @PAGES.page("/people/{person_id}")
 def show_person(showing: Showing, person_id: str) -> HTMLResponse:
     """Show a person."""
-    return showing.page("person.html", person=operations.get_person(showing.call, person_id), titles=dict(_roles()))
+    return showing.page("person.html", person=service.get_person(showing.call, person_id), titles=dict(_roles()))
 
 
 @PAGES.page("/organisation")
@@ -49,7 +49,7 @@ def show_organisation(showing: Showing) -> HTMLResponse:
 @PAGES.page("/roles")
 def show_roles(showing: Showing) -> HTMLResponse:
     """Show who holds each role today, their absence and deputy."""
-    held = [operations.get_approver(showing.call, role) for role in Role]
+    held = [service.get_approver(showing.call, role) for role in Role]
     return showing.page("roles.html", held=held, titles=dict(_roles()))
 
 

@@ -8,7 +8,7 @@ from fastapi import Query
 from fastapi.responses import HTMLResponse
 
 from companyos_datahub.pages.app import PAGES
-from companyos_datahub.policies import operations
+from companyos_datahub.policies import service
 from companyos_datahub.policies.rules import PolicyNotInForce
 from companyos_datahub.policies.schemas import PolicyRow
 from companyos_shared.chassis import EVERYTHING, Call, PageCursor, PageText, Showing, rows_from
@@ -21,8 +21,8 @@ IN_FORCE, NOT_YET, NO_LONGER, SUPERSEDED = "in_force", "not_yet_in_force", "no_l
 def show_policies(showing: Showing, q: PageText = "", topic: PageText = "", cursor: PageCursor = None) -> HTMLResponse:
     """Show the versions of policies that hold any of the words, superseded ones included."""
     call = showing.call
-    found = operations.search_policies(call, rows_from(cursor), query=q.strip() or None, topic=topic or None)
-    every = operations.search_policies(call, EVERYTHING, query=None, topic=None).items
+    found = service.search_policies(call, rows_from(cursor), query=q.strip() or None, topic=topic or None)
+    every = service.search_policies(call, EVERYTHING, query=None, topic=None).items
     return showing.page(
         "policies.html",
         found=found,
@@ -40,8 +40,8 @@ def show_policy(
 ) -> HTMLResponse:
     """Show a version of a policy, by default the one in force, and which others there are."""
     call = showing.call
-    policy = operations.get_policy(call, policy_id, version=version)
-    alike = operations.search_policies(call, EVERYTHING, query=None, topic=None).items
+    policy = service.get_policy(call, policy_id, version=version)
+    alike = service.search_policies(call, EVERYTHING, query=None, topic=None).items
     versions = sorted((row for row in alike if row.policy_id == policy_id), key=lambda row: -row.version)
     return showing.page(
         "policy.html",
@@ -57,7 +57,7 @@ def state_of(call: Call, row: PolicyRow) -> str:
     if row.effective_from > call.now.date():
         return NOT_YET
     try:
-        current = operations.get_policy(call, row.policy_id, version=None).version
+        current = service.get_policy(call, row.policy_id, version=None).version
     except PolicyNotInForce:
         return NO_LONGER
     if row.version == current:

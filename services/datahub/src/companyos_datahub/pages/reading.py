@@ -5,8 +5,8 @@ from __future__ import annotations
 from sqlalchemy import select
 
 from companyos_datahub.issues.schemas import DataIssue
-from companyos_datahub.metrics.operations import query_metric
 from companyos_datahub.metrics.schemas import MetricRow, Reading
+from companyos_datahub.metrics.service import query_metric
 from companyos_datahub.refreshes.schemas import RefreshJobDetail
 from companyos_datahub.tables import data_issues, metrics, policies, records, refresh_jobs, sources, vendors
 from companyos_shared.chassis import Call, Page, PageParams, paginate

@@ -6,7 +6,7 @@ from fastapi.responses import HTMLResponse
 
 from companyos_datahub.pages.app import PAGES
 from companyos_datahub.pages.fields import fields_of
-from companyos_datahub.records import operations
+from companyos_datahub.records import service
 from companyos_datahub.records.model import STATES, FoundKind
 from companyos_datahub.records.schemas import RecordFilter
 from companyos_shared.chassis import PageCursor, PageText, Showing, chosen, rows_from
@@ -32,7 +32,7 @@ def show_records(
     )
     return showing.page(
         "records.html",
-        found=operations.search_records(showing.call, rows_from(cursor), wanted),
+        found=service.search_records(showing.call, rows_from(cursor), wanted),
         q=q.strip(),
         asked={"kind": kind, "state": state, "vendor_id": vendor_id.strip(), "owner_id": owner_id.strip()},
         cursor=cursor,
@@ -45,7 +45,7 @@ def show_records(
 def show_record(showing: Showing, record_id: str) -> HTMLResponse:
     """Show a record."""
     call = showing.call
-    record = operations.get_record(call, record_id)
+    record = service.get_record(call, record_id)
     employed = [one for one in call.company.people if one.is_employed(call.now.date())]
     return showing.page(
         "record.html",

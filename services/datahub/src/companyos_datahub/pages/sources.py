@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from fastapi.responses import HTMLResponse
 
-from companyos_datahub.metrics.operations import list_metrics, load_metric
+from companyos_datahub.metrics.service import list_metrics, load_metric
 from companyos_datahub.pages.app import PAGES
 from companyos_datahub.pages.reading import jobs_of, reading_of
-from companyos_datahub.refreshes.operations import get_refresh_job
-from companyos_datahub.sources import operations
+from companyos_datahub.refreshes.service import get_refresh_job
+from companyos_datahub.sources import service
 from companyos_shared.chassis import PageCursor, Showing, rows_from
 
 
@@ -16,8 +16,8 @@ from companyos_shared.chassis import PageCursor, Showing, rows_from
 def show_sources(showing: Showing, cursor: PageCursor = None) -> HTMLResponse:
     """Show the sources with what they promise."""
     call = showing.call
-    found = operations.list_sources(call, rows_from(cursor))
-    details = [operations.get_source(call, row.id) for row in found.items]
+    found = service.list_sources(call, rows_from(cursor))
+    details = [service.get_source(call, row.id) for row in found.items]
     return showing.page("sources.html", found=found, details=details, cursor=cursor)
 
 
@@ -25,7 +25,7 @@ def show_sources(showing: Showing, cursor: PageCursor = None) -> HTMLResponse:
 def show_source(showing: Showing, source_id: str, cursor: PageCursor = None) -> HTMLResponse:
     """Show a source and what it measures."""
     call = showing.call
-    source = operations.get_source(call, source_id)
+    source = service.get_source(call, source_id)
     found = list_metrics(call, rows_from(cursor), key=None, subject=None, source_id=source_id)
     readings = {row.id: reading_of(call, row) for row in found.items}
     return showing.page("source.html", source=source, found=found, readings=readings, cursor=cursor)

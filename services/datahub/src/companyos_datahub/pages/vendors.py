@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from fastapi.responses import HTMLResponse
 
-from companyos_datahub.metrics.operations import list_metrics
+from companyos_datahub.metrics.service import list_metrics
 from companyos_datahub.pages.app import PAGES
 from companyos_datahub.pages.reading import reading_of
 from companyos_datahub.records.model import FoundKind
-from companyos_datahub.records.operations import search_records
 from companyos_datahub.records.schemas import RecordFilter
-from companyos_datahub.vendors import operations
-from companyos_datahub.vendors.model import RiskTier, VendorStatus
+from companyos_datahub.records.service import search_records
+from companyos_datahub.vendors import service
+from companyos_datahub.vendors.schemas import RiskTier, VendorStatus
 from companyos_shared.chassis import PageCursor, PageText, Showing, rows_from
 
 
@@ -24,7 +24,7 @@ def show_vendors(showing: Showing, q: PageText = "", status: PageText = "", curs
     return showing.page(
         "vendors.html",
         found=found,
-        details=[operations.get_vendor(call, row.id) for row in found.items],
+        details=[service.get_vendor(call, row.id) for row in found.items],
         q=q.strip(),
         status=status,
         cursor=cursor,
@@ -36,7 +36,7 @@ def show_vendors(showing: Showing, q: PageText = "", status: PageText = "", curs
 def show_vendor(showing: Showing, vendor_id: str, cursor: PageCursor = None) -> HTMLResponse:
     """Show a vendor and what is measured of it."""
     call = showing.call
-    vendor = operations.get_vendor(call, vendor_id)
+    vendor = service.get_vendor(call, vendor_id)
     measured = list_metrics(call, rows_from(cursor), key=None, subject=vendor_id, source_id=None)
     return showing.page(
         "vendor.html",

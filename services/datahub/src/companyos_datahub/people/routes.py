@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from companyos_datahub.people import operations
+from companyos_datahub.people import service
 from companyos_datahub.people.rules import PersonNotFound
 from companyos_datahub.people.schemas import Approver, PersonDetail, PersonRow
 from companyos_shared.chassis import CallDep, Page, PageQuery, problems
@@ -27,16 +27,16 @@ async def search_people(
 
     People who have left the company are found too.
     """
-    return operations.search_people(call, page, query=query, role=role, team_id=team_id)
+    return service.search_people(call, page, query=query, role=role, team_id=team_id)
 
 
 @router.get("/people/{person_id}", operation_id="get_person", responses=problems(PersonNotFound))
 async def get_person(person_id: str, call: CallDep) -> PersonDetail:
     """Show a person: team, manager, employment, roles."""
-    return operations.get_person(call, person_id)
+    return service.get_person(call, person_id)
 
 
 @router.get("/approvers/{role}", operation_id="get_approver")
 async def get_approver(role: Role, call: CallDep) -> Approver:
     """Show who holds a role today, their absence and deputy."""
-    return operations.get_approver(call, role)
+    return service.get_approver(call, role)

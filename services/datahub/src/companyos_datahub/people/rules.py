@@ -1,13 +1,25 @@
-"""Who matches a search, who holds a role today and when an absent person is back."""
+"""Searches the company's directory."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import date, timedelta
 
 from companyos_datahub.fulltext import Searchable, best_first
-from companyos_datahub.people.model import Holding
 from companyos_shared.chassis import Problem
 from companyos_shared.wire.company import Company, Person, Role
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holding:
+    """Who holds a role on a day, whether they are there, and who deputises."""
+
+    person: Person
+    out_of_office: bool
+    back_on: date | None
+    deputy: Person | None
+    deputy_out_of_office: bool | None
+
 
 LONGEST_ABSENCE_DAYS = 730
 

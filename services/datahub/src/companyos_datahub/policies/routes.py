@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from companyos_datahub.policies import operations
+from companyos_datahub.policies import service
 from companyos_datahub.policies.rules import PolicyNotFound, PolicyNotInForce
 from companyos_datahub.policies.schemas import PolicyDetail, PolicyRow
 from companyos_shared.chassis import CallDep, Page, PageQuery, problems
@@ -22,7 +22,7 @@ async def search_policies(
     topic: str | None = None,
 ) -> Page[PolicyRow]:
     """Find policy versions, superseded ones included."""
-    return operations.search_policies(call, page, query=query, topic=topic)
+    return service.search_policies(call, page, query=query, topic=topic)
 
 
 @router.get("/policies/{policy_id}", operation_id="get_policy", responses=problems(PolicyNotFound, PolicyNotInForce))
@@ -30,4 +30,4 @@ async def get_policy(
     policy_id: str, call: CallDep, version: Annotated[int | None, Query(ge=1, le=9999)] = None
 ) -> PolicyDetail:
     """Show a policy: text and figures; default: version in force."""
-    return operations.get_policy(call, policy_id, version=version)
+    return service.get_policy(call, policy_id, version=version)

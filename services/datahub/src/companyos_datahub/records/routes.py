@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from companyos_datahub.records import operations
+from companyos_datahub.records import service
 from companyos_datahub.records.model import FoundKind
 from companyos_datahub.records.rules import (
     EndsBeforeStart,
@@ -38,13 +38,13 @@ async def search_records(
     At least one word has to be found; rows where more of them are, or where they are in the title, come first.
     """
     wanted = RecordFilter(query=query, kind=kind, state=state, vendor_id=vendor_id, owner_id=owner_id)
-    return operations.search_records(call, page, wanted)
+    return service.search_records(call, page, wanted)
 
 
 @router.get("/records/{record_id}", operation_id="get_record", responses=problems(RecordNotFound))
 async def get_record(record_id: str, call: CallDep) -> RecordDetail:
     """Show a record with its fields and version."""
-    return operations.get_record(call, record_id)
+    return service.get_record(call, record_id)
 
 
 @router.patch(
@@ -63,4 +63,4 @@ async def get_record(record_id: str, call: CallDep) -> RecordDetail:
 )
 async def update_record(record_id: str, body: RecordUpdate, call: CallDep, if_match: IfMatch = None) -> RecordDetail:
     """Change a record; what is not given stays."""
-    return operations.update_record(call, record_id, body, if_match=if_match)
+    return service.update_record(call, record_id, body, if_match=if_match)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from companyos_datahub.metrics.rules import MetricNotFound
-from companyos_datahub.refreshes import operations
+from companyos_datahub.metrics.service import MetricNotFound
+from companyos_datahub.refreshes import service
 from companyos_datahub.refreshes.rules import MaintenanceWindow, RefreshJobNotFound, RefreshRunning
 from companyos_datahub.refreshes.schemas import RefreshJobDetail
 from companyos_shared.chassis import CallDep, IdempotencyKey, IdempotencyKeyReused, problems
@@ -24,10 +24,10 @@ async def refresh_metric(metric_id: str, call: CallDep, _key: IdempotencyKey) ->
 
     The job is queued, runs and ends succeeded or failed; the new value may be better or worse than the old one.
     """
-    return operations.refresh_metric(call, metric_id)
+    return service.refresh_metric(call, metric_id)
 
 
 @router.get("/refresh-jobs/{job_id}", operation_id="get_refresh_job", responses=problems(RefreshJobNotFound))
 async def get_refresh_job(job_id: str, call: CallDep) -> RefreshJobDetail:
     """Show how far a refresh job is."""
-    return operations.get_refresh_job(call, job_id)
+    return service.get_refresh_job(call, job_id)

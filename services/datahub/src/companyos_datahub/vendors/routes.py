@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from companyos_datahub.vendors import operations
+from companyos_datahub.vendors import service
 from companyos_datahub.vendors.rules import CertificatePeriod, NothingToUpdate, VendorNotFound, VendorStatusNotAllowed
 from companyos_datahub.vendors.schemas import VendorDetail, VendorUpdate
 from companyos_shared.chassis import CallDep, IfMatch, StaleVersion, problems
@@ -15,7 +15,7 @@ router = APIRouter(tags=["vendors"])
 @router.get("/vendors/{vendor_id}", operation_id="get_vendor", responses=problems(VendorNotFound))
 async def get_vendor(vendor_id: str, call: CallDep) -> VendorDetail:
     """Show a vendor: risk, bank details and changes, certificates."""
-    return operations.get_vendor(call, vendor_id)
+    return service.get_vendor(call, vendor_id)
 
 
 @router.patch(
@@ -28,4 +28,4 @@ async def update_vendor(vendor_id: str, body: VendorUpdate, call: CallDep, if_ma
 
     A change of the bank details is kept in the vendor's history.
     """
-    return operations.update_vendor(call, vendor_id, body, if_match=if_match)
+    return service.update_vendor(call, vendor_id, body, if_match=if_match)

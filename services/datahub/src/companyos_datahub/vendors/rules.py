@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import date
 
-from companyos_datahub.vendors.model import MOVES, VendorStatus
+from companyos_datahub.vendors.schemas import MOVES, VendorStatus
 from companyos_shared.chassis import Problem
 
 

@@ -1,14 +1,40 @@
-"""What callers see of vendors and send about them."""
+"""Vendors: statuses, risk tiers, request bodies and responses."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import date, datetime
 from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
-from companyos_datahub.vendors.model import RiskTier, VendorStatus
 from companyos_shared.chassis import Answer, Body, WrittenTime
+from companyos_shared.choices import Choice
+
+
+class VendorStatus(Choice):
+    """Whether the company buys from a vendor."""
+
+    PROSPECT = "prospect"
+    ACTIVE = "active"
+    SUSPENDED = "suspended"
+
+
+MOVES: Mapping[VendorStatus, frozenset[VendorStatus]] = {
+    VendorStatus.PROSPECT: frozenset({VendorStatus.ACTIVE, VendorStatus.SUSPENDED}),
+    VendorStatus.ACTIVE: frozenset({VendorStatus.SUSPENDED}),
+    VendorStatus.SUSPENDED: frozenset({VendorStatus.ACTIVE}),
+}
+"""The statuses that may follow each status."""
+
+
+class RiskTier(Choice):
+    """How much harm a vendor could do."""
+
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+
 
 IBAN_PATTERN = r"^[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}$"
 

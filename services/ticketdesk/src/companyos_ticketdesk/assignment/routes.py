@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from companyos_shared.chassis import CallDep, IfMatch, StaleVersion, problems
-from companyos_ticketdesk.assignment import operations
+from companyos_ticketdesk.assignment import service
 from companyos_ticketdesk.assignment.rules import (
     AssigneeNotEmployed,
     AssigneeOutOfOffice,
@@ -13,9 +13,9 @@ from companyos_ticketdesk.assignment.rules import (
     AssigneeUnknown,
 )
 from companyos_ticketdesk.assignment.schemas import Assignment
-from companyos_ticketdesk.tickets.operations import view_ticket
 from companyos_ticketdesk.tickets.rules import TicketClosed, TicketNotFound, TicketUntriaged
 from companyos_ticketdesk.tickets.schemas import TicketKey, TicketView
+from companyos_ticketdesk.tickets.service import view_ticket
 
 router = APIRouter(tags=["assignment"])
 
@@ -39,4 +39,4 @@ async def assign_ticket(key: TicketKey, wanted: Assignment, call: CallDep, if_ma
 
     The person must be in the office on the day the ticket is due, or today where it is overdue or has no due time.
     """
-    return view_ticket(operations.assign_ticket(call, key, wanted.assignee_id, if_match=if_match), call.now)
+    return view_ticket(service.assign_ticket(call, key, wanted.assignee_id, if_match=if_match), call.now)

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from companyos_shared.chassis import CallDep, InvalidCursor, Page, PageQuery, problems
-from companyos_ticketdesk.board import operations
+from companyos_ticketdesk.board import service
 from companyos_ticketdesk.board.model import PriorityFilter, StatusFilter, Wanted
 from companyos_ticketdesk.board.rules import QueryBlank
 from companyos_ticketdesk.board.schemas import TicketDetail, TicketRow
@@ -37,7 +37,7 @@ async def list_tickets(
     works on.
     """
     wanted = Wanted(status=status, priority=priority, type=type, team_id=team_id, assignee_id=assignee_id, tag=tag)
-    return operations.list_tickets(call, wanted, page)
+    return service.list_tickets(call, wanted, page)
 
 
 @router.get("/tickets/search", operation_id="search_tickets", responses=problems(QueryBlank, InvalidCursor))
@@ -48,10 +48,10 @@ async def search_tickets(
 
     A ticket that holds any of the words is found; more words and words in the title come first.
     """
-    return operations.search_tickets(call, query, page)
+    return service.search_tickets(call, query, page)
 
 
 @router.get("/tickets/{key}", operation_id="get_ticket", responses=problems(TicketNotFound))
 async def get_ticket(key: TicketKey, call: CallDep) -> TicketDetail:
     """Show a ticket with its checklist, links and allowed transitions."""
-    return operations.show_ticket(call, key)
+    return service.show_ticket(call, key)

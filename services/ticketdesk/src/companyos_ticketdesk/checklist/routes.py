@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path
 
 from companyos_shared.chassis import CallDep, IfMatch, StaleVersion, problems
-from companyos_ticketdesk.checklist import operations
+from companyos_ticketdesk.checklist import service
 from companyos_ticketdesk.checklist.rules import ChecklistItemDone, ChecklistItemNotFound
 from companyos_ticketdesk.checklist.schemas import ChecklistItemView
 from companyos_ticketdesk.tickets.rules import TicketClosed, TicketNotFound, TicketUntriaged
@@ -33,4 +33,4 @@ async def complete_checklist_item(
 
     The item keeps who completed it and when; it cannot be opened again.
     """
-    return ChecklistItemView.model_validate(operations.complete_item(call, key, item_id, if_match=if_match))
+    return ChecklistItemView.model_validate(service.complete_item(call, key, item_id, if_match=if_match))

@@ -15,9 +15,9 @@ from companyos_shared.chassis import (
     StaleVersion,
     problems,
 )
-from companyos_ticketdesk.comments import operations
-from companyos_ticketdesk.comments.rules import CommentBlank
+from companyos_ticketdesk.comments import service
 from companyos_ticketdesk.comments.schemas import CommentView, NewComment
+from companyos_ticketdesk.comments.service import CommentBlank
 from companyos_ticketdesk.tickets.rules import TicketNotFound
 from companyos_ticketdesk.tickets.schemas import TicketKey
 
@@ -41,10 +41,10 @@ async def add_comment(
 
     Any ticket takes comments, whatever its state. A comment does not raise the ticket's version.
     """
-    return CommentView.model_validate(operations.add_comment(call, key, wanted.body, if_match=if_match))
+    return CommentView.model_validate(service.add_comment(call, key, wanted.body, if_match=if_match))
 
 
 @router.get("/tickets/{key}/comments", operation_id="list_comments", responses=problems(TicketNotFound, InvalidCursor))
 async def list_comments(key: TicketKey, call: CallDep, page: PageQuery) -> Page[CommentView]:
     """List the comments on a ticket, oldest first."""
-    return operations.list_comments(call, key, page)
+    return service.list_comments(call, key, page)

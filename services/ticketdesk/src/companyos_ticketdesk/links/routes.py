@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, status
 
 from companyos_shared.chassis import CallDep, IdempotencyKey, IdempotencyKeyReused, IfMatch, StaleVersion, problems
-from companyos_ticketdesk.links import operations
+from companyos_ticketdesk.links import service
 from companyos_ticketdesk.links.rules import (
     JustificationTooShort,
     LinkCircle,
@@ -48,7 +48,7 @@ async def link_tickets(
 
     An unsettled ticket that blocks another keeps it from being resolved, closed or unblocked.
     """
-    return LinkView.model_validate(operations.link_tickets(call, key, wanted, if_match=if_match))
+    return LinkView.model_validate(service.link_tickets(call, key, wanted, if_match=if_match))
 
 
 @router.post(
@@ -69,4 +69,4 @@ async def unlink_tickets(
 
     Either end may be named. The history of both tickets keeps the link and the justification.
     """
-    return operations.unlink_tickets(call, key, link_id, removal=removal, if_match=if_match)
+    return service.unlink_tickets(call, key, link_id, removal=removal, if_match=if_match)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi.responses import HTMLResponse
 
 from companyos_shared.chassis import PageCursor, PageParams, PageText, Showing, rows_from
-from companyos_ticketdesk.board import operations
+from companyos_ticketdesk.board import service
 from companyos_ticketdesk.board.model import NONE, Wanted
 from companyos_ticketdesk.pages.app import PAGES, teams_of
 from companyos_ticketdesk.tickets.model import Priority, Status, TicketType
@@ -37,10 +37,10 @@ def show_list(
     }
     params = rows_from(cursor)
     if q.strip():
-        found, asked = operations.search_tickets(showing.call, q, params), dict.fromkeys(asked, "")
+        found, asked = service.search_tickets(showing.call, q, params), dict.fromkeys(asked, "")
     else:
         wanted = Wanted(**{name: value or None for name, value in asked.items()})
-        found = operations.list_tickets(showing.call, wanted, params)
+        found = service.list_tickets(showing.call, wanted, params)
     return showing.page(
         "list.html",
         found=found,
@@ -62,5 +62,5 @@ def show_board(showing: Showing, team_id: PageText = "") -> HTMLResponse:
     columns = {}
     for status in (NONE, *Status):
         wanted = Wanted(status=status, team_id=team_id or None)
-        columns[status] = operations.list_tickets(showing.call, wanted, PageParams(COLUMN_ROWS, None))
+        columns[status] = service.list_tickets(showing.call, wanted, PageParams(COLUMN_ROWS, None))
     return showing.page("board.html", columns=columns, team_id=team_id, untriaged=NONE)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from fastapi.responses import HTMLResponse
 
 from companyos_shared.chassis import PageCursor, Showing, rows_from
-from companyos_ticketdesk.board.operations import show_ticket as load_ticket
-from companyos_ticketdesk.comments.operations import list_comments
+from companyos_ticketdesk.board.service import show_ticket as load_ticket
+from companyos_ticketdesk.comments.service import list_comments
 from companyos_ticketdesk.links.model import LinkKind
 from companyos_ticketdesk.pages.app import PAGES, teams_of
 from companyos_ticketdesk.tickets.model import Priority, ReasonCode, TicketType
-from companyos_ticketdesk.workflow.model import NEEDS_REASON, TAKES_REASON
-from companyos_ticketdesk.workflow.operations import list_history
+from companyos_ticketdesk.workflow.rules import NEEDS_REASON, TAKES_REASON
+from companyos_ticketdesk.workflow.service import list_history
 
 
 @PAGES.page("/tickets/{key}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter, status
 
 from companyos_shared.chassis import CallDep, IdempotencyKey, IdempotencyKeyReused, IfMatch, StaleVersion, problems
-from companyos_ticketdesk.tickets import operations
+from companyos_ticketdesk.tickets import service
 from companyos_ticketdesk.tickets.rules import (
     NothingToChange,
     TeamUnknown,
@@ -30,7 +30,7 @@ async def create_ticket(wanted: NewTicket, call: CallDep, idempotency_key: Idemp
 
     The key is the prefix of the team and the next number. The caller becomes the reporter.
     """
-    return operations.view_ticket(operations.create_ticket(call, wanted), call.now)
+    return service.view_ticket(service.create_ticket(call, wanted), call.now)
 
 
 @router.patch(
@@ -43,4 +43,4 @@ async def update_ticket(key: TicketKey, changes: TicketChanges, call: CallDep, i
 
     Fields left out stay as they are. Status, assignee, verification and approval have tools of their own.
     """
-    return operations.view_ticket(operations.update_ticket(call, key, changes, if_match=if_match), call.now)
+    return service.view_ticket(service.update_ticket(call, key, changes, if_match=if_match), call.now)

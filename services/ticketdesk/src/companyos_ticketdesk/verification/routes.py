@@ -6,10 +6,10 @@ from fastapi import APIRouter
 
 from companyos_shared.chassis import CallDep, IfMatch, StaleVersion, problems
 from companyos_ticketdesk.assignment.rules import AssigneeNotEmployed, AssigneeUnknown
-from companyos_ticketdesk.tickets.operations import view_ticket
 from companyos_ticketdesk.tickets.rules import TicketClosed, TicketNotFound, TicketUntriaged
 from companyos_ticketdesk.tickets.schemas import TicketKey, TicketView
-from companyos_ticketdesk.verification import operations
+from companyos_ticketdesk.tickets.service import view_ticket
+from companyos_ticketdesk.verification import service
 from companyos_ticketdesk.verification.rules import (
     ApprovalRefBlank,
     AssigneeMissing,
@@ -44,7 +44,7 @@ async def verify_ticket(key: TicketKey, call: CallDep, if_match: IfMatch = None)
 
     It needs a priority, an assignee who works for the company today and a complete checklist.
     """
-    return view_ticket(operations.verify_ticket(call, key, if_match=if_match), call.now)
+    return view_ticket(service.verify_ticket(call, key, if_match=if_match), call.now)
 
 
 @router.put(
@@ -57,4 +57,4 @@ async def link_approval(key: TicketKey, wanted: ApprovalLink, call: CallDep, if_
 
     The reference is kept as given; a later one takes its place.
     """
-    return view_ticket(operations.link_approval(call, key, wanted.approval_ref, if_match=if_match), call.now)
+    return view_ticket(service.link_approval(call, key, wanted.approval_ref, if_match=if_match), call.now)

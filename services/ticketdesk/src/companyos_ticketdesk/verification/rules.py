@@ -1,11 +1,21 @@
-"""When a ticket may be verified, and when an approval may be linked to it."""
+"""When a ticket may be verified."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from companyos_shared.chassis import Problem
+from companyos_ticketdesk.assignment.model import Candidate
 from companyos_ticketdesk.assignment.rules import check_is_employed
 from companyos_ticketdesk.tickets.model import Ticket
-from companyos_ticketdesk.verification.model import Readiness
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Readiness:
+    """What beside the ticket's own fields decides whether it may be verified."""
+
+    assignee: Candidate | None
+    open_items: int
 
 
 class TicketVerified(Problem):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from companyos_shared.chassis import CallDep, IfMatch, InvalidCursor, Page, PageQuery, StaleVersion, problems
-from companyos_ticketdesk.tickets.operations import view_ticket
 from companyos_ticketdesk.tickets.rules import TicketClosed, TicketNotFound, TicketUntriaged
 from companyos_ticketdesk.tickets.schemas import TicketKey, TicketView
-from companyos_ticketdesk.workflow import operations
+from companyos_ticketdesk.tickets.service import view_ticket
+from companyos_ticketdesk.workflow import service
 from companyos_ticketdesk.workflow.rules import ReasonMissing, ReasonNotTaken, TicketBlocked, TransitionNotAllowed
 from companyos_ticketdesk.workflow.schemas import HistoryEntry, Move
 
@@ -35,7 +35,7 @@ async def transition_ticket(key: TicketKey, move: Move, call: CallDep, if_match:
     A reason is a code and the id of the policy, record or person behind it. `blocked` may carry one, other goals
     carry none. A ticket that an unsettled ticket blocks can be cancelled, but not resolved, closed or unblocked.
     """
-    return view_ticket(operations.transition_ticket(call, key, move, if_match=if_match), call.now)
+    return view_ticket(service.transition_ticket(call, key, move, if_match=if_match), call.now)
 
 
 @router.get(
@@ -43,4 +43,4 @@ async def transition_ticket(key: TicketKey, move: Move, call: CallDep, if_match:
 )
 async def get_ticket_history(key: TicketKey, call: CallDep, page: PageQuery) -> Page[HistoryEntry]:
     """List the transitions of a ticket and the links removed from it, oldest first."""
-    return operations.list_history(call, key, page)
+    return service.list_history(call, key, page)

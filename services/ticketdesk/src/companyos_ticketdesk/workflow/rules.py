@@ -1,13 +1,36 @@
-"""Which way a ticket may go: the table of moves, what blocks it, and the reasons that an end needs."""
+"""Which transitions a ticket may take, and the reason that each requires."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from companyos_shared.chassis import Problem
-from companyos_ticketdesk.tickets.model import MOVES, Status, Ticket
+from companyos_ticketdesk.tickets.model import MOVES, ReasonCode, Status, Ticket
 from companyos_ticketdesk.tickets.rules import check_is_live
-from companyos_ticketdesk.workflow.model import NEEDS_REASON, TAKES_REASON, WAITS_FOR_BLOCKERS, Reason
+
+NEEDS_REASON = frozenset({Status.CLOSED, Status.CANCELLED})
+"""Goals that are refused without a reason."""
+
+TAKES_REASON = NEEDS_REASON | {Status.BLOCKED}
+"""Goals that may carry a reason at all."""
+
+WAITS_FOR_BLOCKERS = frozenset({Status.RESOLVED, Status.CLOSED})
+"""Goals out of reach while another ticket blocks this one, from wherever it stands."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why: a code, and the id of the policy, record or person behind it."""
+
+    code: ReasonCode
+    ref: str
+
+
+def reason_of(code: ReasonCode | None, ref: str | None) -> Reason | None:
+    """Return the reason where both halves are given and the reference is not blank."""
+    named = ref.strip() if ref else ""
+    return Reason(code, named) if code and named else None
 
 
 class TransitionNotAllowed(Problem):

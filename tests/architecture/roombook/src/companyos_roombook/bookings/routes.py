@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter
 
-from companyos_roombook.bookings import operations
+from companyos_roombook.bookings import service
 from companyos_roombook.bookings.rules import RoomTaken
 from companyos_roombook.bookings.schemas import Booking, BookingRequest
 from companyos_shared.chassis import CallDep, Page, PageQuery, problems
@@ -13,10 +13,10 @@ router = APIRouter(tags=["bookings"])
 @router.get("/bookings", operation_id="list_bookings")
 async def list_bookings(call: CallDep, page: PageQuery) -> Page[Booking]:
     """List what is booked."""
-    return operations.list_bookings(call, page)
+    return service.list_bookings(call, page)
 
 
 @router.post("/bookings", operation_id="book_room", status_code=201, responses=problems(RoomTaken))
 async def book_room(asked: BookingRequest, call: CallDep) -> Booking:
     """Book a room."""
-    return operations.book(call, asked)
+    return service.book(call, asked)

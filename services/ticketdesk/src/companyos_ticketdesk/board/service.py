@@ -14,9 +14,9 @@ from companyos_ticketdesk.board.schemas import TicketDetail, TicketRow
 from companyos_ticketdesk.checklist.model import list_items
 from companyos_ticketdesk.checklist.schemas import ChecklistItemView
 from companyos_ticketdesk.links.model import list_blockers
-from companyos_ticketdesk.links.operations import list_linked
+from companyos_ticketdesk.links.service import list_linked
 from companyos_ticketdesk.tables import tickets
-from companyos_ticketdesk.tickets.operations import load_ticket, view_ticket
+from companyos_ticketdesk.tickets.service import load_ticket, view_ticket
 from companyos_ticketdesk.workflow.rules import allowed_moves
 
 

@@ -7,7 +7,6 @@ from typing import Any
 from sqlalchemy import Row, insert, select, update
 
 from companyos_datahub.tables import bank_changes, certificates, vendors
-from companyos_datahub.vendors.model import VendorStatus
 from companyos_datahub.vendors.rules import (
     VendorNotFound,
     check_certificate,
@@ -15,7 +14,14 @@ from companyos_datahub.vendors.rules import (
     check_may_become,
     is_expired,
 )
-from companyos_datahub.vendors.schemas import BankChange, Certificate, NewCertificate, VendorDetail, VendorUpdate
+from companyos_datahub.vendors.schemas import (
+    BankChange,
+    Certificate,
+    NewCertificate,
+    VendorDetail,
+    VendorStatus,
+    VendorUpdate,
+)
 from companyos_shared.chassis import Call, check_version
 
 BANK_CHANGES_SHOWN = 5

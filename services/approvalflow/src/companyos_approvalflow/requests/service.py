@@ -8,11 +8,11 @@ from datetime import timedelta
 from sqlalchemy import select
 
 from companyos_approvalflow import tables
-from companyos_approvalflow.approval_types.operations import require_type
 from companyos_approvalflow.approval_types.rules import checked_fields
+from companyos_approvalflow.approval_types.service import require_type
 from companyos_approvalflow.decisions.model import Case, read_decisions
-from companyos_approvalflow.decisions.operations import schedule_decision, schedule_expiry
 from companyos_approvalflow.decisions.rules import check_may_be_asked
+from companyos_approvalflow.decisions.service import schedule_decision, schedule_expiry
 from companyos_approvalflow.delegations.model import read_delegations
 from companyos_approvalflow.notes.model import read_latest_notes
 from companyos_approvalflow.notes.schemas import Note

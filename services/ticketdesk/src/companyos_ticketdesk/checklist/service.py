@@ -8,7 +8,7 @@ from companyos_shared.chassis import Call
 from companyos_ticketdesk.checklist.model import ChecklistItem, item_of
 from companyos_ticketdesk.checklist.rules import ChecklistItemNotFound, check_is_open
 from companyos_ticketdesk.tables import checklist_items
-from companyos_ticketdesk.tickets.operations import load_live_ticket
+from companyos_ticketdesk.tickets.service import load_live_ticket
 
 
 def complete_item(call: Call, key: str, item_id: str, *, if_match: int | None) -> ChecklistItem:

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import insert, select, update
 
-from companyos_datahub.metrics.operations import load_metric, replace_value
+from companyos_datahub.metrics.service import load_metric, replace_value
 from companyos_datahub.refreshes.model import RefreshJob, RefreshOutcome, RefreshPlan, RefreshStatus
 from companyos_datahub.refreshes.rules import (
     QUEUE_MINUTES,
@@ -19,7 +19,7 @@ from companyos_datahub.refreshes.rules import (
     value_of,
 )
 from companyos_datahub.refreshes.schemas import RefreshJobDetail
-from companyos_datahub.sources.operations import load_source
+from companyos_datahub.sources.service import load_source
 from companyos_datahub.tables import refresh_jobs, refresh_plans
 from companyos_shared.chassis import Call
 

@@ -7,9 +7,8 @@ from companyos_ticketdesk.assignment.model import find_candidate
 from companyos_ticketdesk.checklist.model import list_items
 from companyos_ticketdesk.checklist.rules import count_open
 from companyos_ticketdesk.tickets.model import Ticket
-from companyos_ticketdesk.tickets.operations import change_ticket, load_live_ticket
-from companyos_ticketdesk.verification.model import Readiness
-from companyos_ticketdesk.verification.rules import check_may_be_verified, check_takes_approval
+from companyos_ticketdesk.tickets.service import change_ticket, load_live_ticket
+from companyos_ticketdesk.verification.rules import Readiness, check_may_be_verified, check_takes_approval
 
 
 def verify_ticket(call: Call, key: str, *, if_match: int | None) -> Ticket:

@@ -6,7 +6,7 @@ from companyos_shared.chassis import Call
 from companyos_ticketdesk.assignment.model import find_candidate
 from companyos_ticketdesk.assignment.rules import check_may_be_assigned
 from companyos_ticketdesk.tickets.model import Ticket
-from companyos_ticketdesk.tickets.operations import change_ticket, load_live_ticket
+from companyos_ticketdesk.tickets.service import change_ticket, load_live_ticket
 
 
 def assign_ticket(call: Call, key: str, assignee_id: str, *, if_match: int | None) -> Ticket:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from companyos_approvalflow import tables
-from companyos_approvalflow.decisions.operations import schedule_decision, schedule_expiry
+from companyos_approvalflow.decisions.service import schedule_decision, schedule_expiry
 from companyos_approvalflow.requests.model import Request, insert_request, read_open_request, read_request
 from companyos_approvalflow.seed_rows import DelegationRow, HappeningKind, NoteRow, RequestRow
 from companyos_shared.chassis import Call

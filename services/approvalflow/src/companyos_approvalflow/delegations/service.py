@@ -8,7 +8,7 @@ from sqlalchemy import select
 
 from companyos_approvalflow import tables
 from companyos_approvalflow.approval_types.model import ApprovalType, type_of_row
-from companyos_approvalflow.approval_types.operations import require_type
+from companyos_approvalflow.approval_types.service import require_type
 from companyos_approvalflow.delegations import schemas
 from companyos_approvalflow.delegations.model import Delegation, delegation_of_row, read_delegation
 from companyos_approvalflow.delegations.rules import (

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from companyos_datahub.people.model import Holding
-from companyos_datahub.people.rules import PersonNotFound, found_people, holding
+from companyos_datahub.people.rules import Holding, PersonNotFound, found_people, holding
 from companyos_datahub.people.schemas import Approver, Holder, PersonDetail, PersonRef, PersonRow, RoleHeldAnswer
 from companyos_shared.chassis import Call, Page, PageParams, paginate_sequence
 from companyos_shared.wire.company import Person, Role

@@ -1,12 +1,21 @@
-"""What can be done with notes: write one."""
+"""Writes notes on approval requests."""
 
 from __future__ import annotations
 
 from companyos_approvalflow.notes import schemas
 from companyos_approvalflow.notes.model import Note, insert_note
-from companyos_approvalflow.notes.rules import check_says_something
-from companyos_approvalflow.requests.operations import require_request
-from companyos_shared.chassis import Call, check_version
+from companyos_approvalflow.requests.service import require_request
+from companyos_shared.chassis import Call, Problem, check_version
+
+
+class NoteBlank(Problem):
+    status, code, title = 422, "note-blank", "The note says nothing"
+
+
+def check_says_something(body: str) -> None:
+    """Raise NoteBlank (422) for a note of blanks."""
+    if not body.strip():
+        raise NoteBlank("The body is blank.")
 
 
 def add_note(call: Call, request_id: str, body: str, if_match: int | None) -> schemas.Note:

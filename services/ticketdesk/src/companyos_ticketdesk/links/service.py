@@ -10,8 +10,8 @@ from companyos_ticketdesk.links.rules import check_justification, check_may_link
 from companyos_ticketdesk.links.schemas import LinkedTicket, LinkRemoval, NewLink, RemovedLinkView
 from companyos_ticketdesk.tables import links, removed_links, tickets
 from companyos_ticketdesk.tickets.model import Status
-from companyos_ticketdesk.tickets.operations import load_live_ticket, load_ticket
 from companyos_ticketdesk.tickets.rules import check_is_triaged
+from companyos_ticketdesk.tickets.service import load_live_ticket, load_ticket
 
 _STATUSES = (
     select(tickets.c.key, tickets.c.status)

@@ -1,17 +1,43 @@
-"""Writing and reading comments."""
+"""Writes and lists comments on tickets."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
-from sqlalchemy import insert, select
+from sqlalchemy import Row, insert, select
 
-from companyos_shared.chassis import Call, Page, PageParams, check_version, paginate
-from companyos_ticketdesk.comments.model import Comment, comment_of
-from companyos_ticketdesk.comments.rules import check_body
+from companyos_shared.chassis import Call, Page, PageParams, Problem, check_version, paginate
 from companyos_ticketdesk.comments.schemas import CommentView, PlannedComment
 from companyos_ticketdesk.tables import comments
-from companyos_ticketdesk.tickets.operations import load_ticket
+from companyos_ticketdesk.tickets.service import load_ticket
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comment:
+    """One row of the comments table."""
+
+    id: str
+    ticket_key: str
+    author_id: str
+    created_at: datetime
+    body: str
+
+
+def comment_of(row: Row[Any]) -> Comment:
+    """Return a row of the comments table as a value."""
+    return Comment(**row._mapping)
+
+
+class CommentBlank(Problem):
+    status, code, title = 422, "comment-blank", "The comment is blank"
+
+
+def check_body(body: str) -> None:
+    """Raise CommentBlank (422) for a comment of white space."""
+    if not body.strip():
+        raise CommentBlank
 
 
 def add_comment(call: Call, key: str, body: str, *, if_match: int | None) -> Comment:

@@ -1,17 +1,44 @@
-"""Looking at metrics, and replacing their values when newer ones arrive."""
+"""Reads metrics, and replaces their values when newer ones arrive."""
 
 from __future__ import annotations
 
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import Row, insert, select, update
 
-from companyos_datahub.metrics.model import Metric
-from companyos_datahub.metrics.rules import MetricNotFound, is_stale
 from companyos_datahub.metrics.schemas import EarlierValue, MetricRow, Reading, Readings
 from companyos_datahub.tables import metric_values, metrics, sources
-from companyos_shared.chassis import Call, Page, PageParams, paginate
+from companyos_shared.chassis import Call, Page, PageParams, Problem, paginate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metric:
+    """What one source says about one key of one subject; `as_of` is when the value was true."""
+
+    id: str
+    key: str
+    subject: str
+    title: str
+    value: float
+    unit: str
+    as_of: datetime
+    source_id: str
+
+    @classmethod
+    def from_row(cls, row: Row[Any]) -> Metric:
+        """Read a row of the table `metrics`."""
+        return cls(**row._mapping)
+
+
+class MetricNotFound(Problem):
+    status, code, title = 404, "metric-not-found", "There is no such metric"
+
+
+def is_stale(as_of: datetime, freshness_sla_minutes: int, now: datetime) -> bool:
+    """Say whether a value is older than its source promises; a value of exactly that age is fresh."""
+    return now - as_of > timedelta(minutes=freshness_sla_minutes)
 
 
 def list_metrics(

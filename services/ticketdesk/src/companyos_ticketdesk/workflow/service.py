@@ -10,9 +10,8 @@ from companyos_shared.chassis import Call, Page, PageParams, Problem, check_vers
 from companyos_ticketdesk.links.model import list_blockers
 from companyos_ticketdesk.tables import removed_links, transitions
 from companyos_ticketdesk.tickets.model import Status, Ticket, find_ticket
-from companyos_ticketdesk.tickets.operations import change_ticket, load_ticket
-from companyos_ticketdesk.workflow.model import Reason, reason_of
-from companyos_ticketdesk.workflow.rules import check_may_move, check_reason
+from companyos_ticketdesk.tickets.service import change_ticket, load_ticket
+from companyos_ticketdesk.workflow.rules import Reason, check_may_move, check_reason, reason_of
 from companyos_ticketdesk.workflow.schemas import HistoryEntry, HistoryEvent, Move, PlannedTransition
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from companyos_approvalflow.approval_types.operations import require_type
 from companyos_approvalflow.approval_types.rules import checked_fields
+from companyos_approvalflow.approval_types.service import require_type
 from companyos_approvalflow.decisions import schemas
 from companyos_approvalflow.decisions.model import (
     Case,
