@@ -48,9 +48,7 @@ def test_the_set_is_governed_by_the_headless_service_and_moves_one_pod_at_a_time
 
 def test_what_a_pod_is_asked_and_told_is_there(stateful: dict[str, Any]) -> None:
     (container,) = stateful["template"]["spec"]["containers"]
-    served = "".join(
-        path.read_text() for path in (ROOT / "gateway" / "src" / "companyos_gateway" / "server").glob("*.py")
-    )
+    served = "".join(path.read_text() for path in (ROOT / "gateway" / "src" / "companyos_gateway" / "api").glob("*.py"))
     assert _paths(container) == {"/readyz", "/livez"}
     assert all(f'"{path}"' in served for path in _paths(container))
     settings = {

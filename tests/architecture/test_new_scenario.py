@@ -29,15 +29,15 @@ from verification.proof import play
 from verification.reference.scenarios_page import scenarios_page
 from companyos_gateway.scenarios import catalogue
 from verification.privileged.solutions import solutions_for
-from companyos_gateway.runtime import House
+from companyos_gateway.runtime import GatewayRuntime
 from companyos_gateway.api.openenv_environment import CompanyOSEnvironment
 from companyos_gateway.settings import Settings
 
 
 async def look():
-    house = House(Settings())
-    async with house.running():
-        environment, engine = CompanyOSEnvironment(house), house.engine()
+    runtime = GatewayRuntime(Settings())
+    async with runtime.running():
+        environment, engine = CompanyOSEnvironment(runtime), runtime.engine()
         tasks = environment.list_tasks("test")
         task = next(task for task in tasks if (task["scenario"], task["chaos"]) == ("{NAME}", {LEVEL}))
         seed = engine.task_set.seed(engine.task_set.find(task["id"]))

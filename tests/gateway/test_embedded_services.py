@@ -31,10 +31,10 @@ PARENT = """
 import asyncio, sys
 from pathlib import Path
 from companyos_gateway.process.embedded_services import EmbeddedServices
-from companyos_gateway.process.data_folder import private_folder
+from companyos_gateway.process.data_folder import temporary_data_folder
 
 async def main():
-    with private_folder(Path(sys.argv[1])) as folder:
+    with temporary_data_folder(Path(sys.argv[1])) as folder:
       async with EmbeddedServices(folder, folder / "data") as services:
         print(*services.addresses.values(), sep="\\n", flush=True)
         await asyncio.sleep(600)

@@ -82,8 +82,8 @@ def test_a_start_imports_neither_its_toolkit_nor_the_client_of_a_judging_model()
     code = (
         "from companyos.openenv_preload import preload_openenv; preload_openenv()\n"
         "import sys; from companyos_gateway.app import create_app\n"
-        "from companyos_gateway.runtime import House; from companyos_gateway.settings import Settings\n"
-        "create_app(House(Settings(web=True))); print({'gradio', 'openai'} & set(sys.modules) or 'neither')\n"
+        "from companyos_gateway.runtime import GatewayRuntime; from companyos_gateway.settings import Settings\n"
+        "create_app(GatewayRuntime(Settings(web=True))); print({'gradio', 'openai'} & set(sys.modules) or 'neither')\n"
         "from companyos_gateway.api.openenv_environment import Rubric; import openenv.core.rubrics as rubrics\n"
         "print(rubrics.Rubric is Rubric, rubrics.LLMJudge.__name__)"
     )

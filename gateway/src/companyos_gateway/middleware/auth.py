@@ -100,7 +100,7 @@ class TokenAuthMiddleware:
     def _authenticate(self, scope: Scope, trainer: bytes) -> None:
         """Leave in the scope whether the trainer asks, or the agent's episode.
 
-        Raises TokenRequired or UnknownToken (401) or AgentPlane (403).
+        Raises TokenRequiredError or UnknownTokenError (401) or AgentForbiddenError (403).
         """
         route_key: _RouteKey = (scope.get("method", "WEBSOCKET"), get_route_path(scope))
         if route_key in PUBLIC_ROUTES or (route_key[0] == "GET" and route_key[1].startswith(PUBLIC_PREFIX)):
@@ -120,7 +120,7 @@ class TokenAuthMiddleware:
             scope[AGENT_SCOPE_KEY] = episode
 
     def _episode_of_token(self, token: bytes, trainer: bytes) -> Episode | None:
-        """Return the live episode of a token, None for the trainer's; raises UnknownToken (401)."""
+        """Return the live episode of a token, None for the trainer's; raises UnknownTokenError (401)."""
         if hmac.compare_digest(sha256(token).digest(), trainer):
             return None
         try:
@@ -129,7 +129,7 @@ class TokenAuthMiddleware:
             raise UnknownTokenError from None
 
     def _episode_of_session(self, session_id: str) -> Episode | None:
-        """Return the live episode of a browser's session, None for the trainer's; raises UnknownToken (401)."""
+        """Return the live episode of a browser's session, None for the trainer's; raises UnknownTokenError (401)."""
         session = self._sessions.find(session_id)
         if session is None:
             raise UnknownTokenError
@@ -155,7 +155,7 @@ def requested_episode(request: HTTPConnection, store: EpisodeStore, episode_id: 
 
 
 def check_is_trainer(request: HTTPConnection) -> None:
-    """Raise AgentPlane (403) where an agent asks for what only its trainer may see."""
+    """Raise AgentForbiddenError (403) where an agent asks for what only its trainer may see."""
     if not is_trainer(request):
         raise AgentForbiddenError
 
@@ -188,7 +188,7 @@ def _session_cookie_name(path: str) -> str | None:
 
 
 def _bearer_token(scope: Scope) -> bytes:
-    """Return the one token that a connection brings; raises TokenRequired or UnknownToken (401)."""
+    """Return the one token that a connection brings; raises TokenRequiredError or UnknownTokenError (401)."""
     headers: list[bytes] = [value for name, value in scope["headers"] if name == b"authorization"]
     if not headers:
         raise TokenRequiredError

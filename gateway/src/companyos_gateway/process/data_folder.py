@@ -49,7 +49,7 @@ def choose_temporary_parent(shared_memory: Path = SHARED_MEMORY) -> Path:
 
 @contextmanager
 def locked_folder(folder: Path) -> Iterator[Path]:
-    """Hold a folder that no second gateway may use, made where it is missing; raises FolderTaken and OSError."""
+    """Hold a folder that no second gateway may use, made where it is missing; raises FolderInUseError and OSError."""
     make_private_folder(folder)
     descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:

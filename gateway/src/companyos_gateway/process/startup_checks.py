@@ -17,7 +17,7 @@ class StartupError(Exception):
 
 
 def load_checked_settings() -> Settings:
-    """Return the settings of the environment; raises CannotStart where they do not fit or cannot be had."""
+    """Return the settings of the environment; raises StartupError where they do not fit or cannot be had."""
     try:
         settings = Settings()
         settings.addresses()

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 UVICORN_OPTIONS: dict[str, Any] = {
     **SERVER_OPTIONS,
-    "http": "companyos_gateway.middleware.connection_limits:PatientHttp",
-    "ws": "companyos_gateway.middleware.connection_limits:DecidedSocket",
+    "http": "companyos_gateway.middleware.connection_limits:HttpProtocol",
+    "ws": "companyos_gateway.middleware.connection_limits:WebSocketProtocol",
     "ws_per_message_deflate": False,
     "ws_ping_interval": 20.0,
     "ws_ping_timeout": 20.0,
