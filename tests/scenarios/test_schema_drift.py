@@ -35,7 +35,7 @@ def toolbox() -> Toolbox:
 
 
 def _answers(toolbox: Toolbox, service: str) -> set[str]:
-    return {name for tool in _tools_of(toolbox, service) for name in tool.operation.answers if tool.operation}
+    return {name for tool in _tools_of(toolbox, service) for name in tool.operation.response_fields if tool.operation}
 
 
 def _tools_of(toolbox: Toolbox, service: str) -> Iterator[Any]:

@@ -162,8 +162,8 @@ def test_a_row_runs_its_own_code_and_none_of_what_serves_or_shows() -> None:
     assert not judged("verification/proof/code_mutation/corpus.py")
     assert mutated("verification/proof/code_mutation/corpus.py")
     names = {name for name, _ in worklog._sources()}
-    assert {"companyos_gateway/rubrics/parts.py", "companyos_ticketdesk/main.py", "companyos/contract.py"} & names
-    assert not any("/server/" in name or "/pages/" in name or name.endswith("scenarios/checks.py") for name in names)
+    assert {"companyos_gateway/evaluation/rubric.py", "companyos_ticketdesk/main.py", "companyos/contract.py"} <= names
+    assert not any("/middleware/" in name or name.endswith("scenarios/validation.py") for name in names)
 
 
 def test_what_is_looked_at_before_a_start_is_asked_for_by_the_server_alone() -> None:
@@ -171,7 +171,7 @@ def test_what_is_looked_at_before_a_start_is_asked_for_by_the_server_alone() -> 
     asks = re.compile(r"scenarios\.validation\b|scenarios import .*\bvalidation\b")
     asking = {file for file in package.rglob("*.py") if asks.search(file.read_text())}
     assert asking
-    assert {file.relative_to(package).parts[0] for file in asking} == {"server"}
+    assert {file.relative_to(package).parts[0] for file in asking} == {"process", "runtime.py"}
 
 
 @pytest.mark.parametrize("letter", sorted(ROWS))
