@@ -48,10 +48,14 @@ PROOF_DONE := results/proof-full.jsonl.gz
 PROOF_LOG := $(if $(filter full,$(PROOF)),runs/proof-full.jsonl)
 PROOF_FILES = $(if $(PROOF_LOG),--out results/proof-full.md --worklog $(PROOF_LOG),--out results/proof.md)
 
+# Compiled test modules are kept between runs, also where Python is told to write no bytecode.
+PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest
+TEST_ALL := not e2e and not slow and not load and not browser and not ray and not train
+
 # Many tests wait for processes and sockets: one worker more than there are cores, four at most.
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print(min(4, (os.cpu_count() or 1) + 1))')
 
-.PHONY: help setup demo up test e2e check format bench faults browser load fuzz simulate nightly proof proof-keep clients ray-setup ray harnesses train-setup train-test learn baselines validate space tasks docs compose-up compose-down fresh-clone-check clean damage recorded-episodes
+.PHONY: help setup demo up test test-all e2e check format bench faults browser load fuzz simulate nightly proof proof-keep clients ray-setup ray harnesses train-setup train-test learn baselines validate space tasks docs compose-up compose-down fresh-clone-check clean damage recorded-episodes
 
 help: ## List the targets
 	@echo "CompanyOS. Targets:"
@@ -65,9 +69,12 @@ demo: $(STAMP) ## Play one vendor onboarding, step by step, and compare three po
 up: $(STAMP) ## Start the whole enterprise on this machine, no Docker; Ctrl-C stops it (ARGS="--port 8000")
 	@$(BIN)/companyos up $(ARGS)
 
-test: $(STAMP) ## Run every test that needs no Docker (ARGS="tests/gateway -k reset")
+test: $(STAMP) ## Run the tests that start no processes (ARGS="tests/gateway -k reset")
+	@$(PYTEST) -n $(WORKERS) --dist loadfile $(ARGS)
+
+test-all: $(STAMP) ## Run every test that needs no Docker: also real processes, and every scenario at every level
 	@$(COMPILE)
-	@$(BIN)/pytest -n $(WORKERS) --dist loadfile $(ARGS)
+	@$(PYTEST) -n $(WORKERS) --dist loadfile -m "$(TEST_ALL)" $(ARGS)
 
 e2e: $(STAMP) ## Run the tests over real containers; needs a Docker Engine with Compose
 	@TESTCONTAINERS_RYUK_DISABLED=true $(BIN)/pytest -m e2e tests/e2e $(ARGS)

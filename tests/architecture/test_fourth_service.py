@@ -19,6 +19,8 @@ from tests.architecture.sources import ROOT
 from tests.integration.http_episode import HttpEpisode
 from tests.integration.processes import SERVICES, gateway, service
 
+pytestmark = pytest.mark.integration
+
 KEY = "the key of the four"
 NAME = "roombook"
 

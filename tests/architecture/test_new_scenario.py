@@ -17,6 +17,8 @@ import companyos_gateway
 import companyos_players
 import verification
 
+pytestmark = pytest.mark.integration
+
 PACKAGE = Path(companyos_gateway.__file__).parent
 PLAYERS = Path(companyos_players.__file__).parent
 VERIFICATION = Path(str(verification.__file__)).parent

@@ -26,6 +26,8 @@ from companyos.runner import read_records
 from tests.client.builders import a_step
 from tests.client.test_up import signal_enabled
 
+pytestmark = pytest.mark.integration
+
 RUNNER = CliRunner()
 WAIT_S = 30
 AGAIN_S = 5

@@ -10,11 +10,15 @@ from collections.abc import Iterator
 from itertools import product
 from types import ModuleType
 
+import pytest
+
 import companyos_approvalflow
 import companyos_datahub
 import companyos_gateway
 import companyos_shared
 import companyos_ticketdesk
+
+pytestmark = pytest.mark.matrix
 
 PACKAGES = (
     companyos_approvalflow,

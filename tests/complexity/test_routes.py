@@ -23,7 +23,7 @@ from tests.promises.measurements import Measurements
 
 FULL_S = 3_600
 
-pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+pytestmark = [pytest.mark.matrix, pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")]
 """Streams of events are left in the middle, and closed when they are collected."""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from fastapi import FastAPI
 from starlette.routing import WebSocketRoute
 
@@ -12,6 +13,8 @@ from tests.complexity.growth import Growth
 from tests.complexity.inputs import BODIES, MEMBERS, Input, repeated
 from tests.gateway.sockets import Socket, connected
 from tests.promises.measurements import Measurements
+
+pytestmark = pytest.mark.matrix
 
 _MESSAGES = ("type", "data", "method", "params", "id")
 

@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import Any
 
 import orjson
+import pytest
 from fastapi import FastAPI
 
 from companyos_gateway.engine.toolbox import InvalidArgumentsError, Tool
@@ -13,6 +14,8 @@ from companyos_gateway.runtime import GatewayRuntime
 from tests.complexity.growth import Growth
 from tests.complexity.inputs import MEMBERS, TEXTS
 from tests.promises.measurements import Measurements
+
+pytestmark = pytest.mark.matrix
 
 _UNITS = {
     **{name: TEXTS[name](64).decode() for name in ("letters", "digits", "spaces", "at signs", "hyphens")},

@@ -24,6 +24,8 @@ from companyos_gateway.settings import Settings
 from tests.in_process import in_process_service_clients
 from tests.promises.measurements import Measurements
 
+pytestmark = pytest.mark.matrix
+
 SENT_BYTES = 512 * 1024
 HELD_S = 0.02
 """The most CPU time of one turn of the loop, this test's own client included."""

@@ -24,6 +24,8 @@ from companyos_shared.chassis.settings import ServiceSettings
 from companyos_shared.folder_lock import FolderInUseError, holder_of, kill_orphan, lock_folder
 from companyos_shared.telemetry.settings import TelemetrySettings
 
+pytestmark = pytest.mark.integration
+
 DEADLINE_S = 60.0
 POLL_S = 0.05
 

@@ -13,6 +13,8 @@ from companyos.enterprise import Enterprise
 from companyos.trainer import Trainer
 from tests.gateway.conftest import OpenGateway
 
+pytestmark = pytest.mark.integration
+
 
 @pytest.fixture(autouse=True)
 def open_umask() -> Iterator[None]:

@@ -10,6 +10,8 @@ import pytest
 from companyos_gateway.engine.quarantine import Quarantine
 from tests.promises.damage import DAMAGES, run
 
+pytestmark = pytest.mark.integration
+
 TRIALS = 30
 
 

@@ -11,6 +11,8 @@ from tests.promises.model_comparison import ModelMismatchError
 from tests.promises.state_machine import EnterpriseMachine
 from verification.defects import DEFECTS
 
+pytestmark = pytest.mark.matrix
+
 NIGHTLY = "nightly"
 NIGHT_S = 3600.0
 PATIENCE_S = 60.0

@@ -15,6 +15,8 @@ from tests.scenarios.engine import EpisodeSpec, PlayAll
 from tests.scenarios.oracle_traces import LEVEL, NO_TRANSPORT_FAULTS, OracleTrace, both_traces
 from verification.privileged.solutions import solutions_for
 
+pytestmark = pytest.mark.matrix
+
 Spell = Callable[[str], str]
 
 

@@ -27,6 +27,8 @@ from tests.scenarios.engine import initial_rows
 from tests.scenarios.instances import LEVELS, SEEDS, fingerprint, planned
 from verification.privileged.solutions import solutions_for
 
+pytestmark = pytest.mark.matrix
+
 PRINT_SOURCES = """
 import sys
 from companyos_gateway.scenarios import catalogue

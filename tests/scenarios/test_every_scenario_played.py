@@ -15,6 +15,8 @@ from tests.scenarios.oracle_traces import LEVEL, NO_TRANSPORT_FAULTS, OracleTrac
 from verification.privileged.solutions import solutions_for
 from verification.proof import STEP_SHARE
 
+pytestmark = pytest.mark.matrix
+
 
 @pytest.fixture(scope="module", params=sorted(catalogue()))
 def ways(request: pytest.FixtureRequest, play_all: PlayAll) -> list[OracleTrace]:

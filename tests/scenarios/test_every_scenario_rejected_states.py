@@ -14,6 +14,8 @@ from verification.proof.final_states.invalid_mutations import invalid_mutations
 from verification.proof.final_states.mutations import NamedMutations
 from verification.proof.final_states.valid_mutations import AS_IT_WAS, valid_mutations
 
+pytestmark = pytest.mark.matrix
+
 
 @pytest.fixture(scope="module", params=sorted(catalogue()))
 def ways(request: pytest.FixtureRequest, play_all: PlayAll) -> list[OracleTrace]:

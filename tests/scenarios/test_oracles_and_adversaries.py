@@ -17,6 +17,8 @@ from tests.scenarios.engine import SCENARIO, EpisodeSpec, PlayAll
 from verification.privileged.solutions import solutions_for
 from verification.proof import LEAST_FAIR, LEAST_SUCCESS, MOST_FAILURE, STEP_SHARE, Player, RecordedEpisode
 
+pytestmark = pytest.mark.matrix
+
 SOLUTIONS = solutions_for(SCENARIO)
 LEVELS = (0, 1, 2)
 SEEDS = (11, 20)

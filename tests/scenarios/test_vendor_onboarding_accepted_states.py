@@ -15,6 +15,8 @@ from tests.scenarios.engine import EpisodeSpec, PlayAll
 from verification.proof import Player, RecordedEpisode
 from verification.proof.final_states.final_state import FinalState
 
+pytestmark = pytest.mark.matrix
+
 WAYS: dict[str, type[VendorOnboardingWorker]] = {}
 REFUSAL_SHARE: dict[str, type[VendorOnboardingWorker]] = {}
 

@@ -14,6 +14,8 @@ from companyos_gateway.scenarios.vendor_onboarding.case import METRIC_KEY, TYPE_
 from companyos_gateway.scenarios.vendor_onboarding.scenario import ALWAYS, REFUSAL_SHARE, SCENARIO, BuiltTask, build
 from companyos_shared.wire.company import Company, Role
 
+pytestmark = pytest.mark.matrix
+
 SEEDS = range(10)
 Documents = dict[str, dict[str, Any]]
 

@@ -17,6 +17,8 @@ from tests.scenarios.conftest import CALM, HARD
 from verification.proof import RecordedEpisode
 from verification.proof.final_states.final_state import FinalState
 
+pytestmark = pytest.mark.matrix
+
 CASES: dict[str, Case] = {
     "easy": build(3, profile_for(0), CALM).case,
     "hard": build(4, profile_for(0), HARD).case,

@@ -13,6 +13,8 @@ from tests.scenarios.conftest import CALM
 from tests.scenarios.engine import EpisodeSpec, PlayAll
 from verification.proof import Player, RecordedEpisode
 
+pytestmark = pytest.mark.matrix
+
 WORKERS: dict[str, type[VendorOnboardingWorker]] = {}
 
 

@@ -15,6 +15,8 @@ from companyos_shared.chassis.testing import ServiceHarness
 from companyos_shared.failpoints import VARIABLE
 from tests.shared.conftest import LIBRARY
 
+pytestmark = pytest.mark.integration
+
 PLACES = [
     "service.epoch.before",
     "service.epoch.after",

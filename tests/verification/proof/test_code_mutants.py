@@ -22,6 +22,8 @@ from verification.proof.code_mutation.mutant_runner import REWARD, MutantRunner,
 from verification.proof.code_mutation.mutants import Mutant, apply_mutant, mutants_of
 from verification.proof.code_mutation.patching import mutant_in_place
 
+pytestmark = pytest.mark.matrix
+
 SOURCE = '''
 """A module."""
 LIMIT = 3

@@ -11,7 +11,7 @@ from verification.simulation.defects import DEFECTS
 from verification.simulation.driver import HistoryResult
 from verification.simulation.history import play
 
-pytestmark = [pytest.mark.filterwarnings("ignore::ResourceWarning"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.matrix, pytest.mark.filterwarnings("ignore::ResourceWarning"), pytest.mark.timeout(300)]
 
 SEEDS = range(100)
 DEFECT_SEEDS = range(60)
