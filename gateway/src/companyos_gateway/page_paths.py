@@ -1,4 +1,4 @@
-"""Where the console is."""
+"""Paths of the console and the desk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What travels over plain HTTP: the standard envelopes of a reset and a step, and the bodies that ask for one."""
+"""Request bodies and response envelopes of reset and step over plain HTTP."""
 
 from __future__ import annotations
 

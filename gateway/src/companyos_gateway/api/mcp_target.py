@@ -1,4 +1,4 @@
-"""What an MCP request is about: the endpoint resolves it, the server reads it from the request's scope."""
+"""The target of an MCP request: the endpoint resolves it, the server reads it from the request's scope."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ OWN_TOOLS = "gateway"
 
 @dataclass(frozen=True, slots=True)
 class McpTarget:
-    """What a request is about: a live episode or none, and one service's tools or all."""
+    """The target of a request: a live episode or none, and one service's tools or all."""
 
     episode: Episode | None
     service: str | None

@@ -1,4 +1,4 @@
-"""What the OpenAPI document shows of each door: a body that it takes, and what it then answered."""
+"""Examples for the OpenAPI document: a request body and its response for each operation."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ class CompanyOSEnvironment(Environment[Action, Observation, CompanyOSState]):
 
     @property
     def rubric(self) -> Rubric | None:
-        """What the verdict on the episode rests on; None before the first reset. It is made when somebody looks."""
+        """The rubric of the episode, built on first access; None before the first reset."""
         if self._rubric is None and self._episode is not None:
             self._rubric = EpisodeRubric(self._episode)
             self._rubric(None, self._episode.last_observation())
@@ -176,7 +176,7 @@ def _field_path(location: tuple[int | str, ...]) -> str:
 
 
 class CheckRubric(Rubric):
-    """Whether one thing holds in the evidence so far: 1 or 0."""
+    """One check of the evidence so far: 1 if it holds, else 0."""
 
     def __init__(self, holds: Callable[[], bool]) -> None:
         super().__init__()  # type: ignore[no-untyped-call]

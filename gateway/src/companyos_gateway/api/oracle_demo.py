@@ -29,7 +29,7 @@ STEP_PAUSE_S = 0.7
 
 
 class DemonstrationOptions(BaseModel):
-    """What is to be seen; all may be left out."""
+    """Options of a demonstration, all optional."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 

@@ -1,4 +1,4 @@
-"""What may be told of a scenario before it is played: its purpose, structures and tools. It solves no instance."""
+"""Public information on a scenario: purpose, variants and tools, nothing that solves an instance."""
 
 from __future__ import annotations
 

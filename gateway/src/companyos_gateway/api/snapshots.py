@@ -32,7 +32,7 @@ ServiceName = Annotated[str, Path(description="The name of a service.", max_leng
 
 
 class ForkRequest(BaseModel):
-    """How many episodes to begin."""
+    """The number of episodes to start."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 

@@ -18,7 +18,7 @@ from companyos_gateway.runtime import GatewayRuntime
 
 
 class ToolFormat(StrEnum):
-    """Whose words a list of tools is in."""
+    """Format of a tool list."""
 
     ANTHROPIC = "anthropic"
     OPENAI = "openai"

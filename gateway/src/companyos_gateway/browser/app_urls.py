@@ -1,4 +1,4 @@
-"""Where a window may be: below the apps of its own episode, and nowhere else."""
+"""URLs that a window may open: the apps of its own episode."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one episode's agent has of its window: where it is, how many looks are left, whose turn it is."""
+"""The browser session of one episode: its URL, remaining free actions and lock."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class WindowSession:
 
     @property
     def is_busy(self) -> bool:
-        """Whether somebody acts or waits to."""
+        """Return whether an action is running or waiting."""
         return self.lock.locked()
 
     @asynccontextmanager

@@ -1,4 +1,4 @@
-"""Which Chromium is started."""
+"""Finds the Chromium executable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is refused where a browser is needed, and what tells that one has failed."""
+"""Errors of screenshots and browser windows."""
 
 from __future__ import annotations
 

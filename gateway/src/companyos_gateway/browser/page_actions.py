@@ -1,4 +1,4 @@
-"""What an agent does in a window: a click, a key, a text, a way to scroll or to go."""
+"""Actions of an agent in a window: click, key press, text input, scroll, navigation."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ _SCROLL_JS = """({ x, y, dx, dy }) => {
 
 @dataclass(frozen=True, slots=True)
 class PageActions:
-    """What acts: in a page of Playwright's, of a known size, on the premises of one episode."""
+    """Runs actions in a Playwright page of a known size, restricted to the URLs of one episode."""
 
     page: Any
     viewport: Viewport

@@ -1,4 +1,4 @@
-"""What a window asks for: pages of its own episode, from inside the process, and nothing from anywhere else."""
+"""Serves a window's requests in process, from its own episode, and blocks all others."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class RequestInterceptor:
 
     @property
     def is_idle(self) -> bool:
-        """Whether the window is on its way nowhere."""
+        """Return whether no navigation is in progress."""
         return self._idle.is_set()
 
     async def wait_until_idle(self) -> None:

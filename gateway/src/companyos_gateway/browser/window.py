@@ -77,7 +77,7 @@ class Window:
 
     @property
     def address(self) -> str:
-        """Where the window is, below the apps."""
+        """The window's path below the apps."""
         return self._app_urls.to_address(self._page.url)
 
     @property
@@ -87,7 +87,7 @@ class Window:
 
     @property
     def server_failed(self) -> bool:
-        """Whether the last action led to a page that could not be had, by no fault but the house's."""
+        """Return whether the last action led to a page that failed with a server error."""
         return self._interceptor.server_failed
 
     async def act(self, tool: str, arguments: Arguments) -> None:

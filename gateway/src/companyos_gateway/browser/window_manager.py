@@ -79,17 +79,17 @@ class WindowManager:
 
     @property
     def is_idle(self) -> bool:
-        """Whether no action is being carried out, for whoever waits or for nobody."""
+        """Return whether no action is running."""
         return not self._actions
 
     @property
     def open_count(self) -> int:
-        """How many windows are open."""
+        """The number of open windows."""
         return sum(session.window is not None for session in self._sessions.values())
 
     @property
     def starts(self) -> int:
-        """How often the browser was started."""
+        """The number of browser starts."""
         return 0 if self._backend is None else self._backend.chromium.starts
 
     async def check_ready(self, previous: Episode | None = None) -> None:

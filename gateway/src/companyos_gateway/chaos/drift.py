@@ -30,7 +30,7 @@ _FOLDER = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Drift:
-    """What is named and said otherwise: by service the names of fields, by tool its words."""
+    """Schema drift: renamed fields by service, reworded descriptions by tool."""
 
     names: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     words: Mapping[str, str] = field(default_factory=dict)

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Group(StrEnum):
-    """Where a kind of chaos strikes."""
+    """The layer that a kind of chaos affects."""
 
     DATA = "data"
     PEOPLE = "people"
@@ -17,7 +17,7 @@ class Group(StrEnum):
 
 
 class Mark(StrEnum):
-    """What a kind does to an agent that ignores it: a decisive kind fails it, friction costs it steps."""
+    """Effect of a kind on an agent that ignores it: decisive kinds fail it, friction costs steps."""
 
     DECISIVE = "decisive"
     FRICTION = "friction"
@@ -75,7 +75,7 @@ class Kind(StrEnum):
 
     @property
     def group(self) -> Group:
-        """Where the kind strikes."""
+        """The layer that the kind affects."""
         return _GROUPS.get(self, Group.DATA)
 
 

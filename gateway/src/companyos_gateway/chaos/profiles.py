@@ -24,7 +24,7 @@ class ChaosError(ValueError):
 
 @dataclass(frozen=True)
 class Budget:
-    """How much may strike: kinds per instance beside those it always has, and transient failures per target."""
+    """Limits of a profile: optional kinds per instance and transient failures per target."""
 
     data: int
     people: int
@@ -41,7 +41,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class KindRate:
-    """How likely a kind strikes, in [0, 1], what ignoring it does, and where a service has a rate of its own."""
+    """Rate of a kind in [0, 1], its effect when ignored, and rates that differ by service."""
 
     rate: float
     mark: Mark

@@ -1,4 +1,4 @@
-"""Which kinds strike an instance: the profile's rates and budget, what a scenario always has, and overrides."""
+"""Draws the kinds of chaos for an instance from rates, budget, required kinds and overrides."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class ConcurrencyLimiter:
 
 
 class ReadWriteLock:
-    """Who passes alone waits until nobody else is inside, and keeps everybody out until it is done."""
+    """Lock that many readers or one writer may hold; a waiting writer blocks new readers."""
 
     def __init__(self) -> None:
         self._readers = 0

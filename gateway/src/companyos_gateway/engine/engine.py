@@ -65,7 +65,7 @@ class EpisodeEngine:
 
     @property
     def is_idle(self) -> bool:
-        """Whether no step is being taken, for whoever waits or for nobody."""
+        """Return whether no step is running."""
         return not self._step_tasks
 
     @property

@@ -86,7 +86,7 @@ class Episode:
 
     @property
     def manifest(self) -> Manifest:
-        """What the episode is played on."""
+        """The manifest of the current epoch."""
         return Manifest(
             version=VERSION,
             id=self.id,
@@ -112,17 +112,17 @@ class Episode:
 
     @property
     def outcome(self) -> Outcome | None:
-        """How the episode ended; None while it goes on."""
+        """The outcome of the episode; None while it is live."""
         return self.progress.outcome
 
     @property
     def evidence(self) -> Evidence:
-        """What the services reported so far."""
+        """The evidence reported by the services so far."""
         return self.progress.evidence
 
     @property
     def done(self) -> bool:
-        """Whether the episode is over."""
+        """Return whether the episode has ended."""
         return self.outcome is not None
 
     @property
@@ -132,7 +132,7 @@ class Episode:
 
     @property
     def busy(self) -> bool:
-        """Whether a call of this episode runs."""
+        """Return whether a call of this episode is running."""
         return self.lock.locked()
 
     @asynccontextmanager

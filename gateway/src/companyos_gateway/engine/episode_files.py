@@ -39,7 +39,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class EpisodeScan:
-    """What a start finds in the folder of episodes. `manifests` are those of live and kept ones, with checksums."""
+    """Result of scanning the episode folder. `manifests` are those of live and kept episodes, with checksums."""
 
     manifests: list[tuple[Manifest, str]] = field(default_factory=list)
     ended: dict[str, Manifest | None] = field(default_factory=dict)

@@ -21,7 +21,7 @@ SendDrop = Callable[[str, CallContext], Awaitable[bool]]
 
 
 class DropQueue:
-    """What the services were told to drop, and have not dropped yet."""
+    """Queue of drops that services have not confirmed yet."""
 
     def __init__(self, services: Iterable[str], send: SendDrop) -> None:
         self._send = send
@@ -36,7 +36,7 @@ class DropQueue:
 
     @property
     def pending_count(self) -> int:
-        """How many drops were not answered so far."""
+        """The number of unconfirmed drops."""
         return len(self._pending)
 
     async def drop(self, service: str, context: CallContext) -> bool:

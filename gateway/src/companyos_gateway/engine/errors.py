@@ -1,4 +1,4 @@
-"""What the gateway refuses before a step happens, and what it says when the house itself is broken.
+"""Errors of the gateway as problem details (RFC 9457), each with a stable code.
 
 GatewayError             a refusal with a status and a stable code
 |- InvalidResetError      422   the reset options do not fit

@@ -30,7 +30,7 @@ _FORMAT_PREFIX = re.compile(rb'\{"format":(\d+),')
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JournalHeader:
-    """What a journal belongs to: the epoch of an episode, the hash of its manifest, and the client's label."""
+    """Header of a journal: episode, epoch, hash of the manifest, and the client's label."""
 
     episode: str
     epoch: int
@@ -48,7 +48,7 @@ class JournalHeader:
 
 @dataclass(frozen=True, slots=True)
 class JournalContents:
-    """What a journal file holds: its payloads, the hash of the last one, and the size of all whole lines in bytes."""
+    """Contents of a journal: payloads, hash of the last one, size of all complete lines in bytes."""
 
     payloads: list[bytes]
     chain: bytes

@@ -25,7 +25,7 @@ _Source = Annotated[str, Field(pattern=SOURCE_PATTERN)]
 
 
 class ManifestState(StrEnum):
-    """Whether an episode is played, or over while its databases are kept.
+    """State of a manifest: live, or ended with its databases kept.
 
     An episode that is over altogether has no manifest under its name: its folder is renamed first.
     """

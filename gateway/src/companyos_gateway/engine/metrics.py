@@ -1,4 +1,4 @@
-"""What is seen of episodes while they are played: counts, latencies, spans, and whose line of the log is whose."""
+"""Metrics, spans and log context of episodes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MAX_TOOL_NAME_LENGTH = 64
 
 
 class EngineMetrics:
-    """What one process has seen since its start. Counting costs nothing that a step would notice."""
+    """Counters and latencies of one process since its start."""
 
     def __init__(self, traces: Traces = NO_TRACES) -> None:
         self.traces = traces

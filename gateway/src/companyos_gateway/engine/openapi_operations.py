@@ -26,7 +26,7 @@ _PATH_TEXT = {"minLength": 1, "not": {"enum": [".", ".."]}, "pattern": r"^[^/\\\
 
 
 class ArgumentLocation(StrEnum):
-    """Where an argument travels."""
+    """Location of an argument in the HTTP request."""
 
     PATH = "path"
     QUERY = "query"
@@ -68,7 +68,7 @@ class Operation:
 
     @property
     def is_read(self) -> bool:
-        """Whether the operation writes nothing."""
+        """Return whether the operation is read-only."""
         return self.method == "GET"
 
     def entity(self, arguments: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Where an episode stands: the fold of its journal, whether it was lived through or read back."""
+"""Progress of an episode, computed by folding its journal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the services hold, against what the gateway's files name."""
+"""Compares what the services hold with what the gateway's files name."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """What each service held at the start; a service that did not answer is missing."""
+    """Inventories of the services at start; services that did not answer are missing."""
 
     services: Mapping[str, InventoryReply]
 
@@ -70,7 +70,7 @@ class Inventory:
 
 @dataclass(slots=True)
 class _UnreferencedDatabases:
-    """What one service holds that belongs to one item of the quarantine."""
+    """Databases in one service that belong to one quarantined item."""
 
     episodes: list[str] = field(default_factory=list)
     sources: list[str] = field(default_factory=list)

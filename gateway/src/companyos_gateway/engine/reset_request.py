@@ -1,4 +1,4 @@
-"""What a reset asks for: one task of the task set by its place, or a scenario with a seed."""
+"""Resolves reset options to a task of the task set, or to a scenario with a seed."""
 
 from __future__ import annotations
 

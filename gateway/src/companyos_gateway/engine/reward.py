@@ -1,4 +1,4 @@
-"""What a step pays and when an episode ends: pure functions of verdicts, on the original's scale."""
+"""Rewards and the end of an episode as pure functions of verdicts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _DIGITS = 6
 
 
 class StepKind(StrEnum):
-    """What a step was, as far as its cost goes."""
+    """Kind of a step, which determines its cost."""
 
     CARRIED_OUT = "carried_out"
     PROBLEM = "problem"
@@ -51,7 +51,7 @@ def determine_outcome(verdict: Verdict, completion: Completion, *, finished: boo
 
 
 class LedgerBalance(BaseModel):
-    """Where a ledger stands after a step."""
+    """State of the reward ledger after a step."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -68,7 +68,7 @@ class LedgerBalance(BaseModel):
 
 @dataclass(slots=True)
 class RewardLedger:
-    """What an episode has paid so far; each step adds one entry.
+    """Rewards paid so far; each step adds one entry.
 
     Costs stop at MOST_COSTS and damage at MOST_DAMAGE per episode. Milestones are paid as a difference of potential,
     so what is undone is taken back. Under `shaping=potential` the last step brings the potential back to where it
@@ -90,7 +90,7 @@ class RewardLedger:
 
     @property
     def balance(self) -> LedgerBalance:
-        """Where the ledger stands."""
+        """The current balance."""
         return LedgerBalance.model_construct(
             potential=self.potential,
             costs=self.costs,

@@ -71,7 +71,7 @@ class ServiceCall:
 
     @property
     def is_within_limits(self) -> bool:
-        """Whether the request is within what a service reads, however its arguments grew on the way."""
+        """Return whether the encoded request is within the size that a service accepts."""
         return len(self.target) <= MAX_TARGET_BYTES and len(self.body) <= MAX_BODY_BYTES
 
 
@@ -85,7 +85,7 @@ class ReceivedReport:
 
 @dataclass(frozen=True, slots=True)
 class ServiceResponse:
-    """What a service answered: the payload for the agent, the report for the house."""
+    """Response of a service: the payload for the agent and the report for the gateway."""
 
     status: int
     payload: bytes

@@ -72,7 +72,7 @@ class ServiceClients:
 
     @property
     def on_last_drop(self) -> Callable[[str], None] | None:
-        """What is done with an episode's id once every service has answered a drop that was sent again."""
+        """Callback with an episode's id once every service has confirmed a resent drop."""
         return self._drop_queue.on_last_drop
 
     @on_last_drop.setter

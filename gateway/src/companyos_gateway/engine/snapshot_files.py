@@ -42,7 +42,7 @@ class PendingSnapshot(BaseModel):
 
 @dataclass(slots=True)
 class SnapshotScan:
-    """What a start finds in the folder of snapshots: ids, the oldest first, and notes of what was pending."""
+    """Result of scanning the snapshot folder: ids, oldest first, and pending operations."""
 
     ids: list[str] = field(default_factory=list)
     ended: list[str] = field(default_factory=list)

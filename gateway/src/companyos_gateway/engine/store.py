@@ -34,7 +34,7 @@ _ID_BYTES = 12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EpisodeLimits:
-    """How many episodes may live, and for how many seconds: without a call, without a connection, and at all."""
+    """Maximum number of live episodes, and their time limits: idle, detached and in total."""
 
     max_episodes: int
     idle_s: float

@@ -24,7 +24,7 @@ _LOAD_EPISODE = "planting"
 
 @dataclass(frozen=True, slots=True)
 class TaskKey:
-    """What makes two tasks the same task."""
+    """Identity of a task in the cache."""
 
     scenario: str
     seed: int

@@ -21,7 +21,7 @@ class InvalidSecretError(Exception):
 
 
 class EpisodeTokens:
-    """What fits which episode. A token is base64url of HMAC-SHA256(secret, internal id) and says nothing of either."""
+    """Tokens of episodes: base64url of HMAC-SHA256(secret, internal id), which reveals neither."""
 
     def __init__(self, secret: bytes) -> None:
         if len(secret) < SECRET_BYTES:

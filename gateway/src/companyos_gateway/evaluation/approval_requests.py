@@ -19,7 +19,7 @@ MAX_NAMED = 3
 
 @dataclass(frozen=True, slots=True)
 class ApprovalAuthority:
-    """Who may decide: the company's roles and absences, and the role that the amount of a type asks for.
+    """Approval authority: roles, absences, and the role that an amount requires.
 
     Where `holder_ids` are named, only these holders of the role count, and who stands in for them. `barred_ids` never
     decide, whatever they hold: duties are kept apart.
@@ -60,7 +60,7 @@ FieldSource = Callable[[Evidence, int], Any]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RequestChecks:
-    """What makes the agent's requests of one type on one subject sound. Findings are kept until evidence changes.
+    """Checks of the agent's requests of one type on one subject, cached until the evidence changes.
 
     `records` names the system of record of each field; a field without one is free. `dated` is the field with the age
     of the evidence, which may be `max_age` at submission; None where nothing ages.

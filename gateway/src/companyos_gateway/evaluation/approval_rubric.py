@@ -36,7 +36,7 @@ APPROVED_POINTS = 3.0
 
 
 class ApprovalRubric(TicketRubric):
-    """What both ends of such work have in common. A scenario adds checks, milestones and damage of its own."""
+    """Rubric base for work that needs one approval; scenarios add checks, milestones and damage."""
 
     def __init__(
         self,

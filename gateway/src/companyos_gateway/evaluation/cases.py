@@ -10,7 +10,7 @@ from companyos_shared.wire.company import Company
 
 
 class BlockerResolution(StrEnum):
-    """How a ticket's way becomes free: its blocker is done, never belonged there, or is being finished by others."""
+    """Resolution of a blocker: finish it, unlink it, or wait for colleagues."""
 
     RESOLVE = "resolve"
     UNLINK = "unlink"
@@ -19,7 +19,7 @@ class BlockerResolution(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Blocker:
-    """What holds the ticket up, and the right way past it."""
+    """A blocking ticket and its correct resolution."""
 
     key: str
     link_id: str
@@ -83,7 +83,7 @@ class TicketCase:
 
     @property
     def must_refuse(self) -> bool:
-        """Whether the work has to be refused."""
+        """Return whether the work must be refused."""
         return self.refusal is not None
 
     def due_at(self, company: Company) -> datetime:

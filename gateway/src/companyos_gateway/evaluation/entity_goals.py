@@ -45,7 +45,7 @@ class EntityGoal(Protocol):
 
 @dataclass(frozen=True)
 class RequestCancelled:
-    """Somebody's open request is cancelled for a typed reason."""
+    """Goal: an open request is cancelled with a typed reason."""
 
     request_id: str
     reason: Refusal
@@ -101,7 +101,7 @@ class RequestWithdrawn:
 
 @dataclass(frozen=True)
 class RequestEscalated:
-    """Somebody's open request is put to a person who may decide it, for the fact behind it."""
+    """Goal: an open request is escalated to a person who may decide it, with the fact as reference."""
 
     request_id: str
     authority: ApprovalAuthority

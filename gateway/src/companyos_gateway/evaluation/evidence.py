@@ -24,7 +24,7 @@ RowKey = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class NetChange:
-    """What is left at the end of everything the agent did to one row.
+    """Net change of one row by the agent.
 
     `columns` are those whose value differs from before the agent's first touch; for a row that the agent added or
     deleted they are all of its columns.

@@ -1,4 +1,4 @@
-"""What the approval of a task allows: the shape of a goal, and vendors that are brought to a wanted state."""
+"""Goals of a task: the interface of a goal, and goals on vendors and records."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Goal(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class VendorGoal:
-    """How a vendor must be at the end, by columns; what is not named stays what it was.
+    """Required final state of a vendor by column; other columns must not change.
 
     Nothing of it is entered before the day of `not_before`, where there is one.
     """
@@ -65,7 +65,7 @@ class VendorGoal:
 
 @dataclass(frozen=True, kw_only=True)
 class RecordGoal:
-    """How a record must be at the end. What is not named stays what it was.
+    """Required final state of a record; fields that are not named must not change.
 
     `fields` are set within the record's own; `reference_field` is the one that names the approval.
     """
@@ -156,7 +156,7 @@ def was_read_before(evidence: Evidence, service: str, operation: str, *, before_
 
 
 class _Unmatchable:
-    """What equals no value."""
+    """Sentinel that equals no value."""
 
 
 _UNMATCHABLE = _Unmatchable()

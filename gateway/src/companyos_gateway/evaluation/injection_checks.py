@@ -56,7 +56,7 @@ class InjectedInstruction:
 
 
 class InjectionChecks:
-    """What was planted in one instance, and which values are confidential: by value, the row that each belongs to.
+    """Injected instructions of one instance, and confidential values by the row that each belongs to.
 
     A confidential value may be given where it belongs, in an argument of its column's name.
     """

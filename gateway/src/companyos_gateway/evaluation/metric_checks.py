@@ -14,7 +14,7 @@ from companyos_shared.wire.control import Change
 
 @dataclass(frozen=True)
 class MetricChecks:
-    """What is asked of a metric."""
+    """Checks of one metric."""
 
     spec: MetricSpec
 

@@ -91,7 +91,7 @@ class RequestView:
 
 @dataclass(frozen=True, slots=True)
 class DecisionView:
-    """What somebody did with a request."""
+    """Typed view of a decision row."""
 
     request_id: str
     kind: str

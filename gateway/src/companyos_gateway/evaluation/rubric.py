@@ -1,4 +1,4 @@
-"""How checks, milestones and minefields make a rubric, and what it says about an episode."""
+"""Rubrics: checks, milestones and damage rules, and the verdict on an episode."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class RubricError(ValueError):
 
 
 class FinishDeclaration(BaseModel):
-    """What the agent declares with `finish`: the outcome, the reason and the id of the fact behind it."""
+    """The agent's declaration with `finish`: outcome, reason, and the id of the fact behind it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -46,7 +46,7 @@ class FinishDeclaration(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """Whether one check passed, and what of the evidence says so."""
+    """Result of one check with the evidence for it."""
 
     id: str
     passed: bool
@@ -77,7 +77,7 @@ class Milestone:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a rubric says: the potential in points, whether every check passes, and what was damaged.
+    """Verdict of a rubric: potential in points, results of all checks, and damage.
 
     `damage` names the entities that were irreversibly damaged; they forfeit success. `rejections` counts the
     rejections of the agent's requests so far.

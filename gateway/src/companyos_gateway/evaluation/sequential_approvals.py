@@ -24,7 +24,7 @@ from companyos_shared.wire.company import Company
 
 
 class SequentialApprovalRubric(ApprovalRubric):
-    """What both ends have in common. `stages` are the approvals by name, the last being the one that is linked."""
+    """Rubric base for several approvals. `stages` are the approvals by name; the last one is linked."""
 
     def __init__(
         self,

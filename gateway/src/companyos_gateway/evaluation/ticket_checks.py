@@ -13,7 +13,7 @@ from companyos_shared.wire.control import Change
 
 @dataclass(frozen=True)
 class TicketChecks:
-    """What is asked of the entry ticket of a case."""
+    """Checks of the entry ticket of a case."""
 
     case: TicketCase
     company: Company

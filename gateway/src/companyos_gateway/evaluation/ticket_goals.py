@@ -25,7 +25,7 @@ MAX_NAMED = 3
 
 @dataclass(frozen=True, kw_only=True)
 class TicketGoal:
-    """How a ticket must be at the end. What is None stays what it was.
+    """Required final state of a ticket; None means unchanged.
 
     A ticket with an `original` is merged into it: linked as its duplicate, then cancelled for that.
     """

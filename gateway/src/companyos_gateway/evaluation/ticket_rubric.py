@@ -20,7 +20,7 @@ END_STATUS_WORDS = {"resolved": "resolved", "in_progress": "started"}
 
 
 class TicketRubric:
-    """What all ends of such work have in common. A scenario adds checks, milestones and damage of its own."""
+    """Rubric base for ticket work; scenarios add checks, milestones and damage."""
 
     def __init__(self, case: TicketCase, company: Company, *, allowances: Iterable[Allowance]) -> None:
         self.ticket_case = case

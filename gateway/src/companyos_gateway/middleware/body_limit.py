@@ -1,4 +1,4 @@
-"""What every message meets before the framework sees it: size and time counted while reading, strict JSON, an object.
+"""Middleware that validates requests before the framework parses them: size, time, strict JSON objects.
 
 A message that does not fit gets a protocol error, is no step and ends no session.
 """

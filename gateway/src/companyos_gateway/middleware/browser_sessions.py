@@ -17,7 +17,7 @@ _ID_BYTES = 32
 
 @dataclass(frozen=True, slots=True)
 class BrowserSession:
-    """What a browser was let in for."""
+    """A signed-in browser."""
 
     episode: str | None
     """The internal id of the episode whose pages it opens; None for the trainer, who sees everything."""

@@ -107,11 +107,11 @@ class HttpProtocol(HttpToolsProtocol):
         return bool(self._unparsed)
 
     def _is_full(self) -> bool:
-        """Whether what was parsed has to be taken first."""
+        """Return whether parsed data must be consumed before parsing more."""
         return self.flow.read_paused or bool(self.pipeline)
 
     def _is_http(self) -> bool:
-        """Whether the connection still is one for requests."""
+        """Return whether the connection still speaks HTTP."""
         return not self.transport.is_closing() and self.transport.get_protocol() is self
 
     def _parse(self, data: bytes) -> None:
@@ -210,7 +210,7 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
         return 0.0 if account is None else account.charge(seconds)
 
     def _is_full(self) -> bool:
-        """Whether a message waits for the app; one that has closed the socket takes no more."""
+        """Return whether a message waits for the app on an open socket."""
         return not self.queue.empty() and not self.close_sent
 
     def _update_reading(self) -> None:

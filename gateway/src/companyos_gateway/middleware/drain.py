@@ -27,7 +27,7 @@ _log = logging.getLogger(__name__)
 
 
 class DrainState:
-    """Who is at work in the doors of one app, and whether they are closing."""
+    """Requests in flight of one app, and whether it is shutting down."""
 
     def __init__(self) -> None:
         self.is_draining = False

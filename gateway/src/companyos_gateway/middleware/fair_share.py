@@ -142,7 +142,7 @@ class FairShareScheduler:
 
 
 class ClientAccount:
-    """Whom a request or a socket is charged to; the name of the client may become known later."""
+    """Account that a request or socket is charged to; the client may become known later."""
 
     __slots__ = ("_charged_s", "_shares", "name")
 
@@ -164,7 +164,7 @@ class ClientAccount:
 
     @property
     def is_of_episode(self) -> bool:
-        """Whether an episode is charged."""
+        """Return whether the account is an episode's."""
         return self.name.startswith(_EPISODE)
 
     def move_to(self, name: str) -> None:

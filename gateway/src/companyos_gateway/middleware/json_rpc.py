@@ -1,4 +1,4 @@
-"""What JSON-RPC requests are refused with before anybody else reads them, and at which paths JSON-RPC is spoken."""
+"""JSON-RPC errors, parameter validation, and the paths of MCP."""
 
 from __future__ import annotations
 

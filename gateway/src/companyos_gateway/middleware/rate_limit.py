@@ -1,4 +1,4 @@
-"""Which client a connection belongs to, and when its requests and messages go on."""
+"""Rate limiting middleware: identifies the client of a connection and admits its requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the framework's Task API is not asked: a number that is written as a text or as a truth value."""
+"""Middleware that rejects strings and booleans where OpenEnv's Task API expects integers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the gateway keeps its files: the folder that was configured, or a private one on tmpfs that ends with it."""
+"""The gateway's data folder: configured, or a temporary private one, on tmpfs where possible."""
 
 from __future__ import annotations
 

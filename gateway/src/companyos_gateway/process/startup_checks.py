@@ -1,4 +1,4 @@
-"""What is looked at before anything starts, so that a misfit is told in one line and not by a traceback."""
+"""Startup checks: invalid settings are reported in one line, without a traceback."""
 
 from __future__ import annotations
 

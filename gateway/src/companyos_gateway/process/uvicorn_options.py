@@ -1,4 +1,4 @@
-"""How the gateway serves HTTP and WebSockets."""
+"""Uvicorn options of the gateway."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a scenario is, and what it plans: an instance, whole and ready to load."""
+"""The interface of a scenario, and the instance that it plans."""
 
 from __future__ import annotations
 

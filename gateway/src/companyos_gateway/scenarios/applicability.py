@@ -1,4 +1,4 @@
-"""Which kinds of chaos may strike in a scenario at all."""
+"""Applicability: which kinds of chaos a scenario supports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is looked at of every scenario before a gateway starts: its briefs as they are told, and its rubric."""
+"""Validation of all scenarios at start: briefs and rubrics."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class InstanceKey:
 
 @dataclass
 class CollisionSearch:
-    """What was looked at, and which instances were found twice."""
+    """Result of a search for duplicate instances."""
 
     instances: int = 0
     collisions: list[tuple[InstanceKey, InstanceKey]] = field(default_factory=list)

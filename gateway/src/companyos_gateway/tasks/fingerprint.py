@@ -1,4 +1,4 @@
-"""Whether two instances are the same: one digest of what an agent could meet in them."""
+"""Fingerprint of an instance: one digest of everything that an agent could observe."""
 
 from __future__ import annotations
 

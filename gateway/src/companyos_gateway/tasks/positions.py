@@ -60,17 +60,17 @@ class TaskPosition:
 
     @property
     def exists(self) -> bool:
-        """Whether its split reaches that far."""
+        """Return whether the split has this position."""
         return self.chaos in levels() and self.copy < COPIES[self.split]
 
     @property
     def id(self) -> str:
-        """What the task is called: split, scenario, level and copy."""
+        """The id of the task: split, scenario, level and copy."""
         return f"{self.split}.{self.scenario}.{self.chaos}.{self.copy:02d}"
 
     @property
     def uses_held_out_variant(self) -> bool:
-        """Whether the structure is to be one that is held out: of the test split every other copy."""
+        """Return whether the task uses a held-out variant: every other copy of the test split."""
         return self.split is Split.TEST and self.copy % 2 == 1
 
     @property

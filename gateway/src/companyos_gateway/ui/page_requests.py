@@ -1,4 +1,4 @@
-"""What everything that a browser is served has in common: forms, cookies, refusals as pages."""
+"""Shared handling of browser requests: forms, session cookies, error pages."""
 
 from __future__ import annotations
 

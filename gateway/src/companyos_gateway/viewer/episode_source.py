@@ -1,4 +1,4 @@
-"""Whom the viewer shows: an episode between its reset and its end, or what was kept of one that is over."""
+"""Sources of the viewer: live episodes and finished ones."""
 
 from __future__ import annotations
 
@@ -82,12 +82,12 @@ class EpisodeSource:
 
     @property
     def is_over(self) -> bool:
-        """Whether it has ended."""
+        """Return whether the episode has ended."""
         return self.outcome is not None
 
     @property
     def initial_balance(self) -> LedgerBalance:
-        """Where its ledger stood at first."""
+        """The ledger's balance at the start."""
         return LedgerBalance(potential=self.initial_potential, costs=0.0, damaged=(), rejections=0, return_=0.0)
 
     def facts(self, name: str) -> EpisodeFacts:

@@ -32,7 +32,7 @@ class FinishedEpisode:
 
 
 class FinishedEpisodes:
-    """What is kept of episodes that are over, the oldest first. It ends with the process."""
+    """Finished episodes, oldest first, kept until the process ends."""
 
     def __init__(self, folder: Path, *, max_count: int) -> None:
         self._folder = folder

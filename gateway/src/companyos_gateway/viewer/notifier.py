@@ -1,4 +1,4 @@
-"""Who waits for an episode to go on: each looker has a bell, and whatever happens to the episode rings it."""
+"""Notifies viewers of a live episode when it changes."""
 
 from __future__ import annotations
 

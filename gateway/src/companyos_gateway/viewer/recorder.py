@@ -1,4 +1,4 @@
-"""What is seen of live episodes for those who look at them: it rings their bells, and keeps what ended."""
+"""Records live episodes for the viewer: notifies viewers and keeps finished episodes."""
 
 from __future__ import annotations
 

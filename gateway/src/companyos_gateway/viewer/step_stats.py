@@ -1,4 +1,4 @@
-"""What is seen of a step while it is taken and stands in no journal: how long it took, and which checks it turned."""
+"""Statistics of a step that no journal holds: duration and changed checks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When a company's story starts, its holidays, and arithmetic with working days."""
+"""The company's start date, holidays, and arithmetic with working days."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a company comes about: people first, then what they sell, buy, measure, rule, talk about and approve."""
+"""Generates a company: people, then vendors, records, metrics, policies, tickets and approvals."""
 
 from __future__ import annotations
 

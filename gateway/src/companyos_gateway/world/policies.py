@@ -27,7 +27,7 @@ _SENTENCE_BREAK = re.compile(r"(?<=[a-z)])\. (?=[A-Z])")
 
 @dataclass(frozen=True)
 class PolicyHead:
-    """What all versions of a policy have in common."""
+    """Attributes shared by all versions of a policy."""
 
     policy_id: str
     title: str
@@ -36,7 +36,7 @@ class PolicyHead:
 
 @dataclass(frozen=True)
 class PolicyText:
-    """What one version says: `body` holds slots named like its parameters."""
+    """Text of one policy version; `body` has slots named like its parameters."""
 
     body: str
     parameters: Mapping[str, Any]

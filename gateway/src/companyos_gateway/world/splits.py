@@ -1,4 +1,4 @@
-"""Which split a stream draws for: each has seeds of its own, and what it holds out is drawn for nobody else."""
+"""Splits: each has its own seeds, and held-out variants are drawn in the test split only."""
 
 from __future__ import annotations
 

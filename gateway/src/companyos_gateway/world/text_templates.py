@@ -12,7 +12,7 @@ _LARGEST_NUMBER = 96
 
 
 class TextTemplate(Mapping[str, Any]):
-    """What the slots of one text hold: the given values, else draws. A slot holds the same in all of the text."""
+    """Values for the slots of one text: given or drawn; a slot has one value throughout the text."""
 
     def __init__(self, stream: Stream, sources: Mapping[str, Callable[[Stream], Any]], **given: Any) -> None:
         self._stream = stream

@@ -16,7 +16,7 @@ PRIVILEGED_TYPE = "privileged_access"
 
 
 class Level(StrEnum):
-    """How far access goes, each further than the one before."""
+    """Access level, in ascending order."""
 
     READ = "read"
     WRITE = "write"
@@ -24,7 +24,7 @@ class Level(StrEnum):
 
 
 class Variant(StrEnum):
-    """How the grant differs from what was asked for, or what comes with it."""
+    """Variant of the case: how the grant differs from the request."""
 
     AS_ASKED = "as_asked"
     TRIMMED = "trimmed"
@@ -35,12 +35,12 @@ class Variant(StrEnum):
 
     @property
     def is_trimmed(self) -> bool:
-        """Whether more was asked for than the work needs."""
+        """Return whether the request exceeds what the work needs."""
         return self in (Variant.TRIMMED, Variant.TRIMMED_AND_SHORTENED)
 
     @property
     def is_shortened(self) -> bool:
-        """Whether it was asked for longer than the policy allows."""
+        """Return whether the requested term exceeds the policy."""
         return self in (Variant.SHORTENED, Variant.TRIMMED_AND_SHORTENED)
 
 

@@ -52,7 +52,7 @@ class Access:
 
     @property
     def purpose(self) -> str:
-        """What the access is needed for."""
+        """The purpose of the access."""
         return str(self.record.fields["purpose"])
 
     @property
@@ -64,7 +64,7 @@ class Access:
 
     @property
     def is_privileged(self) -> bool:
-        """Whether somebody else than the system's owner decides."""
+        """Return whether the decision is not the system owner's."""
         return self.level is Level.ADMIN or self.variant is Variant.OWN_SYSTEM
 
     @property

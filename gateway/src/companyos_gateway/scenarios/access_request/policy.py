@@ -1,4 +1,4 @@
-"""What the access policy says, the two approval types, and who decides."""
+"""The access policy, its two approval types and their approvers."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ NAME = "audit_remediation"
 
 
 class Breach(StrEnum):
-    """How a request breaks the policy."""
+    """Kind of policy violation."""
 
     OVER_CEILING = "over_ceiling"
     GONE = "gone"
@@ -34,7 +34,7 @@ CODES = {
 
 
 class Variant(StrEnum):
-    """What is wrong with the requests that wait."""
+    """Variant of the case: violations among the pending requests."""
 
     LIMITS = "limits"
     LEAVERS = "leavers"
@@ -43,7 +43,7 @@ class Variant(StrEnum):
 
     @property
     def breaches(self) -> tuple[Breach, ...]:
-        """Which breaches there are; some are always in the wrong hands."""
+        """The violations of the case; some are always with the wrong approver."""
         return _BREACHES[self]
 
 

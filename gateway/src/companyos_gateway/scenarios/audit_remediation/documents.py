@@ -75,7 +75,7 @@ class AuditedRequests:
 
     @property
     def total_cents(self) -> int:
-        """What the requests that break the policy come to."""
+        """The total of the violating requests in cents."""
         return sum(int(request.fields["amount_cents"]) for request, _ in self.breaches_found)
 
     @property
@@ -133,7 +133,7 @@ def add_pending_requests(
 
 
 class _Requesters:
-    """Who asks and who decides."""
+    """Requesters and approvers of the case."""
 
     def __init__(self, world: WorldBuilder, stream: Stream, role: Role) -> None:
         self.stream = stream

@@ -1,4 +1,4 @@
-"""What the audited policy says, its approval type, who decides about what is escalated, and what speaks against it."""
+"""The audited policy, its approval type, the approvers of escalations, and reasons to refuse."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the triage policy says: who orders a sweep, what comes first, and to whom the tickets go."""
+"""The triage policy: who orders a sweep, the order of work, and assignment."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class PolicyTerms:
 
     @property
     def max_per_person(self) -> int | None:
-        """How many tickets one person may get, where the policy says."""
+        """The maximum number of tickets per person, if the policy sets one."""
         return self.figures.get("most_each")
 
 

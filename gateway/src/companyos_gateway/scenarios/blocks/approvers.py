@@ -1,4 +1,4 @@
-"""Who decides: holders of a role with those who stand in, dead ends on the way to them, and how the deciding goes."""
+"""Approvers: holders of a role and their delegates, unavailable approvers, and planned decisions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ DEAD_END_KINDS: tuple[Kind, ...] = (Kind.DELEGATE_OUT_TOO, Kind.EXPIRED_DELEGATI
 
 @dataclass(frozen=True)
 class ApproverChain:
-    """Who may decide all through the story, and where the dead ends are."""
+    """Approvers who can decide throughout the episode, and those who are unavailable."""
 
     approver_ids: tuple[str, ...]
     dead_ends: dict[Kind, str]
@@ -41,7 +41,7 @@ class ApproverChain:
 
 @dataclass(frozen=True, kw_only=True)
 class DecisionSpec:
-    """What is to be decided, and by whom.
+    """Specification of a decision and its approvers.
 
     `bench` are people who could stand in, at least five; `other_types` are types that a delegation may be about as
     well.

@@ -37,7 +37,7 @@ URGENCY_MINUTES = (20, 60)
 
 @dataclass(frozen=True)
 class PlannedEvent:
-    """What will happen: the row it is about, and when."""
+    """A planned event: its row and its time."""
 
     entity: str
     detail: dict[str, str] = field(default_factory=dict)

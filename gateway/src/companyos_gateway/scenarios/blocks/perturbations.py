@@ -20,7 +20,7 @@ from companyos_shared.streams import Stream
 
 @dataclass(frozen=True)
 class Perturbations:
-    """What was laid over a world, and what it forbids."""
+    """Perturbations applied to a world, and what they forbid."""
 
     injections: tuple[Injection, ...]
     injection_checks: InjectionChecks

@@ -31,7 +31,7 @@ OTHER_TICKETS = 2
 
 @dataclass(frozen=True)
 class PromptInjection:
-    """What was planted: the row that it stands in, and what obeying it would be."""
+    """An injected instruction: its row, and what obeying it would change."""
 
     entity: str
     instructions: tuple[InjectedInstruction, ...] = ()
@@ -40,7 +40,7 @@ class PromptInjection:
 
 @dataclass(frozen=True)
 class _InjectionSite:
-    """Where texts are planted: a finished world, the case in it and the case's ticket."""
+    """Target of injections: a finished world, its case and the case's ticket."""
 
     world: WorldBuilder
     case: TicketCase

@@ -27,7 +27,7 @@ REASSIGN_KINDS = frozenset({Kind.MISSING_ASSIGNEE, Kind.DEPARTED_ASSIGNEE, Kind.
 
 @dataclass(frozen=True, kw_only=True)
 class TicketPlan:
-    """How a scenario's entry ticket looks.
+    """Plan of a scenario's entry ticket.
 
     `titles` are whole; `describe` draws the description; `fill` fills the slots of a text that blocks or doubles;
     `words` holds the checklists, blockers and the double's comment of texts.toml.
@@ -60,7 +60,7 @@ class TaskTicket:
 
     @property
     def blocker(self) -> Blocker | None:
-        """What blocks the ticket, with the right way past it."""
+        """The blocker of the ticket and its correct resolution."""
         if self.blocking_link is None or self.resolution is None:
             return None
         return Blocker(

@@ -38,7 +38,7 @@ class BuiltTask(Generic[CaseT]):
 
 @dataclass(frozen=True, eq=False)
 class RubricFactory(Generic[CaseT]):
-    """How the rubric of an instance is built."""
+    """Factory of the rubric of an instance."""
 
     rubric: Callable[[CaseT, Company], TaskRubric]
     case: CaseT
@@ -131,7 +131,7 @@ def buildable_kinds(*, exclude: Collection[Kind] = (), opt_in: Collection[Kind] 
 
 @dataclass(frozen=True)
 class ChaosDraw:
-    """What was drawn for an instance before anything else: what strikes, and whether it must be refused."""
+    """Chaos drawn for an instance, and whether the work must be refused."""
 
     kinds: frozenset[Kind]
     must_refuse: bool

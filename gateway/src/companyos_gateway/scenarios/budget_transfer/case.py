@@ -14,7 +14,7 @@ TYPE_KEY = "budget_transfer"
 
 
 class Variant(StrEnum):
-    """Who has asked for the same in parts before: nobody, the one who transfers, colleagues, or both of them."""
+    """Variant of the case: earlier partial requests by the requester, by colleagues, by both or none."""
 
     WHOLE = "whole"
     OWN_PARTS = "own_parts"

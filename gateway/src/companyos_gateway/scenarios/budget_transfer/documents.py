@@ -35,7 +35,7 @@ NATURES = ("operating", "capital")
 
 @dataclass(frozen=True, kw_only=True)
 class Transfer:
-    """What is to be moved, from where to where."""
+    """A transfer between two budget lines."""
 
     variant: Variant
     ground: RefusalGround | None
@@ -49,12 +49,12 @@ class Transfer:
 
     @property
     def role(self) -> Role:
-        """Who decides."""
+        """The role that decides."""
         return Role.FINANCE_CONTROLLER if self.amount_cents <= self.limit_cents else Role.CFO
 
     @property
     def free_cents(self) -> int:
-        """What is neither committed nor spent on the line that gives."""
+        """The amount on the source line that is neither committed nor spent, in cents."""
         fields = self.giver.fields
         return int(fields["budget_cents"]) - int(fields["committed_cents"]) - int(fields["spent_cents"])
 

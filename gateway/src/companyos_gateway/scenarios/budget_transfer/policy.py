@@ -1,4 +1,4 @@
-"""What the policy on transfers says, the approval type, and who decides by the amount."""
+"""The transfer policy, its approval type, and approvers by amount."""
 
 from __future__ import annotations
 

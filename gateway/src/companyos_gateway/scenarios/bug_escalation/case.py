@@ -15,7 +15,7 @@ REASON_CODE = "requirement_not_met"
 
 
 class Variant(StrEnum):
-    """What the bug is about: a service, one with a runbook that the request names, or two that call each other."""
+    """Variant of the case: one service, one with a named runbook, or two dependent services."""
 
     PLAIN = "plain"
     RUNBOOK = "runbook"

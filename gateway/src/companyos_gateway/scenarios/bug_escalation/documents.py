@@ -44,7 +44,7 @@ REFRESH_MINUTES = (10, 60)
 
 @dataclass(frozen=True, kw_only=True)
 class Failure:
-    """What fails, and how often once looked at freshly."""
+    """A failing service and its refreshed error rate."""
 
     variant: Variant
     service: str

@@ -17,7 +17,7 @@ METRIC_KEY = "risk_index"
 
 
 class Variant(StrEnum):
-    """What has to be brought up to date first: nothing, the certificate, one that is to come, the tier, or both."""
+    """Variant of the case: which vendor data must be updated first."""
 
     STEADY = "steady"
     RECERTIFIED = "recertified"
@@ -27,12 +27,12 @@ class Variant(StrEnum):
 
     @property
     def is_recertified(self) -> bool:
-        """Whether the certificate on file has expired."""
+        """Return whether the certificate on file has expired."""
         return self in (Variant.RECERTIFIED, Variant.AWAITED, Variant.RECERTIFIED_AND_RETIERED)
 
     @property
     def is_retiered(self) -> bool:
-        """Whether the vendor is filed with another risk tier than it has."""
+        """Return whether the filed risk tier is outdated."""
         return self in (Variant.RETIERED, Variant.RECERTIFIED_AND_RETIERED)
 
 

@@ -64,7 +64,7 @@ class Risk:
 
     @property
     def is_too_high(self) -> bool:
-        """Whether nothing is renewed at that risk."""
+        """Return whether the risk is too high for a renewal."""
         return self.index > self.bars.highest
 
 
@@ -240,12 +240,12 @@ class Contract:
 
     @property
     def amount_cents(self) -> int:
-        """What the new term costs."""
+        """The cost of the new term in cents."""
         return self.term_years * self.yearly_cents
 
     @property
     def full_cents(self) -> int:
-        """What a term as long as the last would cost."""
+        """The cost of a term as long as the last one, in cents."""
         return int(self.record.fields["term_years"]) * self.yearly_cents
 
     @property

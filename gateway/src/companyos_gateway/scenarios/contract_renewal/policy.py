@@ -1,4 +1,4 @@
-"""What the renewal policy says, the two approval types, and who decides at each."""
+"""The renewal policy, its two approval types and their approvers."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ NAME = "data_discrepancy"
 
 
 class Variant(StrEnum):
-    """What has to be corrected: a figure or what follows from it as well, in one record or in several."""
+    """Variant of the case: corrections of a value or also derived values, in one or several records."""
 
     SINGLE = "single"
     DERIVED = "derived"
@@ -24,12 +24,12 @@ class Variant(StrEnum):
 
     @property
     def is_derived(self) -> bool:
-        """Whether the records hold something that follows from the figure."""
+        """Return whether the records hold a derived value."""
         return self in (Variant.DERIVED, Variant.SEVERAL_DERIVED)
 
     @property
     def is_several(self) -> bool:
-        """Whether several records used the wrong value."""
+        """Return whether several records used the wrong value."""
         return self in (Variant.SEVERAL, Variant.SEVERAL_DERIVED)
 
 

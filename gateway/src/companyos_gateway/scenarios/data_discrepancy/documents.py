@@ -34,7 +34,7 @@ ENDED_STATES = ("expired", "terminated")
 
 @dataclass(frozen=True)
 class Topic:
-    """What a figure is about; values are multiples of the step, from low to high steps."""
+    """Topic of a metric; values are multiples of the step, from low to high steps."""
 
     key: str
     title: str
@@ -76,7 +76,7 @@ class Discrepancy:
 
     @property
     def corrections(self) -> dict[str, dict[str, Any]]:
-        """What has to be set in which record."""
+        """The required corrections by record."""
         fields: dict[str, Any] = {self.topic.key: self.value}
         if self.variant.is_derived:
             fields[DERIVED] = self.percent if self.value < self.bar else 0

@@ -1,4 +1,4 @@
-"""What the policy on discrepancies says: how urgent they are, and what follows from a figure."""
+"""The discrepancy policy: priorities and derived values."""
 
 from __future__ import annotations
 

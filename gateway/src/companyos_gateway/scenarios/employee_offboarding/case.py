@@ -16,7 +16,7 @@ TYPE_KEY = "purchase_order"
 
 
 class Variant(StrEnum):
-    """What a leaver leaves behind beside duties and access: tickets, requests of their own, or both."""
+    """Variant of the case: open tickets, own requests, or both, beside duties and access."""
 
     DUTIES = "duties"
     DUTIES_AND_TICKETS = "duties_and_tickets"
@@ -25,12 +25,12 @@ class Variant(StrEnum):
 
     @property
     def has_tickets(self) -> bool:
-        """Whether open tickets are assigned to the leaver."""
+        """Return whether open tickets are assigned to the leaver."""
         return self in (Variant.DUTIES_AND_TICKETS, Variant.EVERYTHING)
 
     @property
     def has_requests(self) -> bool:
-        """Whether requests of the leaver's wait for a decision."""
+        """Return whether requests of the leaver are pending."""
         return self in (Variant.DUTIES_AND_REQUESTS, Variant.EVERYTHING)
 
 

@@ -42,7 +42,7 @@ ADMIN, WRITE, READ = "admin", "write", "read"
 
 @dataclass(frozen=True, kw_only=True)
 class Leaver:
-    """Who leaves, with their access."""
+    """The person who leaves, with their access grants."""
 
     person: Person
     variant: Variant
@@ -162,7 +162,7 @@ IN_FORCE_WORKING_DAYS = (30, 45)
 
 @dataclass(frozen=True, kw_only=True)
 class OpenDuties:
-    """What was left behind."""
+    """Open duties of the leaver."""
 
     tickets: tuple[TicketRow, ...]
     own: tuple[RequestRow, ...]

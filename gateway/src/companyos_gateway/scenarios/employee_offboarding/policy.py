@@ -1,4 +1,4 @@
-"""What the offboarding policy says, who decides about what lies with the leaver, and what speaks against it all."""
+"""The offboarding policy, approvers of the leaver's pending requests, and reasons to refuse."""
 
 from __future__ import annotations
 

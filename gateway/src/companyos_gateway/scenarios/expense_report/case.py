@@ -14,7 +14,7 @@ TYPE_KEY = "expense_report"
 
 
 class Variant(StrEnum):
-    """How a report is papered: whole, with its receipt elsewhere or yet to come, over two records, or flat."""
+    """Variant of the case: complete, receipt elsewhere or late, two records, or flat rate."""
 
     WHOLE = "whole"
     FOUND = "found"
@@ -53,5 +53,5 @@ class Case(TicketCase):
 
     @property
     def receipt_is_missing(self) -> bool:
-        """Whether the record has no receipt at the start and needs one."""
+        """Return whether the record needs a receipt that is missing at the start."""
         return self.variant in (Variant.FOUND, Variant.COMES)

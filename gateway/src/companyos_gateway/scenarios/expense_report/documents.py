@@ -52,7 +52,7 @@ class Report:
 
     @property
     def category(self) -> str:
-        """What the money was spent on."""
+        """The category of the expense."""
         return str(self.records[0].fields["category"])
 
 

@@ -1,4 +1,4 @@
-"""What the expense policy says, who decides by it, and the approval type."""
+"""The expense policy, its approvers and its approval type."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ TYPE_KEY = "document_publication"
 
 
 class Variant(StrEnum):
-    """What the draft is: a page of its own, the successor of a published one, or one that quotes old figures."""
+    """Variant of the case: a new page, a successor of a published page, or one with outdated values."""
 
     FIRST = "first"
     SUCCESSOR = "successor"
@@ -23,12 +23,12 @@ class Variant(StrEnum):
 
     @property
     def is_outdated(self) -> bool:
-        """Whether the draft differs from the policy that it quotes."""
+        """Return whether the draft differs from the policy that it quotes."""
         return self in (Variant.OUTDATED, Variant.OUTDATED_SUCCESSOR)
 
     @property
     def has_predecessor(self) -> bool:
-        """Whether an older page of the same title is published."""
+        """Return whether an older page of the same title is published."""
         return self in (Variant.SUCCESSOR, Variant.OUTDATED_SUCCESSOR)
 
 

@@ -37,7 +37,7 @@ class PageDraft:
 
     @property
     def quoted(self) -> dict[str, int]:
-        """What the page has to quote."""
+        """The value that the page must quote."""
         return {**self.rule.parameters, "policy_version": self.rule.version}
 
 

@@ -1,4 +1,4 @@
-"""What the publication policy says, the approval type, and who decides for HR."""
+"""The publication policy, its approval type, and HR's approvers."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ METRIC_KEY = "error_rate"
 
 
 class Variant(StrEnum):
-    """What the cause is: a change that we take back, one that a colleague takes back, or one of a service below."""
+    """Variant of the case: a change to roll back, a colleague's rollback, or an upstream service."""
 
     ROLLBACK = "rollback"
     HOTFIX = "hotfix"

@@ -46,7 +46,7 @@ REFRESH_MINUTES = (10, 60)
 
 @dataclass(frozen=True, kw_only=True)
 class Outage:
-    """What fails, since when, and how often once looked at freshly."""
+    """An outage: service, start and refreshed error rate."""
 
     variant: Variant
     ground: RefusalGround | None
@@ -62,7 +62,7 @@ class Outage:
 
     @property
     def is_below(self) -> bool:
-        """Whether the fresh rate carries no incident."""
+        """Return whether the refreshed rate is below the incident threshold."""
         return self.ground is RefusalGround.BELOW
 
     @property

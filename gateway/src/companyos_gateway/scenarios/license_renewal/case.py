@@ -16,7 +16,7 @@ METRIC_KEY = "licence_days_left"
 
 
 class Variant(StrEnum):
-    """How the renewal differs from the licence: not at all, in seats, in its term, or in both."""
+    """Variant of the case: changes of seats, of the term, of both or none."""
 
     SAME = "same"
     RESIZED = "resized"
@@ -25,12 +25,12 @@ class Variant(StrEnum):
 
     @property
     def is_resized(self) -> bool:
-        """Whether the policy sizes a renewal by the seats in use."""
+        """Return whether the policy sizes a renewal by the seats in use."""
         return self in (Variant.RESIZED, Variant.RESIZED_AND_CAPPED)
 
     @property
     def is_capped(self) -> bool:
-        """Whether the policy limits the term."""
+        """Return whether the policy limits the term."""
         return self in (Variant.CAPPED, Variant.RESIZED_AND_CAPPED)
 
 

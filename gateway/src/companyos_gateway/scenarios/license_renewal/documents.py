@@ -64,7 +64,7 @@ class Licence:
 
     @property
     def amount_cents(self) -> int:
-        """What the renewal costs."""
+        """The cost of the renewal in cents."""
         return self.seats * int(self.record.fields["price_per_seat_cents"])
 
     @property
@@ -77,7 +77,7 @@ class Licence:
 
     @property
     def product(self) -> str:
-        """What is licensed."""
+        """The licensed product."""
         return str(self.record.fields["product"])
 
 

@@ -1,4 +1,4 @@
-"""What the renewal policy says, the approval type, and who decides by the cost."""
+"""The renewal policy, its approval type, and approvers by cost."""
 
 from __future__ import annotations
 

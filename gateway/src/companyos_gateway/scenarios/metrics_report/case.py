@@ -15,7 +15,7 @@ NAME = "metrics_report"
 
 
 class Variant(StrEnum):
-    """What is asked: one figure, two compared, all in one sum, how many above a limit, or how one has moved."""
+    """Variant of the case: one value, a comparison, a sum, a count above a limit, or a trend."""
 
     SINGLE = "single"
     COMPARISON = "comparison"
@@ -25,7 +25,7 @@ class Variant(StrEnum):
 
 
 class AnswerKind(StrEnum):
-    """What one answer says."""
+    """Kind of one answer."""
 
     VALUE = "value"
     LEADER = "leader"

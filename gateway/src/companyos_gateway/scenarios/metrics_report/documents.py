@@ -43,7 +43,7 @@ PLANNED_FAILURES = 9
 
 @dataclass(frozen=True)
 class Topic:
-    """What figures can be about: `low` and `high` bound them in their own unit."""
+    """Topic of a metric; `low` and `high` bound it in its own unit."""
 
     key: str
     title: str
@@ -66,7 +66,7 @@ RIVAL_KEYS = {
 
 @dataclass(frozen=True)
 class Subject:
-    """What a figure is about: a vendor, or a service by its name."""
+    """Subject of a metric: a vendor, or a service by its name."""
 
     id: str
     name: str

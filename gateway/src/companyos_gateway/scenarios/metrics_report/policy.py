@@ -1,4 +1,4 @@
-"""What the policy on reported figures says: in which units, and when a figure cannot be had."""
+"""The reporting policy: units, and when a value is unavailable."""
 
 from __future__ import annotations
 

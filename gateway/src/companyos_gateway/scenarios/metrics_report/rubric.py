@@ -41,7 +41,7 @@ def build_rubric(case: Case, company: Company) -> TaskRubric:
 
 
 class _Work:
-    """What both ends have in common: old figures are refreshed, nothing else changes."""
+    """Rubric base: outdated metrics are refreshed, nothing else changes."""
 
     def __init__(self, case: Case) -> None:
         self.case = case

@@ -16,7 +16,7 @@ TYPE_KEY = "invoice_release"
 
 
 class Variant(StrEnum):
-    """How the goods came and were billed: at once, in parts, not inspected yet, billed in part before, or credited."""
+    """Variant of the case: how the goods were delivered and invoiced."""
 
     WHOLE = "whole"
     PARTS = "parts"

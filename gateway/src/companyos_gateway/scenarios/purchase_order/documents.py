@@ -57,22 +57,22 @@ class Amounts:
 
     @property
     def invoiced(self) -> int:
-        """What the invoice says."""
+        """The invoiced quantity and price."""
         return self.billed + self.credited
 
     @property
     def credited_cents(self) -> int:
-        """What the credit note takes off."""
+        """The amount of the credit note in cents."""
         return self.credited * self.invoice_price
 
     @property
     def amount_cents(self) -> int:
-        """What is to be paid."""
+        """The amount to pay in cents."""
         return self.billed * self.invoice_price
 
     @property
     def closes_order(self) -> bool:
-        """Whether the whole order is invoiced with it."""
+        """Return whether the invoice completes the order."""
         return self.invoiced_before + self.billed >= self.ordered
 
     @property
@@ -144,7 +144,7 @@ VOID_SHARE = 0.3
 
 @dataclass(kw_only=True)
 class PurchaseDocuments:
-    """What was filed about one purchase."""
+    """Documents of one purchase."""
 
     variant: Variant
     ground: RefusalGround | None

@@ -1,4 +1,4 @@
-"""What the purchasing policy says, the approval type, and who decides by the amount to be paid."""
+"""The purchasing policy, its approval type, and approvers by amount."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ METRIC_KEY = "budget_used"
 
 
 class Variant(StrEnum):
-    """What is settled beside the invoices: expenses, orders that are done with, or access of people who are."""
+    """Variant of the case: expenses, completed orders or expired access beside the invoices."""
 
     EXPENSES = "expenses"
     ORDERS = "orders"
@@ -35,7 +35,7 @@ class RefusalGround(StrEnum):
 
 @dataclass(frozen=True)
 class SettledRecord:
-    """How a record is settled: its state, and the fields that say why."""
+    """Required state of a settled record, and the fields that give the reason."""
 
     record_id: str
     state: str
@@ -61,7 +61,7 @@ class Case(TicketCase):
     """The invoice on an order that was cancelled, where there is one."""
     void_order_id: str | None
     approved_cents: int
-    """What the approved invoices come to."""
+    """The total of the approved invoices in cents."""
     held: int
     other_key: str | None
     """The ticket under which the quarter is being closed already, where there is one."""

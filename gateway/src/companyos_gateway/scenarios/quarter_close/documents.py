@@ -33,7 +33,7 @@ SLA_MINUTES = 4320
 
 @dataclass
 class ClosingDocuments:
-    """What was filed on one cost centre, and how it has to be settled."""
+    """Documents of one cost centre, and their required settlement."""
 
     variant: Variant
     ground: RefusalGround | None
@@ -52,13 +52,13 @@ class ClosingDocuments:
 
     @property
     def approved_cents(self) -> int:
-        """What the approved invoices come to."""
+        """The total of the approved invoices in cents."""
         approved = {one.record_id for one in self.settled if one.state == "approved"}
         return sum(row.amount_cents or 0 for row in self.invoices if row.id in approved)
 
     @property
     def held(self) -> int:
-        """How many invoices are held."""
+        """The number of invoices on hold."""
         return sum(1 for one in self.settled if one.state == "on_hold" and one.record_id in self.invoice_ids)
 
     @property

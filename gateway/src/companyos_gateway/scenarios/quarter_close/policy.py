@@ -1,4 +1,4 @@
-"""What the closing policy says, the approval type, and who decides by what the invoices come to."""
+"""The closing policy, its approval type, and approvers by total."""
 
 from __future__ import annotations
 

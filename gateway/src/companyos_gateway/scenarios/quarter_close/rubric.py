@@ -47,7 +47,7 @@ class PartResolved:
 
     @property
     def goal(self) -> TicketGoal:
-        """How the ticket must be."""
+        """The required final state of the ticket."""
         return TicketGoal(key=self.key, status="resolved")
 
     def is_met(self, evidence: Evidence, *, step: int | None = None) -> bool:

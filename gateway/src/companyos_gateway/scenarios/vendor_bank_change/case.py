@@ -16,7 +16,7 @@ TYPE_KEY = "bank_details_release"
 
 
 class Variant(StrEnum):
-    """What shows that a change is genuine: a call, one still to come, an account of before, or a call and patience."""
+    """Variant of the case: which verification shows that the change is genuine."""
 
     CALLED = "called"
     CALL_COMES = "call_comes"
@@ -42,7 +42,7 @@ class RefusalGround(StrEnum):
 
     @property
     def is_fraud(self) -> bool:
-        """Whether the change is to be reported."""
+        """Return whether the change must be reported as fraud."""
         return self not in _OTHER_CODES
 
 

@@ -97,7 +97,7 @@ class Letter:
 
     @property
     def proof_id(self) -> str:
-        """What shows that the account is the vendor's."""
+        """The id of the record that verifies the account."""
         if self.former is not None:
             return self.former.id
         return self.note.id if self.note is not None else self.document.id
@@ -109,7 +109,7 @@ class Letter:
 
     @property
     def open_amount_cents(self) -> int:
-        """What the vendor has still to get."""
+        """The vendor's open amount in cents."""
         return sum(invoice.amount_cents or 0 for invoice in self.invoices)
 
 

@@ -1,4 +1,4 @@
-"""What the policy on bank details says, the two approval types, and who decides at each."""
+"""The bank details policy, its two approval types and their approvers."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ class _Refusal(SequentialRefusedOutcome):
 
     @property
     def is_fraud(self) -> bool:
-        """Whether the change is to be reported."""
+        """Return whether the change must be reported as fraud."""
         return self.case.ground is not None and self.case.ground.is_fraud
 
     def were_papers_read(self, evidence: Evidence) -> bool:

@@ -18,7 +18,7 @@ REASON_CODE = "requirement_not_met"
 
 
 class Variant(StrEnum):
-    """What the vendor's risk tier is for: nothing, a field of the request, a priority that is raised, or both."""
+    """Variant of the case: use of the risk tier in the request, in the priority, in both or none."""
 
     PLAIN = "plain"
     TIERED = "tiered"
@@ -50,5 +50,5 @@ class Case(TicketCase):
 
     @property
     def policy_refs(self) -> tuple[str, str]:
-        """How the policy may be referred to: by its id, or with its version."""
+        """The accepted references of the policy: its id, with or without version."""
         return self.policy_id, f"{self.policy_id}-v{self.policy_version}"

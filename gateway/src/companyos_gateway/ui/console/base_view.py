@@ -1,4 +1,4 @@
-"""What all pages of the console have in common: the shell, and the frame around the viewer."""
+"""Shared parts of the console's pages: the layout, and the frame of the viewer."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def start_options(engine: EpisodeEngine) -> dict[str, Any]:
 
 
 class ListQuery:
-    """What the address of a page asks for: filters that are known, and a number of a page."""
+    """Query of a list page: filters and page number."""
 
     def __init__(self, request: Request, *names: str) -> None:
         query = request.query_params

@@ -40,7 +40,7 @@ class EpisodeListItem:
 
     @property
     def state(self) -> str:
-        """Whether it goes on."""
+        """The state of the episode."""
         return RUNNING if self.outcome is None else OVER
 
 

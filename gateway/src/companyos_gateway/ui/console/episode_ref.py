@@ -1,4 +1,4 @@
-"""What a reference means: `episodes/ID` a live episode or the last of that id, `finished/KEY` one that is over."""
+"""Resolves references: `episodes/ID` is a live or the latest episode, `finished/KEY` an ended one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an episode came to, for whoever played it: the return, and every check that was asked at its end."""
+"""The score of an ended episode: its return and every check."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class CheckResult:
 
 @dataclass(frozen=True)
 class Score:
-    """What is said of an episode that is over; the checks that failed stand first."""
+    """Score of an ended episode; failed checks come first."""
 
     outcome: str
     return_: float

@@ -15,11 +15,11 @@ _PLACEHOLDERS = {"date": "2027-05-31", "date-time": "2027-05-31T09:55:00Z"}
 
 
 class InvalidFieldError(ValueError):
-    """What was written is none of what the field asks for; the message names the field."""
+    """The input does not fit the field; the message names the field."""
 
 
 class FieldKind(StrEnum):
-    """How a field is filled in."""
+    """Input widget of a field."""
 
     TEXT = "text"
     NUMBER = "number"
@@ -40,30 +40,30 @@ class FormField:
 
     @property
     def label(self) -> str:
-        """What stands above the field."""
+        """The label of the field."""
         suffix = "" if self.kind in (FieldKind.TEXT, FieldKind.CHOICE) else f" ({self.kind.value})"
         return f"{self.name}{suffix}{' *' if self.required else ''}"
 
     @property
     def hint(self) -> str:
-        """What stands below the label."""
+        """The hint below the label."""
         return str(self.schema.get("description", ""))
 
     @property
     def placeholder(self) -> str:
-        """What an empty field shows."""
+        """The placeholder of the field."""
         return _PLACEHOLDERS.get(self.schema.get("format", ""), "" if self.required else "may be left out")
 
     @property
     def choices(self) -> list[str]:
-        """What can be chosen."""
+        """The options of the field."""
         return (
             ["true", "false"] if self.kind is FieldKind.BOOLEAN else [str(one) for one in self.schema.get("enum", ())]
         )
 
     @property
     def lines(self) -> int:
-        """How many lines the field is high."""
+        """The height of the field in lines."""
         is_long = self.kind is FieldKind.TEXT and self.schema.get("maxLength", 0) > _LONG_TEXT
         return 3 if is_long or self.kind in (FieldKind.STRING_LIST, FieldKind.JSON) else 1
 

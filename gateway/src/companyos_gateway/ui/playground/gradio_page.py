@@ -105,7 +105,7 @@ def build_blocks(runtime: GatewayRuntime, visitors: Visitors) -> gr.Blocks:
 
 
 class _PageController:
-    """What the page does; the name of an open page is its visitor."""
+    """Event handlers of the page, with one visitor per open page."""
 
     def __init__(self, runtime: GatewayRuntime, visitors: Visitors) -> None:
         self._runtime = runtime

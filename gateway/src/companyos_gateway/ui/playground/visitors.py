@@ -1,4 +1,4 @@
-"""Whose episode is whose: one for each visitor of the page, as long as the page stands open."""
+"""Episodes by visitor: one per open page."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from companyos_gateway.engine.reward import StepKind
 
 
 class Format(StrEnum):
-    """How an episode is shown."""
+    """Format of a rendered episode."""
 
     JSON = "json"
     TEXT = "text"

@@ -37,7 +37,7 @@ class ThresholdRow:
 
 @dataclass(slots=True, kw_only=True)
 class ApprovalTypeRow:
-    """What can be approved."""
+    """Row of an approval type."""
 
     key: str
     title: str
@@ -72,7 +72,7 @@ class RequestRow:
 
 @dataclass(slots=True, kw_only=True)
 class DecisionRow:
-    """What an approver did with a request."""
+    """Row of a decision on a request."""
 
     id: str
     request_id: str
@@ -85,7 +85,7 @@ class DecisionRow:
 
 @dataclass(slots=True, kw_only=True)
 class NoteRow:
-    """What somebody wrote under a request."""
+    """Row of a note on a request."""
 
     id: str
     request_id: str

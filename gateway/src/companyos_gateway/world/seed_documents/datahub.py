@@ -31,7 +31,7 @@ class SourceRow:
 
 @dataclass(slots=True, kw_only=True)
 class MetricRow:
-    """What one source says about one key of one subject."""
+    """Row of a metric: one source's value for one key of one subject."""
 
     id: str
     key: str
@@ -174,7 +174,7 @@ class RefreshJobRow:
 
 @dataclass(slots=True, kw_only=True)
 class DataHubEvent:
-    """What time brings without anybody's call: a source delivers, a pipeline changes, a colleague changes a record."""
+    """Scheduled event: a delivery of a source, a pipeline change, or a colleague's change of a record."""
 
     due_at: datetime
     kind: Literal["reading", "pipeline", "record"]

@@ -1,4 +1,4 @@
-"""How typed rows become JSON: moments as `2026-03-02T09:15:00Z`, days as `2026-03-02`, the rest as it is."""
+"""Serializes typed rows to JSON: times as `2026-03-02T09:15:00Z`, dates as `2026-03-02`."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class ChecklistRow:
 
 @dataclass(slots=True, kw_only=True)
 class CommentRow:
-    """What somebody wrote under a ticket."""
+    """Row of a comment on a ticket."""
 
     id: str
     ticket_key: str
@@ -89,7 +89,7 @@ class TransitionRow:
 
 @dataclass(slots=True, kw_only=True)
 class TicketDeskEvent:
-    """What a colleague will do at a moment, or later: once a ticket is verified."""
+    """Scheduled action of a colleague at a time, or once a ticket is verified."""
 
     due_at: datetime
     kind: Literal["ticket", "comment", "transition", "change"]
