@@ -50,7 +50,7 @@ async def test_a_house_that_cannot_be_opened_after_its_services_came_late_says_w
     await running.__aenter__()
     late.comes.set()
     await asyncio.sleep(0.3)
-    assert "the house cannot be opened" in caplog.text
+    assert "the gateway cannot start" in caplog.text
     with pytest.raises(InvalidSecretError):
         await running.__aexit__(None, None, None)
 

@@ -21,7 +21,7 @@ def test_no_address_means_embedded() -> None:
 
 @pytest.mark.parametrize("services", ["desk", "desk=8001", "=http://desk:1", "desk=ftp://desk"])
 def test_an_entry_that_is_no_address_is_refused(services: str) -> None:
-    with pytest.raises(ValueError, match="no name=address"):
+    with pytest.raises(ValueError, match="must be a list of name=address"):
         Settings(services=services).addresses()
 
 

@@ -19,7 +19,7 @@ from companyos_gateway.process.startup_checks import StartupError, load_checked_
         ("COMPANYOS_MAX_EPISODES", "0", "COMPANYOS_MAX_EPISODES: "),
         ("COMPANYOS_MODE", "x", "COMPANYOS_MODE: "),
         ("COMPANYOS_KEEP_EPISODE", "two words", "COMPANYOS_KEEP_EPISODE: "),
-        ("COMPANYOS_SERVICES", "datahub", "'datahub', which is no name=address"),
+        ("COMPANYOS_SERVICES", "datahub", "name=address; got 'datahub'"),
         ("COMPANYOS_SERVICE_KEY_FILE", "/nowhere/key", "/nowhere/key cannot be read: No such file"),
         ("COMPANYOS_TRAINER_TOKEN", "", "the trainer's token is empty"),
         ("COMPANYOS_TRAINER_TOKEN", "short", "must have at least 16 characters, and has 5"),

@@ -132,7 +132,7 @@ async def test_lookers_change_nothing_and_take_no_place_of_a_call(live: tuple[Br
         for path in ("", "/document", "/steps"):
             assert (await browser.client.get(episode_path(episode_id, path))).status_code == 200
         refused = await browser.client.get(episode_path(episode_id, "/events"))
-        assert (refused.status_code, refused.json()["code"]) == (503, "too-many-lookers")
+        assert (refused.status_code, refused.json()["code"]) == (503, "too-many-viewers")
         assert (await browser.client.get("/v1/episodes/" + episode_id + "/evidence")).json() == before
         gone.set()
     assert (await step(browser.client, episode_id, "ticketdesk_list_tickets"))["done"] is False

@@ -25,9 +25,9 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         action="store_true",
         help="stop when standard input closes, as a dead parent closes it",
     )
-    asked = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     keep_files_private()
-    if asked.until_input_ends:
+    if options.until_input_ends:
         exit_when_stdin_closes()
     preload_openenv()
     from companyos_gateway.process.startup_checks import StartupError, load_checked_settings  # OpenEnv comes with it
@@ -36,7 +36,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         settings = load_checked_settings()
     except StartupError as refusal:
         parser.exit(MISUSED, f"error: {refusal}\n")
-    serve("companyos_gateway.main:app", host=asked.host, port=asked.port, **uvicorn_options(settings))
+    serve("companyos_gateway.main:app", host=options.host, port=options.port, **uvicorn_options(settings))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The gateway's ASGI app: our own doors first, then the framework's."""
+"""Assembles the gateway's ASGI app: its own routes first, then OpenEnv's."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from companyos_shared.web.trusted_hosts import TrustedHosts
 
 
 def create_app(runtime: GatewayRuntime) -> FastAPI:
-    """Make the app of a house; its lifespan brings the house up and down."""
+    """Create the app of a runtime; its lifespan starts and stops the runtime."""
     keep_files_private()
     runtime.window_manager.connect(partial(build_in_process_app, runtime))
     drain = DrainState()

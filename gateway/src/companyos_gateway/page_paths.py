@@ -53,7 +53,7 @@ DESK_ROUTES = frozenset(
 """What an episode's token opens in a browser."""
 
 FORM_ROUTES = frozenset({DESK_FORM, APP_FORM})
-"""What takes a form, where every other door takes JSON."""
+"""Routes that accept a form; all others accept JSON."""
 
 STEPS_SCOPE_KEY = "companyos.taken"
 """Where whoever asks for a page inside the process finds the steps that were taken for it."""

@@ -146,18 +146,18 @@ class GatewayRuntime:
         return await self.engine().step(episode, tool, arguments, number=number)
 
     def loop(self) -> asyncio.AbstractEventLoop:
-        """Return the event loop that the house runs on; raises ServicesUnavailableError (503) outside its life."""
+        """Return the runtime's event loop; raises ServicesUnavailableError (503) while it is not running."""
         if self._loop is None:
-            raise ServicesUnavailableError("The house is not running.")
+            raise ServicesUnavailableError("The gateway is not running.")
         return self._loop
 
     def call_soon(self, action: Callable[[], None]) -> None:
-        """Run an action on the house's loop, from any thread; nothing happens once the house is down."""
+        """Schedule an action on the runtime's loop from any thread; a no-op once the runtime has stopped."""
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(action)
 
     def run_in_background(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Let work go on beside the requests; the house's end is its end."""
+        """Run a background task that is cancelled when the runtime stops."""
         task = asyncio.get_running_loop().create_task(work)
         self._background.add(task)
         task.add_done_callback(self._background.discard)
@@ -196,7 +196,7 @@ class GatewayRuntime:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Bring the house up, and down again."""
+        """Start the runtime, and stop it on exit."""
         self._loop = asyncio.get_running_loop()
         descriptors.raise_limit()
         with temporary_data_folder() as private:
@@ -292,9 +292,9 @@ def _load_scenarios() -> Mapping[str, Scenario]:
 
 
 def _log_start_failure(starting: asyncio.Task[None]) -> None:
-    """Say at once why a house will never be ready: whoever waited for it may have gone on."""
+    """Log why the start failed, even if nothing waits for it any more."""
     if not starting.cancelled() and (error := starting.exception()) is not None:
-        _log.critical("the house cannot be opened: %s", error)
+        _log.critical("the gateway cannot start: %s", error)
 
 
 def _finish_schema() -> dict[str, Any]:

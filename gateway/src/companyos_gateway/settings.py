@@ -153,6 +153,6 @@ class Settings(BaseSettings):
         for entry in filter(None, (part.strip() for part in self.services.split(","))):
             name, separator, address = entry.partition("=")
             if not separator or not name.strip() or not address.startswith(("http://", "https://", "unix:")):
-                raise ValueError(f"COMPANYOS_SERVICES holds {entry!r}, which is no name=address")
+                raise ValueError(f"COMPANYOS_SERVICES must be a list of name=address; got {entry!r}")
             found[name.strip()] = address.strip().rstrip("/")
         return found

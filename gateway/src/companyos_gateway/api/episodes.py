@@ -70,7 +70,7 @@ def episodes_router(runtime: GatewayRuntime) -> APIRouter:
         """Take one step: call one tool.
 
         An unknown tool, arguments that do not fit and refusals of a service are steps with an answer of 200. With
-        `{"type": "list_tools"}` the tools are listed, which is no step.
+        `{"type": "list_tools"}` the tools are listed, which does not count as a step.
         """
         return await run_step(runtime, request, episode_id, parse_step(StepBody, request.scope[JSON_SCOPE_KEY]))
 
@@ -98,7 +98,7 @@ def openenv_http_router(runtime: GatewayRuntime) -> APIRouter:
     async def reset(request: Request) -> Response:
         """Start an episode.
 
-        Every option may be left out: a bare reset plays the default scenario with a seed of the house's choice, which
+        Every option is optional: an empty body plays the default scenario with a random seed, which
         `GET /state` tells.
         """
         return await start_episode(runtime, request)
@@ -108,7 +108,7 @@ def openenv_http_router(runtime: GatewayRuntime) -> APIRouter:
         """Take one step: call one tool.
 
         An unknown tool, arguments that do not fit and refusals of a service are steps with an answer of 200. With
-        `{"type": "list_tools"}` the tools are listed, which is no step.
+        `{"type": "list_tools"}` the tools are listed, which does not count as a step.
         """
         step = parse_step(StepRequest, request.scope[JSON_SCOPE_KEY])
         return await run_step(runtime, request, step.episode_id, step)

@@ -67,7 +67,7 @@ class McpEndpoint:
         return await asyncio.shield(self._app_future)
 
     async def _serve(self, app_future: asyncio.Future[ASGIApp]) -> None:
-        """Run the server until the house ends; what is started by one task has to be stopped by it."""
+        """Run the server until the runtime stops, in one task: the library requires it."""
         try:
             app = await asyncio.to_thread(_make_app, self._runtime)
             async with app.lifespan(app):
@@ -86,6 +86,6 @@ def mcp_routes(runtime: GatewayRuntime) -> list[Route]:
 
 
 def _make_app(runtime: GatewayRuntime) -> Any:
-    from companyos_gateway.api.mcp_server import make_app  # a third of a second, which no other door waits for
+    from companyos_gateway.api.mcp_server import make_app  # takes a third of a second: imported on first use
 
     return make_app(runtime)

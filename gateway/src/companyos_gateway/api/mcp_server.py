@@ -56,7 +56,7 @@ class EpisodeTools(Middleware):
         context: MiddlewareContext[mcp.types.ListToolsRequest],
         call_next: CallNext[mcp.types.ListToolsRequest, Sequence[ServedTool]],
     ) -> Sequence[ServedTool]:
-        """List the tools of the episode, or of the house; of one service where one is asked for."""
+        """List the tools of the episode, or all of them; one service's if the target names it."""
         target = _target()
         return [
             UnmodifiedTool(name=tool.name, description=tool.description, parameters=tool.input_schema)
@@ -97,14 +97,14 @@ def _target() -> McpTarget:
 
 
 async def _step(runtime: GatewayRuntime, target: McpTarget, name: str, arguments: dict[str, Any]) -> StepObservation:
-    assert target.episode is not None, "the door lets no call in that names none"
+    assert target.episode is not None, "calls without an episode are rejected by McpEndpoint"
     tool = runtime.engine().toolbox.tool(name)
     if tool is not None and target.service not in (None, _server_name(tool)):
         raise ToolOnOtherServerError(f"The server {target.service} has no {name}.")
     try:
         return await runtime.step(target.episode, name, arguments)
     except EpisodeDoneError:
-        raise EpisodeDoneError from None  # how it ended is no model's business
+        raise EpisodeDoneError from None  # the outcome is hidden from agents
     except GatewayError:
         raise
     except Exception as error:
@@ -117,7 +117,7 @@ def _server_name(tool: Tool) -> str:
 
 
 def _to_tool_result(observation: StepObservation) -> ToolResult:
-    """Return a step as the agent is told of it; its number and its reward, which are no model's business, beside it.
+    """Return a step as the agent sees it, with its number and reward in the metadata.
 
     The picture of a window is a content of its own.
     """

@@ -58,7 +58,7 @@ class RuntimeCollector(Collector):
         self._drain = drain
 
     def collect(self) -> Iterator[Metric]:
-        """Yield the figures; those of episodes only while the house is up."""
+        """Yield all metrics; those of episodes only while the runtime is up."""
         runtime, server = self._runtime, self._server
         yield InfoMetricFamily(
             "companyos_gateway", "What runs here.", {"version": VERSION, "node": runtime.settings.node}

@@ -30,7 +30,7 @@ _ErrorTable = Mapping[int, Mapping[str, str]]
 """By status and code, the title."""
 
 _MIDDLEWARE_ERRORS: _ErrorTable = {
-    400: {"malformed-json": "The body is no JSON", "unknown-host": "The server does not answer to this name"},
+    400: {"malformed-json": "The body is not valid JSON", "unknown-host": "Unknown host name"},
     401: {"token-required": "A token is required", "unknown-token": "The token fits nothing here"},
     403: {
         "agent-plane": "An episode's token does not open this",
@@ -85,7 +85,7 @@ _RUNTIME_ERRORS = _runtime_errors()
 ERROR_RESPONSES: dict[int | str, dict[str, Any]] = {
     status: _error_response(codes) for status, codes in _RUNTIME_ERRORS.items()
 }
-"""What a route that asks the house can refuse."""
+"""Error responses of routes that use the runtime."""
 
 
 def build_openapi(app: FastAPI) -> Callable[[], dict[str, Any]]:

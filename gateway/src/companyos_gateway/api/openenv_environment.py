@@ -42,7 +42,7 @@ T = TypeVar("T")
 
 
 class CompanyOSEnvironment(Environment[Action, Observation, CompanyOSState]):
-    """One connection's view of the house. Building one takes microseconds; nothing here blocks the event loop."""
+    """One connection's environment. Creating one takes microseconds; nothing here blocks the event loop."""
 
     SUPPORTS_CONCURRENT_SESSIONS = True
     REQUIRES_SINGLE_THREAD_EXECUTOR = True
@@ -82,7 +82,9 @@ class CompanyOSEnvironment(Environment[Action, Observation, CompanyOSState]):
             done = self._episode is not None and self._episode.done
             return build_tools_observation(engine.tools(self._episode), done=done)
         if not isinstance(action, CallToolAction):
-            raise InvalidActionError(f"{type(action).__name__} is no action of this environment.")
+            raise InvalidActionError(
+                f"Unsupported action type {type(action).__name__}; use CallToolAction or ListToolsAction."
+            )
         if self._episode is None:
             raise NotResetError
         if self._episode.holder is not self:

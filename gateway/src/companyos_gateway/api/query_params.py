@@ -1,4 +1,4 @@
-"""Questions in a URL: a name that a door does not know is refused, as it is in a body."""
+"""Query parameters: unknown names are rejected, as they are in request bodies."""
 
 from __future__ import annotations
 
@@ -16,11 +16,15 @@ async def reject_unknown_query_params(request: Request) -> None:
     known = {one.alias for one in get_flat_params(route.dependant) if isinstance(one.field_info, Query)}
     unknown = [name for name in request.query_params if name not in known]
     if unknown:
-        words = f"unknown; known are {', '.join(sorted(known))}" if known else "unknown; this door takes none"
+        words = (
+            f"unknown parameter; accepted: {', '.join(sorted(known))}"
+            if known
+            else "unknown parameter; none is accepted"
+        )
         raise RequestValidationError(
             [{"type": "extra_forbidden", "loc": ("query", one), "msg": words} for one in unknown]
         )
 
 
 STRICT_QUERY = [Depends(reject_unknown_query_params)]
-"""What every door of the API depends on."""
+"""Dependency of every API route."""

@@ -106,7 +106,7 @@ Form = Annotated[ToolFormat, Query(description="`transformers` is for `apply_cha
 
 
 def tools_router(runtime: GatewayRuntime) -> APIRouter:
-    """Return the route that lists tools: every one of the house, or an episode's."""
+    """Return the route that lists all tools, or an episode's."""
     router = APIRouter(responses=ERROR_RESPONSES, tags=["Tools"], dependencies=STRICT_QUERY)
 
     @router.get("/v1/tools")

@@ -10,7 +10,7 @@ from companyos_gateway.page_paths import desk_root
 from companyos_shared.pages import MOUNT
 
 ORIGIN: Final = "http://companyos"
-"""What the window calls the house. No name server knows the name, and none is asked."""
+"""Host name of the gateway inside a window; it is never resolved."""
 
 DESK: Final = "/"
 _DOT_SEGMENTS = frozenset({".", ".."})

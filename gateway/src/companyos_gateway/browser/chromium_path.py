@@ -20,7 +20,7 @@ def find_chromium(configured: Path | None, bundled: Path) -> Path:
     """
     if configured is not None:
         if not configured.is_file():
-            raise BrowserMissingError(f"COMPANYOS_CHROMIUM names {configured}, which is no file.")
+            raise BrowserMissingError(f"COMPANYOS_CHROMIUM must be the path of a file; got {configured}")
         return configured
     if bundled.is_file():
         return bundled

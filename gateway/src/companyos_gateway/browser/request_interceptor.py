@@ -42,7 +42,7 @@ class RequestInterceptor:
         self.steps: list[StepObservation] = []
         """The steps of the action that is being carried out."""
         self.server_failed = False
-        """Whether a page could not be had, which is nobody's fault but the house's."""
+        """Whether a page failed with a server error."""
 
     async def start(self) -> None:
         """Answer whatever is asked from here on."""
@@ -72,7 +72,7 @@ class RequestInterceptor:
 
     def _on_navigation_requested(self, event: dict[str, Any]) -> None:
         page, fragment, _ = event["url"].partition("#")
-        if not (fragment and page == self._document_url):  # a place on the same page is no other page
+        if not (fragment and page == self._document_url):  # a fragment of the same page does not navigate
             self._idle.clear()
 
     def _on_navigated(self, event: dict[str, Any]) -> None:

@@ -26,7 +26,7 @@ MAX_NAVIGATIONS = 20
 """Pages that one action leads through at most."""
 
 MIN_SCREENSHOT_HEIGHT, MAX_SCREENSHOT_HEIGHT = 600, 8_000
-"""Pixels of a picture that is no window's."""
+"""Pixels of an image that does not show a window."""
 
 _IS_SETTLED_JS: Final = """() => document.fonts.ready.then(() => new Promise((done) => requestAnimationFrame(
   () => requestAnimationFrame(() => setTimeout(() => done(document.readyState === "complete"), 0)))))"""

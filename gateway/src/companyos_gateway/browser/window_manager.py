@@ -1,6 +1,6 @@
 """The windows of the episodes that are played by looking: who has one, what becomes of an action, what is shown.
 
-An action of the browser that sends a form is the step of that form. Every other one is a look: it is no step, costs
+An action of the browser that sends a form is the step of that form. Every other one is free: it is not a step, costs
 nothing and is counted, and an agent that has no look left takes steps by it.
 """
 

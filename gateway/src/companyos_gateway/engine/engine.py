@@ -1,4 +1,4 @@
-"""The two stories of the house: a reset, and a step."""
+"""Implements `reset` and `step`."""
 
 from __future__ import annotations
 
@@ -296,4 +296,4 @@ def _error_message(fault: Exception) -> str:
         return f"infra-error: The step was not done within {STEP_DEADLINE_S:g} s, which is not your fault."
     if isinstance(fault, ServiceRefusalError) and fault.code == STALE_GENERATION:
         return "infra-error: another gateway has taken over the services, which is not your fault."
-    return "infra-error: The house failed, not you."
+    return "infra-error: Internal error of the environment; the step was not counted."

@@ -31,8 +31,8 @@ GatewayError             a refusal with a status and a stable code
 |- BrowserUnavailableError       503   the browser does not answer
 |- ServicesUnavailableError      503   a service does not answer
 |- ShuttingDownError      503   the gateway is about to end
-`- InternalError     500   a bug of the house
-InfrastructureError                 a bug of the house: the episode ends as infra_error
+`- InternalError     500   a bug of the gateway
+InfrastructureError                 a bug or outage: the episode ends as infra_error
 `- ServiceRefusalError     a service refused a call of the gateway
 LeaseHeldError             another gateway holds the lease of a service
 UnusableFilesError              files of an episode or a snapshot that this version cannot go on from
@@ -201,11 +201,11 @@ class ShuttingDownError(GatewayError):
 
 
 class InternalError(GatewayError):
-    status, code, title = 500, "internal-error", "The house failed"
+    status, code, title = 500, "internal-error", "Internal server error"
 
 
 class InfrastructureError(Exception):
-    """A bug or a real outage of the house in the middle of an episode; never the agent's fault."""
+    """A bug or a real outage during an episode; never caused by the agent."""
 
 
 class ServiceRefusalError(InfrastructureError):

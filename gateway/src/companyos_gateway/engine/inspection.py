@@ -61,7 +61,7 @@ def compute_diff(episode: Episode, first: int, last: int | None) -> EpisodeDiff:
     end = episode.step if last is None else last
     if not 0 <= first <= end <= episode.step:
         raise InvalidStepError(
-            f"From step {first} to {end} is no part of the episode, which stands at step {episode.step}."
+            f"from and to must satisfy 0 <= from <= to <= {episode.step}; got from={first} and to={end}."
         )
     evidence = episode.evidence
     services: dict[str, dict[str, dict[str, RowDiff]]] = {}

@@ -17,7 +17,7 @@ class StepObservation(CompanyOSObservation):
     """A step's observation that dumps itself without walking the payload.
 
     The framework takes it apart with `model_dump(exclude={"reward", "done"})`; `/mcp` reads a plain `model_dump()`,
-    where clients look for the payload under `data`. What is excluded is for the gateway's own doors.
+    where clients look for the payload under `data`. Excluded fields are for the gateway's own routes.
     """
 
     step: int = Field(exclude=True, description="The number of the step, from 1.")
@@ -57,6 +57,6 @@ def build_observation(completed: CompletedStep, max_steps: int) -> StepObservati
 
 
 def build_tools_observation(tools: list[OfferedTool], *, done: bool) -> ListToolsObservation:
-    """Return the answer to a listing, which is no step."""
+    """Return the observation of a tool listing, which does not count as a step."""
     offered = [Tool(name=tool.name, description=tool.description, input_schema=tool.input_schema) for tool in tools]
     return ListToolsObservation(tools=offered, done=done, reward=0.0)

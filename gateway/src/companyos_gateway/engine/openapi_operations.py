@@ -182,7 +182,7 @@ def _body_arguments(body: dict[str, Any] | None, document: dict[str, Any]) -> It
     schema = body["content"][_JSON]["schema"]
     public_schema, validation = to_public_schema(schema, document), to_validation_schema(schema, document)
     if "properties" not in public_schema:
-        raise ValueError("a request body that is no object of named properties cannot be flattened")
+        raise ValueError("a request body must be an object with named properties")
     required = set(public_schema.get("required", ()))
     for name, part in public_schema["properties"].items():
         yield Argument(name, name, ArgumentLocation.BODY, name in required, part, validation["properties"][name])

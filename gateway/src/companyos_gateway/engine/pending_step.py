@@ -46,7 +46,7 @@ class PendingStep:
         self.error = ToolError(error_type=kind, message=message)
 
     def fail(self, message: str) -> None:
-        """Be a step in which the house failed."""
+        """Record a step that failed with an infrastructure error."""
         self.result = None
         self.error = ToolError(error_type=ToolErrorType.EXECUTION_ERROR, message=message)
 

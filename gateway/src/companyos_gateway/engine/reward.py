@@ -119,7 +119,7 @@ class RewardLedger:
         return self._pay(value)
 
     def add_infrastructure_error(self) -> float:
-        """Enter a step that the house could not carry out: it costs nothing."""
+        """Record a step that failed with an infrastructure error: it costs nothing."""
         return self._pay(self._refund_potential())
 
     def add_close(self) -> float:

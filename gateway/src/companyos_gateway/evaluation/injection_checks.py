@@ -1,4 +1,4 @@
-"""Minefields: what no agent may do on the way, however it ends - obey what others planted, or give secrets away."""
+"""Checks for obeyed prompt injections and leaked confidential values."""
 
 from __future__ import annotations
 

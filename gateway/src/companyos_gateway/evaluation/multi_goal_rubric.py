@@ -1,4 +1,4 @@
-"""The rubric of an errand: a ticket whose work is to bring several entities to their ends, and nothing else."""
+"""Rubric of a ticket that requires several entities to reach their goals, and nothing else."""
 
 from __future__ import annotations
 

@@ -118,7 +118,7 @@ def check_answers(questions: Sequence[Question], evidence: Evidence, submitted: 
 
 
 def is_same_answer(submitted: Any, expected: Answer | None) -> bool:
-    """Say whether an answer is the wanted one, numbers by value; text is no number, and true is none either."""
+    """Return whether an answer equals the expected one; numbers compare by value, strings and booleans do not."""
     if expected is None or submitted is None:
         return False
     if isinstance(expected, str):

@@ -1,6 +1,6 @@
-"""Two planes: the trainer's token opens every door, an episode's token opens the tools of that one episode.
+"""Bearer token authentication: the trainer token gives access to all routes, an episode token to that episode's tools.
 
-Configuration alone decides: without a trainer's token nothing asks for one, with it every door does, and no address of
+Configuration alone decides: without a trainer token no route requires one, with it every route does, and no address of
 a peer makes a difference. What is not listed here is the trainer's: a route that somebody adds is closed to agents.
 """
 
@@ -66,7 +66,7 @@ class AgentForbiddenError(GatewayError):
 
 
 class TokenAuthMiddleware:
-    """ASGI middleware: nobody comes in, over HTTP or a socket, whose token does not open that door.
+    """ASGI middleware that rejects HTTP requests and WebSockets without a sufficient token.
 
     `store` returns the store of live episodes; it raises ServicesUnavailableError (503) while there is none.
     """
@@ -181,7 +181,7 @@ def _is_agent_route(route_key: _RouteKey) -> bool:
 
 
 def _session_cookie_name(path: str) -> str | None:
-    """Return the name of the cookie that opens a page, None for what is no page."""
+    """Return the name of the session cookie for a page path, None for other paths."""
     if is_desk_path(path):
         return EPISODE_COOKIE
     return TRAINER_COOKIE if is_console_path(path) else None

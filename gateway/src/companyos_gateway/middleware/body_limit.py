@@ -1,6 +1,6 @@
 """Middleware that validates requests before the framework parses them: size, time, strict JSON objects.
 
-A message that does not fit gets a protocol error, is no step and ends no session.
+An invalid message gets a protocol error. It does not count as a step and does not end the session.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class _ValidatedSocket:
             try:
                 text = message.get("text")
                 if text is None:
-                    raise MalformedJson("not-text", "A binary frame is no message of this protocol.")
+                    raise MalformedJson("not-text", "Messages must be text frames; got a binary frame.")
                 body = parse_object(text)
                 _check_action_type(body)
                 check_params(body if self._path == MCP_PATH else _carried_rpc(body))
@@ -115,7 +115,7 @@ class _ValidatedSocket:
 
 
 def _check_action_type(body: dict[str, Any]) -> None:
-    """Raise MalformedJson for a step whose kind of action is no text: the framework looks it up unseen."""
+    """Raise MalformedJson for an action whose type is not a string: the framework does not check it."""
     data = body.get("data") if body.get("type") == "step" else None
     if isinstance(data, dict) and not isinstance(data.get("type", ""), str):
         raise MalformedJson("invalid-action", "The type of an action is text.")

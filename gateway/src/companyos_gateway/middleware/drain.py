@@ -32,7 +32,7 @@ class DrainState:
     def __init__(self) -> None:
         self.is_draining = False
         self.started = asyncio.Event()
-        """Set when the doors begin to close, for answers that would never end by themselves."""
+        """Set when draining starts, for streams that would never end by themselves."""
         self.requests = 0
         self.sockets: set[DrainingSocket] = set()
 
@@ -42,7 +42,7 @@ class DrainState:
         return self.requests + sum(socket.busy for socket in self.sockets)
 
     async def drain(self, is_idle: Callable[[], bool] = lambda: True) -> None:
-        """Close the doors, and return once everything that was taken is answered; after six seconds return anyhow.
+        """Reject new requests, and return once all accepted requests are answered or after six seconds.
 
         Idle sockets close at once, busy ones behind their answer, both with 1012. `is_idle` says whether what nobody
         waits for any more is done too.
@@ -63,7 +63,7 @@ class DrainState:
 
 
 class DrainMiddleware:
-    """ASGI middleware that knows what is at work; once the doors close it refuses whatever is new, but for reads."""
+    """ASGI middleware that counts requests in flight; while draining it rejects new requests except reads."""
 
     def __init__(self, app: ASGIApp, drain: DrainState) -> None:
         self._app = app
@@ -111,7 +111,7 @@ class DrainingSocket:
         self.busy = False
 
     async def receive(self) -> Message:
-        """Return the next message; while the doors close only that the socket is closed."""
+        """Return the next message; while draining only the disconnect."""
         self.busy = False
         if self._drain.is_draining:
             await self.close()

@@ -34,14 +34,14 @@ def _non_integers(body: dict[str, Any]) -> list[str]:
 
 
 def _error_response(names: list[str]) -> ASGIApp:
-    errors = [{"place": name, "reason": "is no integer"} for name in names]
+    errors = [{"place": name, "reason": "must be an integer"} for name in names]
     return problem_response_of(
         ProblemBody(
             type="about:blank",
             title="The request does not fit",
             status=422,
             code="invalid-request",
-            detail="; ".join(f"{name}: is no integer" for name in names),
+            detail="; ".join(f"{name}: must be an integer" for name in names),
             errors=errors,
         )
     )

@@ -30,7 +30,7 @@ class PlannedTask(BaseModel):
 
 
 def to_episode_verdict(verdict: Verdict) -> EpisodeVerdict:
-    """Return a verdict as it leaves the house."""
+    """Return a verdict in the API's format."""
     return EpisodeVerdict(
         success=verdict.success,
         potential=verdict.potential,
@@ -51,7 +51,7 @@ def rescore_evidence(stored: Mapping[str, Any], /) -> EpisodeVerdict:
         first = error.errors(include_input=False, include_url=False)[0]
         raise InvalidEvidenceError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
     except (KeyError, TypeError, AttributeError) as error:
-        raise InvalidEvidenceError(f"is no evidence: {type(error).__name__} {error}") from error
+        raise InvalidEvidenceError(f"invalid evidence: {type(error).__name__} {error}") from error
     return to_episode_verdict(_instance(task).rubric.judge(evidence, declared))
 
 

@@ -35,9 +35,9 @@ def check_catalogue() -> None:
 
 
 def check_brief_formats(root: Path) -> None:
-    """Raise ScenarioError, with file and place, for the first brief in a folder below the root that is no format.
+    """Raise ScenarioError, with file and place, for the first brief below the root that is not a format string.
 
-    What its slots may be is looked at with the rest of the folder, as are files that are no TOML.
+    Its slots are checked with the rest of the folder, as are invalid TOML files.
     """
     for file in sorted(root.glob("*/texts.toml")):
         with suppress(tomllib.TOMLDecodeError):

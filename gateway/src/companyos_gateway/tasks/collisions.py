@@ -55,7 +55,7 @@ def find_collisions(
 ) -> CollisionSearch:
     """Fingerprint so many instances and look for two that are the same.
 
-    With more than one process the scenarios are those of the house.
+    With more than one process the installed scenarios are used.
     """
     all_scenarios = catalogue() if scenarios is None else scenarios
     keys = list(sample(sorted(all_scenarios), count))

@@ -1,4 +1,4 @@
-"""The tasks of a house's scenarios: listed by split and index, described without what has to be found out, seeded."""
+"""The tasks of all scenarios: listed by split and index, described without hidden facts, seeded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
 """Episodes as the viewer shows them: those that go on step by step, and those that ended since the gateway started.
 
-Everything is read from journals and from what the house knows anyway: no service is asked, no step waits for a looker.
+Everything is read from journals and memory: no service is called, and no step waits for a viewer.
 """

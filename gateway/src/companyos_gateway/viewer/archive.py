@@ -1,4 +1,4 @@
-"""The live episodes of a house that people look into: whoever leaves is kept as far as it goes, and told of."""
+"""Episode store that archives ended episodes for the viewer and notifies viewers."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ async def stream_events(
     *,
     after: int,
 ) -> AsyncIterator[StreamEvent]:
-    """Yield what happens to an episode after a step, until it ends or the house does.
+    """Yield the events of an episode after a step, until it ends or the gateway stops.
 
     `again` says that the episode stands elsewhere than the one who asks knows: it was restored.
     """
@@ -93,7 +93,7 @@ def _event(kind: str, data: dict[str, Any], number: int) -> StreamEvent:
 
 @contextmanager
 def _wake_on(shutdown: asyncio.Event, wakeup: asyncio.Event) -> Iterator[None]:
-    """Let a bell ring when the house begins to end as well."""
+    """Also wake the viewer when the gateway starts to drain."""
     waiting = asyncio.get_running_loop().create_task(shutdown.wait())
     waiting.add_done_callback(lambda _done: wakeup.set())
     try:

@@ -15,7 +15,7 @@ from companyos_shared.telemetry.traces import Traces
 
 
 class ViewerRecorder(EngineMetrics):
-    """A watch that also serves those who look; `finished` is there once the house has a folder for it."""
+    """Engine metrics that also serve viewers; `finished` is set once the data folder is open."""
 
     def __init__(self, traces: Traces) -> None:
         super().__init__(traces)

@@ -19,7 +19,7 @@ SEEDS: Mapping[Split, range] = MappingProxyType(
         Split.TEST: range(5_000_000_000, 6_000_000_000),
     }
 )
-"""The seeds of each split; every other seed, those that a house draws among them, is in none."""
+"""Seeds of each split; all other seeds, including drawn ones, belong to no split."""
 
 HELD_OUT = (Split.VALIDATION, Split.TEST)
 """Splits with words of their own. Training uses the words of seeds that are in no split."""

@@ -184,7 +184,7 @@ def _requested_grant(
     variant: Variant,
     longest_days: int,
 ) -> RecordRow:
-    asked = stream.choice(LEVELS[LEVELS.index(level) + 1 :]) if variant.is_trimmed else level
+    requested = stream.choice(LEVELS[LEVELS.index(level) + 1 :]) if variant.is_trimmed else level
     days = longest_days + stream.integer(15, 200) if variant.is_shortened else stream.integer(30, longest_days)
     starts_on = working_days_from(world.today, stream.integer(2, 12))
     filed_at = draw_office_time(stream, working_days_from(world.today, -stream.integer(3, 12)))
@@ -202,7 +202,7 @@ def _requested_grant(
         fields={
             "person_id": person.id,
             "system": system,
-            "access_level": asked.value,
+            "access_level": requested.value,
             "purpose": stream.choice(texts()["purposes"]),
         },
         created_at=filed_at,

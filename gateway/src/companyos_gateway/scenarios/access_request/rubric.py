@@ -52,8 +52,8 @@ class _Refusal(RefusedOutcome):
         else:
             looks.append(("get_person", {"person_id": case.person_id}))
         return all(
-            was_read_before(evidence, row_views.DATAHUB, operation, before_step=change.step, **wanted)
-            for operation, wanted in looks
+            was_read_before(evidence, row_views.DATAHUB, operation, before_step=change.step, **expected)
+            for operation, expected in looks
         )
 
 

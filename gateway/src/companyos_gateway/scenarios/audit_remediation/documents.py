@@ -221,7 +221,7 @@ def _row(
     submitted_at = _submitted_at(world, stream, first_day, is_early=one.is_early)
     subject = add_subject_record(world, stream, audited, one.amount_cents, owner_id=one.requester_id)
     keys = [ticket.key for ticket in world.ticketdesk.tickets]
-    wanted = PendingRequest(
+    expected = PendingRequest(
         type_key=audited.type_key,
         subject=subject.id,
         fields={audited.id_field: subject.id, "amount_cents": one.amount_cents},
@@ -233,7 +233,7 @@ def _row(
         submitted_at=submitted_at,
         approver_reply=texts()["said"].get(one.status, ""),
     )
-    return add_request(world, stream, wanted)
+    return add_request(world, stream, expected)
 
 
 def _submitted_at(world: WorldBuilder, stream: Stream, first_day: date, *, is_early: bool) -> datetime:

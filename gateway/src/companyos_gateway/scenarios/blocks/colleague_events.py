@@ -1,4 +1,4 @@
-"""Colleagues at work: what they write, open and change while the agent works, as happenings of TicketDesk.
+"""Colleagues at work: what they write, open and change while the agent works, as scheduled events of TicketDesk.
 
 They are planned once the rows of the start are numbered: what comes later has later numbers.
 """

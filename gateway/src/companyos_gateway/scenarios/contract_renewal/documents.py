@@ -81,12 +81,12 @@ def draw_other_thresholds(stream: Stream, risk: Risk) -> RiskThresholds:
     index, far, near = risk.index, stream.integer(9, 20), stream.integer(1, 6)
     if risk.is_too_high:
         return RiskThresholds(stream.integer(*MEDIUM_FROM), stream.integer(*HIGH_FROM), 99)
-    wanted = stream.choice([tier for tier in TIERS if tier != risk.tier])
+    expected = stream.choice([tier for tier in TIERS if tier != risk.tier])
     medium, high = {
         "low": (index + near, index + near + far),
         "medium": (max(2, index - near), index + far),
         "high": (max(2, index - near - far), max(3, index - near)),
-    }[wanted]
+    }[expected]
     return RiskThresholds(medium, high, max(stream.integer(*HIGHEST), high + 1))
 
 

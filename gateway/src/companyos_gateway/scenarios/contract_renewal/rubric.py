@@ -69,8 +69,8 @@ class _Renewal(_RiskChecked, SequentialCompletedOutcome):
         """Say whether the certificate that the policy asks for is on file."""
         rows = evidence.table(row_views.DATAHUB, "certificates").values()
         paper = self.case.paper
-        wanted = (self.case.vendor_id, paper.kind, paper.expires_on.isoformat())
-        return any((row["vendor_id"], row["kind"], row["expires_on"]) == wanted for row in rows)
+        expected = (self.case.vendor_id, paper.kind, paper.expires_on.isoformat())
+        return any((row["vendor_id"], row["kind"], row["expires_on"]) == expected for row in rows)
 
 
 class _Refusal(_RiskChecked, SequentialRefusedOutcome):
@@ -95,8 +95,8 @@ class _Refusal(_RiskChecked, SequentialRefusedOutcome):
         """Say whether the agent had looked at what speaks against it before it refused."""
         change = self.tickets.last_transition(evidence, "cancelled")
         return change is not None and all(
-            was_read_before(evidence, row_views.DATAHUB, operation, before_step=change.step, **{name: wanted})
-            for operation, name, wanted in _against(self.case)
+            was_read_before(evidence, row_views.DATAHUB, operation, before_step=change.step, **{name: expected})
+            for operation, name, expected in _against(self.case)
         )
 
 
@@ -167,9 +167,9 @@ def _updates(case: Case) -> Iterable[Allowance]:
         yield tier_allowance(case.vendor_id)
     if case.variant.is_recertified:
         paper = case.paper
-        wanted = {
+        expected = {
             "kind": paper.kind,
             "issued_on": paper.issued_on.isoformat(),
             "expires_on": paper.expires_on.isoformat(),
         }
-        yield certificate_allowance({"vendor_id": case.vendor_id, **wanted})
+        yield certificate_allowance({"vendor_id": case.vendor_id, **expected})

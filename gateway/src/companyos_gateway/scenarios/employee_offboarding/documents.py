@@ -227,8 +227,8 @@ def _add_tickets(world: WorldBuilder, stream: Stream, leaver: Leaver) -> tuple[T
     """Add open tickets of the leaver's: a pressing one, one that is not, and perhaps another."""
     levels: list[Priority] = ["critical", "low", stream.choice(PRIORITIES)]
     titles = stream.sample(texts()["works"], len(levels))
-    wanted = list(zip(levels, titles, strict=True))[: stream.integer(*TICKETS)]
-    return tuple(_add_ticket(world, stream, leaver, level, title) for level, title in wanted)
+    expected = list(zip(levels, titles, strict=True))[: stream.integer(*TICKETS)]
+    return tuple(_add_ticket(world, stream, leaver, level, title) for level, title in expected)
 
 
 def _add_ticket(world: WorldBuilder, stream: Stream, leaver: Leaver, level: Priority, title: str) -> TicketRow:
@@ -267,7 +267,7 @@ def _add(
     subjects = next(one for one in APPROVAL_SUBJECTS if one.type_key == TYPE_KEY)
     submitted_at = _moment(world, stream)
     subject = add_subject_record(world, stream, subjects, amount_cents, owner_id=requester_id)
-    wanted = PendingRequest(
+    expected = PendingRequest(
         type_key=TYPE_KEY,
         subject=subject.id,
         fields={subjects.id_field: subject.id, "amount_cents": amount_cents},
@@ -279,7 +279,7 @@ def _add(
         submitted_at=submitted_at,
         approver_reply=texts()["said"].get(status, ""),
     )
-    return add_request(world, stream, wanted)
+    return add_request(world, stream, expected)
 
 
 def _moment(world: WorldBuilder, stream: Stream) -> datetime:

@@ -111,7 +111,7 @@ class _Response(_Incident, CompletedOutcome):
 
 
 class _Refusal(_Incident, RefusedOutcome):
-    """It is no incident, or somebody works on it already."""
+    """Not an incident, or already being worked on."""
 
     def scenario_milestones(self) -> Iterable[Milestone]:
         if self.case.rate.is_stale:
@@ -141,8 +141,8 @@ class _Refusal(_Incident, RefusedOutcome):
 
 
 def _is_cause_link(case: Case, row: Row | None) -> bool:
-    wanted = ("blocks", case.cause_key, case.ticket_key)
-    return row is not None and (row["kind"], row["from_key"], row["to_key"]) == wanted
+    expected = ("blocks", case.cause_key, case.ticket_key)
+    return row is not None and (row["kind"], row["from_key"], row["to_key"]) == expected
 
 
 def _requests(case: Case, company: Company) -> RequestChecks:

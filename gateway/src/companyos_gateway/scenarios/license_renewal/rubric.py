@@ -81,10 +81,10 @@ class _Refusal(_DaysChecked, RefusedOutcome):
         if change is None:
             return False
         if self.case.ground is RefusalGround.SUSPENDED:
-            wanted = {"vendor_id": self.case.vendor_id}
-            return was_read_before(evidence, row_views.DATAHUB, "get_vendor", before_step=change.step, **wanted)
-        wanted = {"record_id": self.case.licence_id}
-        return was_read_before(evidence, row_views.DATAHUB, "get_record", before_step=change.step, **wanted)
+            expected = {"vendor_id": self.case.vendor_id}
+            return was_read_before(evidence, row_views.DATAHUB, "get_vendor", before_step=change.step, **expected)
+        expected = {"record_id": self.case.licence_id}
+        return was_read_before(evidence, row_views.DATAHUB, "get_record", before_step=change.step, **expected)
 
 
 def _requests(case: Case, company: Company) -> RequestChecks:

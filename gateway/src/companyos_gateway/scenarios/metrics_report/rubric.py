@@ -85,11 +85,11 @@ class _Report(_Work):
 
     def was_past_read(self, evidence: Evidence) -> bool:
         """Say whether the agent has looked at the earlier values of the figure."""
-        wanted = self.case.figures[0].spec.metric_id
+        expected = self.case.figures[0].spec.metric_id
         return any(
             line.operation == "get_metric_history"
             and line.status < row_views.FIRST_ERROR_STATUS
-            and line.arguments.get("metric_id") == wanted
+            and line.arguments.get("metric_id") == expected
             for line in evidence.audits(row_views.DATAHUB)
         )
 

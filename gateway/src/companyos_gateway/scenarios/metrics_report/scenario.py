@@ -161,8 +161,8 @@ REQUIRED_FIELDS = frozenset(
 
 def ensure_required_rename(instance: Instance, stream: Stream) -> Instance:
     """Return the instance, in which a field of DataHub that is needed has another name where none has."""
-    told = _flat_names(instance.drift.names)
-    if not told or told.keys() & REQUIRED_FIELDS:
+    renamed = _flat_names(instance.drift.names)
+    if not renamed or renamed.keys() & REQUIRED_FIELDS:
         return instance
     names = {**instance.drift.names, "datahub": {"parameters": stream.choice(synonyms()["datahub"]["parameters"])}}
     injections = tuple(
@@ -189,9 +189,9 @@ ANSWERS_BY_VARIANT: dict[Variant, tuple[tuple[AnswerKind, int], ...]] = {
 
 def draw_answers(stream: Stream, variant: Variant) -> tuple[AnswerSpec, ...]:
     """Draw by which names a report is answered."""
-    wanted = ANSWERS_BY_VARIANT[variant]
+    expected = ANSWERS_BY_VARIANT[variant]
     names = stream.choice(texts()["answers"])
-    return tuple(AnswerSpec(name, kind, of) for name, (kind, of) in zip(names, wanted, strict=False))
+    return tuple(AnswerSpec(name, kind, of) for name, (kind, of) in zip(names, expected, strict=False))
 
 
 def ticket_plan(

@@ -71,7 +71,7 @@ class Case(TicketCase):
 
     @property
     def papers(self) -> tuple[SettledRecord, ...]:
-        """The papers that are no invoices."""
+        """The settled records other than invoices."""
         return tuple(one for one in self.settled if one.record_id not in self.invoice_ids)
 
     @property

@@ -1,4 +1,4 @@
-"""The doors of comparing: two episodes side by side, live, over or of runs, or one of each."""
+"""Routes that compare two episodes side by side: live, finished or of stored runs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class EpisodePairError(InvalidActionError):
 
 
 def compare_router(runtime: GatewayRuntime) -> APIRouter:
-    """Return the doors of comparing."""
+    """Return the comparison routes."""
     router = APIRouter(include_in_schema=False)
 
     @router.get(CONSOLE_COMPARE)

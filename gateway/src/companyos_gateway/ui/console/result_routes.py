@@ -1,4 +1,4 @@
-"""The doors of results: runs of `companyos eval`, what each says, and its episodes in the viewer."""
+"""Routes of results: runs of `companyos eval`, their reports, and their episodes in the viewer."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from companyos_gateway.viewer.stored_runs import StoredRuns, UnknownRunError
 
 
 def results_router(runtime: GatewayRuntime) -> APIRouter:
-    """Return the doors of results. Files are read in threads: a large run holds up no step."""
+    """Return the result routes. Files are read in threads, so that a large run delays no step."""
     router = APIRouter(include_in_schema=False)
 
     @router.get(CONSOLE_RESULTS)

@@ -1,4 +1,4 @@
-"""The doors of the console: the trainer's own, in a browser."""
+"""Routes of the trainer's console."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The doors of the scenario browser: what there is to play, and each scenario with its tools and its tasks."""
+"""Routes of the scenario browser: all scenarios, and each with its tools and tasks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LISTED_SPLITS = (Split.TRAIN, Split.VALIDATION)
 
 
 def scenarios_router(runtime: GatewayRuntime) -> APIRouter:
-    """Return the doors of the scenario browser."""
+    """Return the routes of the scenario browser."""
     router = APIRouter(include_in_schema=False)
     facts_by_name: dict[str, ScenarioDetails] = {}
 

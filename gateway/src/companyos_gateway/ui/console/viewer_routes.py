@@ -1,4 +1,4 @@
-"""The doors of the viewer: one episode, live or over, its steps as they are taken, and what the page loads."""
+"""Routes of the viewer: one live or finished episode, its event stream, and the page's assets."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LastEventId = Annotated[str | None, Header(max_length=32)]
 
 
 def viewer_router(runtime: GatewayRuntime, drain: DrainState) -> APIRouter:
-    """Return the doors of the viewer."""
+    """Return the viewer routes."""
     router = APIRouter(include_in_schema=False)
     for kind in (EPISODES, FINISHED):
         _add_episode_routes(router, runtime, kind)

@@ -1,4 +1,4 @@
-"""The doors of the apps: pages are asked of their service, a form is a step of the episode."""
+"""Routes of the apps: pages come from their service, and a submitted form is a step of the episode."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ class _DeskRequest:
         return await self.page(service, unquote(path), query, said, problem.status)
 
     def _check_is_app(self, service: str) -> None:
-        """Raise UnknownServiceError (404) for what is no app, before any step is taken."""
+        """Raise UnknownServiceError (404) for an unknown app, before any step is taken."""
         if service not in self._engine.toolbox.page_titles:
             raise UnknownServiceError("There is no app of that name.")
 

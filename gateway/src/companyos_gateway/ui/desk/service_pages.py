@@ -58,7 +58,7 @@ class UnknownPageError(GatewayError):
 def build_page_call(path: str, query: str, shell: Shell) -> ServiceCall:
     """Return the request for a page; `path` is decoded, `query` is as it came. Raises UnknownPageError (404).
 
-    What was typed is left out where a message would not hold it; a token in the address is no service's business.
+    Typed input is left out where it would exceed a header; a token in the URL is never sent to a service.
     """
     if not _DOT_SEGMENTS.isdisjoint(path.split("/")):
         raise UnknownPageError

@@ -51,7 +51,7 @@ def create_playground_app(runtime: GatewayRuntime, path: str) -> FastAPI:
     Its `state.end_of_streams` is an event that ends what open pages listen to.
     """
     app = FastAPI(openapi_url=None)
-    app.add_middleware(CORSMiddleware)  # without it Gradio opens its doors to the pages of other sites
+    app.add_middleware(CORSMiddleware)  # without it Gradio accepts requests from other sites' pages
     theme = gr.themes.Base(font=_SYSTEM_FONTS, font_mono=("ui-monospace", "monospace"))
     css = f"{_PAGE_CSS.read_text(encoding='utf-8')}\n.episode {{\n{episode_css()}}}\n"
     page = build_blocks(runtime, Visitors(runtime))
@@ -64,7 +64,7 @@ def create_playground_app(runtime: GatewayRuntime, path: str) -> FastAPI:
 
 
 def build_blocks(runtime: GatewayRuntime, visitors: Visitors) -> gr.Blocks:
-    """Return the page of a house; each visitor plays an episode of its own."""
+    """Return the playground app; each visitor plays an episode of its own."""
     controller = _PageController(runtime, visitors)
     page = gr.Blocks(title=TITLE, analytics_enabled=False, fill_width=True)
     with page:

@@ -1,4 +1,4 @@
-"""The door of the page: its toolkit is imported when somebody first opens it, so a start costs nothing for it."""
+"""Routes of the playground. Gradio is imported on the first request, so that it does not slow the start."""
 
 from __future__ import annotations
 

@@ -104,5 +104,5 @@ def _last_call(episode: Episode) -> RenderedCall | None:
 
 
 def _visible_outcome(note: str, *, with_rewards: bool) -> str:
-    """Return what became of a step; whether an outage was planned is no agent's to know."""
+    """Return the result of a step; agents are not shown whether an outage was injected."""
     return StepKind.PROBLEM if note == StepKind.PLANNED_FAULT and not with_rewards else note
