@@ -158,14 +158,14 @@ def honest_objection(case: Case, request: Request, now: datetime) -> Verdict | N
 
 
 def has_conflict(case: Case, request: Request) -> bool:
-    """Say whether the approver is the requester, the subject, a beneficiary or a former approver of the request."""
+    """Return whether the approver is the requester, the subject, a beneficiary or a former approver of the request."""
     beneficiaries = {request.fields.get(spec.name) for spec in case.approval_type.fields if spec.names_beneficiary}
     concerned = {request.requester_id, request.subject, *case.approvers_before, *beneficiaries}
     return request.approver_id in concerned
 
 
 def is_too_old(spec: FieldSpec, request: Request) -> bool:
-    """Say whether a field's evidence was older than its age limit when the request was submitted."""
+    """Return whether a field's evidence was older than its age limit when the request was submitted."""
     if spec.max_age_minutes is None or spec.name not in request.fields:
         return False
     try:
@@ -203,7 +203,7 @@ def _beyond_authority(case: Case, approver_id: str, now: datetime) -> Verdict | 
 
 
 def _decides_less(case: Case, approver_id: str, now: datetime) -> bool:
-    """Say whether the person holds the role of another amount of the type."""
+    """Return whether the person holds the role of another amount of the type."""
     roles = {threshold.role for threshold in case.approval_type.thresholds}
     return any(case.company.held_role(approver_id, role, now.date()) for role in roles)
 

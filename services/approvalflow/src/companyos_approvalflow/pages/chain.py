@@ -58,7 +58,7 @@ def _decided(decision: Decision) -> Step:
 
 
 def _was_answered(request: Approval, number: int) -> bool:
-    """Say whether the question was answered: somebody decided after it, or an approver has the next word again."""
+    """Return whether the question was answered: somebody decided after it, or an approver has the next word again."""
     return number + 1 < len(request.decisions) or request.status in WAITING
 
 

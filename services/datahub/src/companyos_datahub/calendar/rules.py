@@ -17,7 +17,7 @@ class Days:
     last: date
 
     def overlaps(self, first: date, last: date) -> bool:
-        """Say whether the two stretches share a day."""
+        """Return whether the two stretches share a day."""
         return self.first <= last and first <= self.last
 
 

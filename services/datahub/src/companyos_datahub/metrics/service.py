@@ -37,7 +37,7 @@ class MetricNotFound(Problem):
 
 
 def is_stale(as_of: datetime, freshness_sla_minutes: int, now: datetime) -> bool:
-    """Say whether a value is older than its source promises; a value of exactly that age is fresh."""
+    """Return whether a value is older than its source promises; a value of exactly that age is fresh."""
     return now - as_of > timedelta(minutes=freshness_sla_minutes)
 
 

@@ -18,7 +18,7 @@ class PolicyNotInForce(Problem):
 
 
 def is_in_force(version: PolicyVersion, day: date) -> bool:
-    """Say whether a version holds on that day."""
+    """Return whether a version holds on that day."""
     return version.effective_from <= day and (version.effective_to is None or day <= version.effective_to)
 
 

@@ -94,7 +94,7 @@ def field_type(kind: RecordKind, name: str, present: Fields) -> FieldType | None
 
 
 def fits(value: JsonValue, wanted: FieldType) -> bool:
-    """Say whether a JSON value is of the type."""
+    """Return whether a JSON value is of the type."""
     if wanted is FieldType.BOOLEAN:
         return isinstance(value, bool)
     if wanted is FieldType.INTEGER:

@@ -13,7 +13,7 @@ class SourceNotFound(Problem):
 
 
 def is_in_maintenance(source: Source, now: datetime) -> bool:
-    """Say whether `now` lies in the maintenance window; its end no longer belongs to it."""
+    """Return whether `now` lies in the maintenance window; its end no longer belongs to it."""
     if source.maintenance_from is None or source.maintenance_to is None:
         return False
     return source.maintenance_from <= now < source.maintenance_to

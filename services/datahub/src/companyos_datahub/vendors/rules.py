@@ -26,7 +26,7 @@ class CertificatePeriod(Problem):
 
 
 def is_expired(expires_on: date, day: date) -> bool:
-    """Say whether a certificate is expired; on its last day it still holds."""
+    """Return whether a certificate is expired; on its last day it still holds."""
     return day > expires_on
 
 

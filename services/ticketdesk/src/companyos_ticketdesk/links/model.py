@@ -50,7 +50,7 @@ class Link:
     created_by: str
 
     def touches(self, key: str) -> bool:
-        """Say whether the ticket is one of the two ends."""
+        """Return whether the ticket is one of the two ends."""
         return key in (self.from_key, self.to_key)
 
     def other(self, key: str) -> str:

@@ -46,7 +46,7 @@ def check_may_link(
 
 
 def says_the_same(link: Link, kind: LinkKind, from_key: str, to_key: str) -> bool:
-    """Say whether a link already states this; relating has no direction."""
+    """Return whether a link already states this; relating has no direction."""
     if link.kind is not kind:
         return False
     forward = (link.from_key, link.to_key) == (from_key, to_key)
@@ -54,7 +54,7 @@ def says_the_same(link: Link, kind: LinkKind, from_key: str, to_key: str) -> boo
 
 
 def is_reachable(goal: str, *, start: str, blocks: Iterable[Link]) -> bool:
-    """Say whether following blocking links from `start` leads to `goal`."""
+    """Return whether following blocking links from `start` leads to `goal`."""
     onward: dict[str, list[str]] = {}
     for link in blocks:
         onward.setdefault(link.from_key, []).append(link.to_key)

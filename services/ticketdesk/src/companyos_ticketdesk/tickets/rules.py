@@ -52,5 +52,5 @@ def check_title(title: str | None) -> None:
 
 
 def is_overdue(ticket: Ticket, now: datetime) -> bool:
-    """Say whether the due time has passed and the ticket still holds somebody up."""
+    """Return whether the due time has passed and the ticket still holds somebody up."""
     return ticket.due_at is not None and ticket.due_at < now and ticket.status not in SETTLED

@@ -59,7 +59,7 @@ def check_may_move(ticket: Ticket, to: Status, *, blockers: Sequence[str]) -> No
 
 
 def is_held_up(status: Status | None, to: Status) -> bool:
-    """Say whether a ticket that others block may not make this move; giving it up is always possible."""
+    """Return whether a ticket that others block may not make this move; giving it up is always possible."""
     return to in WAITS_FOR_BLOCKERS or (status is Status.BLOCKED and to is not Status.CANCELLED)
 
 
