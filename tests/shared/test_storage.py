@@ -150,7 +150,7 @@ async def test_a_service_with_few_descriptors_left_is_not_ready(library: Service
     assert (await library.client.get("/readyz")).status_code == 200
     with _no_more_descriptors_than(descriptors.open_count() + SPARE_DESCRIPTORS // 2):
         answer = await library.client.get("/readyz")
-    assert (answer.status_code, answer.json()["reason"]) == (503, "few descriptors are left")
+    assert (answer.status_code, answer.json()["reason"]) == (503, "too few file descriptors are free")
 
 
 def test_an_epoch_that_no_descriptor_is_left_for_is_refused_and_opens_later(

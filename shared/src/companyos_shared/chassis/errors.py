@@ -242,8 +242,13 @@ def invalid_reason(error: Mapping[str, Any]) -> str:
         accepted = f"must be one of {', '.join(_QUOTED.findall(error['ctx']['expected']))}"
     else:
         accepted = str(error["msg"]).removeprefix("Value error, ").replace("Input should ", "must ", 1)
-    value = json.dumps(error["input"], ensure_ascii=False, default=str).encode(errors="replace").decode()
-    return f"{accepted}; got {value if len(value) <= _LONGEST_VALUE else value[: _LONGEST_VALUE - 3] + '...'}"
+    return f"{accepted}; got {shortened(error['input'])}"
+
+
+def shortened(value: object) -> str:
+    """Return a value as JSON of at most 80 characters, for error details."""
+    text = json.dumps(value, ensure_ascii=False, default=str).encode(errors="replace").decode()
+    return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 3]}..."
 
 
 async def _on_http(request: Request, error: Exception) -> Response:
