@@ -1,4 +1,4 @@
-"""What every service owes whoever is not the gateway: nothing. And a call that was heard before: nothing new."""
+"""Contract of signatures: services reject unsigned, altered and repeated calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every service owes when an episode is kept: it goes on the same from a snapshot, and damage is never opened."""
+"""Contract of snapshots: an episode continues identically, and damaged snapshots are rejected."""
 
 from __future__ import annotations
 

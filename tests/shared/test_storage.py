@@ -141,9 +141,9 @@ async def test_a_service_without_headroom_is_not_ready_and_tells_what_is_left(fu
     full.app.state.episodes.storage._min_free_bytes = 0
     answer = await full.client.get("/readyz")
     assert answer.status_code == 200
-    told = answer.json()
-    assert told["free_bytes"] > 0
-    assert 0 < told["descriptors"]["open"] < told["descriptors"]["limit"]
+    status = answer.json()
+    assert status["free_bytes"] > 0
+    assert 0 < status["descriptors"]["open"] < status["descriptors"]["limit"]
 
 
 async def test_a_service_with_few_descriptors_left_is_not_ready(library: ServiceHarness) -> None:

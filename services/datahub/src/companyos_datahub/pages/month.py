@@ -27,11 +27,11 @@ class CalendarDay:
 
 def month_of(text: str, *, today: date) -> Days:
     """Return the month of a text like `2026-03`, by default the current month; raises PeriodNotAllowed (422)."""
-    found = _MONTH.fullmatch(text or f"{today:%Y-%m}")
-    year = 0 if found is None else int(found[1])
-    if found is None or not EARLIEST.year <= year <= LATEST.year:
-        raise PeriodNotAllowed(f"{text!r} is no month of the calendar.")
-    month = int(found[2])
+    match = _MONTH.fullmatch(text or f"{today:%Y-%m}")
+    year = 0 if match is None else int(match[1])
+    if match is None or not EARLIEST.year <= year <= LATEST.year:
+        raise PeriodNotAllowed(f'month must be {EARLIEST:%Y-%m} to {LATEST:%Y-%m}; got "{text}"')
+    month = int(match[2])
     return Days(date(year, month, 1), date(year, month, monthrange(year, month)[1]))
 
 
