@@ -59,7 +59,7 @@ def _happening(kind: str, data: dict[str, Any], due_at: str = DUE) -> dict[str, 
         ({"happenings": [_happening("request", request_row())]}, "must be pending with submitted_at equal to due_at"),
         (
             {"happenings": [_happening("delegation", delegation_row(), "2026-03-01T00:00:00Z")]},
-            "must not be before started_at",
+            "before started_at",
         ),
     ],
 )

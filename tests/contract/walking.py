@@ -57,7 +57,7 @@ class Walk:
 
     @property
     def read(self) -> str:
-        """What can be read on all pages."""
+        """The text of all pages."""
         return "\n".join(text for page in self.pages.values() for text in page.read)
 
 

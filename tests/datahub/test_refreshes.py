@@ -115,16 +115,14 @@ async def test_looking_at_a_job_never_moves_it(hub: ServiceHarness) -> None:
     assert await hub.digest() == before
 
 
-@pytest.mark.parametrize(
-    ("status", "requested_at", "ends"), [("queued", "08:50", "09:10"), ("running", "08:30", "09:00")]
-)
-async def test_a_job_of_the_seed_ends_too(status: str, requested_at: str, ends: str) -> None:
+@pytest.mark.parametrize(("status", "requested", "ends"), [("queued", "08:50", "09:10"), ("running", "08:30", "09:00")])
+async def test_a_job_of_the_seed_ends_too(status: str, requested: str, ends: str) -> None:
     open_job = {
         "id": "RJ-7",
         "metric_id": "MET-3",
         "n": 1,
         "status": status,
-        "requested_at": f"2026-03-02T{requested_at}:00Z",
+        "requested": f"2026-03-02T{requested}:00Z",
         "requested_by": "E-1005",
     }
     async with ServiceHarness(SERVICE, seed=a_seed(refresh_jobs=[open_job])) as hub:

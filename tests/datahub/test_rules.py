@@ -117,7 +117,7 @@ def test_a_state_of_another_kind_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "target", "right"),
+    ("value", "kind", "right"),
     [
         (True, FieldType.BOOLEAN, True),
         (1, FieldType.BOOLEAN, False),

@@ -50,7 +50,7 @@ async def test_every_row_of_the_seed_is_planted_as_it_is(hub: ServiceHarness) ->
         (first_of("records", fields={"notice_days": "90"}), "records CON-41: fields.notice_days must be of type"),
         (
             first_of("records", starts_on="2026-02-01", ends_on="2026-01-01"),
-            "records CON-41: ends_on must not be before",
+            "records CON-41: ends_on must not",
         ),
         (first_of("records", id="LIC-77"), "records: LIC-77 occurs 2 times"),
         (first_of("metrics", source_id="SRC-ERP"), "metrics by key, subject and source"),
@@ -58,7 +58,7 @@ async def test_every_row_of_the_seed_is_planted_as_it_is(hub: ServiceHarness) ->
         (first_of("policies", version=2), "policies by id and version"),
         (
             first_of("sources", maintenance_from="2026-03-02T10:00:00Z"),
-            "sources SRC-RISK: maintenance_from and maintenance_to",
+            "sources SRC-RISK: maintenance_from",
         ),
     ],
 )

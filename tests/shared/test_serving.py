@@ -112,7 +112,7 @@ def test_a_process_that_is_told_to_stop_drains_and_ends_with_0(running: Served, 
     code, lines = running.stop(by)
     assert code == 0
     events = [line["event"] for line in lines]
-    assert events.index("draining") < said.index("down")
+    assert events.index("draining") < events.index("down")
     assert next(line for line in lines if line["event"] == "down")["drained"] is True
     assert {line["process"] for line in lines} == {"slow"}
 
