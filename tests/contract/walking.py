@@ -75,7 +75,7 @@ async def walk_pages(harness: ServiceHarness, *, alike: int = ALIKE) -> Walk:
         way = waiting.popleft()
         target = urlsplit(way)
         route = next((route.path for route in routes if route.path_regex.match(target.path)), None)
-        assert route is not None, f"{way} is no page"
+        assert route is not None, f"{way} must be a page"
         kind = route, tuple(sorted(name for name, _ in parse_qsl(target.query)))
         if walk.kinds[kind] == alike:
             continue

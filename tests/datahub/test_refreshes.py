@@ -122,7 +122,7 @@ async def test_a_job_of_the_seed_ends_too(status: str, requested: str, ends: str
         "metric_id": "MET-3",
         "n": 1,
         "status": status,
-        "requested": f"2026-03-02T{requested}:00Z",
+        "requested_at": f"2026-03-02T{requested}:00Z",
         "requested_by": "E-1005",
     }
     async with ServiceHarness(SERVICE, seed=a_seed(refresh_jobs=[open_job])) as hub:

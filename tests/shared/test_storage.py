@@ -176,9 +176,9 @@ def test_an_epoch_that_no_descriptor_is_left_for_is_refused_and_opens_later(
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG, errno.EMFILE])
 def test_an_error_of_the_storage_is_told_from_a_bug(number: int) -> None:
     assert storage_problem(OSError(number, "of the system")) is not None
-    assert storage_problem(OSError(errno.ENOENT, "of the house")) is None
+    assert storage_problem(OSError(errno.ENOENT, "of another kind")) is None
     assert storage_problem(sqlite3.OperationalError("without a code")) is None
-    assert storage_problem(RuntimeError("of the house")) is None
+    assert storage_problem(RuntimeError("of another kind")) is None
 
 
 def test_a_file_system_without_a_limit_is_never_full(tmp_path: Path) -> None:

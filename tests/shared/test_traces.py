@@ -78,13 +78,13 @@ def test_a_step_is_one_trace_over_two_processes_and_its_id_belongs_to_the_step()
         assert current_trace_id() == op.trace_id
     with service.traces.served("POST", [(b"host", b"desk"), *sent]) as served:
         served.rename("desk close_ticket")
-    step, sent, received = gateway.spans["step"], gateway.spans["desk"], service.spans["desk close_ticket"]
-    assert {span.context.trace_id for span in (step, sent, received)} == {int(Op("n1-ab", 1, 3).trace_id, 16)}
-    assert received.parent is not None
-    assert sent.parent is not None
-    assert (received.parent.span_id, sent.parent.span_id) == (sent.context.span_id, step.context.span_id)
-    assert (sent.kind, received.kind) == (SpanKind.CLIENT, SpanKind.SERVER)
-    assert dict(sent.attributes or {}) == {"companyos.service": "desk"}
+    step, client, server = gateway.spans["step"], gateway.spans["desk"], service.spans["desk close_ticket"]
+    assert {span.context.trace_id for span in (step, client, server)} == {int(Op("n1-ab", 1, 3).trace_id, 16)}
+    assert server.parent is not None
+    assert client.parent is not None
+    assert (server.parent.span_id, client.parent.span_id) == (client.context.span_id, step.context.span_id)
+    assert (client.kind, server.kind) == (SpanKind.CLIENT, SpanKind.SERVER)
+    assert dict(client.attributes or {}) == {"companyos.service": "desk"}
 
 
 def test_without_a_step_a_trace_has_an_id_of_chance() -> None:
@@ -106,7 +106,7 @@ def test_a_header_that_is_none_begins_a_trace_of_its_own(header: bytes) -> None:
 def test_a_span_that_is_left_by_an_error_says_so() -> None:
     recorded = Recorded()
     with pytest.raises(RuntimeError), recorded.traces.span("step"):
-        raise RuntimeError("the house")
+        raise RuntimeError("an error")
     span = recorded.spans["step"]
     assert span.status.status_code is StatusCode.ERROR
     assert [event.name for event in span.events] == ["exception"]
