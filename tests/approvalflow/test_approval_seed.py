@@ -1,4 +1,4 @@
-"""What a seed may say, how it is planted, and what colleagues do later."""
+"""Validation and insertion of the seed, and scheduled events."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _happening(kind: str, data: dict[str, Any], due_at: str = DUE) -> dict[str, 
         ({"requests": [request_row(approver_id="E-99")]}, r"requests\[0\].approver_id"),
         ({"requests": [request_row(requester_id="E-99")]}, r"requests\[0\].requester_id"),
         ({"requests": [request_row(type_key="holiday")]}, r"requests\[0\].type_key"),
-        ({"requests": [request_row(), request_row()]}, r"requests\[1\]: APR-40 appears twice"),
+        ({"requests": [request_row(), request_row()]}, r"requests\[1\]: duplicate id APR-40"),
         ({"requests": [request_row(), request_row(id="APR-41")]}, r"requests\[1\].subject"),
         ({"requests": [request_row(expires_at="2026-03-02T09:00:00Z")]}, r"requests\[0\].expires_at"),
         ({"requests": [request_row(submitted_at="2026-03-02T08:30:00")]}, r"requests\.0\.submitted_at"),
@@ -52,12 +52,15 @@ def _happening(kind: str, data: dict[str, Any], due_at: str = DUE) -> dict[str, 
         ({"approval_types": [type_row(thresholds=[{"up_to_cents": 5, "role": "cfo"}])]}, "thresholds"),
         ({"approval_types": [type_row(thresholds=[{"role": "cfo"}, {"role": "ceo"}])]}, "thresholds"),
         ({"approval_types": [type_row(amount_field="score")]}, "amount_field"),
-        ({"approval_types": [type_row(second_role=None)]}, "second role"),
+        ({"approval_types": [type_row(second_role=None)]}, "second_role and second_above_cents"),
         ({"approval_types": [type_row(colour="red")]}, "colour"),
         ({"happenings": [_happening("note", _note())]}, r"happenings\[0\].data.request_id"),
         ({"happenings": [_happening("note", {"id": "x"})]}, "happenings"),
-        ({"happenings": [_happening("request", request_row())]}, "pending from its due_at on"),
-        ({"happenings": [_happening("delegation", delegation_row(), "2026-03-01T00:00:00Z")]}, "before the start"),
+        ({"happenings": [_happening("request", request_row())]}, "must be pending with submitted_at equal to due_at"),
+        (
+            {"happenings": [_happening("delegation", delegation_row(), "2026-03-01T00:00:00Z")]},
+            "before started_at",
+        ),
     ],
 )
 def test_a_seed_that_is_not_whole_is_refused_with_the_place(lists: dict[str, Any], place: str) -> None:

@@ -1,4 +1,4 @@
-"""Who may be asked to decide."""
+"""Rules of approver eligibility."""
 
 from __future__ import annotations
 

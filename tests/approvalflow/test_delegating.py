@@ -98,8 +98,8 @@ async def test_delegations_are_listed_by_either_side(start: Start) -> None:
     rows = [delegation_row(), delegation_row(id="DEL-2", from_id=CONTROLLER, to_id=CLERK)]
     flow = await start(a_seed(delegations=rows))
 
-    async def listed(**asked: str) -> list[str]:
-        return [row["id"] for row in (await flow.get("/delegations", params=asked)).json()["items"]]
+    async def listed(**filters: str) -> list[str]:
+        return [row["id"] for row in (await flow.get("/delegations", params=filters)).json()["items"]]
 
     assert await listed() == ["DEL-1", "DEL-2"]
     assert await listed(from_id=CFO) == ["DEL-1"]

@@ -1,4 +1,4 @@
-"""What the fields of a request must look like."""
+"""Validation of request fields."""
 
 from __future__ import annotations
 
@@ -39,13 +39,15 @@ def test_an_optional_field_may_be_given() -> None:
 def test_an_unknown_field_is_named() -> None:
     problem = _refused({**FIELDS, "colour": "red"})
     assert isinstance(problem, FieldUnknown)
-    assert problem.errors == [{"place": "fields.colour", "reason": "no field of this type"}]
+    assert problem.errors == [
+        {"place": "fields.colour", "reason": f"is not one of {', '.join(spec.name for spec in a_type().fields)}"}
+    ]
 
 
 def test_a_missing_field_is_named() -> None:
     problem = _refused({name: value for name, value in FIELDS.items() if name != "score"})
     assert isinstance(problem, FieldMissing)
-    assert problem.errors == [{"place": "fields.score", "reason": "required"}]
+    assert problem.errors == [{"place": "fields.score", "reason": "is required"}]
 
 
 def test_every_field_of_another_type_is_named() -> None:

@@ -40,7 +40,7 @@ async def test_the_latest_request_comes_first(start: Start) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "found"),
+    ("filters", "found"),
     [
         ({"status": "approved"}, {"APR-11", "APR-13"}),
         ({"subject": "V-12"}, {"APR-12"}),
@@ -51,9 +51,9 @@ async def test_the_latest_request_comes_first(start: Start) -> None:
         ({"type_key": "holiday"}, set()),
     ],
 )
-async def test_a_list_can_be_narrowed(start: Start, asked: dict[str, str], found: set[str]) -> None:
+async def test_a_list_can_be_narrowed(start: Start, filters: dict[str, str], found: set[str]) -> None:
     flow = await start(a_seed(requests=_rows(4)))
-    page = (await flow.get("/approvals", params=asked)).json()
+    page = (await flow.get("/approvals", params=filters)).json()
     assert {row["id"] for row in page["items"]} == found
     assert page["total"] == len(found)
 

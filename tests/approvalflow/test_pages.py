@@ -94,7 +94,7 @@ async def test_a_page_is_shown_and_loads_nothing_from_elsewhere(browser: httpx.A
 
 async def test_every_tool_that_writes_has_a_form(browser: httpx.AsyncClient) -> None:
     paths = (await browser.get("/openapi.json")).json()["paths"].values()
-    writes = {told["operationId"] for item in paths for method, told in item.items() if method != "get"}
+    writes = {operation["operationId"] for item in paths for method, operation in item.items() if method != "get"}
     texts = [(await browser.get(f"/pages/{page}")).text for page in PAGES]
     assert {operation for text in texts for operation in re.findall(r'action="/pages/-/(\w+)"', text)} == writes
 
@@ -144,8 +144,8 @@ async def test_a_refusal_stands_on_the_form_with_everything_that_was_typed(brows
 
 
 async def test_information_that_is_given_stands_in_the_chain(browser: httpx.AsyncClient) -> None:
-    asked = (await browser.get("/pages/requests/APR-1003")).text
-    assert _steps(asked) == ["Submitted", "Info requested", "Waits for information"]
+    page = (await browser.get("/pages/requests/APR-1003")).text
+    assert _steps(page) == ["Submitted", "Info requested", "Waits for information"]
     given = await _submit(
         browser,
         "provide_information",
@@ -176,13 +176,13 @@ async def test_a_request_that_is_ended_says_why_and_takes_notes_only(browser: ht
 
 
 async def test_a_delegation_is_refused_for_its_period_and_another_is_revoked(browser: httpx.AsyncClient) -> None:
-    wanted = {
+    arguments = {
         "from_id": "E-110",
         "to_id": "E-104",
         "ends_at": "soon",
         "type_keys:list": "expense_report, access_request",
     }
-    refused = await _submit(browser, "create_delegation", "delegations", **wanted)
+    refused = await _submit(browser, "create_delegation", "delegations", **arguments)
     assert refused.status_code == 422
     assert 'value="expense_report, access_request"' in refused.text
     revoked = await _submit(browser, "revoke_delegation", "delegations", delegation_id="DEL-2")

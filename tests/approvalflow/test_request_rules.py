@@ -1,4 +1,4 @@
-"""Which requests may be made, moved and ended; which delegations may be given and taken."""
+"""Rules of requests and delegations."""
 
 from __future__ import annotations
 
@@ -68,8 +68,8 @@ def test_only_a_waiting_request_is_escalated() -> None:
     to = RequestStatus.ESCALATED
     assert _code(lambda: check_may_move(a_request(status=RequestStatus.PENDING), to)) is None
     assert _code(lambda: check_may_move(a_request(status=RequestStatus.ESCALATED), to)) is None
-    asked = a_request(status=RequestStatus.INFO_REQUESTED)
-    assert _code(lambda: check_may_move(asked, to)) == "information-outstanding"
+    request = a_request(status=RequestStatus.INFO_REQUESTED)
+    assert _code(lambda: check_may_move(request, to)) == "information-outstanding"
     assert _code(lambda: check_may_move(a_request(status=RequestStatus.DRAFT), to)) == "request-not-submitted"
 
 

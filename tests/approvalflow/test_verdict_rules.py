@@ -1,4 +1,4 @@
-"""What an approver decides: honest objections in their order, then the plan, then approval."""
+"""Verdicts: objections in their order, planned reactions, approval."""
 
 from __future__ import annotations
 

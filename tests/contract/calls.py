@@ -1,4 +1,4 @@
-"""Calls of an agent that knows nothing of a service but its manifest."""
+"""Random calls generated from a service's manifest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What EVERY service owes: the services are discovered, none is named."""
+"""Contract tests of all services, which are discovered from entry points."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ _REFUSED = 400
 
 @dataclass
 class Planted:
-    """What was planted: the texts that were taken by their marks, and which places took some."""
+    """Planted texts by mark, and the places that accepted one."""
 
     texts: dict[str, str] = field(default_factory=dict)
     tried: set[tuple[str, ArgumentLocation]] = field(default_factory=set)
@@ -132,6 +132,6 @@ def _member_names(rows: Rows) -> list[str]:
     return sorted(found)
 
 
-def told(planted: Planted) -> str:
+def missing_places(planted: Planted) -> str:
     """Return what took nothing, for a failed assertion."""
     return json.dumps(sorted(f"{tool}.{'.'.join(place)}" for tool, place in planted.tried - planted.taken))

@@ -1,4 +1,4 @@
-"""What EVERY service owes of choices: they are taken in any letter case, and its schemas stay as they are."""
+"""Contract of enum values: every service accepts them in any letter case without a change of its schemas."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ def _choices(argument: Argument) -> list[str]:
 
 
 async def test_a_choice_is_taken_in_any_letter_case(harness: ServiceHarness, operations: list[Operation]) -> None:
-    asked = 0
+    count = 0
     for operation in operations:
         for argument in operation.arguments.values():
             for choice in _choices(argument):
                 for spelled in (choice.upper(), choice.title(), choice.replace("_", " ").capitalize()):
                     answer = await _call(harness, operation, argument, spelled)
                     assert argument.wire_name not in _refused(answer), (operation.tool_name, argument.name, spelled)
-                    asked += 1
+                    count += 1
                 wrong = await _call(harness, operation, argument, f"{choice}x")
                 assert argument.wire_name in _refused(wrong), (operation.tool_name, argument.name)
-    assert asked
+    assert count
 
 
 async def _call(harness: ServiceHarness, operation: Operation, argument: Argument, value: str) -> Any:
@@ -38,5 +38,5 @@ async def _call(harness: ServiceHarness, operation: Operation, argument: Argumen
 
 def _refused(answer: Any) -> str:
     """Return the places of a body or query that do not fit."""
-    told = answer.json() if answer.status_code == 422 else {}
-    return " ".join(str(error["place"]) for error in told.get("errors") or ()) if told else ""
+    problem = answer.json() if answer.status_code == 422 else {}
+    return " ".join(str(error["place"]) for error in problem.get("errors") or ()) if problem else ""

@@ -1,4 +1,4 @@
-"""Whatever text a tool takes, pages show it as text: no element and no attribute is made of it, and no sign is lost."""
+"""Pages show any text that a tool accepts as text, without additional elements or attributes and without loss."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from companyos_gateway.engine.toolbox import Tool
 from companyos_shared.chassis import Service
 from companyos_shared.chassis.testing import ServiceHarness
 from tests.contract.conftest import SERVICES
-from tests.contract.planting import ArgumentLocation, Planted, plant, schema_at, text_places, told
+from tests.contract.planting import ArgumentLocation, Planted, missing_places, plant, schema_at, text_places
 from tests.contract.walking import Walk, walk_pages
 from tests.payloads import EXECUTED, STARTED
 
@@ -36,7 +36,7 @@ def writes(tools: list[Tool]) -> list[Tool]:
 
 async def test_what_tools_take_is_shown_as_text(harness: ServiceHarness, writes: list[Tool]) -> None:
     planted = await plant(harness, writes, calls=CALLS, hostile=True)
-    assert len(planted.texts) >= LEAST_TAKEN, told(planted)
+    assert len(planted.texts) >= LEAST_TAKEN, missing_places(planted)
     walk = await walk_pages(harness, alike=ALIKE)
     assert _marks(walk, planted) >= LEAST_SHOWN
     _check_text(walk, planted)
@@ -52,7 +52,7 @@ async def test_every_payload_in_every_place_is_shown_as_text(
 ) -> None:
     planted = await plant(harness, writes, calls=FULL_CALLS, hostile=True)
     words = _for_words(writes)
-    assert len(words & planted.taken) >= LEAST_SHARE * len(words), told(planted)
+    assert len(words & planted.taken) >= LEAST_SHARE * len(words), missing_places(planted)
     walk = await walk_pages(harness, alike=FULL_ALIKE)
     async with ServiceHarness(service) as other:
         await plant(other, writes, calls=FULL_CALLS, hostile=False)
@@ -82,5 +82,7 @@ def _marks(walk: Walk, planted: Planted) -> int:
 def _for_words(tools: list[Tool]) -> set[tuple[str, ArgumentLocation]]:
     """Return the places that are for words."""
     found = [(tool, place) for tool in tools for place in text_places(tool.input_schema)]
-    told = {(tool.name, place): schema_at(tool.input_schema, place) for tool, place in found}
-    return {at for at, said in told.items() if "pattern" not in said and said.get("maxLength", 0) >= WORDS_CHARS}
+    schemas = {(tool.name, place): schema_at(tool.input_schema, place) for tool, place in found}
+    return {
+        at for at, schema in schemas.items() if "pattern" not in schema and schema.get("maxLength", 0) >= WORDS_CHARS
+    }

@@ -1,4 +1,4 @@
-"""What every service with pages owes: its pages are reached by links, write nothing and show text as text."""
+"""Contract of pages: all are reachable by links, write nothing and escape text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The promises of every service: laws of the world, evidence that folds, a manifest an agent can use."""
+"""Contract of services: deterministic behaviour, consistent evidence and a usable manifest."""
 
 from __future__ import annotations
 

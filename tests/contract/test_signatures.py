@@ -1,4 +1,4 @@
-"""What every service owes whoever is not the gateway: nothing. And a call that was heard before: nothing new."""
+"""Contract of signatures: services reject unsigned, altered and repeated calls."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ FORGERIES: dict[str, Forge] = {
 
 async def test_every_door_but_those_that_are_open_asks_for_a_signature(harness: ServiceHarness) -> None:
     before = await harness.evidence()
-    paths = {re.sub(r"\{[^}]*\}", "x", route.path) for route in _routes(harness.app.routes)} | {"/no/such/door"}
+    paths = {re.sub(r"\{[^}]*\}", "x", route.path) for route in _routes(harness.app.routes)} | {"/no/such/path"}
     assert {path for path in paths if path.startswith("/control/")}
     for path in sorted(paths - OPEN):
         for method in METHODS:
@@ -160,7 +160,7 @@ async def test_a_call_that_was_altered_on_the_way_is_refused_and_has_no_effect(
             answer = await harness.client.send(forge(call))
             assert (answer.status_code, answer.json()["code"]) == (401, "not-signed"), what
             assert await harness.evidence() == before, what
-        assert (await harness.client.send(call)).headers[REPORT_HEADER], "the call itself is no forgery"
+        assert (await harness.client.send(call)).headers[REPORT_HEADER], "the original call must be accepted"
 
 
 async def test_a_call_of_the_control_plane_that_was_altered_is_refused_and_has_no_effect(

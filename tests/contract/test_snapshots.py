@@ -1,4 +1,4 @@
-"""What every service owes when an episode is kept: it goes on the same from a snapshot, and damage is never opened."""
+"""Contract of snapshots: an episode continues identically, and damaged snapshots are rejected."""
 
 from __future__ import annotations
 
@@ -88,9 +88,9 @@ async def test_the_snapshot_of_another_service_is_refused_as_another_version(
 ) -> None:
     from tests.contract.conftest import SERVICES
 
-    stranger = next(other for name, other in sorted(SERVICES.items()) if name != service.name)
+    foreign = next(other for name, other in sorted(SERVICES.items()) if name != service.name)
     await harness.snapshot()
-    async with ServiceHarness(stranger) as other:
+    async with ServiceHarness(foreign) as other:
         source = await other.snapshot()
         (_snapshots(harness) / f"{source}.db").write_bytes((_snapshots(other) / f"{source}.db").read_bytes())
     assert _code(await harness.control("check", {"source": source})) == (410, "source-outdated")

@@ -1,4 +1,4 @@
-"""A walk along the links of a service's pages, and what was seen on it."""
+"""Crawler for the pages of a service."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Page(HTMLParser):
 
 @dataclass
 class Walk:
-    """What was seen on a walk along the links."""
+    """The pages that a crawl visited."""
 
     kinds: Counter[tuple[str, tuple[str, ...]]] = field(default_factory=Counter)
     pages: dict[str, Page] = field(default_factory=dict)
@@ -57,7 +57,7 @@ class Walk:
 
     @property
     def read(self) -> str:
-        """What can be read on all pages."""
+        """The text of all pages."""
         return "\n".join(text for page in self.pages.values() for text in page.read)
 
 
@@ -73,10 +73,10 @@ async def walk_pages(harness: ServiceHarness, *, alike: int = ALIKE) -> Walk:
     routes = routes_of(harness.service)
     while waiting:
         way = waiting.popleft()
-        asked = urlsplit(way)
-        route = next((route.path for route in routes if route.path_regex.match(asked.path)), None)
-        assert route is not None, f"{way} is no page"
-        kind = route, tuple(sorted(name for name, _ in parse_qsl(asked.query)))
+        target = urlsplit(way)
+        route = next((route.path for route in routes if route.path_regex.match(target.path)), None)
+        assert route is not None, f"{way} must be a page"
+        kind = route, tuple(sorted(name for name, _ in parse_qsl(target.query)))
         if walk.kinds[kind] == alike:
             continue
         walk.kinds[kind] += 1

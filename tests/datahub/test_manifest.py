@@ -84,5 +84,5 @@ async def test_no_read_writes_and_every_answer_is_short(hub: ServiceHarness) -> 
 
 
 async def test_the_planned_refreshes_can_be_read_nowhere(hub: ServiceHarness) -> None:
-    told = [(await hub.get(url)).text for url in READS]
-    assert not any("RP-1" in text or "supplier portal" in text for text in told)
+    texts = [(await hub.get(url)).text for url in READS]
+    assert not any("RP-1" in text or "supplier portal" in text for text in texts)

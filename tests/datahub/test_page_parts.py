@@ -1,4 +1,4 @@
-"""What the pages draw from: the chart, the trees of the company, the weeks of a month."""
+"""Page components: chart, organisation trees and calendar weeks."""
 
 from __future__ import annotations
 

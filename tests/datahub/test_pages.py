@@ -101,7 +101,7 @@ async def test_a_page_is_shown_and_loads_nothing_from_elsewhere(browser: httpx.A
 
 async def test_every_tool_that_writes_has_a_form(browser: httpx.AsyncClient) -> None:
     paths = (await browser.get("/openapi.json")).json()["paths"].values()
-    writes = {told["operationId"] for item in paths for method, told in item.items() if method != "get"}
+    writes = {operation["operationId"] for item in paths for method, operation in item.items() if method != "get"}
     texts = [(await browser.get(f"/pages/{page}")).text for page in PAGES]
     assert {operation for text in texts for operation in re.findall(r'action="/pages/-/(\w+)"', text)} == writes
 

@@ -86,8 +86,8 @@ async def test_the_calendar_shows_four_weeks_and_never_why(hub: ServiceHarness) 
 
 
 async def test_the_calendar_can_be_asked_of_a_person_and_a_period(hub: ServiceHarness) -> None:
-    asked = {"person_id": "E-1007", "from": "2026-03-13", "to": "2026-04-30"}
-    calendar = (await hub.get("/calendar", params=asked)).json()
+    parameters = {"person_id": "E-1007", "from": "2026-03-13", "to": "2026-04-30"}
+    calendar = (await hub.get("/calendar", params=parameters)).json()
     assert [absence["person_id"] for absence in calendar["items"]] == ["E-1007"]
     assert [holiday["day"] for holiday in calendar["holidays"]] == ["2026-04-03", "2026-04-06"]
 

@@ -13,8 +13,8 @@ REPORT: dict[str, Any] = {"subject": "MET-1", "kind": "stale", "description": "E
 REASON = {"reason_code": "data_unavailable", "reason_ref": "SRC-RISK"}
 
 
-async def versions(hub: ServiceHarness, **asked: str) -> list[tuple[str, int]]:
-    found = (await hub.get("/policies", params=asked)).json()["items"]
+async def versions(hub: ServiceHarness, **filters: str) -> list[tuple[str, int]]:
+    found = (await hub.get("/policies", params=filters)).json()["items"]
     return [(each["policy_id"], each["version"]) for each in found]
 
 

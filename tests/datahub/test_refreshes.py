@@ -26,9 +26,13 @@ async def job(hub: ServiceHarness, job_id: str) -> dict[str, Any]:
 
 
 async def test_a_refresh_is_queued_runs_and_succeeds(hub: ServiceHarness) -> None:
-    asked = await hub.post("/metrics/MET-3/refreshes")
-    assert (asked.status_code, asked.json()["status"], asked.json()["requested_by"]) == (201, "queued", "E-1010")
-    job_id = asked.json()["id"]
+    response = await hub.post("/metrics/MET-3/refreshes")
+    assert (response.status_code, response.json()["status"], response.json()["requested_by"]) == (
+        201,
+        "queued",
+        "E-1010",
+    )
+    job_id = response.json()["id"]
     await hub.advance(minutes=1)
     assert (await job(hub, job_id))["status"] == "running"
     await hub.advance(minutes=18)
@@ -111,14 +115,14 @@ async def test_looking_at_a_job_never_moves_it(hub: ServiceHarness) -> None:
     assert await hub.digest() == before
 
 
-@pytest.mark.parametrize(("status", "asked", "ends"), [("queued", "08:50", "09:10"), ("running", "08:30", "09:00")])
-async def test_a_job_of_the_seed_ends_too(status: str, asked: str, ends: str) -> None:
+@pytest.mark.parametrize(("status", "requested", "ends"), [("queued", "08:50", "09:10"), ("running", "08:30", "09:00")])
+async def test_a_job_of_the_seed_ends_too(status: str, requested: str, ends: str) -> None:
     open_job = {
         "id": "RJ-7",
         "metric_id": "MET-3",
         "n": 1,
         "status": status,
-        "requested_at": f"2026-03-02T{asked}:00Z",
+        "requested_at": f"2026-03-02T{requested}:00Z",
         "requested_by": "E-1005",
     }
     async with ServiceHarness(SERVICE, seed=a_seed(refresh_jobs=[open_job])) as hub:

@@ -100,9 +100,9 @@ def test_a_planned_value_of_zero_is_a_value() -> None:
     assert value_of(RefreshPlan(outcome=RefreshOutcome.SUCCEEDED, minutes=1, value=0.0), 3.5) == 0.0
 
 
-@pytest.mark.parametrize(("error", "told"), [(None, DEFAULT_ERROR), ("No answer.", "No answer.")])
-def test_a_refresh_that_fails_says_why(error: str | None, told: str) -> None:
-    assert error_of(RefreshPlan(outcome=RefreshOutcome.FAILED, minutes=1, error=error)) == told
+@pytest.mark.parametrize(("error", "message"), [(None, DEFAULT_ERROR), ("No answer.", "No answer.")])
+def test_a_refresh_that_fails_says_why(error: str | None, message: str) -> None:
+    assert error_of(RefreshPlan(outcome=RefreshOutcome.FAILED, minutes=1, error=error)) == message
 
 
 def test_every_kind_has_states_and_fields_and_can_be_found() -> None:
@@ -117,7 +117,7 @@ def test_a_state_of_another_kind_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "wanted", "right"),
+    ("value", "kind", "right"),
     [
         (True, FieldType.BOOLEAN, True),
         (1, FieldType.BOOLEAN, False),
@@ -135,8 +135,8 @@ def test_a_state_of_another_kind_is_refused() -> None:
         ([], FieldType.TEXT, False),
     ],
 )
-def test_a_value_fits_its_type_and_no_other(value: Any, wanted: FieldType, right: bool) -> None:
-    assert fits(value, wanted) is right
+def test_a_value_fits_its_type_and_no_other(value: Any, kind: FieldType, right: bool) -> None:
+    assert fits(value, kind) is right
 
 
 @pytest.mark.parametrize(
@@ -198,14 +198,14 @@ def test_an_update_of_nothing_is_refused() -> None:
 
 
 @pytest.mark.parametrize("current", list(VendorStatus))
-@pytest.mark.parametrize("wanted", list(VendorStatus))
-def test_a_vendor_moves_only_by_the_table(current: VendorStatus, wanted: VendorStatus) -> None:
-    if wanted is current or wanted in MOVES[current]:
-        check_may_become(current, wanted)
+@pytest.mark.parametrize("target", list(VendorStatus))
+def test_a_vendor_moves_only_by_the_table(current: VendorStatus, target: VendorStatus) -> None:
+    if target is current or target in MOVES[current]:
+        check_may_become(current, target)
         return
-    assert wanted is VendorStatus.PROSPECT
+    assert target is VendorStatus.PROSPECT
     with pytest.raises(VendorStatusNotAllowed):
-        check_may_become(current, wanted)
+        check_may_become(current, target)
 
 
 def test_a_certificate_holds_on_its_last_day() -> None:

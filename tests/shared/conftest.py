@@ -1,4 +1,4 @@
-"""A tiny lending library as a service: just enough rooms to try the chassis on."""
+"""A small lending library as a service for tests of the framework."""
 
 from __future__ import annotations
 

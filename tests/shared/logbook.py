@@ -1,4 +1,4 @@
-"""A log that is written to memory, and logging put back as it was."""
+"""In-memory log for tests, and restoration of the logging configuration."""
 
 from __future__ import annotations
 

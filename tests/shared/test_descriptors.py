@@ -25,5 +25,5 @@ HARD = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
 )
 def test_the_limit_is_raised_as_far_as_it_goes(soft: int, hard: int, then: int) -> None:
     script = RAISE.format(soft=soft, hard=hard)
-    told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=30)
-    assert told.stdout.split() == [str(then)] * 3
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=30)
+    assert result.stdout.split() == [str(then)] * 3

@@ -76,7 +76,7 @@ async def _carried_on(folder: Path) -> tuple[str, str, list[str]]:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What a life leaves that nobody cut short."""
+    """Return the state after an uninterrupted run."""
     folder = tmp_path_factory.mktemp("whole")
     assert _live(folder, None) == (0, "survived")
     return folder

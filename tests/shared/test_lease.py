@@ -89,10 +89,13 @@ def test_a_request_of_a_dead_gateway_that_comes_late_is_refused(tmp_path: Path) 
 
 def test_a_clock_that_was_set_back_keeps_no_gateway_out_and_grants_no_request_twice(tmp_path: Path) -> None:
     old, new = _request("old", 1_000_000.0), _request("new", 1_000.0)
-    assert [Lease(tmp_path).grant(OURS, take_over=False, request=asked).generation for asked in (old, new)] == [1, 2]
-    for asked in (old, new):
+    assert [Lease(tmp_path).grant(OURS, take_over=False, request=call).generation for call in (old, new)] == [
+        1,
+        2,
+    ]
+    for request in (old, new):
         with pytest.raises(CallReplayedError):
-            Lease(tmp_path).grant(OURS, take_over=False, request=asked)
+            Lease(tmp_path).grant(OURS, take_over=False, request=request)
 
 
 def _request(nonce: str, signed_until: float) -> CallContext:

@@ -1,4 +1,4 @@
-"""What a process says about itself: one line for each event, marked, without secrets."""
+"""Logging: fields of each line and removal of secrets."""
 
 from __future__ import annotations
 

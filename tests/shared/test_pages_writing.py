@@ -1,4 +1,4 @@
-"""How pages write what they show."""
+"""Formatting of page values."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from companyos_shared.pages.writing import duration, figure, label, status_colou
 
 
 @pytest.mark.parametrize(
-    ("minutes", "told"),
+    ("minutes", "text"),
     [
         (0, "0 min"),
         (59.9, "59 min"),
@@ -20,12 +20,12 @@ from companyos_shared.pages.writing import duration, figure, label, status_colou
         (1441, "1 d 1 min"),
     ],
 )
-def test_a_length_of_time_is_told_in_its_two_largest_units(minutes: float, told: str) -> None:
-    assert duration(minutes) == told
+def test_a_length_of_time_is_told_in_its_two_largest_units(minutes: float, text: str) -> None:
+    assert duration(minutes) == text
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "text"),
     [
         (None, "-"),
         (1250000.0, "1,250,000"),
@@ -35,8 +35,8 @@ def test_a_length_of_time_is_told_in_its_two_largest_units(minutes: float, told:
         (-0.00012, "-0.00012"),
     ],
 )
-def test_a_number_is_told_without_decimals_that_say_nothing(value: float | None, told: str) -> None:
-    assert figure(value) == told
+def test_a_number_is_told_without_decimals_that_say_nothing(value: float | None, text: str) -> None:
+    assert figure(value) == text
 
 
 def test_a_state_that_no_colour_is_known_for_is_grey() -> None:

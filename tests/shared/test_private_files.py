@@ -51,7 +51,7 @@ def test_a_folder_that_is_open_to_others_is_made_private_with_its_contents(
     with caplog.at_level(logging.WARNING):
         make_private_folder(folder)
     assert modes(folder) == {".": 0o700, "episodes": 0o700, "episodes/1.db": 0o600, "link": 0o644}
-    assert "could read the folder" in caplog.text
+    assert "was readable by other users" in caplog.text
     caplog.clear()
     make_private_folder(folder)
     assert caplog.text == ""

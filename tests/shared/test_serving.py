@@ -111,8 +111,8 @@ def http() -> Iterator[requests.Session]:
 def test_a_process_that_is_told_to_stop_drains_and_ends_with_0(running: Served, by: signal.Signals) -> None:
     code, lines = running.stop(by)
     assert code == 0
-    said = [line["event"] for line in lines]
-    assert said.index("draining") < said.index("down")
+    events = [line["event"] for line in lines]
+    assert events.index("draining") < events.index("down")
     assert next(line for line in lines if line["event"] == "down")["drained"] is True
     assert {line["process"] for line in lines} == {"slow"}
 

@@ -97,7 +97,7 @@ async def test_a_snapshot_of_another_version_of_the_service_is_refused_as_such(l
     file.rename(_snapshot_file(library, source))
     answer = await library.control("check", {"source": source})
     assert await _refusal(answer) == (410, "source-outdated")
-    assert answer.json()["title"] == "The snapshot is of another version of the service"
+    assert answer.json()["title"] == "Snapshot of another service version"
     assert await _fork_refused(library, source) == (410, "source-outdated")
     assert await library.digest() == before
 

@@ -141,16 +141,16 @@ async def test_a_service_without_headroom_is_not_ready_and_tells_what_is_left(fu
     full.app.state.episodes.storage._min_free_bytes = 0
     answer = await full.client.get("/readyz")
     assert answer.status_code == 200
-    told = answer.json()
-    assert told["free_bytes"] > 0
-    assert 0 < told["descriptors"]["open"] < told["descriptors"]["limit"]
+    status = answer.json()
+    assert status["free_bytes"] > 0
+    assert 0 < status["descriptors"]["open"] < status["descriptors"]["limit"]
 
 
 async def test_a_service_with_few_descriptors_left_is_not_ready(library: ServiceHarness) -> None:
     assert (await library.client.get("/readyz")).status_code == 200
     with _no_more_descriptors_than(descriptors.open_count() + SPARE_DESCRIPTORS // 2):
         answer = await library.client.get("/readyz")
-    assert (answer.status_code, answer.json()["reason"]) == (503, "few descriptors are left")
+    assert (answer.status_code, answer.json()["reason"]) == (503, "too few file descriptors are free")
 
 
 def test_an_epoch_that_no_descriptor_is_left_for_is_refused_and_opens_later(
@@ -176,9 +176,9 @@ def test_an_epoch_that_no_descriptor_is_left_for_is_refused_and_opens_later(
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG, errno.EMFILE])
 def test_an_error_of_the_storage_is_told_from_a_bug(number: int) -> None:
     assert storage_problem(OSError(number, "of the system")) is not None
-    assert storage_problem(OSError(errno.ENOENT, "of the house")) is None
+    assert storage_problem(OSError(errno.ENOENT, "of another kind")) is None
     assert storage_problem(sqlite3.OperationalError("without a code")) is None
-    assert storage_problem(RuntimeError("of the house")) is None
+    assert storage_problem(RuntimeError("of another kind")) is None
 
 
 def test_a_file_system_without_a_limit_is_never_full(tmp_path: Path) -> None:

@@ -79,9 +79,9 @@ def test_weights_of_zero_are_never_drawn() -> None:
 @pytest.mark.parametrize(
     ("draw", "message"),
     [
-        (lambda s: s.integer(2, 1), "no integer"),
-        (lambda s: s.sample([1], 2), "cannot draw"),
-        (lambda s: s.distinct(1, 2, 3), "cannot draw"),
+        (lambda s: s.integer(2, 1), "low must be at most high"),
+        (lambda s: s.sample([1], 2), "count must be at most 1"),
+        (lambda s: s.distinct(1, 2, 3), "count must be at most 2"),
     ],
 )
 def test_an_impossible_draw_is_an_error(draw: object, message: str) -> None:

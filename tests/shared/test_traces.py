@@ -66,8 +66,8 @@ def test_while_nobody_asks_nothing_is_imported_and_nothing_is_sent() -> None:
         "traces.close()\n"
         "print([name for name in sys.modules if name.startswith('opentelemetry')])"
     )
-    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert said.stdout.strip() == "[]"
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"
 
 
 def test_a_step_is_one_trace_over_two_processes_and_its_id_belongs_to_the_step() -> None:
@@ -78,13 +78,13 @@ def test_a_step_is_one_trace_over_two_processes_and_its_id_belongs_to_the_step()
         assert current_trace_id() == op.trace_id
     with service.traces.served("POST", [(b"host", b"desk"), *sent]) as served:
         served.rename("desk close_ticket")
-    step, asked, answered = gateway.spans["step"], gateway.spans["desk"], service.spans["desk close_ticket"]
-    assert {span.context.trace_id for span in (step, asked, answered)} == {int(Op("n1-ab", 1, 3).trace_id, 16)}
-    assert answered.parent is not None
-    assert asked.parent is not None
-    assert (answered.parent.span_id, asked.parent.span_id) == (asked.context.span_id, step.context.span_id)
-    assert (asked.kind, answered.kind) == (SpanKind.CLIENT, SpanKind.SERVER)
-    assert dict(asked.attributes or {}) == {"companyos.service": "desk"}
+    step, client, server = gateway.spans["step"], gateway.spans["desk"], service.spans["desk close_ticket"]
+    assert {span.context.trace_id for span in (step, client, server)} == {int(Op("n1-ab", 1, 3).trace_id, 16)}
+    assert server.parent is not None
+    assert client.parent is not None
+    assert (server.parent.span_id, client.parent.span_id) == (client.context.span_id, step.context.span_id)
+    assert (client.kind, server.kind) == (SpanKind.CLIENT, SpanKind.SERVER)
+    assert dict(client.attributes or {}) == {"companyos.service": "desk"}
 
 
 def test_without_a_step_a_trace_has_an_id_of_chance() -> None:
@@ -106,7 +106,7 @@ def test_a_header_that_is_none_begins_a_trace_of_its_own(header: bytes) -> None:
 def test_a_span_that_is_left_by_an_error_says_so() -> None:
     recorded = Recorded()
     with pytest.raises(RuntimeError), recorded.traces.span("step"):
-        raise RuntimeError("the house")
+        raise RuntimeError("an error")
     span = recorded.spans["step"]
     assert span.status.status_code is StatusCode.ERROR
     assert [event.name for event in span.events] == ["exception"]

@@ -1,4 +1,4 @@
-"""Who may be assigned."""
+"""Rules of assignment."""
 
 from __future__ import annotations
 

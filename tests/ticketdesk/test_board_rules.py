@@ -1,4 +1,4 @@
-"""What a search looks for."""
+"""Ticket search."""
 
 from __future__ import annotations
 

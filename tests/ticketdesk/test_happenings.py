@@ -1,4 +1,4 @@
-"""What colleagues do while time passes."""
+"""Scheduled events of colleagues."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When two tickets may be linked and when a link may be removed."""
+"""Rules of links."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the OpenAPI document promises: fifteen tools, described, and every refusal documented."""
+"""The OpenAPI document: operations, descriptions and documented errors."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ def test_every_refusal_is_documented_by_the_operation_that_gives_it() -> None:
 
 @pytest.mark.parametrize("name", sorted(TOOLS))
 def test_a_tool_says_in_one_short_sentence_what_it_does(name: str) -> None:
-    said = operations()[name]["description"].split("\n\n")[0]
-    assert said.endswith(".")
-    assert len(said) <= 120
+    summary = operations()[name]["description"].split("\n\n")[0]
+    assert summary.endswith(".")
+    assert len(summary) <= 120
 
 
 def test_every_schema_that_travels_has_an_example() -> None:

@@ -103,7 +103,7 @@ async def test_a_form_on_a_page_of_another_site_is_refused(browser: httpx.AsyncC
 async def test_a_ticket_that_is_not_there_has_a_page_that_says_so(browser: httpx.AsyncClient) -> None:
     missing = await browser.get("/pages/tickets/OPS-1")
     assert missing.status_code == 404
-    assert "No ticket has the key OPS-1." in missing.text
+    assert "no ticket has the key &#34;OPS-1&#34;" in missing.text
 
 
 def _rows(text: str) -> list[str]:

@@ -30,7 +30,7 @@ MOVE = {"id": "transition-1", "ticket_key": "OPS-1", "at": NOW, "by": EVA, "to_s
         ({"comments": [{**COMMENT, "author_id": "p-nobody"}]}, "comments.0.author_id"),
         ({"links": [a_link_row("link-1", "blocks", "OPS-1", "OPS-404")]}, "links.0.to_key"),
         ({"transitions": [{**MOVE, "by": "p-nobody"}]}, "transitions.0.by"),
-        ({"tickets": [a_row(), a_row()]}, "tickets: an id occurs twice"),
+        ({"tickets": [a_row(), a_row()]}, "tickets: ids must be unique"),
         ({"links": [a_link_row("link-1", kind, "OPS-1", "OPS-1") for kind in ("blocks", "relates_to")]}, "links"),
     ],
 )

@@ -1,4 +1,4 @@
-"""What may be asked of a ticket at all."""
+"""General rules of tickets."""
 
 from __future__ import annotations
 

@@ -27,10 +27,10 @@ async def test_the_first_ticket_of_a_team_has_the_number_one(open_desk: OpenDesk
 
 async def test_every_field_of_a_new_ticket_is_kept(open_desk: OpenDesk) -> None:
     desk = await open_desk()
-    wanted = {**NEW, "description": "A4", "priority": "low", "due_at": "2026-03-05T12:00:00+02:00", "tags": ["paper"]}
-    key = (await desk.post("/tickets", json=wanted)).json()["key"]
+    body = {**NEW, "description": "A4", "priority": "low", "due_at": "2026-03-05T12:00:00+02:00", "tags": ["paper"]}
+    key = (await desk.post("/tickets", json=body)).json()["key"]
     kept = (await desk.get(f"/tickets/{key}")).json()
-    assert kept.items() >= {**wanted, "due_at": "2026-03-05T10:00:00Z"}.items()
+    assert kept.items() >= {**body, "due_at": "2026-03-05T10:00:00Z"}.items()
 
 
 async def test_a_team_without_tickets_is_unknown(open_desk: OpenDesk) -> None:

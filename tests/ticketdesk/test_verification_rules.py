@@ -1,4 +1,4 @@
-"""When a ticket may be verified and take an approval."""
+"""Rules of verification and approval links."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which way a ticket may go."""
+"""Rules of transitions."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The common ground of the services: streams, wire, chassis."""
+"""Code that the gateway, the services and the client share."""

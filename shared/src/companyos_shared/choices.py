@@ -1,4 +1,4 @@
-"""Choices: values of a fixed set, such as `in_progress`, accepted in any letter case and as pages show them."""
+"""Enum values such as `in_progress` that are accepted in any letter case and with spaces, as pages show them."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ _CHOICE = re.compile("[a-z]+(_[a-z]+)*")
 
 
 def fold_choice(text: str) -> str:
-    """Return how a choice is stored: `In progress` is `in_progress`, `MEDIUM` is `medium`."""
+    """Return the stored form of a choice: `In progress` becomes `in_progress`, `MEDIUM` becomes `medium`."""
     return text.lower().replace(" ", "_")
 
 
 def is_choice(text: str) -> bool:
-    """Say whether a text has the form in which choices are stored: words in lower case, joined by underscores."""
+    """Return whether a text is in stored form: lower-case words joined by underscores."""
     return _CHOICE.fullmatch(text) is not None
 
 
-def same_choice(one: str, other: str) -> bool:
-    """Say whether two texts are the same, or one is the stored form of a choice and the other is that choice."""
-    return one == other or (fold_choice(one) == fold_choice(other) and (is_choice(one) or is_choice(other)))
+def same_choice(first: str, other: str) -> bool:
+    """Return whether two texts are equal, or equal in stored form when one of them is in stored form."""
+    return first == other or (fold_choice(first) == fold_choice(other) and (is_choice(first) or is_choice(other)))
 
 
 class Choice(StrEnum):
-    """An enum whose values are accepted in any letter case; its members and its JSON schema are a StrEnum's."""
+    """A StrEnum whose values are accepted in any letter case."""
 
     @classmethod
     def _missing_(cls, value: object) -> Self | None:

@@ -1,4 +1,4 @@
-"""File descriptors of a process: the limit is raised at start, and what is left of it is told."""
+"""File descriptors of a process: raises the limit and counts the open ones."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ _OPEN = Path("/dev/fd")
 
 
 def raise_limit() -> int:
-    """Raise the soft limit to WANTED, or to the hard limit where that is lower, and return what it is now."""
+    """Raise the soft limit to WANTED, or to a lower hard limit, and return the new limit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = WANTED if hard == resource.RLIM_INFINITY else min(WANTED, hard)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    target = WANTED if hard == resource.RLIM_INFINITY else min(WANTED, hard)
+    if soft != resource.RLIM_INFINITY and soft < target:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (target, hard))
     return limit()
 
 
 def limit() -> int:
-    """Return how many descriptors the process may hold; WANTED where there is no limit."""
+    """Return the soft limit of file descriptors; WANTED if there is none."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return WANTED if soft == resource.RLIM_INFINITY else soft
 
 
 def open_count() -> int:
-    """Return how many descriptors the process holds."""
+    """Return the number of open file descriptors."""
     return len(os.listdir(_OPEN)) - 1

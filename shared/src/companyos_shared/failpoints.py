@@ -1,7 +1,7 @@
-"""Named places where a process can be told to die, so that what is left behind can be looked at.
+"""Failpoints: named places in the code where a test can kill the process.
 
-`COMPANYOS_FAILPOINT="name"` or `"name:nth"` arms one place of one process: it kills itself with SIGKILL when it passes
-there for the n-th time, the first where no number is given. Without the variable a place costs an empty call.
+With `COMPANYOS_FAILPOINT="name"` or `"name:nth"` the process sends itself SIGKILL when it passes the failpoint for the
+n-th time, by default the first. Without the variable a failpoint costs an empty call.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ VARIABLE = "COMPANYOS_FAILPOINT"
 
 
 def armed(setting: str | None) -> Callable[[str], None]:
-    """Return what a process does at a place; raises ValueError where the setting is not `name` or `name:nth`."""
+    """Return the function to call at failpoints; raises ValueError unless the setting is `name` or `name:nth`."""
     if not setting:
         return _pass_by
     name, colon, nth = setting.partition(":")
     if not name or (colon and not (nth.isdecimal() and int(nth))):
-        raise ValueError(f"{VARIABLE} is {setting!r}: it takes name or name:nth, counted from 1")
+        raise ValueError(f"{VARIABLE} must be name or name:nth, with nth from 1; got {setting!r}")
     left = int(nth or 1)
 
     def die_here(place: str) -> None:
@@ -33,19 +33,19 @@ def armed(setting: str | None) -> Callable[[str], None]:
 
 
 def _pass_by(_place: str) -> None:
-    """Do nothing: no place is armed."""
+    """Do nothing."""
 
 
 _act: Callable[[str], None] = armed(os.environ.get(VARIABLE))
 
 
 def failpoint(place: str) -> None:
-    """Pass the place of that name; the process dies there when it was told to."""
+    """Pass a failpoint; kills the process if it is armed."""
     _act(place)
 
 
 def observe(act: Callable[[str], None]) -> Callable[[str], None]:
-    """Call `act` at every place from here on, and return what was called before: a simulation schedules there."""
+    """Call `act` at every failpoint and return the previous function. Simulation tests schedule their tasks with it."""
     global _act
     before, _act = _act, act
     return before

@@ -1,4 +1,4 @@
-"""An exclusive lock on a data folder, held by one process for its life; the file names its holder."""
+"""Exclusive lock on a data folder. The lock file names the process that holds it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FREED_DEADLINE_S = 5.0
 
 _POLL_S = 0.02
 _START_TIME = 19
-"""The place of the start time in /proc/<pid>/stat, counted behind the name of the program."""
+"""Index of the start time in /proc/<pid>/stat, counted after the program name."""
 
 
 class FolderInUseError(OSError):
@@ -26,19 +26,19 @@ class FolderInUseError(OSError):
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """A process by its id and its start time in clock ticks since the boot, which together name it for good."""
+    """A process, identified by id and start time in clock ticks since boot."""
 
     pid: int
     started: int
 
     @property
     def runs(self) -> bool:
-        """Whether this very process still runs."""
+        """Return whether this process is still running."""
         return start_time(self.pid) == self.started
 
     @property
     def command(self) -> list[str]:
-        """The command line of the process; empty where it cannot be read."""
+        """The command line of the process; empty if it cannot be read."""
         try:
             return Path(f"/proc/{self.pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
         except OSError:
@@ -50,21 +50,21 @@ def lock_folder(folder: Path) -> Iterator[None]:
     """Hold the lock of a folder; raises FolderInUseError, which names the holder."""
     descriptor = os.open(folder / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        if not _is_taken(descriptor):
+        if not _try_lock(descriptor):
             raise FolderInUseError(f"The folder {folder} is in use by {_named(holder_of(folder))}.")
-        me = {"pid": os.getpid(), "started": start_time(os.getpid())}
+        own = {"pid": os.getpid(), "started": start_time(os.getpid())}
         os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, json.dumps(me).encode(), 0)
+        os.pwrite(descriptor, json.dumps(own).encode(), 0)
         yield
     finally:
         os.close(descriptor)
 
 
 def kill_orphan(folder: Path, module: str) -> None:
-    """Free a folder from a process that runs a module and whose parent is gone, if one holds it.
+    """Kill an orphaned process that runs `module` and holds the folder, if there is one.
 
-    SIGKILL also ends a process that was stopped. Raises FolderInUseError where something else holds the folder, or
-    where it is not freed in time.
+    SIGKILL also ends a stopped process. Raises FolderInUseError if another process holds the folder, or if the lock is
+    not released in time.
     """
     if not (folder / LOCK_FILE).exists() or _is_free(folder):
         return
@@ -81,16 +81,16 @@ def kill_orphan(folder: Path, module: str) -> None:
 
 
 def holder_of(folder: Path) -> Holder | None:
-    """Return the process that took the lock last, None where the file does not say."""
+    """Return the process that took the lock last, or None if the file does not name it."""
     try:
-        found = json.loads((folder / LOCK_FILE).read_bytes())
-        return Holder(int(found["pid"]), int(found["started"]))
+        content = json.loads((folder / LOCK_FILE).read_bytes())
+        return Holder(int(content["pid"]), int(content["started"]))
     except (OSError, ValueError, TypeError, KeyError):
         return None
 
 
 def start_time(pid: int) -> int:
-    """Return when a process started, in clock ticks since the boot; 0 where that cannot be read."""
+    """Return the start time of a process in clock ticks since boot; 0 if it cannot be read."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
@@ -99,7 +99,7 @@ def start_time(pid: int) -> int:
 
 
 def _kill(holder: Holder, module: str) -> bool:
-    """Kill a process that runs a module, and say whether it was that one; the id may be another process' by now."""
+    """Kill the holder if it still runs the module, and return whether it was killed. Process ids may be reused."""
     try:
         handle = os.pidfd_open(holder.pid)
     except OSError:
@@ -118,13 +118,13 @@ def _kill(holder: Holder, module: str) -> bool:
 def _is_free(folder: Path) -> bool:
     descriptor = os.open(folder / LOCK_FILE, os.O_RDWR | os.O_CLOEXEC)
     try:
-        return _is_taken(descriptor)
+        return _try_lock(descriptor)
     finally:
         os.close(descriptor)
 
 
-def _is_taken(descriptor: int) -> bool:
-    """Take the lock if it is free, and say whether it was."""
+def _try_lock(descriptor: int) -> bool:
+    """Try to take the lock, and return whether it was free."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -1,4 +1,4 @@
-"""Files that only the user of a process can read: databases, manifests and snapshots hold the solutions of tasks."""
+"""File permissions: databases, manifests and snapshots contain task solutions, so only their user may read them."""
 
 from __future__ import annotations
 
@@ -16,26 +16,24 @@ _log = logging.getLogger(__name__)
 
 
 def keep_files_private() -> None:
-    """Set the umask of this process: folders are made with the mode 0700, files and sockets with 0600 at most."""
+    """Set the umask so that new folders have mode 0700, and new files and sockets at most 0600."""
     os.umask(_OTHERS)
 
 
 def make_private_folder(folder: Path) -> Path:
-    """Return a folder that only this user can enter, made where it is missing.
+    """Create a folder that only this user can access, and return it.
 
-    A folder that is open to other users, of an earlier version for example, is made private with everything in it. One
-    that belongs to another user stays as it is, with a warning.
+    An existing folder that is open to other users becomes private with all its contents. If it belongs to another user,
+    it is left unchanged and a warning is logged.
     """
     folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
     if stat.S_IMODE(folder.stat().st_mode) & _OTHERS:
         try:
             folder.chmod(FOLDER_MODE)
         except PermissionError:
-            _log.warning(
-                "other users may read the folder %s, which belongs to another user: set its mode to 0700", folder
-            )
+            _log.warning("folder %s belongs to another user and its mode is not 0700: other users may read it", folder)
         else:
-            _log.warning("other users could read the folder %s: its mode is 0700 now", folder)
+            _log.warning("folder %s was readable by other users; its mode is now 0700", folder)
             _make_contents_private(folder)
     return folder
 

@@ -1,4 +1,4 @@
-"""How a process of the house serves its app: its log, one set of server options, an end that loses nothing.
+"""Server entry point: configures logging, runs uvicorn and shuts down gracefully.
 
 `python -m companyos_shared.serving <module:app> [--host HOST] [--port N]` serves a service.
 """
@@ -23,10 +23,10 @@ from companyos_shared.private_files import FILE_MODE
 from companyos_shared.telemetry.logs import configure_logging
 
 DRAIN_STATE = "companyos.drain"
-"""Where an app's lifespan leaves, in its state, what is to be awaited before its connections are closed."""
+"""Key in the lifespan state of a function that the server awaits before it closes connections."""
 
 STOP_DEADLINE_S = 8
-"""How long answers may take once nothing new is taken; whatever drains has waited for its own work before that."""
+"""Timeout of running requests at shutdown, after the drain function has finished."""
 
 SERVER_OPTIONS: dict[str, Any] = {
     "workers": 1,
@@ -41,13 +41,13 @@ SERVER_OPTIONS: dict[str, Any] = {
 _STARTUP_FAILED = 3
 _TICK_S = 0.1
 _GC_THRESHOLDS = (700, 10, 100)
-"""CPython's own, but for the last: the oldest generation is collected ten times less often."""
+"""CPython's defaults except the last: the oldest generation is collected ten times less often."""
 
 
 def serve(app: str, *, quiet: bool = False, **options: Any) -> NoReturn:
-    """Serve `package.module:app` until told to stop, then exit: 0 after SIGTERM or SIGINT, 3 where it did not start.
+    """Serve `package.module:app`, then exit: 0 after SIGTERM or SIGINT, 3 if the server did not start.
 
-    `options` are uvicorn's, over SERVER_OPTIONS. With `quiet` the server's own lines about start and end are left out.
+    `options` override SERVER_OPTIONS of uvicorn. With `quiet` the server does not log its start and shutdown.
     """
     signal.signal(signal.SIGTERM, _exit)
     configure_logging(process_name(app), quiet_server=quiet)
@@ -58,18 +58,18 @@ def serve(app: str, *, quiet: bool = False, **options: Any) -> NoReturn:
 
 
 def process_name(app: str) -> str:
-    """Return what the process of an app is called: `ticketdesk` for `companyos_ticketdesk.main:app`."""
+    """Return the process name of an app: `ticketdesk` for `companyos_ticketdesk.main:app`."""
     return app.partition(":")[0].partition(".")[0].removeprefix("companyos_")
 
 
 class _Server(uvicorn.Server):
-    """A server that lets its app finish what was taken before any connection is closed."""
+    """A server that lets its app finish accepted work before it closes connections."""
 
     async def startup(self, sockets: list[socket] | None = None) -> None:
         await super().startup(sockets)
         if self.config.uds is not None and self.started:
-            os.chmod(self.config.uds, FILE_MODE)  # uvicorn opens it to every user
-        gc.freeze()  # full collections stop every episode: they skip what the start has made, and are rarer
+            os.chmod(self.config.uds, FILE_MODE)  # uvicorn makes the socket accessible to all users
+        gc.freeze()  # full collections pause every episode: skip objects created at startup, and collect less often
         gc.set_threshold(*_GC_THRESHOLDS)
 
     async def shutdown(self, sockets: list[socket] | None = None) -> None:
@@ -83,18 +83,18 @@ class _Server(uvicorn.Server):
 
 
 def _exit(_signal: int, _frame: FrameType | None) -> NoReturn:
-    """End well: uvicorn hands the signal that stopped it to whoever minded it before."""
+    """Exit with status 0: uvicorn raises the signal that stopped it again for the previous handler."""
     sys.exit(0)
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:
-    """Read the command line and serve."""
+    """Parse the command line and serve."""
     parser = argparse.ArgumentParser(prog="python -m companyos_shared.serving", description="Serve one app.")
     parser.add_argument("app", help="the app, as in companyos_ticketdesk.main:app")
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (default: %(default)s)")
     parser.add_argument("--port", type=int, default=8000, help="the port (default: %(default)s)")
-    asked = parser.parse_args(arguments)
-    serve(asked.app, host=asked.host, port=asked.port)
+    options = parser.parse_args(arguments)
+    serve(options.app, host=options.host, port=options.port)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Named random streams and canonical digests: the only sources of chance and of identity in the world."""
+"""Named random streams and canonical digests. The simulation uses no other randomness."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _DRAW_RANGE = 1 << (8 * _DRAW_BYTES)
 
 
 def canonical_json(value: Any) -> bytes:
-    """Return the one byte string that stands for a JSON value: sorted keys, no spaces, UTF-8, no NaN."""
+    """Return the canonical encoding of a JSON value: sorted keys, no spaces, UTF-8, no NaN."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
 
 
@@ -25,10 +25,10 @@ def digest(value: Any) -> str:
 
 
 class Stream:
-    """A random stream that is a pure function of its name: (seed, service, purpose, entity, ...).
+    """A random stream that depends only on its name: (seed, service, purpose, entity, ...).
 
-    The n-th draw is blake2b(name, n). Two streams of the same name draw the same values in any process; a draw
-    from one never moves another.
+    The n-th draw is blake2b(name, n). Streams with the same name draw the same values in any process, and draws from
+    one stream do not affect others.
     """
 
     def __init__(self, *name: str | int) -> None:
@@ -42,13 +42,13 @@ class Stream:
         return self._name
 
     def child(self, *name: str | int) -> Stream:
-        """Return the stream below this one; it does not depend on what was drawn from this one."""
+        """Return a child stream, which does not depend on draws from this stream."""
         return Stream(*self._name, *name)
 
     def integer(self, low: int, high: int) -> int:
         """Draw an integer in [low, high], both included, without modulo bias."""
         if low > high:
-            raise ValueError(f"no integer lies in [{low}, {high}]")
+            raise ValueError(f"low must be at most high; got {low} and {high}")
         width = high - low + 1
         limit = _DRAW_RANGE - _DRAW_RANGE % width
         while (drawn := self._next()) >= limit:
@@ -68,13 +68,13 @@ class Stream:
         return items[self.integer(0, len(items) - 1)]
 
     def weighted(self, items: Sequence[tuple[T, int]]) -> T:
-        """Draw one item by its whole-numbered weight."""
+        """Draw one item by integer weight."""
         point = self.integer(1, sum(weight for _, weight in items))
         for item, weight in items:
             point -= weight
             if point <= 0:
                 return item
-        raise ValueError("every weight is zero")
+        raise ValueError("at least one weight must be positive")
 
     def shuffled(self, items: Sequence[T]) -> list[T]:
         """Draw a permutation of the items."""
@@ -85,15 +85,15 @@ class Stream:
         return result
 
     def sample(self, items: Sequence[T], count: int) -> list[T]:
-        """Draw `count` different items."""
+        """Draw `count` items without replacement."""
         if count > len(items):
-            raise ValueError(f"cannot draw {count} of {len(items)} items")
+            raise ValueError(f"count must be at most {len(items)}; got {count}")
         return self.shuffled(items)[:count]
 
     def distinct(self, low: int, high: int, count: int) -> list[int]:
-        """Draw `count` different integers in [low, high], both included, at the cost of those that are drawn."""
+        """Draw `count` distinct integers in [low, high], both included, in time proportional to `count`."""
         if count > high - low + 1:
-            raise ValueError(f"cannot draw {count} different integers in [{low}, {high}]")
+            raise ValueError(f"count must be at most {high - low + 1}; got {count}")
         drawn: dict[int, None] = {}
         while len(drawn) < count:
             drawn[self.integer(low, high)] = None

@@ -1,4 +1,4 @@
-"""The demo seed: a small company on a Monday morning, with the CFO on holiday and a controller standing in."""
+"""Demo seed: a small company on a Monday morning; the CFO is on holiday and a controller is the delegate."""
 
 from __future__ import annotations
 
@@ -236,5 +236,5 @@ _DOCUMENT = {
 
 
 def demo_seed() -> Seed:
-    """Return the demo seed, the same each time."""
+    """Return the demo seed."""
     return Seed.model_validate(_DOCUMENT)

@@ -1,4 +1,4 @@
-"""The company of the demo seed: thirteen people in four teams, and their calendar."""
+"""Company of the demo seed: people, teams and calendar."""
 
 from __future__ import annotations
 

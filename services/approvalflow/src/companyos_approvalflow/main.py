@@ -1,4 +1,4 @@
-"""ApprovalFlow as a web app: `uvicorn companyos_approvalflow.main:app`."""
+"""ASGI app of ApprovalFlow: `uvicorn companyos_approvalflow.main:app`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from companyos_shared.chassis import Service, create_app
 SERVICE = Service(
     name="approvalflow",
     title="ApprovalFlow",
-    description="Approvals by people with calendars: types, requests, delegations, decisions.",
+    description="Approval types, requests, delegations and decisions of simulated approvers.",
     version=version("companyos-approvalflow"),
     metadata=tables.metadata,
     seed=Seed,

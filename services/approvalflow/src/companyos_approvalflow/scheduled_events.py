@@ -1,4 +1,4 @@
-"""What colleagues do while time passes: requests, notes and delegations that the seed plans."""
+"""Scheduled requests, notes and delegations of colleagues, planned by the seed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ COLLEAGUE = "colleague"
 
 
 def apply_colleague(call: Call, payload: dict[str, Any]) -> None:
-    """Let a planned request, note or delegation of a colleague appear."""
+    """Insert a planned request, note or delegation of a colleague."""
     kind, data = HappeningKind(payload["kind"]), payload["data"]
     if kind is HappeningKind.REQUEST:
         _submit(call, Request(**RequestRow.model_validate(data).model_dump()))
@@ -25,7 +25,7 @@ def apply_colleague(call: Call, payload: dict[str, Any]) -> None:
 
 
 def _submit(call: Call, request: Request) -> None:
-    """Submit the request unless somebody else's is open on the subject: the rule holds for colleagues too."""
+    """Submit the request unless one of its type is open on the subject."""
     if read_open_request(call.db, request.type_key, request.subject) is not None:
         return
     insert_request(call.db, request)

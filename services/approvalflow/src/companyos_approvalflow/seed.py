@@ -1,4 +1,4 @@
-"""The document from which an episode of ApprovalFlow starts, and how it is planted."""
+"""Seed document of ApprovalFlow, its validation and its insertion into the database."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from companyos_approvalflow.seed_rows import (
 from companyos_shared.chassis import Call, SeedDocument
 
 PLANTED = ("approval_types", "requests", "decisions", "notes", "delegations", "traits", "reactions")
-"""Lists of the seed in the order in which their tables are filled."""
+"""Lists of the seed in the order of insertion."""
 
 _NUMBERED = re.compile(r"\A(.*?)(\d{1,15})")
 
 
 class Seed(SeedDocument):
-    """The whole start of ApprovalFlow; open requests are decided and expire from `started_at` on."""
+    """Initial data of ApprovalFlow. Open requests are decided and expire from `started_at` on."""
 
     approval_types: list[ApprovalTypeRow] = Field(default_factory=list)
     requests: list[RequestRow] = Field(default_factory=list)
@@ -52,7 +52,7 @@ class Seed(SeedDocument):
 
 
 def plant(call: Call, seed: Seed) -> None:
-    """Write every row, number on after the highest id of each kind, and schedule what time will bring."""
+    """Insert all rows, start numbering after the highest id of each kind, and schedule events."""
     for name in PLANTED:
         rows = [row.model_dump(mode="python") for row in getattr(seed, name)]
         if rows:
@@ -71,7 +71,7 @@ def plant(call: Call, seed: Seed) -> None:
 
 
 def _every_row(seed: Seed) -> Iterator[tuple[str, SeedRow]]:
-    """Yield each row with its place, those that happenings bring included."""
+    """Yield each row with its path, including the rows of scheduled events."""
     for name in PLANTED:
         for number, row in enumerate(getattr(seed, name)):
             yield f"{name}[{number}]", row
@@ -87,7 +87,7 @@ def _check_unique(seed: Seed) -> None:
     seen: set[tuple[type[SeedRow], str]] = set()
     for place, row in _every_row(seed):
         if (type(row), _key(row)) in seen:
-            raise ValueError(f"{place}: {_key(row)} appears twice")
+            raise ValueError(f"{place}: duplicate id {_key(row)}")
         seen.add((type(row), _key(row)))
 
 
@@ -99,7 +99,7 @@ def _check_references(seed: Seed) -> None:
             known = {"type_key": types, "type_keys": types, "request_id": requests}.get(name)
             is_known = value in known if known is not None else seed.company.person(value) is not None
             if not is_known:
-                raise ValueError(f"{place}.{name}: {value} is unknown")
+                raise ValueError(f"{place}.{name}: unknown id {value}")
 
 
 _PEOPLE = ("requester_id", "approver_id", "by", "author_id", "from_id", "to_id", "created_by")
@@ -115,28 +115,28 @@ def _named(row: SeedRow) -> Iterator[tuple[str, str]]:
 
 def _check_times(seed: Seed) -> None:
     if seed.started_at.tzinfo is None:
-        raise ValueError("started_at: without a UTC offset")
+        raise ValueError("started_at must have a UTC offset")
     open_on: set[tuple[str, str]] = set()
     for number, row in enumerate(seed.requests):
         if row.status not in OPEN:
             continue
         if row.expires_at <= seed.started_at:
-            raise ValueError(f"requests[{number}].expires_at: an open request has expired")
+            raise ValueError(f"requests[{number}].expires_at: must be after started_at for an open request")
         if (row.type_key, row.subject) in open_on:
-            raise ValueError(f"requests[{number}].subject: two open requests of a type on {row.subject}")
+            raise ValueError(f"requests[{number}].subject: another request of the type is open on {row.subject}")
         open_on.add((row.type_key, row.subject))
     for number, happening in enumerate(seed.happenings):
         if happening.due_at < seed.started_at:
-            raise ValueError(f"happenings[{number}].due_at: before the start")
+            raise ValueError(f"happenings[{number}].due_at: must not be before started_at")
 
 
 def _highest_numbers(seed: Seed) -> dict[str, int]:
-    """Return the highest number behind each prefix of the ids: {"APR-": 1042}."""
+    """Return the highest number of each id prefix: {"APR-": 1042}."""
     highest: dict[str, int] = {}
     for _, row in _every_row(seed):
         if isinstance(row, (RequestRow, DelegationRow, DecisionRow, NoteRow)) and (
-            found := _NUMBERED.fullmatch(row.id)
+            match := _NUMBERED.fullmatch(row.id)
         ):
-            prefix, number = found.group(1), int(found.group(2))
+            prefix, number = match.group(1), int(match.group(2))
             highest[prefix] = max(highest.get(prefix, 0), number)
     return highest

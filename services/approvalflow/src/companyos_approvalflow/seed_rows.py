@@ -1,4 +1,4 @@
-"""The rows of the seed: what a document may say of each table."""
+"""Row schemas of the seed document."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Moment = Annotated[AwareDatetime, AfterValidator(lambda moment: moment.astimezon
 
 
 class SeedRow(BaseModel):
-    """A row of the seed: unknown members are refused."""
+    """Base of seed rows; unknown fields are rejected."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -30,19 +30,19 @@ class FieldRow(SeedRow):
     type: FieldType
     required: bool = True
     description: str = ""
-    max_age_minutes: int | None = Field(None, ge=1, description="Of a datetime field: oldest at submission.")
-    names_beneficiary: bool = Field(False, description="Holds the id of the person the request is about.")
+    max_age_minutes: int | None = Field(None, ge=1, description="Datetime fields: maximum age at submission.")
+    names_beneficiary: bool = Field(False, description="Contains the id of the beneficiary.")
 
 
 class ThresholdRow(SeedRow):
-    """Who decides up to an amount."""
+    """The role that decides amounts up to a limit."""
 
     up_to_cents: int | None = Field(None, ge=0)
     role: Role
 
 
 class ApprovalTypeRow(SeedRow):
-    """An approval type; its thresholds ascend and only the last is without limit."""
+    """An approval type. Its thresholds ascend, and only the last has no limit."""
 
     key: Id
     title: str
@@ -60,22 +60,22 @@ class ApprovalTypeRow(SeedRow):
         limits = [threshold.up_to_cents for threshold in self.thresholds]
         bounded = [limit for limit in limits[:-1] if limit is not None]
         if limits[-1] is not None or len(bounded) != len(limits) - 1 or sorted(set(bounded)) != bounded:
-            raise ValueError(f"approval_types[{self.key}].thresholds: ascending limits, then one without")
+            raise ValueError(f"approval_types[{self.key}].thresholds: limits must ascend and end with null")
         kinds = {field.name: field.type for field in self.fields}
         if len(kinds) != len(self.fields):
-            raise ValueError(f"approval_types[{self.key}].fields: a name appears twice")
+            raise ValueError(f"approval_types[{self.key}].fields: names must be unique")
         if self.amount_field is not None and kinds.get(self.amount_field) is not FieldType.INTEGER:
-            raise ValueError(f"approval_types[{self.key}].amount_field: no integer field")
+            raise ValueError(f"approval_types[{self.key}].amount_field: must name an integer field")
         aged = [field for field in self.fields if field.max_age_minutes is not None]
         if any(field.type is not FieldType.DATETIME for field in aged):
-            raise ValueError(f"approval_types[{self.key}].fields: only datetimes have an age")
+            raise ValueError(f"approval_types[{self.key}].fields: max_age_minutes requires a datetime field")
         if (self.second_role is None) != (self.second_above_cents is None):
-            raise ValueError(f"approval_types[{self.key}]: a second role and its limit come together")
+            raise ValueError(f"approval_types[{self.key}]: second_role and second_above_cents require each other")
         return self
 
 
 class RequestRow(SeedRow):
-    """A request at the start."""
+    """A request that exists at the start."""
 
     id: Id
     type_key: Id
@@ -132,7 +132,7 @@ class DelegationRow(SeedRow):
 
 
 class TraitRow(SeedRow):
-    """How many office minutes a person takes to decide. Hidden."""
+    """Response time of a person in office minutes. No tool returns it."""
 
     id: Id
     min_minutes: int = Field(ge=1)
@@ -141,12 +141,12 @@ class TraitRow(SeedRow):
     @model_validator(mode="after")
     def _ascends(self) -> TraitRow:
         if self.min_minutes > self.max_minutes:
-            raise ValueError(f"traits[{self.id}]: min_minutes is above max_minutes")
+            raise ValueError(f"traits[{self.id}]: min_minutes must be at most max_minutes")
         return self
 
 
 class ReactionRow(SeedRow):
-    """What the n-th decision on (type, subject), decisions before the start included, will be. Hidden."""
+    """The planned n-th decision on (type, subject), counting decisions before the start. No tool returns it."""
 
     id: Id
     type_key: Id
@@ -159,7 +159,7 @@ class ReactionRow(SeedRow):
 
 
 class HappeningKind(StrEnum):
-    """What colleagues do while time passes."""
+    """Kind of a scheduled event."""
 
     REQUEST = "request"
     NOTE = "note"
@@ -174,7 +174,7 @@ ROW_OF_HAPPENING: dict[HappeningKind, type[RequestRow] | type[NoteRow] | type[De
 
 
 class HappeningRow(SeedRow):
-    """A colleague's request, note or delegation that appears at `due_at`."""
+    """A request, note or delegation of a colleague that is created at `due_at`."""
 
     due_at: Moment
     kind: HappeningKind
@@ -182,12 +182,12 @@ class HappeningRow(SeedRow):
 
     @property
     def row(self) -> RequestRow | NoteRow | DelegationRow:
-        """The row that appears."""
+        """The row to insert."""
         return ROW_OF_HAPPENING[self.kind].model_validate(self.data)
 
     @model_validator(mode="after")
     def _data_is_a_row(self) -> HappeningRow:
         row = self.row
         if isinstance(row, RequestRow) and (row.status is not RequestStatus.PENDING or row.submitted_at != self.due_at):
-            raise ValueError(f"happenings[{row.id}]: a colleague's request is pending from its due_at on")
+            raise ValueError(f"happenings[{row.id}]: the request must be pending with submitted_at equal to due_at")
         return self

@@ -1,4 +1,4 @@
-"""The tables of ApprovalFlow. `traits` and `reactions` are planned by the seed and read by the engine alone."""
+"""Database tables of ApprovalFlow. Only the approver simulation reads `traits` and `reactions`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The small company that DataHub shows when it is started alone."""
+"""Demo seed with a small company."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ STARTED_AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 
 
 def demo_seed() -> Seed:
-    """Return the demo seed; it is the same every time."""
+    """Return the demo seed."""
     return Seed(
         company=demo_company(),
         draw_seed="demo",
@@ -30,7 +30,7 @@ def demo_seed() -> Seed:
 
 
 def demo_company() -> Company:
-    """Return a company of ten people in four teams; the CFO is away, and one engineer has left."""
+    """Return a small company; the CFO is away, and one engineer has left."""
     return Company(
         name="Halvorsen Instruments",
         domain="halvorsen.example",

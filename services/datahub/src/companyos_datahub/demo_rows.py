@@ -1,4 +1,4 @@
-"""What the demo company's DataHub holds: one function per table."""
+"""Rows of the demo seed: one function per table."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def sources() -> list[SourceSeed]:
 
 
 def metrics() -> list[MetricSeed]:
-    """Return metrics of which one is stale and one is told differently by two sources."""
+    """Return metrics, of which one is stale and one differs between two sources."""
     nordwind, bluepeak = "Nordwind Logistik", "Bluepeak Optics"
     return [
         _metric(
@@ -79,7 +79,7 @@ def metrics() -> list[MetricSeed]:
 
 
 def metric_values() -> list[MetricValueSeed]:
-    """Return what the first metric said before."""
+    """Return earlier values of the first metric."""
     return [
         MetricValueSeed(id="MV-1", metric_id="MET-1", value=88.0, as_of=_at(1, 22, 6)),
         MetricValueSeed(id="MV-2", metric_id="MET-1", value=85.0, as_of=_at(2, 8, 6)),
@@ -87,7 +87,7 @@ def metric_values() -> list[MetricValueSeed]:
 
 
 def refresh_plans() -> list[RefreshPlanSeed]:
-    """Return a refresh that fails before one that brings a better value."""
+    """Return a refresh that fails, followed by one with a better value."""
     return [
         RefreshPlanSeed(
             id="RP-1",
@@ -113,7 +113,7 @@ def vendors() -> list[VendorSeed]:
 
 
 def bank_changes() -> list[BankChangeSeed]:
-    """Return one change that came by mail."""
+    """Return one change that was requested by mail."""
     return [
         BankChangeSeed(
             id="BC-1",
@@ -128,7 +128,7 @@ def bank_changes() -> list[BankChangeSeed]:
 
 
 def certificates() -> list[CertificateSeed]:
-    """Return a certificate that holds and one that does not."""
+    """Return a valid and an expired certificate."""
     return [
         CertificateSeed(
             id="CRT-1", vendor_id="VEN-201", kind="iso27001", issued_on=date(2024, 5, 1), expires_on=date(2027, 4, 30)

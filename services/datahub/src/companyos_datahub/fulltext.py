@@ -1,4 +1,4 @@
-"""Full-text search: which rows hold the words of a query, and in which order."""
+"""Full-text search and ranking of rows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WORD = re.compile(r"[\w.@-]+")
 
 
 class Searchable(NamedTuple):
-    """What of a row is searched; the id decides between equal matches."""
+    """The searched parts of a row; equal matches are ordered by id."""
 
     id: str
     title: str
@@ -24,13 +24,13 @@ class Searchable(NamedTuple):
 
 
 def words_of(query: str) -> list[str]:
-    """Return the different words of a query in lower case, in order, at most MOST_WORDS."""
+    """Return the distinct lower-case words of a query, in order, at most MOST_WORDS."""
     found = (word.strip(".-") for word in _WORD.findall(query.casefold()))
     return list(dict.fromkeys(word for word in found if len(word) >= SHORTEST_WORD))[:MOST_WORDS]
 
 
 def best_first(rows: Iterable[T], query: str | None, searchable: Callable[[T], Searchable]) -> list[T]:
-    """Return the rows that hold a word of the query, the best match first, then by id; all rows without a query."""
+    """Return the rows that contain a word of the query, best match first, then by id; all rows without a query."""
     if not query:
         return sorted(rows, key=lambda row: searchable(row).id)
     words = words_of(query)

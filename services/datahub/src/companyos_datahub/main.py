@@ -1,4 +1,4 @@
-"""DataHub as an app: `uvicorn companyos_datahub.main:app` starts it alone, on its demo seed."""
+"""ASGI app of DataHub: `uvicorn companyos_datahub.main:app`."""
 
 from __future__ import annotations
 

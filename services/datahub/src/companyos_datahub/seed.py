@@ -1,4 +1,4 @@
-"""The document from which an episode of DataHub starts, what must hold in it, and how it is planted."""
+"""Seed document of DataHub, its validation and its insertion into the database."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from companyos_datahub.refreshes.service import schedule_job
 from companyos_shared.chassis import Call, Problem, SeedDocument
 
 HAPPENING_TARGETS = {"reading": "metric_id", "pipeline": "source_id", "record": "record_id"}
-"""What a planned happening names, by its kind."""
+"""Key of the id in a scheduled event's data, by kind."""
 
 NUMBERED = ("refresh_jobs", "metric_values", "bank_changes", "certificates", "data_issues")
-"""The tables whose new rows get the next number."""
+"""Tables with numbered ids."""
 
 _LAST_NUMBER = re.compile(r"(?<!\d)\d+$")
 
 
 class Seed(SeedDocument):
-    """Everything DataHub knows when an episode starts."""
+    """Initial data of DataHub."""
 
     sources: list[rows.SourceSeed] = []
     metrics: list[rows.MetricSeed] = []
@@ -44,14 +44,14 @@ class Seed(SeedDocument):
 
     @model_validator(mode="after")
     def _hold_together(self) -> Self:
-        faults = [*_doubles(self), *_dangling(self), *_misfits(self)]
+        faults = [*_duplicates(self), *_unknown_references(self), *_invalid_rows(self)]
         if faults:
             raise ValueError("; ".join(faults))
         return self
 
 
 def plant(call: Call, seed: Seed) -> None:
-    """Write every row of the seed, and schedule what its jobs and happenings bring."""
+    """Insert all rows of the seed, and schedule its jobs and events."""
     for table in tables.metadata.sorted_tables:
         planted = [row.model_dump() for row in getattr(seed, table.name)]
         if planted:
@@ -66,11 +66,11 @@ def plant(call: Call, seed: Seed) -> None:
 
 
 def _last_number(ids: Iterable[str]) -> int:
-    found = (_LAST_NUMBER.search(row_id) for row_id in ids)
-    return max((int(match.group()) for match in found if match), default=0)
+    matches = (_LAST_NUMBER.search(row_id) for row_id in ids)
+    return max((int(match.group()) for match in matches if match), default=0)
 
 
-def _doubles(seed: Seed) -> Iterator[str]:
+def _duplicates(seed: Seed) -> Iterator[str]:
     keys: dict[str, list[object]] = {name: [row.id for row in getattr(seed, name)] for name in tables.metadata.tables}
     keys["metrics by key, subject and source"] = [(row.key, row.subject, row.source_id) for row in seed.metrics]
     keys["refresh_plans by metric and n"] = [(row.metric_id, row.n) for row in seed.refresh_plans]
@@ -78,10 +78,10 @@ def _doubles(seed: Seed) -> Iterator[str]:
     keys["policies by id and version"] = [(row.policy_id, row.version) for row in seed.policies]
     keys["open refresh_jobs by metric"] = [row.metric_id for row in seed.refresh_jobs if row.status in OPEN_STATUSES]
     for place, values in keys.items():
-        yield from (f"{place}: {value} is there {count} times" for value, count in Counter(values).items() if count > 1)
+        yield from (f"{place}: {value} occurs {count} times" for value, count in Counter(values).items() if count > 1)
 
 
-def _dangling(seed: Seed) -> Iterator[str]:
+def _unknown_references(seed: Seed) -> Iterator[str]:
     people = {person.id for person in seed.company.people}
     sources, vendors = {row.id for row in seed.sources}, {row.id for row in seed.vendors}
     metrics = {row.id for row in seed.metrics}
@@ -105,7 +105,7 @@ def _dangling(seed: Seed) -> Iterator[str]:
     for place, references, known in places:
         for row_id, reference in references:
             if reference is not None and reference not in known:
-                yield f"{place} of {row_id}: {reference} is unknown"
+                yield f"{place} of {row_id}: unknown id {reference}"
 
 
 def _targets(seed: Seed, kind: str) -> Iterator[tuple[str, str]]:
@@ -114,7 +114,7 @@ def _targets(seed: Seed, kind: str) -> Iterator[tuple[str, str]]:
             yield f"{kind} at {happening.due_at:%Y-%m-%dT%H:%MZ}", str(happening.data.get(HAPPENING_TARGETS[kind]))
 
 
-def _misfits(seed: Seed) -> Iterator[str]:
+def _invalid_rows(seed: Seed) -> Iterator[str]:
     for record in seed.records:
         try:
             check_state(record.kind, record.state)
@@ -124,7 +124,7 @@ def _misfits(seed: Seed) -> Iterator[str]:
             yield f"records {record.id}: {problem}"
     for source in seed.sources:
         if (source.maintenance_from is None) != (source.maintenance_to is None):
-            yield f"sources {source.id}: a maintenance window has both ends or none"
+            yield f"sources {source.id}: maintenance_from and maintenance_to require each other"
     for job in seed.refresh_jobs:
         if (job.finished_at is None) != (job.status in OPEN_STATUSES):
-            yield f"refresh_jobs {job.id}: a job that is {job.status} and finished_at {job.finished_at} do not fit"
+            yield f"refresh_jobs {job.id}: finished_at {job.finished_at} does not match status {job.status}"

@@ -1,4 +1,4 @@
-"""The rows of the seed: one class per table, one field per column."""
+"""Row schemas of the seed document: one class per table, one field per column."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Minutes = Annotated[int, Field(ge=1)]
 
 
 class Row(BaseModel):
-    """A row of the seed; its fields are the columns of its table."""
+    """Base of seed rows; the fields are the columns of the table."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -26,7 +26,7 @@ class Row(BaseModel):
 
 
 class SourceSeed(Row):
-    """A source; a maintenance window has both ends or none."""
+    """A source with an optional maintenance window."""
 
     name: str
     owner_id: Id
@@ -39,7 +39,7 @@ class SourceSeed(Row):
 
 
 class MetricSeed(Row):
-    """A metric with its present value."""
+    """A metric with its current value."""
 
     key: str
     subject: Id
@@ -59,7 +59,7 @@ class MetricValueSeed(Row):
 
 
 class RefreshPlanSeed(Row):
-    """What the n-th refresh of a metric will give; no tool reads it."""
+    """The planned result of the n-th refresh of a metric. No tool returns it."""
 
     metric_id: Id
     n: int = Field(ge=1)
@@ -70,7 +70,7 @@ class RefreshPlanSeed(Row):
 
 
 class RefreshJobSeed(Row):
-    """A refresh asked for before the episode starts."""
+    """A refresh job requested before the episode starts."""
 
     metric_id: Id
     n: int = Field(ge=1)
@@ -162,7 +162,7 @@ class DataIssueSeed(Row):
 
 
 class HappeningSeed(BaseModel):
-    """What time brings without anybody's call: a source delivers, a pipeline changes, a colleague changes a record."""
+    """A scheduled event: a source delivers a value, a pipeline changes, or a colleague changes a record."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

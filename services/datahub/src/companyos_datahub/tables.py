@@ -1,4 +1,4 @@
-"""Every table of DataHub. Each has one primary key column; references are by id."""
+"""Database tables of DataHub. Each has one primary key column; references are by id."""
 
 from __future__ import annotations
 

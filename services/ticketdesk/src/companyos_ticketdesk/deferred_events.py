@@ -1,4 +1,4 @@
-"""What colleagues put off until a ticket is verified."""
+"""Scheduled events of colleagues that wait until a ticket is verified."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from companyos_shared.chassis import Call, Happening, Happenings
 from companyos_ticketdesk.tickets.model import SETTLED, find_ticket
 
 KIND = "once_verified"
-"""How such a happening is called, whatever it is that happens."""
+"""Kind of events that wait for verification."""
 
 LOOK_AGAIN = timedelta(minutes=20)
-"""How often whoever waits looks whether the ticket is verified."""
+"""Interval at which a waiting event checks the ticket."""
 
 
 def schedule_once_verified(call: Call, due_at: datetime, key: str, kind: str, data: dict[str, Any]) -> None:
-    """Let something happen at a time, or some minutes after the ticket is verified where that is later."""
+    """Schedule an event at a time, or a few minutes after the ticket is verified if that is later."""
     call.schedule(due_at, KIND, {"key": key, "kind": kind, "data": data})
 
 
 def once_verified(happenings: Happenings) -> Happening:
-    """Return what lets one of the others happen where its ticket is verified, and else looks again later.
+    """Return the handler that runs a waiting event once its ticket is verified, and otherwise checks again later.
 
-    Where the ticket is settled unverified, nothing happens.
+    If the ticket is settled without verification, the event is dropped.
     """
 
     def apply(call: Call, payload: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""The demo seed: a small company on a Monday morning, read from demo.toml."""
+"""Demo seed, loaded from demo.toml."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ from companyos_ticketdesk.seed import Seed
 
 
 def demo_seed() -> Seed:
-    """Return the seed that a service started alone begins with."""
+    """Return the demo seed."""
     return Seed.model_validate(tomllib.loads(files(__package__).joinpath("demo.toml").read_text("utf-8")))

@@ -1,4 +1,4 @@
-"""TicketDesk as an app: `uvicorn companyos_ticketdesk.main:app`."""
+"""ASGI app of TicketDesk: `uvicorn companyos_ticketdesk.main:app`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The seed of TicketDesk: the document from which an episode starts, and how it becomes rows."""
+"""Seed document of TicketDesk, its validation and its insertion into the database."""
 
 from __future__ import annotations
 
@@ -32,37 +32,35 @@ _TRAILING_NUMBER = re.compile(r"(?<![0-9])[0-9]+$")
 
 
 class _Planned(Body):
-    """What a colleague will do."""
+    """Base of scheduled events of colleagues."""
 
     due_at: UtcTime
-    once_verified: str | None = Field(
-        None, description="Key of a ticket; until that is verified, whoever it is puts off what they will do."
-    )
+    once_verified: str | None = Field(None, description="Key of a ticket; the event waits until it is verified.")
 
 
 class TicketAppears(_Planned):
-    """A colleague creates a ticket."""
+    """A scheduled new ticket."""
 
     kind: Literal["ticket"]
     data: PlannedTicket
 
 
 class CommentAppears(_Planned):
-    """A colleague comments on a ticket."""
+    """A scheduled comment."""
 
     kind: Literal["comment"]
     data: PlannedComment
 
 
 class TicketMoves(_Planned):
-    """A colleague moves a ticket along."""
+    """A scheduled transition."""
 
     kind: Literal["transition"]
     data: PlannedTransition
 
 
 class TicketChanges(_Planned):
-    """A colleague changes the priority or the due time of a ticket."""
+    """A scheduled change of a ticket's priority or due time."""
 
     kind: Literal["change"]
     data: PlannedChange
@@ -72,9 +70,9 @@ Happening = Annotated[TicketAppears | CommentAppears | TicketMoves | TicketChang
 
 
 class Seed(SeedDocument):
-    """Everything TicketDesk knows when an episode starts, and what colleagues will do."""
+    """Initial data of TicketDesk, and scheduled events of colleagues."""
 
-    team_prefixes: dict[str, Prefix] = Field({}, description="By team id: what the keys of its tickets start with.")
+    team_prefixes: dict[str, Prefix] = Field({}, description="Prefix of ticket keys by team id.")
     tickets: list[PlantedTicket] = []
     checklist_items: list[PlantedChecklistItem] = []
     comments: list[PlantedComment] = []
@@ -84,16 +82,16 @@ class Seed(SeedDocument):
 
     @model_validator(mode="after")
     def _holds_together(self) -> Seed:
-        for place, wanted, known in self._references():
-            if wanted is not None and wanted not in known:
-                raise ValueError(f"{place}: there is no {wanted}")
+        for place, reference, known in self._references():
+            if reference is not None and reference not in known:
+                raise ValueError(f"{place}: unknown id {reference}")
         for place, ids in self.identities():
             if len(set(ids)) != len(ids):
-                raise ValueError(f"{place}: an id occurs twice")
+                raise ValueError(f"{place}: ids must be unique")
         return self
 
     def _references(self) -> Iterator[tuple[str, str | None, frozenset[str]]]:
-        """Yield (place, id, known ids). An assignee is not looked up: old tickets name people nobody remembers."""
+        """Yield (path, id, known ids). Assignees are not validated, because old tickets may name unknown people."""
         people = frozenset(person.id for person in self.company.people)
         teams = frozenset(team.id for team in self.company.teams)
         keys = frozenset(ticket.key for ticket in self._all_tickets())
@@ -110,7 +108,7 @@ class Seed(SeedDocument):
                     yield f"{place}.{name}", value, teams
 
     def identities(self) -> Iterator[tuple[str, list[str]]]:
-        """Yield each list with the ids in it, those that happenings bring included."""
+        """Yield each list with its ids, including those of scheduled events."""
         planned = self._planned()
         yield "tickets", [ticket.key for ticket in self._all_tickets()]
         yield "checklist_items", _ids(self.checklist_items)
@@ -142,7 +140,7 @@ _TICKET_FIELDS = frozenset({"ticket_key", "from_key", "to_key"})
 
 
 def plant(call: Call, seed: Seed) -> None:
-    """Write the rows of a seed, let its happenings wait and start the numbering after every id in it."""
+    """Insert the rows of a seed, schedule its events and start numbering after its ids."""
     _insert(call, tables.tickets, seed.tickets)
     _insert(call, tables.checklist_items, seed.checklist_items)
     _insert(call, tables.comments, seed.comments)

@@ -1,4 +1,4 @@
-"""The tables of TicketDesk: what a ticket is, what hangs on it and what happened to it."""
+"""Database tables of TicketDesk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The chassis: what a service stands on. A service imports from here and from the wire, nothing deeper."""
+"""Public interface of the service framework. Services import from here and from `wire`, not from the submodules."""
 
 from companyos_shared.chassis.app import create_app
 from companyos_shared.chassis.call import Call, CallDep

@@ -1,4 +1,4 @@
-"""Bodies read under a limit, answers held until their transaction is decided, answers sent with their report."""
+"""Request bodies with a size limit, and buffered responses that are sent after their transaction ends."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _REPORT_HEADER = REPORT_HEADER.lower()
 
 @dataclass(slots=True)
 class HeldAnswer:
-    """An answer of the inner app that was not sent yet, and its report as it travels. Header names are lower case."""
+    """A buffered response of the inner app and its serialized report. Header names are lower case."""
 
     status: int
     headers: list[tuple[str, str]]
@@ -25,11 +25,11 @@ class HeldAnswer:
 
     @classmethod
     def of(cls, response: Response) -> HeldAnswer:
-        """Take over a ready answer."""
+        """Return a buffered copy of a response."""
         return cls(response.status_code, _decoded(response.raw_headers), bytes(response.body))
 
     def attach(self, report: Report) -> None:
-        """Put the report behind the body."""
+        """Serialize the report that is appended to the body."""
         self.report = report.model_dump_json(exclude_defaults=True).encode()
 
     @property
@@ -39,7 +39,7 @@ class HeldAnswer:
 
 
 async def run_held(app: ASGIApp, scope: Scope, body: bytes) -> HeldAnswer:
-    """Let the app answer a body that was read already, and hold what it answers."""
+    """Run the app on a body that was already read, and return the buffered response."""
     held = HeldAnswer(500, [], b"")
 
     async def hold(message: Message) -> None:
@@ -53,19 +53,19 @@ async def run_held(app: ASGIApp, scope: Scope, body: bytes) -> HeldAnswer:
 
 
 async def read_body(receive: Receive, limit: int) -> bytes:
-    """Read a whole body, counting while reading; raises BodyTooLarge (413) beyond `limit` bytes."""
+    """Return the whole request body; raises BodyTooLarge (413) as soon as it exceeds `limit` bytes."""
     body = bytearray()
     while True:
         message = await receive()
         body += message.get("body", b"")
         if len(body) > limit:
-            raise BodyTooLarge(f"The body is larger than {limit} bytes.")
+            raise BodyTooLarge(f"The body must have at most {limit} bytes.")
         if not message.get("more_body", False):
             return bytes(body)
 
 
 def replay(body: bytes) -> Receive:
-    """Return a receive channel that gives a body that was read already."""
+    """Return a receive channel that replays a body that was already read."""
     messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def receive() -> Message:
@@ -75,7 +75,7 @@ def replay(body: bytes) -> Receive:
 
 
 async def send_held(send: Send, answer: HeldAnswer, *, with_report: bool) -> None:
-    """Send an answer; its report is appended to the body and the length in bytes told in a header."""
+    """Send a response. A report is appended to the body, and a header states its length in bytes."""
     body, headers = answer.body, [(name, value) for name, value in answer.headers if name != "content-length"]
     if with_report:
         body += answer.report

@@ -1,4 +1,4 @@
-"""The app factory: a Service becomes a FastAPI app with its edge, its control plane, its health and its docs."""
+"""App factory: builds a service's FastAPI app with middleware, control API, health checks and docs."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from companyos_shared.web.trusted_hosts import TrustedHosts, names_of
 from companyos_shared.wire.problem import ProblemBody
 
 DESCRIPTORS_PER_EPISODE = 3
-"""A database, its log and its shared memory."""
+"""The database, its write-ahead log and its shared memory."""
 
 SPARE_DESCRIPTORS = 64
 
@@ -54,7 +54,7 @@ _STATIC = Path(__file__).parent / "static"
 
 
 def create_app(service: Service[Any], settings: ServiceSettings | None = None) -> FastAPI:
-    """Make the app of a service. Without a key in the settings it runs standalone on its demo seed."""
+    """Return the app of a service. Without a key in the settings it runs standalone with demo data."""
     keep_files_private()
     settings = settings or ServiceSettings()
     key = settings.key()
@@ -93,11 +93,11 @@ def create_app(service: Service[Any], settings: ServiceSettings | None = None) -
     app.add_exception_handler(StoredAnswer, _on_stored_answer)
     for kind in STORAGE_ERRORS:
         app.add_exception_handler(kind, _on_storage_error)
-    replays = Replays()  # made now: the middleware itself is made with the first call
+    replays = Replays()  # created now, because Starlette creates the middleware with the first request
     app.add_middleware(Edge, episodes=episodes, key=key, standalone=standalone, traces=traces, replays=replays)
     if standalone is not None:
         app.add_middleware(FormDoor, openapi=app.openapi, title=service.title, name=service.name)
-        app.add_middleware(TrustedHosts, names=names_of(settings.allowed_hosts))  # a signed call proves who asks
+        app.add_middleware(TrustedHosts, names=names_of(settings.allowed_hosts))  # signed calls need no host check
     app.state.episodes = episodes
     return app
 
@@ -117,7 +117,7 @@ def _lifespan(episodes: Episodes, traces: Traces, *, temporary: Path | None) -> 
 
 @contextmanager
 def _closed_at_exit(episodes: Episodes) -> Iterator[None]:
-    """Close the episodes at the end, also where the process exits without coming here: files must not change then."""
+    """Close the episodes at shutdown, also when the process exits early, so that their files no longer change."""
     atexit.register(episodes.close)
     try:
         yield
@@ -136,20 +136,20 @@ def _add_health(app: FastAPI, service: Service[Any], storage: Storage) -> None:
         named = {"service": service.name, "version": service.version}
         if not storage.folder.is_dir():
             response.status_code = 503
-            return {"status": "not ready", **named, "reason": "the data folder is gone"}
+            return {"status": "not ready", **named, "reason": "the data folder is missing"}
         held, most = descriptors.open_count(), descriptors.limit()
-        told = {**named, "free_bytes": storage.free_bytes(), "descriptors": {"open": held, "limit": most}}
+        status = {**named, "free_bytes": storage.free_bytes(), "descriptors": {"open": held, "limit": most}}
         if not storage.has_headroom():
             response.status_code = 503
-            return {"status": "not ready", **told, "reason": "the storage is full but for what live episodes need"}
+            return {"status": "not ready", **status, "reason": "the remaining storage is reserved for live episodes"}
         if held + SPARE_DESCRIPTORS > most:
             response.status_code = 503
-            return {"status": "not ready", **told, "reason": "few descriptors are left"}
-        return {"status": "ready", **told}
+            return {"status": "not ready", **status, "reason": "too few file descriptors are free"}
+        return {"status": "ready", **status}
 
 
 def _most_episodes(limit: int) -> int:
-    """Return how many databases may be open under a limit of descriptors, with some left for connections."""
+    """Return how many databases may be open under a limit of file descriptors, with a reserve for connections."""
     return max(1, (limit - SPARE_DESCRIPTORS) // DESCRIPTORS_PER_EPISODE)
 
 
@@ -197,5 +197,5 @@ async def _on_stored_answer(_request: Any, error: Exception) -> Response:
 async def _on_storage_error(request: Request, error: Exception) -> Response:
     refused = storage_problem(error)
     if refused is None or SCOPE_KEY in request.scope:
-        raise error  # a call of the agent: the edge rolls back first
+        raise error  # an agent's call: the middleware must roll back first
     return refused.response()

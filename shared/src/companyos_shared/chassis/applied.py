@@ -1,4 +1,4 @@
-"""Exactly once: the latest op of an epoch with its answer, and the answers under idempotency keys."""
+"""Stored responses for exactly-once execution: of an epoch's latest operation, and by idempotency key."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _STORE_KEY = "INSERT INTO _idempotency (key, request, status, media_type, body) 
 
 
 def store_op(db: Connection, *, step: int, request: str, answer: HeldAnswer) -> None:
-    """Keep the op's answer with its report, in the transaction of its effect; only the latest op is kept."""
+    """Store the operation's response and report in its transaction, in place of the previous operation's."""
     headers = json.dumps([list(header) for header in answer.headers])
     stored = (step, request, answer.status, headers, answer.body.decode(), answer.report.decode())
     driver_of(db).execute(_STORE, stored)
 
 
 def stored_op(db: Connection, request: str) -> tuple[HeldAnswer, Report]:
-    """Return the latest op's answer and report; raises OpReused (422) when the request was another one."""
+    """Return the latest operation's response and report; raises OpReused (422) if the request differs."""
     applied, status, headers, body, stored = driver_of(db).execute(_STORED).fetchone()
     if applied != request:
         raise OpReused
@@ -38,7 +38,7 @@ def stored_op(db: Connection, request: str) -> tuple[HeldAnswer, Report]:
 
 
 def store_idempotent(call: Call, answer: HeldAnswer) -> None:
-    """Keep the answer under the call's idempotency key, if it has one that is new."""
+    """Store the response under the call's idempotency key, if the key is new."""
     if call.idempotency is None:
         return
     key, request = call.idempotency

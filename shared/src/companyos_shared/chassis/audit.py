@@ -1,4 +1,4 @@
-"""The audit: one line per call of the agent, as the service understood it."""
+"""Audit log with one line per call of the agent."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _READ = "SELECT line FROM _audit ORDER BY seq"
 
 
 def audit_line(scope: Scope, body: bytes, context: CallContext, answer: HeldAnswer) -> AuditLine:
-    """Return the line of a call that was answered; its operation is the route's operation id."""
+    """Return the audit line of a call; its operation is the route's operation id."""
     return AuditLine(
         step=context.step,
         at=context.now,
@@ -34,12 +34,12 @@ def audit_line(scope: Scope, body: bytes, context: CallContext, answer: HeldAnsw
 
 
 def write_line(db: Connection, line: AuditLine) -> None:
-    """Store a line in the transaction of the call it tells of."""
+    """Store a line in the transaction of its call."""
     driver_of(db).execute(_WRITE, (line.step, line.model_dump_json()))
 
 
 def read_lines(db: Connection) -> list[AuditLine]:
-    """Return every stored line in the order of the calls."""
+    """Return all stored lines in call order."""
     return [AuditLine.model_validate_json(line) for (line,) in driver_of(db).execute(_READ)]
 
 

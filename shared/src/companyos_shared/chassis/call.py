@@ -1,4 +1,4 @@
-"""The call: what an operation knows of the request it serves. Never the wall clock, never global chance."""
+"""Request context of an operation: database, simulated time, company and random streams."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LAST = "SELECT last FROM _sequences WHERE name = ?"
 
 @dataclass(slots=True)
 class Call:
-    """One request inside one open transaction of one episode."""
+    """One request in an open transaction of one episode."""
 
     db: Connection
     now: datetime
@@ -36,25 +36,25 @@ class Call:
 
     @property
     def person(self) -> str:
-        """The employee in whose name the caller acts."""
+        """The id of the employee that the caller acts as."""
         return self.company.agent_id
 
     def stream(self, purpose: str, entity: str | int, n: int = 0) -> Stream:
-        """Return the stream of (seed, service, purpose, entity, n); keys never hold step, time or attempt."""
+        """Return the stream of (seed, service, purpose, entity, n). A key must not contain step, time or attempt."""
         return Stream(self.draw_seed, self.service, purpose, entity, n)
 
     def schedule(self, due_at: datetime, happening: str, payload: dict[str, Any]) -> None:
-        """Let something happen later; whoever causes this call causes that too."""
+        """Schedule an event at `due_at` with the same cause as this call."""
         due.schedule(self.db, due_at=due_at, happening=happening, payload=payload, cause=self.cause)
 
     def start_numbering(self, sequence: str, last: int) -> None:
-        """Set the number after which a sequence goes on."""
+        """Set the last used number of a sequence."""
         driver_of(self.db).execute(_START, (sequence, last))
 
     def next_number(self, sequence: str) -> int:
-        """Return the next number of an episode's own sequence, from 1 where it was not started."""
-        found = driver_of(self.db).execute(_LAST, (sequence,)).fetchone()
-        number = 1 if found is None else int(found[0]) + 1
+        """Return the next number of a sequence of the episode, starting at 1 by default."""
+        row = driver_of(self.db).execute(_LAST, (sequence,)).fetchone()
+        number = 1 if row is None else int(row[0]) + 1
         self.start_numbering(sequence, number)
         return number
 
@@ -64,4 +64,4 @@ async def _current_call(request: Request) -> Call:
 
 
 CallDep = Annotated[Call, Depends(_current_call)]
-"""A route parameter that receives the request's call."""
+"""Route parameter that injects the request's call."""

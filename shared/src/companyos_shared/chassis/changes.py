@@ -1,8 +1,8 @@
-"""Change sets by triggers generated from a service's metadata, and the digests over its rows.
+"""Change capture with triggers generated from a service's metadata, and digests of its rows.
 
-Each content table has a computed column `_row`: the row as one JSON object, stored nowhere. A trigger writes (table,
-key, before, after) from it; the edge stamps who and when in the same transaction. SQLite parses all of it whenever a
-file is opened, so it is short.
+Each content table has a virtual column `_row` with the row as one JSON object. A trigger records (table, key, before,
+after) from it; the middleware adds actor and time in the same transaction. SQLite parses the schema whenever a file is
+opened, so the triggers are short.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _READ = "SELECT seq, tbl, key, before, after, step, at, actor, cause FROM _chang
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stamp:
-    """Who causes changes, and when. `cause` is the op id of the agent's call behind them, if any."""
+    """Step, time and actor of changes. `cause` is the op id of the agent's call that caused them, if any."""
 
     step: int
     at: datetime
@@ -44,7 +44,7 @@ class Stamp:
 
 
 def row_statements(metadata: MetaData) -> list[str]:
-    """Return the SQL that gives every content table its computed column."""
+    """Return the SQL that adds the computed column to every content table."""
     return [
         f'ALTER TABLE {_name(table)} ADD COLUMN "_row" TEXT GENERATED ALWAYS AS ({_row_json(table)}) VIRTUAL'
         for table in metadata.sorted_tables
@@ -52,12 +52,12 @@ def row_statements(metadata: MetaData) -> list[str]:
 
 
 def trigger_statements(metadata: MetaData) -> list[str]:
-    """Return the SQL that makes every content table record its inserts, updates and deletes from here on."""
+    """Return the SQL of the triggers that record inserts, updates and deletes of every content table."""
     return [statement for table in metadata.sorted_tables for statement in _triggers_of(table)]
 
 
 def stamp_changes(db: Connection, after: int, stamp: Stamp) -> list[Change]:
-    """Write who caused the changes since `after` and return them; updates that changed nothing are dropped."""
+    """Stamp the changes since `after` and return them; updates that changed nothing are deleted."""
     driver = driver_of(db)
     rows: list[_Recorded] = driver.execute(_NEW, (after,)).fetchall()
     kept = [row for row in rows if row[_BEFORE] != row[_AFTER]]
@@ -69,7 +69,7 @@ def stamp_changes(db: Connection, after: int, stamp: Stamp) -> list[Change]:
 
 
 def read_changes(db: Connection, after: int = 0) -> list[Change]:
-    """Return the stamped changes since `after`, in the order they were made."""
+    """Return the stamped changes since `after`, oldest first."""
     return [
         _change(recorded, Stamp(step=step, at=datetime.fromisoformat(at), actor=Actor(actor), cause=cause))
         for *recorded, step, at, actor, cause in driver_of(db).execute(_READ, (after,))
@@ -92,14 +92,14 @@ def _change(recorded: Sequence[Any], stamp: Stamp) -> Change:
 
 
 def read_rows(db: Connection, metadata: MetaData) -> Rows:
-    """Return every content row by table and key, in the form that changes have."""
+    """Return all content rows by table and key, in the format of changes."""
     driver = driver_of(db)
     return {name: json.loads(driver.execute(query).fetchone()[0]) for name, query in _row_queries(metadata)}
 
 
 @lru_cache
 def _row_queries(metadata: MetaData) -> tuple[tuple[str, str], ...]:
-    """Return for each table the query of all its rows as one JSON object, by key."""
+    """Return for each table the query that returns its rows as one JSON object, by key."""
     return tuple(
         (table.name, _ALL_ROWS.format(key=_name(_key_of(table)), table=_name(table)))
         for table in metadata.sorted_tables
@@ -107,23 +107,23 @@ def _row_queries(metadata: MetaData) -> tuple[tuple[str, str], ...]:
 
 
 def unfold(rows: Rows, changes: Sequence[Change]) -> Rows:
-    """Return the rows as they were before the changes, which led to them; raises ValueError where they did not."""
-    found = {table: dict(known) for table, known in rows.items()}
+    """Return the rows as they were before the changes; raises ValueError if the changes do not lead to `rows`."""
+    initial = {table: dict(known) for table, known in rows.items()}
     for change in reversed(changes):
-        if found[change.table].pop(change.key, None) != change.after:
+        if initial[change.table].pop(change.key, None) != change.after:
             raise ValueError(f"change {change.seq} of {change.table} {change.key} does not lead to the rows")
         if change.before is not None:
-            found[change.table][change.key] = change.before
-    return found
+            initial[change.table][change.key] = change.before
+    return initial
 
 
 def content_digest(rows: Rows) -> str:
-    """Return the digest of rows: what initial rows and changes must fold to."""
+    """Return the digest of all rows. Initial rows plus changes must produce the same digest."""
     return digest(rows)
 
 
 def outcome_digest(rows: Rows, metadata: MetaData) -> str:
-    """Return the digest of rows without times and versions: equal for two ways to the same end."""
+    """Return the digest of rows without times and versions, so that different paths to one outcome compare equal."""
     ignored = {
         table.name: {column.name for column in table.columns if _is_incidental(column)}
         for table in metadata.sorted_tables

@@ -1,4 +1,4 @@
-"""Column types of the world."""
+"""Column types for simulated times and dates."""
 
 from __future__ import annotations
 
@@ -12,35 +12,35 @@ _FORMAT = "%Y-%m-%dT%H:%M:%SZ"
 
 
 def time_text(moment: datetime) -> str:
-    """Return an aware moment as the world writes it: UTC, whole seconds, `2026-03-02T09:15:00Z`."""
+    """Return an aware datetime as text in UTC with whole seconds: `2026-03-02T09:15:00Z`."""
     return moment.astimezone(UTC).strftime(_FORMAT)
 
 
 class SimTime(TypeDecorator[datetime]):
-    """A simulated moment, kept as text that sorts by time and reads the same on the wire."""
+    """A simulated time, stored as ISO text that sorts by time."""
 
     impl = Text
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: Any) -> str | None:
-        """Turn an aware datetime into its text."""
+        """Convert an aware datetime to text."""
         return None if value is None else time_text(value)
 
     def process_result_value(self, value: str | None, dialect: Any) -> datetime | None:
-        """Turn the text into an aware datetime."""
+        """Convert text to an aware datetime."""
         return None if value is None else datetime.fromisoformat(value)
 
 
 class SimDate(TypeDecorator[date]):
-    """A calendar day, kept as `2026-03-02`."""
+    """A calendar day, stored as `2026-03-02`."""
 
     impl = Text
     cache_ok = True
 
     def process_bind_param(self, value: date | None, dialect: Any) -> str | None:
-        """Turn a date into its text."""
+        """Convert a date to text."""
         return None if value is None else value.isoformat()
 
     def process_result_value(self, value: str | None, dialect: Any) -> date | None:
-        """Turn the text into a date."""
+        """Convert text to a date."""
         return None if value is None else date.fromisoformat(value)

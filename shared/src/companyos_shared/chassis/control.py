@@ -1,6 +1,6 @@
-"""The control plane of a service, never in the public OpenAPI.
+"""Control API of a service, which is not part of the public OpenAPI document.
 
-Of an episode: settle, snapshot, export, drop, digest, evidence. Of its sources: load, check, forget. Of the service:
+Episode routes: settle, snapshot, export, drop, digest, evidence. Source routes: load, check, forget. Service routes:
 lease, renew, release, inventory, quarantine.
 """
 
@@ -58,7 +58,7 @@ MOST_CLOCK_MINUTES = 60 * 24 * 365
 
 
 class ClockRequest(BaseModel):
-    """How far the standalone clock moves, in simulated minutes."""
+    """Request to advance the standalone clock by simulated minutes."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -73,7 +73,7 @@ ContextDep = Annotated[CallContext, Depends(_context)]
 
 
 def control_router(episodes: Episodes) -> APIRouter:
-    """Return the control routes that answer the gateway's signature."""
+    """Return the control routes, which require the gateway's signature."""
     router = APIRouter(prefix="/control", include_in_schema=False)
 
     _add_sources(router, episodes)
@@ -81,9 +81,9 @@ def control_router(episodes: Episodes) -> APIRouter:
     _add_quarantine(router, episodes)
 
     @router.post("/settle")
-    async def settle_due(asked: SettleRequest, context: ContextDep) -> Report:
+    async def settle_due(body: SettleRequest, context: ContextDep) -> Report:
         async with episodes.turn(context) as session:
-            return settle(episodes, session, context, after=asked.after)
+            return settle(episodes, session, context, after=body.after)
 
     @router.post("/snapshot")
     async def take_snapshot(context: ContextDep) -> SnapshotReply:
@@ -123,32 +123,32 @@ def control_router(episodes: Episodes) -> APIRouter:
 
 def _add_sources(router: APIRouter, episodes: Episodes) -> None:
     @router.post("/load")
-    async def load(asked: LoadRequest) -> LoadReply:
-        return episodes.sources.load(asked.source, asked.document)
+    async def load(body: LoadRequest) -> LoadReply:
+        return episodes.sources.load(body.source, body.document)
 
     @router.post("/check")
-    async def check(asked: CheckRequest) -> CheckReply:
-        return CheckReply(source=asked.source, bytes=episodes.sources.ready(asked.source).stat().st_size)
+    async def check(body: CheckRequest) -> CheckReply:
+        return CheckReply(source=body.source, bytes=episodes.sources.ready(body.source).stat().st_size)
 
     @router.post("/forget")
-    async def forget(asked: ForgetRequest) -> ForgetReply:
-        episodes.sources.forget(asked.source)
-        return ForgetReply(source=asked.source)
+    async def forget(body: ForgetRequest) -> ForgetReply:
+        episodes.sources.forget(body.source)
+        return ForgetReply(source=body.source)
 
 
 def _add_lease(router: APIRouter, episodes: Episodes) -> None:
     @router.post("/lease")
-    async def grant(asked: LeaseRequest, context: ContextDep) -> LeaseReply:
-        return episodes.lease.grant(asked.owner, take_over=asked.take_over, request=context)
+    async def grant(body: LeaseRequest, context: ContextDep) -> LeaseReply:
+        return episodes.lease.grant(body.owner, take_over=body.take_over, request=context)
 
     @router.post("/renew")
-    async def renew(asked: RenewRequest, context: ContextDep) -> LeaseReply:
-        return episodes.lease.renew(asked.owner, context.generation)
+    async def renew(body: RenewRequest, context: ContextDep) -> LeaseReply:
+        return episodes.lease.renew(body.owner, context.generation)
 
     @router.post("/release")
-    async def release(asked: ReleaseRequest) -> dict[str, str]:
-        episodes.lease.release(asked.owner)
-        return {"released": asked.owner}
+    async def release(body: ReleaseRequest) -> dict[str, str]:
+        episodes.lease.release(body.owner)
+        return {"released": body.owner}
 
 
 def _add_quarantine(router: APIRouter, episodes: Episodes) -> None:
@@ -157,24 +157,24 @@ def _add_quarantine(router: APIRouter, episodes: Episodes) -> None:
         return episodes.inventory()
 
     @router.post("/quarantine")
-    async def keep(asked: QuarantineRequest) -> QuarantineReply:
-        return QuarantineReply(entries=episodes.move_to_quarantine(asked))
+    async def keep(body: QuarantineRequest) -> QuarantineReply:
+        return QuarantineReply(entries=episodes.move_to_quarantine(body))
 
     @router.post("/quarantine/list")
     async def entries() -> QuarantineReply:
         return QuarantineReply(entries=episodes.quarantine.entries())
 
     @router.post("/quarantine/restore")
-    async def restore(asked: EntriesRequest) -> QuarantineReply:
-        return QuarantineReply(entries=[episodes.restore_from_quarantine(entry) for entry in asked.entries])
+    async def restore(body: EntriesRequest) -> QuarantineReply:
+        return QuarantineReply(entries=[episodes.restore_from_quarantine(entry) for entry in body.entries])
 
     @router.post("/quarantine/remove")
-    async def remove(asked: EntriesRequest) -> QuarantineReply:
-        return QuarantineReply(entries=[episodes.quarantine.remove(entry) for entry in asked.entries])
+    async def remove(body: EntriesRequest) -> QuarantineReply:
+        return QuarantineReply(entries=[episodes.quarantine.remove(entry) for entry in body.entries])
 
 
 def clock_router(episodes: Episodes, standalone: Standalone) -> APIRouter:
-    """Return the routes of standalone mode: the clock that is moved by hand."""
+    """Return the routes that read and advance the standalone clock."""
     router = APIRouter(prefix="/control", include_in_schema=False)
 
     @router.get("/clock")
@@ -182,8 +182,8 @@ def clock_router(episodes: Episodes, standalone: Standalone) -> APIRouter:
         return {"now": standalone.now().isoformat()}
 
     @router.post("/clock")
-    async def move_clock(asked: ClockRequest) -> dict[str, Any]:
-        context = standalone.move_clock(asked.minutes)
+    async def move_clock(body: ClockRequest) -> dict[str, Any]:
+        context = standalone.move_clock(body.minutes)
         report = settle(episodes, standalone.session(), context)
         return {"now": context.now.isoformat(), "changes": len(report.changes)}
 
@@ -191,7 +191,7 @@ def clock_router(episodes: Episodes, standalone: Standalone) -> APIRouter:
 
 
 def settle(episodes: Episodes, session: Session, context: CallContext, *, after: int | None = None) -> Report:
-    """Apply what is due at `context.now` in (due_at, id) order, each at its own time, in one transaction."""
+    """Apply all events due at `context.now` in one transaction, each at its own time, in (due_at, id) order."""
     if session.next_due_at is not None and session.next_due_at <= context.now:
         episodes.begin(session, context)
         try:

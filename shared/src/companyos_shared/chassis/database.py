@@ -1,6 +1,6 @@
-"""Database files: templates built from documents, epochs copied from them, connections through one engine.
+"""Database files: builds templates from documents, copies them for epochs and opens connections through one engine.
 
-WAL with synchronous=OFF survives the death of any process; a host crash may lose an episode as a whole.
+WAL with synchronous=OFF survives the end of any process. A host crash may lose a whole episode.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _BUSY_TIMEOUT_S = 2.0
 _CACHED_STATEMENTS = 256
 _WRITE_META = "INSERT OR REPLACE INTO _meta (key, value) VALUES (?, ?)"
 _PAGE_BYTES = 1024
-"""Most tables of an episode are small: a page each is most of the file, and the file is copied at every first touch."""
+"""Small pages keep files small: most tables are small, and every epoch that writes copies the whole file."""
 
 
 class Database:
@@ -48,12 +48,12 @@ class Database:
         self._engine = create_engine("sqlite://", creator=self._open, poolclass=NullPool)
 
     def connect(self, path: Path) -> Connection:
-        """Open an existing file; one that is missing is an error and never made. The caller closes the connection."""
+        """Open an existing file without creating a missing one. The caller closes the connection."""
         self._uri = f"file:{quote(str(path))}?mode=rw"
         return self._engine.connect()
 
     def connect_at_rest(self, path: Path) -> Connection:
-        """Open a file that nobody writes, to read it; nothing is made beside it. The caller closes the connection."""
+        """Open a file that no process writes, read-only and without a log. The caller closes the connection."""
         self._uri = f"file:{quote(str(path))}?mode=ro&immutable=1"
         return self._engine.connect()
 
@@ -71,10 +71,10 @@ class Database:
         return raw
 
     def close(self, db: Connection, path: Path) -> None:
-        """Close an epoch and leave its file and its log as they are.
+        """Close an epoch without changing its file or its log.
 
-        The last connection to close would copy the log into the file and delete it. One that only reads cannot, so it
-        is opened before and closed last.
+        The last connection to close would copy the log into the file and delete the log. A read-only connection cannot
+        do so, therefore it is opened before and closed last.
         """
         try:
             with closing(sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True)) as last:
@@ -84,83 +84,83 @@ class Database:
             db.close()
 
     def read_generation(self, path: Path) -> int:
-        """Return the generation that wrote last to an epoch; 0 where none did or the file cannot be read."""
+        """Return the generation that wrote last to an epoch; 0 if there is none or the file cannot be read."""
         try:
             with closing(sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True)) as raw:
-                found = raw.execute("SELECT value FROM _meta WHERE key = 'generation'").fetchone()
+                row = raw.execute("SELECT value FROM _meta WHERE key = 'generation'").fetchone()
         except sqlite3.Error:
             return 0
-        return int(found[0]) if found else 0
+        return int(row[0]) if row else 0
 
     def build(self, folder: Path, name: str, plant: Callable[[Connection], None]) -> Path:
-        """Make a file with all tables, triggers and planted rows, and return it: `<name>-<sha256>.db`.
+        """Create `<name>-<sha256>.db` with all tables, triggers and planted rows, and return its path.
 
-        It appears whole under its name or not at all.
+        The file is created atomically.
         """
-        with _aside(folder / name) as made:
+        with _aside(folder / name) as temporary:
             if self._blank is None:
-                self._blank = self._make_blank(made)
-            made.write_bytes(self._blank)
-            with self.connect(made) as db:
+                self._blank = self._make_blank(temporary)
+            temporary.write_bytes(self._blank)
+            with self.connect(temporary) as db:
                 begin(db)
                 plant(db)
                 _carry_out(db, self._triggers)
                 _come_to_rest(db)
-            path = folder / f"{name}-{checksum(made)}.db"
-            os.replace(made, path)
+            path = folder / f"{name}-{checksum(temporary)}.db"
+            os.replace(temporary, path)
         return path
 
-    def _make_blank(self, made: Path) -> bytes:
-        with closing(sqlite3.connect(made)) as raw:
+    def _make_blank(self, temporary: Path) -> bytes:
+        with closing(sqlite3.connect(temporary)) as raw:
             raw.execute(f"PRAGMA page_size={_PAGE_BYTES}")
             raw.execute("VACUUM")
-        _enter_wal(made)
-        with self.connect(made) as db:
+        _enter_wal(temporary)
+        with self.connect(temporary) as db:
             begin(db)
             tables.metadata.create_all(db)
             self.metadata.create_all(db)
             _carry_out(db, row_statements(self.metadata))
             _come_to_rest(db)
-        return made.read_bytes()
+        return temporary.read_bytes()
 
     def copy(self, source: Path, target: Path) -> None:
-        """Copy a file at rest to a new name; raises FileExistsError where the name is taken, and leaves it alone."""
-        made = f"{temporary_name(target)}"
+        """Copy a file that is not being written; raises FileExistsError if the target exists, and keeps the target."""
+        temporary = f"{temporary_name(target)}"
         try:
             os.makedirs(target.parent, exist_ok=True)
-            with open(source, "rb", buffering=0) as held, open(made, "xb") as copied:
+            with open(source, "rb", buffering=0) as held, open(temporary, "xb") as copied:
                 copied.write(held.read())
             failpoint("service.epoch.before")
-            os.link(made, target)
+            os.link(temporary, target)
         finally:
             with suppress(FileNotFoundError):
-                os.unlink(made)
+                os.unlink(temporary)
         failpoint("service.epoch.after")
 
     def take(self, db: Connection, folder: Path, notes: Mapping[str, str]) -> str:
-        """Copy a live database, whatever its log holds, with notes in its meta table.
+        """Copy a live database including its log, add notes to its meta table, and return the sha256 of the copy.
 
-        The copy is named by the sha256 of its bytes, which is returned. It is on the disk before it has its name.
+        The sha256 is the file name of the copy. The copy is synced to disk before it is renamed.
         """
-        with _aside(folder / "snapshot") as made:
-            with closing(sqlite3.connect(made, isolation_level=None)) as taken:
+        with _aside(folder / "snapshot") as temporary:
+            with closing(sqlite3.connect(temporary, isolation_level=None)) as taken:
                 taken.execute("PRAGMA synchronous=OFF")
                 taken.execute("PRAGMA journal_mode=OFF")
                 driver_of(db).backup(taken)
                 taken.executemany(_WRITE_META, notes.items())
-            source = checksum(made)
-            sync_file(made)
+            source = checksum(temporary)
+            sync_file(temporary)
             failpoint("service.snapshot.before")
-            os.replace(made, folder / f"{source}.db")
+            os.replace(temporary, folder / f"{source}.db")
         sync_folder(folder)
         failpoint("service.snapshot.after")
         return source
 
     def export(self, db: Connection, beside: Path) -> bytes:
-        """Return a live database, whatever its log holds, as the bytes of one file that stands alone."""
-        with _aside(beside) as made:
-            driver_of(db).execute("VACUUM INTO ?", (str(made),))
-            return made.read_bytes()
+        """Return a live database including its log as the bytes of one file."""
+        with _aside(beside) as temporary:
+            driver_of(db).execute("VACUUM INTO ?", (str(temporary),))
+            return temporary.read_bytes()
 
 
 def _carry_out(db: Connection, statements: list[str]) -> None:
@@ -177,13 +177,13 @@ def _enter_wal(path: Path) -> None:
     with closing(sqlite3.connect(path)) as raw:
         mode = raw.execute("PRAGMA journal_mode=WAL").fetchone()[0]
     if mode != "wal":
-        raise RuntimeError(f"SQLite answers journal mode {mode!r} where 'wal' was asked for")
+        raise RuntimeError(f"journal_mode must be 'wal'; SQLite returned {mode!r}")
 
 
 def read_meta(db: Connection, key: str) -> str | None:
-    """Return a value of the chassis' own meta table."""
-    found = driver_of(db).execute("SELECT value FROM _meta WHERE key = ?", (key,)).fetchone()
-    return None if found is None else str(found[0])
+    """Return a value of the meta table."""
+    row = driver_of(db).execute("SELECT value FROM _meta WHERE key = ?", (key,)).fetchone()
+    return None if row is None else str(row[0])
 
 
 def write_meta(db: Connection, values: Mapping[str, str]) -> None:
@@ -205,23 +205,23 @@ def checksum(path: Path) -> str:
 
 
 def named_checksum(path: Path) -> str:
-    """Return the sha256 that the name of a file ends with."""
+    """Return the sha256 at the end of a file name."""
     return path.stem.rpartition("-")[2]
 
 
 def epoch_path(folder: Path, epoch: int, content: str) -> Path:
-    """Return where the file of an epoch lies that starts from these bytes, by their sha256."""
+    """Return the path of an epoch's file whose initial bytes have this sha256."""
     return folder / f"{epoch}-{content}.db"
 
 
 def epoch_files(folder: Path) -> dict[int, Path]:
-    """Return the database file of each epoch of an episode."""
-    found = ((path, path.stem.partition("-")[0]) for path in folder.glob("*-*.db"))
-    return {int(epoch): path for path, epoch in found if epoch.isdecimal()}
+    """Return the database file of each epoch in an episode's folder."""
+    named = ((path, path.stem.partition("-")[0]) for path in folder.glob("*-*.db"))
+    return {int(epoch): path for path, epoch in named if epoch.isdecimal()}
 
 
 def remove_strays(folder: Path) -> None:
-    """Delete what processes that are gone left half made, anywhere below the folder."""
+    """Delete temporary files of ended processes anywhere below the folder."""
     for path in folder.rglob(f".*{TEMPORARY}*"):
         if not is_of_running_process(path):
             path.unlink(missing_ok=True)
@@ -229,17 +229,17 @@ def remove_strays(folder: Path) -> None:
 
 @contextmanager
 def _aside(path: Path) -> Iterator[Path]:
-    """Give a name beside `path` to make a file under; whatever is there under it in the end is deleted."""
+    """Yield a temporary path beside `path`; a file that remains there is deleted at the end."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    made = temporary_name(path)
+    temporary = temporary_name(path)
     try:
-        yield made
+        yield temporary
     finally:
-        remove_database(made)
+        remove_database(temporary)
 
 
 def schema_version(metadata: MetaData) -> str:
-    """Return a digest that changes whenever a table, a column or a trigger does, of the service or of the chassis."""
+    """Return a digest of all tables, columns and triggers, of the service and of the framework."""
     shape = {
         table.name: [(column.name, str(column.type), column.nullable) for column in table.columns]
         for known in (metadata, tables.metadata)

@@ -1,4 +1,4 @@
-"""Happenings: what time brings. Rows of the due table, applied by settle in (due_at, id) order."""
+"""Scheduled events: rows of the `_due` table, which `settle` applies in (due_at, id) order."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from companyos_shared.chassis.call import Call
 
 Happening = Callable[["Call", dict[str, Any]], None]
-"""What a service does when a row falls due; `call.now` is the row's own time and the actor is the clock."""
+"""Handler of a scheduled event. `call.now` is the due time of the row and the actor is the clock."""
 
 Happenings = Mapping[str, Happening]
 
@@ -27,14 +27,14 @@ _TAKE = "DELETE FROM _due WHERE id = ?"
 
 
 def schedule(db: Connection, *, due_at: datetime, happening: str, payload: dict[str, Any], cause: str | None) -> None:
-    """Write a row that falls due at `due_at`."""
+    """Insert an event that is due at `due_at`."""
     driver_of(db).execute(_SCHEDULE, (time_text(due_at), happening, json.dumps(payload), cause))
 
 
 def next_due_at(db: Connection) -> datetime | None:
-    """Return when the next happening falls due."""
-    (found,) = driver_of(db).execute(_NEXT).fetchone()
-    return None if found is None else datetime.fromisoformat(found)
+    """Return the due time of the next event."""
+    (due_at,) = driver_of(db).execute(_NEXT).fetchone()
+    return None if due_at is None else datetime.fromisoformat(due_at)
 
 
 def take_next(db: Connection, now: datetime) -> tuple[datetime, str, dict[str, Any], str | None] | None:

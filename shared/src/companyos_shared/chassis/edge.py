@@ -1,7 +1,7 @@
-"""The edge of every request: identity, one transaction, planned faults, change set, audit line, stored answer.
+"""Middleware around every request: authentication, transaction, injected faults, changes, audit and stored response.
 
-Reads run without a transaction and write nothing; their audit line travels in the report. A write's effect, audit
-line and answer are committed together or not at all; a refused write keeps only its audit line and answer.
+Reads run without a transaction and write nothing; their audit line is part of the report. A write commits its effect,
+audit line and response together. A rejected write commits only its audit line and response.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _logger = logging.getLogger(__name__)
 
 
 class Edge:
-    """ASGI middleware around the whole app of a service. Without a key it serves the standalone episode."""
+    """ASGI middleware around the app of a service. Without a key it serves the standalone episode."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class Edge:
         self._replays = replays or Replays()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request; what is open to everybody passes straight through."""
+        """Serve one request; public paths are passed to the app unchanged."""
         path = scope.get("path", "")
         if scope["type"] != "http" or path in OPEN_PATHS or path.startswith(_OPEN_PREFIX):
             await self._app(scope, receive, send)
@@ -107,7 +107,7 @@ class Edge:
             return self._standalone.context(is_write=not _is_read(scope))
         headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]]
         if self._key is None:
-            raise NotSigned("The service has no key to check a signature with.")
+            raise NotSigned("The service has no key to verify signatures.")
         context = check_signature(
             self._key,
             audience=self._episodes.service.name,
@@ -158,7 +158,7 @@ class Edge:
                 return _repeated(session, context, request)
             driver_of(session.db).execute("SAVEPOINT effect")
             answer = await self._effect(scope, body, context, session)
-            report = _close_books(session, context, audit.audit_line(scope, body, context, answer))
+            report = _finish_write(session, context, audit.audit_line(scope, body, context, answer))
             answer.attach(report)
             if context.step:
                 applied.store_op(session.db, step=context.step, request=request, answer=answer)
@@ -208,22 +208,22 @@ class Edge:
 
 def _check_step(session: Session, context: CallContext) -> None:
     if context.step < session.applied_step:
-        raise StepMovedOn(f"Step {session.applied_step} was applied.")
+        raise StepMovedOn(f"step must be at least {session.applied_step}, the last applied step; got {context.step}")
 
 
 def _repeated(session: Session, context: CallContext, request: str) -> tuple[HeldAnswer, Report]:
-    """Return what the step answered when it was applied; raises StepMovedOn (409) or OpReused (422)."""
+    """Return the stored response of an applied step; raises StepMovedOn (409) or OpReused (422)."""
     _check_step(session, context)
     return applied.stored_op(session.db, request)
 
 
 def _is_read(scope: Scope) -> bool:
-    """Say whether a request writes nothing; pages do not, however they are asked for."""
+    """Return whether a request only reads. Pages only read, also with POST."""
     return scope["method"] in _READS or scope["path"].startswith(f"{PAGES_PREFIX}/")
 
 
 def _operation(scope: Scope) -> str:
-    """Return what is asked for in a word that holds none of its arguments."""
+    """Return the operation id, or the method, as a label without arguments."""
     return getattr(scope.get("route"), "operation_id", None) or str(scope["method"])
 
 
@@ -238,7 +238,7 @@ def _mark(
             span.fail(str(answer.status))
 
 
-def _close_books(session: Session, context: CallContext, line: AuditLine) -> Report:
+def _finish_write(session: Session, context: CallContext, line: AuditLine) -> Report:
     stamp = Stamp(step=context.step, at=context.now, actor=context.actor, cause=op_id(context))
     changes = stamp_changes(session.db, session.last_seq, stamp)
     audit.write_line(session.db, line)
@@ -254,7 +254,7 @@ def _check_strict(body: bytes) -> None:
 
 
 def _conditions(scope: Scope) -> list[str]:
-    """Return the headers that decide about a write, beside its body."""
+    """Return the values of the headers that affect a write."""
     return [value.decode("latin-1") for name, value in scope["headers"] if name in _CONDITIONS]
 
 

@@ -1,8 +1,8 @@
-"""Episodes of a service: one file per epoch opened lazily, connections in an LRU.
+"""Episodes of a service: one database file per epoch, opened lazily, with an LRU cache of connections.
 
-The context of a call names (episode, epoch, source). An epoch not seen yet is copied from its source; an epoch older
-than the newest is refused, and so is a generation older than the last one that wrote. Live files are never overwritten
-and never change: what is written goes to the log beside them, so that damage to either shows.
+The context of a call names (episode, epoch, source). A new epoch is copied from its source. Calls with an epoch older
+than the newest, or with a generation older than the last one that wrote, are rejected. Live files never change: writes
+go to the log beside them, so that damage to either is detected.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _VERIFIED_REMEMBERED = 65_536
 
 
 class Episodes:
-    """All episodes of one service process; what a killed one left half made is deleted."""
+    """All episodes of one service process. Deletes temporary files of ended processes at start."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class Episodes:
         self._open: OrderedDict[str, Session] = OrderedDict()
         self._dropped: OrderedDict[str, None] = OrderedDict()
         self._verified: OrderedDict[Path, None] = OrderedDict()
-        """Files of epochs that this process has made, or found to be what they were."""
+        """Epoch files that this process has created or verified."""
         remove_strays(folder)
 
     def session(self, context: CallContext) -> Session:
@@ -83,7 +83,7 @@ class Episodes:
         known = epoch_files(self._folder / context.episode)
         newest = max([*known, session.epoch if session is not None else 0], default=0)
         if context.epoch < newest:
-            raise StaleEpoch(f"The episode is at epoch {newest}.")
+            raise StaleEpoch(f"epoch must be at least {newest}, the newest epoch; got {context.epoch}")
         opened = self._open_epoch(context, known)
         if session is not None:
             self._shut(session)
@@ -96,10 +96,10 @@ class Episodes:
         return opened
 
     def begin(self, session: Session, context: CallContext) -> None:
-        """Open a write transaction of a call's generation; an epoch that only read so far gets its file first.
+        """Begin a write transaction under a call's generation; the first write of an epoch creates its file.
 
-        What the session remembers is read again inside: another process may have written. Raises StaleGenerationError
-        (409) and what `turn` raises.
+        The cached state of the session is read again, because another process may have written. Raises
+        StaleGenerationError (409) and what `turn` raises.
         """
         if session.reader is not None:
             self._own(session)
@@ -114,7 +114,7 @@ class Episodes:
 
     @asynccontextmanager
     async def turn(self, context: CallContext) -> AsyncIterator[Session]:
-        """Hold the open epoch of a call alone.
+        """Hold exclusive access to the epoch of a call.
 
         Raises StaleEpoch (409), EpisodeDropped, EpisodeOutdated or EpisodeCorrupt (410), StorageFull (507), and what
         the source raises: UnknownSource (404), SourceCorrupt or SourceOutdated (410).
@@ -128,7 +128,7 @@ class Episodes:
                     return
 
     def drop(self, episode: str) -> None:
-        """Forget an episode: its connection and its files; a late call does not bring it back. Twice is no error."""
+        """Delete an episode's connection and files. Late calls do not recreate it; repeating is not an error."""
         self._dropped[episode] = None
         if len(self._dropped) > _DROPPED_REMEMBERED:
             self._dropped.popitem(last=False)
@@ -136,21 +136,21 @@ class Episodes:
         shutil.rmtree(self._folder / episode, ignore_errors=True)
 
     def inventory(self) -> InventoryReply:
-        """Return every episode and every snapshot that has files here."""
-        found = sorted(path for path in self._folder.glob("*") if path.is_dir())
-        episodes = [HeldEpisode(id=path.name, epochs=sorted(epoch_files(path))) for path in found]
+        """Return all episodes and snapshots that have files."""
+        folders = sorted(path for path in self._folder.glob("*") if path.is_dir())
+        episodes = [HeldEpisode(id=path.name, epochs=sorted(epoch_files(path))) for path in folders]
         return InventoryReply(episodes=episodes, sources=self.sources.held())
 
-    def move_to_quarantine(self, asked: QuarantineRequest) -> list[QuarantineEntry]:
-        """Move episodes and snapshots into quarantine, and return the entries made."""
-        for episode in asked.episodes:
+    def move_to_quarantine(self, request: QuarantineRequest) -> list[QuarantineEntry]:
+        """Move episodes and snapshots to quarantine, and return the new entries."""
+        for episode in request.episodes:
             self._let_go(episode)
-        kept = [self.quarantine.keep_episode(episode, asked.reason) for episode in asked.episodes]
-        kept += [self.quarantine.keep_source(source, asked.reason) for source in asked.sources]
-        return [entry for entry in kept if entry is not None]
+        entries = [self.quarantine.keep_episode(episode, request.reason) for episode in request.episodes]
+        entries += [self.quarantine.keep_source(source, request.reason) for source in request.sources]
+        return [entry for entry in entries if entry is not None]
 
     def restore_from_quarantine(self, entry: str) -> QuarantineEntry:
-        """Move an entry of the quarantine back; raises UnknownEntryError (404) or QuarantineConflictError (409)."""
+        """Restore a quarantine entry; raises UnknownEntryError (404) or QuarantineConflictError (409)."""
         restored = self.quarantine.restore(entry)
         if restored.episode is not None:
             self._dropped.pop(restored.episode, None)
@@ -158,9 +158,8 @@ class Episodes:
         return restored
 
     def _newest_generation(self) -> int:
-        """Return the newest generation that has written to any epoch; files that cannot be read count for nothing."""
-        found = [self.database.read_generation(path) for path in self._folder.glob("*/*-*.db")]
-        return max(found, default=0)
+        """Return the newest generation that has written to any epoch; unreadable files are ignored."""
+        return max(map(self.database.read_generation, self._folder.glob("*/*-*.db")), default=0)
 
     def _let_go(self, episode: str) -> None:
         session = self._open.pop(episode, None)
@@ -168,16 +167,16 @@ class Episodes:
             self._shut(session)
 
     def snapshot(self, session: Session) -> str:
-        """Keep the epoch as it is now as a source, and return its id; raises StorageFull (507)."""
+        """Store the current state of the epoch as a source and return its id; raises StorageFull (507)."""
         return self.sources.take(session.db, session.episode, session.epoch)
 
     def export(self, session: Session) -> bytes:
-        """Return the epoch as it is now as one SQLite file; raises StorageFull (507)."""
+        """Return the current state of the epoch as one SQLite file; raises StorageFull (507)."""
         self.sources.make_room()
         return self.database.export(session.db, self.storage.folder / f"{session.episode}.{session.epoch}")
 
     def close(self) -> None:
-        """Close every connection; files stay."""
+        """Close all connections."""
         for session in self._open.values():
             self._shut(session)
         self._open.clear()
@@ -185,7 +184,7 @@ class Episodes:
 
     @property
     def open_count(self) -> int:
-        """How many epochs are open."""
+        """The number of open epochs."""
         return len(self._open)
 
     def _open_epoch(self, context: CallContext, known: dict[int, Path]) -> Session:
@@ -224,10 +223,10 @@ class Episodes:
         return session
 
     def _verify(self, path: Path) -> None:
-        """Raise EpisodeCorrupt (410) for a file whose bytes are not those that it began with; writes go to its log."""
+        """Raise EpisodeCorrupt (410) if the file's checksum does not match its name; writes go only to the log."""
         if path not in self._verified:
             if checksum(path) != named_checksum(path):
-                raise EpisodeCorrupt("The bytes of the file are not those that it was created with.")
+                raise EpisodeCorrupt("Epoch file checksum mismatch.")
             self._remember(path)
 
     def _remember(self, path: Path) -> None:
@@ -236,7 +235,7 @@ class Episodes:
             self._verified.popitem(last=False)
 
     def _own(self, session: Session) -> None:
-        """Give an epoch that reads through a reader a file of its own."""
+        """Create the file of an epoch that used a shared reader so far."""
         path = self._copy_source(session.episode, session.epoch, session.source)
         self._verify(path)
         reader, shared = session.reader, session.db
@@ -257,13 +256,13 @@ class Episodes:
             self.sources.readers.give_back(reader)
 
     def _copy_source(self, episode: str, epoch: int, source: str) -> Path:
-        """Give an epoch a file and return it; one that another process gave it in the meantime is taken as it is."""
+        """Create an epoch's file and return its path; a file created by another process meanwhile is kept."""
         folder = self._folder / episode
         self.sources.make_room()
-        found = self.sources.ready(source)
-        path = epoch_path(folder, epoch, named_checksum(found))
+        original = self.sources.ready(source)
+        path = epoch_path(folder, epoch, named_checksum(original))
         try:
-            self.database.copy(found, path)
+            self.database.copy(original, path)
         except FileExistsError:
             return path
         self._remember(path)

@@ -1,20 +1,22 @@
-"""Expected refusals as Problems, and how they become application/problem+json.
+"""Expected errors as subclasses of Problem, and the handlers that return them as application/problem+json.
 
-Problem                  the caller's to read; each feature keeps its own beside its rule
+Problem                  base class; features define subclasses beside their rules
 |- of the input          InvalidArguments, InvalidCursor, StaleVersion, IdempotencyKeyReused, BodyTooLarge
 |- of the caller         NotSigned, BadContext, CallExpiredError, CallReplayedError
 |- of the gateway        LeaseHeldError, StaleGenerationError
 |- of the quarantine     UnknownEntryError, QuarantineConflictError
 |- of the source         UnknownSource, SourceMismatch, InvalidSeed, SourceCorrupt, SourceOutdated
 |- of the episode        StaleEpoch, EpisodeOutdated, EpisodeCorrupt, EpisodeDropped, OpReused, StepMovedOn
-|- of the machine        StorageFull
-|- planned faults        ServiceUnavailable, TooManyRequests, GatewayTimeout, AccessDenied
-`- InternalError         a bug of the house
+|- of the storage        StorageFull
+|- injected faults       ServiceUnavailable, TooManyRequests, GatewayTimeout, AccessDenied
+`- InternalError         an unexpected exception
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, cast
 
 from fastapi import FastAPI, Request
@@ -27,15 +29,17 @@ from companyos_shared.web.problems import problem_response
 from companyos_shared.wire.problem import PROBLEM_MEDIA_TYPE, ProblemBody
 
 _MOST_ERRORS_SHOWN = 10
+_LONGEST_VALUE = 80
+_QUOTED = re.compile(r"'([^']*)'")
 _HTTP_CODES = {404: "not-found", 405: "method-not-allowed"}
 
 
 class Problem(Exception):
-    """A refusal with a status and a stable code; the message states the fact, never the remedy."""
+    """An expected error with a status and a stable code. `detail` states facts, never a remedy."""
 
     status: ClassVar[int] = 400
     code: ClassVar[str] = "problem"
-    title: ClassVar[str] = "The request was refused"
+    title: ClassVar[str] = "Request rejected"
 
     def __init__(self, detail: str | None = None, *, errors: list[dict[str, Any]] | None = None) -> None:
         super().__init__(detail or self.title)
@@ -43,7 +47,7 @@ class Problem(Exception):
         self.errors = errors
 
     def body(self) -> ProblemBody:
-        """Return the problem as it travels."""
+        """Return the response body."""
         return ProblemBody(
             type="about:blank",
             title=self.title,
@@ -54,116 +58,116 @@ class Problem(Exception):
         )
 
     def response(self, headers: dict[str, str] | None = None) -> Response:
-        """Return the problem as an HTTP answer."""
+        """Return the problem as an HTTP response."""
         return problem_response(self.body(), headers)
 
 
 class InvalidArguments(Problem):
-    status, code, title = 422, "invalid-arguments", "The arguments do not fit the operation"
+    status, code, title = 422, "invalid-arguments", "Invalid arguments"
 
 
 class InvalidCursor(Problem):
-    status, code, title = 422, "invalid-cursor", "The cursor is not one of this list"
+    status, code, title = 422, "invalid-cursor", "Invalid cursor"
 
 
 class IdempotencyKeyReused(Problem):
-    status, code, title = 422, "idempotency-key-reused", "The idempotency key was used with another body"
+    status, code, title = 422, "idempotency-key-reused", "Idempotency key used with another request"
 
 
 class StaleVersion(Problem):
-    status, code, title = 412, "stale-version", "The version is not the current one"
+    status, code, title = 412, "stale-version", "Version is not current"
 
 
 class MalformedBody(Problem):
-    status, code, title = 400, "malformed-body", "The body is no JSON object of the accepted kind"
+    status, code, title = 400, "malformed-body", "Body is not a valid JSON object"
 
 
 class BodyTooLarge(Problem):
-    status, code, title = 413, "body-too-large", "The body is too large"
+    status, code, title = 413, "body-too-large", "Body too large"
 
 
 class NotSigned(Problem):
-    status, code, title = 401, "not-signed", "The call is not signed"
+    status, code, title = 401, "not-signed", "Call is not signed"
 
 
 class BadContext(Problem):
-    status, code, title = 400, "bad-context", "The call's context is not well formed"
+    status, code, title = 400, "bad-context", "Malformed call context"
 
 
 class CallExpiredError(Problem):
-    status, code, title = 401, "call-expired", "The control call is not valid at this time"
+    status, code, title = 401, "call-expired", "Control call expired"
 
 
 class CallReplayedError(Problem):
-    status, code, title = 401, "call-replayed", "The control call was received before"
+    status, code, title = 401, "call-replayed", "Control call already received"
 
 
 class LeaseHeldError(Problem):
-    status, code, title = 409, "lease-held", "Another gateway holds the lease of this service"
+    status, code, title = 409, "lease-held", "Lease held by another gateway"
 
 
 class StaleGenerationError(Problem):
-    status, code, title = 409, "stale-generation", "Another gateway has taken the lease of this service"
+    status, code, title = 409, "stale-generation", "Lease taken over by another gateway"
 
 
 class UnknownEntryError(Problem):
-    status, code, title = 404, "unknown-entry", "The quarantine has no such entry"
+    status, code, title = 404, "unknown-entry", "Quarantine entry not found"
 
 
 class QuarantineConflictError(Problem):
-    status, code, title = 409, "quarantine-conflict", "The entry cannot be restored"
+    status, code, title = 409, "quarantine-conflict", "Quarantine entry cannot be restored"
 
 
 class UnknownSource(Problem):
-    status, code, title = 404, "unknown-source", "The source is not here"
+    status, code, title = 404, "unknown-source", "Source not found"
 
 
 class SourceMismatch(Problem):
-    status, code, title = 422, "source-mismatch", "The document does not have that digest"
+    status, code, title = 422, "source-mismatch", "Document digest mismatch"
 
 
 class InvalidSeed(Problem):
-    status, code, title = 422, "invalid-seed", "The document is no seed of this service"
+    status, code, title = 422, "invalid-seed", "Invalid seed"
 
 
 class SourceCorrupt(Problem):
-    status, code, title = 410, "source-corrupt", "The snapshot is damaged"
+    status, code, title = 410, "source-corrupt", "Snapshot checksum mismatch"
 
 
 class SourceOutdated(Problem):
-    status, code, title = 410, "source-outdated", "The snapshot is of another version of the service"
+    status, code, title = 410, "source-outdated", "Snapshot of another service version"
 
 
 class StaleEpoch(Problem):
-    status, code, title = 409, "stale-epoch", "The episode has moved on to a later epoch"
+    status, code, title = 409, "stale-epoch", "Epoch is not the newest"
 
 
 class EpisodeOutdated(Problem):
-    status, code, title = 410, "episode-outdated", "The episode is of another version of the service"
+    status, code, title = 410, "episode-outdated", "Episode of another service version"
 
 
 class EpisodeCorrupt(Problem):
-    status, code, title = 410, "episode-corrupt", "The episode's file is damaged"
+    status, code, title = 410, "episode-corrupt", "Episode file is damaged"
 
 
 class EpisodeDropped(Problem):
-    status, code, title = 410, "episode-dropped", "The episode was dropped"
+    status, code, title = 410, "episode-dropped", "Episode was dropped"
 
 
 class OpReused(Problem):
-    status, code, title = 422, "op-reused", "The step was already applied with another request"
+    status, code, title = 422, "op-reused", "Step already applied with another request"
 
 
 class StepMovedOn(Problem):
-    status, code, title = 409, "step-moved-on", "A later step was already applied"
+    status, code, title = 409, "step-moved-on", "Later step already applied"
 
 
 class StorageFull(Problem):
-    status, code, title = 507, "storage-full", "The storage takes nothing more"
+    status, code, title = 507, "storage-full", "Storage is full"
 
 
 class ServiceUnavailable(Problem):
-    status, code, title = 503, "service-unavailable", "The service is unavailable"
+    status, code, title = 503, "service-unavailable", "Service unavailable"
 
 
 class TooManyRequests(Problem):
@@ -171,27 +175,27 @@ class TooManyRequests(Problem):
 
 
 class GatewayTimeout(Problem):
-    status, code, title = 504, "timeout", "The service did not answer in time"
+    status, code, title = 504, "timeout", "Gateway timeout"
 
 
 class AccessDenied(Problem):
-    status, code, title = 403, "access-denied", "Access was denied"
+    status, code, title = 403, "access-denied", "Access denied"
 
 
 class InternalError(Problem):
-    status, code, title = 500, "internal-error", "The service failed"
+    status, code, title = 500, "internal-error", "Internal server error"
 
 
 def problems(*kinds: type[Problem]) -> dict[int | str, dict[str, Any]]:
-    """Return the OpenAPI `responses` of a route that may raise these Problems; several may share a status.
+    """Return the OpenAPI `responses` of a route that may raise these Problems. Several may share a status.
 
-    InvalidArguments belongs to every route and is always among them.
+    InvalidArguments is always included.
     """
     by_status: dict[int, list[type[Problem]]] = {}
     every: tuple[type[Problem], ...] = (InvalidArguments, *kinds)
     for kind in dict.fromkeys(every):
         by_status.setdefault(kind.status, []).append(kind)
-    return {status: _documented(found) for status, found in sorted(by_status.items())}
+    return {status: _documented(same_status) for status, same_status in sorted(by_status.items())}
 
 
 def _documented(kinds: Sequence[type[Problem]]) -> dict[str, Any]:
@@ -206,7 +210,7 @@ def _documented(kinds: Sequence[type[Problem]]) -> dict[str, Any]:
 
 
 def install_problem_handlers(app: FastAPI) -> None:
-    """Make every expected refusal of the app a problem+json answer."""
+    """Add handlers that return expected errors of the app as problem+json."""
     app.add_exception_handler(Problem, _on_problem)
     app.add_exception_handler(RequestValidationError, _on_invalid)
     app.add_exception_handler(HTTPException, _on_http)
@@ -218,30 +222,51 @@ async def _on_problem(_request: Request, error: Exception) -> Response:
 
 async def _on_invalid(_request: Request, error: Exception) -> Response:
     invalid = cast(RequestValidationError, error)
-    places = [
-        {"place": ".".join(str(part) for part in found["loc"][1:]) or str(found["loc"][0]), "reason": found["msg"]}
-        for found in invalid.errors()[:_MOST_ERRORS_SHOWN]
+    errors = [
+        {"place": ".".join(map(str, item["loc"][1:])) or str(item["loc"][0]), "reason": invalid_reason(item)}
+        for item in invalid.errors()[:_MOST_ERRORS_SHOWN]
     ]
-    named = "; ".join(f"{place['place']}: {place['reason']}" for place in places)
-    return InvalidArguments(named, errors=places).response()
+    detail = "; ".join(f"{error['place']} {error['reason']}" for error in errors)
+    return InvalidArguments(detail, errors=errors).response()
+
+
+def invalid_reason(error: Mapping[str, Any]) -> str:
+    """Return what a Pydantic error accepts and the value it got, worded to follow the name of the field."""
+    if error["type"] == "missing":
+        return "is required"
+    if error["type"] == "extra_forbidden":
+        return "is not a known field"
+    if error["type"] == "json_invalid":
+        return "is not valid JSON"
+    if error["type"] in ("enum", "literal_error"):
+        accepted = f"must be one of {', '.join(_QUOTED.findall(error['ctx']['expected']))}"
+    else:
+        accepted = str(error["msg"]).removeprefix("Value error, ").replace("Input should ", "must ", 1)
+    return f"{accepted}; got {shortened(error['input'])}"
+
+
+def shortened(value: object) -> str:
+    """Return a value as JSON of at most 80 characters, for error details."""
+    text = json.dumps(value, ensure_ascii=False, default=str).encode(errors="replace").decode()
+    return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 3]}..."
 
 
 async def _on_http(request: Request, error: Exception) -> Response:
-    refused = cast(HTTPException, error)
+    http_error = cast(HTTPException, error)
     body = ProblemBody(
         type="about:blank",
-        title=refused.detail,
-        status=refused.status_code,
-        code=_HTTP_CODES.get(refused.status_code, "http-error"),
+        title=http_error.detail,
+        status=http_error.status_code,
+        code=_HTTP_CODES.get(http_error.status_code, "http-error"),
         detail=None,
         errors=None,
     )
-    return problem_response(body, {**(refused.headers or {}), **_allowed(request, refused)})
+    return problem_response(body, {**(http_error.headers or {}), **_allowed(request, http_error)})
 
 
-def _allowed(request: Request, refused: HTTPException) -> dict[str, str]:
-    """Return the Allow header of a 405: every documented method of the path, not only those of its first route."""
-    if refused.status_code == 405:
+def _allowed(request: Request, error: HTTPException) -> dict[str, str]:
+    """Return the Allow header of a 405 with all documented methods of the path; Starlette lists one route only."""
+    if error.status_code == 405:
         for template, operations in request.app.openapi()["paths"].items():
             if compile_path(template)[0].match(request.url.path):
                 return {"Allow": ", ".join(sorted(map(str.upper, operations)))}

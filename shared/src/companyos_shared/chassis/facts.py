@@ -1,4 +1,4 @@
-"""The published shape of a service's rows, as JSON Schema made from its tables."""
+"""JSON Schema of a service's rows, generated from its tables."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from companyos_shared.chassis.columns import SimDate, SimTime
 
 
 def facts_schema(metadata: MetaData) -> dict[str, Any]:
-    """Return a JSON Schema per table: what a row is in change sets and evidence."""
+    """Return the JSON Schema of each table's rows in change sets and evidence."""
     return {
         table.name: {
             "type": "object",

@@ -1,4 +1,4 @@
-"""Planned transport faults: how a fault in the signed context becomes an answer that looks like a real outage."""
+"""Injected transport faults: maps a fault of the signed context to an error response that looks like an outage."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ _ANSWERS: dict[FaultKind, type[Problem]] = {
 
 
 def is_outage(fault: Fault) -> bool:
-    """Say whether the caller sees a refusal; a stale read answers, though with what was."""
+    """Return whether the caller receives an error. A stale read returns old data instead."""
     return fault.kind is not FaultKind.STALE_READ
 
 
 def strikes_before(fault: Fault) -> bool:
-    """Say whether the fault keeps the operation from running at all."""
+    """Return whether the fault prevents the operation from running."""
     return fault.kind is not FaultKind.TIMEOUT_AFTER_COMMIT and is_outage(fault)
 
 
 def fault_problem(fault: Fault) -> Problem:
-    """Return the refusal that the caller reads; the two timeouts read the same."""
+    """Return the error that the caller receives. Both timeouts look the same."""
     return _ANSWERS[fault.kind]()
 
 
 def fault_response(fault: Fault) -> Response:
-    """Return the answer that the caller sees instead of the operation's own."""
+    """Return the response that replaces the operation's own."""
     headers = {} if fault.retry_after_s is None else {"Retry-After": str(fault.retry_after_s)}
     return fault_problem(fault).response(headers)

@@ -1,4 +1,4 @@
-"""Files that have to survive a power loss: written aside, synced, renamed, and the folder synced as well."""
+"""Durable file writes: write a temporary file, sync it, rename it and sync the folder."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ def temporary_name(path: Path) -> Path:
 
 
 def is_of_running_process(path: Path) -> bool:
-    """Say whether a temporary name is that of another process that still runs."""
+    """Return whether a temporary name belongs to another running process."""
     pid = path.name.rpartition(TEMPORARY)[2].removeprefix("-").partition("-")[0]
     return pid.isdecimal() and int(pid) != os.getpid() and Path("/proc", pid).exists()
 
 
 def write_durably(path: Path, content: bytes) -> None:
-    """Replace a file; after a power loss it has either its old content or the new one."""
+    """Replace a file atomically; after a power loss it has either the old or the new content."""
     made = temporary_name(path)
     try:
         with made.open("xb") as file:
@@ -40,12 +40,12 @@ def write_durably(path: Path, content: bytes) -> None:
 
 
 def sync_file(path: Path) -> None:
-    """Write what the system holds of a file to the disk."""
+    """Flush a file to disk."""
     _sync(path, os.O_RDONLY)
 
 
 def sync_folder(path: Path) -> None:
-    """Write the names of a folder to the disk."""
+    """Flush a folder's entries to disk."""
     _sync(path, os.O_RDONLY | os.O_DIRECTORY)
 
 

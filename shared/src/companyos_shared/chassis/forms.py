@@ -1,4 +1,4 @@
-"""Forms of a service on its own: a form that is posted becomes the call of a tool, and leads to a page again."""
+"""HTML forms of a standalone service: a posted form calls a tool and shows or redirects to a page."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SEE_OTHER = 303
 
 
 class FormDoor:
-    """ASGI middleware around a service on its own: forms in, tool calls on, pages back."""
+    """ASGI middleware of a standalone service that converts posted forms to tool calls."""
 
     def __init__(self, app: ASGIApp, *, openapi: Callable[[], dict[str, Any]], title: str, name: str) -> None:
         self._app = app
@@ -32,7 +32,7 @@ class FormDoor:
         self._name = name
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Take a form; anything else passes through."""
+        """Handle a posted form; pass other requests to the app."""
         if scope["type"] != "http" or scope["method"] != "POST" or not scope["path"].startswith(FORMS_PREFIX):
             await self._app(scope, receive, send)
             return
@@ -46,21 +46,21 @@ class FormDoor:
         operation = scope["path"].removeprefix(FORMS_PREFIX)
         answer = await self._called(scope, operation, form.arguments)
         if answer.status < 400:
-            way = form.way_on(json.loads(answer.body) if answer.body else None)
-            response = RedirectResponse(f"{PAGES_PREFIX}/{way}", status_code=_SEE_OTHER)
+            target = form.way_on(json.loads(answer.body) if answer.body else None)
+            response = RedirectResponse(f"{PAGES_PREFIX}/{target}", status_code=_SEE_OTHER)
             return HeldAnswer.of(response)
         problem = ProblemBody.model_validate_json(answer.body)
-        said = Said(operation=operation, form=form.form, problem=problem, typed=form.typed)
-        shell = Shell(app=self._name, title=self._title, prefix=PAGES_PREFIX, said=said)
+        result = Said(operation=operation, form=form.form, problem=problem, typed=form.typed)
+        shell = Shell(app=self._name, title=self._title, prefix=PAGES_PREFIX, said=result)
         path, _, query = form.page.partition("#")[0].partition("?")
-        shown = await self._run(
+        page = await self._run(
             scope, "POST", f"{PAGES_PREFIX}/{path}", {}, shell.model_dump_json().encode(), query=query
         )
-        shown.status = answer.status if shown.status < 400 else shown.status
-        return shown
+        page.status = answer.status if page.status < 400 else page.status
+        return page
 
     async def _called(self, scope: Scope, operation: str, arguments: Mapping[str, Any]) -> HeldAnswer:
-        """Call the tool: arguments go where the OpenAPI document says that they travel."""
+        """Call the tool; the OpenAPI document defines where each argument is sent."""
         path, method, parameters, has_body = self._operation(operation)
         body, headers = dict(arguments), {}
         for parameter in parameters:
@@ -73,7 +73,7 @@ class FormDoor:
             elif parameter["in"] == "header":
                 headers[parameter["name"].lower()] = value
         if re.search(r"[{}]", path):
-            raise MalformedBody("The form does not say what it is about.")
+            raise MalformedBody(f"The form lacks a path parameter of {operation}.")
         return await self._run(scope, method, path, headers, json.dumps(body).encode() if has_body else b"")
 
     def _operation(self, operation: str) -> tuple[str, str, list[dict[str, Any]], bool]:
@@ -82,7 +82,7 @@ class FormDoor:
                 found = item.get(method)
                 if found and found.get("operationId") == operation:
                     return path, method.upper(), found.get("parameters", []), "requestBody" in found
-        raise MalformedBody("The form calls no tool of this service.")
+        raise MalformedBody(f"operation must be a tool of this service; got {operation!r}")
 
     async def _run(
         self, scope: Scope, method: str, path: str, headers: Mapping[str, str], body: bytes, *, query: str = ""

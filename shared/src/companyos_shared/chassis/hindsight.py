@@ -1,4 +1,4 @@
-"""Hindsight: reads that see what one step wrote as it was before, as a replica does that lags behind."""
+"""Stale reads: queries that see rows as they were before one step, as on a lagging replica."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WHERE seq IN (SELECT MIN(seq) FROM _changes WHERE step = ? AND actor = ? GROUP B
 
 @contextmanager
 def before_step(db: Connection, metadata: MetaData, step: int) -> Iterator[None]:
-    """Show the rows that the agent's step changed as they were before it; nothing of it stays behind."""
+    """Revert the rows that the agent's step changed for the duration of the block, then roll back."""
     driver = driver_of(db)
     images = driver.execute(_FIRST_IMAGES, (step, Actor.AGENT.value)).fetchall()
     begin(db)
@@ -34,7 +34,7 @@ def before_step(db: Connection, metadata: MetaData, step: int) -> Iterator[None]
 
 
 def _restore(db: Connection, table: Table, key: str, row: Mapping[str, Any] | None) -> None:
-    """Bring a row back to what it was; one that was not there goes."""
+    """Restore a row to its earlier values; delete it if `row` is None."""
     name, key_column = f'"{table.name}"', f'"{next(iter(table.primary_key.columns)).name}"'
     driver = driver_of(db)
     if row is None:

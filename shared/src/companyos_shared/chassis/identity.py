@@ -1,4 +1,4 @@
-"""Who calls: the gateway by its signature, or anybody in standalone mode."""
+"""Authentication of the gateway by the signature of its calls."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ def check_signature(
     key: bytes, *, audience: str, method: str, target: str, body: bytes, headers: Sequence[tuple[str, str]]
 ) -> CallContext:
     """Return the context of a signed call; raises NotSigned (401) or BadContext (400). Header names are lower case."""
-    found = dict(headers)
-    context, signature = found.get(_CONTEXT), found.get(_SIGNATURE)
+    values = dict(headers)
+    context, signature = values.get(_CONTEXT), values.get(_SIGNATURE)
     if context is None or signature is None:
         raise NotSigned
     if not is_signed(
         signature, key, audience=audience, method=method, target=target, body=body, context=context, headers=headers
     ):
-        raise NotSigned("The signature does not belong to the call.")
+        raise NotSigned("The signature does not match the call.")
     try:
         return CallContext.model_validate_json(context)
     except ValidationError as error:

@@ -1,9 +1,8 @@
-"""The lease of a service: which gateway it accepts calls from. Each grant has a generation, and generations only grow.
+"""Lease of a service: the one gateway that it accepts calls from. Each grant has a higher generation than the last.
 
-The lease is one file. It is read again whenever it was replaced, so that a process that was stopped for a while sees
-what another one has granted since. Its expiry is on this process's monotonic clock and only decides whether another
-owner needs `take_over`; it never stops the current owner. A file that cannot be read is kept beside as
-`lease.json.damaged` and counts as lost.
+The lease is one file. It is read again whenever it was replaced, so that a process that was paused notices the grants
+of another one. Its expiry uses this process's monotonic clock and only decides whether another owner needs
+`take_over`; it never stops the current owner. An unreadable file is renamed to `lease.json.damaged` and counts as lost.
 """
 
 from __future__ import annotations
@@ -25,13 +24,13 @@ from companyos_shared.wire.control import OWNER_PATTERN, LeaseReply
 
 FORMAT = 1
 LIFETIME_S = 15.0
-"""How long another owner has to wait after the last call of the current one."""
+"""Time after the current owner's last call after which another owner may take the lease."""
 
 LOST_GENERATIONS = 1_000_000
-"""Generations left out where the file is lost: more than were granted since the last write to a database."""
+"""Generations skipped after the file was lost: more than were granted since the last write to a database."""
 
 GRANTS_REMEMBERED = 64
-"""Lease requests whose nonces the file keeps, so that one is granted once whatever restarts and clocks do."""
+"""Number of nonces kept in the file, so that a request is granted once despite restarts and clock changes."""
 
 _FILE = "lease.json"
 _FileState = tuple[int, int, int]
@@ -39,10 +38,10 @@ _log = logging.getLogger(__name__)
 
 
 class LeaseRecord(BaseModel):
-    """What the file says. The owner is null once the lease was given back.
+    """Content of the lease file. The owner is null after a release.
 
-    `signed_until` is the expiry of the request that was granted last, in Unix seconds; `nonces` are of the requests
-    that were granted, oldest first.
+    `signed_until` is the expiry of the last granted request, in Unix seconds; `nonces` belong to the granted requests,
+    oldest first.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -62,8 +61,8 @@ class LeaseRecord(BaseModel):
 class Lease:
     """The lease of one service folder.
 
-    Where the file is lost, generations count on from far beyond `newest_written`, the newest one that has written to a
-    database; 0 where none has.
+    If the file is lost, generations continue far beyond `newest_written`, the newest generation that has written to a
+    database, or 0.
     """
 
     def __init__(self, folder: Path, newest_written: Callable[[], int] = lambda: 0) -> None:
@@ -75,15 +74,15 @@ class Lease:
 
     @property
     def generation(self) -> int:
-        """The generation granted last; 0 where none was."""
+        """The last granted generation, or 0."""
         return self._read().generation
 
     def check(self, generation: int) -> None:
-        """Raise StaleGenerationError (409) for a call that was sent under an older lease; any other call renews."""
+        """Renew the lease; raises StaleGenerationError (409) for a call of an older generation."""
         current = self._read().generation
         if generation < current:
             raise StaleGenerationError(
-                f"The call was sent under generation {generation}; another gateway took the lease as {current}."
+                f"generation must be at least {current}, taken by another gateway; got {generation}"
             )
         self._renewed_at = time.monotonic()
 
@@ -91,14 +90,14 @@ class Lease:
         """Grant the lease to an owner as the next generation.
 
         Raises LeaseHeldError (409), CallReplayedError (401), or StaleGenerationError (409) for a request that does not
-        expire after the one that was granted last: it was sent by a gateway process that is gone, and came late.
+        expire after the last granted one: an ended gateway process sent it, and it arrived late.
         """
         held = self._read()
         nonce, signed_until = (request.nonce, request.expires_at) if request else (None, None)
         if nonce in held.nonces:
             raise CallReplayedError
         if signed_until and held.signed_until - CONTROL_LIFETIME_S < signed_until <= held.signed_until:
-            raise StaleGenerationError("A later request has been granted.")
+            raise StaleGenerationError("A later lease request was granted.")
         generation = 1 + (held.generation if self._path.exists() else max(held.generation, self._newest_lost()))
         idle_s = time.monotonic() - self._renewed_at
         if held.owner not in (None, owner) and idle_s < LIFETIME_S and not take_over:
@@ -111,28 +110,28 @@ class Lease:
         return LeaseReply(generation=generation, lifetime_s=LIFETIME_S)
 
     def renew(self, owner: str, generation: int) -> LeaseReply:
-        """Keep a lease; where this folder has lost it, it is written again."""
+        """Renew a lease; write it again if the file was lost."""
         if generation > self._read().generation:
             self._write(generation=generation, owner=owner)
         return LeaseReply(generation=generation, lifetime_s=LIFETIME_S)
 
     def release(self, owner: str) -> None:
-        """Give a lease back, so that any owner may take it."""
+        """Release the lease, so that any owner may take it."""
         if self._read().owner == owner:
             self._write(owner=None)
 
     def _read(self) -> LeaseRecord:
         try:
-            found = self._path.stat()
+            stat = self._path.stat()
         except FileNotFoundError:
             return self._record
-        state = (found.st_ino, found.st_size, found.st_mtime_ns)
+        state = (stat.st_ino, stat.st_size, stat.st_mtime_ns)
         if state != self._state:
             record = _decoded(self._path.read_bytes())
             if record is None:
                 damaged = self._path.with_name(f"{_FILE}.damaged")
                 self._path.replace(damaged)
-                _log.error("the lease cannot be read; it is kept as %s and counts as lost", damaged)
+                _log.error("unreadable lease file renamed to %s; the lease counts as lost", damaged)
                 return self._record
             self._record, self._state = record, state
         return self._record
@@ -151,7 +150,7 @@ class Lease:
 
 
 def _decoded(content: bytes) -> LeaseRecord | None:
-    """Return the record of a lease file, None where it is damaged or has another format."""
+    """Return the record of a lease file, or None if it is damaged or has another format."""
     try:
         record = LeaseRecord.model_validate_json(content)
     except ValidationError:

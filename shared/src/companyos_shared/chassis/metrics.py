@@ -1,4 +1,4 @@
-"""`GET /-/metrics` of a service, for Prometheus: what it holds, read when somebody asks."""
+"""Prometheus metrics of a service at `GET /-/metrics`, computed on each request."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _KEPT = ("episodes", "templates", "snapshots")
 
 
 def metrics_router(episodes: Episodes) -> APIRouter:
-    """Return the route; its registry belongs to this app alone."""
+    """Return the metrics route with a registry of its own."""
     router = APIRouter(include_in_schema=False)
     registry = CollectorRegistry()
     registry.register(_EpisodesCollector(episodes))
@@ -37,18 +37,16 @@ class _EpisodesCollector(Collector):
     def collect(self) -> Iterator[Metric]:
         service, storage = self._episodes.service, self._episodes.storage
         yield InfoMetricFamily(
-            "companyos_service", "What runs here.", {"name": service.name, "version": service.version}
+            "companyos_service", "Name and version of the service.", {"name": service.name, "version": service.version}
         )
-        yield GaugeMetricFamily(
-            "companyos_service_databases_open", "Epochs whose database is open.", self._episodes.open_count
-        )
-        kept = GaugeMetricFamily("companyos_service_kept", "What lies in the data folder.", labels=["what"])
+        yield GaugeMetricFamily("companyos_service_databases_open", "Open epoch databases.", self._episodes.open_count)
+        stored = GaugeMetricFamily("companyos_service_kept", "Items in the data folder, by kind.", labels=["what"])
         for what in _KEPT:
-            kept.add_metric([what], _count(storage.folder / what))
-        yield kept
+            stored.add_metric([what], _count(storage.folder / what))
+        yield stored
         free_bytes = storage.free_bytes()
         if free_bytes is not None:
-            yield GaugeMetricFamily("companyos_service_free_bytes", "What the data folder can still take.", free_bytes)
+            yield GaugeMetricFamily("companyos_service_free_bytes", "Free bytes of the data folder.", free_bytes)
 
 
 def _count(folder: Path) -> int:

@@ -1,8 +1,8 @@
-"""Pages of a service, below `/pages`: they read what tools read, and their forms call the tools.
+"""HTML pages of a service below `/pages`. Pages read the data of the tools, and their forms call the tools.
 
-A page is asked for by GET, or by POST with a Shell as its body where somebody else serves it; it never writes. A form
-is posted to `/pages/-/<operation id>`. Behind a gateway nothing comes in there: the gateway takes the form as a step of
-the episode. A service on its own takes it itself (FormDoor).
+A page is requested by GET, or by POST with a Shell as body if another server embeds it. Pages never write. A form is
+posted to `/pages/-/<operation id>`. The gateway handles posted forms as steps of the episode; a standalone service
+handles them in its own middleware, FormDoor.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ PAGES_PREFIX = "/pages"
 FORMS_PREFIX = f"{PAGES_PREFIX}/-/"
 
 ROWS = 20
-"""Rows of a list on a page."""
+"""Rows of a list per page."""
 
 EVERYTHING = PageParams(100_000, None)
-"""A list as a whole, where a page shows it at once or chooses from it."""
+"""Page parameters of a complete list."""
 
 PageText = Annotated[str, Query(max_length=200)]
-"""What a page is asked for in words."""
+"""A text filter of a page."""
 
 PageCursor = Annotated[str | None, Query(max_length=512)]
-"""Where the rows of a page begin."""
+"""The cursor of a page."""
 
 _METHODS = ["GET", "POST"]
 
@@ -42,22 +42,23 @@ T = TypeVar("T")
 
 
 def rows_from(cursor: str | None) -> PageParams:
-    """Return how much of a list a page shows."""
+    """Return the page parameters for a cursor."""
     return PageParams(ROWS, cursor or None)
 
 
 def chosen(choices: Iterable[T], text: str) -> T | None:
-    """Return the choice that was made, None where none was; raises InvalidArguments (422) for another."""
+    """Return the choice that equals `text`, or None for an empty text; raises InvalidArguments (422) for others."""
     if not text:
         return None
-    for choice in choices:
+    accepted = list(choices)
+    for choice in accepted:
         if choice == text:
             return choice
-    raise InvalidArguments(f"{text!r} is none of the choices.")
+    raise InvalidArguments(f'value must be one of {", ".join(map(str, accepted))}; got "{text}"')
 
 
 class Showing:
-    """What a page is shown with: the call that it reads in, and the shell around it."""
+    """Rendering context of a page: the request's call and the surrounding shell."""
 
     def __init__(self, call: Call, shell: Shell, templates: Templates) -> None:
         self.call = call
@@ -65,23 +66,23 @@ class Showing:
         self._templates = templates
 
     def page(self, template: str, **values: Any) -> HTMLResponse:
-        """Return a page; templates see `now` and `company` beside the values."""
+        """Render a template; `now`, `company` and `name_of` are available besides the values."""
         values = {"now": self.call.now, "company": self.call.company, "name_of": self.name_of, **values}
         return HTMLResponse(self._templates.write(template, self.shell, **values), headers=HEADERS)
 
     def problem(self, problem: Problem) -> HTMLResponse:
-        """Return the page of a refusal."""
+        """Render an error page."""
         text = self._templates.write("problem.html", self.shell, problem=problem.body())
         return HTMLResponse(text, status_code=problem.status, headers=HEADERS)
 
     def name_of(self, person_id: str | None) -> str:
-        """Return the name of a person, or the id where the company knows nobody of that id."""
+        """Return the name of a person, or the id if it is unknown."""
         person = None if person_id is None else self.call.company.person(person_id)
         return person.name if person is not None else person_id or "-"
 
 
 class Pages:
-    """The pages of a service: routes below `/pages` that show its templates."""
+    """Registry of a service's pages: routes below `/pages` that render its templates."""
 
     def __init__(self, package: str, *, app: str, title: str) -> None:
         self.router = APIRouter(prefix=PAGES_PREFIX, include_in_schema=False)
@@ -89,7 +90,7 @@ class Pages:
         self._alone = Shell(app=app, title=title, prefix=PAGES_PREFIX)
 
     def page(self, path: str) -> Callable[[Callable[..., HTMLResponse]], Callable[..., Any]]:
-        """Register a page. Its first parameter is a Showing; a Problem that it raises is shown as a page."""
+        """Register a page. Its first parameter is a Showing; a Problem is rendered as a page."""
 
         def register(show: Callable[..., HTMLResponse]) -> Callable[..., Any]:
             parameters = list(inspect.signature(show, eval_str=True).parameters.values())
@@ -102,11 +103,11 @@ class Pages:
                 except Problem as problem:
                     return showing_.problem(problem)
 
-            wanted = inspect.Parameter(
+            dependency = inspect.Parameter(
                 "showing_", inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[Showing, Depends(self._showing)]
             )
-            keywords = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in rest]
-            shown.__signature__ = inspect.Signature([wanted, *keywords])  # type: ignore[attr-defined]
+            keywords = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in rest]
+            shown.__signature__ = inspect.Signature([dependency, *keywords])  # type: ignore[attr-defined]
             shown.__annotations__ = {}
             self.router.add_api_route(path, shown, methods=_METHODS, response_class=HTMLResponse)
             return shown
@@ -124,4 +125,4 @@ class Pages:
         try:
             return Shell.model_validate_json(await request.body())
         except ValidationError as error:
-            raise MalformedBody("The body is no shell of a page.") from error
+            raise MalformedBody("The body must be a page shell.") from error

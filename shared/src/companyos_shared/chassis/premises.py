@@ -1,4 +1,4 @@
-"""The premise of an episode: what every call of it stands on, read once for each document that was planted."""
+"""Constants of an episode, cached by seed document."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _KEPT = 256
 
 @dataclass(slots=True)
 class Premise:
-    """Company, seed of the draws and start of an episode."""
+    """Company, random seed and start time of an episode."""
 
     company: Company
     draw_seed: str
@@ -24,13 +24,13 @@ class Premise:
 
 
 class Premises:
-    """The premises of one service process, by document: a snapshot stands on what its template stood on."""
+    """Cache of episode constants by seed document. A snapshot shares those of its template."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[str, Premise] = OrderedDict()
 
     def of(self, db: Connection) -> Premise:
-        """Return what was planted in a database; raises LookupError where the file is none of ours."""
+        """Return the constants stored in a database; raises LookupError if they are missing."""
         document = _planted(db, "source")
         premise = self._kept.get(document)
         if premise is None:

@@ -1,6 +1,6 @@
-"""Quarantine of a service: episodes and snapshots that nobody can explain or read are kept apart, never deleted.
+"""Quarantine of a service: keeps unexpected or unreadable episodes and snapshots instead of deleting them.
 
-Each entry is a folder `quarantine/<entry>` with `reason.json` and what was moved there.
+Each entry is a folder `quarantine/<entry>` with `reason.json` and the moved files.
 """
 
 from __future__ import annotations
@@ -30,37 +30,37 @@ class Quarantine:
         self._snapshots = snapshots
 
     def keep_episode(self, episode: str, reason: str) -> QuarantineEntry | None:
-        """Move the files of an episode here; None where there are none."""
+        """Move the files of an episode to quarantine; return None if there are none."""
         return self._keep(self._episodes / episode, {"episode": episode, "reason": reason})
 
     def keep_source(self, source: str, reason: str) -> QuarantineEntry | None:
-        """Move a snapshot here; None where it is not there."""
+        """Move a snapshot to quarantine; return None if it does not exist."""
         return self._keep(self._snapshots / f"{source}.db", {"source": source, "reason": reason})
 
     def entries(self) -> list[QuarantineEntry]:
-        """Return every entry by name."""
+        """Return all entries by name."""
         return [self._entry(path) for path in self._folders()]
 
     def restore(self, entry: str) -> QuarantineEntry:
-        """Move an entry back; raises UnknownEntryError (404), or QuarantineConflictError (409) for a name in use."""
-        found = self._named(entry)
-        kept, place = self._places(found)
-        if place.exists():
-            raise QuarantineConflictError(f"{found.episode or found.source} exists again.")
-        if kept.exists():
-            place.parent.mkdir(parents=True, exist_ok=True)
-            os.rename(kept, place)
+        """Restore an entry; raises UnknownEntryError (404), or QuarantineConflictError (409) for a name in use."""
+        restored = self._named(entry)
+        source, target = self._places(restored)
+        if target.exists():
+            raise QuarantineConflictError(f"{restored.episode or restored.source} already exists.")
+        if source.exists():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            os.rename(source, target)
         shutil.rmtree(self._folder / entry)
-        return found
+        return restored
 
     def remove(self, entry: str) -> QuarantineEntry:
         """Delete an entry; raises UnknownEntryError (404)."""
-        found = self._named(entry)
+        removed = self._named(entry)
         shutil.rmtree(self._folder / entry)
-        return found
+        return removed
 
     def _keep(self, place: Path, described: dict[str, str]) -> QuarantineEntry | None:
-        """Write the reason first: an entry without what it is about is an unfinished move, which starts anew."""
+        """Write the reason, then move the files. An entry without files is an unfinished move, which is repeated."""
         if not place.exists():
             return None
         name = described.get("episode") or described["source"]
@@ -77,7 +77,7 @@ class Quarantine:
     def _named(self, entry: str) -> QuarantineEntry:
         path = self._folder / entry
         if entry in (".", "..") or not path.is_dir():
-            raise UnknownEntryError(f"No entry is named {entry!r}.")
+            raise UnknownEntryError(f"entry {entry!r} does not exist.")
         return self._entry(path)
 
     def _places(self, entry: QuarantineEntry) -> tuple[Path, Path]:
@@ -94,7 +94,7 @@ class Quarantine:
             described = dict(json.loads((path / _REASON).read_text()))
         except (OSError, ValueError):
             described = {"episode": path.name, "reason": "the reason cannot be read"}
-        size = sum(found.stat().st_size for found in path.rglob("*") if found.is_file())
+        size = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
         return QuarantineEntry(
             entry=path.name,
             episode=described.get("episode"),

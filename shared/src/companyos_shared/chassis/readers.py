@@ -1,4 +1,4 @@
-"""Readers: templates that are open to be read. Epochs of one source share a reader until they write."""
+"""Shared read-only connections to templates. Epochs of one source share a reader until they write."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _IDLE_KEPT = 64
 
 @dataclass(slots=True)
 class Reader:
-    """A template that nobody can write through this connection, and what every epoch of it starts with."""
+    """A read-only connection to a template, and the initial state of its epochs."""
 
     source: str
     db: Connection
@@ -28,7 +28,7 @@ class Reader:
 
 
 class Readers:
-    """The readers of one service process; those that nobody uses are closed, the least recently used first."""
+    """Cache of readers. Unused readers are closed, the least recently used first."""
 
     def __init__(self, database: Database, premises: Premises) -> None:
         self._database = database
@@ -36,7 +36,7 @@ class Readers:
         self._readers: OrderedDict[str, Reader] = OrderedDict()
 
     def borrow(self, source: str, template: Path) -> Reader:
-        """Return the reader of a template for one more user, who gives it back."""
+        """Return the reader of a template; the caller must call `give_back`."""
         reader = self._readers.get(source)
         if reader is None:
             reader = self._readers[source] = self._opened(source, template)
@@ -45,7 +45,7 @@ class Readers:
         return reader
 
     def give_back(self, reader: Reader) -> None:
-        """Count one user less."""
+        """Release a borrowed reader."""
         reader.users -= 1
         if reader.users == 0 and self._readers.get(reader.source) is not reader:
             reader.db.close()
@@ -53,13 +53,13 @@ class Readers:
             self._close_idle()
 
     def forget(self, source: str) -> None:
-        """Lend the reader of a template that is deleted to nobody else; who has it goes on reading."""
+        """Stop sharing the reader of a deleted template; current users keep it."""
         reader = self._readers.pop(source, None)
         if reader is not None and reader.users == 0:
             reader.db.close()
 
     def close(self) -> None:
-        """Close what nobody uses and lend nothing that is open any more."""
+        """Close unused readers and stop sharing the others."""
         for source in list(self._readers):
             self.forget(source)
 

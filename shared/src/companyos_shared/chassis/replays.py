@@ -1,4 +1,4 @@
-"""Replay protection of the control plane: every call is accepted once, and not for long after it was signed."""
+"""Replay protection of the control API: each call is accepted once and expires soon after it was signed."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from companyos_shared.wire.context import CONTROL_LIFETIME_S, CallContext
 from companyos_shared.wire.once import wall_clock
 
 MOST_REMEMBERED = 262_144
-"""Nonces remembered. They are dropped by number and not by age: the wall clock can be set back."""
+"""Number of nonces remembered. They expire by number, not by age, because the wall clock can be set back."""
 
 _ROUNDING_S = 0.001
 _TOLERANCE_S = 10.0
-"""How far the gateway's clock may be ahead."""
+"""Maximum clock skew of the gateway into the future."""
 
 
 class Replays:
-    """What this process remembers of control calls. Calls that were signed before its start are refused."""
+    """Nonces of received control calls. Calls signed before the process started are rejected."""
 
     def __init__(self) -> None:
         self._started_at = wall_clock()
@@ -28,7 +28,7 @@ class Replays:
         now = wall_clock()
         self._started_at = min(self._started_at, now)
         if context.nonce is None or context.expires_at is None:
-            raise CallExpiredError("A control call needs a nonce and an expiry.")
+            raise CallExpiredError("A control call requires nonce and expires_at.")
         if context.nonce in self._seen:
             raise CallReplayedError
         if not now <= context.expires_at <= now + CONTROL_LIFETIME_S + _TOLERANCE_S:

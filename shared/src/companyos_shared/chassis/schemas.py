@@ -1,4 +1,4 @@
-"""Bases of what travels: bodies in, answers out, lists in pages, and the header parameters that operations share."""
+"""Base schemas of requests and responses, pagination, and shared header parameters."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ _YEAR = re.compile(r"\d{4}-", re.ASCII)
 
 
 class Body(BaseModel):
-    """A request body: unknown members are refused."""
+    """Base of request bodies; unknown fields are rejected."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 class Answer(BaseModel):
-    """A response: immutable, absent values are null."""
+    """Base of responses; immutable, absent values are null."""
 
     model_config = ConfigDict(frozen=True, from_attributes=True)
 
 
 class SeedDocument(BaseModel):
-    """The document from which an episode of a service starts."""
+    """Base of seed documents, from which a service creates an episode."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -56,7 +56,7 @@ class SeedDocument(BaseModel):
 
 
 class Page(Answer, Generic[T]):
-    """Some rows of a list, and where the rest begins."""
+    """One page of a list."""
 
     items: list[T]
     total: int = Field(ge=0, description="Rows in the whole list.")
@@ -65,7 +65,7 @@ class Page(Answer, Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class PageParams:
-    """How much of a list is asked for."""
+    """Requested page of a list."""
 
     limit: int
     cursor: str | None
@@ -79,7 +79,7 @@ async def _page_params(
 
 
 PageQuery = Annotated[PageParams, Depends(_page_params)]
-"""The `limit` and `cursor` of a list operation."""
+"""Query parameters `limit` and `cursor` of a list operation."""
 
 
 def paginate(
@@ -91,7 +91,10 @@ def paginate(
     build: Callable[[Row[Any]], T],
     descending: bool = False,
 ) -> Page[T]:
-    """Run a select without ORDER BY as a page ordered by selected, non-null columns whose last makes rows unique."""
+    """Return one page of a select without ORDER BY.
+
+    `order_by` lists selected, non-null columns; the last one makes rows unique.
+    """
     total = call.db.execute(select(func.count()).select_from(statement.order_by(None).subquery())).scalar_one()
     keys = tuple_(*order_by)
     if page.cursor is not None:
@@ -142,11 +145,11 @@ def _is_storable(value: Any) -> bool:
 def _only_text(value: object) -> object:
     if isinstance(value, date) or (isinstance(value, str) and _YEAR.match(value)):
         return value
-    raise PydanticCustomError("time_text", "Input should be a date or time as text that starts with the year")
+    raise PydanticCustomError("time_text", "Input should be a date or time in ISO format, starting with the year")
 
 
 WrittenTime = BeforeValidator(_only_text)
-"""A date or time in a request is ISO text, as its schema says: seconds since 1970 are not taken for one."""
+"""Validator that accepts dates and times only as ISO text, not as seconds since 1970."""
 
 
 def _unquoted(value: Any) -> Any:
@@ -154,17 +157,17 @@ def _unquoted(value: Any) -> Any:
 
 
 IfMatch = Annotated[int | None, Header(alias="If-Match", ge=1), BeforeValidator(_unquoted)]
-"""The version that a write expects the row to have; as a tool argument `if_match`."""
+"""The expected version of the row that a write changes; the tool argument `if_match`."""
 
 
 def check_version(if_match: int | None, version: int) -> None:
-    """Raise StaleVersion (412) when the write expects another version than the row has."""
+    """Raise StaleVersion (412) if the row's version differs from the expected one."""
     if if_match is not None and if_match != version:
-        raise StaleVersion(f"The current version is {version}.")
+        raise StaleVersion(f"if_match must be {version}, the current version; got {if_match}")
 
 
 class StoredAnswer(Exception):
-    """The answer given before to the same idempotency key and body; not an error of anybody."""
+    """Raised to return the stored response of an earlier request with the same idempotency key and body."""
 
     def __init__(self, status: int, media_type: str, body: str) -> None:
         super().__init__(status)
@@ -182,16 +185,16 @@ async def _idempotency_key(
     if idempotency_key is None:
         return None
     body = await request.body()
-    asked = digest([request.method, request.url.path, json.loads(body) if body else None])
+    request_digest = digest([request.method, request.url.path, json.loads(body) if body else None])
     row = driver_of(call.db).execute(_STORED_ANSWER, (idempotency_key,)).fetchone()
     if row is None:
-        call.idempotency = (idempotency_key, asked)
+        call.idempotency = (idempotency_key, request_digest)
         return idempotency_key
     stored_for, status, media_type, answer = row
-    if stored_for != asked:
+    if stored_for != request_digest:
         raise IdempotencyKeyReused
     raise StoredAnswer(status, media_type, answer)
 
 
 IdempotencyKey = Annotated[str | None, Depends(_idempotency_key)]
-"""An operation that creates rows declares this; the chassis stores and repeats the answer."""
+"""Parameter of operations that create rows; the response is stored and returned again for the same key."""

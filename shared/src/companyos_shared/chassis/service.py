@@ -1,4 +1,4 @@
-"""What a service says of itself: the one object from which the chassis makes its app."""
+"""Definition of a service, from which the framework creates its app."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SeedT = TypeVar("SeedT", bound=SeedDocument)
 
 @dataclass(frozen=True, kw_only=True)
 class Service(Generic[SeedT]):
-    """A service: its name, its tables, its seed and how it is planted, its routes and its happenings."""
+    """A service: name, tables, seed schema, planting function, routes and event handlers."""
 
     name: str
     title: str
@@ -35,5 +35,5 @@ class Service(Generic[SeedT]):
     pages: Pages | None = None
 
     def source_of(self, document: dict[str, object]) -> str:
-        """Return the id of the source that a document makes."""
+        """Return the source id of a document."""
         return digest({"service": self.name, "document": document})

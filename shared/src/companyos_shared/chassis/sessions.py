@@ -1,4 +1,4 @@
-"""An open epoch of an episode: its connection, what its calls stand on, and what is remembered between them."""
+"""Sessions: open epochs with their connection and cached state."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ SELECT (SELECT value FROM _meta WHERE key = 'schema'), (SELECT COALESCE(MAX(seq)
 
 @dataclass(slots=True)
 class Session:
-    """An open epoch: its connection, and what is cheap to remember between calls.
+    """An open epoch: its connection and the state cached between calls.
 
-    Until it is written to, an epoch of a template reads through the reader that it borrowed.
+    Until its first write, an epoch of a template uses a shared reader.
     """
 
     episode: str
     epoch: int
     source: str
     path: Path | None
-    """Its file; None until it is written to."""
+    """The epoch's file; None before the first write."""
     db: Connection
     schema: str
     premise: Premise
@@ -46,12 +46,12 @@ class Session:
     next_due_at: datetime | None = None
 
     def recall(self) -> int:
-        """Read from the database what is remembered between calls, and return the generation that wrote last.
+        """Reload the cached state from the database, and return the generation that wrote last.
 
         Raises EpisodeOutdated (410).
         """
-        found = driver_of(self.db).execute(_RECALL).fetchone()
-        schema, self.last_seq, applied_step, next_due_at, generation = found
+        row = driver_of(self.db).execute(_RECALL).fetchone()
+        schema, self.last_seq, applied_step, next_due_at, generation = row
         if schema != self.schema:
             raise EpisodeOutdated
         self.applied_step = applied_step or 0
@@ -59,18 +59,18 @@ class Session:
         return int(generation or 0)
 
     def fence(self, generation: int) -> None:
-        """In a write transaction, see what other processes wrote and keep older generations from writing later.
+        """Inside a write transaction, reload the state and store the generation, which locks out older ones.
 
-        Raises StaleGenerationError (409) where a newer generation has written.
+        Raises StaleGenerationError (409) if a newer generation has written.
         """
         wrote_last = self.recall()
         if wrote_last > generation:
-            raise StaleGenerationError(f"Generation {wrote_last} has written to the episode.")
+            raise StaleGenerationError(f"generation must be at least {wrote_last}, the last writer; got {generation}")
         if wrote_last < generation:
             write_meta(self.db, {"generation": str(generation)})
 
     def check_written(self, context: CallContext) -> None:
-        """Raise EpisodeCorrupt (410) where the database lacks a step or a change that the gateway knows of."""
+        """Raise EpisodeCorrupt (410) if the database lacks a step or change that the gateway knows was committed."""
         if self._has(context):
             return
         if self.reader is None:
@@ -85,7 +85,7 @@ class Session:
         return self.last_seq >= context.written_seq and self.applied_step >= context.written_step
 
     def move_on(self, report: Report, *, step: int) -> None:
-        """Remember what a committed write reported."""
+        """Update the cached state after a committed write."""
         self.last_seq = report.changes[-1].seq if report.changes else self.last_seq
         self.applied_step = step or self.applied_step
         self.next_due_at = report.next_due_at

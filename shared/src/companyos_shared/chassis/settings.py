@@ -1,4 +1,4 @@
-"""The settings of a service process, read once."""
+"""Settings of a service process."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ _SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - the one tmpfs every Linux has
 
 
 class ServiceSettings(BaseSettings):
-    """COMPANYOS_* environment variables. Without a key the service runs standalone."""
+    """Settings from COMPANYOS_* environment variables. Without a key the service runs standalone."""
 
     model_config = SettingsConfigDict(env_prefix="COMPANYOS_", frozen=True)
 
-    service_key: SecretStr | None = Field(None, description="The key that signs the gateway's calls.")
-    service_key_file: Path | None = Field(None, description="A file that holds the key.")
-    data_dir: Path | None = Field(None, description="Where episodes are kept; a temporary folder when not given.")
+    service_key: SecretStr | None = Field(None, description="Key that signs the gateway's calls.")
+    service_key_file: Path | None = Field(None, description="File that contains the key.")
+    data_dir: Path | None = Field(None, description="Folder of the episodes. Default: a temporary folder.")
     allowed_hosts: str = Field(
         "",
         description="The names a standalone service answers to, by commas: `name`, `*.example.org` or `*`. Empty: "
         "addresses and names that no public DNS hands out.",
     )
-    max_open_episodes: int = Field(2048, ge=1, description="Connections kept open; the least recently used is closed.")
-    max_template_bytes: int = Field(512 * 1024 * 1024, ge=1, description="Disk the templates may take, in bytes.")
+    max_open_episodes: int = Field(2048, ge=1, description="Maximum number of open connections.")
+    max_template_bytes: int = Field(512 * 1024 * 1024, ge=1, description="Maximum size of all templates, in bytes.")
     min_free_bytes: int = Field(
         8 * 1024 * 1024, ge=0, description="Free disk under which nothing new is opened, so that live episodes go on."
     )
 
     def key(self) -> bytes | None:
-        """Return the signing key, or None in standalone mode; raises ValueError for a key that is empty."""
+        """Return the signing key, or None in standalone mode; raises ValueError for an empty key."""
         if self.service_key is not None:
             key = self.service_key.get_secret_value()
         elif self.service_key_file is not None:
@@ -43,11 +43,11 @@ class ServiceSettings(BaseSettings):
         else:
             return None
         if not key:
-            raise ValueError("the service key is empty: anybody could sign with it")
+            raise ValueError("the service key must not be empty")
         return key.encode()
 
     def data_folder(self, service: str) -> Path:
-        """Return the folder of this service's files, made where it is missing."""
+        """Return the folder of this service's files, and create it if it is missing."""
         folder = self.data_dir / service if self.data_dir else _temporary_folder(service)
         return make_private_folder(folder)
 

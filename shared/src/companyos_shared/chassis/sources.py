@@ -1,6 +1,6 @@
-"""Sources: what an epoch starts from. Templates are made from documents and may vanish; snapshots stay until forgotten.
+"""Sources of epochs. Templates are built from documents and may be evicted; snapshots are kept until they are deleted.
 
-The name of a source's file ends with the sha256 of its bytes, so that damage shows before anything starts from it.
+The file name of a source ends with the sha256 of its bytes, so that damage is detected before use.
 """
 
 from __future__ import annotations
@@ -26,7 +26,14 @@ from companyos_shared.chassis.database import (
     remove_database,
     write_meta,
 )
-from companyos_shared.chassis.errors import InvalidSeed, SourceCorrupt, SourceMismatch, SourceOutdated, UnknownSource
+from companyos_shared.chassis.errors import (
+    InvalidSeed,
+    SourceCorrupt,
+    SourceMismatch,
+    SourceOutdated,
+    UnknownSource,
+    invalid_reason,
+)
 from companyos_shared.chassis.premises import Premises
 from companyos_shared.chassis.readers import Reader, Readers
 from companyos_shared.chassis.schemas import SeedDocument
@@ -38,7 +45,7 @@ from companyos_shared.wire.control import HeldSource, LoadReply
 _EPISODE, _EPOCH = "taken_of_episode", "taken_of_epoch"
 _SOURCE = re.compile(SOURCE_PATTERN)
 _FileState = tuple[int, int, int]
-"""inode, size and time of the last write: a file that was verified is not read again while these stand."""
+"""Inode, size and modification time: a verified file is verified again only after one of them changes."""
 
 
 class Sources:
@@ -57,7 +64,7 @@ class Sources:
         self.readers = Readers(database, self.premises)
 
     def load(self, source: str, document: dict[str, Any] | None) -> LoadReply:
-        """Make the source if it is not there or is damaged, and return its rows at rest.
+        """Build the source if it is missing or damaged, and return its rows.
 
         Raises as `ready` does, or InvalidSeed.
         """
@@ -70,25 +77,24 @@ class Sources:
         return self._at_rest(source)
 
     def ready(self, source: str) -> Path:
-        """Return the file of a source, which is what it was when it was made.
+        """Return the verified file of a source.
 
-        Raises UnknownSource (404), SourceCorrupt or SourceOutdated (410). A damaged template is deleted: it can be made
-        again.
+        Raises UnknownSource (404), SourceCorrupt or SourceOutdated (410). A damaged template is deleted, because it can
+        be built again.
         """
         path = self._snapshot(source)
         try:
-            found = path.stat()
+            state = _state(path.stat())
         except FileNotFoundError:
             path = self._known_template(source)
-            found = path.stat()
-        state = _state(found)
+            state = _state(path.stat())
         if self._verified.get(source) != state:
             self._verify(source, path)
             self._verified[source] = state
         return path
 
     def template(self, source: str) -> Path | None:
-        """Return the template of a source, None where there is none."""
+        """Return the template of a source, or None."""
         known = self._known.get(source)
         if known is None or not known.exists():
             known = next(self._templates.glob(f"{source}-*.db"), None)
@@ -105,19 +111,19 @@ class Sources:
         return template
 
     def take(self, db: Connection, episode: str, epoch: int) -> str:
-        """Keep an epoch as it is now, and return the id of the snapshot; raises StorageFull (507)."""
+        """Create a snapshot of an epoch and return its id; raises StorageFull (507)."""
         self.make_room()
         source = self._database.take(db, self.snapshots, {_EPISODE: episode, _EPOCH: str(epoch)})
         self._verified[source] = _state(self._snapshot(source).stat())
         return source
 
     def forget(self, source: str) -> None:
-        """Delete a snapshot. Twice is no error."""
+        """Delete a snapshot, if it exists."""
         self._verified.pop(source, None)
         remove_database(self._snapshot(source))
 
     def held(self) -> list[HeldSource]:
-        """Return every snapshot with the epoch that it was taken of; one that cannot be read has neither."""
+        """Return all snapshots with episode and epoch, which are None for unreadable files."""
         return [self._held(path) for path in sorted(self.snapshots.glob("*.db")) if _SOURCE.fullmatch(path.stem)]
 
     def _held(self, path: Path) -> HeldSource:
@@ -129,14 +135,14 @@ class Sources:
         return HeldSource(source=path.stem, episode=episode, epoch=int(epoch) if epoch else None)
 
     def discard_template(self, source: str) -> None:
-        """Delete a template that cannot be read: it is made again from its document."""
+        """Delete a damaged template; it can be built again from its document."""
         self.readers.forget(source)
         self._verified.pop(source, None)
         for path in self._templates.glob(f"{source}-*.db"):
             remove_database(path)
 
     def borrow(self, source: str) -> Reader | None:
-        """Return the reader of a template, to be given back; None for a snapshot. Raises what `ready` raises."""
+        """Return the reader of a template, to be given back, or None for a snapshot. Raises what `ready` raises."""
         path = self.ready(source)
         if path.parent != self._templates:
             return None
@@ -149,7 +155,7 @@ class Sources:
             raise UnknownSource from error
 
     def make_room(self) -> None:
-        """See that a new file leaves live episodes their room, at the price of templates; raises StorageFull (507)."""
+        """Evict templates until there is space for a new file; raises StorageFull (507)."""
         if not self._storage.has_headroom():
             self._evict(keep=None)
             self._storage.check_headroom()
@@ -174,7 +180,7 @@ class Sources:
         if path.parent == self._templates:
             if not is_whole:
                 self.discard_template(source)
-                raise UnknownSource("The template was damaged.")
+                raise UnknownSource("Template checksum mismatch.")
         elif is_whole:
             self._check_schema(path)
         else:
@@ -186,7 +192,7 @@ class Sources:
                 schema = read_meta(db, "schema")
         except DATABASE_ERRORS as error:
             if is_damage(error):
-                raise SourceCorrupt("The file is no database of a service.") from error
+                raise SourceCorrupt("The file is not a database of this service.") from error
             raise
         if schema != self._database.schema:
             raise SourceOutdated
@@ -199,7 +205,7 @@ class Sources:
         except ValidationError as error:
             first = error.errors()[0]
             place = ".".join(str(part) for part in first["loc"])
-            raise InvalidSeed(f"{place or 'document'}: {first['msg']}") from error
+            raise InvalidSeed(f"{place or 'document'} {invalid_reason(first)}") from error
         self.make_room()
         made = self._database.build(self._templates, source, lambda db: self._plant(db, source, seed))
         self._known[source], self._verified[source] = made, _state(made.stat())
@@ -222,20 +228,20 @@ class Sources:
         self._service.plant(call, seed)
 
     def _evict(self, *, keep: str | None) -> None:
-        """Delete the oldest templates: those over the limit, and those that take the room of live episodes."""
-        found = []
+        """Delete the oldest templates until the size limit and the reserve for live episodes are met."""
+        files = []
         for path in self._templates.glob("*.db"):
             with suppress(FileNotFoundError):
-                found.append((path.stat(), path))
-        taken = sum(stat.st_size for stat, _ in found)
-        for stat, path in sorted(found, key=lambda item: item[0].st_mtime_ns):
-            if taken <= self._max_template_bytes and self._storage.has_headroom():
+                files.append((path.stat(), path))
+        total_bytes = sum(stat.st_size for stat, _ in files)
+        for stat, path in sorted(files, key=lambda item: item[0].st_mtime_ns):
+            if total_bytes <= self._max_template_bytes and self._storage.has_headroom():
                 return
             source = path.stem.partition("-")[0]
             if source != keep:
                 self.discard_template(source)
-                taken -= stat.st_size
+                total_bytes -= stat.st_size
 
 
-def _state(found: os.stat_result) -> _FileState:
-    return (found.st_ino, found.st_size, found.st_mtime_ns)
+def _state(stat: os.stat_result) -> _FileState:
+    return (stat.st_ino, stat.st_size, stat.st_mtime_ns)

@@ -1,4 +1,4 @@
-"""Standalone mode: one episode called `local` from the demo seed, a clock that is moved by hand, no signature."""
+"""Standalone mode: one local episode with demo data, a clock that is advanced through the API, and no signatures."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _CLOCK = "standalone_now"
 
 
 class Standalone:
-    """The one episode of a service that runs on its own; it survives restarts where the data folder does."""
+    """The episode of a standalone service; it survives restarts if the data folder does."""
 
     def __init__(self, episodes: Episodes) -> None:
         service = episodes.service
@@ -31,7 +31,7 @@ class Standalone:
         episodes.sources.load(self._source, document)
 
     def context(self, *, is_write: bool) -> CallContext:
-        """Return the context of the next call; every write is a step of its own."""
+        """Return the context of the next call; each write is a step."""
         session = self.session()
         step = session.applied_step + 1 if is_write else session.applied_step
         return self._context(step, self.now())
@@ -42,15 +42,15 @@ class Standalone:
 
     def now(self) -> datetime:
         """Return the simulated time."""
-        kept = read_meta(self.session().db, _CLOCK)
-        return self._started_at if kept is None else datetime.fromisoformat(kept)
+        stored = read_meta(self.session().db, _CLOCK)
+        return self._started_at if stored is None else datetime.fromisoformat(stored)
 
     def move_clock(self, minutes: int) -> CallContext:
-        """Move the simulated time forward and return the context to settle with; raises InvalidArguments (422)."""
+        """Advance the simulated time and return the context to settle with; raises InvalidArguments (422)."""
         session = self.session()
         now = self.now() + timedelta(minutes=minutes)
         if now.year > LAST_YEAR:
-            raise InvalidArguments(f"The clock goes no further than the year {LAST_YEAR}.")
+            raise InvalidArguments(f"the time must be before the year {LAST_YEAR + 1}; got {now.year}")
         context = self._context(session.applied_step, now)
         self._episodes.begin(session, context)
         write_meta(session.db, {_CLOCK: time_text(now)})

@@ -1,4 +1,4 @@
-"""What the data folder can still take, and the errors of a storage that takes nothing more, as a Problem."""
+"""Free space of the data folder, and the mapping of storage errors to StorageFull (507)."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from sqlalchemy.exc import DBAPIError
 from companyos_shared.chassis.errors import StorageFull
 
 DATABASE_ERRORS = (DBAPIError, sqlite3.Error)
-"""What SQLite says, through SQLAlchemy or straight from the driver."""
+"""Errors of SQLite, raised by SQLAlchemy or by the driver."""
 
 STORAGE_ERRORS = (*DATABASE_ERRORS, OSError)
-"""What `storage_problem` looks into."""
+"""Errors that `storage_problem` accepts."""
 
 _FULL, _READ_ONLY = "The storage is full.", "The storage is read-only."
-_FAILED, _NO_FILE = "The storage answers with an input or output error.", "No further file can be opened."
+_FAILED, _NO_FILE = "The storage returned an input/output error.", "No more files can be opened."
 
 _BY_ERRNO = {
     errno.ENOSPC: _FULL,
@@ -40,39 +40,39 @@ _PRIMARY = 0xFF
 
 
 class Storage:
-    """The file system of a data folder. New files are refused before live episodes run out of room."""
+    """The file system of a data folder, with a reserve for live episodes."""
 
     def __init__(self, folder: Path, *, min_free_bytes: int) -> None:
         self.folder = folder
         self._min_free_bytes = min_free_bytes
 
     def free_bytes(self) -> int | None:
-        """Return how much the folder can still take, None where its file system has no limit."""
-        found = os.statvfs(self.folder)
-        return found.f_bavail * found.f_frsize if found.f_blocks else None
+        """Return the free bytes, or None for a file system without a limit."""
+        status = os.statvfs(self.folder)
+        return status.f_bavail * status.f_frsize if status.f_blocks else None
 
     def has_headroom(self) -> bool:
-        """Say whether a new file leaves live episodes the room they need."""
+        """Return whether there is space for a new file besides the reserve."""
         free = self.free_bytes()
         return free is None or free >= self._min_free_bytes
 
     def check_headroom(self) -> None:
-        """Raise StorageFull (507) where a new file would take the room of live episodes."""
+        """Raise StorageFull (507) if a new file would use the reserve."""
         if not self.has_headroom():
-            raise StorageFull(f"Less than {self._min_free_bytes} bytes are free.")
+            raise StorageFull(f"Fewer than {self._min_free_bytes} bytes are free.")
 
 
 def storage_problem(error: BaseException) -> StorageFull | None:
-    """Return the refusal behind an error of the storage, None where the error is anything else."""
+    """Return the problem of a storage error, or None for any other error."""
     fact = _BY_ERRNO.get(error.errno or 0) if isinstance(error, OSError) else _BY_SQLITE.get(_sqlite_code(error))
     return None if fact is None else StorageFull(fact)
 
 
 def is_damage(error: BaseException) -> bool:
-    """Say whether a file could be read but is no database of ours: cut off, overwritten, without our tables or rows."""
+    """Return whether an error means a damaged database: truncated, overwritten, or without the expected tables."""
     return isinstance(error, LookupError) or _sqlite_code(error) in _DAMAGED
 
 
 def _sqlite_code(error: BaseException) -> int:
-    found = error.orig if isinstance(error, DBAPIError) else error
-    return int(getattr(found, "sqlite_errorcode", 0)) & _PRIMARY
+    original = error.orig if isinstance(error, DBAPIError) else error
+    return int(getattr(original, "sqlite_errorcode", 0)) & _PRIMARY

@@ -1,7 +1,4 @@
-"""The chassis' own tables in every episode's database: change set, audit, due, applied, idempotency, sequences.
-
-They are no content: no tool reads them, no digest covers them.
-"""
+"""Internal tables in every episode's database. Tools do not read them and digests do not include them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A harness for tests of a service: the real app in process, signed calls, a clock that the test moves."""
+"""Test harness of a service: the app in process, signed calls and a clock that the test advances."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _READS = frozenset({"GET", "HEAD"})
 
 
 class ServiceHarness:
-    """One episode of one service. Every write is a step of its own unless `step` is given. A given folder is kept."""
+    """One episode of one service. Each write is a new step unless `step` is given. A passed folder is not deleted."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class ServiceHarness:
         self.app = self.restart()
 
     def restart(self) -> FastAPI:
-        """Make the app again on the same files, as after the death of the process."""
+        """Create the app again on the same files, as after a restart of the process."""
         if hasattr(self, "app"):
             self.app.state.episodes.close()
         settings = ServiceSettings(service_key=SecretStr(_KEY), service_key_file=None, data_dir=self.folder)
@@ -100,29 +100,29 @@ class ServiceHarness:
         return LoadReply.model_validate(answer)
 
     async def get(self, url: str, **options: Any) -> httpx.Response:
-        """Read."""
+        """Send a GET request."""
         return await self.request("GET", url, **options)
 
     async def post(self, url: str, **options: Any) -> httpx.Response:
-        """Create or act."""
+        """Send a POST request."""
         return await self.request("POST", url, **options)
 
     async def patch(self, url: str, **options: Any) -> httpx.Response:
-        """Change."""
+        """Send a PATCH request."""
         return await self.request("PATCH", url, **options)
 
     async def put(self, url: str, **options: Any) -> httpx.Response:
-        """Replace."""
+        """Send a PUT request."""
         return await self.request("PUT", url, **options)
 
     async def delete(self, url: str, **options: Any) -> httpx.Response:
-        """Remove."""
+        """Send a DELETE request."""
         return await self.request("DELETE", url, **options)
 
     async def request(
         self, method: str, url: str, *, fault: Fault | None = None, step: int | None = None, **options: Any
     ) -> httpx.Response:
-        """Send one signed call of the agent; the report is split off the body into `last_report`."""
+        """Send a signed call of the agent; move the report from the body to `last_report`."""
         if step is None and method not in _READS:
             self.step += 1
         request = self.client.build_request(method, url, **options)
@@ -136,13 +136,13 @@ class ServiceHarness:
         return httpx.Response(answer.status_code, headers=headers, content=content[:-length], request=request)
 
     async def advance(self, *, minutes: int) -> Report:
-        """Move the clock and settle."""
+        """Advance the clock and settle."""
         self.now += timedelta(minutes=minutes)
         self.last_report = Report.model_validate(await self._control("settle", {}))
         return self.last_report
 
     async def evidence(self) -> EvidenceReply:
-        """Return everything the service knows of the episode."""
+        """Return the evidence of the episode."""
         return EvidenceReply.model_validate(await self._control("evidence", {}))
 
     async def digest(self) -> DigestReply:
@@ -150,23 +150,23 @@ class ServiceHarness:
         return DigestReply.model_validate(await self._control("digest", {}))
 
     async def snapshot(self) -> str:
-        """Keep the episode as it is as a source, and return its id."""
+        """Create a snapshot and return its source id."""
         return SnapshotReply.model_validate(await self._control("snapshot", {})).source
 
     async def check(self, source: str) -> CheckReply:
-        """Ask whether an epoch could start from the source."""
+        """Check that an epoch can start from the source."""
         return CheckReply.model_validate(await self._control("check", {"source": source}))
 
     async def forget(self, source: str) -> None:
-        """Let the service delete a snapshot."""
+        """Delete a snapshot."""
         await self._control("forget", {"source": source})
 
     async def inventory(self) -> InventoryReply:
-        """Return everything that the service holds of episodes and snapshots."""
+        """Return all episodes and snapshots of the service."""
         return InventoryReply.model_validate(await self._control("inventory", {}))
 
     async def quarantine(self, *, episodes: Iterable[str] = (), sources: Iterable[str] = ()) -> QuarantineReply:
-        """Let the service move episodes and snapshots into its quarantine."""
+        """Move episodes and snapshots to quarantine."""
         named = {"episodes": list(episodes), "sources": list(sources), "reason": "a test"}
         return QuarantineReply.model_validate(await self._control("quarantine", named))
 
@@ -175,11 +175,11 @@ class ServiceHarness:
         return (await self.control("export", {})).raise_for_status().content
 
     async def drop(self) -> None:
-        """Let the service forget the episode."""
+        """Delete the episode."""
         await self._control("drop", {})
 
     async def rows(self, table: str) -> dict[str, dict[str, Any]]:
-        """Return a table's rows as they are now, by key."""
+        """Return a table's current rows by key."""
         evidence = await self.evidence()
         rows = dict(evidence.initial[table])
         for change in evidence.changes:
@@ -190,7 +190,7 @@ class ServiceHarness:
         return rows
 
     def session(self) -> Session:
-        """Return the open epoch itself, for tests that look below the surface."""
+        """Return the open epoch, for tests of internals."""
         session: Session = self.app.state.episodes.session(self._context(None, None))
         return session
 
@@ -201,14 +201,14 @@ class ServiceHarness:
     def signed(
         self, request: httpx.Request, context: CallContext | None = None, *, audience: str | None = None
     ) -> httpx.Request:
-        """Sign a request of the control plane; a given context is taken as it is."""
+        """Sign a control request; a given context is used unchanged."""
         if context is None:
             once = {"nonce": new_nonce(), "expires_at": wall_clock() + CONTROL_LIFETIME_S}
             context = self._context(None, None).model_copy(update=once)
         return self._signed(request, context, audience)
 
     async def control(self, verb: str, body: dict[str, Any]) -> httpx.Response:
-        """Send one signed call of the control plane."""
+        """Send a signed control request."""
         request = self.client.build_request("POST", f"/control/{verb}", json=body)
         return await self.client.send(self.signed(request))
 

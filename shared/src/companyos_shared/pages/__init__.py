@@ -1,7 +1,4 @@
-"""Pages: the shell around them, the forms on them and how they are written. A form is a tool call, and nothing else.
-
-Nothing of a service is known here; whoever has pages brings templates of its own.
-"""
+"""Page rendering shared by the gateway and the services: shell, forms and templates. Each form is a tool call."""
 
 from companyos_shared.pages.forms import MalformedForm, SubmittedForm, read_form
 from companyos_shared.pages.shell import AppLink, Said, Shell

@@ -1,4 +1,4 @@
-"""Fields whose names and types are data: how a page words them, shows what they hold, and calls them in a form."""
+"""Labels, display values and form names of fields that are defined by data."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _SUFFIXES = {"integer": ":int", "number": ":number", "boolean": ":flag"}
 
 
 def titled(name: str) -> str:
-    """Return the name of a field in words; that an amount is kept in cents is left out."""
+    """Return the label of a field, without the suffix `_cents`."""
     return label(name.removesuffix(_CENTS))
 
 
 def shown(name: str, value: object) -> str:
-    """Return a value as people read it; amounts in cents with their two decimals."""
+    """Return a value for display; cents as an amount with two decimals."""
     if value is None or value == "":
         return "-"
     if isinstance(value, bool):
@@ -29,7 +29,7 @@ def shown(name: str, value: object) -> str:
 
 
 def argument_of(name: str, kind: str) -> str | None:
-    """Return what a field of that type is called in a form; None where its name is none that a form has."""
+    """Return the form name of a field with that type, or None if the name is not valid in a form."""
     if not _NAME.fullmatch(name):
         return None
     is_amount = name.endswith(_CENTS) and kind in ("integer", "number")

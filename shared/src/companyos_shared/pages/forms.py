@@ -1,12 +1,12 @@
-"""Forms as they are posted, read as the arguments of a tool.
+"""Parses posted forms as tool arguments.
 
-A field is named after its argument; a dot leads into an object, and a suffix says what is typed there:
+A field is named after its argument. A dot separates object and member; a suffix defines the type:
 
     title            text          version:int       whole number        days:number       any number
     fields.reason    text in an    urgent:flag       true where ticked   tags:list         words between commas
                      object        price:cents       an amount, in cents answers:pairs     lines of name = value
 
-Fields that are empty are left out: absent is what they mean. Names that begin with `_` are the page's own.
+Empty fields are omitted. Names that begin with `_` belong to the page.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _WAY = re.compile(r"[A-Za-z0-9_\-./{}?=&%:]*(#[A-Za-z0-9_-]+)?", re.ASCII)
 
 
 class MalformedForm(ValueError):
-    """What was posted is no form of a page; the message names the place."""
+    """Raised for a body that is not a valid form of a page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,45 +39,45 @@ class SubmittedForm:
     """A form that was posted."""
 
     arguments: Mapping[str, Any]
-    """What the tool is called with."""
+    """The arguments of the tool call."""
 
     page: str
-    """The page that the form stands on, within the app: it is shown again where the call is refused."""
+    """Path of the page with the form, within the app; shown again if the call fails."""
 
     next: str
-    """Where to go when the call was carried out; `{name}` stands for a member of the answer."""
+    """Path to redirect to after a successful call; `{name}` is replaced by a member of the response."""
 
     form: str
-    """Which form of the page it is."""
+    """The name of the form on its page."""
 
     typed: tuple[tuple[str, str], ...]
-    """Names and values as they were typed."""
+    """Names and values as typed."""
 
     def way_on(self, answer: Any) -> str:
-        """Return where to go after an answer, whose members lead no further than their place."""
+        """Return the path to redirect to, with members of the response percent-encoded."""
         members = answer if isinstance(answer, dict) else {}
-        return re.sub(r"\{([a-z_]+)\}", lambda found: quote(str(members.get(found[1], "")), safe=""), self.next)
+        return re.sub(r"\{([a-z_]+)\}", lambda match: quote(str(members.get(match[1], "")), safe=""), self.next)
 
 
 def read_form(body: bytes) -> SubmittedForm:
-    """Return what was posted as `application/x-www-form-urlencoded`; raises MalformedForm."""
+    """Parse an `application/x-www-form-urlencoded` body; raises MalformedForm."""
     try:
         pairs = parse_qsl(body.decode("utf-8"), keep_blank_values=True, max_num_fields=MOST_FIELDS)
     except ValueError as error:
-        raise MalformedForm("The form cannot be read.") from error
+        raise MalformedForm(f"The form must be URL-encoded UTF-8 with at most {MOST_FIELDS} fields.") from error
     own: dict[str, str] = {}
     arguments: dict[str, Any] = {}
     for name, text in pairs:
         if not _NAME.fullmatch(name):
-            raise MalformedForm(f"The form has a field {name[:40]!r} that no page has.")
+            raise MalformedForm(f"{name[:40]!r} is not a valid field name.")
         if name.startswith("_"):
             own[name] = text
         elif text.strip():
             _put(arguments, name, text.replace("\r\n", "\n"))
     return SubmittedForm(
         arguments=arguments,
-        page=_way(own.get(PAGE, "")),
-        next=_way(own.get(NEXT) or own.get(PAGE, "")),
+        page=_page_path(own.get(PAGE, "")),
+        next=_page_path(own.get(NEXT) or own.get(PAGE, "")),
         form=own.get(FORM, ""),
         typed=tuple((name, text) for name, text in pairs if not name.startswith("_")),
     )
@@ -88,18 +88,18 @@ def _put(arguments: dict[str, Any], name: str, text: str) -> None:
     read = _KINDS.get(kind)
     *outer, last = path.split(".")
     if read is None or len(outer) >= MOST_DEPTH:
-        raise MalformedForm(f"The form has a field {name!r} that no page has.")
+        raise MalformedForm(f"{name!r} is not a valid field name.")
     for part in outer:
         arguments = arguments.setdefault(part, {})
         if not isinstance(arguments, dict):
-            raise MalformedForm(f"The form has a field {name!r} inside of another.")
+            raise MalformedForm(f"{name!r} is a member of a field that is not an object.")
     arguments[last] = read(text)
 
 
-def _way(text: str) -> str:
-    """Return a way within the app; one that leads out of it is none."""
+def _page_path(text: str) -> str:
+    """Return a relative path within the app; raises MalformedForm for any other path."""
     if not _WAY.fullmatch(text) or text.startswith("/") or ".." in text or ":" in text.partition("?")[0]:
-        raise MalformedForm("The form leads to no page of this app.")
+        raise MalformedForm("The form must name a page of this app.")
     return text
 
 
@@ -126,7 +126,7 @@ def _cents(text: str) -> Any:
 
 
 def _is_carried(number: int | Decimal) -> bool:
-    """Say whether a message in JSON may hold a number of that size."""
+    """Return whether strict JSON accepts a number of that size."""
     return -MAX_INTEGER <= number <= MAX_INTEGER
 
 
@@ -153,4 +153,4 @@ _KINDS: Mapping[str, Callable[[str], Any]] = {
     "cents": _cents,
     "pairs": _paired,
 }
-"""What is typed there, by suffix. What does not fit stays as it was typed, so that the tool's own check refuses it."""
+"""Parser by suffix. A value that cannot be parsed stays text, so that the tool's validation rejects it."""

@@ -1,4 +1,4 @@
-"""The shell of a page: where its links begin, which other apps there are, and what the last form led to."""
+"""Schemas of the shell around a page: link prefix, app switcher and the result of the last form."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class _Part(BaseModel):
 
 
 class AppLink(_Part):
-    """One app of the switcher."""
+    """An app in the switcher."""
 
     name: str
     title: str
@@ -22,33 +22,33 @@ class AppLink(_Part):
 
 
 class Said(_Part):
-    """What a form led to: it was carried out, or refused, with everything that was typed."""
+    """The result of a form: success, or a problem and the typed values."""
 
-    operation: str = Field(description="The operation id that the form asked for.")
-    form: str = Field("", description="Which form of the page it was.")
+    operation: str = Field(description="Operation id of the form.")
+    form: str = Field("", description="Name of the form on its page.")
     problem: ProblemBody | None = None
-    typed: tuple[tuple[str, str], ...] = Field((), description="Names and values as they were typed.")
+    typed: tuple[tuple[str, str], ...] = Field((), description="Names and values as typed.")
 
 
 class Shell(_Part):
-    """What a page is told of its surroundings by whoever serves it."""
+    """Data about the surroundings of a page, from the server that shows it."""
 
     app: str = ""
     """The name of the app that the page belongs to."""
 
     title: str = ""
     prefix: str = ""
-    """The path in front of every link within the app, without a slash at its end."""
+    """Path prefix of links within the app, without a trailing slash."""
 
     home: str | None = None
-    """Where the person came from: the desk with the brief."""
+    """Link to the desk with the brief."""
 
     apps: tuple[AppLink, ...] = ()
     now: datetime | None = None
     person: str | None = None
-    """The employee in whose name the caller acts."""
+    """The employee that the caller acts as."""
 
     notice: str | None = None
-    """What stands on every page for now."""
+    """A notice on every page."""
 
     said: Said | None = None

@@ -1,4 +1,4 @@
-"""Writing pages: templates of the one who has pages, over the shell that all share. Every value is escaped."""
+"""Renders pages from an app's templates and the shared shell. All values are escaped."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from companyos_shared.pages.shell import Shell
 
 MOUNT = "/static/pages"
-"""Where whoever serves pages serves what they load."""
+"""URL path of the static files of pages."""
 
 STATIC = Path(str(resources.files("companyos_shared"))) / "pages" / "static"
 
@@ -28,11 +28,11 @@ HEADERS = {
     "Referrer-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-"""What every page is sent with: it loads nothing from anywhere else, and nobody keeps it."""
+"""Response headers of every page: only own resources are loaded, and the page is not cached."""
 
 
 class Templates:
-    """The templates of a package, in its folder `templates`, and those of the shell."""
+    """The templates in a package's folder `templates` and those of the shell."""
 
     def __init__(self, package: str) -> None:
         loaders = [PackageLoader(package), PackageLoader("companyos_shared.pages")]
@@ -55,7 +55,7 @@ class Templates:
         self._environment.globals.update(static=MOUNT)
 
     def write(self, name: str, shell: Shell, **values: Any) -> str:
-        """Return a page. The one sign that HTML cannot carry, NUL, is shown by its replacement."""
+        """Render a page. NUL, which HTML does not allow, becomes the replacement character."""
         text = self._environment.get_template(name).render(
             shell=shell, url=partial(url, shell.prefix), typed=_typed(shell), **values
         )
@@ -63,32 +63,32 @@ class Templates:
 
 
 def url(prefix: str, *parts: object, **query: object) -> str:
-    """Return the path of a page within the app; queries that are None or empty are left out."""
+    """Return the path of a page within the app; empty query parameters are omitted."""
     path = "/".join([prefix, *(quote(str(part), safe="") for part in parts)])
-    asked = {name: str(value) for name, value in query.items() if value not in (None, "")}
-    return f"{path}?{urlencode(asked)}" if asked else path
+    parameters = {name: str(value) for name, value in query.items() if value not in (None, "")}
+    return f"{path}?{urlencode(parameters)}" if parameters else path
 
 
 def moment(value: datetime | None) -> str:
-    """Return a time as people read it, in UTC."""
+    """Format a time in UTC."""
     return "-" if value is None else f"{value.day} {value:%b %Y, %H:%M}"
 
 
 def day(value: date | datetime | None) -> str:
-    """Return a day as people read it."""
+    """Format a day."""
     return "-" if value is None else f"{value:%a} {value.day} {value:%b %Y}"
 
 
 def duration(minutes: float) -> str:
-    """Return a length of time as people say it, in its two largest units: `2 d 4 h`."""
+    """Format a duration in its two largest units: `2 d 4 h`."""
     whole = int(minutes)
     days, hours, left = whole // 1440, whole // 60 % 24, whole % 60
-    told = [f"{count} {unit}" for count, unit in ((days, "d"), (hours, "h"), (left, "min")) if count]
-    return " ".join(told[:2]) or "0 min"
+    parts = [f"{count} {unit}" for count, unit in ((days, "d"), (hours, "h"), (left, "min")) if count]
+    return " ".join(parts[:2]) or "0 min"
 
 
 def label(value: object) -> str:
-    """Return a name of the code in words: `in_progress` is `In progress`, `hr_lead` is `HR lead`."""
+    """Return the label of an identifier: `in_progress` becomes `In progress`, `hr_lead` becomes `HR lead`."""
     if value is None or value == "":
         return "-"
     text = " ".join(word.upper() if word in _INITIALS else word for word in str(value).split("_"))
@@ -96,12 +96,12 @@ def label(value: object) -> str:
 
 
 def money(cents: int | None) -> str:
-    """Return an amount of cents with its two decimals."""
+    """Format cents as an amount with two decimals."""
     return "-" if cents is None else f"{cents / 100:,.2f}"
 
 
 def figure(value: float | None) -> str:
-    """Return a number without decimals that say nothing."""
+    """Format a number without trailing zeros."""
     if value is None:
         return "-"
     if float(value).is_integer():
@@ -110,13 +110,13 @@ def figure(value: float | None) -> str:
 
 
 _SMALL = 0.001
-"""What is smaller is told by its first two digits."""
+"""Smaller numbers are shown with two significant digits."""
 
 
 def status_colour(value: object, kind: str = "status") -> str:
-    """Return the colour that a state is shown in; what it says is always written as well.
+    """Return the badge colour of a state.
 
-    A ticket that is closed is done; an episode whose outcome is `closed` was given up.
+    A closed ticket is done, but the episode outcome `closed` means that the episode was given up.
     """
     if kind.endswith("outcome") and value == "closed":
         return "yellow"
@@ -127,13 +127,13 @@ def status_colour(value: object, kind: str = "status") -> str:
 
 
 def _typed(shell: Shell) -> Any:
-    """Return what was typed into a form by (form, name), and what stands there otherwise."""
-    said = shell.said
-    kept: dict[str, str] = {} if said is None or said.problem is None else dict(said.typed)
-    form = None if said is None else said.form
+    """Return a function that looks up a typed value by form and field, with a default."""
+    result = shell.said
+    values: dict[str, str] = {} if result is None or result.problem is None else dict(result.typed)
+    form = None if result is None else result.form
 
     def look_up(of: str, name: str, otherwise: object = "") -> str:
-        return kept[name] if of == form and name in kept else "" if otherwise is None else _plain(otherwise)
+        return values[name] if of == form and name in values else "" if otherwise is None else _plain(otherwise)
 
     return look_up
 

@@ -1,1 +1,1 @@
-"""What a process tells about itself: its log, its traces, its latencies. Nothing of it reaches the world."""
+"""Logs, traces and latency histograms of the gateway and the services. Episodes never read them."""

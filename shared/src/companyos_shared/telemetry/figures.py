@@ -1,4 +1,4 @@
-"""Figures that cost next to nothing to keep: a histogram of latencies."""
+"""A low-overhead latency histogram."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from bisect import bisect_left
 from itertools import accumulate
 
 BOUNDS_S = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
-"""The upper bounds of the buckets, in seconds; the last bucket has none."""
+"""Upper bounds of the buckets in seconds; the last bucket is unbounded."""
 
 
 class Latency:
-    """How long something took, counted by bucket."""
+    """A histogram of durations."""
 
     __slots__ = ("_counts", "total_s")
 
@@ -19,16 +19,16 @@ class Latency:
         self.total_s = 0.0
 
     def observe(self, took_s: float) -> None:
-        """Count one time, in seconds."""
+        """Record a duration in seconds."""
         self._counts[bisect_left(BOUNDS_S, took_s)] += 1
         self.total_s += took_s
 
     @property
     def count(self) -> int:
-        """How many times were counted."""
+        """The number of recorded durations."""
         return sum(self._counts)
 
     def buckets(self) -> list[tuple[str, float]]:
-        """Return the cumulative counts by upper bound, as Prometheus writes them."""
+        """Return the cumulative counts by upper bound, in Prometheus notation."""
         bounds = [*map(str, BOUNDS_S), "+Inf"]
         return list(zip(bounds, map(float, accumulate(self._counts)), strict=True))

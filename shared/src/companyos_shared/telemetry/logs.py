@@ -1,4 +1,4 @@
-"""The log of a process: every line through structlog, whoever wrote it, with the step that it belongs to."""
+"""Logging: formats all records of a process with structlog and adds episode, step and trace."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ _HIDDEN = "***"
 _NOISE = ("color_message",)
 _FIRST = ("at", "level", "process", "event")
 _HANDSHAKE = '%s - "WebSocket %s"'
-"""How uvicorn's lines about handshakes begin: they quote whole addresses, and come once for each connection."""
+"""Start of uvicorn's handshake messages, which contain full URLs and are logged for each connection."""
 
 
 def configure_logging(
     process: str, settings: TelemetrySettings | None = None, *, stream: TextIO | None = None, quiet_server: bool = False
 ) -> None:
-    """Send every log line of this process to `stream` (standard error), marked with the process and the step.
+    """Write all log records of this process to `stream` (default: standard error) with process name and step.
 
-    With `quiet_server` the web server's lines about its start and its end are left out.
+    With `quiet_server` the web server does not log its start and shutdown.
     """
     settings = settings or TelemetrySettings()
     stream = stream or sys.stderr
@@ -112,7 +112,7 @@ def _console(*, colours: bool) -> list[Processor]:
 
 
 def _is_worth_a_line(record: logging.LogRecord) -> bool:
-    """Leave out what other people's code says below INFO, and every quoted address of a WebSocket."""
+    """Return whether to log a record: drop third-party records below INFO and WebSocket handshakes."""
     if record.levelno < logging.INFO:
         return record.name.startswith(_OURS)
     return not (record.levelno == logging.INFO and str(record.msg).startswith(_HANDSHAKE))
@@ -122,4 +122,4 @@ def _log_uncaught(kind: type[BaseException], error: BaseException, trace: Traceb
     if issubclass(kind, KeyboardInterrupt):
         sys.__excepthook__(kind, error, trace)
     else:
-        logging.getLogger(_OURS).critical("the process ends by an error", exc_info=(kind, error, trace))
+        logging.getLogger(_OURS).critical("uncaught exception", exc_info=(kind, error, trace))

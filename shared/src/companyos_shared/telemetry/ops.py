@@ -1,4 +1,4 @@
-"""Which operation a process is at work on: what log lines and spans are marked with."""
+"""The current operation of a process, which log lines and spans carry."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _TRACE_ID_BYTES = 16
 
 
 class Op(NamedTuple):
-    """A step of an episode, by its internal id; step 0 is its reset."""
+    """A step of an episode, identified by internal id; step 0 is the reset."""
 
     episode: str
     epoch: int
@@ -18,10 +18,10 @@ class Op(NamedTuple):
 
     @property
     def trace_id(self) -> str:
-        """The trace that the step belongs to, 32 hexadecimal characters.
+        """The trace id of the step, 32 hexadecimal characters.
 
-        It is a digest of the op id, so every process that is told of a step knows its trace without being told, and a
-        step that is carried out again, after a crash too, stays in its trace.
+        It is a digest of the op id, so all processes compute the same trace id, and a repeated step keeps its trace,
+        even after a crash.
         """
         return hashlib.blake2b(
             f"{self.episode}:{self.epoch}:{self.step}".encode(), digest_size=_TRACE_ID_BYTES
@@ -32,12 +32,12 @@ _OP: ContextVar[Op | None] = ContextVar("companyos_op", default=None)
 
 
 def current_op() -> Op | None:
-    """Return what is at work here, None outside every operation."""
+    """Return the current operation, or None."""
     return _OP.get()
 
 
 class working_on:  # noqa: N801  # reads as what it is: `with working_on(episode, epoch, step):`
-    """Everything inside the block belongs to this operation."""
+    """Set the current operation inside the block."""
 
     __slots__ = ("_op", "_token")
 

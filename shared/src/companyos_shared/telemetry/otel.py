@@ -1,4 +1,4 @@
-"""Traces by the OpenTelemetry SDK; imported only where they are asked for."""
+"""Traces with the OpenTelemetry SDK; imported only if tracing is enabled."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PROPAGATOR = TraceContextTextMapPropagator()
 
 
 class OpenTelemetryTraces(Traces):
-    """The spans of one process, sent by an SDK of its own: nothing global is set."""
+    """Tracer of one process with its own provider; it does not set the global provider."""
 
     on = True
 
@@ -37,7 +37,7 @@ class OpenTelemetryTraces(Traces):
 
     @classmethod
     def exporting(cls, name: str, exporters: Sequence[str]) -> Self:
-        """Return traces that are sent to these exporters; the rest is read by the SDK from the environment."""
+        """Return traces with these exporters; the SDK reads other options from the environment."""
         resource = Resource.create({"service.name": name, "service.namespace": "companyos"})
         resource = resource.merge(OTELResourceDetector().detect())
         provider = TracerProvider(resource=resource, id_generator=StepIds(), shutdown_on_exit=False)
@@ -50,11 +50,11 @@ class OpenTelemetryTraces(Traces):
         return _Recorded(self._tracer.start_span(name))
 
     def call(self, name: str) -> Span:
-        """Return a client's span."""
+        """Return a client span."""
         return _Recorded(self._tracer.start_span(name, kind=trace.SpanKind.CLIENT))
 
     def served(self, name: str, headers: Headers) -> Span:
-        """Return a server's span."""
+        """Return a server span."""
         carrier = {key.decode("latin-1"): value.decode("latin-1") for key, value in headers if key in _HEADER_BYTES}
         parent = _PROPAGATOR.extract(carrier, otel_context.Context())
         return _Recorded(self._tracer.start_span(name, parent, trace.SpanKind.SERVER))
@@ -66,14 +66,14 @@ class OpenTelemetryTraces(Traces):
         return carrier
 
     def close(self) -> None:
-        """Send what is left; a collector that does not answer is not waited for."""
+        """Flush pending spans; wait at most FLUSH_DEADLINE_S."""
         closing = threading.Thread(target=self._provider.shutdown, name="traces-closing", daemon=True)
         closing.start()
         closing.join(FLUSH_DEADLINE_S)
 
 
 class StepIds(RandomIdGenerator):
-    """Trace ids that belong to the step at work; random outside of every step."""
+    """Trace id generator that uses the current step's trace id, or a random id outside of steps."""
 
     def generate_trace_id(self) -> int:
         """Return the id of a new trace."""

@@ -1,4 +1,4 @@
-"""How a process speaks of itself, from its environment."""
+"""Logging settings from the environment."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ Level = Literal["debug", "info", "warning", "error"]
 
 
 class TelemetrySettings(BaseSettings):
-    """COMPANYOS_LOG_* environment variables. Traces are asked for by the standard OTEL_* variables alone."""
+    """Settings from COMPANYOS_LOG_* environment variables. The standard OTEL_* variables enable tracing."""
 
     model_config = SettingsConfigDict(env_prefix="COMPANYOS_", env_ignore_empty=True, frozen=True)
 
     log_format: Literal["json", "console"] | None = Field(
         None,
-        description="`json`: a line of JSON for each event; `console`: for people. Default: as stderr is a terminal.",
+        description="`json` or `console` (readable text). Default: `console` if stderr is a terminal, else `json`.",
     )
     log_level: Annotated[Level, BeforeValidator(lambda text: text.lower() if isinstance(text, str) else text)] = Field(
-        "info", description="What is not worth a line."
+        "info", description="Minimum level of logged events."
     )

@@ -1,7 +1,7 @@
-"""Traces: spans that nobody pays for until the environment asks for them.
+"""Tracing interface without cost while tracing is disabled.
 
-Switched on by the variables that OpenTelemetry gives a meaning to: `OTEL_TRACES_EXPORTER` (`otlp` or `console`) or an
-`OTEL_EXPORTER_OTLP_ENDPOINT`, unless `OTEL_SDK_DISABLED` is true. Until then nothing of OpenTelemetry is imported.
+The standard OpenTelemetry variables enable it: `OTEL_TRACES_EXPORTER` (`otlp` or `console`) or
+`OTEL_EXPORTER_OTLP_ENDPOINT`, unless `OTEL_SDK_DISABLED` is true. OpenTelemetry is imported only if it is enabled.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Headers = Iterable[tuple[bytes, bytes]]
 
 
 class Span(AbstractContextManager["Span", None]):
-    """One piece of work while it is entered; this one is kept by nobody."""
+    """A span; this base class records nothing."""
 
     __slots__ = ()
 
@@ -33,13 +33,13 @@ class Span(AbstractContextManager["Span", None]):
         return None
 
     def set(self, **attributes: str | int | None) -> None:
-        """Add attributes; None adds nothing."""
+        """Add attributes; None values are ignored."""
 
     def rename(self, name: str) -> None:
-        """Give the span the name that is known by now."""
+        """Change the name of the span."""
 
     def fail(self, reason: str) -> None:
-        """Mark the work as failed by the house's own fault."""
+        """Mark the span as failed by a server error."""
 
 
 _NO_SPAN = Span()
@@ -47,48 +47,48 @@ _NO_HEADERS: Mapping[str, str] = {}
 
 
 class Traces:
-    """The spans of one process; this one makes none."""
+    """Tracer of one process; this base class creates no spans."""
 
     on = False
 
     def span(self, name: str) -> Span:
-        """Return a span inside the current one."""
+        """Return a child span of the current span."""
         return _NO_SPAN
 
     def call(self, name: str) -> Span:
-        """Return a span around a request to another process; `headers` inside it tells that one."""
+        """Return a client span around a request to another process; send `headers` with the request."""
         return _NO_SPAN
 
     def served(self, name: str, headers: Headers) -> Span:
-        """Return a span around a request that came, inside the caller's where the headers name one."""
+        """Return a server span around a received request, as a child of the span in its headers."""
         return _NO_SPAN
 
     def headers(self) -> Mapping[str, str]:
-        """Return what tells another process of the current span (W3C Trace Context)."""
+        """Return the W3C Trace Context headers of the current span."""
         return _NO_HEADERS
 
     def close(self) -> None:
-        """Send what has not been sent, for a second at most."""
+        """Flush pending spans for at most one second."""
 
 
 NO_TRACES = Traces()
 
 
 def traces_of(process: str, environment: Mapping[str, str] = os.environ) -> Traces:
-    """Return the traces that the environment asks for, under the name `companyos-<process>` unless it gives another."""
+    """Return the traces that the environment configures. The default service name is `companyos-<process>`."""
     exporters = _exporters(environment)
     if not exporters:
         return NO_TRACES
     try:
         from companyos_shared.telemetry.otel import OpenTelemetryTraces
     except ImportError as missing:
-        _log.warning("traces are asked for, but %s is not installed: companyos-shared[traces] brings it", missing.name)
+        _log.warning("tracing is enabled, but %s is not installed; companyos-shared[traces] requires it", missing.name)
         return NO_TRACES
     return OpenTelemetryTraces.exporting(f"companyos-{process}", exporters)
 
 
 def current_trace_id() -> str | None:
-    """Return the id of the trace that is being recorded here, without importing anything for it."""
+    """Return the id of the current trace without importing OpenTelemetry."""
     api: Any = sys.modules.get(_API)
     if api is None:
         return None
@@ -99,10 +99,10 @@ def current_trace_id() -> str | None:
 def _exporters(environment: Mapping[str, str]) -> list[str]:
     if environment.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
         return []
-    asked = [name.strip().lower() for name in environment.get("OTEL_TRACES_EXPORTER", "").split(",") if name.strip()]
-    if not asked and any(environment.get(name) for name in _ENDPOINTS):
+    names = [name.strip().lower() for name in environment.get("OTEL_TRACES_EXPORTER", "").split(",") if name.strip()]
+    if not names and any(environment.get(name) for name in _ENDPOINTS):
         return ["otlp"]
-    unknown = sorted(set(asked) - {*_KNOWN_EXPORTERS, "none"})
+    unknown = sorted(set(names) - {*_KNOWN_EXPORTERS, "none"})
     if unknown:
-        _log.warning("OTEL_TRACES_EXPORTER names %s; known are console, otlp and none", ", ".join(unknown))
-    return [name for name in _KNOWN_EXPORTERS if name in asked]
+        _log.warning("OTEL_TRACES_EXPORTER must be console, otlp or none; got %s", ", ".join(unknown))
+    return [name for name in _KNOWN_EXPORTERS if name in names]

@@ -1,1 +1,1 @@
-"""What protects the app of the gateway and of every service: response headers, trusted hosts, cross-site requests."""
+"""Web security of the gateway and the services: response headers, trusted hosts, cross-site requests."""

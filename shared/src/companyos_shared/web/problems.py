@@ -1,4 +1,4 @@
-"""Problems as HTTP answers: application/problem+json."""
+"""HTTP responses of type application/problem+json."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _DENIAL = "websocket.http.response"
 
 
 def problem_response(body: ProblemBody, headers: dict[str, str] | None = None) -> Response:
-    """Return a ProblemBody as an HTTP answer; absent members are left out."""
+    """Return a ProblemBody as an HTTP response; absent members are omitted."""
     content = body.model_dump_json(exclude_none=True)
     return Response(content, status_code=body.status, media_type=PROBLEM_MEDIA_TYPE, headers=headers)
 
@@ -20,7 +20,7 @@ def problem_response(body: ProblemBody, headers: dict[str, str] | None = None) -
 async def refuse(
     body: ProblemBody, scope: Scope, receive: Receive, send: Send, *, headers: dict[str, str] | None = None
 ) -> None:
-    """Answer a connection with a refusal before it is served; a socket is refused before it opens."""
+    """Reject a connection with a problem response; a WebSocket is rejected before it opens."""
     if scope["type"] == "websocket" and _DENIAL not in scope.get("extensions", {}):
         await send({"type": "websocket.close", "code": _POLICY_VIOLATION, "reason": body.code})
     else:

@@ -1,4 +1,4 @@
-"""Security headers on every response, set in one place."""
+"""Middleware that adds security headers to every response."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _STARTS = frozenset({"http.response.start", "websocket.http.response.start"})
 
 
 class ProtectedApp(FastAPI):
-    """A FastAPI app whose every response carries the security headers, that of an internal error as well.
+    """A FastAPI app with security headers on every response, including internal errors.
 
-    `frame_ancestors` names the pages that may show it in a frame, as Content-Security-Policy writes them.
+    `frame_ancestors` names the pages that may embed it, in Content-Security-Policy syntax.
     """
 
     def __init__(self, *, frame_ancestors: str = NO_FRAMES, **options: Any) -> None:
@@ -23,12 +23,12 @@ class ProtectedApp(FastAPI):
         self._frame_ancestors = frame_ancestors
 
     def build_middleware_stack(self) -> ASGIApp:
-        """Return the app behind its middleware; the headers are outside of Starlette's own handling of errors."""
+        """Return the app with its middleware; the headers wrap Starlette's error handling."""
         return ResponseHeaders(super().build_middleware_stack(), frame_ancestors=self._frame_ancestors)
 
 
 class ResponseHeaders:
-    """ASGI middleware that adds the headers which a response does not set itself."""
+    """ASGI middleware that adds security headers that a response does not set."""
 
     def __init__(self, app: ASGIApp, *, frame_ancestors: str = NO_FRAMES) -> None:
         self._app = app
@@ -48,9 +48,9 @@ class ResponseHeaders:
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] in _STARTS:
-                given = list(message.get("headers", ()))
-                names = {name.lower() for name, _ in given}
-                message["headers"] = [*given, *(header for header in self._headers if header[0] not in names)]
+                headers = list(message.get("headers", ()))
+                names = {name.lower() for name, _ in headers}
+                message["headers"] = [*headers, *(header for header in self._headers if header[0] not in names)]
             await send(message)
 
         await self._app(scope, receive, send_with_headers)

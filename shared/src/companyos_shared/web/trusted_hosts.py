@@ -1,4 +1,4 @@
-"""Protection against DNS rebinding and cross-site requests: the host names of an app, and the pages that may use it."""
+"""Protection against DNS rebinding and cross-site requests by checks of Host, Origin and Sec-Fetch-Site."""
 
 from __future__ import annotations
 
@@ -15,11 +15,9 @@ from companyos_shared.wire.problem import ProblemBody
 
 ANY = "*"
 
-UNKNOWN_HOST: Final = ProblemBody(
-    type="about:blank", title="The server does not answer to this name", status=400, code="unknown-host"
-)
+UNKNOWN_HOST: Final = ProblemBody(type="about:blank", title="Host not allowed", status=400, code="unknown-host")
 FOREIGN_ORIGIN: Final = ProblemBody(
-    type="about:blank", title="The request comes from the page of another site", status=403, code="foreign-origin"
+    type="about:blank", title="Cross-site request not allowed", status=403, code="foreign-origin"
 )
 
 _AUTHORITY = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::([0-9]{1,5}))?")
@@ -27,26 +25,24 @@ _DEFAULT_PORTS = frozenset({"80", "443"})
 _KEPT = 256
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 _OTHER_SITES = frozenset({"cross-site", "same-site"})
-"""Values of Sec-Fetch-Site; pages of one site have different origins, such as two ports of one host."""
+"""Rejected values of Sec-Fetch-Site. `same-site` includes other origins, such as another port of the host."""
 
 _NO_PUBLIC_NAMES = (".localhost", ".local", ".internal", ".test", ".home.arpa")
 
 _Authority = tuple[str, str]
-"""A name in lower case and a port, which is empty where it is the default one."""
+"""A lower-case host name and a port, which is empty for the default port."""
 
 
 class TrustedHosts:
-    """ASGI middleware that checks Host, and where a request changes something or opens a socket, the page behind it.
+    """ASGI middleware that checks Host, and the origin of writes and WebSockets.
 
-    With `names` the app answers to these alone: exact names, `*.example.org`, or `*` for every name. Without them it
-    answers to addresses, to names without a dot and to names below `.local`, `.internal` and the like. These are how an
-    app is reached on one machine, in a network of containers and by probes, and no public DNS can point one of them at
-    this machine. With `any_name`, for an app whose callers have to know a token, it answers to every name. `own` is a
-    further name.
+    With `names`, only these hosts are allowed: exact names, `*.example.org`, or `*` for all. Without `names`, IP
+    addresses, names without a dot, and names below `.local`, `.internal` and similar are allowed: they are used on one
+    machine, in container networks and by probes, and public DNS cannot map them to this machine. With `any_name`, for
+    apps that require a token, all names are allowed. `own` is an additional name.
 
-    A browser states by `Origin` and `Sec-Fetch-Site` which page makes a request. A page of another host than the one
-    that is asked is refused, unless its host is among `names`. Other clients send neither header. No answer carries a
-    CORS header.
+    Browsers send the page that makes a request in `Origin` and `Sec-Fetch-Site`. Pages of other hosts are rejected
+    unless their host is in `names`. Other clients send neither header. No response has CORS headers.
     """
 
     def __init__(self, app: ASGIApp, *, names: Sequence[str], any_name: bool = False, own: str | None = None) -> None:
@@ -64,16 +60,16 @@ class TrustedHosts:
             await refuse(problem, scope, receive, send)
 
     def _problem(self, scope: Scope) -> ProblemBody | None:
-        asked = _values(scope, b"host")
-        host = _authority(asked[0]) if len(asked) == 1 else None
-        if not self._answers_to(host) and (asked or self._names):
+        hosts = _values(scope, b"host")
+        host = _authority(hosts[0]) if len(hosts) == 1 else None
+        if not self._is_allowed(host) and (hosts or self._names):
             return UNKNOWN_HOST
         if scope.get("method") not in _READING and not self._may_change(scope, host):
             return FOREIGN_ORIGIN
         return None
 
     def _may_change(self, scope: Scope, host: _Authority | None) -> bool:
-        """Say whether the page behind a request, if there is one, may change something."""
+        """Return whether the page that sent a request, if any, may write."""
         origin = next(iter(_values(scope, b"origin")), None)
         page = None if origin is None else _authority(origin.rpartition("//")[2])
         if page is not None and self._is_named(page):
@@ -82,12 +78,12 @@ class TrustedHosts:
             return False
         return origin is None or (page is not None and page == host)
 
-    def _answers_to(self, host: _Authority | None) -> bool:
+    def _is_allowed(self, host: _Authority | None) -> bool:
         if host is None:
             return ANY in self._names
         if host[0] == self._own or self._is_named(host):
             return True
-        return not self._names and (self._any_name or _is_out_of_reach(host[0]))
+        return not self._names and (self._any_name or _is_private(host[0]))
 
     def _is_named(self, host: _Authority) -> bool:
         return any(
@@ -97,26 +93,26 @@ class TrustedHosts:
 
 
 def names_of(setting: str) -> tuple[str, ...]:
-    """Return the names of a setting, which separates them by commas."""
+    """Parse a comma-separated list of host names."""
     return tuple(filter(None, (name.strip() for name in setting.split(","))))
 
 
-def _values(scope: Scope, wanted: bytes) -> list[str]:
-    return [value.decode("latin-1") for name, value in scope["headers"] if name == wanted]
+def _values(scope: Scope, header: bytes) -> list[str]:
+    return [value.decode("latin-1") for name, value in scope["headers"] if name == header]
 
 
 @lru_cache(_KEPT)
 def _authority(text: str) -> _Authority | None:
-    found = _AUTHORITY.fullmatch(text)
-    if found is None:
+    match = _AUTHORITY.fullmatch(text)
+    if match is None:
         return None
-    port = found[2] or ""
-    return found[1].lower().removesuffix("."), "" if port in _DEFAULT_PORTS else port
+    port = match[2] or ""
+    return match[1].lower().removesuffix("."), "" if port in _DEFAULT_PORTS else port
 
 
 @lru_cache(_KEPT)
-def _is_out_of_reach(name: str) -> bool:
-    """Say whether no public DNS can hand out an address under this name."""
+def _is_private(name: str) -> bool:
+    """Return whether public DNS cannot resolve this name."""
     if "." not in name or name.endswith(_NO_PUBLIC_NAMES):
         return True
     try:

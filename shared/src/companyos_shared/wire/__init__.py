@@ -1,1 +1,1 @@
-"""What travels between processes: company, context, control and problem. Pydantic only."""
+"""Pydantic models of messages between processes: company, call context, control API and problems."""

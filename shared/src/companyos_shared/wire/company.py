@@ -1,4 +1,4 @@
-"""The company: people, teams and calendar, immutable and dated, as every system of an enterprise is fed it."""
+"""The simulated company: people, teams and calendar. Every service of an episode receives the same document."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class _Document(BaseModel):
 
 
 class Role(Choice):
-    """What a person may decide about. Approval thresholds and policies name roles, never people."""
+    """Authority of a person. Approval thresholds and policies name roles, never people."""
 
     CEO = "ceo"
     CFO = "cfo"
@@ -32,7 +32,7 @@ class Role(Choice):
 
 
 class AbsenceKind(Choice):
-    """Why a person is out of office."""
+    """Reason for an absence."""
 
     VACATION = "vacation"
     SICK = "sick"
@@ -41,7 +41,7 @@ class AbsenceKind(Choice):
 
 
 class RoleHeld(_Document):
-    """A role held by a person from a day to a day, both included; no last day means until further notice."""
+    """A role of a person from first to last day, both included. Without a last day the role is open-ended."""
 
     role: Role
     first_day: date
@@ -49,12 +49,12 @@ class RoleHeld(_Document):
     deputy_id: str | None = None
 
     def holds_on(self, day: date) -> bool:
-        """Say whether the role is held on that day."""
+        """Return whether the person holds the role on that day."""
         return self.first_day <= day and (self.last_day is None or day <= self.last_day)
 
 
 class Person(_Document):
-    """One employee, present or past."""
+    """A current or former employee."""
 
     id: str
     name: str
@@ -67,12 +67,12 @@ class Person(_Document):
     roles: tuple[RoleHeld, ...] = ()
 
     def is_employed(self, day: date) -> bool:
-        """Say whether the person works for the company on that day."""
+        """Return whether the person works for the company on that day."""
         return self.employed_from <= day and (self.employed_to is None or day <= self.employed_to)
 
 
 class Team(_Document):
-    """A team; its members are the people whose `team_id` names it."""
+    """A team. Its members are the people with its `team_id`."""
 
     id: str
     name: str
@@ -81,7 +81,7 @@ class Team(_Document):
 
 
 class Absence(_Document):
-    """A person out of office from a day to a day, both included."""
+    """An absence of a person from first to last day, both included."""
 
     id: str
     person_id: str
@@ -91,18 +91,18 @@ class Absence(_Document):
 
 
 class Holiday(_Document):
-    """A day on which nobody works."""
+    """A public holiday."""
 
     day: date
     name: str
 
 
 class Company(_Document):
-    """The whole company. All times of day are UTC; office hours are the same for everybody."""
+    """The company document. All times of day are UTC; office hours are the same for all employees."""
 
     name: str
     domain: str
-    agent_id: str = Field(description="The employee in whose name the agent acts.")
+    agent_id: str = Field(description="Employee that the agent acts as.")
     office_opens: time = time(9, 0)
     office_closes: time = time(17, 0)
     working_weekdays: tuple[int, ...] = (0, 1, 2, 3, 4)
@@ -121,57 +121,57 @@ class Company(_Document):
 
     @cached_property
     def _absences_by_person(self) -> dict[str, list[Absence]]:
-        found: dict[str, list[Absence]] = {}
+        absences: dict[str, list[Absence]] = {}
         for absence in self.absences:
-            found.setdefault(absence.person_id, []).append(absence)
-        return found
+            absences.setdefault(absence.person_id, []).append(absence)
+        return absences
 
     @cached_property
     def _holidays(self) -> frozenset[date]:
         return frozenset(holiday.day for holiday in self.holidays)
 
     def person(self, person_id: str) -> Person | None:
-        """Return the person of that id, past employees included."""
+        """Return the person with that id, including former employees."""
         return self._people_by_id.get(person_id)
 
     def team(self, team_id: str) -> Team | None:
-        """Return the team of that id."""
+        """Return the team with that id."""
         return self._teams_by_id.get(team_id)
 
     def absence(self, person_id: str, day: date) -> Absence | None:
-        """Return the absence that keeps the person away on that day."""
+        """Return the person's absence on that day."""
         for absence in self._absences_by_person.get(person_id, ()):
             if absence.first_day <= day <= absence.last_day:
                 return absence
         return None
 
     def is_out_of_office(self, person_id: str, day: date) -> bool:
-        """Say whether the person is absent on that day."""
+        """Return whether the person is absent on that day."""
         return self.absence(person_id, day) is not None
 
     def is_active(self, person_id: str, day: date) -> bool:
-        """Say whether the person exists and is employed on that day."""
+        """Return whether the person exists and is employed on that day."""
         person = self.person(person_id)
         return person is not None and person.is_employed(day)
 
     def held_role(self, person_id: str, role: Role, day: date) -> RoleHeld | None:
-        """Return how an employed person holds the role on that day."""
+        """Return the role of an employed person on that day, or None."""
         person = self.person(person_id)
         if person is None or not person.is_employed(day):
             return None
         return next((held for held in person.roles if held.role == role and held.holds_on(day)), None)
 
     def holders(self, role: Role, day: date) -> list[Person]:
-        """Return the people who hold the role on that day, by id."""
-        found = [person for person in self.people if self.held_role(person.id, role, day)]
-        return sorted(found, key=lambda person: person.id)
+        """Return the people who hold the role on that day, ordered by id."""
+        holders = [person for person in self.people if self.held_role(person.id, role, day)]
+        return sorted(holders, key=lambda person: person.id)
 
     def is_working_day(self, day: date) -> bool:
-        """Say whether the company works on that day."""
+        """Return whether the day is a working day of the company."""
         return day.weekday() in self.working_weekdays and day not in self._holidays
 
     def next_working_morning(self, now: datetime) -> datetime:
-        """Return the first opening of the office strictly after `now`."""
+        """Return the first office opening after `now`; raises ValueError if there is none within a year."""
         for ahead in range(_LONGEST_BREAK_DAYS):
             day = now.date() + timedelta(days=ahead)
             opening = datetime.combine(day, self.office_opens, tzinfo=UTC)
@@ -180,7 +180,7 @@ class Company(_Document):
         raise ValueError(f"the office does not open within a year of {now.isoformat()}")
 
     def add_office_minutes(self, start: datetime, minutes: int, person_id: str | None = None) -> datetime:
-        """Return when `minutes` of office time have passed since `start`, skipping the person's absences."""
+        """Return the time after `minutes` of office time since `start`, skipping the person's absences."""
         moment, left = start, timedelta(minutes=minutes)
         for ahead in range(_LONGEST_BREAK_DAYS):
             day = start.date() + timedelta(days=ahead)
@@ -193,4 +193,4 @@ class Company(_Document):
             if left <= closes - opens:
                 return opens + left
             left -= closes - opens
-        raise ValueError(f"{minutes} office minutes do not pass within a year of {start.isoformat()}")
+        raise ValueError(f"fewer than {minutes} office minutes within a year of {start.isoformat()}")

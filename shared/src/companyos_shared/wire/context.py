@@ -1,4 +1,4 @@
-"""The signed context that the gateway sends with each call: whose episode, which step, when, and which fault."""
+"""The signed context that the gateway sends with each call: episode, step, simulated time and injected fault."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ REPORT_HEADER = "X-CompanyOS-Report"
 SIGNED_HEADERS = frozenset({"if-match", "idempotency-key"})
 
 CONTROL_LIFETIME_S = 60.0
-"""How long after it was signed a control call is accepted, by the wall clock."""
+"""Validity of a control call after it was signed, by the wall clock."""
 
 EPISODE_PATTERN = r"^[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}$"
 SOURCE_PATTERN = r"^[0-9a-f]{64}$"
 
 
 class Actor(StrEnum):
-    """Who causes a change."""
+    """Origin of a change."""
 
     AGENT = "agent"
     CLOCK = "clock"
@@ -31,7 +31,7 @@ class Actor(StrEnum):
 
 
 class FaultKind(StrEnum):
-    """A planned transport fault, as the chassis executes it."""
+    """Kind of an injected transport fault."""
 
     UNAVAILABLE = "unavailable"
     RATE_LIMITED = "rate_limited"
@@ -42,10 +42,10 @@ class FaultKind(StrEnum):
 
 
 class Fault(BaseModel):
-    """One planned fault.
+    """An injected fault.
 
-    `retry_after_s` goes into the Retry-After header of a 429 or 503; `hides_step` is the step whose changes a stale
-    read does not see.
+    `retry_after_s` is the Retry-After header of a 429 or 503; `hides_step` is the step whose changes a stale read does
+    not see.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -56,22 +56,22 @@ class Fault(BaseModel):
 
 
 class CallContext(BaseModel):
-    """The context of one call. (episode, epoch, step) is the op id of an agent's call."""
+    """The context of a call. (episode, epoch, step) is the op id of an agent's call."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    episode: str = Field(pattern=EPISODE_PATTERN, description="The internal id of the episode.")
+    episode: str = Field(pattern=EPISODE_PATTERN, description="Internal id of the episode.")
     epoch: int = Field(ge=1)
     source: str = Field(pattern=SOURCE_PATTERN, description="Digest of the document that the epoch starts from.")
     step: int = Field(ge=0)
     actor: Actor = Actor.AGENT
     now: datetime
     fault: Fault | None = None
-    generation: int = Field(0, ge=0, description="The lease of the gateway that sends the call; 0 is no lease.")
-    written_step: int = Field(0, ge=0, description="The last step known to have changed rows of the service.")
-    written_seq: int = Field(0, ge=0, description="The last change of the service that is known.")
+    generation: int = Field(0, ge=0, description="Lease generation of the gateway; 0 means no lease.")
+    written_step: int = Field(0, ge=0, description="Last step that is known to have changed rows of the service.")
+    written_seq: int = Field(0, ge=0, description="Last known change of the service.")
     nonce: str | None = Field(None, pattern=r"^[0-9a-f]{32}$", description="Control calls: accepted once.")
-    expires_at: float | None = Field(None, description="Control calls: Unix time after which the call is refused.")
+    expires_at: float | None = Field(None, description="Control calls: Unix time after which the call is rejected.")
 
 
 def op_id(context: CallContext) -> str:
@@ -80,7 +80,7 @@ def op_id(context: CallContext) -> str:
 
 
 def encode_context(context: CallContext) -> str:
-    """Return the context as one header value: compact ASCII JSON."""
+    """Return the context as a header value: compact ASCII JSON."""
     return context.model_dump_json(exclude_none=True)
 
 
@@ -96,11 +96,11 @@ def sign(
 ) -> str:
     """Return the HMAC-SHA256 of a call, in hexadecimal.
 
-    It covers the name of the service that the call is for, the method, the target (path and query), the digest of the
-    body, the context, and of the headers those that decide about a write: SIGNED_HEADERS, each as often as it is sent.
+    It covers the service name (audience), the method, the target (path and query), the digest of the body, the context,
+    and all values of the SIGNED_HEADERS, which affect writes.
     """
-    deciding = sorted(f"{name.lower()}: {value}" for name, value in headers if name.lower() in SIGNED_HEADERS)
-    parts = (audience, method.upper(), target, hashlib.sha256(body).hexdigest(), context, *deciding)
+    signed_headers = sorted(f"{name.lower()}: {value}" for name, value in headers if name.lower() in SIGNED_HEADERS)
+    parts = (audience, method.upper(), target, hashlib.sha256(body).hexdigest(), context, *signed_headers)
     return hmac.new(key, "\n".join(parts).encode(), hashlib.sha256).hexdigest()
 
 
@@ -115,6 +115,6 @@ def is_signed(
     context: str,
     headers: Iterable[tuple[str, str]] = (),
 ) -> bool:
-    """Say whether the signature belongs to the request, in constant time."""
-    wanted = sign(key, audience=audience, method=method, target=target, body=body, context=context, headers=headers)
-    return hmac.compare_digest(signature.encode(), wanted.encode())
+    """Return whether the signature matches the request; compares in constant time."""
+    expected = sign(key, audience=audience, method=method, target=target, body=body, context=context, headers=headers)
+    return hmac.compare_digest(signature.encode(), expected.encode())

@@ -1,4 +1,4 @@
-"""The control plane: what a service tells the gateway beside the answer, and what the gateway may ask of it."""
+"""Messages of the control API between gateway and services, and the report attached to responses."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class _Message(BaseModel):
 
 
 class Change(_Message):
-    """One row written: `before` is null for an insert, `after` for a delete.
+    """A change of one row: `before` is null for an insert, `after` for a delete.
 
-    `cause` is the op id (`episode:epoch:step`) of the agent's call that wrote the row or scheduled what wrote it;
-    null where nobody's call stands behind it.
+    `cause` is the op id (`episode:epoch:step`) of the agent's call that wrote the row or scheduled the event that wrote
+    it; null if no call caused the change.
     """
 
     seq: int
@@ -46,7 +46,7 @@ class Change(_Message):
 
 
 class AuditLine(_Message):
-    """One call of the agent as the service understood it. `arguments` are those of the operation, validated."""
+    """A call of the agent with its validated arguments."""
 
     step: int
     at: datetime
@@ -59,7 +59,7 @@ class AuditLine(_Message):
 
 
 class Report(_Message):
-    """The control side of an answer: appended to the body, its length in bytes in the REPORT_HEADER."""
+    """Control data of a response, appended to its body; the REPORT_HEADER contains its length in bytes."""
 
     changes: list[Change] = Field(default_factory=list)
     audit: AuditLine | None = None
@@ -69,14 +69,14 @@ class Report(_Message):
 
 
 class LoadRequest(_Message):
-    """Plant a source: the opaque document that the service validates as its own seed."""
+    """Request to build a source from a document, which the service validates as its seed."""
 
     source: str = Field(pattern=SOURCE_PATTERN)
-    document: dict[str, Any] | None = Field(None, description="Absent: only ask whether the source is there.")
+    document: dict[str, Any] | None = Field(None, description="Absent: only check that the source exists.")
 
 
 class LoadReply(_Message):
-    """The source is there. `rows` are its rows at rest, `next_due_at` its first happening."""
+    """The source exists. `rows` are its initial rows, `next_due_at` the time of its first scheduled event."""
 
     source: str
     rows: Rows
@@ -84,13 +84,13 @@ class LoadReply(_Message):
 
 
 class SettleRequest(_Message):
-    """Apply what is due at the context's `now`, and report every change after `after`, seen or not."""
+    """Request to apply events due at the context's `now` and report all changes after `after`."""
 
-    after: int | None = Field(None, ge=0, description="The last change known; absent: those of this settle.")
+    after: int | None = Field(None, ge=0, description="Last known change; absent: report only changes of this request.")
 
 
 class EvidenceReply(_Message):
-    """Everything that one service knows of one epoch."""
+    """The evidence of one epoch in one service."""
 
     initial: Rows
     changes: list[Change]
@@ -99,78 +99,78 @@ class EvidenceReply(_Message):
 
 
 class DigestReply(_Message):
-    """The digest over all content rows of an epoch at rest."""
+    """Digests of all content rows of an epoch."""
 
     digest: str
     outcome_digest: str
 
 
 class SnapshotReply(_Message):
-    """A snapshot taken: it is a source from now on."""
+    """Id of a new snapshot, which can be used as a source."""
 
     source: str
 
 
 class CheckRequest(_Message):
-    """Ask whether an epoch could start from a source as it lies there."""
+    """Request to check that an epoch can start from a source."""
 
     source: str = Field(pattern=SOURCE_PATTERN)
 
 
 class CheckReply(_Message):
-    """The source is there, whole and of this version of the service."""
+    """The source exists, is undamaged and matches this version of the service."""
 
     source: str
-    bytes: int = Field(ge=1, description="The size of its file.")
+    bytes: int = Field(ge=1, description="Size of its file.")
 
 
 class ForgetRequest(_Message):
-    """Delete a snapshot; one that is not there is no error."""
+    """Request to delete a snapshot, if it exists."""
 
     source: str = Field(pattern=SOURCE_PATTERN)
 
 
 class ForgetReply(_Message):
-    """The snapshot is not there, or not any more. Episodes that started from it go on."""
+    """The snapshot does not exist any more. Episodes that started from it continue."""
 
     source: str
 
 
 class LeaseRequest(_Message):
-    """Ask to be the one gateway whose calls the service accepts."""
+    """Request to become the gateway whose calls the service accepts."""
 
-    owner: str = Field(pattern=OWNER_PATTERN, description="The id that the gateway keeps with its data.")
-    take_over: bool = Field(False, description="Take the lease from another owner that still holds it.")
+    owner: str = Field(pattern=OWNER_PATTERN, description="Id of the gateway, stored with its data.")
+    take_over: bool = Field(False, description="Take the lease from another owner before it expires.")
 
 
 class LeaseReply(_Message):
-    """The lease was granted. Calls of an older generation are refused from now on."""
+    """The lease was granted. Calls of older generations are rejected."""
 
     generation: int = Field(ge=1)
-    lifetime_s: float = Field(gt=0, description="Without a call for so long, another owner may take the lease.")
+    lifetime_s: float = Field(gt=0, description="Time without calls after which another owner may take the lease.")
 
 
 class RenewRequest(_Message):
-    """Keep the lease of the call's generation."""
+    """Request to renew the lease of the call's generation."""
 
     owner: str = Field(pattern=OWNER_PATTERN)
 
 
 class ReleaseRequest(_Message):
-    """Give the lease of the call's generation back: any owner may take it."""
+    """Request to release the lease, so that any owner may take it."""
 
     owner: str = Field(pattern=OWNER_PATTERN)
 
 
 class HeldEpisode(_Message):
-    """An episode of which a service holds files."""
+    """An episode with files in a service."""
 
     id: str = Field(description="Internal id.")
     epochs: list[int]
 
 
 class HeldSource(_Message):
-    """A snapshot database that a service holds, and the epoch that it was taken of, as far as that can be read."""
+    """A snapshot of a service, with its episode and epoch if readable."""
 
     source: str
     episode: str | None
@@ -178,14 +178,14 @@ class HeldSource(_Message):
 
 
 class InventoryReply(_Message):
-    """Everything that a service holds of episodes and snapshots. Templates are not part of it."""
+    """All episodes and snapshots of a service, without templates."""
 
     episodes: list[HeldEpisode]
     sources: list[HeldSource]
 
 
 class QuarantineRequest(_Message):
-    """Move episodes and snapshots into quarantine; what is not there is no error."""
+    """Request to move episodes and snapshots to quarantine; missing ones are ignored."""
 
     episodes: list[Annotated[str, Field(pattern=EPISODE_PATTERN)]] = Field(default_factory=list)
     sources: list[Annotated[str, Field(pattern=SOURCE_PATTERN)]] = Field(default_factory=list)
@@ -193,9 +193,9 @@ class QuarantineRequest(_Message):
 
 
 class QuarantineEntry(_Message):
-    """One episode or snapshot in the quarantine of a service."""
+    """An episode or snapshot in quarantine."""
 
-    entry: str = Field(description="The name of the entry: that of the episode or snapshot, numbered if needed.")
+    entry: str = Field(description="Name of the episode or snapshot, with a number if needed.")
     episode: str | None = None
     source: str | None = None
     reason: str
@@ -203,12 +203,12 @@ class QuarantineEntry(_Message):
 
 
 class QuarantineReply(_Message):
-    """Entries of the quarantine: those of one request, or all of them."""
+    """Quarantine entries: those of a request, or all."""
 
     entries: list[QuarantineEntry]
 
 
 class EntriesRequest(_Message):
-    """Restore or remove entries of the quarantine, by name."""
+    """Request to restore or remove quarantine entries by name."""
 
     entries: list[Annotated[str, Field(pattern=EPISODE_PATTERN)]]

@@ -1,4 +1,4 @@
-"""Nonce and wall clock of control calls, which are accepted once and expire. Nothing of the world uses either."""
+"""Nonce and wall clock for control calls. The simulation uses neither."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ _NONCE_BYTES = 16
 
 
 def new_nonce() -> str:
-    """Return a nonce that no other call has."""
+    """Return a new random nonce."""
     return secrets.token_hex(_NONCE_BYTES)
 
 
 def wall_clock() -> float:
-    """Return the wall clock as Unix time."""
+    """Return the wall clock as Unix time in seconds."""
     return time.time()  # noqa: TID251 - two processes have no other clock in common

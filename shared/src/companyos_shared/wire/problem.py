@@ -1,4 +1,4 @@
-"""The body of every refusal: application/problem+json (RFC 9457) with a stable code."""
+"""Body of error responses: application/problem+json (RFC 9457) with a stable code."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ PROBLEM_MEDIA_TYPE = "application/problem+json"
 
 
 class ProblemBody(BaseModel):
-    """A refusal. `code` is the contract; `detail` states the fact and never the remedy."""
+    """An error response. Clients may rely on `code`; `detail` states facts, never a remedy."""
 
     model_config = ConfigDict(extra="forbid")
 
-    type: str = Field("about:blank", description="A URI of the kind of problem.")
-    title: str = Field(description="The kind of problem in a few words.")
-    status: int = Field(ge=400, le=599, description="The HTTP status.")
-    code: str = Field(description="The stable code of the problem.")
-    detail: str | None = Field(None, description="What is so in this case.")
-    errors: list[dict[str, Any]] | None = Field(None, description="The places that do not fit, for invalid input.")
+    type: str = Field("about:blank", description="URI of the problem type.")
+    title: str = Field(description="Short summary of the problem type.")
+    status: int = Field(ge=400, le=599, description="HTTP status.")
+    code: str = Field(description="Stable problem code.")
+    detail: str | None = Field(None, description="Facts about this occurrence.")
+    errors: list[dict[str, Any]] | None = Field(None, description="Invalid fields with their reasons.")

@@ -1,5 +1,5 @@
-"""Strict reading of JSON from outside: one object of bounded size, depth and number of values, no duplicate keys, no
-NaN, no lone surrogates. The work grows with the size of the body and with nothing else.
+"""Strict JSON parser for untrusted input: one object of bounded size, depth and number of values, without duplicate
+keys, NaN or lone surrogates. It runs in linear time.
 """
 
 from __future__ import annotations
@@ -11,20 +11,28 @@ from typing import Any, NoReturn
 MAX_BODY_BYTES = 64 * 1024
 MAX_DEPTH = 32
 MAX_VALUES = 4096
-"""Values, members and nested objects and lists together, as their commas and brackets are counted."""
+"""Maximum number of commas and opening brackets, which bounds values, members and nested containers."""
 
 MAX_INTEGER = 2**53
 
 _LONGEST_INTEGER_DIGITS = 17
+_JSON_TYPES = {
+    list: "an array",
+    str: "a string",
+    int: "a number",
+    float: "a number",
+    bool: "a boolean",
+    type(None): "null",
+}
 _STRING = re.compile(r'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
-"""A string, or what begins as one and never ends. It matches at every quote: one that did not would be tried again from
-each of the quotes inside, which takes quadratic time."""
+"""A string, also unterminated. The expression matches at every quote; otherwise an unterminated string would be retried
+from each quote inside it, in quadratic time."""
 _BRACKET = re.compile(r"[\[\]{}]")
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class MalformedJson(ValueError):
-    """What came is no JSON object this house accepts; `code` is stable and the message states the fact."""
+    """Raised for a body that is not an accepted JSON object. `code` is stable."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -32,7 +40,7 @@ class MalformedJson(ValueError):
 
 
 def parse_object(body: bytes | str) -> dict[str, Any]:
-    """Return the JSON object in `body`; raises MalformedJson with a stable code for anything else."""
+    """Parse a JSON object; raises MalformedJson with a stable code for any other body."""
     text = _decoded(body)
     _check_structure(text)
     try:
@@ -40,9 +48,9 @@ def parse_object(body: bytes | str) -> dict[str, Any]:
     except MalformedJson:
         raise
     except ValueError as error:
-        raise MalformedJson("malformed-json", "The body is not valid JSON.") from error
+        raise MalformedJson("malformed-json", "The body must be valid JSON.") from error
     if not isinstance(value, dict):
-        raise MalformedJson("not-an-object", "The body is valid JSON but no object.")
+        raise MalformedJson("not-an-object", f"The body must be a JSON object; got {_JSON_TYPES[type(value)]}.")
     _check_strings(value)
     return value
 
@@ -50,11 +58,11 @@ def parse_object(body: bytes | str) -> dict[str, Any]:
 def _decoded(body: bytes | str) -> str:
     raw = body if isinstance(body, bytes) else body.encode("utf-8", "surrogatepass")
     if len(raw) > MAX_BODY_BYTES:
-        raise MalformedJson("body-too-large", f"The body is larger than {MAX_BODY_BYTES} bytes.")
+        raise MalformedJson("body-too-large", f"The body must have at most {MAX_BODY_BYTES} bytes; got {len(raw)}.")
     try:
         return raw.decode()
     except UnicodeDecodeError as error:
-        raise MalformedJson("malformed-json", "The body is not UTF-8.") from error
+        raise MalformedJson("malformed-json", "The body must be UTF-8.") from error
 
 
 def _check_structure(text: str) -> None:
@@ -64,40 +72,40 @@ def _check_structure(text: str) -> None:
         return
     structure = _STRING.sub("", text)
     opened = depth = 0
-    for found in _BRACKET.finditer(structure):
-        if found[0] in "]}":
+    for match in _BRACKET.finditer(structure):
+        if match[0] in "]}":
             depth -= 1
             continue
         opened, depth = opened + 1, depth + 1
         if depth > MAX_DEPTH:
-            raise MalformedJson("json-too-deep", f"The JSON is nested deeper than {MAX_DEPTH} levels.")
+            raise MalformedJson("json-too-deep", f"JSON must be nested at most {MAX_DEPTH} levels deep.")
         if opened > MAX_VALUES:
             break
     if opened + structure.count(",") > MAX_VALUES:
-        raise MalformedJson("too-many-values", f"The JSON holds more than {MAX_VALUES} values.")
+        raise MalformedJson("too-many-values", f"JSON must have at most {MAX_VALUES} values.")
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise MalformedJson("duplicate-key", "An object has the same key twice.")
-    return found
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        raise MalformedJson("duplicate-key", "Keys of an object must be unique.")
+    return members
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise MalformedJson("not-finite", f"{name} is not a JSON number.")
+    raise MalformedJson("not-finite", f"Numbers must be finite; got {name}.")
 
 
 def _bounded_integer(digits: str) -> int:
     if len(digits) > _LONGEST_INTEGER_DIGITS or abs(int(digits)) > MAX_INTEGER:
-        raise MalformedJson("integer-too-large", "An integer lies beyond 2^53.")
+        raise MalformedJson("integer-too-large", "Integers must be between -2^53 and 2^53.")
     return int(digits)
 
 
 def _check_strings(value: Any) -> None:
     if isinstance(value, str):
         if _LONE_SURROGATE.search(value):
-            raise MalformedJson("lone-surrogate", "A string holds a lone surrogate.")
+            raise MalformedJson("lone-surrogate", "Strings must not contain lone surrogates.")
     elif isinstance(value, dict):
         for key, item in value.items():
             _check_strings(key)
@@ -106,4 +114,4 @@ def _check_strings(value: Any) -> None:
         for item in value:
             _check_strings(item)
     elif isinstance(value, float) and value in (float("inf"), float("-inf")):
-        raise MalformedJson("not-finite", "A number is too large to be finite.")
+        raise MalformedJson("not-finite", "Numbers must be finite.")

@@ -1,1 +1,1 @@
-"""Approval types: what can be approved, with which fields and by which role."""
+"""Approval types."""

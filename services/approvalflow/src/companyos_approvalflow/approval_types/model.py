@@ -1,4 +1,4 @@
-"""An approval type as the rules see it: its fields, its roles by amount, its limits."""
+"""Approval types: fields, deciding roles by amount, and limits."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Fields = Mapping[str, FieldValue]
 
 
 class FieldType(Choice):
-    """What a field of a request holds; datetimes carry a UTC offset."""
+    """Type of a request field. Datetimes have a UTC offset."""
 
     TEXT = "text"
     NUMBER = "number"
@@ -29,7 +29,7 @@ class FieldType(Choice):
 
 @dataclass(frozen=True, slots=True)
 class FieldSpec:
-    """One field that requests of a type have."""
+    """A field of requests of a type."""
 
     name: str
     type: FieldType
@@ -41,7 +41,7 @@ class FieldSpec:
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """The role that decides about amounts up to `up_to_cents`, included; null is without limit."""
+    """The role that decides amounts up to and including `up_to_cents`; None means no limit."""
 
     up_to_cents: int | None
     role: Role
@@ -49,7 +49,7 @@ class Threshold:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalType:
-    """What can be approved; a request without an amount counts as one of 0 cents."""
+    """A type of approval. A request without an amount counts as 0 cents."""
 
     key: str
     title: str
@@ -63,24 +63,24 @@ class ApprovalType:
     expires_after_minutes: int
 
     def amount_cents(self, fields: Fields) -> int:
-        """Return the amount that the fields ask for."""
+        """Return the requested amount."""
         value = fields.get(self.amount_field, 0) if self.amount_field else 0
         return value if isinstance(value, int) else 0
 
     def role_for(self, amount_cents: int) -> Role:
-        """Return the role that decides about the amount."""
+        """Return the role that decides the amount; raises ValueError if no threshold covers it."""
         for threshold in self.thresholds:
             if threshold.up_to_cents is None or amount_cents <= threshold.up_to_cents:
                 return threshold.role
-        raise ValueError(f"type {self.key} has no threshold without limit")
+        raise ValueError(f"no threshold of {self.key} covers {amount_cents} cents")
 
     def approvals_needed(self, amount_cents: int) -> int:
-        """Return how many people have to approve the amount: 1, or 2 above the second approver's limit."""
+        """Return the number of required approvals: 2 above the second approver's limit, else 1."""
         limit = self.second_above_cents
         return 2 if self.second_role is not None and limit is not None and amount_cents > limit else 1
 
     def deciding_role(self, amount_cents: int, approvals_given: int) -> Role:
-        """Return the role of the next decision: the threshold's, then the second approver's."""
+        """Return the role of the next decision: that of the threshold, then that of the second approver."""
         if approvals_given and self.second_role is not None:
             return self.second_role
         return self.role_for(amount_cents)
@@ -90,7 +90,7 @@ _BY_KEY = select(tables.approval_types).where(tables.approval_types.c.key == bin
 
 
 def type_of_row(row: Row[Any]) -> ApprovalType:
-    """Return the approval type that a row holds."""
+    """Return the approval type of a row."""
     return ApprovalType(
         key=row.key,
         title=row.title,
@@ -106,6 +106,6 @@ def type_of_row(row: Row[Any]) -> ApprovalType:
 
 
 def read_type(db: Connection, key: str) -> ApprovalType | None:
-    """Return the approval type of that key."""
+    """Return the approval type with that key, or None."""
     row = db.execute(_BY_KEY, {"key": key}).one_or_none()
     return None if row is None else type_of_row(row)

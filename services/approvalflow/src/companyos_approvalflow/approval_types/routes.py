@@ -1,4 +1,4 @@
-"""The operations on approval types over HTTP."""
+"""Routes of approval types."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ router = APIRouter(tags=["approval types"])
 
 @router.get("/approval-types", operation_id="list_approval_types", responses=problems(InvalidCursor))
 async def list_approval_types(call: CallDep, page: PageQuery) -> Page[ApprovalTypeRow]:
-    """List what can be approved."""
+    """List approval types."""
     return service.list_types(call, page)
 
 

@@ -1,4 +1,4 @@
-"""What the fields of a request must look like for its approval type."""
+"""Validation of request fields against their approval type."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from datetime import UTC, date, datetime
 
 from companyos_approvalflow.approval_types.model import ApprovalType, Fields, FieldSpec, FieldType, FieldValue
 from companyos_shared.chassis import Problem
+from companyos_shared.chassis.columns import time_text
+from companyos_shared.chassis.errors import shortened
 
 LONGEST_TEXT = 500
 LARGEST_NUMBER = 2**53
@@ -27,64 +29,76 @@ _EXPECTED = {
 
 
 class ApprovalTypeNotFound(Problem):
-    status, code, title = 404, "approval-type-not-found", "There is no such approval type"
+    status, code, title = 404, "approval-type-not-found", "Approval type not found"
 
 
 class FieldUnknown(Problem):
-    status, code, title = 422, "field-unknown", "The approval type has no such field"
+    status, code, title = 422, "field-unknown", "Unknown field"
 
 
 class FieldWrongType(Problem):
-    status, code, title = 422, "field-wrong-type", "A field holds a value of another type"
+    status, code, title = 422, "field-wrong-type", "Wrong field type"
 
 
 class FieldMissing(Problem):
-    status, code, title = 422, "field-missing", "A required field is missing"
+    status, code, title = 422, "field-missing", "Required field missing"
 
 
 class AmountNegative(Problem):
-    status, code, title = 422, "amount-negative", "The amount is below zero"
+    status, code, title = 422, "amount-negative", "Negative amount"
 
 
 class EvidenceInFuture(Problem):
-    status, code, title = 422, "evidence-in-future", "The evidence is dated after the submission"
+    status, code, title = 422, "evidence-in-future", "Evidence dated in the future"
 
 
-def checked_fields(approval_type: ApprovalType, given: Mapping[str, object], now: datetime) -> Fields:
-    """Return the fields as they are kept (datetimes in UTC), or raise the Problem of what does not fit the type."""
+def checked_fields(approval_type: ApprovalType, values: Mapping[str, object], now: datetime) -> Fields:
+    """Return the normalized fields, with datetimes in UTC; raises a Problem for the first kind of invalid field."""
     specs = {spec.name: spec for spec in approval_type.fields}
-    _refuse(FieldUnknown, [(name, "no field of this type") for name in given if name not in specs])
-    fitting = {name: fitting_value(specs[name].type, value) for name, value in given.items()}
-    wrong = [(name, f"not {_EXPECTED[specs[name].type]}") for name, value in fitting.items() if value is None]
-    _refuse(FieldWrongType, wrong)
-    _refuse(FieldMissing, [(spec.name, "required") for spec in approval_type.fields if _is_missing(spec, given)])
-    kept = {name: value for name, value in fitting.items() if value is not None}
-    check_amount(approval_type, kept)
-    check_evidence(approval_type, kept, now)
-    return kept
+    accepted = f"is not one of {', '.join(specs)}" if specs else "is not accepted: the type has no fields"
+    _raise_for(FieldUnknown, [(name, accepted) for name in values if name not in specs])
+    parsed = {name: fitting_value(specs[name].type, value) for name, value in values.items()}
+    wrong = [name for name, value in parsed.items() if value is None]
+    _raise_for(
+        FieldWrongType,
+        [(name, f"must be {_EXPECTED[specs[name].type]}; got {shortened(values[name])}") for name in wrong],
+    )
+    _raise_for(FieldMissing, [(spec.name, "is required") for spec in approval_type.fields if _is_missing(spec, values)])
+    fields = {name: value for name, value in parsed.items() if value is not None}
+    check_amount(approval_type, fields)
+    check_evidence(approval_type, fields, now)
+    return fields
 
 
 def check_amount(approval_type: ApprovalType, fields: Fields) -> None:
     """Raise AmountNegative (422) for an amount below zero."""
-    if approval_type.amount_cents(fields) < 0:
-        raise AmountNegative(f"fields.{approval_type.amount_field} is below zero.")
+    amount_cents = approval_type.amount_cents(fields)
+    if amount_cents < 0:
+        raise AmountNegative(f"fields.{approval_type.amount_field} must be at least 0; got {amount_cents}")
 
 
 def check_evidence(approval_type: ApprovalType, fields: Fields, now: datetime) -> None:
-    """Raise EvidenceInFuture (422) for evidence that is dated after `now`."""
+    """Raise EvidenceInFuture (422) for evidence dated after `now`."""
     dated = [(spec.name, evidence_time(spec, fields)) for spec in approval_type.fields]
-    _refuse(EvidenceInFuture, [(name, "after the submission") for name, moment in dated if moment and moment > now])
+    _raise_for(
+        EvidenceInFuture,
+        [
+            (name, f"must not be after the submission ({time_text(now)}); got {time_text(moment)}")
+            for name, moment in dated
+            if moment and moment > now
+        ],
+    )
 
 
 def evidence_time(spec: FieldSpec, fields: Fields) -> datetime | None:
-    """Return the time of the evidence in a field with an age limit; null for other fields and absent ones."""
+    """Return the evidence time in a field with an age limit; None for other or absent fields."""
     if spec.type is not FieldType.DATETIME or spec.max_age_minutes is None or spec.name not in fields:
         return None
     return datetime.fromisoformat(str(fields[spec.name]))
 
 
 def fitting_value(field_type: FieldType, value: object) -> FieldValue | None:
-    """Return the value as it is kept where it is of the field's type, else None; nothing is converted."""
+    """Return the normalized value, or None if it does not have the field's type. Types are not converted."""
     match value:
         case bool():
             return value if field_type is FieldType.BOOLEAN else None
@@ -114,13 +128,13 @@ def _fitting_text(field_type: FieldType, value: str) -> str | None:
     return None
 
 
-def _is_missing(spec: FieldSpec, given: Mapping[str, object]) -> bool:
-    return spec.required and spec.name not in given
+def _is_missing(spec: FieldSpec, values: Mapping[str, object]) -> bool:
+    return spec.required and spec.name not in values
 
 
-def _refuse(problem: type[Problem], found: list[tuple[str, str]]) -> None:
-    if not found:
+def _raise_for(problem: type[Problem], invalid: list[tuple[str, str]]) -> None:
+    if not invalid:
         return
-    places = [(f"fields.{name[:LONGEST_NAME]}", reason) for name, reason in found[:MOST_PLACES]]
-    text = "; ".join(f"{place}: {reason}" for place, reason in places)
-    raise problem(text, errors=[{"place": place, "reason": reason} for place, reason in places])
+    places = [(f"fields.{name[:LONGEST_NAME]}", reason) for name, reason in invalid[:MOST_PLACES]]
+    detail = "; ".join(f"{place} {reason}" for place, reason in places)
+    raise problem(detail, errors=[{"place": place, "reason": reason} for place, reason in places])

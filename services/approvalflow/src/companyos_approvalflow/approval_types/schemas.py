@@ -1,4 +1,4 @@
-"""Approval types as they travel."""
+"""Response schemas of approval types."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ class ApprovalTypeRow(Answer):
 
     key: str
     title: str
-    policy_ref: str | None = Field(description="Id of the policy behind the type.")
+    policy_ref: str | None = Field(description="Id of the policy of the type.")
 
 
 class FieldSpec(Answer):
-    """A field that requests of the type have."""
+    """A field of requests of the type."""
 
     name: str
     type: FieldType
     required: bool
     description: str
-    max_age_minutes: int | None = Field(description="Oldest evidence accepted, counted at submission.")
-    names_beneficiary: bool = Field(description="Holds the id of the person the request is about.")
+    max_age_minutes: int | None = Field(description="Maximum age of the evidence at submission.")
+    names_beneficiary: bool = Field(description="Contains the id of the beneficiary.")
 
 
 class Threshold(Answer):
-    """The role that decides up to an amount."""
+    """The role that decides amounts up to a limit."""
 
-    up_to_cents: int | None = Field(description="Included; null is without limit.")
+    up_to_cents: int | None = Field(description="Included; null means no limit.")
     role: Role
 
 
@@ -51,8 +51,8 @@ class ApprovalType(ApprovalTypeRow):
 
     description: str
     fields: list[FieldSpec]
-    amount_field: str | None = Field(description="The field that holds the amount in cents.")
+    amount_field: str | None = Field(description="Field with the amount in cents.")
     thresholds: list[Threshold]
     second_role: Role | None = Field(description="Role of the second approver.")
     second_above_cents: int | None = Field(description="Amounts above this need the second approver.")
-    expires_after_minutes: int = Field(description="An open request expires this long after its submission.")
+    expires_after_minutes: int = Field(description="Open requests expire this long after submission.")

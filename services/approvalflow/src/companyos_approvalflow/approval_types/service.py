@@ -1,4 +1,4 @@
-"""What can be done with approval types: list them, look at one."""
+"""Service functions of approval types."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def list_types(call: Call, page: PageParams) -> Page[schemas.ApprovalTypeRow]:
 
 
 def require_type(call: Call, key: str) -> ApprovalType:
-    """Return the approval type; raise ApprovalTypeNotFound (404) where there is none."""
-    found = read_type(call.db, key)
-    if found is None:
-        raise ApprovalTypeNotFound(f"No approval type has the key {key}.")
-    return found
+    """Return the approval type; raises ApprovalTypeNotFound (404)."""
+    approval_type = read_type(call.db, key)
+    if approval_type is None:
+        raise ApprovalTypeNotFound(f'no approval type has the key "{key}"')
+    return approval_type
 
 
 def show_type(call: Call, key: str) -> schemas.ApprovalType:
-    """Return the approval type as it travels."""
+    """Return the approval type; raises ApprovalTypeNotFound (404)."""
     return schemas.ApprovalType.model_validate(require_type(call, key))

@@ -1,1 +1,1 @@
-"""Decisions: who may decide, when and how; information and escalation."""
+"""Decisions, requested information and escalation."""

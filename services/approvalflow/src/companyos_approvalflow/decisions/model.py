@@ -1,4 +1,4 @@
-"""Decisions, and what the engine knows in advance: how long people take and how they react."""
+"""Decisions, and the planned response times and reactions of approvers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from companyos_shared.wire.company import Company, Role
 
 
 class DecisionKind(Choice):
-    """What somebody did with a request."""
+    """Kind of a decision."""
 
     APPROVED = "approved"
     REJECTED = "rejected"
@@ -26,7 +26,7 @@ class DecisionKind(Choice):
 
 
 class ReactionKind(Choice):
-    """How a planned decision differs from the honest one."""
+    """Deviation of a planned decision from the regular one."""
 
     REJECT = "reject"
     REQUEST_INFO = "request_info"
@@ -34,7 +34,7 @@ class ReactionKind(Choice):
 
 
 class RejectionReason(Choice):
-    """Why an approver rejects of their own accord."""
+    """Reason of a rejection by the rules."""
 
     CONFLICT_OF_INTEREST = "conflict_of_interest"
     MISSING_JUSTIFICATION = "missing_justification"
@@ -46,7 +46,7 @@ class RejectionReason(Choice):
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What one person did with a request, and why."""
+    """A decision of one person on a request."""
 
     id: str
     request_id: str
@@ -60,7 +60,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Trait:
-    """How long a person takes to decide, in office minutes."""
+    """Response time of a person, in office minutes."""
 
     min_minutes: int
     max_minutes: int
@@ -71,7 +71,7 @@ USUAL_TRAIT = Trait(min_minutes=30, max_minutes=240)
 
 @dataclass(frozen=True, slots=True)
 class Reaction:
-    """What the n-th decision on (type, subject) will be where no honest objection comes first."""
+    """The planned n-th decision on (type, subject). Objections by the rules take precedence."""
 
     kind: ReactionKind
     reason_code: str | None
@@ -81,7 +81,7 @@ class Reaction:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What an approver decides."""
+    """The outcome of a decision."""
 
     kind: DecisionKind
     reason_code: str | None
@@ -90,7 +90,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """Everything that decides who may decide about a request."""
+    """The data that determines who may decide a request."""
 
     company: Company
     approval_type: ApprovalType
@@ -101,12 +101,12 @@ class Case:
 
     @property
     def role(self) -> Role:
-        """The role that has the next word."""
+        """The role of the next decision."""
         return self.approval_type.deciding_role(self.amount_cents, len(self.approvers_before))
 
     @property
     def approvals_missing(self) -> int:
-        """How many approvals are missing yet."""
+        """The number of approvals still required."""
         return self.approval_type.approvals_needed(self.amount_cents) - len(self.approvers_before)
 
 
@@ -129,43 +129,44 @@ def read_case(db: Connection, company: Company, approval_type: ApprovalType, req
 
 
 def read_approvers(db: Connection, request_id: str) -> frozenset[str]:
-    """Return who has approved the request so far."""
+    """Return the ids of the people who have approved the request."""
     columns = tables.decisions.c
-    found = select(columns.by).where(columns.request_id == request_id, columns.kind == DecisionKind.APPROVED)
-    return frozenset(db.execute(found.order_by(columns.by)).scalars())
+    statement = select(columns.by).where(columns.request_id == request_id, columns.kind == DecisionKind.APPROVED)
+    return frozenset(db.execute(statement.order_by(columns.by)).scalars())
 
 
 def read_decisions(db: Connection, request_id: str) -> list[Decision]:
-    """Return the decisions on a request in the order they were made."""
+    """Return the decisions on a request, oldest first."""
     rows = db.execute(_OF_REQUEST, {"request_id": request_id})
     return [Decision(**{**row._mapping, "kind": DecisionKind(row.kind)}) for row in rows]
 
 
 def read_turn(db: Connection, type_key: str, subject: str) -> int:
     """Return the number of the next decision on (type, subject), from 1; escalations do not count."""
-    decided, asked = tables.decisions.c, tables.requests.c
-    joined = tables.decisions.join(tables.requests, decided.request_id == asked.id)
-    on_subject = (asked.type_key == type_key) & (asked.subject == subject) & (decided.kind != DecisionKind.ESCALATED)
-    return 1 + db.execute(select(func.count()).select_from(joined).where(on_subject)).scalar_one()
+    decisions, requests = tables.decisions.c, tables.requests.c
+    joined = tables.decisions.join(tables.requests, decisions.request_id == requests.id)
+    statement = select(func.count()).select_from(joined)
+    on_subject = (requests.type_key == type_key) & (requests.subject == subject)
+    return 1 + db.execute(statement.where(on_subject, decisions.kind != DecisionKind.ESCALATED)).scalar_one()
 
 
 def read_trait(db: Connection, person_id: str) -> Trait:
-    """Return how long the person takes to decide."""
+    """Return the response time of the person."""
     columns = tables.traits.c
     row = db.execute(select(columns.min_minutes, columns.max_minutes).where(columns.id == person_id)).one_or_none()
     return USUAL_TRAIT if row is None else Trait(row.min_minutes, row.max_minutes)
 
 
 def read_reaction(db: Connection, request: Request, turn: int) -> Reaction | None:
-    """Return how the given decision on the request's type and subject is planned."""
+    """Return the planned reaction for that decision on the request's type and subject, or None."""
     columns = tables.reactions.c
-    found = select(columns.kind, columns.reason_code, columns.reason, columns.extra_minutes).where(
+    statement = select(columns.kind, columns.reason_code, columns.reason, columns.extra_minutes).where(
         columns.type_key == request.type_key, columns.subject == request.subject, columns.n == turn
     )
-    row = db.execute(found.order_by(columns.id).limit(1)).one_or_none()
+    row = db.execute(statement.order_by(columns.id).limit(1)).one_or_none()
     return None if row is None else Reaction(**{**row._mapping, "kind": ReactionKind(row.kind)})
 
 
 def insert_decision(db: Connection, decision: Decision) -> None:
-    """Write a decision."""
+    """Insert a decision."""
     db.execute(tables.decisions.insert(), asdict(decision))

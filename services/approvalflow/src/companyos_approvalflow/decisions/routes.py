@@ -1,4 +1,4 @@
-"""The operations that restart a decision, over HTTP. Deciding itself is the approvers' and has no route."""
+"""Routes that provide information and escalate requests. Approvers are simulated, so no route makes a decision."""
 
 from __future__ import annotations
 
@@ -56,21 +56,21 @@ ESCALATE_PROBLEMS = problems(
 
 @router.post("/approvals/{request_id}/information", operation_id="provide_information", responses=PROVIDE_PROBLEMS)
 async def provide_information(
-    request_id: RequestId, given: Information, call: CallDep, if_match: IfMatch = None
+    request_id: RequestId, body: Information, call: CallDep, if_match: IfMatch = None
 ) -> Approval:
-    """Give an approver the information asked for.
+    """Give an approver the requested information.
 
-    The fields given replace those of the request, the others stay. The approver decides again afterwards.
+    The given fields replace those of the request; the others stay. The approver then decides again.
     """
-    return show(call, service.provide_information(call, request_id, given, if_match))
+    return show(call, service.provide_information(call, request_id, body, if_match))
 
 
 @router.post("/approvals/{request_id}/escalation", operation_id="escalate_approval", responses=ESCALATE_PROBLEMS)
 async def escalate_approval(
-    request_id: RequestId, wanted: Escalation, call: CallDep, if_match: IfMatch = None
+    request_id: RequestId, body: Escalation, call: CallDep, if_match: IfMatch = None
 ) -> Approval:
-    """Put a waiting request to another approver.
+    """Pass a waiting request to another approver.
 
-    Possible for every employee, to anybody who could have been asked at submission.
+    Any employee may do this. The new approver must be eligible as at submission.
     """
-    return show(call, service.escalate(call, request_id, wanted, if_match))
+    return show(call, service.escalate(call, request_id, body, if_match))

@@ -1,4 +1,4 @@
-"""Who may decide about a request (role, delegation, presence, separation of duties), and what they decide."""
+"""Rules of decisions: eligible approvers (role, delegation, presence, separation of duties) and verdicts."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ from companyos_shared.wire.company import Company
 
 
 class ApproverUnknown(Problem):
-    status, code, title = 422, "approver-unknown", "There is no such person"
+    status, code, title = 422, "approver-unknown", "Approver not found"
 
 
 class ApproverDeparted(Problem):
-    status, code, title = 403, "approver-departed", "The approver does not work for the company today"
+    status, code, title = 403, "approver-departed", "Approver not employed"
 
 
 class OwnRequest(Problem):
-    status, code, title = 403, "own-request", "The approver is the requester"
+    status, code, title = 403, "own-request", "Approver is the requester"
 
 
 class AlreadyApprovedBy(Problem):
-    status, code, title = 403, "already-approved-by", "The approver has approved the request before"
+    status, code, title = 403, "already-approved-by", "Already approved by this approver"
 
 
 class ApproverNotEntitled(Problem):
-    status, code, title = 403, "approver-not-entitled", "The approver may not decide about this request"
+    status, code, title = 403, "approver-not-entitled", "Approver not entitled"
 
 
 class ApproverOutOfOffice(Problem):
-    status, code, title = 409, "approver-out-of-office", "The approver is out of office"
+    status, code, title = 409, "approver-out-of-office", "Approver out of office"
 
 
 class ApproverUnchanged(Problem):
-    status, code, title = 409, "approver-unchanged", "The request is with this approver already"
+    status, code, title = 409, "approver-unchanged", "Approver unchanged"
 
 
 APPROVER_PROBLEMS: tuple[type[Problem], ...] = (
@@ -55,15 +55,15 @@ APPROVER_PROBLEMS: tuple[type[Problem], ...] = (
     *OUT_OF_FORCE,
     ApproverOutOfOffice,
 )
-"""Why a person cannot be asked to decide a new request, in the order of the checks."""
+"""Problems of an ineligible approver, in the order of the checks."""
 
 
 def check_may_be_asked(case: Case, person_id: str, now: datetime) -> None:
-    """Raise the Problem that keeps the person from being asked to decide the case at `now`."""
+    """Raise a Problem if the person is not an eligible approver of the case at `now`."""
     day = now.date()
     person = case.company.person(person_id)
     if person is None:
-        raise ApproverUnknown(f"Nobody has the id {person_id}.")
+        raise ApproverUnknown(f'approver_id must be the id of an employee; got "{person_id}"')
     if not person.is_employed(day):
         raise ApproverDeparted(f"{person_id} is not employed on {day}.")
     check_duties_apart(case, person_id)
@@ -73,18 +73,18 @@ def check_may_be_asked(case: Case, person_id: str, now: datetime) -> None:
 
 
 def check_duties_apart(case: Case, person_id: str) -> None:
-    """Raise OwnRequest or AlreadyApprovedBy (403) where one person would act twice."""
+    """Raise OwnRequest or AlreadyApprovedBy (403) if one person would act twice."""
     if person_id == case.requester_id:
-        raise OwnRequest(f"{person_id} made the request.")
+        raise OwnRequest(f"{person_id} submitted the request.")
     if person_id in case.approvers_before:
-        raise AlreadyApprovedBy(f"{person_id} approved the request before.")
+        raise AlreadyApprovedBy(f"{person_id} has already approved the request.")
 
 
 def check_entitled(case: Case, person_id: str, now: datetime) -> None:
-    """Raise ApproverNotEntitled or the reason why the person's delegation does not carry the decision.
+    """Raise ApproverNotEntitled, or the problem of the delegation that comes closest to covering the decision.
 
-    Entitled is who holds the case's role on the day of `now`, or to whom such a holder, other than the requester
-    and those who have approved before, has delegated. Of several delegations the one that comes closest speaks.
+    A person is entitled who holds the case's role on the day of `now`, or has a delegation from a holder other than the
+    requester and earlier approvers.
     """
     day = now.date()
     if case.company.held_role(person_id, case.role, day):
@@ -102,25 +102,25 @@ def check_entitled(case: Case, person_id: str, now: datetime) -> None:
             return
         refusals.append((OUT_OF_FORCE.index(refusal), delegation.id, refusal))
     if not refusals:
-        raise ApproverNotEntitled(f"{person_id} neither holds the role for this amount nor stands in for a holder.")
+        raise ApproverNotEntitled(f"{person_id} has neither the role {case.role.value} nor a delegation of it.")
     _, delegation_id, closest = max(refusals)
-    raise closest(f"Delegation {delegation_id}: {closest.title[0].lower()}{closest.title[1:]}.")
+    raise closest(f"Delegation {delegation_id} to {person_id}: {closest.title[0].lower()}{closest.title[1:]}.")
 
 
 def check_other_approver(request: Request, person_id: str) -> None:
-    """Raise ApproverUnchanged (409) where the request is with the person already."""
+    """Raise ApproverUnchanged (409) if the person is already the approver."""
     if request.approver_id == person_id:
-        raise ApproverUnchanged(f"{request.id} is with {person_id}.")
+        raise ApproverUnchanged(f"{person_id} is already the approver of {request.id}.")
 
 
 def second_approver(case: Case, now: datetime) -> str | None:
-    """Return who is asked next: a holder at work, a delegate at work, a holder who comes back, or nobody."""
+    """Return the next approver: a present holder of the role, a present delegate, an absent holder, or None."""
     day = now.date()
     holders = [person.id for person in case.company.holders(case.role, day)]
     delegates = [delegation.to_id for delegation in case.delegations]
     candidates = [*holders, *delegates]
     at_work = [person_id for person_id in candidates if _may_be_asked(case, person_id, now)]
-    away = [person_id for person_id in holders if _stands_apart(case, person_id)]
+    away = [person_id for person_id in holders if _is_uninvolved(case, person_id)]
     return next(iter([*at_work, *away]), None)
 
 
@@ -132,12 +132,12 @@ def _may_be_asked(case: Case, person_id: str, now: datetime) -> bool:
     return True
 
 
-def _stands_apart(case: Case, person_id: str) -> bool:
+def _is_uninvolved(case: Case, person_id: str) -> bool:
     return person_id != case.requester_id and person_id not in case.approvers_before
 
 
 def decision_time(company: Company, person_id: str, *, start: datetime, office_minutes: int) -> datetime | None:
-    """Return when the person decides, or None where they do not within a year or have left the company by then."""
+    """Return the time of the decision, or None if it is not within a year or the person has left by then."""
     try:
         moment = company.add_office_minutes(start, office_minutes, person_id)
     except ValueError:
@@ -146,7 +146,7 @@ def decision_time(company: Company, person_id: str, *, start: datetime, office_m
 
 
 def honest_objection(case: Case, request: Request, now: datetime) -> Verdict | None:
-    """Return why the approver rejects of their own accord, in the fixed order of objections, or None."""
+    """Return the rejection by the rules, in their fixed order, or None."""
     if has_conflict(case, request):
         return _rejected(RejectionReason.CONFLICT_OF_INTEREST, "The request concerns the approver.")
     if len(request.justification.strip()) < SHORTEST_JUSTIFICATION:
@@ -158,14 +158,14 @@ def honest_objection(case: Case, request: Request, now: datetime) -> Verdict | N
 
 
 def has_conflict(case: Case, request: Request) -> bool:
-    """Say whether the approver is the requester, the subject, a beneficiary or a former approver of the request."""
+    """Return whether the approver is the requester, the subject, a beneficiary or a former approver of the request."""
     beneficiaries = {request.fields.get(spec.name) for spec in case.approval_type.fields if spec.names_beneficiary}
     concerned = {request.requester_id, request.subject, *case.approvers_before, *beneficiaries}
     return request.approver_id in concerned
 
 
 def is_too_old(spec: FieldSpec, request: Request) -> bool:
-    """Say whether a field's evidence was older than its age limit when the request was submitted."""
+    """Return whether a field's evidence was older than its age limit when the request was submitted."""
     if spec.max_age_minutes is None or spec.name not in request.fields:
         return False
     try:
@@ -176,7 +176,7 @@ def is_too_old(spec: FieldSpec, request: Request) -> bool:
 
 
 def verdict(objection: Verdict | None, reaction: Reaction | None) -> Verdict:
-    """Return the decision: an honest objection, else the planned reaction, else approval."""
+    """Return the decision: the objection by the rules, else the planned reaction, else approval."""
     if objection is not None:
         return objection
     if reaction is None or reaction.kind is ReactionKind.SLOW:
@@ -187,7 +187,7 @@ def verdict(objection: Verdict | None, reaction: Reaction | None) -> Verdict:
 
 
 def no_second_approver() -> Verdict:
-    """Return the rejection of a request whose second approver does not exist."""
+    """Return the rejection of a request without an eligible second approver."""
     return _rejected(RejectionReason.NO_APPROVER, "Nobody else may give the second approval.")
 
 
@@ -203,7 +203,7 @@ def _beyond_authority(case: Case, approver_id: str, now: datetime) -> Verdict | 
 
 
 def _decides_less(case: Case, approver_id: str, now: datetime) -> bool:
-    """Say whether the person holds the role of another amount of the type."""
+    """Return whether the person holds a role for another amount of the type."""
     roles = {threshold.role for threshold in case.approval_type.thresholds}
     return any(case.company.held_role(approver_id, role, now.date()) for role in roles)
 

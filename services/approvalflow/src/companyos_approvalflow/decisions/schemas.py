@@ -1,4 +1,4 @@
-"""What people tell an approver, and whom they turn to."""
+"""Request schemas of information and escalation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Id = Annotated[str, Field(min_length=1, max_length=64)]
 
 
 class Information(Body):
-    """What an approver asked for: changed fields, another justification, or both."""
+    """Requested information: changed fields, another justification, or both."""
 
     model_config = ConfigDict(
         json_schema_extra={"example": {"fields": {"score_as_of": "2026-03-03T08:00:00Z"}}},
@@ -26,10 +26,10 @@ class Information(Body):
 
 
 class Escalation(Body):
-    """Who decides instead, and why."""
+    """The new approver and the reason."""
 
     model_config = ConfigDict(json_schema_extra={"example": {"approver_id": "E-104", "reason": "Out until Friday."}})
 
     approver_id: Id
     reason: str = Field("", max_length=LONGEST_REASON)
-    reason_ref: Id | None = Field(None, description="Policy, record or person behind it.")
+    reason_ref: Id | None = Field(None, description="Id of the related policy, record or person.")

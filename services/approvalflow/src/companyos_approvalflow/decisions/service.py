@@ -1,4 +1,4 @@
-"""The approver engine: when a decision falls, what it is and what follows; information and escalation restart it."""
+"""Approver simulation: schedules and applies decisions. Information and escalation schedule a new decision."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ DECIDE, EXPIRE = "decide", "expire"
 
 
 def schedule_decision(call: Call, request: Request) -> None:
-    """Draw when the request's approver decides; none falls where the request expires before.
+    """Draw the time of the approver's decision and schedule it, unless the request expires before.
 
-    The draw depends on type, subject, approver and the number of the decision, so asking again does not move it.
+    The draw depends on type, subject, approver and number of the decision, so a new request does not change it.
     """
     turn = read_turn(call.db, request.type_key, request.subject)
     trait = read_trait(call.db, request.approver_id)
@@ -66,12 +66,12 @@ def schedule_decision(call: Call, request: Request) -> None:
 
 
 def schedule_expiry(call: Call, request: Request) -> None:
-    """Let the request expire at its time unless it is final by then."""
+    """Schedule the expiry of the request."""
     call.schedule(request.expires_at, EXPIRE, {"request_id": request.id})
 
 
 def apply_decision(call: Call, payload: dict[str, Any]) -> None:
-    """Let the approver decide; nothing happens where the request has moved on since the decision was drawn."""
+    """Apply a scheduled decision; ignore it if the request has changed since."""
     request = read_request(call.db, payload["request_id"])
     if request is None or request.version != payload["version"] or request.status not in WAITING:
         return
@@ -79,7 +79,7 @@ def apply_decision(call: Call, payload: dict[str, Any]) -> None:
     reaction = read_reaction(call.db, request, read_turn(call.db, request.type_key, request.subject))
     decided = verdict(honest_objection(case, request, call.now), reaction)
     if decided.kind is DecisionKind.APPROVED and case.approvals_missing > 1:
-        _approve_and_pass_on(call, request, case, decided)
+        _approve_first(call, request, case, decided)
         return
     _record(call, request, decided, by=request.approver_id)
     decided_at = None if decided.kind is DecisionKind.INFO_REQUESTED else call.now
@@ -87,20 +87,20 @@ def apply_decision(call: Call, payload: dict[str, Any]) -> None:
 
 
 def apply_expiry(call: Call, payload: dict[str, Any]) -> None:
-    """End a request that is still open."""
+    """Expire a request that is still open."""
     request = read_request(call.db, payload["request_id"])
     if request is not None and request.status in OPEN:
         update_request(call.db, request, status=RequestStatus.EXPIRED)
 
 
-def provide_information(call: Call, request_id: str, given: schemas.Information, if_match: int | None) -> Request:
-    """Answer an approver's question with fields or a justification; the decision is drawn again."""
+def provide_information(call: Call, request_id: str, body: schemas.Information, if_match: int | None) -> Request:
+    """Add requested information to a request, and schedule a new decision."""
     request = existing(read_request(call.db, request_id), request_id)
     check_version(if_match, request.version)
     check_waits_for_information(request)
     approval_type = require_type(call, request.type_key)
-    fields = checked_fields(approval_type, {**request.fields, **given.fields}, call.now)
-    justification = request.justification if given.justification is None else given.justification
+    fields = checked_fields(approval_type, {**request.fields, **body.fields}, call.now)
+    justification = request.justification if body.justification is None else body.justification
     check_is_information(request, fields, justification=justification)
     approvals = len(read_approvers(call.db, request.id))
     check_amount_stays(approval_type, request, fields=fields, approvals=approvals)
@@ -110,31 +110,31 @@ def provide_information(call: Call, request_id: str, given: schemas.Information,
     return changed
 
 
-def escalate(call: Call, request_id: str, wanted: schemas.Escalation, if_match: int | None) -> Request:
-    """Put a waiting request to another person who may decide it; the decision is drawn again."""
+def escalate(call: Call, request_id: str, body: schemas.Escalation, if_match: int | None) -> Request:
+    """Pass a waiting request to another approver, and schedule a new decision."""
     request = existing(read_request(call.db, request_id), request_id)
     check_version(if_match, request.version)
     check_may_move(request, RequestStatus.ESCALATED)
     case = read_case(call.db, call.company, require_type(call, request.type_key), request)
-    check_other_approver(request, wanted.approver_id)
-    check_may_be_asked(case, wanted.approver_id, call.now)
-    passed_on = Verdict(DecisionKind.ESCALATED, None, wanted.reason)
-    _record(call, request, passed_on, by=call.person, reason_ref=wanted.reason_ref)
-    return _pass_to(call, request, wanted.approver_id)
+    check_other_approver(request, body.approver_id)
+    check_may_be_asked(case, body.approver_id, call.now)
+    escalation = Verdict(DecisionKind.ESCALATED, None, body.reason)
+    _record(call, request, escalation, by=call.person, reason_ref=body.reason_ref)
+    return _escalate_to(call, request, body.approver_id)
 
 
-def _approve_and_pass_on(call: Call, request: Request, case: Case, approved: Verdict) -> None:
+def _approve_first(call: Call, request: Request, case: Case, approved: Verdict) -> None:
     rest = replace(case, approvers_before=case.approvers_before | {request.approver_id})
-    following = second_approver(rest, call.now)
-    if following is None:
+    second = second_approver(rest, call.now)
+    if second is None:
         _record(call, request, no_second_approver(), by=request.approver_id)
         update_request(call.db, request, status=RequestStatus.REJECTED, decided_at=call.now)
         return
     _record(call, request, approved, by=request.approver_id)
-    _pass_to(call, request, following)
+    _escalate_to(call, request, second)
 
 
-def _pass_to(call: Call, request: Request, approver_id: str) -> Request:
+def _escalate_to(call: Call, request: Request, approver_id: str) -> Request:
     passed = update_request(call.db, request, status=RequestStatus.ESCALATED, approver_id=approver_id)
     schedule_decision(call, passed)
     return passed

@@ -1,1 +1,1 @@
-"""Delegations: authority handed from one person to another for a while."""
+"""Delegations of approval authority."""

@@ -1,4 +1,4 @@
-"""A delegation as the rules see it: one person's authority in another's hands, for a period, a scope and a limit."""
+"""Delegations of authority between people, with a period, a scope and a limit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from companyos_approvalflow import tables
 
 @dataclass(frozen=True, slots=True)
 class Delegation:
-    """Authority of `from_id` in the hands of `to_id`; no type keys mean every type, no limit means any amount."""
+    """Authority of `from_id` that `to_id` may use. Empty type keys mean all types; no limit means any amount."""
 
     id: str
     from_id: str
@@ -27,18 +27,17 @@ class Delegation:
 
 
 def delegation_of_row(row: Row[Any]) -> Delegation:
-    """Return the delegation that a row holds."""
+    """Return the delegation of a row."""
     return Delegation(**{**row._mapping, "type_keys": tuple(row.type_keys)})
 
 
 def read_delegation(db: Connection, delegation_id: str) -> Delegation | None:
-    """Return the delegation of that id."""
-    found = select(tables.delegations).where(tables.delegations.c.id == delegation_id)
-    row = db.execute(found).one_or_none()
+    """Return the delegation with that id, or None."""
+    row = db.execute(select(tables.delegations).where(tables.delegations.c.id == delegation_id)).one_or_none()
     return None if row is None else delegation_of_row(row)
 
 
 def read_delegations(db: Connection) -> list[Delegation]:
-    """Return every delegation, past and revoked ones included, by id."""
+    """Return all delegations, including past and revoked ones, by id."""
     rows = db.execute(select(tables.delegations).order_by(tables.delegations.c.id))
     return [delegation_of_row(row) for row in rows]

@@ -1,4 +1,4 @@
-"""The operations on delegations over HTTP."""
+"""Routes of delegations."""
 
 from __future__ import annotations
 
@@ -49,25 +49,25 @@ REVOKE_PROBLEMS = problems(DelegationNotFound, DelegationRevoked, DelegationEnde
 async def list_delegations(
     call: CallDep, page: PageQuery, from_id: PersonFilter = None, to_id: PersonFilter = None
 ) -> Page[Delegation]:
-    """List whose authority is in whose hands."""
+    """List delegations of authority."""
     return service.list_delegations(call, page, from_id=from_id, to_id=to_id)
 
 
 @router.post("/delegations", operation_id="create_delegation", status_code=201, responses=CREATE_PROBLEMS)
-async def create_delegation(wanted: NewDelegation, call: CallDep, idempotency_key: IdempotencyKey = None) -> Delegation:
-    """Hand your authority to a colleague.
+async def create_delegation(body: NewDelegation, call: CallDep, idempotency_key: IdempotencyKey = None) -> Delegation:
+    """Delegate your authority to a colleague.
 
-    Only one's own authority can be handed over, by somebody who decides about an approval type in question. The
-    period begins now or later. Deciding by delegation of a delegate is not possible.
+    You can delegate only your own authority, and only if you decide one of the approval types. The period begins now
+    or later. A delegate cannot delegate further.
     """
-    return service.create_delegation(call, wanted)
+    return service.create_delegation(call, body)
 
 
 @router.post("/delegations/{delegation_id}/revocation", operation_id="revoke_delegation", responses=REVOKE_PROBLEMS)
 async def revoke_delegation(delegation_id: DelegationId, call: CallDep) -> Delegation:
-    """End a delegation for good.
+    """End a delegation permanently.
 
-    Every employee may take authority away; nobody may give it back but its owner, by a new delegation. A request
-    that waits for the former delegate is judged without the delegation.
+    Any employee may revoke a delegation. Only its owner can create a new one. Requests that wait for the former
+    delegate are decided without the delegation.
     """
     return service.revoke_delegation(call, delegation_id)

@@ -1,4 +1,4 @@
-"""When a delegation is in force, who may give one and which may be taken back."""
+"""Rules of delegations: validity, creation and revocation."""
 
 from __future__ import annotations
 
@@ -7,51 +7,52 @@ from datetime import datetime
 
 from companyos_approvalflow.delegations.model import Delegation
 from companyos_shared.chassis import Problem
+from companyos_shared.chassis.columns import time_text
 from companyos_shared.wire.company import Company
 
 
 class DelegationNotFound(Problem):
-    status, code, title = 404, "delegation-not-found", "There is no such delegation"
+    status, code, title = 404, "delegation-not-found", "Delegation not found"
 
 
 class DelegationRevoked(Problem):
-    status, code, title = 409, "delegation-revoked", "The delegation was revoked"
+    status, code, title = 409, "delegation-revoked", "Delegation revoked"
 
 
 class DelegationEnded(Problem):
-    status, code, title = 409, "delegation-ended", "The delegation has ended"
+    status, code, title = 409, "delegation-ended", "Delegation ended"
 
 
 class DelegationNotStarted(Problem):
-    status, code, title = 409, "delegation-not-started", "The delegation has not started"
+    status, code, title = 409, "delegation-not-started", "Delegation not started"
 
 
 class DelegationOutOfScope(Problem):
-    status, code, title = 403, "delegation-out-of-scope", "The delegation does not cover the approval type"
+    status, code, title = 403, "delegation-out-of-scope", "Approval type not covered by the delegation"
 
 
 class DelegationLimitTooLow(Problem):
-    status, code, title = 403, "delegation-limit-too-low", "The amount is above the delegation's limit"
+    status, code, title = 403, "delegation-limit-too-low", "Amount above the delegation's limit"
 
 
 class DelegationNotYours(Problem):
-    status, code, title = 403, "delegation-not-yours", "The authority belongs to somebody else"
+    status, code, title = 403, "delegation-not-yours", "Authority of another person"
 
 
 class NothingToDelegate(Problem):
-    status, code, title = 403, "nothing-to-delegate", "The person decides about none of the approval types"
+    status, code, title = 403, "nothing-to-delegate", "No authority to delegate"
 
 
 class DelegateUnknown(Problem):
-    status, code, title = 422, "delegate-unknown", "The delegate does not work for the company"
+    status, code, title = 422, "delegate-unknown", "Delegate not employed"
 
 
 class DelegationToSelf(Problem):
-    status, code, title = 422, "delegation-to-self", "The delegate is the person who delegates"
+    status, code, title = 422, "delegation-to-self", "Delegation to self"
 
 
 class DelegationPeriod(Problem):
-    status, code, title = 422, "delegation-period", "The period of the delegation does not fit"
+    status, code, title = 422, "delegation-period", "Invalid delegation period"
 
 
 OUT_OF_FORCE: tuple[type[Problem], ...] = (
@@ -61,13 +62,13 @@ OUT_OF_FORCE: tuple[type[Problem], ...] = (
     DelegationOutOfScope,
     DelegationLimitTooLow,
 )
-"""Why a delegation does not carry a decision; a later one comes closer to carrying it."""
+"""Problems of a delegation that does not cover a decision; later ones come closer to covering it."""
 
 
 def delegation_refusal(
     delegation: Delegation, type_key: str, *, amount_cents: int, now: datetime
 ) -> type[Problem] | None:
-    """Return why the delegation does not carry a decision about the amount at `now`, or None where it does."""
+    """Return the problem of a delegation that does not cover the amount at `now`, or None."""
     if delegation.revoked_at is not None and delegation.revoked_at <= now:
         return DelegationRevoked
     if delegation.ends_at <= now:
@@ -84,33 +85,33 @@ def delegation_refusal(
 def check_may_delegate(
     company: Company, *, giver_id: str, delegate_id: str, caller_id: str, roles: Collection[str], now: datetime
 ) -> None:
-    """Raise the Problem that keeps the caller from handing the giver's authority to the delegate.
+    """Raise a Problem if the caller may not delegate the giver's authority to the delegate.
 
-    `roles` are those that decide about the approval types in question.
+    `roles` are the roles that decide the approval types.
     """
     if giver_id != caller_id:
-        raise DelegationNotYours(f"The caller is {caller_id}, the authority is that of {giver_id}.")
+        raise DelegationNotYours(f'from_id must be {caller_id}, the caller; got "{giver_id}"')
     if delegate_id == giver_id:
-        raise DelegationToSelf(f"{giver_id} is on both sides.")
+        raise DelegationToSelf(f"to_id must differ from from_id; got {giver_id} for both")
     if not company.is_active(delegate_id, now.date()):
-        raise DelegateUnknown(f"{delegate_id} is not employed today.")
+        raise DelegateUnknown(f'to_id must be the id of a current employee; got "{delegate_id}"')
     giver = company.person(giver_id)
-    held = giver.roles if giver is not None and giver.is_employed(now.date()) else ()
-    if not any(role.holds_on(now.date()) and role.role.value in roles for role in held):
-        raise NothingToDelegate(f"{giver_id} holds no role that decides about these approval types today.")
+    giver_roles = giver.roles if giver is not None and giver.is_employed(now.date()) else ()
+    if not any(role.holds_on(now.date()) and role.role.value in roles for role in giver_roles):
+        raise NothingToDelegate(f"{giver_id} has none of the roles {', '.join(sorted(roles))} today.")
 
 
 def check_period(starts_at: datetime, ends_at: datetime, now: datetime) -> None:
-    """Raise DelegationPeriod (422) for a period that begins in the past or does not end after its beginning."""
+    """Raise DelegationPeriod (422) for a period that begins in the past or does not end after its start."""
     if starts_at < now:
-        raise DelegationPeriod("The period begins in the past.")
+        raise DelegationPeriod(f"starts_at must not be before {time_text(now)}; got {time_text(starts_at)}")
     if ends_at <= starts_at:
-        raise DelegationPeriod("The period ends before it begins.")
+        raise DelegationPeriod(f"ends_at must be after starts_at ({time_text(starts_at)}); got {time_text(ends_at)}")
 
 
 def check_may_revoke(delegation: Delegation, now: datetime) -> None:
-    """Raise DelegationRevoked or DelegationEnded (409) for a delegation that is over."""
+    """Raise DelegationRevoked or DelegationEnded (409) for a delegation that has ended."""
     if delegation.revoked_at is not None:
-        raise DelegationRevoked(f"{delegation.id} was revoked before.")
+        raise DelegationRevoked(f"{delegation.id} was revoked at {time_text(delegation.revoked_at)}.")
     if delegation.ends_at <= now:
-        raise DelegationEnded(f"{delegation.id} has ended.")
+        raise DelegationEnded(f"{delegation.id} ended at {time_text(delegation.ends_at)}.")

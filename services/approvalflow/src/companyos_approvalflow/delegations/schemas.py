@@ -1,4 +1,4 @@
-"""Delegations as they travel."""
+"""Schemas of delegations."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PersonId = Annotated[str, Field(min_length=1, max_length=64)]
 
 def _whole_seconds(moment: datetime) -> datetime:
     if not EARLIEST_YEAR <= moment.year <= LATEST_YEAR:
-        raise PydanticCustomError("datetime_range", "Input should be a datetime of this century")
+        raise PydanticCustomError("datetime_range", f"Input should be between {EARLIEST_YEAR} and {LATEST_YEAR}")
     return moment.astimezone(UTC).replace(microsecond=0)
 
 
@@ -29,7 +29,7 @@ Moment = Annotated[AwareDatetime, WrittenTime, AfterValidator(_whole_seconds)]
 
 
 class NewDelegation(Body):
-    """Authority to hand over."""
+    """A delegation to create."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -42,13 +42,13 @@ class NewDelegation(Body):
     ends_at: Moment
     starts_at: Moment | None = Field(None, description="Default now.")
     type_keys: list[Annotated[str, Field(max_length=64)]] = Field(
-        default_factory=list, max_length=MOST_TYPES, description="Empty: every type."
+        default_factory=list, max_length=MOST_TYPES, description="Empty: all types."
     )
     limit_cents: int | None = Field(None, ge=0, le=LARGEST_CENTS, strict=True)
 
 
 class Delegation(Answer):
-    """One person's authority in another's hands."""
+    """A delegation of authority."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -67,10 +67,10 @@ class Delegation(Answer):
     )
 
     id: str
-    from_id: str = Field(description="Whose authority it is.")
-    to_id: str = Field(description="Who may decide instead.")
-    type_keys: list[str] = Field(description="Approval types covered; empty is every type.")
-    limit_cents: int | None = Field(description="Largest amount covered; null is any.")
+    from_id: str = Field(description="Person whose authority is delegated.")
+    to_id: str = Field(description="Delegate.")
+    type_keys: list[str] = Field(description="Covered approval types; empty means all.")
+    limit_cents: int | None = Field(description="Largest covered amount; null means any.")
     starts_at: datetime
     ends_at: datetime
     revoked_at: datetime | None

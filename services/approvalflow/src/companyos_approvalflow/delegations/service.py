@@ -1,4 +1,4 @@
-"""What can be done with delegations: list, create, revoke."""
+"""Service functions of delegations."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ID_PREFIX = "DEL-"
 def list_delegations(
     call: Call, page: PageParams, *, from_id: str | None, to_id: str | None
 ) -> Page[schemas.Delegation]:
-    """Return the delegations by beginning, past and revoked ones included."""
+    """Return delegations by start time, including past and revoked ones."""
     columns = tables.delegations.c
     statement = select(tables.delegations)
     if from_id is not None:
@@ -33,57 +33,57 @@ def list_delegations(
     if to_id is not None:
         statement = statement.where(columns.to_id == to_id)
     order = [columns.starts_at, columns.id]
-    return paginate(call, statement, page, order_by=order, build=lambda row: _shown(delegation_of_row(row)))
+    return paginate(call, statement, page, order_by=order, build=lambda row: _response(delegation_of_row(row)))
 
 
-def create_delegation(call: Call, wanted: schemas.NewDelegation) -> schemas.Delegation:
-    """Hand the caller's own authority to a colleague for a period."""
-    types = [require_type(call, key) for key in wanted.type_keys] or _every_type(call)
+def create_delegation(call: Call, body: schemas.NewDelegation) -> schemas.Delegation:
+    """Delegate the caller's authority to a colleague for a period."""
+    types = [require_type(call, key) for key in body.type_keys] or _all_types(call)
     check_may_delegate(
         call.company,
-        giver_id=wanted.from_id,
-        delegate_id=wanted.to_id,
+        giver_id=body.from_id,
+        delegate_id=body.to_id,
         caller_id=call.person,
         roles=_deciding_roles(types),
         now=call.now,
     )
-    starts_at = wanted.starts_at or call.now
-    check_period(starts_at, wanted.ends_at, call.now)
+    starts_at = body.starts_at or call.now
+    check_period(starts_at, body.ends_at, call.now)
     created = Delegation(
         id=f"{ID_PREFIX}{call.next_number(ID_PREFIX)}",
-        from_id=wanted.from_id,
-        to_id=wanted.to_id,
-        type_keys=tuple(dict.fromkeys(wanted.type_keys)),
-        limit_cents=wanted.limit_cents,
+        from_id=body.from_id,
+        to_id=body.to_id,
+        type_keys=tuple(dict.fromkeys(body.type_keys)),
+        limit_cents=body.limit_cents,
         starts_at=starts_at,
-        ends_at=wanted.ends_at,
+        ends_at=body.ends_at,
         revoked_at=None,
         created_by=call.person,
     )
     call.db.execute(tables.delegations.insert(), asdict(created))
-    return _shown(created)
+    return _response(created)
 
 
 def revoke_delegation(call: Call, delegation_id: str) -> schemas.Delegation:
-    """End a delegation now; what it carried is judged without it from here on."""
-    found = read_delegation(call.db, delegation_id)
-    if found is None:
-        raise DelegationNotFound(f"No delegation has the id {delegation_id}.")
-    check_may_revoke(found, call.now)
+    """Revoke a delegation now; raises DelegationNotFound (404), DelegationRevoked or DelegationEnded (409)."""
+    delegation = read_delegation(call.db, delegation_id)
+    if delegation is None:
+        raise DelegationNotFound(f'no delegation has the id "{delegation_id}"')
+    check_may_revoke(delegation, call.now)
     columns = tables.delegations.c
-    call.db.execute(tables.delegations.update().where(columns.id == found.id).values(revoked_at=call.now))
-    return _shown(replace(found, revoked_at=call.now))
+    call.db.execute(tables.delegations.update().where(columns.id == delegation.id).values(revoked_at=call.now))
+    return _response(replace(delegation, revoked_at=call.now))
 
 
-def _every_type(call: Call) -> list[ApprovalType]:
+def _all_types(call: Call) -> list[ApprovalType]:
     rows = call.db.execute(select(tables.approval_types).order_by(tables.approval_types.c.key))
     return [type_of_row(row) for row in rows]
 
 
 def _deciding_roles(types: list[ApprovalType]) -> set[str]:
-    roles = {threshold.role.value for found in types for threshold in found.thresholds}
-    return roles | {found.second_role.value for found in types if found.second_role is not None}
+    roles = {threshold.role.value for kind in types for threshold in kind.thresholds}
+    return roles | {kind.second_role.value for kind in types if kind.second_role is not None}
 
 
-def _shown(delegation: Delegation) -> schemas.Delegation:
+def _response(delegation: Delegation) -> schemas.Delegation:
     return schemas.Delegation.model_validate(delegation)

@@ -1,1 +1,1 @@
-"""Notes: what people write beside a request."""
+"""Notes on requests."""

@@ -1,4 +1,4 @@
-"""Notes on requests, and how they are read and written."""
+"""Notes on requests and their queries."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from companyos_approvalflow import tables
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """One note; notes are never changed."""
+    """A note. Notes are immutable."""
 
     id: str
     request_id: str
@@ -31,12 +31,12 @@ _LATEST = (
 
 
 def insert_note(db: Connection, note: Note) -> None:
-    """Write a note."""
+    """Insert a note."""
     db.execute(tables.notes.insert(), asdict(note))
 
 
 def read_latest_notes(db: Connection, request_id: str, most: int) -> tuple[list[Note], int]:
-    """Return the latest notes on a request, oldest first, and how many there are in all."""
+    """Return the latest notes on a request, oldest first, and the total number of notes."""
     rows = db.execute(_LATEST, {"request_id": request_id, "most": most}).all()
     notes = [Note(row.id, row.request_id, row.author_id, row.at, row.body) for row in reversed(rows)]
     return notes, rows[0].total if rows else 0

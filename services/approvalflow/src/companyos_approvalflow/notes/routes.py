@@ -1,4 +1,4 @@
-"""The operations on notes over HTTP."""
+"""Routes of notes."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ router = APIRouter(tags=["notes"])
 )
 async def add_approval_note(
     request_id: RequestId,
-    wanted: NewNote,
+    note: NewNote,
     call: CallDep,
     idempotency_key: IdempotencyKey = None,
     if_match: IfMatch = None,
 ) -> Note:
     """Write a note on a request.
 
-    Notes are kept for good, on requests of any status and of anybody. They do not change the request's version.
+    Any request accepts notes, in any status. Notes are permanent and do not change the request's version.
     """
-    return service.add_note(call, request_id, wanted.body, if_match)
+    return service.add_note(call, request_id, note.body, if_match)

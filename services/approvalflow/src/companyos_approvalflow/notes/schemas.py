@@ -1,4 +1,4 @@
-"""Notes as they travel."""
+"""Schemas of notes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class NewNote(Body):
 
 
 class Note(Answer):
-    """A note beside a request."""
+    """A note on a request."""
 
     id: str
     author_id: str

@@ -9,17 +9,17 @@ from companyos_shared.chassis import Call, Problem, check_version
 
 
 class NoteBlank(Problem):
-    status, code, title = 422, "note-blank", "The note says nothing"
+    status, code, title = 422, "note-blank", "Note is blank"
 
 
 def check_says_something(body: str) -> None:
-    """Raise NoteBlank (422) for a note of blanks."""
+    """Raise NoteBlank (422) for a note of whitespace."""
     if not body.strip():
-        raise NoteBlank("The body is blank.")
+        raise NoteBlank("body must not be blank")
 
 
 def add_note(call: Call, request_id: str, body: str, if_match: int | None) -> schemas.Note:
-    """Write a note beside a request, whatever its status."""
+    """Add a note to a request of any status."""
     request = require_request(call, request_id)
     check_version(if_match, request.version)
     check_says_something(body)

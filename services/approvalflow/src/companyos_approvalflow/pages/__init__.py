@@ -1,4 +1,4 @@
-"""The pages of ApprovalFlow: requests and how far they are, submitting one, what can be approved, delegations."""
+"""Pages of ApprovalFlow."""
 
 from companyos_approvalflow.pages import delegations, request, requests, submission, types
 from companyos_approvalflow.pages.app import PAGES

@@ -1,4 +1,4 @@
-"""The app that the pages belong to, and what several of them choose from."""
+"""Page registry and choices that several pages share."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ PAGES = Pages("companyos_approvalflow.pages", app="approvalflow", title="Approva
 
 
 def titles_of_types(call: Call) -> dict[str, str]:
-    """Return the approval types: title by key."""
+    """Return the titles of approval types by key."""
     return {row.key: row.title for row in list_types(call, EVERYTHING).items}
 
 
 def colleagues(call: Call) -> list[tuple[str, str]]:
-    """Return who works for the company today: id and name with title, by name."""
+    """Return (id, "name, title") of current employees, by name."""
     employed = [person for person in call.company.people if person.is_employed(call.now.date())]
-    return sorted(((one.id, f"{one.name}, {one.title}") for one in employed), key=lambda one: one[1])
+    choices = [(person.id, f"{person.name}, {person.title}") for person in employed]
+    return sorted(choices, key=lambda choice: choice[1])

@@ -1,4 +1,4 @@
-"""The chain of a request: its submission, what people did with it, and where it stands, as steps."""
+"""Timeline of a request: submission, decisions and current status."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ _DECIDED = {RequestStatus.APPROVED, RequestStatus.REJECTED}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One step; who, when and why are left open where nothing tells them."""
+    """A step of the timeline; unknown values are None or empty."""
 
     kind: str
-    """What happened, or what is waited for."""
+    """The past event or the awaited one."""
 
     by: str | None = None
     at: datetime | None = None
     until: datetime | None = None
-    """When the wait ends by itself."""
+    """The time at which the wait expires."""
 
     reason: str = ""
     reason_code: str | None = None
@@ -30,7 +30,7 @@ class Step:
 
 
 def chain_of(request: Approval) -> list[Step]:
-    """Return the steps, the one where the request stands last."""
+    """Return the steps; the last is the current one."""
     if request.status is RequestStatus.DRAFT:
         return [Step(kind="draft", by=request.requester_id)]
     steps = [Step(kind="submitted", by=request.requester_id, at=request.submitted_at)]
@@ -38,11 +38,11 @@ def chain_of(request: Approval) -> list[Step]:
         steps.append(_decided(decision))
         if decision.kind is DecisionKind.INFO_REQUESTED and _was_answered(request, number):
             steps.append(Step(kind="information_given"))
-    return steps + _standing(request)
+    return steps + _current(request)
 
 
 def approvals_given(request: Approval) -> int:
-    """Return how many people have approved."""
+    """Return the number of approvals."""
     return sum(decision.kind is DecisionKind.APPROVED for decision in request.decisions)
 
 
@@ -58,12 +58,12 @@ def _decided(decision: Decision) -> Step:
 
 
 def _was_answered(request: Approval, number: int) -> bool:
-    """Say whether the question was answered: somebody decided after it, or an approver has the next word again."""
+    """Return whether information was provided: a later decision exists, or the request waits for an approver again."""
     return number + 1 < len(request.decisions) or request.status in WAITING
 
 
-def _standing(request: Approval) -> list[Step]:
-    """Return the step where the request stands, none where the last decision is it."""
+def _current(request: Approval) -> list[Step]:
+    """Return the current step, or none if the last decision is the current step."""
     status, last = request.status, request.decisions[-1].kind.value if request.decisions else ""
     if status in WAITING:
         return [Step(kind="waits_for_a_decision", by=request.approver_id, until=request.expires_at)]

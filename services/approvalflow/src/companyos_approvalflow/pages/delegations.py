@@ -1,4 +1,4 @@
-"""Whose authority is in whose hands, handing over one's own, and taking authority away."""
+"""Page that lists, creates and revokes delegations."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ IN_FORCE, NOT_STARTED, ENDED, REVOKED = "in_force", "not_started", "ended", "rev
 def show_delegations(
     showing: Showing, from_id: PageText = "", to_id: PageText = "", cursor: PageCursor = None
 ) -> HTMLResponse:
-    """Show the delegations, past and revoked ones included."""
+    """Show delegations, including past and revoked ones."""
     call = showing.call
-    found = service.list_delegations(call, rows_from(cursor), from_id=from_id or None, to_id=to_id or None)
+    delegations = service.list_delegations(call, rows_from(cursor), from_id=from_id or None, to_id=to_id or None)
     return showing.page(
         "delegations.html",
-        found=found,
-        states=[state_of(row, call.now) for row in found.items],
+        found=delegations,
+        states=[state_of(row, call.now) for row in delegations.items],
         over=(ENDED, REVOKED),
-        asked={"from_id": from_id, "to_id": to_id},
+        filters={"from_id": from_id, "to_id": to_id},
         cursor=cursor,
         me=call.person,
         titles=titles_of_types(call),
@@ -35,7 +35,7 @@ def show_delegations(
 
 
 def state_of(delegation: Delegation, now: datetime) -> str:
-    """Return whether a delegation is in force at `now`, or why it is not."""
+    """Return the state of a delegation at `now`."""
     if delegation.revoked_at is not None:
         return REVOKED
     if delegation.ends_at <= now:

@@ -1,4 +1,4 @@
-"""The fields of a type and of a request on their pages: in words, with what they hold, and as a form calls them."""
+"""Display data of type and request fields: labels, values, form names and hints."""
 
 from __future__ import annotations
 
@@ -15,37 +15,37 @@ _TYPED = {
     FieldType.NUMBER: "A number.",
     FieldType.INTEGER: "A whole number.",
     FieldType.BOOLEAN: "",
-    FieldType.DATETIME: "UTC, as 2026-03-02T08:40:00Z.",
-    FieldType.DATE: "As 2026-03-31.",
+    FieldType.DATETIME: "UTC, such as 2026-03-02T08:40:00Z.",
+    FieldType.DATE: "Such as 2026-03-31.",
 }
-_AMOUNT = "Type it as money: 1250.00."
-_PERSON = "The id of a person."
+_AMOUNT = "Amount, such as 1250.00."
+_PERSON = "Id of a person."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
-    """A field that a type names, or that a request holds without it."""
+    """A field of a type, or an additional field of a request."""
 
     name: str
     title: str
     spec: FieldSpec | None
-    """None where the type does not name the field."""
+    """None for a field that is not part of the type."""
 
     value: str
     argument: str | None
-    """What the field is called in a form; None where its name is none that a form has."""
+    """Name of the form field; None if the name is not valid in a form."""
 
     hint: str
-    """How its value is typed."""
+    """Input format."""
 
 
 def specs_of(of: ApprovalType) -> list[Field]:
-    """Return the fields of a type, which hold nothing yet."""
+    """Return the fields of a type without values."""
     return fields_of(of, {})
 
 
 def fields_of(of: ApprovalType, values: Mapping[str, Any]) -> list[Field]:
-    """Return the fields of a type with their values in a request, then those that the request alone has."""
+    """Return the fields of a type with their values in a request, then the request's additional fields."""
     specs = {spec.name: spec for spec in of.fields}
     return [_field(name, specs.get(name), values.get(name)) for name in dict.fromkeys([*specs, *values])]
 

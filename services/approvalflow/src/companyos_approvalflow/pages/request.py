@@ -1,4 +1,4 @@
-"""A request with its chain, its fields and everything that can be done to it."""
+"""Page of a request: timeline, fields and actions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests in a list, by filters: those of the person who looks, and everybody's."""
+"""Pages with filtered lists of requests: the caller's own, and all."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def show_mine(
     subject: PageText = "",
     cursor: PageCursor = None,
 ) -> HTMLResponse:
-    """Show the requests that the person who looks has made."""
-    asked = _asked(status, type_key, approver_id, ticket_ref, subject)
-    return _listed(showing, asked | {"requester_id": showing.call.person}, cursor, mine=True)
+    """Show the caller's requests."""
+    values = _values(status, type_key, approver_id, ticket_ref, subject)
+    return _listed(showing, values | {"requester_id": showing.call.person}, cursor, mine=True)
 
 
 @PAGES.page("/requests")
@@ -36,12 +36,12 @@ def show_all(
     requester_id: PageText = "",
     cursor: PageCursor = None,
 ) -> HTMLResponse:
-    """Show the requests of everybody."""
-    asked = _asked(status, type_key, approver_id, ticket_ref, subject)
-    return _listed(showing, asked | {"requester_id": requester_id}, cursor, mine=False)
+    """Show all requests."""
+    values = _values(status, type_key, approver_id, ticket_ref, subject)
+    return _listed(showing, values | {"requester_id": requester_id}, cursor, mine=False)
 
 
-def _asked(status: str, type_key: str, approver_id: str, ticket_ref: str, subject: str) -> dict[str, str]:
+def _values(status: str, type_key: str, approver_id: str, ticket_ref: str, subject: str) -> dict[str, str]:
     return {
         "status": status,
         "type_key": type_key,
@@ -51,15 +51,15 @@ def _asked(status: str, type_key: str, approver_id: str, ticket_ref: str, subjec
     }
 
 
-def _listed(showing: Showing, asked: dict[str, str], cursor: str | None, *, mine: bool) -> HTMLResponse:
+def _listed(showing: Showing, values: dict[str, str], cursor: str | None, *, mine: bool) -> HTMLResponse:
     call = showing.call
-    texts = {name: text or None for name, text in asked.items() if name != "status"}
-    wanted = service.ApprovalFilter(status=chosen(RequestStatus, asked["status"]), **texts)
+    texts = {name: text or None for name, text in values.items() if name != "status"}
+    filters = service.ApprovalFilter(status=chosen(RequestStatus, values["status"]), **texts)
     return showing.page(
         "requests.html",
-        found=service.list_requests(call, rows_from(cursor), wanted),
+        found=service.list_requests(call, rows_from(cursor), filters),
         mine=mine,
-        asked=asked,
+        filters=values,
         cursor=cursor,
         statuses=list(RequestStatus),
         titles=titles_of_types(call),

@@ -1,4 +1,4 @@
-"""Submitting a request: the type is chosen first, then the form is made from its fields."""
+"""Pages to submit a request: choice of the type, then a form with its fields."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from companyos_shared.chassis import PageCursor, Showing, rows_from
 
 @PAGES.page("/submit")
 def show_choice(showing: Showing, cursor: PageCursor = None) -> HTMLResponse:
-    """Show what can be asked for."""
+    """Show the approval types to choose from."""
     call = showing.call
-    found = list_types(call, rows_from(cursor))
-    details = [show_type(call, row.key) for row in found.items]
-    return showing.page("choice.html", found=found, details=details, cursor=cursor)
+    types = list_types(call, rows_from(cursor))
+    details = [show_type(call, row.key) for row in types.items]
+    return showing.page("choice.html", found=types, details=details, cursor=cursor)
 
 
 @PAGES.page("/submit/{type_key}")

@@ -1,4 +1,4 @@
-"""What can be approved, and a type with its fields, its limits and who decides."""
+"""Pages of approval types with their fields, limits and roles."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from companyos_shared.chassis import PageCursor, Showing, rows_from
 def show_types(showing: Showing, cursor: PageCursor = None) -> HTMLResponse:
     """Show the approval types."""
     call = showing.call
-    found = service.list_types(call, rows_from(cursor))
-    details = [service.show_type(call, row.key) for row in found.items]
-    return showing.page("types.html", found=found, details=details, cursor=cursor)
+    types = service.list_types(call, rows_from(cursor))
+    details = [service.show_type(call, row.key) for row in types.items]
+    return showing.page("types.html", found=types, details=details, cursor=cursor)
 
 
 @PAGES.page("/types/{type_key}")

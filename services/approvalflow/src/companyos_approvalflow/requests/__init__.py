@@ -1,1 +1,1 @@
-"""Requests: submitted, looked up, withdrawn, cancelled."""
+"""Approval requests."""

@@ -1,4 +1,4 @@
-"""A request as the rules see it, its states with their allowed moves, and how it is read and written."""
+"""Requests, their statuses with the allowed transitions, and their queries."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from companyos_shared.choices import Choice
 ID_PREFIX = "APR-"
 
 SHORTEST_JUSTIFICATION = 20
-"""Characters of a justification that an approver accepts, blanks at its ends not counted."""
+"""Minimum length of a justification that an approver accepts, without surrounding whitespace."""
 
 
 class RequestStatus(Choice):
-    """Where a request stands; escalated waits for another decider than the one it was submitted to."""
+    """Status of a request. `escalated` waits for another approver than the original one."""
 
     DRAFT = "draft"
     PENDING = "pending"
@@ -47,17 +47,17 @@ MOVES: dict[RequestStatus, frozenset[RequestStatus]] = {
     RequestStatus.WITHDRAWN: frozenset(),
     RequestStatus.EXPIRED: frozenset(),
 }
-"""The allowed moves; a status without any is final."""
+"""The allowed transitions; a status without any is final."""
 
 FINAL = frozenset(status for status, moves in MOVES.items() if not moves)
 WAITING = frozenset({RequestStatus.PENDING, RequestStatus.ESCALATED})
-"""An approver has the next word."""
+"""Waiting for an approver's decision."""
 OPEN = WAITING | {RequestStatus.INFO_REQUESTED}
 """Submitted and not final."""
 
 
 class EndReason(Choice):
-    """Why a request was cancelled."""
+    """Reason of a cancellation."""
 
     COMPLETED = "completed"
     DUPLICATE = "duplicate"
@@ -72,7 +72,7 @@ class EndReason(Choice):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request for an approval; `submitted_at` is when its evidence is judged."""
+    """A request for approval. The age of its evidence is measured at `submitted_at`."""
 
     id: str
     type_key: str
@@ -96,33 +96,33 @@ _BY_ID = select(tables.requests).where(_COLUMNS.id == bindparam("id"))
 
 
 def request_of_row(row: Row[Any]) -> Request:
-    """Return the request that a row holds."""
+    """Return the request of a row."""
     return Request(**{**row._mapping, "status": RequestStatus(row.status)})
 
 
 def read_request(db: Connection, request_id: str) -> Request | None:
-    """Return the request of that id."""
+    """Return the request with that id, or None."""
     row = db.execute(_BY_ID, {"id": request_id}).one_or_none()
     return None if row is None else request_of_row(row)
 
 
 def read_open_request(db: Connection, type_key: str, subject: str) -> Request | None:
-    """Return the open request of that type on that subject."""
+    """Return the open request of that type on that subject, or None."""
     columns = tables.requests.c
-    found = select(tables.requests).where(
+    statement = select(tables.requests).where(
         columns.type_key == type_key, columns.subject == subject, columns.status.in_(sorted(OPEN))
     )
-    row = db.execute(found.order_by(columns.id).limit(1)).one_or_none()
+    row = db.execute(statement.order_by(columns.id).limit(1)).one_or_none()
     return None if row is None else request_of_row(row)
 
 
 def insert_request(db: Connection, request: Request) -> None:
-    """Write a new request."""
+    """Insert a request."""
     db.execute(tables.requests.insert(), asdict(request))
 
 
 def update_request(db: Connection, request: Request, **changed: object) -> Request:
-    """Write the changed members of a request as its next version and return it."""
+    """Update columns of a request, increment its version and return it."""
     values = {**changed, "version": request.version + 1}
     db.execute(tables.requests.update().where(tables.requests.c.id == request.id).values(**values))
     return replace(request, **values)  # type: ignore[arg-type]

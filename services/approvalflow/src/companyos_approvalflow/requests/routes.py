@@ -1,4 +1,4 @@
-"""The operations on requests over HTTP."""
+"""Routes of requests."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ CANCEL_PROBLEMS = problems(RequestNotFound, StaleVersion, RequestFinal)
 
 
 @router.post("/approvals", operation_id="submit_approval", status_code=201, responses=SUBMIT_PROBLEMS)
-async def submit_approval(wanted: NewApproval, call: CallDep, idempotency_key: IdempotencyKey = None) -> Approval:
-    """Ask somebody to approve.
+async def submit_approval(body: NewApproval, call: CallDep, idempotency_key: IdempotencyKey = None) -> Approval:
+    """Submit a request for approval.
 
-    The caller is the requester. The approver holds the role that the type names for the amount, or stands in for a
-    holder by a delegation in force, and is in the office today. They decide within office hours.
+    The caller is the requester. The approver must have the role that the type requires for the amount, or a valid
+    delegation from a holder, and must be in the office today. Approvers decide within office hours.
     """
-    return service.submit(call, wanted)
+    return service.submit(call, body)
 
 
 @router.get("/approvals", operation_id="list_approvals", responses=problems(InvalidCursor))
@@ -72,7 +72,7 @@ async def list_approvals(
     requester_id: IdFilter = None,
 ) -> Page[ApprovalRow]:
     """List requests, latest first."""
-    wanted = service.ApprovalFilter(
+    filters = service.ApprovalFilter(
         status=status,
         type_key=type_key,
         subject=subject,
@@ -80,7 +80,7 @@ async def list_approvals(
         approver_id=approver_id,
         requester_id=requester_id,
     )
-    return service.list_requests(call, page, wanted)
+    return service.list_requests(call, page, filters)
 
 
 @router.get("/approvals/{request_id}", operation_id="get_approval", responses=problems(RequestNotFound))
@@ -91,21 +91,19 @@ async def get_approval(request_id: RequestId, call: CallDep) -> Approval:
 
 @router.post("/approvals/{request_id}/withdrawal", operation_id="withdraw_approval", responses=WITHDRAW_PROBLEMS)
 async def withdraw_approval(request_id: RequestId, call: CallDep, if_match: IfMatch = None) -> Approval:
-    """Take back your own request for good.
+    """Withdraw your own request permanently.
 
-    Possible for the requester alone and until the request is final.
+    Only the requester may do this, until the request is final.
     """
     return service.withdraw(call, request_id, if_match)
 
 
 @router.post("/approvals/{request_id}/cancellation", operation_id="cancel_approval", responses=CANCEL_PROBLEMS)
 async def cancel_approval(
-    request_id: RequestId, wanted: Cancellation, call: CallDep, if_match: IfMatch = None
+    request_id: RequestId, body: Cancellation, call: CallDep, if_match: IfMatch = None
 ) -> Approval:
-    """End anybody's request for good.
+    """Cancel any request permanently.
 
-    Possible for every employee until the request is final, with the reason and the id of what is behind it.
+    Any employee may do this until the request is final, with a reason and the id of a related object.
     """
-    return service.cancel(
-        call, request_id, reason_code=wanted.reason_code, reason_ref=wanted.reason_ref, if_match=if_match
-    )
+    return service.cancel(call, request_id, reason_code=body.reason_code, reason_ref=body.reason_ref, if_match=if_match)

@@ -1,4 +1,4 @@
-"""Requests as they travel."""
+"""Schemas of requests."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Justification = Annotated[
     str,
     Field(
         max_length=LONGEST_JUSTIFICATION,
-        description=f"Why. Approvers reject less than {SHORTEST_JUSTIFICATION} characters.",
+        description=f"Approvers reject fewer than {SHORTEST_JUSTIFICATION} characters.",
     ),
 ]
 
@@ -43,22 +43,22 @@ class NewApproval(Body):
     model_config = ConfigDict(json_schema_extra={"example": _SUBMITTED})
 
     type_key: Id
-    subject: Subject = Field(description="Id of what the approval is about.")
+    subject: Subject = Field(description="Id of the object to approve.")
     approver_id: Id
-    fields: dict[str, Any] = Field(description="As the approval type says.")
+    fields: dict[str, Any] = Field(description="Fields of the approval type.")
     justification: Justification = ""
     ticket_ref: Id | None = None
 
 
 class Cancellation(Body):
-    """Why a request ends."""
+    """Reason of a cancellation."""
 
     model_config = ConfigDict(
         json_schema_extra={"example": {"reason_code": "policy_violation", "reason_ref": "POL-007-v3"}}
     )
 
     reason_code: EndReason
-    reason_ref: Id = Field(description="Policy, record or person behind it.")
+    reason_ref: Id = Field(description="Id of the related policy, record or person.")
 
 
 class ApprovalRow(Answer):
@@ -74,7 +74,7 @@ class ApprovalRow(Answer):
 
 
 class Decision(Answer):
-    """What somebody did with a request."""
+    """A decision on a request."""
 
     kind: DecisionKind
     by: str
@@ -113,10 +113,10 @@ class Approval(ApprovalRow):
     justification: str
     decided_at: datetime | None
     expires_at: datetime
-    reason_code: EndReason | None = Field(description="Why it was cancelled.")
+    reason_code: EndReason | None = Field(description="Reason of the cancellation.")
     reason_ref: str | None
     version: int
-    approvals_needed: int = Field(description="People who have to approve.")
+    approvals_needed: int = Field(description="Number of required approvals.")
     decisions: list[Decision]
     notes: list[Note] = Field(description="The latest five.")
     notes_total: int

@@ -1,4 +1,4 @@
-"""What can be done with requests: submit, list, look at, withdraw, cancel."""
+"""Service functions of requests."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ MOST_NOTES_SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class ApprovalFilter:
-    """Which requests a list shows; null is every."""
+    """Filters of a list; None matches all."""
 
     status: RequestStatus | None
     type_key: str | None
@@ -50,10 +50,10 @@ class ApprovalFilter:
     requester_id: str | None
 
 
-def submit(call: Call, wanted: schemas.NewApproval) -> schemas.Approval:
-    """Put a request to an approver; the decision and the expiry are happenings from here on."""
-    approval_type = require_type(call, wanted.type_key)
-    fields = checked_fields(approval_type, wanted.fields, call.now)
+def submit(call: Call, body: schemas.NewApproval) -> schemas.Approval:
+    """Submit a request, and schedule its decision and its expiry."""
+    approval_type = require_type(call, body.type_key)
+    fields = checked_fields(approval_type, body.fields, call.now)
     case = Case(
         company=call.company,
         approval_type=approval_type,
@@ -61,18 +61,18 @@ def submit(call: Call, wanted: schemas.NewApproval) -> schemas.Approval:
         requester_id=call.person,
         amount_cents=approval_type.amount_cents(fields),
     )
-    check_may_be_asked(case, wanted.approver_id, call.now)
-    check_none_open(read_open_request(call.db, approval_type.key, wanted.subject))
+    check_may_be_asked(case, body.approver_id, call.now)
+    check_none_open(read_open_request(call.db, approval_type.key, body.subject))
     request = Request(
         id=f"{ID_PREFIX}{call.next_number(ID_PREFIX)}",
         type_key=approval_type.key,
-        subject=wanted.subject,
-        ticket_ref=wanted.ticket_ref,
+        subject=body.subject,
+        ticket_ref=body.ticket_ref,
         requester_id=call.person,
-        approver_id=wanted.approver_id,
+        approver_id=body.approver_id,
         status=RequestStatus.PENDING,
         fields=fields,
-        justification=wanted.justification,
+        justification=body.justification,
         submitted_at=call.now,
         decided_at=None,
         expires_at=call.now + timedelta(minutes=approval_type.expires_after_minutes),
@@ -86,29 +86,29 @@ def submit(call: Call, wanted: schemas.NewApproval) -> schemas.Approval:
     return show(call, request)
 
 
-def list_requests(call: Call, page: PageParams, wanted: ApprovalFilter) -> Page[schemas.ApprovalRow]:
-    """Return the requests, latest submission first."""
+def list_requests(call: Call, page: PageParams, filters: ApprovalFilter) -> Page[schemas.ApprovalRow]:
+    """Return requests, latest submission first."""
     columns = tables.requests.c
     statement = select(*(columns[name] for name in schemas.ApprovalRow.model_fields))
-    asked = {name: value for name, value in asdict(wanted).items() if value is not None}
-    statement = statement.where(*(columns[name] == value for name, value in asked.items()))
+    values = {name: value for name, value in asdict(filters).items() if value is not None}
+    statement = statement.where(*(columns[name] == value for name, value in values.items()))
     order = [columns.submitted_at, columns.id]
     build = schemas.ApprovalRow.model_validate
     return paginate(call, statement, page, order_by=order, build=build, descending=True)
 
 
 def require_request(call: Call, request_id: str) -> Request:
-    """Return the request; raise RequestNotFound (404) where there is none."""
+    """Return the request; raises RequestNotFound (404)."""
     return existing(read_request(call.db, request_id), request_id)
 
 
 def show_request(call: Call, request_id: str) -> schemas.Approval:
-    """Return the request as it travels, with its decisions and latest notes."""
+    """Return the request with its decisions and latest notes."""
     return show(call, require_request(call, request_id))
 
 
 def withdraw(call: Call, request_id: str, if_match: int | None) -> schemas.Approval:
-    """Take back the caller's own request for good."""
+    """Withdraw the caller's own request."""
     request = require_request(call, request_id)
     check_version(if_match, request.version)
     check_is_requester(request, call.person)
@@ -119,7 +119,7 @@ def withdraw(call: Call, request_id: str, if_match: int | None) -> schemas.Appro
 def cancel(
     call: Call, request_id: str, *, reason_code: EndReason, reason_ref: str, if_match: int | None
 ) -> schemas.Approval:
-    """End anybody's request for good, for a typed reason."""
+    """Cancel any request for a reason."""
     request = require_request(call, request_id)
     check_version(if_match, request.version)
     check_may_move(request, RequestStatus.CANCELLED)
@@ -129,14 +129,14 @@ def cancel(
 
 
 def show(call: Call, request: Request) -> schemas.Approval:
-    """Return a request as it travels."""
+    """Return the response schema of a request."""
     approval_type = require_type(call, request.type_key)
     columns = {name: getattr(request, name) for name in Request.__dataclass_fields__}
     notes, notes_total = read_latest_notes(call.db, request.id, MOST_NOTES_SHOWN)
     return schemas.Approval(
         **columns,
         approvals_needed=approval_type.approvals_needed(approval_type.amount_cents(request.fields)),
-        decisions=[schemas.Decision.model_validate(found) for found in read_decisions(call.db, request.id)],
+        decisions=[schemas.Decision.model_validate(decision) for decision in read_decisions(call.db, request.id)],
         notes=[Note.model_validate(note) for note in notes],
         notes_total=notes_total,
     )

@@ -1,4 +1,4 @@
-"""The tool about the calendar."""
+"""Route of the calendar."""
 
 from __future__ import annotations
 
@@ -27,6 +27,6 @@ async def get_calendar(
 ) -> Calendar:
     """Show absences, holidays and office hours.
 
-    Without a period it is the four weeks from today.
+    The default period is four weeks from today.
     """
     return service.get_calendar(call, page, person_id=person_id, first=first, last=last)

@@ -1,4 +1,4 @@
-"""Periods of the company calendar, and which periods may be requested."""
+"""Periods of the company calendar."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from companyos_shared.wire.company import Absence, Company, Holiday
 
 @dataclass(frozen=True, slots=True)
 class Days:
-    """From a day to a day, both included."""
+    """A period from first to last day, both included."""
 
     first: date
     last: date
 
     def overlaps(self, first: date, last: date) -> bool:
-        """Say whether the two stretches share a day."""
+        """Return whether the periods share a day."""
         return self.first <= last and first <= self.last
 
 
@@ -28,20 +28,20 @@ LATEST = date(2199, 12, 31)
 
 
 class PeriodNotAllowed(Problem):
-    status, code, title = 422, "period-not-allowed", "The period ends before it starts or is too long"
+    status, code, title = 422, "period-not-allowed", "Invalid period"
 
 
 def period(first: date | None, last: date | None, *, today: date) -> Days:
-    """Return the days asked for: from today and for four weeks where nothing else is said, else PeriodNotAllowed."""
+    """Return the requested period, by default four weeks from today; raises PeriodNotAllowed (422)."""
     start = first or today
     end = last or start + timedelta(days=DEFAULT_DAYS - 1)
     if not timedelta(0) <= end - start < timedelta(days=MOST_DAYS):
-        raise PeriodNotAllowed(f"{start} to {end} is no period of 1 to {MOST_DAYS} days.")
+        raise PeriodNotAllowed(f"the period must have 1 to {MOST_DAYS} days; got {start} to {end}")
     return Days(start, end)
 
 
 def absences_in(company: Company, days: Days, person_id: str | None) -> list[Absence]:
-    """Return the absences that touch the days, of everybody or of one person, by first day and id."""
+    """Return the absences in the period, of all people or of one, by first day and id."""
     found = [
         absence
         for absence in company.absences
@@ -51,6 +51,6 @@ def absences_in(company: Company, days: Days, person_id: str | None) -> list[Abs
 
 
 def holidays_in(company: Company, days: Days) -> list[Holiday]:
-    """Return the holidays among the days, in order."""
+    """Return the holidays in the period, in order."""
     found = [holiday for holiday in company.holidays if days.overlaps(holiday.day, holiday.day)]
     return sorted(found, key=lambda holiday: holiday.day)

@@ -1,4 +1,4 @@
-"""What callers see of the calendar."""
+"""Response schemas of the calendar."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ClockTime = Annotated[time, WithJsonSchema({"type": "string", "pattern": r"^\d\d
 
 
 class AbsenceRow(Answer):
-    """A person out of office; why is nobody's business."""
+    """An absence of a person, without its reason."""
 
     person_id: str
     name: str
@@ -22,14 +22,14 @@ class AbsenceRow(Answer):
 
 
 class HolidayRow(Answer):
-    """A day on which nobody works."""
+    """A public holiday."""
 
     day: date
     name: str
 
 
 class Calendar(Page[AbsenceRow]):
-    """Office hours, holidays and absences in a period; the absences come in pages."""
+    """Office hours, holidays and one page of absences in a period."""
 
     model_config = ConfigDict(
         json_schema_extra={

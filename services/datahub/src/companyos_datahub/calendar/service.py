@@ -1,4 +1,4 @@
-"""Looking at the calendar."""
+"""Service functions of the calendar."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Data issues: what somebody found wrong in the data."""
+"""Data issues."""

@@ -1,4 +1,4 @@
-"""The tool about data issues."""
+"""Route of data issues."""
 
 from __future__ import annotations
 
@@ -19,5 +19,5 @@ router = APIRouter(tags=["data issues"])
     responses=problems(UnknownSubject, ReasonIncomplete, IdempotencyKeyReused),
 )
 async def report_data_issue(body: DataIssueReport, call: CallDep, _key: IdempotencyKey) -> DataIssue:
-    """Report data that is wrong, with the fact behind it."""
+    """Report wrong data."""
     return service.report_data_issue(call, body)

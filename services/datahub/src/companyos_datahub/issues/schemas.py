@@ -13,7 +13,7 @@ from companyos_shared.choices import Choice
 
 
 class IssueKind(Choice):
-    """What is wrong."""
+    """Kind of a data issue."""
 
     STALE = "stale"
     WRONG = "wrong"
@@ -24,7 +24,7 @@ class IssueKind(Choice):
 
 
 class ReasonCode(Choice):
-    """Why a piece of work ends."""
+    """Reason for ending a piece of work."""
 
     COMPLETED = "completed"
     DUPLICATE = "duplicate"
@@ -47,7 +47,7 @@ _SENT: JsonDict = {
 
 
 class DataIssueReport(Body):
-    """What is wrong, and with what."""
+    """A data issue to report."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_SENT]})
 
@@ -58,7 +58,7 @@ class DataIssueReport(Body):
     description: str = Field(min_length=1, max_length=2000)
     reason_code: ReasonCode | None = None
     reason_ref: Annotated[str, Field(min_length=1, max_length=64)] | None = Field(
-        None, description="Id of the fact behind it."
+        None, description="Id of the related object."
     )
 
 

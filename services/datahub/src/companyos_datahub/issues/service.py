@@ -1,4 +1,4 @@
-"""Reporting that something is wrong in the data."""
+"""Service functions of data issues."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from companyos_shared.chassis import Call
 
 
 def report_data_issue(call: Call, body: DataIssueReport) -> DataIssue:
-    """Write down what is wrong, with what, and the fact behind it."""
+    """Store a data issue."""
     check_subject(body.subject, is_known=_is_known(call, body.subject))
     check_reason(body.reason_code, body.reason_ref)
     issue = DataIssue(

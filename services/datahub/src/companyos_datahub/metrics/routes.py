@@ -1,4 +1,4 @@
-"""The tools about metrics."""
+"""Routes of metrics."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ async def list_metrics(
 async def query_metric(key: str, subject: str, call: CallDep, source_id: str | None = None) -> Readings:
     """Read a metric of a subject: value, unit, age, one reading per source.
 
-    Reading never refreshes. Sources may disagree; each says in `get_source` what it is authoritative for.
+    Reading never refreshes. Sources may disagree; `get_source` shows what a source is authoritative for.
     """
     return service.query_metric(call, key=key, subject=subject, source_id=source_id)
 

@@ -1,4 +1,4 @@
-"""What callers see of metrics."""
+"""Response schemas of metrics."""
 
 from __future__ import annotations
 
@@ -32,27 +32,27 @@ class MetricRow(Answer):
     model_config = ConfigDict(json_schema_extra={"examples": [_ROW]})
 
     id: str
-    key: str = Field(description="What is measured.")
-    subject: str = Field(description="Id of what it is measured on.")
+    key: str = Field(description="Measured quantity.")
+    subject: str = Field(description="Id of the measured object.")
     title: str
     source_id: str
 
 
 class Reading(Answer):
-    """What one source says."""
+    """The value of one source."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_READING]})
 
     metric_id: str
     value: float
     unit: str
-    as_of: datetime = Field(description="When the value was true.")
+    as_of: datetime = Field(description="Time of the measurement.")
     source_id: str
     is_stale: bool = Field(description="Older than the source's freshness SLA.")
 
 
 class Readings(Answer):
-    """What every asked source says about one key of one subject."""
+    """The values of all sources for one key of one subject."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -66,7 +66,7 @@ class Readings(Answer):
 
 
 class EarlierValue(Answer):
-    """A value that a metric had before."""
+    """An earlier value of a metric."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"value": 85.0, "as_of": "2026-01-20T06:00:00Z"}]})
 

@@ -1,4 +1,4 @@
-"""Reads metrics, and replaces their values when newer ones arrive."""
+"""Service functions that read and update metrics."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from companyos_shared.chassis import Call, Page, PageParams, Problem, paginate
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metric:
-    """What one source says about one key of one subject; `as_of` is when the value was true."""
+    """The value of one source for one key of one subject; `as_of` is the time of the measurement."""
 
     id: str
     key: str
@@ -28,32 +28,32 @@ class Metric:
 
     @classmethod
     def from_row(cls, row: Row[Any]) -> Metric:
-        """Read a row of the table `metrics`."""
+        """Return the metric of a row."""
         return cls(**row._mapping)
 
 
 class MetricNotFound(Problem):
-    status, code, title = 404, "metric-not-found", "There is no such metric"
+    status, code, title = 404, "metric-not-found", "Metric not found"
 
 
 def is_stale(as_of: datetime, freshness_sla_minutes: int, now: datetime) -> bool:
-    """Say whether a value is older than its source promises; a value of exactly that age is fresh."""
+    """Return whether a value is older than its source's SLA; a value of exactly that age is fresh."""
     return now - as_of > timedelta(minutes=freshness_sla_minutes)
 
 
 def list_metrics(
     call: Call, page: PageParams, *, key: str | None, subject: str | None, source_id: str | None
 ) -> Page[MetricRow]:
-    """Return the metrics that match every given filter, by id."""
+    """Return the metrics that match all filters, by id."""
     statement = select(metrics)
-    for column, wanted in ((metrics.c.key, key), (metrics.c.subject, subject), (metrics.c.source_id, source_id)):
-        if wanted is not None:
-            statement = statement.where(column == wanted)
+    for column, value in ((metrics.c.key, key), (metrics.c.subject, subject), (metrics.c.source_id, source_id)):
+        if value is not None:
+            statement = statement.where(column == value)
     return paginate(call, statement, page, order_by=[metrics.c.id], build=MetricRow.model_validate)
 
 
 def query_metric(call: Call, *, key: str, subject: str, source_id: str | None) -> Readings:
-    """Return what each source says about the key of the subject, by source."""
+    """Return the values of all sources for the key of the subject, by source."""
     statement = (
         select(metrics, sources.c.freshness_sla_minutes)
         .join(sources, sources.c.id == metrics.c.source_id)
@@ -64,12 +64,12 @@ def query_metric(call: Call, *, key: str, subject: str, source_id: str | None) -
         statement = statement.where(metrics.c.source_id == source_id)
     readings = [_reading(row, call.now) for row in call.db.execute(statement)]
     if not readings:
-        raise MetricNotFound(f"No source measures {key} of {subject}.")
+        raise MetricNotFound(f'no source has the key "{key}" of the subject "{subject}"')
     return Readings(key=key, subject=subject, readings=readings)
 
 
 def get_metric_history(call: Call, metric_id: str, page: PageParams) -> Page[EarlierValue]:
-    """Return the values that a metric had before its present one, the newest first."""
+    """Return the earlier values of a metric, newest first."""
     load_metric(call, metric_id)
     return paginate(
         call,
@@ -82,22 +82,22 @@ def get_metric_history(call: Call, metric_id: str, page: PageParams) -> Page[Ear
 
 
 def load_metric(call: Call, metric_id: str) -> Metric:
-    """Return a metric, or raise MetricNotFound."""
+    """Return a metric; raises MetricNotFound (404)."""
     row = call.db.execute(select(metrics).where(metrics.c.id == metric_id)).one_or_none()
     if row is None:
-        raise MetricNotFound(f"No metric has the id {metric_id}.")
+        raise MetricNotFound(f'no metric has the id "{metric_id}"')
     return Metric.from_row(row)
 
 
 def replace_value(call: Call, metric: Metric, value: float, *, as_of: datetime) -> None:
-    """Give a metric a newer value; the present one goes to its history."""
+    """Set a newer value of a metric, and move the current one to its history."""
     earlier = {"metric_id": metric.id, "value": metric.value, "as_of": metric.as_of}
     call.db.execute(insert(metric_values), {"id": f"MV-{call.next_number('metric_values')}", **earlier})
     call.db.execute(update(metrics).where(metrics.c.id == metric.id).values(value=value, as_of=as_of))
 
 
 def apply_reading(call: Call, payload: dict[str, Any]) -> None:
-    """Let a source deliver a value on its own: {metric_id, value}."""
+    """Apply a scheduled value of a source: {metric_id, value}."""
     replace_value(call, load_metric(call, payload["metric_id"]), float(payload["value"]), as_of=call.now)
 
 

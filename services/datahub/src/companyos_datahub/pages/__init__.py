@@ -1,4 +1,4 @@
-"""The pages of DataHub: metrics and their sources, records, vendors, people, the calendar, policies, data issues."""
+"""Pages of DataHub."""
 
 from companyos_datahub.pages import calendar, issues, metrics, people, policies, records, sources, vendors
 from companyos_datahub.pages.app import PAGES

@@ -1,4 +1,4 @@
-"""The app that the pages belong to."""
+"""Page registry of DataHub."""
 
 from companyos_shared.chassis import Pages
 

@@ -1,4 +1,4 @@
-"""The calendar month by month: who is away, and the days on which nobody works."""
+"""Calendar page by month, with absences and holidays."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from companyos_shared.chassis import EVERYTHING, PageCursor, PageText, Showing, 
 def show_calendar(
     showing: Showing, month: PageText = "", person_id: PageText = "", cursor: PageCursor = None
 ) -> HTMLResponse:
-    """Show a month, of everybody or of one person."""
+    """Show a month of all people or of one person."""
     call = showing.call
     days = month_of(month, today=call.now.date())
-    asked = partial(get_calendar, call, person_id=person_id or None, first=days.first, last=days.last)
-    people = sorted(((person.id, person.name) for person in call.company.people), key=lambda one: one[1])
+    calendar = partial(get_calendar, call, person_id=person_id or None, first=days.first, last=days.last)
+    people = sorted(((person.id, person.name) for person in call.company.people), key=lambda choice: choice[1])
     return showing.page(
         "calendar.html",
         days=days,
-        weeks=weeks_of(days, asked(EVERYTHING)),
-        found=asked(rows_from(cursor)),
+        weeks=weeks_of(days, calendar(EVERYTHING)),
+        found=calendar(rows_from(cursor)),
         before=_month(days.first - timedelta(days=1)),
         after=_month(days.last + timedelta(days=1)),
         person_id=person_id,
@@ -37,5 +37,5 @@ def show_calendar(
 
 
 def _month(day: date) -> str | None:
-    """Return the month of a day as it is asked for, None where the calendar does not reach."""
+    """Return the month of a day as a query value, or None outside the calendar."""
     return f"{day:%Y-%m}" if Days(EARLIEST, LATEST).overlaps(day, day) else None

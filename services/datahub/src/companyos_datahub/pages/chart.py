@@ -1,4 +1,4 @@
-"""A chart of a metric's values: lengths of a drawing, and what it shows in words."""
+"""Line chart of a metric's values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LEAST_POINTS = 2
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A value and its place in the drawing."""
+    """A value and its position in the drawing."""
 
     x: float
     y: float
@@ -25,7 +25,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """Values over time, the oldest first."""
+    """Values over time, oldest first."""
 
     points: tuple[Point, ...]
 
@@ -61,7 +61,7 @@ class Chart:
 
 
 def chart_of(values: Sequence[EarlierValue]) -> Chart | None:
-    """Return the chart of values in any order; None where there are too few to draw a line."""
+    """Return the chart of values in any order, or None for fewer than two values."""
     if len(values) < LEAST_POINTS:
         return None
     ordered = sorted(values, key=lambda value: value.as_of)

@@ -1,4 +1,4 @@
-"""The fields of a record on its page: what they hold, and how the form calls them."""
+"""Display data of record fields: values and form names."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class Field:
     type: FieldType
     value: str
     place: tuple[str, str] | None
-    """The page of what the field names."""
+    """Path of the page of the object that the field names."""
 
     argument: str | None
-    """What the field is called in a form; None where its name is none that a form has."""
+    """Name of the form field; None if the name is not valid in a form."""
 
 
 def fields_of(call: Call, record: RecordDetail) -> list[Field]:
-    """Return the fields that the kind knows, then those that the record alone has."""
+    """Return the fields of the kind, then the record's additional fields."""
     names = dict.fromkeys([*FIELDS[record.kind], *record.fields])
     return [_field(call, record, name) for name in names]
 

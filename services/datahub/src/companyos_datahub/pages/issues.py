@@ -1,4 +1,4 @@
-"""Reporting that something is wrong in the data."""
+"""Page to report data issues."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from companyos_shared.chassis import PageCursor, PageText, Showing, rows_from
 
 @PAGES.page("/report")
 def show_report(showing: Showing, subject: PageText = "", cursor: PageCursor = None) -> HTMLResponse:
-    """Show the form of a report, and what the caller has reported before."""
+    """Show the form of a report, and the caller's earlier reports."""
     call = showing.call
     found = own_issues(call, rows_from(cursor))
     return showing.page(

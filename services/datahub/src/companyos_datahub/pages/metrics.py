@@ -1,4 +1,4 @@
-"""Metrics in a catalogue with their freshness, and a metric with its history, its refreshes and what others say."""
+"""Pages of metrics: a catalogue, and a metric with its history, refreshes and other sources."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from companyos_datahub.sources.service import get_source
 from companyos_shared.chassis import EVERYTHING, PageCursor, PageParams, PageText, Showing, paginate_sequence, rows_from
 
 CHARTED = 60
-"""Earlier values in the chart, at most."""
+"""Maximum number of earlier values in the chart."""
 
 
 @PAGES.page("/")
@@ -26,10 +26,10 @@ def show_catalogue(
     source_id: PageText = "",
     cursor: PageCursor = None,
 ) -> HTMLResponse:
-    """Show the metrics that fit every filter and hold any of the words."""
+    """Show the metrics that match all filters and contain any of the words."""
     call = showing.call
-    asked = {"key": key, "subject": subject.strip(), "source_id": source_id}
-    filters = {name: value or None for name, value in asked.items()}
+    shown = {"key": key, "subject": subject.strip(), "source_id": source_id}
+    filters = {name: value or None for name, value in shown.items()}
     every = service.list_metrics(call, EVERYTHING, key=None, subject=None, source_id=None).items
     fitting = service.list_metrics(call, EVERYTHING, **filters).items
     found = paginate_sequence(best_first(fitting, q.strip(), _searchable), rows_from(cursor))
@@ -38,7 +38,7 @@ def show_catalogue(
         found=found,
         readings={row.id: reading_of(call, row) for row in found.items},
         q=q.strip(),
-        asked=asked,
+        filters=shown,
         cursor=cursor,
         keys=sorted({row.key for row in every}),
         sources=sorted({row.source_id for row in every}),

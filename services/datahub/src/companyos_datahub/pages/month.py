@@ -1,4 +1,4 @@
-"""A month of the calendar as weeks of days."""
+"""A calendar month as weeks of days."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WEEK = timedelta(days=7)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CalendarDay:
-    """A day of the month, or of the weeks that it shares with others."""
+    """A day of the month, or of an adjacent month in the same week."""
 
     day: date
     is_in_month: bool
@@ -26,12 +26,12 @@ class CalendarDay:
 
 
 def month_of(text: str, *, today: date) -> Days:
-    """Return the month that is written like `2026-03`, that of today for none; raises PeriodNotAllowed (422)."""
-    found = _MONTH.fullmatch(text or f"{today:%Y-%m}")
-    year = 0 if found is None else int(found[1])
-    if found is None or not EARLIEST.year <= year <= LATEST.year:
-        raise PeriodNotAllowed(f"{text!r} is no month of the calendar.")
-    month = int(found[2])
+    """Return the month of a text like `2026-03`, by default the current month; raises PeriodNotAllowed (422)."""
+    match = _MONTH.fullmatch(text or f"{today:%Y-%m}")
+    year = 0 if match is None else int(match[1])
+    if match is None or not EARLIEST.year <= year <= LATEST.year:
+        raise PeriodNotAllowed(f'month must be {EARLIEST:%Y-%m} to {LATEST:%Y-%m}; got "{text}"')
+    month = int(match[2])
     return Days(date(year, month, 1), date(year, month, monthrange(year, month)[1]))
 
 

@@ -1,4 +1,4 @@
-"""The company as trees: who reports to whom, and the teams of each department."""
+"""Organisation as trees: reporting lines, and teams by department."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from companyos_shared.wire.company import Company, Person, Team
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A person and those who report to them, by name."""
+    """A person with their reports, by name."""
 
     person: Person
     is_away: bool
@@ -20,14 +20,14 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class TeamOf:
-    """A team and who works in it, by name."""
+    """A team with its members, by name."""
 
     team: Team
     members: tuple[Person, ...]
 
 
 def reporting_lines(company: Company, day: date) -> list[Node]:
-    """Return the people of a day as trees; whoever's manager is not there stands at the top."""
+    """Return the people employed on a day as trees; people without an employed manager are roots."""
     people = _employed(company, day)
     there = {person.id for person in people}
     below: dict[str | None, list[Person]] = {}
@@ -45,7 +45,7 @@ def reporting_lines(company: Company, day: date) -> list[Node]:
 
 
 def departments(company: Company, day: date) -> Mapping[str, list[TeamOf]]:
-    """Return the teams of each department, both by name, with who works in them on that day."""
+    """Return the teams of each department with their members on that day, by name."""
     found: dict[str, list[TeamOf]] = {}
     for team in sorted(company.teams, key=lambda one: (one.department, one.name)):
         members = [person for person in _employed(company, day) if person.team_id == team.id]

@@ -1,4 +1,4 @@
-"""The directory of people, a person, the company as a tree, and who holds which role today."""
+"""Pages of the directory, a person, the organisation and the roles."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from companyos_shared.wire.company import Role
 def show_people(
     showing: Showing, q: PageText = "", role: PageText = "", team_id: PageText = "", cursor: PageCursor = None
 ) -> HTMLResponse:
-    """Show the people who fit every filter and whose entries hold any of the words."""
+    """Show the people who match all filters and contain any of the words."""
     call = showing.call
     found = service.search_people(
         call, rows_from(cursor), query=q.strip() or None, role=chosen(Role, role), team_id=team_id or None
@@ -26,10 +26,10 @@ def show_people(
         found=found,
         details=[service.get_person(call, row.id) for row in found.items],
         q=q.strip(),
-        asked={"role": role, "team_id": team_id},
+        filters={"role": role, "team_id": team_id},
         cursor=cursor,
         roles=_roles(),
-        teams=sorted(((team.id, team.name) for team in call.company.teams), key=lambda one: one[1]),
+        teams=sorted(((team.id, team.name) for team in call.company.teams), key=lambda choice: choice[1]),
     )
 
 
@@ -41,14 +41,14 @@ def show_person(showing: Showing, person_id: str) -> HTMLResponse:
 
 @PAGES.page("/organisation")
 def show_organisation(showing: Showing) -> HTMLResponse:
-    """Show who reports to whom, and the teams."""
+    """Show reporting lines and teams."""
     company, day = showing.call.company, showing.call.now.date()
     return showing.page("organisation.html", lines=reporting_lines(company, day), departments=departments(company, day))
 
 
 @PAGES.page("/roles")
 def show_roles(showing: Showing) -> HTMLResponse:
-    """Show who holds each role today, their absence and deputy."""
+    """Show the holders of each role today, with absence and deputy."""
     held = [service.get_approver(showing.call, role) for role in Role]
     return showing.page("roles.html", held=held, titles=dict(_roles()))
 

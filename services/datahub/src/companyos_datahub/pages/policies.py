@@ -1,4 +1,4 @@
-"""Policies in all their versions, and a version with its words and its figures."""
+"""Pages of policy versions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ IN_FORCE, NOT_YET, NO_LONGER, SUPERSEDED = "in_force", "not_yet_in_force", "no_l
 
 @PAGES.page("/policies")
 def show_policies(showing: Showing, q: PageText = "", topic: PageText = "", cursor: PageCursor = None) -> HTMLResponse:
-    """Show the versions of policies that hold any of the words, superseded ones included."""
+    """Show the policy versions that contain any of the words, including superseded ones."""
     call = showing.call
     found = service.search_policies(call, rows_from(cursor), query=q.strip() or None, topic=topic or None)
     every = service.search_policies(call, EVERYTHING, query=None, topic=None).items
@@ -38,7 +38,7 @@ def show_policies(showing: Showing, q: PageText = "", topic: PageText = "", curs
 def show_policy(
     showing: Showing, policy_id: str, version: Annotated[int | None, Query(ge=1, le=9999)] = None
 ) -> HTMLResponse:
-    """Show a version of a policy, by default the one in force, and which others there are."""
+    """Show a version of a policy, by default the one in force, and list the others."""
     call = showing.call
     policy = service.get_policy(call, policy_id, version=version)
     alike = service.search_policies(call, EVERYTHING, query=None, topic=None).items
@@ -53,7 +53,7 @@ def show_policy(
 
 
 def state_of(call: Call, row: PolicyRow) -> str:
-    """Return whether a version is in force today, or why it is not."""
+    """Return the state of a version today."""
     if row.effective_from > call.now.date():
         return NOT_YET
     try:

@@ -1,4 +1,4 @@
-"""What pages read beside the tools: lists of what tools tell one by one, and where the page of an id is."""
+"""Queries of pages: lists of objects that tools return one by one, and paths of pages by id."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PLACES = (
 
 
 def place_of(call: Call, thing_id: object) -> tuple[str, str] | None:
-    """Return the page of whatever has that id, as its parts; None where nothing has it."""
+    """Return the page path of the object with that id, as its parts, or None."""
     if not isinstance(thing_id, str):
         return None
     if call.company.person(thing_id) is not None:
@@ -33,12 +33,12 @@ def place_of(call: Call, thing_id: object) -> tuple[str, str] | None:
 
 
 def reading_of(call: Call, metric: MetricRow) -> Reading:
-    """Return what a metric's own source says."""
+    """Return the reading of a metric."""
     return query_metric(call, key=metric.key, subject=metric.subject, source_id=metric.source_id).readings[0]
 
 
 def jobs_of(call: Call, page: PageParams, metric_id: str | None = None) -> Page[RefreshJobDetail]:
-    """Return refresh jobs, of one metric where it is named, the newest first."""
+    """Return refresh jobs, of all metrics or of one, newest first."""
     statement = select(refresh_jobs)
     if metric_id is not None:
         statement = statement.where(refresh_jobs.c.metric_id == metric_id)
@@ -47,7 +47,7 @@ def jobs_of(call: Call, page: PageParams, metric_id: str | None = None) -> Page[
 
 
 def own_issues(call: Call, page: PageParams) -> Page[DataIssue]:
-    """Return the data issues that the caller has reported, the newest first."""
+    """Return the data issues that the caller has reported, newest first."""
     statement = select(data_issues).where(data_issues.c.reported_by == call.person)
     newest = [data_issues.c.reported_at, data_issues.c.id]
     return paginate(call, statement, page, order_by=newest, build=DataIssue.model_validate, descending=True)

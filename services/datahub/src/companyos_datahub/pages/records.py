@@ -1,4 +1,4 @@
-"""Records found by words and filters, and a record with its typed fields and the form that changes them."""
+"""Pages of records: a filtered list, and a record with its fields and the form to edit them."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def show_records(
     owner_id: PageText = "",
     cursor: PageCursor = None,
 ) -> HTMLResponse:
-    """Show the records and vendors that fit every filter and hold any of the words."""
-    wanted = RecordFilter(
+    """Show the records and vendors that match all filters and contain any of the words."""
+    filters = RecordFilter(
         query=q.strip() or None,
         kind=chosen(FoundKind, kind),
         state=state or None,
@@ -32,12 +32,12 @@ def show_records(
     )
     return showing.page(
         "records.html",
-        found=service.search_records(showing.call, rows_from(cursor), wanted),
+        found=service.search_records(showing.call, rows_from(cursor), filters),
         q=q.strip(),
-        asked={"kind": kind, "state": state, "vendor_id": vendor_id.strip(), "owner_id": owner_id.strip()},
+        filters={"kind": kind, "state": state, "vendor_id": vendor_id.strip(), "owner_id": owner_id.strip()},
         cursor=cursor,
         kinds=list(FoundKind),
-        states=sorted({one for states in STATES.values() for one in states}),
+        states=sorted({state for states in STATES.values() for state in states}),
     )
 
 

@@ -1,4 +1,4 @@
-"""Sources with the state of their pipelines, and refresh jobs."""
+"""Pages of sources and refresh jobs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from companyos_shared.chassis import PageCursor, Showing, rows_from
 
 @PAGES.page("/sources")
 def show_sources(showing: Showing, cursor: PageCursor = None) -> HTMLResponse:
-    """Show the sources with what they promise."""
+    """Show the sources with their SLAs."""
     call = showing.call
     found = service.list_sources(call, rows_from(cursor))
     details = [service.get_source(call, row.id) for row in found.items]
@@ -23,7 +23,7 @@ def show_sources(showing: Showing, cursor: PageCursor = None) -> HTMLResponse:
 
 @PAGES.page("/sources/{source_id}")
 def show_source(showing: Showing, source_id: str, cursor: PageCursor = None) -> HTMLResponse:
-    """Show a source and what it measures."""
+    """Show a source and its metrics."""
     call = showing.call
     source = service.get_source(call, source_id)
     found = list_metrics(call, rows_from(cursor), key=None, subject=None, source_id=source_id)
@@ -33,7 +33,7 @@ def show_source(showing: Showing, source_id: str, cursor: PageCursor = None) -> 
 
 @PAGES.page("/refreshes")
 def show_refreshes(showing: Showing, cursor: PageCursor = None) -> HTMLResponse:
-    """Show the refresh jobs, the newest first."""
+    """Show the refresh jobs, newest first."""
     found = jobs_of(showing.call, rows_from(cursor))
     titles = {job.metric_id: load_metric(showing.call, job.metric_id).title for job in found.items}
     return showing.page("refreshes.html", found=found, titles=titles, cursor=cursor)
@@ -41,6 +41,6 @@ def show_refreshes(showing: Showing, cursor: PageCursor = None) -> HTMLResponse:
 
 @PAGES.page("/refreshes/{job_id}")
 def show_refresh(showing: Showing, job_id: str) -> HTMLResponse:
-    """Show how far a refresh job is."""
+    """Show a refresh job."""
     job = get_refresh_job(showing.call, job_id)
     return showing.page("refresh.html", job=job, metric=load_metric(showing.call, job.metric_id))

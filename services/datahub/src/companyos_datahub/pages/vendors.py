@@ -1,4 +1,4 @@
-"""Vendors, and a vendor with its bank details, their history and its certificates."""
+"""Pages of vendors."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from companyos_shared.chassis import PageCursor, PageText, Showing, rows_from
 
 @PAGES.page("/vendors")
 def show_vendors(showing: Showing, q: PageText = "", status: PageText = "", cursor: PageCursor = None) -> HTMLResponse:
-    """Show the vendors that hold any of the words."""
+    """Show the vendors that contain any of the words."""
     call = showing.call
-    wanted = RecordFilter(query=q.strip() or None, kind=FoundKind.VENDOR, state=status or None)
-    found = search_records(call, rows_from(cursor), wanted)
+    filters = RecordFilter(query=q.strip() or None, kind=FoundKind.VENDOR, state=status or None)
+    found = search_records(call, rows_from(cursor), filters)
     return showing.page(
         "vendors.html",
         found=found,
@@ -34,7 +34,7 @@ def show_vendors(showing: Showing, q: PageText = "", status: PageText = "", curs
 
 @PAGES.page("/vendors/{vendor_id}")
 def show_vendor(showing: Showing, vendor_id: str, cursor: PageCursor = None) -> HTMLResponse:
-    """Show a vendor and what is measured of it."""
+    """Show a vendor and its metrics."""
     call = showing.call
     vendor = service.get_vendor(call, vendor_id)
     measured = list_metrics(call, rows_from(cursor), key=None, subject=vendor_id, source_id=None)

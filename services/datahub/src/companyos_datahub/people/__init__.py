@@ -1,1 +1,1 @@
-"""People: the directory and who holds which role."""
+"""Directory of people and roles."""

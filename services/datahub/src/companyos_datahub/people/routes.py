@@ -1,4 +1,4 @@
-"""The tools about people."""
+"""Routes of people."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ async def search_people(
 ) -> Page[PersonRow]:
     """Find people by words, role held today or team.
 
-    People who have left the company are found too.
+    Results include former employees.
     """
     return service.search_people(call, page, query=query, role=role, team_id=team_id)
 
@@ -38,5 +38,5 @@ async def get_person(person_id: str, call: CallDep) -> PersonDetail:
 
 @router.get("/approvers/{role}", operation_id="get_approver")
 async def get_approver(role: Role, call: CallDep) -> Approver:
-    """Show who holds a role today, their absence and deputy."""
+    """Show the holders of a role today, with absence and deputy."""
     return service.get_approver(call, role)

@@ -1,4 +1,4 @@
-"""Searches the company's directory."""
+"""Search and role lookups in the company's directory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from companyos_shared.wire.company import Company, Person, Role
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holding:
-    """Who holds a role on a day, whether they are there, and who deputises."""
+    """A holder of a role on a day, with absence and deputy."""
 
     person: Person
     out_of_office: bool
@@ -25,13 +25,13 @@ LONGEST_ABSENCE_DAYS = 730
 
 
 class PersonNotFound(Problem):
-    status, code, title = 404, "person-not-found", "There is no such person"
+    status, code, title = 404, "person-not-found", "Person not found"
 
 
 def found_people(
     company: Company, query: str | None, *, role: Role | None, team_id: str | None, day: date
 ) -> list[Person]:
-    """Return who matches the words, of a team where one is given and with a role only who holds it on that day."""
+    """Return the people who match the words, the team and the role held on that day."""
     people = [
         person
         for person in company.people
@@ -42,7 +42,7 @@ def found_people(
 
 
 def holding(company: Company, person: Person, role: Role, *, day: date) -> Holding:
-    """Return how a person holds a role on a day; a deputy who is not employed that day is none."""
+    """Return how a person holds a role on a day. A deputy who is not employed that day is ignored."""
     held = company.held_role(person.id, role, day)
     deputy = company.person(held.deputy_id) if held is not None and held.deputy_id is not None else None
     if deputy is not None and not deputy.is_employed(day):
@@ -58,7 +58,7 @@ def holding(company: Company, person: Person, role: Role, *, day: date) -> Holdi
 
 
 def back_on(company: Company, person_id: str, day: date) -> date | None:
-    """Return the first working day from `day` on that the person is not absent, None if not within two years."""
+    """Return the person's first working day without absence from `day` on, or None if not within two years."""
     days = (day + timedelta(days=ahead) for ahead in range(LONGEST_ABSENCE_DAYS))
     return next(
         (each for each in days if company.is_working_day(each) and not company.is_out_of_office(person_id, each)), None

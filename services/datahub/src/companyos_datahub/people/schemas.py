@@ -1,4 +1,4 @@
-"""What callers see of people."""
+"""Response schemas of people."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ROW: JsonDict = {"id": "E-1002", "name": "Mara Lindqvist", "title": "CFO", "tea
 
 
 class PersonRef(Answer):
-    """A person, named."""
+    """Id and name of a person."""
 
     id: str
     name: str
@@ -27,11 +27,11 @@ class PersonRow(PersonRef):
 
     title: str
     team_id: str
-    is_employed: bool = Field(description="Works for the company today.")
+    is_employed: bool = Field(description="Employed today.")
 
 
 class RoleHeldAnswer(Answer):
-    """A role held from a day to a day, both included."""
+    """A role held from first to last day, both included."""
 
     role: Role
     first_day: date
@@ -40,7 +40,7 @@ class RoleHeldAnswer(Answer):
 
 
 class PersonDetail(PersonRow):
-    """A person as the directory knows them."""
+    """A person in the directory."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -63,13 +63,13 @@ class PersonDetail(PersonRow):
     team_name: str | None
     manager_id: str | None
     employed_from: date
-    employed_to: date | None = Field(description="The last day of employment.")
+    employed_to: date | None = Field(description="Last day of employment.")
     out_of_office: bool = Field(description="Absent today.")
     roles: list[RoleHeldAnswer]
 
 
 class Holder(Answer):
-    """Who holds a role today."""
+    """A holder of a role today."""
 
     person: PersonRef
     out_of_office: bool = Field(description="Absent today.")

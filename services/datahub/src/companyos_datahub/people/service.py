@@ -1,4 +1,4 @@
-"""Looking people up in the company's directory."""
+"""Service functions of people."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from companyos_shared.wire.company import Person, Role
 def search_people(
     call: Call, page: PageParams, *, query: str | None, role: Role | None, team_id: str | None
 ) -> Page[PersonRow]:
-    """Return the people who match, past employees included."""
+    """Return matching people, including former employees."""
     day = call.now.date()
     found = found_people(call.company, query, role=role, team_id=team_id, day=day)
     rows = paginate_sequence(found, page)
@@ -23,7 +23,7 @@ def search_people(
 
 
 def get_person(call: Call, person_id: str) -> PersonDetail:
-    """Return a person, past employees included."""
+    """Return a person, including former employees."""
     person = load_person(call, person_id)
     team = call.company.team(person.team_id)
     return PersonDetail(
@@ -39,17 +39,17 @@ def get_person(call: Call, person_id: str) -> PersonDetail:
 
 
 def get_approver(call: Call, role: Role) -> Approver:
-    """Return who holds a role today."""
+    """Return the holders of a role today."""
     day = call.now.date()
     people = call.company.holders(role, day)
     return Approver(role=role, holders=[_holder(holding(call.company, person, role, day=day)) for person in people])
 
 
 def load_person(call: Call, person_id: str) -> Person:
-    """Return a person of the company, or raise PersonNotFound."""
+    """Return a person of the company; raises PersonNotFound (404)."""
     person = call.company.person(person_id)
     if person is None:
-        raise PersonNotFound(f"Nobody has the id {person_id}.")
+        raise PersonNotFound(f'no person has the id "{person_id}"')
     return person
 
 

@@ -1,1 +1,1 @@
-"""Policies: versioned documents, superseded ones included."""
+"""Policies and their versions."""

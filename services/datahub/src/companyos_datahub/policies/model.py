@@ -1,4 +1,4 @@
-"""A version of a policy as the rules see it."""
+"""Versions of policies."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sqlalchemy import Row
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyVersion:
-    """When a version of a policy holds: from a day to a day, both included."""
+    """A policy version with its first and last day, both included."""
 
     id: str
     policy_id: str
@@ -21,7 +21,7 @@ class PolicyVersion:
 
     @classmethod
     def from_row(cls, row: Row[Any]) -> PolicyVersion:
-        """Read the columns of the table `policies` that tell when a version holds."""
+        """Return the version of a row of the table `policies`."""
         return cls(
             id=row.id,
             policy_id=row.policy_id,

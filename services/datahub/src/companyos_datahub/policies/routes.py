@@ -1,4 +1,4 @@
-"""The tools about policies."""
+"""Routes of policies."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ async def search_policies(
     query: Annotated[str | None, Query(max_length=200)] = None,
     topic: str | None = None,
 ) -> Page[PolicyRow]:
-    """Find policy versions, superseded ones included."""
+    """Find policy versions, including superseded ones."""
     return service.search_policies(call, page, query=query, topic=topic)
 
 

@@ -1,4 +1,4 @@
-"""Which version of a policy is in force, and what is refused about policies."""
+"""Rules of policies."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from companyos_shared.chassis import Problem
 
 
 class PolicyNotFound(Problem):
-    status, code, title = 404, "policy-not-found", "There is no such policy or version"
+    status, code, title = 404, "policy-not-found", "Policy or version not found"
 
 
 class PolicyNotInForce(Problem):
-    status, code, title = 404, "policy-not-in-force", "No version of the policy is in force today"
+    status, code, title = 404, "policy-not-in-force", "Policy not in force"
 
 
 def is_in_force(version: PolicyVersion, day: date) -> bool:
-    """Say whether a version holds on that day."""
+    """Return whether a version is in force on that day."""
     return version.effective_from <= day and (version.effective_to is None or day <= version.effective_to)
 
 
 def version_in_force(policy_id: str, versions: Sequence[PolicyVersion], day: date) -> PolicyVersion:
-    """Return the newest version that holds on that day; raises PolicyNotFound or PolicyNotInForce."""
+    """Return the newest version in force on that day; raises PolicyNotFound or PolicyNotInForce (404)."""
     if not versions:
-        raise PolicyNotFound(f"No policy has the id {policy_id}.")
+        raise PolicyNotFound(f'no policy has the id "{policy_id}"')
     holding = [version for version in versions if is_in_force(version, day)]
     if not holding:
-        raise PolicyNotInForce(f"No version of policy {policy_id} is in force on {day}.")
+        raise PolicyNotInForce(f"no version of {policy_id} is in force on {day}")
     return max(holding, key=lambda version: version.version)

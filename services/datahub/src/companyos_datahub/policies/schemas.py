@@ -1,4 +1,4 @@
-"""What callers see of policies."""
+"""Response schemas of policies."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class PolicyRow(Answer):
     title: str
     topic: str
     effective_from: date
-    effective_to: date | None = Field(description="The last day on which the version holds.")
+    effective_to: date | None = Field(description="Last day in force.")
 
 
 class PolicyDetail(PolicyRow):
-    """A version of a policy with its words and its figures."""
+    """A version of a policy with its text and figures."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -48,4 +48,4 @@ class PolicyDetail(PolicyRow):
     )
 
     body: str
-    parameters: dict[str, JsonValue] = Field(description="The figures of the policy, by name.")
+    parameters: dict[str, JsonValue] = Field(description="Figures of the policy by name.")

@@ -1,4 +1,4 @@
-"""Finding policies and looking at their versions."""
+"""Service functions of policies."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from companyos_shared.chassis import Call, Page, PageParams, paginate_sequence
 
 
 def search_policies(call: Call, page: PageParams, *, query: str | None, topic: str | None) -> Page[PolicyRow]:
-    """Return versions of policies, superseded ones included: the best match of the words first, then by id."""
+    """Return policy versions, including superseded ones, best match first, then by id."""
     statement = select(policies).order_by(policies.c.id)
     if topic is not None:
         statement = statement.where(policies.c.topic == topic)
@@ -26,10 +26,10 @@ def search_policies(call: Call, page: PageParams, *, query: str | None, topic: s
 def get_policy(call: Call, policy_id: str, *, version: int | None) -> PolicyDetail:
     """Return a version of a policy, by default the one in force today."""
     number = _number_in_force(call, policy_id) if version is None else version
-    wanted = select(policies).where(policies.c.policy_id == policy_id, policies.c.version == number)
-    row = call.db.execute(wanted).one_or_none()
+    statement = select(policies).where(policies.c.policy_id == policy_id, policies.c.version == number)
+    row = call.db.execute(statement).one_or_none()
     if row is None:
-        raise PolicyNotFound(f"Policy {policy_id} has no version {number}.")
+        raise PolicyNotFound(f"{policy_id} has no version {number}")
     return PolicyDetail.model_validate(row)
 
 

@@ -1,1 +1,1 @@
-"""Records: contracts, licences, expenses and the other papers of the business."""
+"""Records: contracts, licences, expenses and other business documents."""

@@ -1,4 +1,4 @@
-"""Records: their kinds, the states and typed fields of each kind."""
+"""Records, and the states and fields of each kind."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from companyos_shared.choices import Choice
 
 
 class RecordKind(Choice):
-    """What a record is."""
+    """Kind of a record."""
 
     CONTRACT = "contract"
     LICENCE = "licence"
@@ -28,7 +28,7 @@ class RecordKind(Choice):
 
 
 class FoundKind(Choice):
-    """What a search may find: every kind of record, and vendors."""
+    """Kind of a search result: a kind of record, or vendor."""
 
     CONTRACT = "contract"
     LICENCE = "licence"
@@ -43,7 +43,7 @@ class FoundKind(Choice):
 
 
 class FieldType(Choice):
-    """What the value of a field is; a date is text like `2026-03-02`."""
+    """Type of a field; a date is text like `2026-03-02`."""
 
     TEXT = "text"
     INTEGER = "integer"
@@ -110,14 +110,14 @@ FIELDS: Mapping[RecordKind, Mapping[str, FieldType]] = {
         "approval_ref": _TEXT,
     },
 }
-"""The fields that a kind knows; a record may carry further ones of its own."""
+"""The fields of each kind. A record may have additional fields."""
 
 Fields = Mapping[str, JsonValue]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """The parts of a record that the rules look at."""
+    """The parts of a record that the rules use."""
 
     id: str
     kind: RecordKind
@@ -129,7 +129,7 @@ class Record:
 
     @classmethod
     def from_row(cls, row: Row[Any]) -> Record:
-        """Read a row of the table `records`."""
+        """Return the record of a row."""
         return cls(
             id=row.id,
             kind=RecordKind(row.kind),

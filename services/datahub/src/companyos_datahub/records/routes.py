@@ -1,4 +1,4 @@
-"""The tools about records; the search finds vendors too."""
+"""Routes of records. The search includes vendors."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ async def search_records(
 ) -> Page[Found]:
     """Find records and vendors by words and filters.
 
-    At least one word has to be found; rows where more of them are, or where they are in the title, come first.
+    Matches contain any of the words. Matches with more words, or with words in the title, come first.
     """
-    wanted = RecordFilter(query=query, kind=kind, state=state, vendor_id=vendor_id, owner_id=owner_id)
-    return service.search_records(call, page, wanted)
+    filters = RecordFilter(query=query, kind=kind, state=state, vendor_id=vendor_id, owner_id=owner_id)
+    return service.search_records(call, page, filters)
 
 
 @router.get("/records/{record_id}", operation_id="get_record", responses=problems(RecordNotFound))
@@ -62,5 +62,5 @@ async def get_record(record_id: str, call: CallDep) -> RecordDetail:
     ),
 )
 async def update_record(record_id: str, body: RecordUpdate, call: CallDep, if_match: IfMatch = None) -> RecordDetail:
-    """Change a record; what is not given stays."""
+    """Change a record; omitted values stay."""
     return service.update_record(call, record_id, body, if_match=if_match)

@@ -1,4 +1,4 @@
-"""Which states and fields a record may have, and what is refused about records."""
+"""Rules of records: states, fields, owners and periods."""
 
 from __future__ import annotations
 
@@ -9,99 +9,102 @@ from pydantic import JsonValue
 
 from companyos_datahub.records.model import FIELDS, STATES, Fields, FieldType, Record, RecordKind
 from companyos_shared.chassis import Problem
+from companyos_shared.chassis.errors import shortened
 
 LONGEST_TEXT = 500
 
 
 class RecordNotFound(Problem):
-    status, code, title = 404, "record-not-found", "There is no such record"
+    status, code, title = 404, "record-not-found", "Record not found"
 
 
 class UnknownState(Problem):
-    status, code, title = 422, "unknown-state", "The kind of record has no such state"
+    status, code, title = 422, "unknown-state", "Unknown state"
 
 
 class UnknownField(Problem):
-    status, code, title = 422, "unknown-field", "The record has no such field"
+    status, code, title = 422, "unknown-field", "Unknown field"
 
 
 class WrongFieldType(Problem):
-    status, code, title = 422, "wrong-field-type", "The value of a field has another type"
+    status, code, title = 422, "wrong-field-type", "Wrong field type"
 
 
 class EndsBeforeStart(Problem):
-    status, code, title = 422, "ends-before-start", "The record would end before it starts"
+    status, code, title = 422, "ends-before-start", "Record ends before it starts"
 
 
 class UnknownOwner(Problem):
-    status, code, title = 422, "unknown-owner", "The owner does not work for the company"
+    status, code, title = 422, "unknown-owner", "Owner not employed"
 
 
 class NothingToUpdate(Problem):
-    status, code, title = 422, "nothing-to-update", "The update names nothing to change"
+    status, code, title = 422, "nothing-to-update", "Nothing to update"
 
 
 def check_state(kind: RecordKind, state: str) -> None:
-    """Raise UnknownState where the kind has no such state."""
+    """Raise UnknownState (422) if the kind does not have the state."""
     if state not in STATES[kind]:
-        raise UnknownState(f"The states of a {kind} are {', '.join(STATES[kind])}; {state!r} is none of them.")
+        raise UnknownState(f'state must be one of {", ".join(STATES[kind])}; got "{state}"')
 
 
 def check_changes(changes: Mapping[str, object]) -> None:
-    """Raise NothingToUpdate where no change is named."""
+    """Raise NothingToUpdate (422) for an update without changes."""
     if not changes:
-        raise NothingToUpdate
+        raise NothingToUpdate("at least one field is required")
 
 
 def check_owner(owner_id: str | None, *, is_active: bool) -> None:
-    """Raise UnknownOwner where a new owner does not work for the company."""
+    """Raise UnknownOwner (422) if a new owner is not employed."""
     if owner_id is not None and not is_active:
-        raise UnknownOwner(f"{owner_id} does not work for the company today.")
+        raise UnknownOwner(f'owner_id must be the id of a current employee; got "{owner_id}"')
 
 
 def check_period(starts_on: date | None, ends_on: date | None) -> None:
-    """Raise EndsBeforeStart where the last day lies before the first."""
+    """Raise EndsBeforeStart (422) if the last day is before the first."""
     if starts_on is not None and ends_on is not None and ends_on < starts_on:
-        raise EndsBeforeStart(f"{ends_on} lies before {starts_on}.")
+        raise EndsBeforeStart(f"ends_on must not be before starts_on ({starts_on}); got {ends_on}")
 
 
 def check_fields(record: Record, changes: Fields) -> None:
-    """Raise UnknownField or WrongFieldType where a new value does not fit the record."""
+    """Raise UnknownField or WrongFieldType (422) for an invalid new value."""
     for name, value in changes.items():
-        wanted = field_type(record.kind, name, record.fields)
-        if wanted is None:
-            raise UnknownField(f"Record {record.id} has no field {name!r}.")
-        if not fits(value, wanted):
-            raise WrongFieldType(f"Field {name!r} is of type {wanted}; the value given is not.")
+        expected = field_type(record.kind, name, record.fields)
+        if expected is None:
+            raise UnknownField(
+                f"fields.{name} is not one of {', '.join(dict.fromkeys([*FIELDS[record.kind], *record.fields]))}"
+            )
+        if not fits(value, expected):
+            raise WrongFieldType(f"fields.{name} must be of type {expected}; got {shortened(value)}")
         if isinstance(value, str) and len(value) > LONGEST_TEXT:
-            raise WrongFieldType(f"Field {name!r} holds at most {LONGEST_TEXT} characters.")
+            raise WrongFieldType(f"fields.{name} must have at most {LONGEST_TEXT} characters; got {len(value)}")
 
 
 def check_present_fields(kind: RecordKind, fields: Fields) -> None:
-    """Raise WrongFieldType where a field that the kind declares holds a value of another type."""
+    """Raise WrongFieldType (422) if a field of the kind has a value of another type."""
     for name, value in fields.items():
         declared = FIELDS[kind].get(name)
         if declared is not None and not fits(value, declared):
-            raise WrongFieldType(f"Field {name!r} is of type {declared}; {value!r} is not.")
+            raise WrongFieldType(f"fields.{name} must be of type {declared}; got {shortened(value)}")
 
 
 def field_type(kind: RecordKind, name: str, present: Fields) -> FieldType | None:
-    """Return the type of a field: the kind's own, else that of the present value, None where there is no such field."""
+    """Return the type of a field from its kind, else from its current value, or None for an unknown field."""
     declared = FIELDS[kind].get(name)
     if declared is not None or name not in present:
         return declared
     return _type_of(present[name])
 
 
-def fits(value: JsonValue, wanted: FieldType) -> bool:
-    """Say whether a JSON value is of the type."""
-    if wanted is FieldType.BOOLEAN:
+def fits(value: JsonValue, expected: FieldType) -> bool:
+    """Return whether a JSON value is of the type."""
+    if expected is FieldType.BOOLEAN:
         return isinstance(value, bool)
-    if wanted is FieldType.INTEGER:
+    if expected is FieldType.INTEGER:
         return isinstance(value, int) and not isinstance(value, bool)
-    if wanted is FieldType.NUMBER:
+    if expected is FieldType.NUMBER:
         return isinstance(value, int | float) and not isinstance(value, bool)
-    if wanted is FieldType.DATE:
+    if expected is FieldType.DATE:
         return isinstance(value, str) and _is_date(value)
     return isinstance(value, str)
 

@@ -1,4 +1,4 @@
-"""What callers see of records and send about them."""
+"""Schemas of records."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from companyos_shared.choices import fold_choice
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordFilter:
-    """What to find: every given part must match, of the words at least one."""
+    """Filters of a search. All must match; the query matches any of its words."""
 
     query: str | None = None
     kind: FoundKind | None = None
@@ -25,14 +25,14 @@ class RecordFilter:
     owner_id: str | None = None
 
     def columns(self) -> dict[str, str]:
-        """Return the given parts that are columns."""
-        asked = {
+        """Return the filters on columns."""
+        values = {
             "kind": self.kind,
             "state": self.state and fold_choice(self.state),
             "vendor_id": self.vendor_id,
             "owner_id": self.owner_id,
         }
-        return {name: str(value) for name, value in asked.items() if value is not None}
+        return {name: str(value) for name, value in values.items() if value is not None}
 
 
 _FOUND: JsonDict = {
@@ -53,13 +53,13 @@ class Found(Answer):
     id: str
     kind: FoundKind
     title: str
-    state: str = Field(description="The status, for a vendor.")
+    state: str = Field(description="For a vendor: its status.")
     owner_id: str | None
     vendor_id: str | None
 
 
 class RecordDetail(Answer):
-    """A record as a whole."""
+    """A record with all its fields."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -89,14 +89,14 @@ class RecordDetail(Answer):
     currency: str | None
     starts_on: date | None
     ends_on: date | None
-    fields: dict[str, JsonValue] = Field(description="The fields of the kind.")
+    fields: dict[str, JsonValue] = Field(description="Fields of the kind.")
     version: int
     created_at: datetime
     updated_at: datetime
 
 
 class RecordUpdate(Body):
-    """What to change; what is absent or null stays as it is."""
+    """The values to change; absent or null values stay unchanged."""
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"state": "renewed", "ends_on": "2027-03-31", "fields": {"seats": 120}}]}

@@ -1,4 +1,4 @@
-"""Finding records and vendors, looking at records and changing them."""
+"""Service functions of records."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from companyos_shared.chassis import Call, Page, PageParams, check_version, pagi
 from companyos_shared.choices import fold_choice
 
 
-def search_records(call: Call, page: PageParams, wanted: RecordFilter) -> Page[Found]:
-    """Return records and vendors: the best match of the words first, then by id."""
+def search_records(call: Call, page: PageParams, filters: RecordFilter) -> Page[Found]:
+    """Return records and vendors, best match first, then by id."""
     rows = union_all(_records(), _vendors()).subquery()
     statement = select(rows).order_by(rows.c.id)
-    for name, value in wanted.columns().items():
+    for name, value in filters.columns().items():
         statement = statement.where(rows.c[name] == value)
-    found = paginate_sequence(best_first(call.db.execute(statement).all(), wanted.query, _searchable), page)
+    found = paginate_sequence(best_first(call.db.execute(statement).all(), filters.query, _searchable), page)
     return Page[Found].model_validate(found)
 
 
@@ -38,7 +38,7 @@ def get_record(call: Call, record_id: str) -> RecordDetail:
 
 
 def update_record(call: Call, record_id: str, body: RecordUpdate, *, if_match: int | None) -> RecordDetail:
-    """Change a record; fields that the update does not name stay."""
+    """Change a record; omitted fields stay unchanged."""
     record = Record.from_row(_load(call, record_id))
     check_version(if_match, record.version)
     changes = body.model_dump(exclude_defaults=True)
@@ -54,7 +54,7 @@ def update_record(call: Call, record_id: str, body: RecordUpdate, *, if_match: i
 
 
 def apply_record(call: Call, payload: dict[str, Any]) -> None:
-    """Let a colleague change a record: {record_id, and what a RecordUpdate holds}."""
+    """Apply a colleague's scheduled change: {record_id, ...} with the fields of RecordUpdate."""
     body = RecordUpdate.model_validate({name: value for name, value in payload.items() if name != "record_id"})
     record = Record.from_row(_load(call, payload["record_id"]))
     _change(call, record, body.model_dump(exclude_defaults=True))
@@ -63,7 +63,7 @@ def apply_record(call: Call, payload: dict[str, Any]) -> None:
 def _load(call: Call, record_id: str) -> Row[Any]:
     row = call.db.execute(select(records).where(records.c.id == record_id)).one_or_none()
     if row is None:
-        raise RecordNotFound(f"No record has the id {record_id}.")
+        raise RecordNotFound(f'no record has the id "{record_id}"')
     return row
 
 

@@ -1,1 +1,1 @@
-"""Refreshes: the jobs that bring metrics up to date."""
+"""Refresh jobs of metrics."""

@@ -1,4 +1,4 @@
-"""Refresh jobs and what comes of them."""
+"""Refresh jobs and their planned results."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from companyos_shared.choices import Choice
 
 
 class RefreshStatus(Choice):
-    """How far a refresh job is."""
+    """Status of a refresh job."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -24,7 +24,7 @@ OPEN_STATUSES = (RefreshStatus.QUEUED, RefreshStatus.RUNNING)
 
 
 class RefreshOutcome(Choice):
-    """How a refresh job ends."""
+    """Outcome of a refresh job."""
 
     SUCCEEDED = "succeeded"
     FAILED = "failed"
@@ -45,7 +45,7 @@ class RefreshJob:
 
     @classmethod
     def from_row(cls, row: Row[Any]) -> RefreshJob:
-        """Read a row of the table `refresh_jobs`."""
+        """Return the job of a row."""
         values = dict(row._mapping)
         values["status"] = RefreshStatus(row.status)
         return cls(**values)
@@ -53,7 +53,7 @@ class RefreshJob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefreshPlan:
-    """What a refresh takes and gives: a value where it succeeds, an error where it fails."""
+    """Duration and result of a refresh: a value on success, an error on failure."""
 
     outcome: RefreshOutcome
     minutes: int
@@ -62,5 +62,5 @@ class RefreshPlan:
 
     @classmethod
     def from_row(cls, row: Row[Any]) -> RefreshPlan:
-        """Read a row of the table `refresh_plans`."""
+        """Return the plan of a row."""
         return cls(outcome=RefreshOutcome(row.outcome), minutes=row.minutes, value=row.value, error=row.error)

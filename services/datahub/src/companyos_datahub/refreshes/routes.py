@@ -1,4 +1,4 @@
-"""The tools about refreshes."""
+"""Routes of refreshes."""
 
 from __future__ import annotations
 
@@ -29,5 +29,5 @@ async def refresh_metric(metric_id: str, call: CallDep, _key: IdempotencyKey) ->
 
 @router.get("/refresh-jobs/{job_id}", operation_id="get_refresh_job", responses=problems(RefreshJobNotFound))
 async def get_refresh_job(job_id: str, call: CallDep) -> RefreshJobDetail:
-    """Show how far a refresh job is."""
+    """Show the status of a refresh job."""
     return service.get_refresh_job(call, job_id)

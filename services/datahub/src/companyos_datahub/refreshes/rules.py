@@ -1,4 +1,4 @@
-"""When a metric may be refreshed, and what comes of it."""
+"""Rules of refreshes."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ DEFAULT_ERROR = "The pipeline ended with an error."
 
 
 class RefreshJobNotFound(Problem):
-    status, code, title = 404, "refresh-job-not-found", "There is no such refresh job"
+    status, code, title = 404, "refresh-job-not-found", "Refresh job not found"
 
 
 class RefreshRunning(Problem):
-    status, code, title = 409, "refresh-running", "A refresh of the metric is under way"
+    status, code, title = 409, "refresh-running", "Refresh already running"
 
 
 class MaintenanceWindow(Problem):
-    status, code, title = 409, "maintenance-window", "The source is in maintenance"
+    status, code, title = 409, "maintenance-window", "Source in maintenance"
 
 
 def check_may_refresh(source: Source, last_job: RefreshJob | None, *, now: datetime) -> None:
-    """Raise RefreshRunning or MaintenanceWindow where the metric cannot be refreshed now."""
+    """Raise RefreshRunning or MaintenanceWindow (409) if the metric cannot be refreshed now."""
     if last_job is not None and last_job.status in OPEN_STATUSES:
         raise RefreshRunning(f"Job {last_job.id} of metric {last_job.metric_id} is {last_job.status}.")
     if is_in_maintenance(source, now):
@@ -34,17 +34,17 @@ def check_may_refresh(source: Source, last_job: RefreshJob | None, *, now: datet
 
 
 def unplanned(source: Source) -> RefreshPlan:
-    """Return what a refresh gives where nothing is planned: the present value, after the source's usual minutes."""
+    """Return the default plan: the current value, after the source's usual duration."""
     return RefreshPlan(outcome=RefreshOutcome.SUCCEEDED, minutes=source.refresh_minutes)
 
 
 def value_of(plan: RefreshPlan, present: float) -> float:
-    """Return the value that a successful refresh brings: the planned one, else the present one again."""
+    """Return the value of a successful refresh: the planned one, else the current one."""
     return present if plan.value is None else plan.value
 
 
 def error_of(plan: RefreshPlan) -> str | None:
-    """Return the error of a refresh that fails, None of one that succeeds."""
+    """Return the error of a failed refresh, or None for a successful one."""
     if plan.outcome is RefreshOutcome.SUCCEEDED:
         return None
     return plan.error or DEFAULT_ERROR

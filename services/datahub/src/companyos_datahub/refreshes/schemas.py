@@ -1,4 +1,4 @@
-"""What callers see of refresh jobs."""
+"""Response schemas of refresh jobs."""
 
 from __future__ import annotations
 
@@ -35,4 +35,4 @@ class RefreshJobDetail(Answer):
     requested_at: datetime
     requested_by: str
     finished_at: datetime | None
-    error: str | None = Field(description="Why it failed.")
+    error: str | None = Field(description="Error of a failed job.")

@@ -1,4 +1,4 @@
-"""Asking for refreshes, and what time makes of them: queued, running, then succeeded or failed."""
+"""Service functions of refreshes, and their scheduled transitions: queued, running, succeeded or failed."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def get_refresh_job(call: Call, job_id: str) -> RefreshJobDetail:
 
 
 def schedule_job(call: Call, job: RefreshJob) -> None:
-    """Let an open job start, if it has not, and finish when its time has come."""
+    """Schedule the start and the end of an open job."""
     finish_at = job.requested_at + timedelta(minutes=_plan_of(call, job).minutes)
     start_at = job.requested_at + timedelta(minutes=QUEUE_MINUTES)
     if job.status is RefreshStatus.QUEUED and start_at < finish_at:
@@ -60,12 +60,12 @@ def schedule_job(call: Call, job: RefreshJob) -> None:
 
 
 def apply_start(call: Call, payload: dict[str, Any]) -> None:
-    """Let a queued job run: {job_id}."""
+    """Start a queued job: {job_id}."""
     _set(call, payload["job_id"], status=RefreshStatus.RUNNING.value)
 
 
 def apply_finish(call: Call, payload: dict[str, Any]) -> None:
-    """Let a job end as planned; a success brings the metric's new value: {job_id}."""
+    """Finish a job as planned; a success updates the metric: {job_id}."""
     job = _load_job(call, payload["job_id"])
     plan = _plan_of(call, job)
     if plan.outcome is RefreshOutcome.SUCCEEDED:
@@ -81,7 +81,7 @@ def _set(call: Call, job_id: str, **values: Any) -> None:
 def _load_job(call: Call, job_id: str) -> RefreshJob:
     row = call.db.execute(select(refresh_jobs).where(refresh_jobs.c.id == job_id)).one_or_none()
     if row is None:
-        raise RefreshJobNotFound(f"No refresh job has the id {job_id}.")
+        raise RefreshJobNotFound(f'no refresh job has the id "{job_id}"')
     return RefreshJob.from_row(row)
 
 
@@ -92,8 +92,8 @@ def _last_job(call: Call, metric_id: str) -> RefreshJob | None:
 
 
 def _plan_of(call: Call, job: RefreshJob) -> RefreshPlan:
-    wanted = (refresh_plans.c.metric_id == job.metric_id, refresh_plans.c.n == job.n)
-    row = call.db.execute(select(refresh_plans).where(*wanted)).one_or_none()
+    conditions = (refresh_plans.c.metric_id == job.metric_id, refresh_plans.c.n == job.n)
+    row = call.db.execute(select(refresh_plans).where(*conditions)).one_or_none()
     if row is not None:
         return RefreshPlan.from_row(row)
     return unplanned(load_source(call, load_metric(call, job.metric_id).source_id))

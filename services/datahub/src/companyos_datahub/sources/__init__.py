@@ -1,1 +1,1 @@
-"""Sources: where metrics come from, how fresh they promise to be and what they are authoritative for."""
+"""Sources of metrics, with freshness SLA and authority."""

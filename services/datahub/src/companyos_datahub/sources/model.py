@@ -1,4 +1,4 @@
-"""A source of metrics as the rules see it."""
+"""Sources of metrics."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from companyos_shared.choices import Choice
 
 
 class PipelineState(Choice):
-    """How the pipeline behind a source is doing."""
+    """State of a source's pipeline."""
 
     HEALTHY = "healthy"
     DEGRADED = "degraded"
@@ -21,7 +21,7 @@ class PipelineState(Choice):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """A system that delivers metrics; `authoritative_for` holds the keys of metrics it is the authority on."""
+    """A system that delivers metrics. `authoritative_for` lists metric keys."""
 
     id: str
     name: str
@@ -35,7 +35,7 @@ class Source:
 
     @classmethod
     def from_row(cls, row: Row[Any]) -> Source:
-        """Read a row of the table `sources`."""
+        """Return the source of a row."""
         values = dict(row._mapping)
         values["pipeline_state"] = PipelineState(row.pipeline_state)
         values["authoritative_for"] = tuple(row.authoritative_for)

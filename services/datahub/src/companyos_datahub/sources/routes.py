@@ -1,4 +1,4 @@
-"""The tools about sources."""
+"""Routes of sources."""
 
 from __future__ import annotations
 

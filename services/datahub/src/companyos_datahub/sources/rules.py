@@ -1,4 +1,4 @@
-"""When a source is in maintenance, and what is refused about sources."""
+"""Rules of sources."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from companyos_shared.chassis import Problem
 
 
 class SourceNotFound(Problem):
-    status, code, title = 404, "source-not-found", "There is no such source"
+    status, code, title = 404, "source-not-found", "Source not found"
 
 
 def is_in_maintenance(source: Source, now: datetime) -> bool:
-    """Say whether `now` lies in the maintenance window; its end no longer belongs to it."""
+    """Return whether `now` is in the maintenance window, which excludes its end."""
     if source.maintenance_from is None or source.maintenance_to is None:
         return False
     return source.maintenance_from <= now < source.maintenance_to

@@ -1,4 +1,4 @@
-"""What callers see of sources."""
+"""Response schemas of sources."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class SourceRow(Answer):
 
 
 class SourceDetail(SourceRow):
-    """A source with what it promises."""
+    """A source with its SLA, pipeline and authority."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -49,7 +49,7 @@ class SourceDetail(SourceRow):
     )
 
     freshness_sla_minutes: int = Field(description="A value older than this is stale.")
-    refresh_minutes: int = Field(description="How long a refresh usually takes.")
-    authoritative_for: list[str] = Field(description="Keys of the metrics this source is the authority on.")
+    refresh_minutes: int = Field(description="Usual duration of a refresh.")
+    authoritative_for: list[str] = Field(description="Metric keys for which this source is authoritative.")
     maintenance_from: datetime | None
     maintenance_to: datetime | None

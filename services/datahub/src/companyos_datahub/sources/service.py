@@ -1,4 +1,4 @@
-"""Looking at sources, and what time does to their pipelines."""
+"""Service functions of sources, and scheduled changes of their pipelines."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def get_source(call: Call, source_id: str) -> SourceDetail:
 
 
 def load_source(call: Call, source_id: str) -> Source:
-    """Return a source, or raise SourceNotFound."""
+    """Return a source; raises SourceNotFound (404)."""
     row = call.db.execute(select(sources).where(sources.c.id == source_id)).one_or_none()
     if row is None:
-        raise SourceNotFound(f"No source has the id {source_id}.")
+        raise SourceNotFound(f'no source has the id "{source_id}"')
     return Source.from_row(row)
 
 
 def apply_pipeline_state(call: Call, payload: dict[str, Any]) -> None:
-    """Let the pipeline behind a source fall ill or recover: {source_id, pipeline_state}."""
+    """Set the pipeline state of a source: {source_id, pipeline_state}."""
     state = PipelineState(payload["pipeline_state"])
     call.db.execute(update(sources).where(sources.c.id == payload["source_id"]).values(pipeline_state=state.value))

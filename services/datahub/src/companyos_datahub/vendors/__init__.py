@@ -1,1 +1,1 @@
-"""Vendors: who sells to the company, with bank details, their history and certificates."""
+"""Vendors with bank details and certificates."""

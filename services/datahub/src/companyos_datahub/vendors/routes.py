@@ -1,4 +1,4 @@
-"""The tools about vendors; `search_records` finds them by name."""
+"""Routes of vendors; `search_records` finds vendors by name."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ async def get_vendor(vendor_id: str, call: CallDep) -> VendorDetail:
     responses=problems(VendorNotFound, VendorStatusNotAllowed, StaleVersion, NothingToUpdate, CertificatePeriod),
 )
 async def update_vendor(vendor_id: str, body: VendorUpdate, call: CallDep, if_match: IfMatch = None) -> VendorDetail:
-    """Change a vendor; what is not given stays.
+    """Change a vendor; omitted values stay.
 
-    A change of the bank details is kept in the vendor's history.
+    The vendor's history records changes of the bank details.
     """
     return service.update_vendor(call, vendor_id, body, if_match=if_match)

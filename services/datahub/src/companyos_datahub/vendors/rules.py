@@ -1,4 +1,4 @@
-"""When a certificate is expired, which moves a vendor may make, and what is refused about vendors."""
+"""Rules of vendors: status transitions and certificates."""
 
 from __future__ import annotations
 
@@ -10,39 +10,39 @@ from companyos_shared.chassis import Problem
 
 
 class VendorNotFound(Problem):
-    status, code, title = 404, "vendor-not-found", "There is no such vendor"
+    status, code, title = 404, "vendor-not-found", "Vendor not found"
 
 
 class VendorStatusNotAllowed(Problem):
-    status, code, title = 409, "vendor-status-not-allowed", "The vendor cannot go from its status to that one"
+    status, code, title = 409, "vendor-status-not-allowed", "Transition not allowed"
 
 
 class NothingToUpdate(Problem):
-    status, code, title = 422, "nothing-to-update", "The update names nothing to change"
+    status, code, title = 422, "nothing-to-update", "Nothing to update"
 
 
 class CertificatePeriod(Problem):
-    status, code, title = 422, "certificate-period", "The certificate would expire before it was issued"
+    status, code, title = 422, "certificate-period", "Certificate expires before it is issued"
 
 
 def is_expired(expires_on: date, day: date) -> bool:
-    """Say whether a certificate is expired; on its last day it still holds."""
+    """Return whether a certificate is expired; it is valid on its last day."""
     return day > expires_on
 
 
-def check_may_become(current: VendorStatus, wanted: VendorStatus) -> None:
-    """Raise VendorStatusNotAllowed where the table of moves does not lead from one status to the other."""
-    if wanted is not current and wanted not in MOVES[current]:
-        raise VendorStatusNotAllowed(f"A vendor that is {current} does not become {wanted}.")
+def check_may_become(current: VendorStatus, status: VendorStatus) -> None:
+    """Raise VendorStatusNotAllowed (409) for a transition that is not in the table."""
+    if status is not current and status not in MOVES[current]:
+        raise VendorStatusNotAllowed(f"status cannot change from {current} to {status}")
 
 
 def check_changes(changes: Mapping[str, object]) -> None:
-    """Raise NothingToUpdate where no change is named."""
+    """Raise NothingToUpdate (422) for an update without changes."""
     if not changes:
-        raise NothingToUpdate
+        raise NothingToUpdate("at least one field is required")
 
 
 def check_certificate(issued_on: date, expires_on: date) -> None:
-    """Raise CertificatePeriod where a certificate expires before it was issued."""
+    """Raise CertificatePeriod (422) if a certificate expires before it was issued."""
     if expires_on < issued_on:
-        raise CertificatePeriod(f"{expires_on} lies before {issued_on}.")
+        raise CertificatePeriod(f"expires_on must not be before issued_on ({issued_on}); got {expires_on}")

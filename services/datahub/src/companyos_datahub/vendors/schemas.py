@@ -13,7 +13,7 @@ from companyos_shared.choices import Choice
 
 
 class VendorStatus(Choice):
-    """Whether the company buys from a vendor."""
+    """Status of a vendor."""
 
     PROSPECT = "prospect"
     ACTIVE = "active"
@@ -25,11 +25,11 @@ MOVES: Mapping[VendorStatus, frozenset[VendorStatus]] = {
     VendorStatus.ACTIVE: frozenset({VendorStatus.SUSPENDED}),
     VendorStatus.SUSPENDED: frozenset({VendorStatus.ACTIVE}),
 }
-"""The statuses that may follow each status."""
+"""The allowed transitions of each status."""
 
 
 class RiskTier(Choice):
-    """How much harm a vendor could do."""
+    """Risk tier of a vendor."""
 
     LOW = "low"
     MEDIUM = "medium"
@@ -43,12 +43,12 @@ _Email = Annotated[str, Field(max_length=200, pattern=r"^[^@\s]+@[^@\s]+$")]
 
 
 class Certificate(Answer):
-    """A certificate that a vendor has shown."""
+    """A certificate of a vendor."""
 
     id: str
     kind: str
     issued_on: date
-    expires_on: date = Field(description="The last day on which it holds.")
+    expires_on: date = Field(description="Last day of validity.")
     is_expired: bool
 
 
@@ -60,11 +60,11 @@ class BankChange(Answer):
     old_iban: str | None
     new_iban: str
     requested_by: str
-    channel: str = Field(description="How the request came in.")
+    channel: str = Field(description="Channel of the request.")
 
 
 class VendorDetail(Answer):
-    """A vendor with its certificates and the latest changes of its bank details."""
+    """A vendor with its certificates and latest changes of bank details."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -112,11 +112,11 @@ class VendorDetail(Answer):
     notes: str
     version: int
     certificates: list[Certificate]
-    bank_changes: list[BankChange] = Field(description="The newest first.")
+    bank_changes: list[BankChange] = Field(description="Newest first.")
 
 
 class NewCertificate(Body):
-    """A certificate that a vendor shows now."""
+    """A certificate to add."""
 
     kind: _Short
     issued_on: Annotated[date, WrittenTime]
@@ -124,7 +124,7 @@ class NewCertificate(Body):
 
 
 class VendorUpdate(Body):
-    """What to change; what is absent or null stays as it is."""
+    """The values to change; absent or null values stay unchanged."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"status": "active", "risk_tier": "low"}]})
 
@@ -136,4 +136,4 @@ class VendorUpdate(Body):
     contact_email: _Email | None = None
     bank_iban: Annotated[str, Field(pattern=IBAN_PATTERN)] | None = None
     notes: Annotated[str, Field(max_length=2000)] | None = None
-    certificate: NewCertificate | None = Field(None, description="One more to file.")
+    certificate: NewCertificate | None = Field(None, description="Certificate to add.")

@@ -1,4 +1,4 @@
-"""Looking at vendors and changing them; each change of bank details is kept."""
+"""Service functions of vendors. Changes of bank details are recorded."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CHANNEL = "datahub"
 
 
 def get_vendor(call: Call, vendor_id: str) -> VendorDetail:
-    """Return a vendor with its certificates and the newest changes of its bank details."""
+    """Return a vendor with its certificates and latest changes of bank details."""
     return VendorDetail(
         **_load(call, vendor_id)._mapping,
         certificates=_certificates(call, vendor_id),
@@ -56,7 +56,7 @@ def update_vendor(call: Call, vendor_id: str, body: VendorUpdate, *, if_match: i
 def _load(call: Call, vendor_id: str) -> Row[Any]:
     row = call.db.execute(select(vendors).where(vendors.c.id == vendor_id)).one_or_none()
     if row is None:
-        raise VendorNotFound(f"No vendor has the id {vendor_id}.")
+        raise VendorNotFound(f'no vendor has the id "{vendor_id}"')
     return row
 
 
@@ -97,7 +97,7 @@ def _keep_bank_change(call: Call, vendor: Row[Any], new_iban: str) -> None:
 
 
 def _file_certificate(call: Call, vendor_id: str, new: NewCertificate) -> None:
-    """Add a certificate; one that is on file already is not added again."""
+    """Add a certificate unless it already exists."""
     check_certificate(new.issued_on, new.expires_on)
     given = {"vendor_id": vendor_id, **new.model_dump()}
     same = select(certificates.c.id).where(*(certificates.c[name] == value for name, value in given.items()))

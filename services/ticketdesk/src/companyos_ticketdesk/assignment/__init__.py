@@ -1,1 +1,1 @@
-"""Who works on a ticket."""
+"""Assignment of tickets."""

@@ -1,4 +1,4 @@
-"""What is asked about a person before work is given to them."""
+"""Candidates for the assignment of a ticket."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from companyos_shared.wire.company import Company
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """A person of the org chart, as far as assigning goes."""
+    """A person with the facts that assignment depends on."""
 
     id: str
     team_id: str
@@ -19,7 +19,7 @@ class Candidate:
 
 
 def find_candidate(company: Company, person_id: str, *, now: datetime, due_at: datetime | None) -> Candidate | None:
-    """Return the person as a candidate at `now`; what is overdue or without a due time is due now."""
+    """Return the person as a candidate at `now`. A ticket that is overdue or has no due time is due now."""
     person = company.person(person_id)
     if person is None:
         return None

@@ -1,4 +1,4 @@
-"""The tool that assigns a ticket."""
+"""Route that assigns a ticket."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ router = APIRouter(tags=["assignment"])
         StaleVersion,
     ),
 )
-async def assign_ticket(key: TicketKey, wanted: Assignment, call: CallDep, if_match: IfMatch = None) -> TicketView:
+async def assign_ticket(key: TicketKey, body: Assignment, call: CallDep, if_match: IfMatch = None) -> TicketView:
     """Assign a ticket to an active member of its team.
 
-    The person must be in the office on the day the ticket is due, or today where it is overdue or has no due time.
+    The person must be in the office on the day the ticket is due, or today if it is overdue or has no due time.
     """
-    return view_ticket(service.assign_ticket(call, key, wanted.assignee_id, if_match=if_match), call.now)
+    return view_ticket(service.assign_ticket(call, key, body.assignee_id, if_match=if_match), call.now)

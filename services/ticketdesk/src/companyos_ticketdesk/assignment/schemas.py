@@ -1,4 +1,4 @@
-"""What it takes to assign a ticket."""
+"""Request schema of assignment."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from companyos_shared.chassis import Body
 
 
 class Assignment(Body):
-    """Who is to work on the ticket."""
+    """Assignee of a ticket."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"assignee_id": "p-ilse"}]})
 

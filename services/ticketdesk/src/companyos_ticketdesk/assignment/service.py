@@ -1,4 +1,4 @@
-"""Assigning tickets."""
+"""Service functions of assignment."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from companyos_ticketdesk.tickets.service import change_ticket, load_live_ticket
 
 
 def assign_ticket(call: Call, key: str, assignee_id: str, *, if_match: int | None) -> Ticket:
-    """Give a live ticket to a person who may have it."""
+    """Assign an open ticket to an eligible person."""
     ticket = load_live_ticket(call, key, if_match)
     candidate = find_candidate(call.company, assignee_id, now=call.now, due_at=ticket.due_at)
     check_may_be_assigned(candidate, assignee_id, team_id=ticket.team_id)

@@ -1,1 +1,1 @@
-"""The board: tickets listed, searched and shown whole."""
+"""Ticket lists, search and details."""

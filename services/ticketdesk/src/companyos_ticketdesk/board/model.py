@@ -1,4 +1,4 @@
-"""What the board asks for: filters as a value, rows as short as a list needs them."""
+"""Filters and queries of ticket lists and search."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from companyos_shared.choices import Choice
 from companyos_ticketdesk.tables import tickets
 
 NONE = "none"
-"""As a filter: the field is not set."""
+"""Filter value for a field that is not set."""
 
 
 class StatusFilter(Choice):
-    """A status, or none for tickets that were never triaged."""
+    """A status, or `none` for untriaged tickets."""
 
     NONE = NONE
     OPEN = "open"
@@ -28,7 +28,7 @@ class StatusFilter(Choice):
 
 
 class PriorityFilter(Choice):
-    """A priority, or none for tickets without one."""
+    """A priority, or `none` for tickets without one."""
 
     NONE = NONE
     LOW = "low"
@@ -39,7 +39,7 @@ class PriorityFilter(Choice):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """Which tickets to list; null asks for any."""
+    """Filters of a list; None matches all."""
 
     status: str | None = None
     priority: str | None = None
@@ -51,7 +51,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Searchable:
-    """What a search reads of a ticket."""
+    """The searched columns of a ticket."""
 
     key: str
     title: str
@@ -60,25 +60,25 @@ class Searchable:
 
 
 def list_searchable(db: Connection) -> list[Searchable]:
-    """Return what a search reads of every ticket."""
+    """Return the searched columns of all tickets."""
     columns = (tickets.c.key, tickets.c.title, tickets.c.description, tickets.c.tags)
     rows = db.execute(select(*columns).order_by(tickets.c.key))
     return [Searchable(key=key, title=title, description=text, tags=tuple(tags)) for key, title, text, tags in rows]
 
 
-def select_tickets(wanted: Wanted) -> Select[Any]:
-    """Return the select of the tickets that fit every filter."""
+def select_tickets(filters: Wanted) -> Select[Any]:
+    """Return the select of the tickets that match all filters."""
     equal = {
-        tickets.c.status: wanted.status,
-        tickets.c.priority: wanted.priority,
-        tickets.c.type: wanted.type,
-        tickets.c.team_id: wanted.team_id,
-        tickets.c.assignee_id: wanted.assignee_id,
+        tickets.c.status: filters.status,
+        tickets.c.priority: filters.priority,
+        tickets.c.type: filters.type,
+        tickets.c.team_id: filters.team_id,
+        tickets.c.assignee_id: filters.assignee_id,
     }
     conditions: list[ColumnElement[bool]] = [
         column.is_(None) if value == NONE else column == value for column, value in equal.items() if value is not None
     ]
-    if wanted.tag is not None:
+    if filters.tag is not None:
         tags = func.json_each(tickets.c.tags).table_valued("value")
-        conditions.append(select(tags.c.value).where(tags.c.value == wanted.tag).exists())
+        conditions.append(select(tags.c.value).where(tags.c.value == filters.tag).exists())
     return select(tickets).where(*conditions)

@@ -1,4 +1,4 @@
-"""The tools that list, search and show tickets."""
+"""Routes that list, search and show tickets."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ async def list_tickets(
     assignee_id: Annotated[str | None, Query(max_length=64, description="A person, or none.")] = None,
     tag: Annotated[str | None, Query(max_length=TAG_CHARS)] = None,
 ) -> Page[TicketRow]:
-    """List tickets that fit every filter, newest first; none = not set.
+    """List tickets that match all filters, newest first; none = not set.
 
-    `status=none` finds what was never triaged, `priority=none` what has no priority, `assignee_id=none` what nobody
-    works on.
+    `status=none` finds untriaged tickets, `priority=none` tickets without priority, `assignee_id=none` unassigned
+    tickets.
     """
-    wanted = Wanted(status=status, priority=priority, type=type, team_id=team_id, assignee_id=assignee_id, tag=tag)
-    return service.list_tickets(call, wanted, page)
+    filters = Wanted(status=status, priority=priority, type=type, team_id=team_id, assignee_id=assignee_id, tag=tag)
+    return service.list_tickets(call, filters, page)
 
 
 @router.get("/tickets/search", operation_id="search_tickets", responses=problems(QueryBlank, InvalidCursor))
@@ -46,7 +46,7 @@ async def search_tickets(
 ) -> Page[TicketRow]:
     """Search tickets by words in key, title, tags and description.
 
-    A ticket that holds any of the words is found; more words and words in the title come first.
+    Matches contain any of the words. Matches with more words, or with words in the title, come first.
     """
     return service.search_tickets(call, query, page)
 

@@ -1,4 +1,4 @@
-"""What a search looks for, and how well a ticket answers it."""
+"""Full-text search of tickets: query parsing and ranking."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from companyos_shared.chassis import Problem
+from companyos_shared.chassis.errors import shortened
 from companyos_ticketdesk.board.model import Searchable
 
 MOST_WORDS = 8
@@ -18,23 +19,23 @@ _WORD = re.compile(r"\w+(?:-\w+)*")
 
 
 class QueryBlank(Problem):
-    status, code, title = 422, "query-blank", "The query holds no word to look for"
+    status, code, title = 422, "query-blank", "Query has no words"
 
 
 def search_words(query: str) -> tuple[str, ...]:
-    """Return the different words of a query, caseless; raise QueryBlank (422) where there are none.
+    """Return the distinct case-folded words of a query; raises QueryBlank (422) if there are none.
 
-    At most MOST_WORDS count; a word has at least SHORTEST_WORD_CHARS characters; a key like OPS-1042 is one word.
+    At most MOST_WORDS are used. A word has at least SHORTEST_WORD_CHARS characters; a key like OPS-1042 is one word.
     """
-    found = (word.casefold() for word in _WORD.findall(query))
-    words = tuple(dict.fromkeys(word for word in found if len(word) >= SHORTEST_WORD_CHARS))
+    words_in_query = (word.casefold() for word in _WORD.findall(query))
+    words = tuple(dict.fromkeys(word for word in words_in_query if len(word) >= SHORTEST_WORD_CHARS))
     if not words:
-        raise QueryBlank
+        raise QueryBlank(f"q must have a word of at least {SHORTEST_WORD_CHARS} characters; got {shortened(query)}")
     return words[:MOST_WORDS]
 
 
 def score(ticket: Searchable, words: Sequence[str]) -> int:
-    """Return how well a ticket answers: for each word the weights of the places that hold it; 0 is no match."""
+    """Return the score of a ticket: the sum of the weights of the parts that contain each word; 0 means no match."""
     places = (
         (f"{ticket.key} {ticket.title}".casefold(), NAME_WEIGHT),
         (" ".join(ticket.tags).casefold(), TAG_WEIGHT),
@@ -44,6 +45,6 @@ def score(ticket: Searchable, words: Sequence[str]) -> int:
 
 
 def ranked_keys(tickets: Sequence[Searchable], words: Sequence[str]) -> list[str]:
-    """Return the keys of the tickets that match at all, best first, then by key."""
+    """Return the keys of matching tickets, best first, then by key."""
     scored = [(-score(ticket, words), ticket.key) for ticket in tickets]
     return [key for points, key in sorted(scored) if points]

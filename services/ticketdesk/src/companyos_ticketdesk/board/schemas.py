@@ -1,4 +1,4 @@
-"""How the board shows tickets: a row in a list, and a ticket whole."""
+"""Response schemas of ticket lists and details."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from companyos_ticketdesk.tickets.schemas import EXAMPLE_TICKET, TicketView
 
 
 class TicketRow(Answer):
-    """A ticket as a row of a list."""
+    """A ticket in a list."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -36,7 +36,7 @@ class TicketRow(Answer):
     key: str
     type: TicketType
     title: str
-    status: Status | None = Field(description="Null: never triaged.")
+    status: Status | None = Field(description="Null: untriaged.")
     priority: Priority | None
     assignee_id: str | None
     team_id: str
@@ -44,7 +44,7 @@ class TicketRow(Answer):
 
 
 class TicketDetail(TicketView):
-    """A ticket with its checklist, its links and where it may go from here."""
+    """A ticket with its checklist, links and allowed transitions."""
 
     model_config = ConfigDict(
         json_schema_extra={

@@ -1,4 +1,4 @@
-"""Listing, searching and showing tickets."""
+"""Service functions of ticket lists, search and details."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from companyos_ticketdesk.tickets.service import load_ticket, view_ticket
 from companyos_ticketdesk.workflow.rules import allowed_moves
 
 
-def list_tickets(call: Call, wanted: Wanted, page: PageParams) -> Page[TicketRow]:
-    """Return the tickets that fit every filter, newest first."""
+def list_tickets(call: Call, filters: Wanted, page: PageParams) -> Page[TicketRow]:
+    """Return the tickets that match all filters, newest first."""
     newest_first = (tickets.c.created_at, tickets.c.key)
-    return paginate(call, select_tickets(wanted), page, order_by=newest_first, build=_row, descending=True)
+    return paginate(call, select_tickets(filters), page, order_by=newest_first, build=_row, descending=True)
 
 
 def search_tickets(call: Call, query: str, page: PageParams) -> Page[TicketRow]:
-    """Return the tickets that hold any of the words, best match first, then by key."""
+    """Return the tickets that contain any of the words, best match first, then by key."""
     words = search_words(query)
     keys = paginate_sequence(ranked_keys(list_searchable(call.db), words), page)
     return Page(items=_rows_of(call, keys.items), total=keys.total, next_cursor=keys.next_cursor)
 
 
 def show_ticket(call: Call, key: str) -> TicketDetail:
-    """Return a ticket with its checklist, its links and its allowed moves."""
+    """Return a ticket with its checklist, links and allowed transitions."""
     ticket = load_ticket(call, key)
     own = view_ticket(ticket, call.now)
     return TicketDetail(

@@ -1,1 +1,1 @@
-"""The checklist of a ticket."""
+"""Checklists of tickets."""

@@ -1,4 +1,4 @@
-"""What a checklist item is."""
+"""Checklist items and their queries."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from companyos_ticketdesk.tables import checklist_items
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChecklistItem:
-    """One row of the checklist_items table."""
+    """A row of the table `checklist_items`."""
 
     id: str
     ticket_key: str
@@ -31,10 +31,10 @@ _OF_TICKET = (
 
 
 def item_of(row: Row[Any]) -> ChecklistItem:
-    """Return a row of the checklist_items table as a value."""
+    """Return the item of a row."""
     return ChecklistItem(**row._mapping)
 
 
 def list_items(db: Connection, ticket_key: str) -> list[ChecklistItem]:
-    """Return the checklist of a ticket from top to bottom."""
+    """Return the checklist of a ticket in order."""
     return [item_of(row) for row in db.execute(_OF_TICKET, {"key": ticket_key})]

@@ -1,4 +1,4 @@
-"""The tool that ticks off checklist items."""
+"""Route that completes checklist items."""
 
 from __future__ import annotations
 
@@ -31,6 +31,6 @@ async def complete_checklist_item(
 ) -> ChecklistItemView:
     """Mark one checklist item of a ticket as done.
 
-    The item keeps who completed it and when; it cannot be opened again.
+    The item stores who completed it and when. It cannot be reopened.
     """
     return ChecklistItemView.model_validate(service.complete_item(call, key, item_id, if_match=if_match))

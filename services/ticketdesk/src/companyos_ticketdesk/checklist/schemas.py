@@ -1,4 +1,4 @@
-"""A checklist item as it travels."""
+"""Schemas of checklist items."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from companyos_ticketdesk.tickets.schemas import UtcTime
 
 
 class ChecklistItemView(Answer):
-    """One item of a ticket's checklist."""
+    """An item of a ticket's checklist."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -26,7 +26,7 @@ class ChecklistItemView(Answer):
 
 
 class PlantedChecklistItem(Body):
-    """A checklist item as a seed writes it."""
+    """A checklist item in a seed."""
 
     id: str
     ticket_key: str

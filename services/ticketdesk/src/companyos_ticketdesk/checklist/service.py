@@ -1,4 +1,4 @@
-"""Ticking off checklist items."""
+"""Service functions of checklists."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from companyos_ticketdesk.tickets.service import load_live_ticket
 
 
 def complete_item(call: Call, key: str, item_id: str, *, if_match: int | None) -> ChecklistItem:
-    """Mark an open item of a live ticket as done by the caller."""
+    """Complete an open item of an open ticket as the caller."""
     load_live_ticket(call, key, if_match)
     check_is_open(_load_item(call, key, item_id))
     done = update(checklist_items).where(checklist_items.c.id == item_id)
@@ -21,8 +21,8 @@ def complete_item(call: Call, key: str, item_id: str, *, if_match: int | None) -
 
 
 def _load_item(call: Call, key: str, item_id: str) -> ChecklistItem:
-    wanted = select(checklist_items).where(checklist_items.c.id == item_id, checklist_items.c.ticket_key == key)
-    row = call.db.execute(wanted).one_or_none()
+    matches = select(checklist_items).where(checklist_items.c.id == item_id, checklist_items.c.ticket_key == key)
+    row = call.db.execute(matches).one_or_none()
     if row is None:
-        raise ChecklistItemNotFound(f"{key} has no checklist item {item_id}.")
+        raise ChecklistItemNotFound(f'{key} has no checklist item "{item_id}"')
     return item_of(row)

@@ -1,4 +1,4 @@
-"""The tools that write and read comments."""
+"""Routes that add and list comments."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ router = APIRouter(tags=["comments"])
 )
 async def add_comment(
     key: TicketKey,
-    wanted: NewComment,
+    comment: NewComment,
     call: CallDep,
     if_match: IfMatch = None,
     idempotency_key: IdempotencyKey = None,
 ) -> CommentView:
-    """Comment on a ticket in your name.
+    """Add a comment to a ticket.
 
-    Any ticket takes comments, whatever its state. A comment does not raise the ticket's version.
+    Any ticket accepts comments, in any status. A comment does not change the ticket's version.
     """
-    return CommentView.model_validate(service.add_comment(call, key, wanted.body, if_match=if_match))
+    return CommentView.model_validate(service.add_comment(call, key, comment.body, if_match=if_match))
 
 
 @router.get("/tickets/{key}/comments", operation_id="list_comments", responses=problems(TicketNotFound, InvalidCursor))

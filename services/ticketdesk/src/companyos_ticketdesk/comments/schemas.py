@@ -1,4 +1,4 @@
-"""A comment as it travels."""
+"""Schemas of comments."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ COMMENT_CHARS = 2000
 
 
 class NewComment(Body):
-    """What to say."""
+    """A comment to add."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"body": "The part arrives on Thursday."}]})
 
@@ -43,7 +43,7 @@ class CommentView(Answer):
 
 
 class PlannedComment(Body):
-    """A colleague's comment to come."""
+    """A scheduled comment of a colleague."""
 
     id: str
     ticket_key: str
@@ -52,6 +52,6 @@ class PlannedComment(Body):
 
 
 class PlantedComment(PlannedComment):
-    """A comment as a seed writes it."""
+    """A comment in a seed."""
 
     created_at: UtcTime

@@ -16,7 +16,7 @@ from companyos_ticketdesk.tickets.service import load_ticket
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comment:
-    """One row of the comments table."""
+    """A row of the table `comments`."""
 
     id: str
     ticket_key: str
@@ -26,22 +26,22 @@ class Comment:
 
 
 def comment_of(row: Row[Any]) -> Comment:
-    """Return a row of the comments table as a value."""
+    """Return the comment of a row."""
     return Comment(**row._mapping)
 
 
 class CommentBlank(Problem):
-    status, code, title = 422, "comment-blank", "The comment is blank"
+    status, code, title = 422, "comment-blank", "Comment is blank"
 
 
 def check_body(body: str) -> None:
-    """Raise CommentBlank (422) for a comment of white space."""
+    """Raise CommentBlank (422) for a comment of whitespace."""
     if not body.strip():
-        raise CommentBlank
+        raise CommentBlank("body must not be blank")
 
 
 def add_comment(call: Call, key: str, body: str, *, if_match: int | None) -> Comment:
-    """Write a comment of the caller; a ticket in any state takes one."""
+    """Add a comment of the caller to a ticket of any status."""
     check_version(if_match, load_ticket(call, key).version)
     check_body(body)
     comment = Comment(
@@ -57,7 +57,7 @@ def add_comment(call: Call, key: str, body: str, *, if_match: int | None) -> Com
 
 
 def list_comments(call: Call, key: str, page: PageParams) -> Page[CommentView]:
-    """Return the comments of a ticket, oldest first."""
+    """Return a ticket's comments, oldest first."""
     load_ticket(call, key)
     return paginate(
         call,
@@ -69,6 +69,6 @@ def list_comments(call: Call, key: str, page: PageParams) -> Page[CommentView]:
 
 
 def apply_comment(call: Call, payload: dict[str, Any]) -> None:
-    """Let a colleague's comment appear."""
+    """Insert a colleague's scheduled comment."""
     planned = PlannedComment.model_validate(payload)
     call.db.execute(insert(comments), planned.model_dump() | {"created_at": call.now})

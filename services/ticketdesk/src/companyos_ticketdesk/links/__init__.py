@@ -1,1 +1,1 @@
-"""Links between tickets: what blocks, duplicates or relates."""
+"""Links between tickets."""

@@ -1,4 +1,4 @@
-"""What a link is, and how it reads from either end."""
+"""Links, their relations from both ends, and their queries."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from companyos_ticketdesk.tickets.model import SETTLED
 
 
 class LinkKind(Choice):
-    """What the first ticket is to the second."""
+    """Relation of the first ticket to the second."""
 
     BLOCKS = "blocks"
     DUPLICATES = "duplicates"
@@ -22,7 +22,7 @@ class LinkKind(Choice):
 
 
 class Relation(Choice):
-    """What one ticket is to the other, read from either end."""
+    """Relation between linked tickets, seen from either end."""
 
     BLOCKS = "blocks"
     IS_BLOCKED_BY = "is_blocked_by"
@@ -40,7 +40,7 @@ _FROM_THE_OTHER_END = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Link:
-    """One row of the links table: `from_key` blocks, duplicates or relates to `to_key`."""
+    """A row of the table `links`: `from_key` blocks, duplicates or relates to `to_key`."""
 
     id: str
     kind: LinkKind
@@ -50,15 +50,15 @@ class Link:
     created_by: str
 
     def touches(self, key: str) -> bool:
-        """Say whether the ticket is one of the two ends."""
+        """Return whether the ticket is an end of the link."""
         return key in (self.from_key, self.to_key)
 
     def other(self, key: str) -> str:
-        """Return the end that is not `key`."""
+        """Return the other end."""
         return self.to_key if key == self.from_key else self.from_key
 
     def relation(self, key: str) -> Relation:
-        """Return what the ticket `key` is to the other end."""
+        """Return the relation of `key` to the other end."""
         return Relation(self.kind.value) if key == self.from_key else _FROM_THE_OTHER_END[self.kind]
 
 
@@ -79,27 +79,27 @@ _BLOCKERS = (
 
 
 def link_of(row: Row[Any]) -> Link:
-    """Return a row of the links table as a value."""
+    """Return the link of a row."""
     return Link(**dict(row._mapping) | {"kind": LinkKind(row.kind)})
 
 
 def find_link(db: Connection, link_id: str) -> Link | None:
-    """Return the link of that id."""
+    """Return the link with that id, or None."""
     row = db.execute(select(links).where(links.c.id == link_id)).one_or_none()
     return None if row is None else link_of(row)
 
 
 def list_links(db: Connection, key: str) -> list[Link]:
-    """Return the links that touch a ticket, oldest first."""
+    """Return the links of a ticket, oldest first."""
     return [link_of(row) for row in db.execute(_TOUCHING, {"key": key})]
 
 
 def list_blocks(db: Connection) -> list[Link]:
-    """Return every link by which one ticket blocks another."""
-    wanted = select(links).where(links.c.kind == LinkKind.BLOCKS)
-    return [link_of(row) for row in db.execute(wanted.order_by(links.c.created_at, links.c.id))]
+    """Return all blocking links."""
+    statement = select(links).where(links.c.kind == LinkKind.BLOCKS)
+    return [link_of(row) for row in db.execute(statement.order_by(links.c.created_at, links.c.id))]
 
 
 def list_blockers(db: Connection, key: str) -> list[str]:
-    """Return the keys of the tickets that hold this one up: linked as blocking it and not settled."""
+    """Return the keys of the unsettled tickets that block this one."""
     return [row.key for row in db.execute(_BLOCKERS, {"key": key})]

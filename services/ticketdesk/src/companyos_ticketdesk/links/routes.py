@@ -1,4 +1,4 @@
-"""The tools that link tickets and remove links."""
+"""Routes that link tickets and remove links."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ router = APIRouter(tags=["links"])
 )
 async def link_tickets(
     key: TicketKey,
-    wanted: NewLink,
+    body: NewLink,
     call: CallDep,
     if_match: IfMatch = None,
     idempotency_key: IdempotencyKey = None,
 ) -> LinkView:
     """Link ticket `key` to another: it blocks, duplicates or relates to it.
 
-    An unsettled ticket that blocks another keeps it from being resolved, closed or unblocked.
+    A ticket that an unsettled ticket blocks cannot be resolved, closed or unblocked.
     """
-    return LinkView.model_validate(service.link_tickets(call, key, wanted, if_match=if_match))
+    return LinkView.model_validate(service.link_tickets(call, key, body, if_match=if_match))
 
 
 @router.post(
@@ -67,6 +67,6 @@ async def unlink_tickets(
 ) -> RemovedLinkView:
     """Remove a link of a ticket, with a justification.
 
-    Either end may be named. The history of both tickets keeps the link and the justification.
+    Either ticket may be named. The history of both tickets records the link and the justification.
     """
     return service.unlink_tickets(call, key, link_id, removal=removal, if_match=if_match)

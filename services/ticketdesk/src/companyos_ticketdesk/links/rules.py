@@ -1,4 +1,4 @@
-"""When two tickets may be linked and when a link may be removed."""
+"""Rules of links: creation and removal."""
 
 from __future__ import annotations
 
@@ -11,42 +11,42 @@ SHORTEST_JUSTIFICATION_CHARS = 10
 
 
 class LinkNotFound(Problem):
-    status, code, title = 404, "link-not-found", "The ticket has no such link"
+    status, code, title = 404, "link-not-found", "Link not found"
 
 
 class LinkToItself(Problem):
-    status, code, title = 422, "link-to-itself", "A ticket cannot be linked to itself"
+    status, code, title = 422, "link-to-itself", "Link to itself"
 
 
 class LinkExists(Problem):
-    status, code, title = 409, "link-exists", "The tickets are linked in this way already"
+    status, code, title = 409, "link-exists", "Link already exists"
 
 
 class LinkCircle(Problem):
-    status, code, title = 409, "link-circle", "The tickets would block each other"
+    status, code, title = 409, "link-circle", "Circular blocking"
 
 
 class JustificationTooShort(Problem):
-    status, code, title = 422, "justification-too-short", "The justification is too short"
+    status, code, title = 422, "justification-too-short", "Justification too short"
 
 
 def check_may_link(
     kind: LinkKind, from_key: str, to_key: str, *, present: Sequence[Link], blocks: Sequence[Link]
 ) -> None:
-    """Raise LinkToItself (422), LinkExists or LinkCircle (409) unless the link says something new and possible.
+    """Raise LinkToItself (422), LinkExists or LinkCircle (409) if the link is not possible.
 
-    `present` are the links that touch the first ticket, `blocks` every blocking link there is.
+    `present` are the links of the first ticket, `blocks` all blocking links.
     """
     if from_key == to_key:
-        raise LinkToItself
+        raise LinkToItself(f"to_key must differ from the ticket's key; got {to_key}")
     if any(says_the_same(link, kind, from_key, to_key) for link in present):
-        raise LinkExists(f"{from_key} {kind} {to_key} is recorded.")
+        raise LinkExists(f"{from_key} {kind} {to_key} already exists.")
     if kind is LinkKind.BLOCKS and is_reachable(from_key, start=to_key, blocks=blocks):
         raise LinkCircle(f"{to_key} blocks {from_key}, directly or through others.")
 
 
 def says_the_same(link: Link, kind: LinkKind, from_key: str, to_key: str) -> bool:
-    """Say whether a link already states this; relating has no direction."""
+    """Return whether a link already states this; `relates_to` has no direction."""
     if link.kind is not kind:
         return False
     forward = (link.from_key, link.to_key) == (from_key, to_key)
@@ -54,7 +54,7 @@ def says_the_same(link: Link, kind: LinkKind, from_key: str, to_key: str) -> boo
 
 
 def is_reachable(goal: str, *, start: str, blocks: Iterable[Link]) -> bool:
-    """Say whether following blocking links from `start` leads to `goal`."""
+    """Return whether following blocking links from `start` leads to `goal`."""
     onward: dict[str, list[str]] = {}
     for link in blocks:
         onward.setdefault(link.from_key, []).append(link.to_key)
@@ -71,13 +71,13 @@ def is_reachable(goal: str, *, start: str, blocks: Iterable[Link]) -> bool:
 
 
 def check_touches(link: Link | None, key: str) -> Link:
-    """Return the link, or raise LinkNotFound (404) unless the ticket is one of its ends."""
+    """Return the link; raises LinkNotFound (404) unless the ticket is one of its ends."""
     if link is None or not link.touches(key):
-        raise LinkNotFound(f"No such link touches {key}.")
+        raise LinkNotFound(f"{key} has no link with this id.")
     return link
 
 
 def check_justification(justification: str) -> None:
-    """Raise JustificationTooShort (422) below the shortest length, outer white space not counted."""
+    """Raise JustificationTooShort (422) below the minimum length, without surrounding whitespace."""
     if len(justification.strip()) < SHORTEST_JUSTIFICATION_CHARS:
         raise JustificationTooShort(f"A justification has at least {SHORTEST_JUSTIFICATION_CHARS} characters.")

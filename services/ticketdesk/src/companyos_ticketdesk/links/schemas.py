@@ -1,4 +1,4 @@
-"""A link as it travels, and what it takes to make or remove one."""
+"""Schemas of links."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ JUSTIFICATION_CHARS = 1000
 
 
 class NewLink(Body):
-    """What the ticket of the path is to another ticket."""
+    """Relation of the ticket in the path to another ticket."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"kind": "blocks", "to_key": "OPS-1043"}]})
 
@@ -24,7 +24,7 @@ class NewLink(Body):
 
 
 class LinkRemoval(Body):
-    """Why a link no longer holds."""
+    """Justification of a link's removal."""
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"justification": "The part was delivered, nothing is awaited any more."}]}
@@ -52,7 +52,7 @@ class LinkView(Answer):
     )
 
     id: str
-    kind: LinkKind = Field(description="What `from_key` is to `to_key`.")
+    kind: LinkKind = Field(description="Relation of `from_key` to `to_key`.")
     from_key: str
     to_key: str
     created_at: datetime
@@ -60,7 +60,7 @@ class LinkView(Answer):
 
 
 class LinkedTicket(Answer):
-    """A link as one of its tickets sees it."""
+    """A link from the perspective of one of its tickets."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -71,11 +71,11 @@ class LinkedTicket(Answer):
     id: str
     relation: Relation
     key: str = Field(description="The other ticket.")
-    status: Status | None = Field(description="Where the other ticket stands.")
+    status: Status | None = Field(description="Status of the other ticket.")
 
 
 class RemovedLinkView(Answer):
-    """A link that was removed, and why."""
+    """A removed link with its justification."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -103,7 +103,7 @@ class RemovedLinkView(Answer):
 
 
 class PlantedLink(Body):
-    """A link as a seed writes it."""
+    """A link in a seed."""
 
     id: str
     kind: LinkKind

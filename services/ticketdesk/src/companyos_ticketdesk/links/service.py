@@ -1,4 +1,4 @@
-"""Linking tickets and removing links."""
+"""Service functions of links."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _STATUSES = (
 )
 
 
-def link_tickets(call: Call, key: str, wanted: NewLink, *, if_match: int | None) -> Link:
-    """Record what a live ticket is to another, triaged one."""
+def link_tickets(call: Call, key: str, body: NewLink, *, if_match: int | None) -> Link:
+    """Link an open ticket to another triaged ticket."""
     load_live_ticket(call, key, if_match)
-    check_is_triaged(load_ticket(call, wanted.to_key))
+    check_is_triaged(load_ticket(call, body.to_key))
     present = list_links(call.db, key)
-    check_may_link(wanted.kind, key, wanted.to_key, present=present, blocks=list_blocks(call.db))
+    check_may_link(body.kind, key, body.to_key, present=present, blocks=list_blocks(call.db))
     link = Link(
         id=f"link-{call.next_number('links')}",
-        kind=wanted.kind,
+        kind=body.kind,
         from_key=key,
-        to_key=wanted.to_key,
+        to_key=body.to_key,
         created_at=call.now,
         created_by=call.person,
     )
@@ -41,7 +41,7 @@ def link_tickets(call: Call, key: str, wanted: NewLink, *, if_match: int | None)
 def unlink_tickets(
     call: Call, key: str, link_id: str, *, removal: LinkRemoval, if_match: int | None
 ) -> RemovedLinkView:
-    """Remove a link of a live ticket and keep why."""
+    """Remove a link of an open ticket and store the justification."""
     load_live_ticket(call, key, if_match)
     link = check_touches(find_link(call.db, link_id), key)
     check_justification(removal.justification)
@@ -60,7 +60,7 @@ def unlink_tickets(
 
 
 def list_linked(call: Call, key: str) -> list[LinkedTicket]:
-    """Return the links of a ticket with the state of each other end."""
+    """Return the links of a ticket with the status of each other ticket."""
     found = list_links(call.db, key)
     if not found:
         return []

@@ -1,4 +1,4 @@
-"""The pages of TicketDesk: the list, the board, a ticket, a new one."""
+"""Pages of TicketDesk."""
 
 from companyos_ticketdesk.pages import lists, ticket
 from companyos_ticketdesk.pages.app import PAGES

@@ -1,4 +1,4 @@
-"""The app that the pages belong to."""
+"""Page registry and choices that several pages share."""
 
 from companyos_shared.chassis import Pages
 from companyos_shared.wire.company import Company
@@ -7,5 +7,5 @@ PAGES = Pages("companyos_ticketdesk.pages", app="ticketdesk", title="TicketDesk"
 
 
 def teams_of(company: Company) -> list[tuple[str, str]]:
-    """Return the teams by id and name, as they are chosen from."""
+    """Return id and name of each team."""
     return sorted(((team.id, team.name) for team in company.teams), key=lambda one: one[1])

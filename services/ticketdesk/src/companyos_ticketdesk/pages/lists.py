@@ -1,4 +1,4 @@
-"""Tickets in a list, by filters or by words, and on a board by their status."""
+"""Pages with a filtered ticket list and a board by status."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from companyos_ticketdesk.pages.app import PAGES, teams_of
 from companyos_ticketdesk.tickets.model import Priority, Status, TicketType
 
 COLUMN_ROWS = 8
-"""Tickets in a column of the board."""
+"""Maximum number of tickets in a column of the board."""
 
 
 @PAGES.page("/")
@@ -26,8 +26,8 @@ def show_list(
     tag: PageText = "",
     cursor: PageCursor = None,
 ) -> HTMLResponse:
-    """Show the tickets that fit every filter, or those that hold any of the words."""
-    asked = {
+    """Show the tickets that match all filters, or those that contain any of the words."""
+    filters = {
         "status": status,
         "priority": priority,
         "type": type,
@@ -37,15 +37,15 @@ def show_list(
     }
     params = rows_from(cursor)
     if q.strip():
-        found, asked = service.search_tickets(showing.call, q, params), dict.fromkeys(asked, "")
+        found, filters = service.search_tickets(showing.call, q, params), dict.fromkeys(filters, "")
     else:
-        wanted = Wanted(**{name: value or None for name, value in asked.items()})
-        found = service.list_tickets(showing.call, wanted, params)
+        values = {name: value or None for name, value in filters.items()}
+        found = service.list_tickets(showing.call, Wanted(**values), params)
     return showing.page(
         "list.html",
         found=found,
         q=q.strip(),
-        asked=asked,
+        filters=filters,
         cursor=cursor,
         choices={
             "status": [NONE, *Status],
@@ -58,9 +58,9 @@ def show_list(
 
 @PAGES.page("/board")
 def show_board(showing: Showing, team_id: PageText = "") -> HTMLResponse:
-    """Show the tickets of a team, or of all, in a column for each status."""
+    """Show the tickets of a team, or of all teams, in one column per status."""
     columns = {}
     for status in (NONE, *Status):
-        wanted = Wanted(status=status, team_id=team_id or None)
-        columns[status] = service.list_tickets(showing.call, wanted, PageParams(COLUMN_ROWS, None))
+        filters = Wanted(status=status, team_id=team_id or None)
+        columns[status] = service.list_tickets(showing.call, filters, PageParams(COLUMN_ROWS, None))
     return showing.page("board.html", columns=columns, team_id=team_id, untriaged=NONE)

@@ -1,4 +1,4 @@
-"""A ticket with everything that can be done to it, and a new one."""
+"""Pages of a ticket with its actions, and of a new ticket."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The ticket itself: created, changed, found by its key."""
+"""Tickets."""

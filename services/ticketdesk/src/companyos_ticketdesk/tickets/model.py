@@ -1,4 +1,4 @@
-"""What a ticket is: its states, the moves between them, and its row as a value."""
+"""Tickets, their statuses with the allowed transitions, and their queries."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from companyos_ticketdesk import tables
 
 
 class TicketType(Choice):
-    """What kind of work a ticket is."""
+    """Kind of work of a ticket."""
 
     TASK = "task"
     BUG = "bug"
@@ -23,7 +23,7 @@ class TicketType(Choice):
 
 
 class Priority(Choice):
-    """How urgent a ticket is; a ticket without one has not been prioritised."""
+    """Urgency of a ticket."""
 
     LOW = "low"
     MEDIUM = "medium"
@@ -32,7 +32,7 @@ class Priority(Choice):
 
 
 class Status(Choice):
-    """Where a ticket stands; a ticket without one was never triaged."""
+    """Status of a ticket; an untriaged ticket has none."""
 
     OPEN = "open"
     IN_PROGRESS = "in_progress"
@@ -44,7 +44,7 @@ class Status(Choice):
 
 
 class ReasonCode(Choice):
-    """Why a ticket was blocked, closed or cancelled."""
+    """Reason why a ticket was blocked, closed or cancelled."""
 
     COMPLETED = "completed"
     DUPLICATE = "duplicate"
@@ -67,18 +67,18 @@ MOVES: dict[Status | None, tuple[Status, ...]] = {
     Status.CLOSED: (),
     Status.CANCELLED: (),
 }
-"""The one table of moves; a null status is a ticket that waits for triage."""
+"""The allowed transitions; None is the status of an untriaged ticket."""
 
 FINAL = frozenset(status for status, onward in MOVES.items() if status and not onward)
-"""States that nothing leads out of."""
+"""Statuses without transitions."""
 
 SETTLED = FINAL | {Status.RESOLVED}
-"""States in which a ticket holds up no other."""
+"""Statuses in which a ticket does not block others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ticket:
-    """One row of the tickets table."""
+    """A row of the table `tickets`."""
 
     key: str
     type: TicketType
@@ -105,7 +105,7 @@ _BY_KEY = select(tables.tickets).where(tables.tickets.c.key == bindparam("key"))
 
 
 def ticket_of(row: Row[Any]) -> Ticket:
-    """Return a row of the tickets table as a value."""
+    """Return the ticket of a row."""
     columns = dict(row._mapping)
     return Ticket(
         **columns
@@ -120,6 +120,6 @@ def ticket_of(row: Row[Any]) -> Ticket:
 
 
 def find_ticket(db: Connection, key: str) -> Ticket | None:
-    """Return the ticket of that key."""
+    """Return the ticket with that key, or None."""
     row = db.execute(_BY_KEY, {"key": key}).one_or_none()
     return None if row is None else ticket_of(row)

@@ -1,4 +1,4 @@
-"""The tools that create and change a ticket."""
+"""Routes that create and change tickets."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ router = APIRouter(tags=["tickets"])
     status_code=status.HTTP_201_CREATED,
     responses=problems(TeamUnknown, TitleBlank, IdempotencyKeyReused),
 )
-async def create_ticket(wanted: NewTicket, call: CallDep, idempotency_key: IdempotencyKey = None) -> TicketView:
-    """Create a ticket, untriaged, in your name.
+async def create_ticket(body: NewTicket, call: CallDep, idempotency_key: IdempotencyKey = None) -> TicketView:
+    """Create an untriaged ticket.
 
-    The key is the prefix of the team and the next number. The caller becomes the reporter.
+    The key is the team's prefix and the next number. The caller is the reporter.
     """
-    return service.view_ticket(service.create_ticket(call, wanted), call.now)
+    return service.view_ticket(service.create_ticket(call, body), call.now)
 
 
 @router.patch(
@@ -41,6 +41,6 @@ async def create_ticket(wanted: NewTicket, call: CallDep, idempotency_key: Idemp
 async def update_ticket(key: TicketKey, changes: TicketChanges, call: CallDep, if_match: IfMatch = None) -> TicketView:
     """Change fields of a triaged ticket.
 
-    Fields left out stay as they are. Status, assignee, verification and approval have tools of their own.
+    Omitted fields stay unchanged. Status, assignee, verification and approval have their own tools.
     """
     return service.view_ticket(service.update_ticket(call, key, changes, if_match=if_match), call.now)

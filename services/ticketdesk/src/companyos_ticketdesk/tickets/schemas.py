@@ -1,4 +1,4 @@
-"""What travels about a ticket: the bodies of create and update, the ticket as an answer."""
+"""Schemas of tickets."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ YEARS = range(2000, 2200)
 
 def _in_utc(moment: datetime) -> datetime:
     if moment.year not in YEARS:
-        raise ValueError(f"the year is not in {YEARS.start}..{YEARS.stop - 1}")
+        raise ValueError(f"must be between {YEARS.start} and {YEARS.stop - 1}")
     aware = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     return aware.replace(microsecond=0)
 
@@ -60,7 +60,7 @@ EXAMPLE_TICKET: dict[str, JsonValue] = {
 
 
 class NewTicket(Body):
-    """A ticket to create. It starts without a status: nobody has triaged it yet."""
+    """A ticket to create. It starts untriaged, without a status."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -78,7 +78,7 @@ class NewTicket(Body):
 
 
 class TicketChanges(Body):
-    """The fields to change; those left out, or null, stay as they are."""
+    """The fields to change; omitted or null fields stay unchanged."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"priority": "high", "tags": ["badge", "north"]}]})
 
@@ -91,7 +91,7 @@ class TicketChanges(Body):
 
 
 class TicketView(Answer):
-    """A ticket with all of its own fields."""
+    """A ticket with all its fields."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE_TICKET]})
 
@@ -99,11 +99,11 @@ class TicketView(Answer):
     type: TicketType
     title: str
     description: str
-    status: Status | None = Field(description="Null: never triaged.")
+    status: Status | None = Field(description="Null: untriaged.")
     priority: Priority | None
     assignee_id: str | None
     reporter_id: str
-    team_id: str = Field(description="The team that owns the ticket.")
+    team_id: str = Field(description="Team that owns the ticket.")
     tags: list[str]
     created_at: datetime
     updated_at: datetime
@@ -112,14 +112,14 @@ class TicketView(Answer):
     verified: bool
     verified_at: datetime | None
     verified_by: str | None
-    approval_ref: str | None = Field(description="Reference of the linked approval, as its system writes it.")
-    reason_code: ReasonCode | None = Field(description="Why it is blocked, closed or cancelled.")
-    reason_ref: str | None = Field(description="Id of the policy, record or person behind the reason.")
-    version: int = Field(description="For If-Match; counts the changes of the fields above.")
+    approval_ref: str | None = Field(description="Id of the linked approval.")
+    reason_code: ReasonCode | None = Field(description="Reason why it is blocked, closed or cancelled.")
+    reason_ref: str | None = Field(description="Id of the related policy, record or person.")
+    version: int = Field(description="For If-Match; increases with each change of these fields.")
 
 
 class PlannedTicket(Body):
-    """A colleague's ticket to come; it is created when it appears."""
+    """A scheduled ticket of a colleague."""
 
     key: str = Field(pattern=r"^[A-Z][A-Z0-9]*-[1-9][0-9]*$")
     type: TicketType
@@ -127,7 +127,7 @@ class PlannedTicket(Body):
     description: str
     status: Status | None = None
     priority: Priority | None = None
-    assignee_id: str | None = Field(None, description="Not looked up: an old ticket may name nobody the company knows.")
+    assignee_id: str | None = Field(None, description="Not validated: old tickets may name unknown people.")
     reporter_id: str
     team_id: str
     tags: list[str] = []
@@ -141,7 +141,7 @@ class PlannedTicket(Body):
 
 
 class PlannedChange(Body):
-    """A colleague's change to come: made if the ticket is in work at that time; what is absent stays."""
+    """A scheduled change of a colleague, applied if the ticket is open for changes; absent fields stay unchanged."""
 
     ticket_key: str
     priority: Priority | None = None
@@ -149,7 +149,7 @@ class PlannedChange(Body):
 
 
 class PlantedTicket(PlannedTicket):
-    """A ticket as a seed writes it."""
+    """A ticket in a seed."""
 
     created_at: UtcTime
     updated_at: UtcTime

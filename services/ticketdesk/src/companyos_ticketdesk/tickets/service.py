@@ -1,4 +1,4 @@
-"""Creating and changing tickets, and what every other feature does with one: load it, write its row."""
+"""Service functions that load, create and change tickets."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from companyos_ticketdesk.tickets.schemas import NewTicket, PlannedChange, Plann
 
 
 def load_ticket(call: Call, key: str) -> Ticket:
-    """Return the ticket of that key, or raise TicketNotFound (404)."""
+    """Return the ticket with that key; raises TicketNotFound (404)."""
     ticket = find_ticket(call.db, key)
     if ticket is None:
-        raise TicketNotFound(f"No ticket has the key {key}.")
+        raise TicketNotFound(f'no ticket has the key "{key}"')
     return ticket
 
 
 def load_live_ticket(call: Call, key: str, if_match: int | None) -> Ticket:
-    """Return a ticket that may be written to: of the expected version, triaged, not at its end."""
+    """Return a ticket that is open for changes; raises a Problem for a stale version, untriaged or final ticket."""
     ticket = load_ticket(call, key)
     check_version(if_match, ticket.version)
     check_is_live(ticket)
@@ -38,7 +38,7 @@ def load_live_ticket(call: Call, key: str, if_match: int | None) -> Ticket:
 
 
 def change_ticket(call: Call, ticket: Ticket, **columns: Any) -> Ticket:
-    """Write what differs; a change raises the version, a repetition of what is there does nothing."""
+    """Write changed values and increment the version; equal values change nothing."""
     different = {name: value for name, value in columns.items() if getattr(ticket, name) != value}
     if not different:
         return ticket
@@ -48,27 +48,27 @@ def change_ticket(call: Call, ticket: Ticket, **columns: Any) -> Ticket:
 
 
 def view_ticket(ticket: Ticket, now: datetime) -> TicketView:
-    """Return the ticket as callers see it at `now`."""
+    """Return the response schema of a ticket at `now`."""
     fields = {name: getattr(ticket, name) for name in Ticket.__dataclass_fields__}
     return TicketView(**fields, is_overdue=is_overdue(ticket, now), verified=ticket.verified_at is not None)
 
 
-def create_ticket(call: Call, wanted: NewTicket) -> Ticket:
-    """Write an untriaged ticket under the next number of its team."""
-    check_title(wanted.title)
-    prefix = _prefix_of(call, wanted.team_id)
+def create_ticket(call: Call, body: NewTicket) -> Ticket:
+    """Create an untriaged ticket with the next number of its team."""
+    check_title(body.title)
+    prefix = _prefix_of(call, body.team_id)
     key = f"{prefix}-{call.next_number(f'tickets:{prefix}')}"
     stamped = {"key": key, "reporter_id": call.person, "created_at": call.now, "updated_at": call.now, "version": 1}
-    call.db.execute(insert(tickets), wanted.model_dump() | stamped)
+    call.db.execute(insert(tickets), body.model_dump() | stamped)
     return load_ticket(call, key)
 
 
 def update_ticket(call: Call, key: str, changes: TicketChanges, *, if_match: int | None) -> Ticket:
-    """Change the named fields of a live ticket."""
+    """Change fields of an open ticket."""
     ticket = load_live_ticket(call, key, if_match)
     named = changes.model_dump(exclude_none=True)
     if not named:
-        raise NothingToChange
+        raise NothingToChange(f"at least one of {', '.join(TicketChanges.model_fields)} is required")
     check_title(changes.title)
     if changes.tags is not None:
         named["tags"] = tuple(changes.tags)
@@ -76,14 +76,14 @@ def update_ticket(call: Call, key: str, changes: TicketChanges, *, if_match: int
 
 
 def apply_ticket(call: Call, payload: dict[str, Any]) -> None:
-    """Let a colleague's ticket appear."""
+    """Insert a colleague's scheduled ticket."""
     planned = PlannedTicket.model_validate(payload)
     arrived = {"created_at": call.now, "updated_at": call.now}
     call.db.execute(insert(tickets), planned.model_dump() | arrived)
 
 
 def apply_change(call: Call, payload: dict[str, Any]) -> None:
-    """Let a colleague change a ticket; where it is untriaged or settled by then, nothing happens."""
+    """Apply a colleague's scheduled change, unless the ticket is untriaged or settled by then."""
     planned = PlannedChange.model_validate(payload)
     ticket = find_ticket(call.db, planned.ticket_key)
     if ticket is not None and ticket.status is not None and ticket.status not in SETTLED:
@@ -93,5 +93,5 @@ def apply_change(call: Call, payload: dict[str, Any]) -> None:
 def _prefix_of(call: Call, team_id: str) -> str:
     found = call.db.execute(select(team_prefixes.c.prefix).where(team_prefixes.c.team_id == team_id)).scalar()
     if found is None:
-        raise TeamUnknown(f"No tickets are kept for {team_id}.")
+        raise TeamUnknown(f'team_id must be a team with tickets; got "{team_id}"')
     return str(found)

@@ -1,1 +1,1 @@
-"""Verifying a ticket and linking the approval it needs."""
+"""Verification of tickets and links to approvals."""

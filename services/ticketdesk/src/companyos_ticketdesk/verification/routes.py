@@ -1,4 +1,4 @@
-"""The tools that verify a ticket and link an approval to it."""
+"""Routes that verify tickets and link approvals."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ router = APIRouter(tags=["verification"])
     ),
 )
 async def verify_ticket(key: TicketKey, call: CallDep, if_match: IfMatch = None) -> TicketView:
-    """Mark a ticket as verified in your name.
+    """Mark a ticket as verified.
 
-    It needs a priority, an assignee who works for the company today and a complete checklist.
+    It requires a priority, a currently employed assignee and a complete checklist.
     """
     return view_ticket(service.verify_ticket(call, key, if_match=if_match), call.now)
 
@@ -52,9 +52,9 @@ async def verify_ticket(key: TicketKey, call: CallDep, if_match: IfMatch = None)
     operation_id="link_approval",
     responses=problems(TicketNotFound, TicketUntriaged, TicketClosed, TicketUnverified, ApprovalRefBlank, StaleVersion),
 )
-async def link_approval(key: TicketKey, wanted: ApprovalLink, call: CallDep, if_match: IfMatch = None) -> TicketView:
+async def link_approval(key: TicketKey, body: ApprovalLink, call: CallDep, if_match: IfMatch = None) -> TicketView:
     """Link an approval to a verified ticket.
 
-    The reference is kept as given; a later one takes its place.
+    The reference is stored unchanged; a later one replaces it.
     """
-    return view_ticket(service.link_approval(call, key, wanted.approval_ref, if_match=if_match), call.now)
+    return view_ticket(service.link_approval(call, key, body.approval_ref, if_match=if_match), call.now)

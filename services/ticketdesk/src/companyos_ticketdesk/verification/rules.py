@@ -1,4 +1,4 @@
-"""When a ticket may be verified."""
+"""Rules of verification."""
 
 from __future__ import annotations
 
@@ -12,38 +12,38 @@ from companyos_ticketdesk.tickets.model import Ticket
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Readiness:
-    """What beside the ticket's own fields decides whether it may be verified."""
+    """Facts besides the ticket's fields that verification depends on."""
 
     assignee: Candidate | None
     open_items: int
 
 
 class TicketVerified(Problem):
-    status, code, title = 409, "ticket-verified", "The ticket is verified already"
+    status, code, title = 409, "ticket-verified", "Ticket already verified"
 
 
 class PriorityMissing(Problem):
-    status, code, title = 409, "priority-missing", "The ticket has no priority"
+    status, code, title = 409, "priority-missing", "Priority missing"
 
 
 class AssigneeMissing(Problem):
-    status, code, title = 409, "assignee-missing", "The ticket has no assignee"
+    status, code, title = 409, "assignee-missing", "Assignee missing"
 
 
 class ChecklistIncomplete(Problem):
-    status, code, title = 409, "checklist-incomplete", "The checklist is not complete"
+    status, code, title = 409, "checklist-incomplete", "Checklist incomplete"
 
 
 class TicketUnverified(Problem):
-    status, code, title = 409, "ticket-unverified", "The ticket has not been verified"
+    status, code, title = 409, "ticket-unverified", "Ticket not verified"
 
 
 class ApprovalRefBlank(Problem):
-    status, code, title = 422, "approval-ref-blank", "The approval reference is blank"
+    status, code, title = 422, "approval-ref-blank", "Approval reference is blank"
 
 
 def check_may_be_verified(ticket: Ticket, readiness: Readiness) -> None:
-    """Raise a Problem (409, or 422 for an unknown assignee) unless the ticket is ready to be verified."""
+    """Raise a Problem (409, or 422 for an unknown assignee) unless the ticket can be verified."""
     if ticket.verified_at is not None:
         raise TicketVerified(f"{ticket.key} was verified by {ticket.verified_by}.")
     if ticket.priority is None:
@@ -52,12 +52,12 @@ def check_may_be_verified(ticket: Ticket, readiness: Readiness) -> None:
         raise AssigneeMissing(f"{ticket.key} has no assignee.")
     check_is_employed(readiness.assignee, ticket.assignee_id)
     if readiness.open_items:
-        raise ChecklistIncomplete(f"Checklist items that are not done: {readiness.open_items}.")
+        raise ChecklistIncomplete(f"{ticket.key} has {readiness.open_items} open checklist items.")
 
 
 def check_takes_approval(ticket: Ticket, approval_ref: str) -> None:
-    """Raise TicketUnverified (409) or ApprovalRefBlank (422) unless the approval may be linked."""
+    """Raise TicketUnverified (409) or ApprovalRefBlank (422) unless the approval can be linked."""
     if ticket.verified_at is None:
-        raise TicketUnverified(f"{ticket.key} has not been verified.")
+        raise TicketUnverified(f"{ticket.key} is not verified.")
     if not approval_ref.strip():
-        raise ApprovalRefBlank
+        raise ApprovalRefBlank("approval_ref must not be blank")

@@ -1,4 +1,4 @@
-"""What it takes to link an approval."""
+"""Request schema of an approval link."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from companyos_ticketdesk.tickets.schemas import REF_CHARS
 
 
 class ApprovalLink(Body):
-    """The approval to link. The reference is opaque: TicketDesk does not look behind it."""
+    """The approval to link. TicketDesk does not resolve the reference."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"approval_ref": "APR-208"}]})
 

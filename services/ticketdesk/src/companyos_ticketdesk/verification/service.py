@@ -1,4 +1,4 @@
-"""Verifying tickets and linking approvals to them."""
+"""Service functions of verification."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from companyos_ticketdesk.verification.rules import Readiness, check_may_be_veri
 
 
 def verify_ticket(call: Call, key: str, *, if_match: int | None) -> Ticket:
-    """Mark a live ticket as verified by the caller."""
+    """Verify an open ticket as the caller."""
     ticket = load_live_ticket(call, key, if_match)
     check_may_be_verified(ticket, _readiness(call, ticket))
     return change_ticket(call, ticket, verified_at=call.now, verified_by=call.person)
 
 
 def link_approval(call: Call, key: str, approval_ref: str, *, if_match: int | None) -> Ticket:
-    """Write the reference of an approval on a verified ticket; a later one takes its place."""
+    """Store the reference of an approval on a verified ticket; a later one replaces it."""
     ticket = load_live_ticket(call, key, if_match)
     check_takes_approval(ticket, approval_ref)
     return change_ticket(call, ticket, approval_ref=approval_ref.strip())

@@ -1,1 +1,1 @@
-"""The way of a ticket from triage to its end, and its history."""
+"""Status transitions and history of tickets."""

@@ -1,4 +1,4 @@
-"""The tools that move a ticket along and tell its history."""
+"""Routes that change a ticket's status and list its history."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ router = APIRouter(tags=["workflow"])
 async def transition_ticket(key: TicketKey, move: Move, call: CallDep, if_match: IfMatch = None) -> TicketView:
     """Move a ticket to another status; `open` triages a new one. Closed and cancelled are final and need a reason.
 
-    A reason is a code and the id of the policy, record or person behind it. `blocked` may carry one, other goals
-    carry none. A ticket that an unsettled ticket blocks can be cancelled, but not resolved, closed or unblocked.
+    A reason is a code and the id of a related policy, record or person. `blocked` may have one, other statuses have
+    none. A ticket that an unsettled ticket blocks can be cancelled, but not resolved, closed or unblocked.
     """
     return view_ticket(service.transition_ticket(call, key, move, if_match=if_match), call.now)
 

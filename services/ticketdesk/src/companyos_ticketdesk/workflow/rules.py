@@ -1,4 +1,4 @@
-"""Which transitions a ticket may take, and the reason that each requires."""
+"""Rules of transitions and their reasons."""
 
 from __future__ import annotations
 
@@ -10,67 +10,67 @@ from companyos_ticketdesk.tickets.model import MOVES, ReasonCode, Status, Ticket
 from companyos_ticketdesk.tickets.rules import check_is_live
 
 NEEDS_REASON = frozenset({Status.CLOSED, Status.CANCELLED})
-"""Goals that are refused without a reason."""
+"""Target statuses that require a reason."""
 
 TAKES_REASON = NEEDS_REASON | {Status.BLOCKED}
-"""Goals that may carry a reason at all."""
+"""Target statuses that accept a reason."""
 
 WAITS_FOR_BLOCKERS = frozenset({Status.RESOLVED, Status.CLOSED})
-"""Goals out of reach while another ticket blocks this one, from wherever it stands."""
+"""Target statuses that are not allowed while another ticket blocks this one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why: a code, and the id of the policy, record or person behind it."""
+    """A reason: a code, and the id of a related policy, record or person."""
 
     code: ReasonCode
     ref: str
 
 
 def reason_of(code: ReasonCode | None, ref: str | None) -> Reason | None:
-    """Return the reason where both halves are given and the reference is not blank."""
+    """Return the reason, or None unless code and a non-blank reference exist."""
     named = ref.strip() if ref else ""
     return Reason(code, named) if code and named else None
 
 
 class TransitionNotAllowed(Problem):
-    status, code, title = 409, "transition-not-allowed", "The ticket cannot go there from where it stands"
+    status, code, title = 409, "transition-not-allowed", "Transition not allowed"
 
 
 class TicketBlocked(Problem):
-    status, code, title = 409, "ticket-blocked", "Another ticket that is not settled blocks this one"
+    status, code, title = 409, "ticket-blocked", "Ticket is blocked"
 
 
 class ReasonMissing(Problem):
-    status, code, title = 422, "reason-missing", "The transition lacks a reason code with a reference"
+    status, code, title = 422, "reason-missing", "Reason missing"
 
 
 class ReasonNotTaken(Problem):
-    status, code, title = 422, "reason-not-taken", "This transition carries no reason"
+    status, code, title = 422, "reason-not-taken", "Reason not accepted"
 
 
 def check_may_move(ticket: Ticket, to: Status, *, blockers: Sequence[str]) -> None:
-    """Raise TicketUntriaged, TicketClosed, TransitionNotAllowed or TicketBlocked (409) unless the way is free."""
+    """Raise TicketUntriaged, TicketClosed, TransitionNotAllowed or TicketBlocked (409) if it is not allowed."""
     if to not in MOVES[ticket.status]:
         check_is_live(ticket)
-        raise TransitionNotAllowed(f"{ticket.key} is {ticket.status}; {to} does not follow from there.")
+        raise TransitionNotAllowed(f"{ticket.key} cannot change from {ticket.status} to {to}.")
     if blockers and is_held_up(ticket.status, to):
         raise TicketBlocked(f"{ticket.key} is blocked by {', '.join(blockers)}.")
 
 
 def is_held_up(status: Status | None, to: Status) -> bool:
-    """Say whether a ticket that others block may not make this move; giving it up is always possible."""
+    """Return whether blocking tickets prevent this transition; cancelling is always possible."""
     return to in WAITS_FOR_BLOCKERS or (status is Status.BLOCKED and to is not Status.CANCELLED)
 
 
 def allowed_moves(ticket: Ticket, *, blockers: Sequence[str]) -> list[Status]:
-    """Return where the ticket may go now, in the order of the table."""
+    """Return the allowed target statuses, in the order of the table."""
     return [to for to in MOVES[ticket.status] if not (blockers and is_held_up(ticket.status, to))]
 
 
 def check_reason(to: Status, reason: Reason | None, *, is_given: bool) -> None:
-    """Raise ReasonMissing or ReasonNotTaken (422); `is_given` says that at least one half of a reason came."""
+    """Raise ReasonMissing or ReasonNotTaken (422). `is_given` is true if the code or the reference was sent."""
     if to not in TAKES_REASON and is_given:
-        raise ReasonNotTaken(f"A transition to {to} carries no reason.")
+        raise ReasonNotTaken(f"A transition to {to} does not accept reason_code and reason_ref.")
     if reason is None and (to in NEEDS_REASON or is_given):
-        raise ReasonMissing(f"A transition to {to} came without a whole reason.")
+        raise ReasonMissing(f"A transition to {to} requires both reason_code and reason_ref.")

@@ -1,4 +1,4 @@
-"""A transition as it travels, and the history of a ticket."""
+"""Schemas of transitions and history."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from companyos_ticketdesk.tickets.schemas import REF_CHARS, UtcTime
 
 
 class Move(Body):
-    """Where the ticket is to go, and why. `closed` and `cancelled` are final and need a reason."""
+    """A transition to a status. `closed` and `cancelled` are final and need a reason."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -24,19 +24,19 @@ class Move(Body):
     to: Status
     reason_code: ReasonCode | None = None
     reason_ref: str | None = Field(
-        None, max_length=REF_CHARS, description="Id of the policy, record or person behind it."
+        None, max_length=REF_CHARS, description="Id of the related policy, record or person."
     )
 
 
 class HistoryEvent(Choice):
-    """What happened to a ticket."""
+    """Kind of a history entry."""
 
     TRANSITION = "transition"
     LINK_REMOVED = "link_removed"
 
 
 class HistoryEntry(Answer):
-    """One thing that happened: a transition, or a link removed from the ticket."""
+    """A history entry: a transition, or a link removed from the ticket."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -64,11 +64,11 @@ class HistoryEntry(Answer):
     reason_code: ReasonCode | None
     reason_ref: str | None
     link: str | None = Field(description="The removed link, as `OPS-1 blocks OPS-2`.")
-    justification: str | None = Field(description="Why the link was removed.")
+    justification: str | None = Field(description="Justification of the removal.")
 
 
 class PlantedTransition(Body):
-    """A transition of the past as a seed writes it."""
+    """A past transition in a seed."""
 
     id: str
     ticket_key: str
@@ -81,7 +81,7 @@ class PlantedTransition(Body):
 
 
 class PlannedTransition(Body):
-    """A colleague's transition to come: made if the ticket can go there at that time."""
+    """A scheduled transition of a colleague, applied if it is allowed at that time."""
 
     id: str
     ticket_key: str

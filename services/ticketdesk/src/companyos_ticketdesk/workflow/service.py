@@ -1,4 +1,4 @@
-"""Moving tickets along, and their history."""
+"""Service functions of transitions and history."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from companyos_ticketdesk.workflow.schemas import HistoryEntry, HistoryEvent, Mo
 
 
 def transition_ticket(call: Call, key: str, move: Move, *, if_match: int | None) -> Ticket:
-    """Move a ticket in the caller's name."""
+    """Change a ticket's status as the caller."""
     ticket = load_ticket(call, key)
     check_version(if_match, ticket.version)
     check_may_move(ticket, move.to, blockers=list_blockers(call.db, key))
@@ -27,7 +27,7 @@ def transition_ticket(call: Call, key: str, move: Move, *, if_match: int | None)
 
 
 def list_history(call: Call, key: str, page: PageParams) -> Page[HistoryEntry]:
-    """Return what happened to a ticket, oldest first."""
+    """Return the history of a ticket, oldest first."""
     load_ticket(call, key)
     entries = union_all(_transitions_of(key), _removed_links_of(key)).subquery()
     return paginate(
@@ -40,7 +40,7 @@ def list_history(call: Call, key: str, page: PageParams) -> Page[HistoryEntry]:
 
 
 def apply_transition(call: Call, payload: dict[str, Any]) -> None:
-    """Let a colleague move a ticket; where it cannot go there any more, nothing happens."""
+    """Apply a colleague's scheduled transition, if it is still allowed."""
     planned = PlannedTransition.model_validate(payload)
     ticket = find_ticket(call.db, planned.ticket_key)
     if ticket is None or not _may_move(call, ticket, planned.to_status):
@@ -80,13 +80,13 @@ def _transitions_of(key: str) -> Select[Any]:
 
 
 def _removed_links_of(key: str) -> Select[Any]:
-    told = removed_links.c.from_key + " " + removed_links.c.kind + " " + removed_links.c.to_key
+    entries = removed_links.c.from_key + " " + removed_links.c.kind + " " + removed_links.c.to_key
     return select(
         removed_links.c.id,
         literal(HistoryEvent.LINK_REMOVED.value).label("event"),
         removed_links.c.removed_at,
         removed_links.c.removed_by,
         *(null().cast(String).label(name) for name in ("from_status", "to_status", "reason_code", "reason_ref")),
-        told.label("link"),
+        entries.label("link"),
         removed_links.c.justification,
     ).where(or_(removed_links.c.from_key == key, removed_links.c.to_key == key))

@@ -1,7 +1,7 @@
-// Conveniences only: every page works without this file.
+// Progressive enhancement: every page works without this file.
 "use strict";
 
-// A form that was sent is not sent again by a second click.
+// Prevent double submission of a form.
 document.addEventListener("submit", (event) => {
   const form = event.target;
   if (form.dataset.sent) { event.preventDefault(); return; }
@@ -12,6 +12,6 @@ window.addEventListener("pageshow", () => {
   for (const form of document.querySelectorAll("form[data-sent]")) delete form.dataset.sent;
 });
 
-// What was refused, or done, is where the eye goes first.
-const said = document.querySelector("[data-testid=problem], [data-testid=done]");
-if (said) said.scrollIntoView({ block: "nearest" });
+// Scroll to the result of the last form.
+const result = document.querySelector("[data-testid=problem], [data-testid=done]");
+if (result) result.scrollIntoView({ block: "nearest" });
