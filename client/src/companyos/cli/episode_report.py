@@ -38,7 +38,7 @@ def print_score(episode: EpisodeDocument) -> None:
     if injections:
         OUT.print("[dim]Injected problems:[/]")
     for injection in injections:
-        formatted = f"{one.kind.replace('_', ' ')} [dim]{sanitize(one.entity)}, {one.mark}[/]"
+        formatted = f"{injection.kind.replace('_', ' ')} [dim]{sanitize(injection.entity)}, {injection.mark}[/]"
         OUT.print(Padding(formatted, (0, 0, 0, 2), expand=False))
 
 
@@ -248,7 +248,8 @@ def _format_step(step: Step) -> str:
     status = f"{step.status} " if step.status is not None else ""
     fault = f" [yellow]injected: {sanitize(step.fault.replace('_', ' '))}[/]" if step.fault is not None else ""
     turned = [
-        f"[green]✓ {sanitize(one.id)}[/]" if check.passed else f"[red]✗ {sanitize(one.id)}[/]" for check in step.turned
+        f"[green]✓ {sanitize(check.id)}[/]" if check.passed else f"[red]✗ {sanitize(check.id)}[/]"
+        for check in step.turned
     ]
     return " ".join([f"[{_COLOURS[step.kind]}]{status}{sanitize(str(words))}[/]{fault}", *turned])
 

@@ -241,10 +241,10 @@ def _print_expenses(played: list[PlayedEpisode]) -> None:
     OUT.print(usage_table(totals))
     for usage in totals:
         if usage.unmetered:
-            note = f"{one.unmetered} answers of {one.model} told no tokens: the figures are too low by them"
+            note = f"{usage.unmetered} responses of {usage.model} reported no token usage and are not counted"
             ERR.print(f"[yellow]note:[/] {sanitize(note)}", soft_wrap=True)
         if usage.gave_up:
-            gave_up = f"{sanitize(one.model)} gave up {one.gave_up} of {one.episodes} episodes"
+            gave_up = f"{sanitize(usage.model)} gave up {usage.gave_up} of {usage.episodes} episodes"
             ERR.print(f"[yellow]note:[/] {gave_up}", soft_wrap=True)
 
 

@@ -63,7 +63,7 @@ class HumanPolicy:
         await self._finished
 
     def step(self, tool: str, arguments: dict[str, Any]) -> StepView:
-        """Take a step, from the person's thread. Raises what the runner's call raises."""
+        """Take a step from the player's thread. Raises the errors of the runner's call."""
         assert self._call is not None, "the episode has not started"
         return asyncio.run_coroutine_threadsafe(self._call_tool(self._call, tool, arguments), self._loop).result()
 

@@ -128,7 +128,7 @@ def select_policies(policies: list[str], llm_options: LlmOptions) -> Iterator[Po
             return make_dry_run_policy() if name == DRY_RUN_POLICY else load_policy(name)
 
         note = (
-            f"[bold yellow]dry run:[/] no request was sent to a model. The policy [cyan]{stub_policy}[/] answered in its place, "
+            f"[bold yellow]dry run:[/] no model was called. The policy [cyan]{stub_policy}[/] answered in its place, "
             f"and "
             f"token counts assume {TOKEN_CHARS} characters per token.\n"
             f"The first request to [cyan]{sanitize(settings.base_url)}[/] would be:"

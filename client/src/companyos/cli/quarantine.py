@@ -30,16 +30,17 @@ if TYPE_CHECKING:
 HELP = """
 List, restore or remove what the gateway moved to quarantine.
 
-A start moves episodes and snapshots to quarantine that it cannot go on from:
-damaged files, files of another format, a task that this version plans
-otherwise, or databases that disagree with the journal. Nothing is deleted.
+At startup the gateway moves episodes and snapshots to quarantine that it
+cannot load: damaged files, unsupported formats, tasks that this version
+generates differently, or databases that do not match the journal. Nothing is
+deleted.
 
 Examples:
 
   [cyan]companyos quarantine list[/]
   [cyan]companyos quarantine show main[/]      the reason for an episode
   [cyan]companyos quarantine restore main[/]   move it back; the next start reads it again
-  [cyan]companyos quarantine remove main[/]    delete it for good
+  [cyan]companyos quarantine remove main[/]    delete it permanently
 """
 
 ItemArgument = Annotated[
@@ -102,9 +103,9 @@ def remove(
         item = asyncio.run(_show(url, token, item))
         if not is_sure and not sys.stdin.isatty():
             fail("--yes is required without a terminal", USAGE_ERROR)
-        if is_sure or typer.confirm(f"Delete {found.id} ({found.detail}) for good?", abort=True):
+        if is_sure or typer.confirm(f"Delete {item.id} ({item.detail}) permanently?", abort=True):
             asyncio.run(_remove(url, token, item.id))
-    ERR.print(f"[dim]deleted[/] {sanitize(found.id)}", soft_wrap=True)
+    ERR.print(f"[dim]deleted[/] {sanitize(item.id)}", soft_wrap=True)
 
 
 async def _list(url: str, token: str | None) -> list[QuarantineItem]:
@@ -133,7 +134,7 @@ async def _find_item(trainer: Trainer, name: str) -> QuarantineItem:
     exact = [item for item in items if name in (item.id, item.episode_id, item.snapshot_id)]
     matches = exact or [item for item in items if item.id.startswith(name)]
     if len(matches) != 1:
-        fail(f"{pluralize(len(found), 'item')} in quarantine match {name!r}; `companyos quarantine list` lists them")
+        fail(f"{pluralize(len(matches), 'item')} in quarantine match {name!r}; `companyos quarantine list` lists them")
     return matches[0]
 
 

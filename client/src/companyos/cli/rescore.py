@@ -77,7 +77,7 @@ def _print_count(results: list[Rescored], differing: int) -> None:
     OUT.print(f"{judged} of {len(results)} episodes rescored{broken}: {differing} verdicts differ")
     faults = [result for result in results if result.fault is not None]
     for result in faults[:_FAULTS_SHOWN]:
-        ERR.print(f"[yellow]not rescored:[/] {sanitize(f'{one.location}: {one.fault}')}", soft_wrap=True)
+        ERR.print(f"[yellow]not rescored:[/] {sanitize(f'{result.location}: {result.fault}')}", soft_wrap=True)
     if len(faults) > _FAULTS_SHOWN:
         ERR.print(f"[yellow]not rescored:[/] {len(faults) - _FAULTS_SHOWN} more lines", soft_wrap=True)
 

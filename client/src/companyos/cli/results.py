@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def results_table(summaries: Sequence[Summary], title: str) -> Table:
-    """Return a table with one row per policy: mean return, success with 95 % interval, steps, and pass^k with trials."""
+    """Return a table with one row per policy: mean return, success with interval, steps, and pass^k with trials."""
     passes = pass_hat_ks(max(summary.fewest_trials for summary in summaries))
     table = plain_table(title)
     table.add_column("policy", style="bold")
@@ -25,7 +25,7 @@ def results_table(summaries: Sequence[Summary], title: str) -> Table:
         table.add_column(column, justify="right")
     for summary in summaries:
         passed = [summary.pass_hat(k) for k in passes]
-        table.add_row(*result_cells(summary), *("-" if share is None else f"{one:.1%}" for share in passed))
+        table.add_row(*result_cells(summary), *("-" if share is None else f"{share:.1%}" for share in passed))
     return table
 
 
@@ -64,8 +64,8 @@ def _expense_cells(usage: UsageTotals, parts: int) -> list[str]:
     """Return the cells of one row: the totals divided by `parts`."""
     requests = [f"{count / parts:,.{0 if parts == 1 else 1}f}" for count in (usage.requests, usage.retries)]
     tokens = [f"{count / parts:,.0f}" for count in (usage.prompt_tokens, usage.completion_tokens)]
-    cost = "-" if usage.cost is None else f"{one.cost / parts:,.4f}"
-    return [*requests, *tokens, f"{one.latency_s / parts:,.1f}", cost]
+    cost = "-" if usage.cost is None else f"{usage.cost / parts:,.4f}"
+    return [*requests, *tokens, f"{usage.latency_s / parts:,.1f}", cost]
 
 
 def format_reward(value: float, digits: int = 1) -> str:

@@ -119,7 +119,7 @@ def _show_all(server: Server, *, as_json: bool) -> None:
     table.add_column("tasks", justify="right")
     table.add_column("")
     for split in splits:
-        table.add_row(split.name, f"{one.num_tasks:,}", SPLITS[split.name])
+        table.add_row(split.name, f"{split.num_tasks:,}", SPLITS[split.name])
     OUT.print(table)
     OUT.print(f"\n[dim]task set {splits[0].version}; `companyos tasks --split test` lists tasks, --help shows more[/]")
 
@@ -139,9 +139,9 @@ def _browse(
         return
     first = selected[: count or DEFAULT_TASKS]
     OUT.print(_table(first))
-    left = f"; {len(selected) - len(first):,} more, use -n" if len(first) < len(selected) else ""
+    left = f"; {len(selected) - len(first):,} more with -n" if len(first) < len(selected) else ""
     OUT.print(
-        f"\n[dim]{len(first)} of {pluralize(len(selected), 'task')}{left}; `companyos tasks {first[0].id}` prints one[/]"
+        f"\n[dim]{len(first)} of {pluralize(len(selected), 'task')}{left}; `companyos tasks {first[0].id}` shows it[/]"
     )
 
 

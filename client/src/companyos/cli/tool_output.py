@@ -70,7 +70,7 @@ def _render_page(value: Mapping[str, Any], rows: Sequence[Any]) -> RenderableTyp
 
 
 def _format_extras(rest: Mapping[str, Any]) -> str:
-    return "".join(f", {name} {_format_value(one)}" for name, value in rest.items() if value is not None)
+    return "".join(f", {name} {_format_value(value)}" for name, value in rest.items() if value is not None)
 
 
 def _render_table(rows: Sequence[Any]) -> RenderableType:
@@ -96,7 +96,7 @@ def _flatten(row: Mapping[str, Any]) -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for name, value in row.items():
         if isinstance(value, dict):
-            flat |= {f"{name}.{inner}": one for inner, one in value.items()}
+            flat |= {f"{name}.{inner}": field for inner, field in value.items()}
         else:
             flat[name] = value
     return flat
@@ -120,9 +120,10 @@ def _render_object(value: Mapping[str, Any], depth: int) -> RenderableType:
     grid = Table.grid(padding=(0, 2, 0, 0), pad_edge=False)
     grid.add_column(style="dim", no_wrap=True)
     grid.add_column(overflow="fold")
-    for name, one in value.items():
+    for name, field in value.items():
         grid.add_row(
-            sanitize(str(name)), _render_value(one, depth + 1) if depth < _MAX_DEPTH else sanitize(_format_value(one))
+            sanitize(str(name)),
+            _render_value(field, depth + 1) if depth < _MAX_DEPTH else sanitize(_format_value(field)),
         )
     return grid
 
@@ -138,7 +139,7 @@ def _format_value(value: Any) -> str:
             return value
         case bool():
             return "yes" if value else "no"
-        case [*values] if not any(isinstance(one, dict | list) for one in values):
+        case [*values] if not any(isinstance(item, dict | list) for item in values):
             return ", ".join(map(_format_value, values))
         case _:
             return json.dumps(value, ensure_ascii=False)

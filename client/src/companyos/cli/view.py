@@ -131,9 +131,9 @@ def _export(run: StoredRun, selected: list[str], rescorer: Rescorer | None, file
 
     def episodes() -> Iterator[EpisodeDocument]:
         for facts in document.episodes:
-            document = run.episode(facts.name) if rescorer is None else run.judged_episode(facts.name, rescorer)
-            faults.extend(document.faults)
-            yield one
+            shown = run.episode(facts.name) if rescorer is None else run.judged_episode(facts.name, rescorer)
+            faults.extend(shown.faults)
+            yield shown
 
     with ERR.status(f"Reading {count} episodes ..."):
         file.write_text(export_page(document, episodes()), encoding="utf-8")
