@@ -1,6 +1,8 @@
-"""Judging an episode's evidence again after every step: which step turned which check, and what was paid for what.
+"""Rescores an episode after every step, to find the steps that changed each check and the parts of the reward.
 
-A rubric is a pure function of evidence, and evidence only grows: the evidence up to a step is what there was after it.
+A rubric is a pure function of evidence, and evidence only grows: the evidence up to a step equals the evidence after
+that step.
+
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ _DIGITS = 6
 
 
 def rescore_steps(document: EpisodeDocument, evidence: Mapping[str, Any], rescorer: Rescorer) -> Judged:
-    """Return the verdict of now and what each step had to do with it; a fault where it cannot be judged."""
+    """Return the current verdict and the contribution of each step; a fault if rescoring fails."""
     try:
         verdict = rescorer(evidence)
         after = _verdicts(document.steps, evidence, rescorer, verdict)
@@ -36,7 +38,7 @@ def rescore_steps(document: EpisodeDocument, evidence: Mapping[str, Any], rescor
 
 
 def with_judged(document: EpisodeDocument, judged: Judged) -> EpisodeDocument:
-    """Return the document with what judging again says, of the whole and of each step."""
+    """Return the document with the rescored verdict and the rescored steps."""
     added = {one.number: one for one in judged.steps}
     steps = [
         step.model_copy(update={"parts": added[step.number].parts, "turned": added[step.number].turned})
@@ -73,7 +75,7 @@ def _turned(before: EpisodeVerdict, now: EpisodeVerdict) -> list[Turned]:
 
 
 def _parts(step: Step, before: EpisodeVerdict, now: EpisodeVerdict, *, is_last: bool) -> list[RewardPart]:
-    """Return what milestones paid, and what the rest of the reward was for."""
+    """Return the reward of milestones, and the causes of the rest."""
     milestone_reward = round(now.potential - before.potential, _DIGITS)
     remainder = round(step.reward - milestone_reward, _DIGITS)
     causes = ["end"] if is_last and step.done else []
@@ -84,5 +86,5 @@ def _parts(step: Step, before: EpisodeVerdict, now: EpisodeVerdict, *, is_last: 
 
 
 def _has_unexplained_reward(judged: JudgedStep, step: Step) -> bool:
-    """Say whether the rest pays although nothing ended: the episode was paid by other rules than milestones."""
+    """Return whether the rest is positive although the episode goes on, unexplained by milestones."""
     return judged.parts is not None and not step.done and judged.parts[-1].paid > 0
