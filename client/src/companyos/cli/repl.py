@@ -169,7 +169,7 @@ class Repl:
         matches = matches or [name for name in self._tools if word in name]
         if len(matches) == 1:
             return self._tools[matches[0]]
-        reason = f"matches {', '.join(matches)}" if matches else "is no tool; [cyan]help[/] says what to type"
+        reason = f"matches {', '.join(matches)}" if matches else "matches no tool; [cyan]help[/] lists the commands"
         OUT.print(f"[yellow]{sanitize(repr(word))} {reason}[/]", soft_wrap=True)
         return None
 
