@@ -138,7 +138,7 @@ class Enterprise:
             with _OPENER.open(f"{self.url}/readyz", timeout=2.0) as response:
                 return dict(json.load(response))
         except (OSError, ValueError) as error:
-            raise EnterpriseError(f"the gateway does not respond:  {error}{self._log_tail()}") from error
+            raise EnterpriseError(f"the gateway does not respond: {error}{self._log_tail()}") from error
 
     def stop(self) -> None:
         """Stop the gateway and its services, if they are running."""

@@ -17,7 +17,7 @@ class RescorerUnavailableError(LookupError):
     """Raised if no installed package can rescore."""
 
     def __init__(self) -> None:
-        super().__init__(f"rescoring requires the server:  {install_command('server')}")
+        super().__init__(f"rescoring requires the server: {install_command('server')}")
 
 
 class InvalidEvidenceError(ValueError):

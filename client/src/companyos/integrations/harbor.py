@@ -225,7 +225,7 @@ def main() -> None:
         else:
             sys.stdout.write(_read_verdict() + "\n")
     except httpx.HTTPStatusError as error:
-        sys.exit(f"cannot start the task:  {error.response.text}")
+        sys.exit(f"cannot start the task: {error.response.text}")
     except urllib.error.HTTPError:
         sys.exit("no verdict: the episode ended with an infrastructure error")
     except (EnterpriseError, OSError) as error:

@@ -120,7 +120,7 @@ class RunFolder:
         before = next((one.task_set for one in self._written.values() if one.task_set is not None), None)
         if None not in (before, record.task_set) and before != record.task_set:
             raise RunMismatchError(
-                f"{self._folder} contains another run: it used task set {before},  the server now has {record.task_set}"
+                f"{self._folder} contains another run: it used task set {before}, the server now has {record.task_set}"
             )
 
     def _begin(self) -> None:

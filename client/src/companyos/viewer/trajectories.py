@@ -64,7 +64,7 @@ def _parse_line(text: bytes) -> TrajectoryLine:
     try:
         line_object = json.loads(text.decode("utf-8"), parse_constant=_reject_constant)
     except UnicodeDecodeError as error:
-        raise ValueError(f"invalid UTF-8 at byte  {error.start + 1}") from None
+        raise ValueError(f"invalid UTF-8 at byte {error.start + 1}") from None
     except json.JSONDecodeError as error:
         raise ValueError(f"invalid JSON: {error.msg} at character {error.pos + 1}") from None
     except RecursionError:

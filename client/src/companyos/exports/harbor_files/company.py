@@ -26,7 +26,7 @@ def ask(method: str, parameters: dict[str, Any]) -> dict[str, Any]:
     except urllib.error.HTTPError as error:
         sys.exit(f"{error.code}: {error.read().decode(errors='replace')}")
     except OSError as error:
-        sys.exit(f"cannot connect to the company:  {error}")
+        sys.exit(f"cannot connect to the company: {error}")
     if "error" in response:
         sys.exit(response["error"]["message"])
     result: dict[str, Any] = response["result"]
@@ -45,7 +45,7 @@ def main(words: list[str]) -> None:
     try:
         arguments = json.loads(words[2]) if len(words) == 3 else {}
     except ValueError as error:
-        sys.exit(f"the arguments must be valid JSON:  {error}")
+        sys.exit(f"the arguments must be valid JSON: {error}")
     if not isinstance(arguments, dict):
         sys.exit("the arguments must be a JSON object")
     for part in ask("tools/call", {"name": words[1], "arguments": arguments})["content"]:

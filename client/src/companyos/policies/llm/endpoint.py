@@ -102,7 +102,7 @@ class Endpoint:
                     f"Failed to connect to {self._base_url}: {_exception_text(cause)}{times}"
                 )
             case openai.APIStatusError():
-                text = self._redact_key(f"the endpoint returned {error.status_code}:  {_error_message(error)}{times}")
+                text = self._redact_key(f"the endpoint returned {error.status_code}: {_error_message(error)}{times}")
                 if error.status_code not in _CLIENT_ERRORS or error.status_code in _TRANSIENT_STATUSES:
                     return EndpointError(text)
                 return ContextLengthError(text) if _is_context_length_error(error) else EndpointRejectedError(text)
@@ -149,7 +149,7 @@ def _answer(content: bytes, latency_s: float) -> Answer:
             raise TypeError(message)
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
         start = content[:_TEXT_CHARS].decode(errors="replace")
-        raise EndpointError(f"the endpoint returned an invalid chat completion:  {start}") from None
+        raise EndpointError(f"the endpoint returned an invalid chat completion: {start}") from None
     return Answer(
         message=message,
         finish_reason=choice.get("finish_reason"),

@@ -102,7 +102,7 @@
     return el("section", { "aria-label": "Injected problems" }, el("h2", {}, "Injected problems"),
       el("p", { class: "quiet" }, struck.length ? `Injected faults affected ${Viewer.count(struck.length, "step")}.` : "No injected fault affected a step."),
       episode.injections.length > rates.length ? table : el("p", { class: "quiet" }, "No other problems."),
-      rates.length ? Viewer.folded(`Failure rates:  ${Viewer.count(rates.length, "rate")}`, () => rateTable) : null);
+      rates.length ? Viewer.folded(`Failure rates: ${Viewer.count(rates.length, "rate")}`, () => rateTable) : null);
   };
 
   const finish = (episode) => episode.finish === null ? null : el("section", { "aria-label": "Declaration" }, el("h2", {}, "Declaration (finish)"), Viewer.json(episode.finish, "Declaration (finish)"));

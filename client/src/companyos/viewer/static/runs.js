@@ -76,7 +76,7 @@
     const redraw = () => {
       const found = matching([...run.episodes]);
       const successes = found.filter((facts) => facts.success).length;
-      fill(status,  `${Viewer.count(found.length, "episode")} of ${run.episodes.length}, ${successes} successful`);
+      fill(status, `${Viewer.count(found.length, "episode")} of ${run.episodes.length}, ${successes} successful`);
       const [one, other] = state.chosen;
       fill(buttons,
         other === undefined
