@@ -48,9 +48,9 @@ class BrowserAgent:
 
     def read_all(self, pattern: str) -> tuple[str, ...]:
         """Return the groups of the pattern on the page."""
-        found = re.search(pattern, self.page)
-        assert found is not None, f"{pattern!r} is not on {self.screen.address}"
-        return found.groups()
+        match = re.search(pattern, self.page)
+        assert match is not None, f"{pattern!r} is not on {self.screen.address}"
+        return match.groups()
 
     def click(self, role: str, name: str) -> None:
         """Click the first element with this role and name, scrolling if needed."""
@@ -89,7 +89,9 @@ class BrowserAgent:
         return seen
 
     def _visible_element(self, role: str, name: str) -> ScreenElement | None:
-        shown = (one for one in self.screen.elements if re.fullmatch(role, one.role) and one.name == name)
+        shown = (
+            element for element in self.screen.elements if re.fullmatch(role, element.role) and element.name == name
+        )
         return next(shown, None)
 
     def _act(self, tool: str, **arguments: Any) -> None:
@@ -169,7 +171,7 @@ def request_approval(agent: BrowserAgent, renewal: Renewal) -> str:
     agent.open("ApprovalFlow", "Submit", "Choose Licence renewal")
     agent.fill(
         subject=renewal.licence,
-        approver=next(one for one in agent.options("Approver") if one.startswith(f"{renewal.approver},")),
+        approver=next(option for option in agent.options("Approver") if option.startswith(f"{renewal.approver},")),
         justification="The licence is in use, and its end is within the policy's window.",
         ticket=renewal.ticket,
         licence_id=renewal.licence,

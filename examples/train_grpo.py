@@ -52,7 +52,7 @@ def main() -> None:
 def sft(args: argparse.Namespace) -> None:
     with spec_of(args, SHOWN) as spec:
         demonstrations = demonstrate(spec, spec.rows, choose=essential_turns if args.model == TINY else None)
-        shown = [one.conversation for one in demonstrations]
+        shown = [demonstration.conversation for demonstration in demonstrations]
         write_conversations(args.out / "demonstrations.jsonl", shown)
         learner = load(args.model, seed=args.seed, spec=spec, shown=shown)
         rates: dict[str, Any] = {
@@ -99,9 +99,9 @@ def evaluate(args: argparse.Namespace) -> None:
     with spec_of(args, HELD_OUT) as spec:
         learner = load(trained, spec=spec)
         played = list(play(learner.model, learner.tokenizer, spec))
-    lines = [{**one.row, "return": one.ending.return_, "success": one.ending.success} for one in played]
+    lines = [{**rollout.row, "return": rollout.ending.return_, "success": rollout.ending.success} for rollout in played]
     (args.out / "eval.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    mean = sum(one.ending.return_ for one in played) / len(played)
+    mean = sum(rollout.ending.return_ for rollout in played) / len(played)
     print(f"{trained}: {len(played)} episodes, return {mean:+.2f}, success {sum(x.ending.success for x in played)}")
 
 

@@ -103,7 +103,7 @@ async def test_an_episode_of_no_task_names_none(gateway: NotesGateway) -> None:
         ({"index": 0}, "split and index must be set together"),
         (
             {"split": "test", "index": 0, "task_id": "test.note_keeping.0.00"},
-            "split and index cannot be combined with task_id",
+            "cannot be combined with task_id",
         ),
         ({"split": "dev", "index": 0}, "split: "),
         ({"split": "test", "index": TEST_TASKS}, "index: test has the tasks 0 to 39, not 40"),

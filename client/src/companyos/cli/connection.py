@@ -24,7 +24,7 @@ LARGEST_SEED = 2**53 - 1
 LARGEST_CHAOS = 8
 """Largest chaos level of the contract; a server rejects a level that it does not have."""
 
-LEVELS = "0 calm, 1 light, 2 moderate, 3 heavy, 4 storm, 5 to 8 your own"
+LEVELS = "0 calm, 1 light, 2 moderate, 3 heavy, 4 storm, 5 to 8 user-defined"
 """Description of the chaos levels for the help of commands."""
 
 SNAPSHOT_CHARS = 32

@@ -85,7 +85,7 @@ def balanced_sample(tasks: list[TaskInfo], count: int) -> list[TaskInfo]:
     of_level, of_scenario = Counter[int](), Counter[str]()
     while len(sample) < count and remaining:
         level = min(remaining, key=lambda level: (of_level[level], level))
-        task = min(remaining[level], key=lambda one: of_scenario[one.scenario])
+        task = min(remaining[level], key=lambda candidate: of_scenario[candidate.scenario])
         remaining[level].remove(task)
         if not remaining[level]:
             del remaining[level]

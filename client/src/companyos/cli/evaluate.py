@@ -105,8 +105,8 @@ def evaluate(
 
     Examples:
 
-      [cyan]companyos eval --policy oracle[/]                      the solver, 10 seeds
-      [cyan]companyos eval --policy random -n 300 --out runs/r[/]  kept on disk
+      [cyan]companyos eval --policy oracle[/]                      scripted solver, 10 seeds
+      [cyan]companyos eval --policy random -n 300 --out runs/r[/]  store the run
       [cyan]companyos eval --policy oracle --policy noop[/]        side by side
       [cyan]companyos eval --policy oracle --split test -n 40[/]   tasks of a split
       [cyan]companyos eval --policy random --trials 4[/]           four trials each
@@ -121,8 +121,8 @@ def evaluate(
       [cyan]companyos eval --policy llm --model gpt-5 --split test --out runs/m --resume[/]
       [cyan]companyos eval --policy llm --model qwen3 --base-url http://host:8080/v1[/]
 
-    A policy is an entry point of the group `companyos.policies`; without `--policy` the command lists them. The exit
-    status is 1 if the environment or an endpoint failed in an episode, or stopped the run.
+    Policies are entry points of the group `companyos.policies`; without `--policy` they are listed. The exit status
+    is 1 if the environment or an endpoint failed in an episode, or stopped the run.
     """
     from companyos.policies import policy_names
 

@@ -47,7 +47,7 @@ def parse_value(schema: Mapping[str, Any], typed: str, *, is_part: bool = False)
     if is_part:
         return _parse_scalar(typed)
     if "enum" in schema:
-        return _parse_choice([str(one) for one in schema["enum"]], typed.strip())
+        return _parse_choice([str(choice) for choice in schema["enum"]], typed.strip())
     match schema.get("type"):
         case "integer":
             return _parse_number(typed, "a whole number", is_whole=True)

@@ -69,12 +69,12 @@ def show(
 ) -> None:
     """Show why an item is in quarantine, and its files."""
     with report_errors():
-        item = asyncio.run(_show(url, token, item))
+        quarantined = asyncio.run(_show(url, token, item))
     if as_json:
-        print_json(item.model_dump(mode="json"))
+        print_json(quarantined.model_dump(mode="json"))
         return
     table = plain_table(show_header=False)
-    for name, value in _facts(item):
+    for name, value in _facts(quarantined):
         table.add_row(f"[dim]{name}[/]", sanitize(value))
     OUT.print(table)
 
@@ -100,12 +100,12 @@ def remove(
 ) -> None:
     """Delete an item permanently, with its databases."""
     with report_errors():
-        item = asyncio.run(_show(url, token, item))
+        quarantined = asyncio.run(_show(url, token, item))
         if not is_sure and not sys.stdin.isatty():
             fail("--yes is required without a terminal", USAGE_ERROR)
-        if is_sure or typer.confirm(f"Delete {item.id} ({item.detail}) permanently?", abort=True):
-            asyncio.run(_remove(url, token, item.id))
-    ERR.print(f"[dim]deleted[/] {sanitize(item.id)}", soft_wrap=True)
+        if is_sure or typer.confirm(f"Delete {quarantined.id} ({quarantined.detail}) permanently?", abort=True):
+            asyncio.run(_remove(url, token, quarantined.id))
+    ERR.print(f"[dim]deleted[/] {sanitize(quarantined.id)}", soft_wrap=True)
 
 
 async def _list(url: str, token: str | None) -> list[QuarantineItem]:

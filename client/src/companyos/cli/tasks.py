@@ -32,7 +32,7 @@ DEFAULT_TASKS = 20
 
 DEFAULT_BRIEFS = 3
 
-SplitOption = Annotated[str | None, typer.Option(metavar="SPLIT", help="List the tasks of train, validation or test.")]
+SplitOption = Annotated[str | None, typer.Option(metavar="SPLIT", help="Use the tasks of train, validation or test.")]
 
 
 def tasks(
@@ -172,10 +172,10 @@ def _show_task(server: Server, task_id: str, *, as_json: bool) -> None:
     async def read() -> TaskInfo:
         async with server.trainer() as trainer:
             listed = await trainer.tasks(task_id.partition(".")[0])
-            found = next((task for task in listed if task.id == task_id), None)
-            if found is None:
+            match = next((task for task in listed if task.id == task_id), None)
+            if match is None:
                 fail(f"unknown task {task_id!r}; `companyos tasks --split test` lists tasks", USAGE_ERROR)
-            return await trainer.task(found.split, found.index)
+            return await trainer.task(match.split, match.index)
 
     task = asyncio.run(read())
     if as_json:

@@ -96,7 +96,7 @@ class Session:
     def end(self) -> Ending:
         """Return the result of the episode; abandon it first if it is live."""
         if not self._is_started:
-            raise EpisodeOverError("no episode was begun")
+            raise EpisodeOverError("no episode was started")
         if not self.is_over:
             self.call("finish", dict(GIVE_UP))
         state = self._state = self._state or self._fetch_state()

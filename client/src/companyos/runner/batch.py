@@ -125,7 +125,7 @@ async def attach_evidence(trainer: Trainer, played: PlayedEpisode) -> tuple[Play
         return played, evidence
     updates = {
         "verdict": EpisodeVerdict.model_validate(verdict),
-        "injections": [InjectionInfo.model_validate(one) for one in evidence.pop("injections", [])],
+        "injections": [InjectionInfo.model_validate(injection) for injection in evidence.pop("injections", [])],
     }
     return replace(played, record=played.record.model_copy(update=updates)), evidence
 

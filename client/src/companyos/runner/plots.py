@@ -46,7 +46,7 @@ class Curve:
 def return_points(records: Sequence[EpisodeRecord]) -> list[Point]:
     """Return the mean return at each level."""
     return [
-        Point(level=level, mean=sum(one.return_ for one in group) / len(group), low=low, high=high)
+        Point(level=level, mean=sum(record.return_ for record in group) / len(group), low=low, high=high)
         for level, group in _by_level(records)
         for low, high in [return_interval(group)]
     ]
@@ -55,7 +55,7 @@ def return_points(records: Sequence[EpisodeRecord]) -> list[Point]:
 def success_points(records: Sequence[EpisodeRecord]) -> list[Point]:
     """Return the success rate at each level."""
     return [
-        Point(level=level, mean=sum(one.success for one in group) / len(group), low=low, high=high)
+        Point(level=level, mean=sum(record.success for record in group) / len(group), low=low, high=high)
         for level, group in _by_level(records)
         for low, high in [success_interval(group)]
     ]

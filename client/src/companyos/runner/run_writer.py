@@ -117,7 +117,7 @@ class RunFolder:
         self._written = {self._order[plan]: record for plan, record in self.kept.items()}
 
     def _check_task_set(self, record: EpisodeRecord) -> None:
-        before = next((one.task_set for one in self._written.values() if one.task_set is not None), None)
+        before = next((record.task_set for record in self._written.values() if record.task_set is not None), None)
         if None not in (before, record.task_set) and before != record.task_set:
             raise RunMismatchError(
                 f"{self._folder} contains another run: it used task set {before}, the server now has {record.task_set}"
@@ -154,9 +154,9 @@ def _record_line(record: EpisodeRecord) -> str:
     return _line(record.model_dump(mode="json"))
 
 
-def _episode_key(one: EpisodePlan | EpisodeRecord) -> tuple[object, ...]:
+def _episode_key(episode: EpisodePlan | EpisodeRecord) -> tuple[object, ...]:
     """Return the key of an episode; the seed of a task is not known in advance."""
-    return one.policy, one.task_id or (one.scenario, one.seed, one.chaos), one.trial
+    return episode.policy, episode.task_id or (episode.scenario, episode.seed, episode.chaos), episode.trial
 
 
 def _check_settings(folder: Path, settings: Settings) -> None:

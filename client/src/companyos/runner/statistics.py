@@ -94,7 +94,7 @@ def return_interval(records: Sequence[EpisodeRecord]) -> tuple[float, float]:
     """Return the normal 95 % interval of the mean return: over tasks, or clustered by scenario if that is wider."""
     mean = sum(record.return_ for record in records) / len(records)
     groupings = (_units(records), _clusters(records))
-    half = max(_half_width([[one.return_ for one in group] for group in grouping]) for grouping in groupings)
+    half = max(_half_width([[record.return_ for record in group] for group in grouping]) for grouping in groupings)
     return mean - half, mean + half
 
 
@@ -114,7 +114,7 @@ def summarise(records: Sequence[EpisodeRecord]) -> Summary:
         mean_return=sum(record.return_ for record in records) / len(records),
         mean_steps=sum(record.steps for record in records) / len(records),
         infra_errors=sum(record.outcome is Outcome.INFRA_ERROR for record in records),
-        trials=tuple((sum(one.success for one in task), len(task)) for task in _grouped(records, task_of)),
+        trials=tuple((sum(record.success for record in task), len(task)) for task in _grouped(records, task_of)),
     )
 
 
@@ -145,7 +145,7 @@ def _half_width(clusters: Sequence[Sequence[float]]) -> float:
     values = sum(map(len, clusters))
     mean = sum(map(sum, clusters)) / values
     off = [sum(value - mean for value in cluster) for cluster in clusters]
-    return Z_95 * sqrt(sum(one * one for one in off) * count / (count - 1)) / values
+    return Z_95 * sqrt(sum(value * value for value in off) * count / (count - 1)) / values
 
 
 def _scenario(record: EpisodeRecord) -> Hashable:

@@ -65,13 +65,15 @@ def export_page(run: RunDocument, episodes: Iterable[EpisodeDocument]) -> str:
     )
     head = f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n<style>{style}</style>'
     blocks = [_data_block("viewer-run", run.model_dump(mode="json"))]
-    blocks += [_data_block("viewer-episode", one.model_dump(mode="json"), name=one.facts.name) for one in episodes]
+    blocks += [
+        _data_block("viewer-episode", episode.model_dump(mode="json"), name=episode.facts.name) for episode in episodes
+    ]
     return _page(run.title, head, "".join(blocks), "".join(f"<script>{script}</script>\n" for script in scripts))
 
 
 def _page(title: str, head: str, data: str, scripts: str, links: Sequence[tuple[str, str]] = ()) -> str:
     nav_links = "".join(f'<a href="{escape(address)}">{escape(name)}</a>\n' for name, address in links)
-    navigation = f'<nav class="house" aria-label="Elsewhere">{nav_links}</nav>\n' if links else ""
+    navigation = f'<nav class="site-nav" aria-label="Elsewhere">{nav_links}</nav>\n' if links else ""
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'

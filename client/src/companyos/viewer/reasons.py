@@ -26,7 +26,7 @@ _MAX_CHARS = 60
 
 def reasons(verdict: EpisodeVerdict, steps: Sequence[Step], judged: Sequence[JudgedStep]) -> list[CheckReasons]:
     """Return the reasons of every check, in verdict order."""
-    turned = {one.id: judged_step.number for judged_step in judged for one in judged_step.turned}
+    turned = {check.id: judged_step.number for judged_step in judged for check in judged_step.turned}
     by_number = {step.number: step for step in steps}
     return [
         CheckReasons(id=check.id, reasons=list(_reasons(check, by_number, turned.get(check.id))))
@@ -81,10 +81,10 @@ def describe_row_change(change: RowChange) -> str:
     author = "" if change.actor == "agent" else f" (by {change.actor})"
     if change.kind == "deleted":
         return f"{row_name}: deleted{author}"
-    columns = [one for one in change.columns if one.column not in _INTERNAL_COLUMNS]
+    columns = [column for column in change.columns if column.column not in _INTERNAL_COLUMNS]
     if change.kind == "added":
-        filled = [one for one in columns if one.after not in (None, "", [], {})]
-        described = ", ".join(f"{one.column} {_format_value(one.after)}" for one in filled[:_MAX_COLUMNS])
+        filled = [column for column in columns if column.after not in (None, "", [], {})]
+        described = ", ".join(f"{column.column} {_format_value(column.after)}" for column in filled[:_MAX_COLUMNS])
         return f"{row_name}: added{author}, {described}" if described else f"{row_name}: added{author}"
     described = ", ".join(
         f"{column.column} {_format_value(column.before)} → {_format_value(column.after)}"

@@ -32,14 +32,14 @@ def rescore_steps(document: EpisodeDocument, evidence: Mapping[str, Any], rescor
         before, now = after[index], after[index + 1]
         parts = _parts(step, before, now, is_last=index + 1 == len(document.steps)) if is_unchanged else None
         steps.append(JudgedStep(number=step.number, parts=parts, turned=_turned(before, now)))
-    if any(_has_unexplained_reward(one, step) for one, step in zip(steps, document.steps, strict=True)):
-        steps = [one.model_copy(update={"parts": None}) for one in steps]
+    if any(_has_unexplained_reward(judged_step, step) for judged_step, step in zip(steps, document.steps, strict=True)):
+        steps = [step.model_copy(update={"parts": None}) for step in steps]
     return Judged(verdict=verdict, steps=steps, reasons=reasons(verdict, document.steps, steps))
 
 
 def with_judged(document: EpisodeDocument, judged: Judged) -> EpisodeDocument:
     """Return the document with the rescored verdict and the rescored steps."""
-    added = {one.number: one for one in judged.steps}
+    added = {step.number: step for step in judged.steps}
     steps = [
         step.model_copy(update={"parts": added[step.number].parts, "turned": added[step.number].turned})
         if step.number in added
@@ -59,7 +59,7 @@ def _verdicts(
 
 def _evidence_up_to(evidence: Mapping[str, Any], step: int) -> dict[str, Any]:
     cut = {
-        part: {name: [one for one in lines if one["step"] <= step] for name, lines in evidence.get(part, {}).items()}
+        part: {name: [line for line in lines if line["step"] <= step] for name, lines in evidence.get(part, {}).items()}
         for part in ("changes", "audits")
     }
     return {**evidence, **cut, "finish": None, "declared_at": None}

@@ -66,10 +66,10 @@ class StoredRun:
     def stamp(self) -> tuple[int, int] | None:
         """Return a value that changes with the list of the run; None if the run was removed."""
         try:
-            found = (self._single_trajectory or self._folder / EPISODES).stat()
+            stat = (self._single_trajectory or self._folder / EPISODES).stat()
         except OSError:
             return None
-        return found.st_mtime_ns, found.st_size
+        return stat.st_mtime_ns, stat.st_size
 
     @property
     def records(self) -> list[EpisodeRecord]:

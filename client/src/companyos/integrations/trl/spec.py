@@ -136,7 +136,7 @@ class CompanyOSSpec:
                 session.reset(scenario=scenario, seed=0, chaos=0)
                 for scenario in sorted({r["scenario"] for r in self.rows})
             ]
-            return max(one.steps_left for one in observations) + 1
+            return max(observation.steps_left for observation in observations) + 1
         finally:
             session.close()
 

@@ -99,7 +99,9 @@ def conversations(shown: Sequence[Conversation], tokenizer: PreTrainedTokenizerB
         )
         for conversation in shown
     ]
-    return Dataset.from_list([{name: list(one[name]) for name in ("input_ids", "assistant_masks")} for one in rendered])
+    return Dataset.from_list(
+        [{name: list(example[name]) for name in ("input_ids", "assistant_masks")} for example in rendered]
+    )
 
 
 def _run(trainer: Any) -> None:

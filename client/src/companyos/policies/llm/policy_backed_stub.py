@@ -74,5 +74,6 @@ class _Conversation:
 def _tools(listed: list[dict[str, Any]]) -> tuple[ToolSpec, ...]:
     functions = [tool["function"] for tool in listed]
     return tuple(
-        ToolSpec(name=one["name"], description=one["description"], input_schema=one["parameters"]) for one in functions
+        ToolSpec(name=function["name"], description=function["description"], input_schema=function["parameters"])
+        for function in functions
     )
