@@ -83,7 +83,7 @@ def test_the_end_of_the_input_gives_the_episode_up(tiny_url: str, tmp_path: Path
     assert "the episode is abandoned" in told
     assert "'nothing' matches no tool" in told
     assert "must be a whole number; got 'x'" in told
-    assert "'2' is one word too many" in told
+    assert "too many arguments: '2'" in told
     assert "/v1/episodes/tiny-3-1/apps" in told
     assert "failed after 1 step," in told
 

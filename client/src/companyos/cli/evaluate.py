@@ -105,7 +105,7 @@ def evaluate(
 
     Examples:
 
-      [cyan]companyos eval --policy oracle[/]                      scripted solver, 10 seeds
+      [cyan]companyos eval --policy oracle[/]                      the solver, 10 seeds
       [cyan]companyos eval --policy random -n 300 --out runs/r[/]  store the run
       [cyan]companyos eval --policy oracle --policy noop[/]        side by side
       [cyan]companyos eval --policy oracle --split test -n 40[/]   tasks of a split
