@@ -1,1 +1,1 @@
-"""The command line `companyos`. Commands import their dependencies when they run, so that `companyos --help` is fast."""
+"""The command line `companyos`. Commands import their dependencies when they run, to keep `companyos --help` fast."""
