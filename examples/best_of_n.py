@@ -1,6 +1,8 @@
-"""Best of n from the middle: `python examples/best_of_n.py [URL]`, with `companyos up` running.
+"""Best of n from a snapshot: `python examples/best_of_n.py [URL]`, with `companyos up` running.
 
-An episode is begun and kept after a few steps. Four forks play on from there, each with its own luck: who does best?
+An episode is started and saved after a few steps. Four forks continue with different random policies; the best one
+wins.
+
 """
 
 import asyncio
@@ -23,7 +25,7 @@ async def main(url: str) -> None:
         for tool in ("ticketdesk_list_tickets", "datahub_list_sources", "approvalflow_list_approvals"):
             await env.call_tool(tool)
         kept = await env.snapshot()
-        print(f"kept {kept.id} after step {kept.step}, return {kept.return_:+.1f}")
+        print(f"snapshot {kept.id} after step {kept.step}, return {kept.return_:+.1f}")
 
         observation = first.observation.model_dump(include={"brief", "company", "acting_as", "now", "steps_left"})
         tools = tuple(await env.list_tools())
@@ -40,7 +42,7 @@ async def main(url: str) -> None:
 
 
 async def play_on(fork: CompanyOSEnv, task: TaskView) -> CompanyOSState:
-    """Let the random policy play a fork to its end, and return where that is."""
+    """Let the random policy play a fork to its end, and return its final state."""
 
     async def call(tool: str, arguments: dict[str, Any], /) -> StepView:
         return step_view(await fork.call_tool(tool, **arguments))

@@ -1,7 +1,9 @@
-"""Renew a licence by looking and clicking: `python examples/screenshot_agent.py [URL]`, with `companyos up` running.
+"""Renew a licence in the browser: `python examples/screenshot_agent.py [URL]`, with `companyos up` running.
 
-The agent calls no tool of the company. It reads the page, clicks where the picture shows what it looks for, and types;
-every form it sends is the step that a tool call would have been. The gateway needs the extra `companyos[browser]`.
+The agent calls no company tools. It reads the page, clicks elements in the screenshot, and types. Each submitted form
+is
+the same step as the tool call. The gateway needs the extra `companyos[browser]`.
+
 """
 
 import re
@@ -26,7 +28,7 @@ FIELD = "textbox|combobox|spinbutton"
 
 
 class BrowserAgent:
-    """Eyes and hands: what the page says, and clicks in the middle of what it shows."""
+    """Browser control: reads the page text and clicks the center of elements."""
 
     def __init__(self, env: CompanyOSSyncEnv, **task: Any) -> None:
         self.env = env
@@ -37,41 +39,41 @@ class BrowserAgent:
 
     @property
     def page(self) -> str:
-        """The text of the page as one line, so that a sentence is found wherever it breaks."""
+        """Text of the page as one line, so that patterns match across line breaks."""
         return re.sub(r"\s+", " ", self.screen.snapshot)
 
     def read(self, pattern: str) -> str:
-        """Return what stands on the page where the pattern has its group."""
+        """Return the first group of the pattern on the page."""
         return self.read_all(pattern)[0]
 
     def read_all(self, pattern: str) -> tuple[str, ...]:
-        """Return what stands on the page where the pattern has its groups."""
-        found = re.search(pattern, self.page)
-        assert found is not None, f"{pattern!r} is not on {self.screen.address}"
-        return found.groups()
+        """Return the groups of the pattern on the page."""
+        match = re.search(pattern, self.page)
+        assert match is not None, f"{pattern!r} is not on {self.screen.address}"
+        return match.groups()
 
     def click(self, role: str, name: str) -> None:
-        """Click the first thing of that role and name, as far down as it is."""
+        """Click the first element with this role and name, scrolling if needed."""
         x, y = self._find(role, name).centre
         self._act("browser_click", x=x, y=y)
 
     def fill(self, **texts: str) -> None:
-        """Fill in fields by their labels, `_` for a space; in a list the text chooses."""
+        """Fill in fields by label, with `_` for a space; in a list, select the text."""
         for label, text in texts.items():
             self.click(FIELD, label.replace("_", " ").capitalize())
             self._act("browser_type", text=text, replace=True)
 
     def options(self, label: str) -> tuple[str, ...]:
-        """Return what a list offers."""
+        """Return the options of a list."""
         return self._find("combobox", label).options or ()
 
     def open(self, *links: str) -> None:
-        """Follow links: that of an app is on every page."""
+        """Follow links; every page links the apps."""
         for link in links:
             self.click("link", link)
 
     def search(self, *links: str, **texts: str) -> None:
-        """Follow links to a list, and look for something in it."""
+        """Follow links to a list, and search in it."""
         self.open(*links)
         self.fill(**texts)
         self.click("button", "Find")
@@ -87,7 +89,9 @@ class BrowserAgent:
         return seen
 
     def _visible_element(self, role: str, name: str) -> ScreenElement | None:
-        shown = (one for one in self.screen.elements if re.fullmatch(role, one.role) and one.name == name)
+        shown = (
+            element for element in self.screen.elements if re.fullmatch(role, element.role) and element.name == name
+        )
         return next(shown, None)
 
     def _act(self, tool: str, **arguments: Any) -> None:
@@ -106,7 +110,7 @@ class BrowserAgent:
 
 @dataclass(frozen=True)
 class Renewal:
-    """What is to be renewed, and all that the request for it says."""
+    """Facts of the renewal and its request."""
 
     ticket: str
     title: str
@@ -120,7 +124,7 @@ class Renewal:
 
 
 def read_renewal(agent: BrowserAgent) -> Renewal:
-    """Read the brief, the ticket, the licence, the policy, the figure and who decides."""
+    """Read the brief, the ticket, the licence, the policy, the metric and the approver."""
     ticket = agent.read(r"\b([A-Z]{3}-\d+)\b")
     open_ticket(agent, ticket)
     title, vendor = agent.read(r'asks to renew \\"(.*?)\\"'), agent.read(r"\b(VEN-\d+)\b")
@@ -158,7 +162,7 @@ def read_renewal(agent: BrowserAgent) -> Renewal:
 
 
 def request_approval(agent: BrowserAgent, renewal: Renewal) -> str:
-    """Make the ticket ready, ask for the approval, and return its id."""
+    """Prepare the ticket, request the approval, and return its id."""
     open_ticket(agent, renewal.ticket)
     while to_tick := re.findall(r'button "(Tick off: .*?)"', agent.screen.snapshot):
         agent.click("button", to_tick[0])
@@ -167,7 +171,7 @@ def request_approval(agent: BrowserAgent, renewal: Renewal) -> str:
     agent.open("ApprovalFlow", "Submit", "Choose Licence renewal")
     agent.fill(
         subject=renewal.licence,
-        approver=next(one for one in agent.options("Approver") if one.startswith(f"{renewal.approver},")),
+        approver=next(option for option in agent.options("Approver") if option.startswith(f"{renewal.approver},")),
         justification="The licence is in use, and its end is within the policy's window.",
         ticket=renewal.ticket,
         licence_id=renewal.licence,
@@ -198,23 +202,23 @@ def complete_renewal(agent: BrowserAgent, renewal: Renewal, request: str) -> Non
 
 
 def open_ticket(agent: BrowserAgent, ticket: str) -> None:
-    """Look a ticket up and open it."""
+    """Search a ticket and open it."""
     agent.search("TicketDesk", words=ticket)
     agent.open(ticket)
 
 
 def number(text: str) -> float:
-    """Return a figure as pages write it."""
+    """Return a number from its page format."""
     return float(text.replace(",", ""))
 
 
 def moment(text: str, form: str) -> datetime:
-    """Return a moment as pages write it, which is in UTC."""
+    """Return a UTC timestamp from its page format."""
     return datetime.strptime(text, form).replace(tzinfo=UTC)
 
 
 def main(url: str) -> CompanyOSState:
-    """Play the task, and say how it ended."""
+    """Play the task, and print the outcome."""
     with CompanyOSEnv(base_url=url).sync() as env:
         agent = BrowserAgent(env, **TASK)
         renewal = read_renewal(agent)

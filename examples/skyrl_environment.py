@@ -1,12 +1,13 @@
-"""SkyRL trains here: an environment of SkyRL Gym whose episodes a house plays, and the rows that name its tasks.
+"""SkyRL Gym environment that plays CompanyOS episodes, and export of task rows.
 
-The rows of a split, from a house that runs (`companyos up`):
+Write the rows of a split, from a running server (`companyos up`):
 
     python examples/skyrl_environment.py http://127.0.0.1:8000 train train.jsonl
 
-In the process of SkyRL that generates, before it does, with this folder on the path:
+Register the environment in SkyRL's generator process, with this folder on the path:
 
     skyrl_gym.register(id="companyos", entry_point="skyrl_environment:CompanyOSText")
+
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ GATEWAY = "http://127.0.0.1:8000"
 TIMEOUT_S = 60.0
 CALL = re.compile(r"<tool_call>(.*?)</tool_call>", re.DOTALL)
 GIVE_UP = {"outcome": "impossible", "summary": "The policy gave up."}
-REMINDER = "That message holds no tool call, so nothing happened. Go on by calling a tool; `finish` ends the work."
+REMINDER = "That message contains no tool call and had no effect. Continue by calling a tool; `finish` ends the work."
 SYSTEM = """\
 You work for {company} as the employee {acting_as}. You act through tools and through nothing else. When the work is
-done, or when it must not or cannot be done, say so with `finish`. These are the tools, one a line:
+done, or when it must not or cannot be done, say so with `finish`. These are the tools, one per line:
 
 <tools>
 {tools}
@@ -38,11 +39,12 @@ To call one write its name and arguments as JSON:
 <tool_call>{{"name": "...", "arguments": {{...}}}}</tool_call>"""
 
 
-class CompanyOSText(BaseTextEnv):  # type: ignore[misc]  # its library is in an environment of its own
-    """One episode of the task that the row names. The rewards of its steps sum up to its return, between -1 and 1.
+class CompanyOSText(BaseTextEnv):  # type: ignore[misc]  # skyrl_gym is installed in a separate environment
+    """One episode of the task in the row. The rewards of its steps sum to its return, between -1 and 1.
 
-    `env_config` may hold `url` and `token`. What the model writes is read for tool calls, each of them a step; the last
-    turn that SkyRL allows ends an episode that still goes on, as given up.
+    `env_config` may contain `url` and `token`. Each tool call in the model's output is a step. SkyRL's last turn
+    abandons a
+    live episode.
     """
 
     def __init__(self, env_config: Mapping[str, Any] | None = None, extras: Mapping[str, Any] | None = None) -> None:
@@ -57,7 +59,7 @@ class CompanyOSText(BaseTextEnv):  # type: ignore[misc]  # its library is in an 
         self._episode: str | None = None
 
     def init(self, prompt: ConversationType) -> tuple[ConversationType, dict[str, Any]]:
-        """Begin the episode and return what the model is told; the row's own prompt only names the task."""
+        """Start the episode and return the prompt; the row's own prompt only contains the task id."""
         options = {"task_id": self._task, "toolset": "task", "reward_scale": "unit"}
         started = self._request("POST", "/reset", options)
         self._episode = started["episode_id"]
@@ -72,7 +74,7 @@ class CompanyOSText(BaseTextEnv):  # type: ignore[misc]  # its library is in an 
         return [{"role": "system", "content": system}, {"role": "user", "content": task}], {"task_id": self._task}
 
     def step(self, action: str) -> BaseTextEnvStepOutput:
-        """Take the steps that a message asks for, until the episode is over."""
+        """Execute the tool calls of a message until the episode is over."""
         self.turns += 1
         reward, done, responses = 0.0, False, []
         for call in CALL.findall(action):
@@ -95,7 +97,7 @@ class CompanyOSText(BaseTextEnv):  # type: ignore[misc]  # its library is in an 
         )
 
     def get_metrics(self) -> dict[str, Any]:
-        """Return how the episode stands."""
+        """Return the metrics of the episode."""
         state = self._request("GET", f"/v1/episodes/{self._episode}/state")
         return {"success": float(bool(state["success"])), "steps": state["step_count"]}
 
@@ -107,7 +109,7 @@ class CompanyOSText(BaseTextEnv):  # type: ignore[misc]  # its library is in an 
         self._http.close()
 
     def _step(self, call: str) -> dict[str, Any]:
-        """Take one step; what is no call of a tool is a step as well, refused at its price."""
+        """Take one step; text that is not a valid tool call is an invalid step with its cost."""
         try:
             call_fields = json.loads(call)
             action = {"tool_name": str(call_fields["name"]), "arguments": dict(call_fields.get("arguments") or {})}
@@ -118,14 +120,14 @@ class CompanyOSText(BaseTextEnv):  # type: ignore[misc]  # its library is in an 
         return answer
 
     def _request(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
-        """Return what the house answers. Raises requests.HTTPError where it refuses."""
+        """Return the server's response. Raises requests.HTTPError if the request is rejected."""
         answer = self._http.request(method, f"{self._url}{path}", json=body, timeout=TIMEOUT_S)
         answer.raise_for_status()
         return answer.json()
 
 
 def write_rows(url: str, split: str, file: Path) -> int:
-    """Write a row for each task of a split, as SkyRL's datasets are; return how many."""
+    """Write a row for each task of a split in SkyRL's dataset format; return the number of rows."""
     answer = requests.post(f"{url}/companyos/task_range", json={"split": split}, timeout=TIMEOUT_S)
     answer.raise_for_status()
     tasks = [task["id"] for task in answer.json()["tasks"]]

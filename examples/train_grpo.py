@@ -1,12 +1,13 @@
 """Train an agent in CompanyOS: `python examples/train_grpo.py sft`, then `grpo`, then `eval`.
 
-    sft     the scripted oracle plays, and the model learns what it says
-    grpo    the model plays, and learns from what its episodes return, the calmest level first
-    eval    the model plays what it was not trained on
+    sft     supervised warm-up on demonstrations of the scripted oracle
+    grpo    reinforcement learning from episode returns, calmest level first
+    eval    evaluation on held-out tasks
 
-On a GPU the model is Qwen 2.5 1.5B, trained by Unsloth where that is installed; without one it is a tiny model that is
-made on the spot. What was learned lies in --out, with metrics.jsonl and curves.png. Without --url an enterprise is
-started on this machine. `pip install 'companyos[server,trl]'` brings all that it needs.
+On a GPU the model is Qwen 2.5 1.5B, with Unsloth if installed. Without a GPU it is a tiny model created from scratch.
+Output is written to --out, with metrics.jsonl and curves.png. Without --url a local server is started. Install the
+requirements with `pip install 'companyos[server,trl]'`.
+
 """
 
 import argparse
@@ -25,20 +26,22 @@ from companyos.integrations.trl.models import TINY, default_model, load
 from companyos.integrations.trl.rollouts import play
 from companyos.integrations.trl.training import METRICS, reinforce, warm_up
 
-HELD_OUT, SHOWN, TRAINED = 0, 1_000, 2_000  # where the seeds of the three begin
+HELD_OUT, SHOWN, TRAINED = 0, 1_000, 2_000  # first seeds of the three phases
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("sft", "grpo", "eval"))
-    parser.add_argument("--url", help="a running CompanyOS")
-    parser.add_argument("--model", help=f"a name on the Hub, a folder, or `{TINY}`")
+    parser.add_argument("--url", help="URL of a running server (default: start a local one)")
+    parser.add_argument("--model", help=f"model name on the Hub, a folder, or `{TINY}`")
     parser.add_argument("--scenario", nargs="+", default=["bug_escalation"])
-    parser.add_argument("--chaos", nargs="+", type=int, default=[0], help="levels, learned in this order: 0 1 2")
-    parser.add_argument("--episodes", type=int, default=100, help="of each scenario and level")
-    parser.add_argument("--steps", type=int, default=100, help="of the trainer")
+    parser.add_argument(
+        "--chaos", nargs="+", type=int, default=[0], help="chaos levels in training order, such as 0 1 2"
+    )
+    parser.add_argument("--episodes", type=int, default=100, help="per scenario and level")
+    parser.add_argument("--steps", type=int, default=100, help="training steps")
     parser.add_argument("--batch", type=int, default=16)
-    parser.add_argument("--split", help="eval: tasks of this split in place of held-out seeds")
+    parser.add_argument("--split", help="eval: use the tasks of this split instead of held-out seeds")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path("runs/grpo"))
     args = parser.parse_args()
@@ -49,7 +52,7 @@ def main() -> None:
 def sft(args: argparse.Namespace) -> None:
     with spec_of(args, SHOWN) as spec:
         demonstrations = demonstrate(spec, spec.rows, choose=essential_turns if args.model == TINY else None)
-        shown = [one.conversation for one in demonstrations]
+        shown = [demonstration.conversation for demonstration in demonstrations]
         write_conversations(args.out / "demonstrations.jsonl", shown)
         learner = load(args.model, seed=args.seed, spec=spec, shown=shown)
         rates: dict[str, Any] = {
@@ -70,7 +73,7 @@ def grpo(args: argparse.Namespace) -> None:
     warmed = args.out / "sft"
     with spec_of(args, TRAINED) as spec:
         if args.model == TINY and not warmed.exists():
-            raise SystemExit("a tiny model knows no word before `sft`")
+            raise SystemExit("run `sft` first: an untrained tiny model cannot be trained with grpo")
         learner = load(warmed if warmed.exists() else args.model, seed=args.seed, spec=spec)
         settings = SMALL if args.model == TINY else LARGE
         size = {"max_steps": args.steps, "per_device_train_batch_size": args.batch, "num_generations": 8}
@@ -96,9 +99,9 @@ def evaluate(args: argparse.Namespace) -> None:
     with spec_of(args, HELD_OUT) as spec:
         learner = load(trained, spec=spec)
         played = list(play(learner.model, learner.tokenizer, spec))
-    lines = [{**one.row, "return": one.ending.return_, "success": one.ending.success} for one in played]
+    lines = [{**rollout.row, "return": rollout.ending.return_, "success": rollout.ending.success} for rollout in played]
     (args.out / "eval.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    mean = sum(one.ending.return_ for one in played) / len(played)
+    mean = sum(rollout.ending.return_ for rollout in played) / len(played)
     print(f"{trained}: {len(played)} episodes, return {mean:+.2f}, success {sum(x.ending.success for x in played)}")
 
 

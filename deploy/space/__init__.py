@@ -1,1 +1,1 @@
-"""The environment as `openenv push` wants a folder to look like."""
+"""Environment package for `openenv push`."""

@@ -1,4 +1,4 @@
-"""The client of this environment, under the names that OpenEnv makes of the environment's."""
+"""Client of this environment under the names that OpenEnv derives from the environment name."""
 
 from companyos.client import CompanyosAction, CompanyosEnv, CompanyosObservation
 

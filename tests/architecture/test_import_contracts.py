@@ -43,13 +43,13 @@ class PlantedViolation:
 
 
 PLANTED_VIOLATIONS = (
-    PlantedViolation("strangers", "companyos_ticketdesk.tables", "import companyos_datahub"),
-    PlantedViolation("strangers", "companyos_gateway.settings", "import companyos_approvalflow"),
-    PlantedViolation("ground", "companyos_shared.streams", "import companyos_shared.wire.problem"),
-    PlantedViolation("ground", "companyos_shared.wire.problem", "from companyos_shared.chassis import Problem"),
-    PlantedViolation("ground-alone", "companyos_shared.wire.problem", "import companyos.contract"),
-    PlantedViolation("no-chassis", "companyos_gateway.settings", "from companyos_shared import chassis"),
-    PlantedViolation("no-chassis", "companyos.contract", "from companyos_shared.chassis import Problem"),
+    PlantedViolation("independent-services", "companyos_ticketdesk.tables", "import companyos_datahub"),
+    PlantedViolation("independent-services", "companyos_gateway.settings", "import companyos_approvalflow"),
+    PlantedViolation("shared-layers", "companyos_shared.streams", "import companyos_shared.wire.problem"),
+    PlantedViolation("shared-layers", "companyos_shared.wire.problem", "from companyos_shared.chassis import Problem"),
+    PlantedViolation("shared-alone", "companyos_shared.wire.problem", "import companyos.contract"),
+    PlantedViolation("no-service-framework", "companyos_gateway.settings", "from companyos_shared import chassis"),
+    PlantedViolation("no-service-framework", "companyos.contract", "from companyos_shared.chassis import Problem"),
     PlantedViolation("client", "companyos.client", "import companyos_gateway.settings"),
     PlantedViolation("client", "companyos.client", "import companyos_ticketdesk.main"),
     PlantedViolation("contract-only", "companyos_gateway.settings", "import companyos.client"),

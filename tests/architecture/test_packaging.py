@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -148,3 +149,37 @@ def test_every_app_that_a_manifest_names_is_there() -> None:
     for app in {app for apps in named.values() for app in apps}:
         module, _, attribute = app.partition(":")
         assert isinstance(getattr(import_module(module), attribute), FastAPI)
+
+
+DISTRIBUTIONS = [
+    path
+    for path in sorted(ROOT.rglob("pyproject.toml"))
+    if path.parent != ROOT and not {"tests", "build", "runs"} & set(path.relative_to(ROOT).parts)
+    if not any(part.startswith(".") for part in path.relative_to(ROOT).parts)
+]
+
+
+def test_every_distribution_is_checked() -> None:
+    names = {path.parent.relative_to(ROOT).as_posix() for path in DISTRIBUTIONS}
+    assert names >= {"shared", "gateway", "client", "players", *(f"services/{name}" for name in SERVICES)}
+    assert {f"integrations/{name}" for name in ("openenv-companyos", "verifiers")} <= names
+
+
+@pytest.mark.parametrize("path", DISTRIBUTIONS, ids=lambda path: path.parent.name)
+def test_a_distribution_carries_its_license_readme_and_classifiers(path: Path) -> None:
+    project = tomllib.loads(path.read_text())["project"]
+    assert project["license"] == "MIT"
+    assert project["license-files"] == ["LICENSE"]
+    assert (path.parent / "LICENSE").read_text() == (ROOT / "LICENSE").read_text()
+    assert (path.parent / project["readme"]).read_text().startswith("# ")
+    assert project["description"]
+    classifiers = project["classifiers"]
+    assert {"Programming Language :: Python :: 3", "Operating System :: POSIX"} <= set(classifiers)
+    assert any(classifier.startswith("Development Status :: ") for classifier in classifiers)
+    assert not any(classifier.startswith("License :: ") for classifier in classifiers), "PEP 639 forbids both"
+
+
+def test_distributions_name_the_same_project_urls() -> None:
+    root = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"].get("urls", {})
+    assert [path for path in DISTRIBUTIONS if tomllib.loads(path.read_text())["project"].get("urls", {}) != root] == []
+    assert not [url for url in root.values() if "example" in url or "<" in url]

@@ -70,7 +70,7 @@ def test_an_episode_is_followed_while_it_is_played_and_told_to_its_end(page: Any
     page.goto(f"{runtime}/console")
     page.get_by_test_id(f"view-{episode_id}").click()
     page.locator("#step-2").wait_for()
-    page.get_by_text("going on").first.wait_for()
+    page.get_by_text("live", exact=True).first.wait_for()
     page.keyboard.press("j")
     page.keyboard.press("j")
     page.locator('[data-testid=step][aria-label="Step 2"]').wait_for()
@@ -86,8 +86,8 @@ def test_an_episode_is_followed_while_it_is_played_and_told_to_its_end(page: Any
     step(runtime, episode_id, "finish", outcome="impossible", summary="Somebody looked.")
     page.locator("#step-5").wait_for()
     page.keyboard.press("Home")
-    page.get_by_text("Then, when it was played").wait_for()
-    assert "Somebody looked." in page.get_by_label("Declared with finish").inner_text()
+    page.get_by_text("Recorded").wait_for()
+    assert "Somebody looked." in page.get_by_label("Declaration (finish)").inner_text()
     page.reload()
     page.goto(f"{page.url.partition('#')[0]}#step-1")
     page.locator('[data-testid=step][aria-label="Step 1"]').wait_for()
@@ -113,7 +113,7 @@ def test_two_are_ticked_and_compared(page: Any, runtime: str) -> None:
     for one in (first, second):
         page.get_by_test_id(f"choose-{one}").check()
     page.get_by_test_id("compare-chosen").click()
-    page.get_by_text("They part at step 1").wait_for()
+    page.get_by_text("First difference at step 1").wait_for()
 
 
 def test_where_two_are_compared_one_that_goes_on_is_not_said_to_be_over(page: Any, runtime: str) -> None:
@@ -163,7 +163,7 @@ def test_axe_finds_nothing_serious_and_pictures_are_taken(page: Any, runtime: st
         "steps": (f"/episodes/{live['episode_id']}/steps", "Verdict so far"),
         "results": ("/results", "three-policies"),
         "run": ("/results/three-policies", "Mean return by level of chaos"),
-        "evaluated": (f"/results/three-policies/episodes#episode={name.partition('/')[2]}", "judged again"),
+        "evaluated": (f"/results/three-policies/episodes#episode={name.partition('/')[2]}", "rescored"),
         "scenarios": ("/scenarios", "What there is to do"),
         "scenario": (f"/scenarios/{SCENARIO}", "How it varies"),
     }

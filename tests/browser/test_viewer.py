@@ -131,7 +131,7 @@ def test_an_episode_tells_verdict_reward_and_faults(page: Any, small: str) -> No
     assert "status open" in closed.inner_text()
     assert "milestones" in page.get_by_test_id("rewards").inner_text()
     assert "ticket locked" in page.get_by_test_id("injections").inner_text()
-    assert "503 planned fault" in page.locator("#step-1").inner_text()
+    assert "503 injected fault" in page.locator("#step-1").inner_text()
     assert "fault: stale read" in page.locator("#step-2").inner_text()
 
 
@@ -147,9 +147,9 @@ def test_the_list_filters_and_sorts_and_two_are_compared(page: Any, small: str) 
     page.get_by_label(f"Compare {NAME}").check()
     page.get_by_label(f"Compare {OTHER}").check()
     page.get_by_test_id("compare").click()
-    assert "They part at step 3" in page.get_by_test_id("parting").inner_text()
-    page.get_by_role("link", name="Go there").click()
-    assert "This one was over by then." in page.get_by_test_id("detail").inner_text()
+    assert "First difference at step 3" in page.get_by_test_id("parting").inner_text()
+    page.get_by_role("link", name="Show it").click()
+    assert "This episode had ended before this step." in page.get_by_test_id("detail").inner_text()
 
 
 def test_hostile_text_is_text(page: Any, tmp_path: Path) -> None:
@@ -214,7 +214,7 @@ def test_a_served_run_is_judged_when_it_is_looked_at(page: Any, tmp_path: Path) 
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         page.goto(server.url)
-        page.get_by_text("Now, judged again: success").wait_for()
+        page.get_by_text("Rescored: success").wait_for()
         assert "ticket closed" in page.locator("#step-6").inner_text()
         server.shutdown()
         thread.join()
@@ -244,9 +244,9 @@ def test_a_played_run_tells_which_step_turned_which_check(page: Any, played: str
     failed = "vendor_onboarding-0-c2-worker2"
     views = {
         "run": ("", "2 with success"),
-        "episode": (f"#episode={failed}", "Now, judged again: failure"),
+        "episode": (f"#episode={failed}", "Rescored: failure"),
         "step": (f"#episode={failed}&step=16", "✓ priority by policy"),
-        "compared": (f"#episode=vendor_onboarding-0-c2-oracle&with={failed}&step=23", "another call"),
+        "compared": (f"#episode=vendor_onboarding-0-c2-oracle&with={failed}&step=23", "different call"),
     }
     for name, (path, text) in views.items():
         page.goto("about:blank")

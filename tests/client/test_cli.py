@@ -81,8 +81,8 @@ def test_the_version_is_that_of_the_package() -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (["eval"], 2, "--policy is missing; installed are"),
-        (["eval", "--policy", "clever"], 2, "no policy is called 'clever'; installed are"),
+        (["eval"], 2, "--policy is required; installed policies"),
+        (["eval", "--policy", "clever"], 2, "policy must be one of grounded"),
         (["eval", "--policy", "noop", "--seed", "-1"], 2, "--seed"),
         (["eval", "--policy", "noop", "--seed", "abc"], 2, "--seed"),
         (["eval", "--policy", "noop", "--chaos", "9"], 2, "--chaos"),
@@ -90,12 +90,12 @@ def test_the_version_is_that_of_the_package() -> None:
         (["eval", "--policy", "noop", "--url", "http://127.0.0.1:9"], 1, "error: Failed to connect"),
         (["tools", "--url", "http://127.0.0.1:9"], 1, "error: Failed to connect"),
         (["tasks", "--url", "http://127.0.0.1:9"], 1, "error:"),
-        (["eval", "--policy", "noop", "--seed", LARGEST_SEED], 2, f"seeds end at {LARGEST_SEED}"),
-        (["eval", "--policy", "noop", "--seed", str(2**60), "-n", "1"], 2, f"seeds end at {LARGEST_SEED}"),
-        (["tasks", "any", "--seed", LARGEST_SEED, "-n", "2"], 2, f"seeds end at {LARGEST_SEED}"),
-        (["demo", "--seed", LARGEST_SEED], 2, f"seeds end at {LARGEST_SEED}"),
+        (["eval", "--policy", "noop", "--seed", LARGEST_SEED], 2, f"exceeds the largest seed {LARGEST_SEED}"),
+        (["eval", "--policy", "noop", "--seed", str(2**60), "-n", "1"], 2, f"exceeds the largest seed {LARGEST_SEED}"),
+        (["tasks", "any", "--seed", LARGEST_SEED, "-n", "2"], 2, f"exceeds the largest seed {LARGEST_SEED}"),
+        (["demo", "--seed", LARGEST_SEED], 2, f"exceeds the largest seed {LARGEST_SEED}"),
         (["up", "--keep-databases"], 2, "--keep-databases needs --data-dir"),
-        (["up", "--episode", "main"], 2, "it needs --keep"),
+        (["up", "--episode", "main"], 2, "--episode needs --keep"),
         (["fly"], 2, "fly"),
     ],
 )
@@ -157,14 +157,14 @@ def test_tools_lists_explains_and_prints_json(tiny_url: str) -> None:
     assert "2 tools, about" in listed.stdout
     one = RUNNER.invoke(app, ["tools", "add", "--url", tiny_url]).stdout
     assert "integer (from 0, to 3)" in one
-    assert "what it is" not in one
+    assert "description" not in one
     specs = json.loads(RUNNER.invoke(app, ["tools", "--json", "--url", tiny_url]).stdout)
     assert [spec["name"] for spec in specs] == ["add", "finish"]
 
 
 def test_an_unknown_tool_is_a_misuse(tiny_url: str) -> None:
     answer = RUNNER.invoke(app, ["tools", "fly", "--url", tiny_url])
-    assert (answer.exit_code, "no tool is called 'fly'" in answer.stderr) == (2, True)
+    assert (answer.exit_code, "unknown tool 'fly'" in answer.stderr) == (2, True)
 
 
 def test_tasks_lists_scenarios_and_reads_briefs(tiny_url: str) -> None:
@@ -183,7 +183,7 @@ def test_tasks_lists_the_splits_and_browses_one(tiny_url: str) -> None:
         True,
         False,
     ]
-    assert "2 of 3 tasks; 1 more, -n shows them" in browsed
+    assert "2 of 3 tasks; 1 more with -n" in browsed
     assert browsed.count("only here") == browsed.count("as in train") == 1
     listed = json.loads(RUNNER.invoke(app, ["tasks", "--split", "test", "--json", "--url", tiny_url]).stdout)
     assert [task["index"] for task in listed] == [0, 1, 2]
@@ -200,10 +200,10 @@ def test_tasks_reads_one_task(tiny_url: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["tasks", "test.tiny.2.09"], "no task is called 'test.tiny.2.09'"),
-        (["tasks", "tiny", "--split", "test"], "not both"),
-        (["tasks", "--split", "test", "--scenario", "huge"], "no task is of the scenario 'huge'"),
-        (["eval", "--policy", "noop", "--split", "test", "--seed", "1"], "--split or --seed, not both"),
+        (["tasks", "test.tiny.2.09"], "unknown task 'test.tiny.2.09'"),
+        (["tasks", "tiny", "--split", "test"], "--split cannot be combined"),
+        (["tasks", "--split", "test", "--scenario", "huge"], "no tasks of scenario 'huge'"),
+        (["eval", "--policy", "noop", "--split", "test", "--seed", "1"], "--split and --seed cannot be combined"),
     ],
 )
 def test_a_task_that_is_none_is_a_misuse(tiny_url: str, arguments: list[str], told: str) -> None:
@@ -216,7 +216,7 @@ def test_eval_plays_the_tasks_of_a_split(tiny_url: str, tmp_path: Path) -> None:
     answer = RUNNER.invoke(
         app, ["eval", "--policy", "noop", "--split", "test", "-n", "2", "--out", str(out), "--url", tiny_url]
     )
-    assert "split test: 2 tasks of the set 1.1.tiny" in answer.stdout, answer.stderr
+    assert "split test: 2 tasks of task set 1.1.tiny" in answer.stdout, answer.stderr
     records = [json.loads(line) for line in (out / "episodes.jsonl").read_text().splitlines()]
     assert [(record["task_id"], record["task_set"]) for record in records] == [
         ("test.tiny.2.00", "1.1.tiny"),
@@ -269,7 +269,7 @@ def test_trials_show_pass_k_and_a_folder_with_a_run_is_left_alone(tiny_url: str,
     assert len((out / "episodes.jsonl").read_text().splitlines()) == 8
     refused = RUNNER.invoke(app, asked)
     assert refused.exit_code == 2
-    assert "--overwrite replaces it" in refused.stderr
+    assert "--overwrite to replace it" in refused.stderr
     assert RUNNER.invoke(app, [*asked, "--resume", "--overwrite"]).exit_code == 2
     assert RUNNER.invoke(app, [*asked, "--overwrite"]).exit_code == 0
     assert len((out / "episodes.jsonl").read_text().splitlines()) == 2

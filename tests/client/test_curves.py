@@ -90,7 +90,7 @@ def test_the_picture_is_a_png(tmp_path: Path) -> None:
 
 def test_without_matplotlib_it_is_said_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(PlottingUnavailableError, match=r"drawing needs matplotlib: .*\[plots\]'"):
+    with pytest.raises(PlottingUnavailableError, match=r"plotting requires matplotlib: .*\[plots\]'"):
         draw_curves(curves_of([a_record()]), tmp_path / "curves.png", title="tiny")
 
 

@@ -96,7 +96,7 @@ def test_a_snapshot_is_taken_listed_restored_and_deleted_by_the_start_of_its_id(
     commands.step(LABEL, "wait", {"minutes": 30})
     assert json.loads(commands.run("episodes", "--json"))[0]["step_count"] == 2
     assert f"{taken[:12]}  {LABEL}" in commands.run("snapshot", "--list")
-    assert commands.run("snapshot", "--list", "somebody-else").strip() == "no snapshot of somebody-else is kept"
+    assert commands.run("snapshot", "--list", "somebody-else").strip() == "no snapshots of somebody-else"
     assert commands.run("restore", taken[:8]).startswith(f"{LABEL} is at step 1 again")
     assert json.loads(commands.run("episodes", "--json"))[0]["step_count"] == 1
     commands.run("restore", LABEL, taken)
@@ -133,7 +133,7 @@ def test_a_difference_is_read_row_by_row_and_obeys_no_escape_of_the_world(comman
     assert last.splitlines()[-1] == "steps 1 to 2: 1 new, 1 changed"
     told = json.loads(commands.run("diff", "--from", "1", "--json"))
     assert told["services"]["ticketdesk"]["tickets"][key]["after"]["status"] == "open"
-    assert commands.run("diff", "--from", "1", "--to", "1").strip() == "steps 1 to 1: no row differs"
+    assert commands.run("diff", "--from", "1", "--to", "1").strip() == "steps 1 to 1: no rows differ"
     assert "invalid-step" in commands.run("diff", "--to", "9", code=1)
 
 
@@ -188,7 +188,7 @@ def test_where_several_episodes_are_live_one_has_to_be_named(commands: CommandRu
     commands.begin("tuesday")
     for command in ("snapshot", "diff", "db"):
         said = commands.run(command, code=2)
-        assert said.strip() == "error: 2 episodes are live, say which one: monday, tuesday"
+        assert said.strip() == "error: 2 episodes are live; name one of monday, tuesday"
     commands.step("monday", "finish", {"outcome": "done", "summary": "Enough."})
     assert "steps 0 to 1" in commands.run("diff")
 
@@ -198,16 +198,16 @@ def test_where_several_episodes_are_live_one_has_to_be_named(commands: CommandRu
     [
         (["snapshot"], 1, "error: no episode is live"),
         (["snapshot", "nobody"], 1, "error: unknown-episode: "),
-        (["snapshot", "nobody", "--delete", "abcd"], 2, "error: --delete ID stands alone"),
-        (["snapshot", "--delete", "xyz"], 2, "is no snapshot id"),
+        (["snapshot", "nobody", "--delete", "abcd"], 2, "error: --delete cannot be combined"),
+        (["snapshot", "--delete", "xyz"], 2, "a snapshot id has 4 to 32 characters"),
         (["snapshot", "--token", "guessed"], 1, "error: unknown-token: "),
-        (["restore"], 2, "error: SNAPSHOT is missing"),
-        (["restore", "latest"], 2, "'latest' is no snapshot id"),
+        (["restore"], 2, "error: SNAPSHOT is required"),
+        (["restore", "latest"], 2, "got 'latest'"),
         (["fork", "0" * 32], 1, "error: unknown-snapshot: "),
         (["fork", "0" * 32, "--count", "65"], 2, "--count"),
         (["diff", "nobody"], 1, "error: unknown-episode: "),
         (["diff", "--from", "-1"], 2, "--from"),
-        (["db", "--json"], 2, "--json prints what --sql asks for"),
+        (["db", "--json"], 2, "--json needs --sql"),
     ],
 )
 def test_a_misuse_is_one_clear_line(commands: CommandRunner, arguments: list[str], code: int, words: str) -> None:
@@ -245,5 +245,5 @@ def test_a_split_that_there_is_not_is_a_misuse_before_anything_starts(command: l
     answer = RUNNER.invoke(app, [*command, "--split", "tset"])
     assert (answer.exit_code, answer.stderr) == (
         2,
-        "error: no split is called 'tset'; there are train, validation, test\n",
+        "error: split must be one of train, validation, test; got 'tset'\n",
     )

@@ -29,7 +29,7 @@ def test_no_arguments_are_an_empty_object(raw: str | None) -> None:
         ("null", "it is a JSON null"),
         ("true", "it is a JSON boolean"),
         ("7", "it is a JSON number"),
-        ('{"amount": NaN}', "NaN is no JSON"),
+        ('{"amount": NaN}', "NaN is not valid JSON"),
         ('{"amount": 1e999}', "not JSON compliant"),
         ('{"key": "\\ud800"}', "surrogates not allowed"),
         ('{"n": ' + "9" * 5_000 + "}", "4300 digits"),

@@ -28,16 +28,16 @@ def no_key(monkeypatch: pytest.MonkeyPatch) -> None:
     ("arguments", "words"),
     [
         (["eval", "--policy", "llm"], "--policy llm needs --model NAME"),
-        (["eval", "--policy", "noop", "--model", "m-1"], "--model and --dry-run belong to --policy llm"),
-        (["eval", "--policy", "noop", "--dry-run"], "--model and --dry-run belong to --policy llm"),
-        (ASKING, "OPENAI_API_KEY is not set, and https://api.openai.com/v1 asks for a key"),
-        ([*ASKING, "--base-url", "localhost:8080"], "is no address of an endpoint"),
-        ([*ASKING, "--base-url", "https://me:pass@host/v1"], "an address carries no credentials"),
-        ([*ASKING, "--base-url", "https://host/v1?key=1"], "an address carries no credentials"),
-        ([*ASKING, "--base-url", "http://h/v1", "--price-in", "1"], "a cost needs both prices"),
-        ([*ASKING, "--base-url", "http://h/v1", "--extra-body", "{"], "--extra-body is no JSON:"),
-        ([*ASKING, "--base-url", "http://h/v1", "--extra-body", "[]"], "--extra-body is no JSON object"),
-        ([*ASKING, "--base-url", "http://h/v1", "--extra-body", '{"tools": []}'], "tools cannot be among"),
+        (["eval", "--policy", "noop", "--model", "m-1"], "--model and --dry-run need --policy llm"),
+        (["eval", "--policy", "noop", "--dry-run"], "--model and --dry-run need --policy llm"),
+        (ASKING, "OPENAI_API_KEY is not set; https://api.openai.com/v1 requires a key"),
+        ([*ASKING, "--base-url", "localhost:8080"], "base_url must be an HTTP URL"),
+        ([*ASKING, "--base-url", "https://me:pass@host/v1"], "base_url must not contain credentials"),
+        ([*ASKING, "--base-url", "https://host/v1?key=1"], "base_url must not contain credentials"),
+        ([*ASKING, "--base-url", "http://h/v1", "--price-in", "1"], "the cost requires both prices"),
+        ([*ASKING, "--base-url", "http://h/v1", "--extra-body", "{"], "--extra-body must be valid JSON:"),
+        ([*ASKING, "--base-url", "http://h/v1", "--extra-body", "[]"], "--extra-body must be a JSON object"),
+        ([*ASKING, "--base-url", "http://h/v1", "--extra-body", '{"tools": []}'], "tools cannot be set"),
         (["eval", "--policy", "noop", "--resume"], "--resume and --overwrite need --out DIR"),
     ],
 )
@@ -83,8 +83,8 @@ def test_a_run_that_an_endpoint_stops_is_told_kept_and_goes_on(tiny_url: str, tm
         first = RUNNER.invoke(app, received)
         again = RUNNER.invoke(app, [*received, "--resume"])
     assert first.exit_code == 1, first.output
-    assert "stopped after 1 of 3 episodes; --resume goes on" in first.stderr
-    assert "error: the endpoint answered 401: " in first.stderr
+    assert "stopped after 1 of 3 episodes; continue it with --resume" in first.stderr
+    assert "error: the endpoint returned 401: " in first.stderr
     assert "Your key has expired." in first.stderr
     assert again.exit_code == 0, again.output
     assert "3 episodes in" in again.stdout
@@ -100,4 +100,4 @@ def test_going_on_as_another_model_is_a_misuse(tiny_url: str, tmp_path: Path) ->
         assert RUNNER.invoke(app, received).exit_code == 0
         answer = RUNNER.invoke(app, [*received, "--resume", "--temperature", "0.7"])
     assert answer.exit_code == 2
-    assert "temperature of llm was null there and is 0.7 now" in answer.stderr
+    assert "temperature of llm was null, now it is 0.7" in answer.stderr

@@ -53,10 +53,10 @@ def test_the_oldest_answers_of_tools_leave_first_and_are_told_by_their_size() ->
     assert dropped is not None
     assert (dropped.turns, 0 < dropped.results < 12) == (0, True)
     told = [message["content"] for message in conversation.messages if message["role"] == "tool"]
-    assert ["were dropped to make room" in text for text in told] == [True] * dropped.results + [False] * (
+    assert ["were dropped to save context" in text for text in told] == [True] * dropped.results + [False] * (
         12 - dropped.results
     )
-    assert re.fullmatch(r"\[2\d{3} characters were dropped to make room; .*\]", told[0])
+    assert re.fullmatch(r"\[2\d{3} characters were dropped to save context; .*\]", told[0])
     assert conversation.estimated_tokens() <= 0.75 * 5_500
     check_is_well_formed(conversation.messages)
 
@@ -69,7 +69,7 @@ def test_then_whole_turns_leave_and_the_task_says_how_many() -> None:
     assert conversation.shrink(800) is not None
     assert conversation.messages[0]["role"] == "system"
     assert extract_task(conversation.messages[1]["content"]) == task_text(a_task(LOOK))
-    assert conversation.messages[1]["content"].count("were dropped to make room") == 1
+    assert conversation.messages[1]["content"].count("were dropped to save context") == 1
     assert conversation.messages[-2]["content"] == "Hm."
     check_is_well_formed(conversation.messages)
 

@@ -132,7 +132,7 @@ async def test_an_endpoint_that_fails_in_the_middle_is_an_infra_error_with_its_a
     episode, stub = await played(ScriptedReplies(tool_call_message(ADD_1), error_reply(500, "Down.", headers=AT_ONCE)))
     assert (episode.record.outcome, episode.record.success, episode.record.steps) == (Outcome.INFRA_ERROR, False, 1)
     assert episode.trouble is not None
-    assert "the model's endpoint failed: the endpoint answered 500" in episode.trouble
+    assert "the model's endpoint failed: the endpoint returned 500" in episode.trouble
     assert "(3 attempts)" in episode.trouble
     assert (episode.record.usage.requests, episode.record.usage.retries) == (4, 2)
     assert len(stub.received) == 4
@@ -143,12 +143,12 @@ async def test_an_endpoint_that_fails_in_the_middle_is_an_infra_error_with_its_a
 async def test_an_endpoint_that_fails_for_a_while_breaks_its_episode_alone(played: Player, status: int) -> None:
     episode, _ = await played(ScriptedReplies(error_reply(status, "Later.", headers=AT_ONCE)), retries=1)
     assert (episode.record.outcome, episode.record.steps) == (Outcome.INFRA_ERROR, 0)
-    assert f"answered {status}" in str(episode.trouble)
+    assert f"returned {status}" in str(episode.trouble)
 
 
 @pytest.mark.parametrize(("status", "word"), [(400, "bad"), (401, "key"), (403, "no"), (404, "model")])
 async def test_an_endpoint_that_refuses_the_first_request_stops_the_run(played: Player, status: int, word: str) -> None:
-    with pytest.raises(PolicyUnavailableError, match=f"the endpoint answered {status}: .*{word}"):
+    with pytest.raises(PolicyUnavailableError, match=f"the endpoint returned {status}: .*{word}"):
         await played(ScriptedReplies(error_reply(status, word)))
 
 
@@ -165,13 +165,13 @@ async def test_a_policy_without_a_model_stops_the_run(tiny_url: str) -> None:
 
 async def test_an_endpoint_that_is_too_slow_is_an_infra_error(played: Player) -> None:
     episode, _ = await played(ScriptedReplies(tool_call_message(ADD_1), pause_s=0.5), timeout_s=0.05, retries=0)
-    assert episode.trouble == "the model's endpoint failed: no answer within 0.05 s"
+    assert episode.trouble == "the model's endpoint failed: no response within 0.05 s"
 
 
 @pytest.mark.parametrize("body", [b"<html>", [], {"choices": []}, {"choices": [{"message": "Hi."}]}, {"error": "No."}])
 async def test_what_is_no_completion_is_an_infra_error(played: Player, body: Any) -> None:
     episode, _ = await played(ScriptedReplies(Reply(body=body)))
-    assert "what is no chat completion" in str(episode.trouble)
+    assert "invalid chat completion" in str(episode.trouble)
 
 
 async def test_the_key_goes_to_the_endpoint_and_nowhere_else(tiny_url: str, tmp_path: Path) -> None:

@@ -51,11 +51,11 @@ def test_the_whole_story_is_told_once_in_order() -> None:
         "met 2: OPS-1042 is not verified",
         "passed 1: OPS-1042 has priority high",
         "passed 2: OPS-1042 is verified",
-        "met 3: compliance score 85 is of 2026-01-20, too old to be used",
+        "met 3: compliance score 85 is of 2026-01-20, which is too old",
         "passed 3: compliance score is 82, as of 2026-03-02",
         "met 4: CFO Mara Lindqvist is out of office, back on 2026-03-09",
         "passed 4: APR-7 goes to the delegate, Tom Okafor",
-        "met 5: APR-7 waits for a decision",
+        "met 5: APR-7 is pending",
         "passed 5: APR-7 is approved",
     ]
     assert tracker.is_complete

@@ -81,7 +81,7 @@ def test_the_demo_passes_the_five_stations_and_compares_three_policies(url: str)
     for number, station in enumerate(STATIONS, start=1):
         assert f"▶ {number} {station}:" in said
         assert f"✔ {number} {station}:" in said
-    assert "5 of 5 stations passed" in said
+    assert "5 of 5 milestones passed" in said
     assert "success after" in said
     rows = {line.split()[0]: line for line in said.splitlines() if line.startswith(("oracle", "random", "noop"))}
     assert "100.0%" in rows["oracle"]
@@ -125,7 +125,7 @@ def test_stored_evidence_is_judged_again_without_a_service(url: str, tmp_path: P
     folder = tmp_path / "run"
     policies = ("--policy", "oracle", "--policy", "random")
     run("eval", *policies, "-n", "2", "--seed", "5", "--url", url, "--out", str(folder))
-    assert "4 of 4 episodes judged again: 0 verdicts differ" in run("rescore", str(folder))
+    assert "4 of 4 episodes rescored: 0 verdicts differ" in run("rescore", str(folder))
     [record, *_] = read_records(folder)
     assert record.verdict is not None
     assert (record.verdict.success, record.verdict.failed) == (True, ())
@@ -184,7 +184,7 @@ async def test_arguments_that_are_no_json_are_an_invalid_step_and_the_model_is_t
     assert first.error is not None
     assert first.error["error_type"] == "invalid_args"
     told = [json.loads(one["content"]) for one in stub.received[1].body["messages"] if one["role"] == "tool"]
-    assert told[0]["message"].startswith("The arguments are no JSON object: Unterminated string")
+    assert told[0]["message"].startswith("The arguments must be a JSON object: Unterminated string")
     assert "it is a JSON array" in told[1]["message"]
 
 
@@ -192,7 +192,7 @@ def test_a_dry_run_asks_nobody_and_shows_what_would_be_sent(url: str, tmp_path: 
     options = ["--policy", "llm", "--model", "m-1", "--dry-run", "-n", "1", "--seed", "1", "--url", url]
     said = run("eval", *options, "--base-url", "https://models.invalid/v1", "--out", str(tmp_path / "run"))
     assert said.strip().startswith("dry run: vendor_onboarding, chaos 1")
-    assert "dry run: no model was asked. The policy oracle answered in its place" in said
+    assert "dry run: no model was called. The policy oracle answered in its place" in said
     assert "The first request to https://models.invalid/v1 would be:" in said
     assert "say so with `finish`" in said
     assert "49 tools, " in said

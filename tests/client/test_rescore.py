@@ -93,7 +93,7 @@ def test_every_way_in_which_a_file_is_bad_is_told_with_its_line(tmp_path: Path) 
     assert faults.keys() == {"1", "3", "4", "5", "6"}
     assert faults["1"] == "evidence/tiny-0-c1-oracle.json.gz: missing"
     assert "Not a gzipped file" in str(faults["3"])
-    assert str(faults["4"]).endswith("holds no object")
+    assert str(faults["4"]).endswith("is not a JSON object")
     assert str(faults["5"]).startswith("seed: ")
     assert "JSON" in str(faults["6"])
 
@@ -117,7 +117,7 @@ def test_the_command_shows_old_beside_new_and_says_that_they_differ(tmp_path: Pa
     assert code == 1
     assert "tiny, seed 1, chaos 1, oracle" in told
     assert "ticket_resolved fails, did not before" in told
-    assert "2 of 2 episodes judged again: 1 verdicts differ" in told
+    assert "2 of 2 episodes rescored: 1 verdicts differ" in told
     assert said(a_run(tmp_path / "two", seeds=1))[0] == 0
 
 

@@ -98,7 +98,7 @@ async def test_a_folder_that_holds_nothing_yet_may_be_gone_on_with(tiny_url: str
 
 async def test_another_run_is_not_gone_on_with(tiny_url: str, tmp_path: Path) -> None:
     await play_all(tiny_url, plans_of(1, 2), out=tmp_path / "run")
-    with pytest.raises(RunMismatchError, match="2 episodes that are not of this run"):
+    with pytest.raises(RunMismatchError, match="2 episodes of another run"):
         await play_all(tiny_url, plans_of(3), out=tmp_path / "run", resume=True)
     assert seeds_of(tmp_path / "run") == [1, 2]
 
@@ -108,7 +108,7 @@ async def test_a_run_of_another_model_is_not_gone_on_with(tiny_url: str, tmp_pat
     with StubServer(ScriptedReplies(tool_call_message(("finish", {})))) as stub:
         first, second = a_model(stub.url), a_model(stub.url, model="m-2")
         await play_all(tiny_url, [plan], out=tmp_path, make_policy=lambda _name: LlmPolicy(first))
-        with pytest.raises(RunMismatchError, match='model of llm was "m-1" there and is "m-2" now'):
+        with pytest.raises(RunMismatchError, match='model of llm was "m-1", now it is "m-2"'):
             await play_all(tiny_url, [plan], out=tmp_path, make_policy=lambda _name: LlmPolicy(second), resume=True)
     described = json.loads((tmp_path / "run.json").read_text())
     assert described["policies"]["llm"]["model"] == "m-1"
@@ -118,7 +118,7 @@ async def test_a_run_of_another_version_is_not_gone_on_with(tiny_url: str, tmp_p
     await play_all(tiny_url, plans_of(1), out=tmp_path)
     described = json.loads((tmp_path / "run.json").read_text())
     (tmp_path / "run.json").write_text(json.dumps(described | {"companyos": "0.0.0"}))
-    with pytest.raises(RunMismatchError, match=r"another run: companyos 0\.0\.0 played it, and this is"):
+    with pytest.raises(RunMismatchError, match=r"a run of companyos 0\.0\.0; this is"):
         await play_all(tiny_url, plans_of(1, 2), out=tmp_path, resume=True)
     assert seeds_of(tmp_path) == [1]
 
@@ -139,7 +139,7 @@ async def test_what_an_endpoint_broke_stays_in_the_run_and_is_not_played_again(t
         )
     assert len(stub.received) == 3
     assert [episode.record.outcome for episode in episodes] == [Outcome.INFRA_ERROR, Outcome.SUCCESS]
-    assert "the endpoint answered 400" in str(episodes[0].trouble)
+    assert "the endpoint returned 400" in str(episodes[0].trouble)
 
 
 async def test_messages_of_a_model_lie_beside_the_trajectory(tiny_url: str, tmp_path: Path) -> None:

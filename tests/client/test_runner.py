@@ -185,7 +185,7 @@ async def test_a_run_replaces_the_run_before_it_where_it_is_told_to_and_nothing_
 ) -> None:
     run = tmp_path / "run"
     await play_all(tiny_url, [a_plan(1), a_plan(2)], out=run)
-    with pytest.raises(RunExistsError, match="a run of 2 episodes already: --resume"):
+    with pytest.raises(RunExistsError, match="already contains a run of 2 episodes: use --resume"):
         await play_all(tiny_url, [a_plan(2)], out=run)
     assert [record.seed for record in read_records(run)] == [1, 2]
     await play_all(tiny_url, [a_plan(2)], out=run, overwrite=True)
@@ -220,7 +220,7 @@ async def test_a_run_does_not_go_on_with_the_tasks_of_another_set(tiny_url: str,
     begun.add(of_sets[plans[0]], None)
     begun.close()
     resumed = RunFolder(tmp_path, plans, resume=True)
-    with pytest.raises(RunMismatchError, match=r"task set 1\.1, and the house's is 1\.2 now"):
+    with pytest.raises(RunMismatchError, match=r"task set 1\.1, the server now has 1\.2"):
         resumed.add(of_sets[plans[1]], None)
     resumed.close()
     assert [record.task_set for record in read_records(tmp_path)] == ["1.1"]
@@ -229,7 +229,7 @@ async def test_a_run_does_not_go_on_with_the_tasks_of_another_set(tiny_url: str,
 @pytest.mark.parametrize("name", ["../../beside", "/absolute", "a/b"])
 def test_a_plan_whose_files_would_lie_outside_of_the_folder_is_refused(tmp_path: Path, name: str) -> None:
     for plan in (replace(a_plan(), task_id=name), a_plan(policy=name), a_plan(scenario=name)):
-        with pytest.raises(NotADirectoryError, match="no file of a run"):
+        with pytest.raises(NotADirectoryError, match="not a valid file name"):
             RunFolder(tmp_path / "run", [plan])
     assert list(tmp_path.iterdir()) == []
 

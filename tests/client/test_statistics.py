@@ -50,7 +50,7 @@ def test_the_interval_holds_the_share_and_stays_within_0_and_1(drawn: tuple[int,
 
 @pytest.mark.parametrize(("successes", "trials"), [(0, 0), (3, 2), (-1, 2)])
 def test_what_is_no_share_has_no_interval(successes: int, trials: int) -> None:
-    with pytest.raises(ValueError, match="no share"):
+    with pytest.raises(ValueError, match="between 0 and trials"):
         wilson_interval(successes, trials)
 
 

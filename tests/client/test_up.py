@@ -108,7 +108,7 @@ def test_an_enterprise_that_ends_by_itself_is_told_with_its_last_words(
 ) -> None:
     (tmp_path / "companyos_gateway.py").write_text("raise SystemExit('the roof is on fire')")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    with pytest.raises(EnterpriseError, match=r"(?s)ended with status 1.*the roof is on fire"), Enterprise():
+    with pytest.raises(EnterpriseError, match=r"(?s)exited with status 1.*the roof is on fire"), Enterprise():
         pass
 
 

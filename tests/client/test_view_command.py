@@ -48,12 +48,12 @@ def test_the_terminal_shows_an_episode_step_by_step(run: Path) -> None:
     code, told = said(run, "--terminal", "--episode", "oracle")
     assert code == 0
     assert "Close T-1." in told
-    assert "503 unavailable planned: unavailable" in told
+    assert "503 unavailable injected: unavailable" in told
     assert "409 ticket-locked" in told
     assert "tool_not_found" in told
     assert "✓ ticket_closed" in told
-    assert "judged again: success" in told
-    assert "judged again" not in said(run, "--terminal", "--episode", "oracle", "--no-rescore")[1]
+    assert "rescored: success" in told
+    assert "rescored" not in said(run, "--terminal", "--episode", "oracle", "--no-rescore")[1]
 
 
 def test_the_terminal_shows_a_step_with_its_rows(run: Path) -> None:
@@ -67,7 +67,7 @@ def test_the_terminal_shows_a_step_with_its_rows(run: Path) -> None:
 def test_the_terminal_shows_two_side_by_side(run: Path) -> None:
     code, told = said(run, "--terminal", "--compare", "oracle", "noop")
     assert code == 0
-    assert "They part at step 3." in told
+    assert "First difference at step 3." in told
 
 
 def test_what_a_terminal_would_obey_is_not_printed(tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_what_could_not_be_read_is_named_and_the_rest_is_shown(run: Path, tmp_pa
         lines.write("{torn\n")
     code, told = said(run, "--export", tmp_path / "run.html")
     assert code == 2
-    assert "not read: trajectories/tiny-0-c1-noop.jsonl, line 3: is no JSON" in told
+    assert "not read: trajectories/tiny-0-c1-noop.jsonl, line 3: invalid JSON" in told
     assert (tmp_path / "run.html").exists()
 
 
@@ -99,11 +99,11 @@ def test_what_could_not_be_read_is_named_and_the_rest_is_shown(run: Path, tmp_pa
     ("arguments", "told"),
     [
         (["--step", "1"], "--step needs --episode NAME"),
-        (["--terminal", "--episode", "tiny"], "2 episodes have 'tiny' in their name"),
-        (["--terminal", "--episode", "nobody"], "no episode has 'nobody' in its name: tiny-0-c1-oracle"),
-        (["--terminal", "--episode", "noop", "--step", "9"], "has no step 9: it has 2, the last is 2"),
-        (["--terminal", "--export", "x.html"], "--export or --terminal, not both"),
-        (["--episode", "noop", "--compare", "noop", "oracle"], "--compare or --episode, not both"),
+        (["--terminal", "--episode", "tiny"], "2 episode names contain 'tiny'"),
+        (["--terminal", "--episode", "nobody"], "no episode name contains 'nobody': tiny-0-c1-oracle"),
+        (["--terminal", "--episode", "noop", "--step", "9"], "step must be between 1 and 2"),
+        (["--terminal", "--export", "x.html"], "--export and --terminal cannot be combined"),
+        (["--episode", "noop", "--compare", "noop", "oracle"], "--compare and --episode cannot be combined"),
         (["--export", "/nowhere/x.html"], "/nowhere/x.html"),
     ],
 )
@@ -116,7 +116,7 @@ def test_a_misuse_is_told_in_one_line(run: Path, arguments: list[str], told: str
 
 def test_what_is_no_run_is_told(tmp_path: Path) -> None:
     code, told = said(tmp_path / "nowhere", "--terminal")
-    assert (code, "there is no such file or folder" in told) == (2, True)
+    assert (code, "no such file or folder" in told) == (2, True)
 
 
 def test_a_port_that_is_taken_is_told(run: Path) -> None:

@@ -125,7 +125,7 @@ def test_what_a_model_said_stands_with_the_steps_that_came_of_it(tmp_path: Path)
     assert [(one.role, one.text, one.step, one.calls) for one in found.said] == [
         ("system", "You act through tools.", None, 0),
         ("model", "First I look.", 1, 2),
-        ("note", "3 results of tools and 1 turns were dropped to make room", None, 0),
+        ("note", "3 tool results and 1 turns were dropped to save context", None, 0),
         ("model", "Then", 3, 1),
         ("model", "", None, 0),
         ("note", "stopped: three in a row", None, 0),
@@ -148,7 +148,7 @@ def test_a_row_that_the_evidence_names_is_told_as_it_stands() -> None:
     assert [(one.step, one.text) for one in found.reasons] == [
         (None, check.evidence),
         (6, "desk.tickets T-1: status open → closed"),
-        (None, "desk.locks L-9: no step wrote it"),
+        (None, "desk.locks L-9: not changed by any step"),
     ]
 
 
@@ -205,11 +205,11 @@ def test_a_malformed_line_is_named_with_the_reason_and_the_rest_is_shown(tmp_pat
     place = f"trajectories/{NAME}.jsonl, line"
     assert [step.number for step in found.steps] == [1, 7]
     assert found.faults == [
-        f"{place} 2: is no JSON: Expecting value at character 21",
+        f"{place} 2: invalid JSON: Expecting value at character 21",
         f"{place} 3: tool: Input should be a valid string",
-        f"{place} 4: holds no object",
-        f"{place} 5: step 1 was told before",
-        f"{place} 6: is no JSON: NaN is no number there",
+        f"{place} 4: not a JSON object",
+        f"{place} 5: duplicate step 1",
+        f"{place} 6: invalid JSON: NaN is not a number",
         f"{place} 7: tool: Field required",
     ]
 
@@ -219,8 +219,8 @@ def test_bytes_that_are_no_text_are_named(tmp_path: Path) -> None:
     (tmp_path / "trajectories" / f"{NAME}.jsonl").write_bytes(b'{"step": 1}\n\xff\xfe\n' + b"[" * 100_000)
     first, second, third = StoredRun(tmp_path).episode(NAME).faults
     assert "line 1: tool: Field required" in first
-    assert second.endswith("line 2: is no UTF-8 at byte 1")
-    assert third.endswith("line 3: is nested too deeply")
+    assert second.endswith("line 2: invalid UTF-8 at byte 1")
+    assert third.endswith("line 3: nested too deeply")
 
 
 def test_a_missing_trajectory_and_damaged_evidence_are_told(tmp_path: Path) -> None:
@@ -249,7 +249,7 @@ def test_a_bad_record_is_told_and_the_others_are_listed(tmp_path: Path) -> None:
     run = StoredRun(tmp_path)
     assert run.names == [NAME]
     assert run.faults[0].startswith("episodes.jsonl, line 2: seed: Field required")
-    assert run.faults[1] == "episodes.jsonl, line 3: '../../etc-1-c1-oracle' is no name of files"
+    assert run.faults[1] == "episodes.jsonl, line 3: '../../etc-1-c1-oracle' is not a valid file name"
 
 
 def test_a_trajectory_opens_alone_and_with_its_run(tmp_path: Path) -> None:
@@ -266,7 +266,7 @@ def test_a_trajectory_opens_alone_and_with_its_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("made", "told"), [("", "has no episodes.jsonl"), ("x.txt", "neither the folder"), ("?", "no such file")]
+    ("made", "told"), [("", "episodes.jsonl is missing"), ("x.txt", "neither the folder"), ("?", "no such file")]
 )
 def test_what_is_no_run_is_refused_with_the_reason(tmp_path: Path, made: str, told: str) -> None:
     if made == "x.txt":

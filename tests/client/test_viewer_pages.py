@@ -207,4 +207,4 @@ def test_a_page_elsewhere_that_names_this_machine_is_not_answered(served: httpx.
 def test_a_run_that_is_gone_is_told(served: httpx.Client, run: Path) -> None:
     (run / "episodes.jsonl").unlink()
     answer = served.get("/run.json")
-    assert (answer.status_code, "has no episodes.jsonl" in answer.json()["title"]) == (404, True)
+    assert (answer.status_code, "episodes.jsonl is missing" in answer.json()["title"]) == (404, True)

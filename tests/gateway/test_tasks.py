@@ -96,12 +96,15 @@ async def test_an_episode_of_no_task_names_none(gateway: NotesGateway) -> None:
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"split": "test", "index": 0, "seed": 1}, "a task brings its own seed"),
-        ({"task_id": "test.note_keeping.0.00", "seed": 1, "chaos": 2}, "a task brings its own chaos, seed"),
-        ({"split": "test", "index": 0, "scenario": "note_keeping"}, "a task brings its own scenario"),
-        ({"split": "test"}, "split and index belong together"),
-        ({"index": 0}, "split and index belong together"),
-        ({"split": "test", "index": 0, "task_id": "test.note_keeping.0.00"}, "by split and index or by task_id"),
+        ({"split": "test", "index": 0, "seed": 1}, "a task cannot be combined with seed"),
+        ({"task_id": "test.note_keeping.0.00", "seed": 1, "chaos": 2}, "a task cannot be combined with chaos, seed"),
+        ({"split": "test", "index": 0, "scenario": "note_keeping"}, "a task cannot be combined with scenario"),
+        ({"split": "test"}, "split and index must be set together"),
+        ({"index": 0}, "split and index must be set together"),
+        (
+            {"split": "test", "index": 0, "task_id": "test.note_keeping.0.00"},
+            "cannot be combined with task_id",
+        ),
         ({"split": "dev", "index": 0}, "split: "),
         ({"split": "test", "index": TEST_TASKS}, "index: test has the tasks 0 to 39, not 40"),
         ({"split": "test", "index": -1}, "index: "),

@@ -19,8 +19,8 @@ RUNNER = CliRunner()
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--cluster", "auto", "--url", "http://127.0.0.1:1"], "--cluster or --url"),
-        (["--workers", "2"], "--workers belongs to --cluster"),
+        (["--cluster", "auto", "--url", "http://127.0.0.1:1"], "--cluster and --url"),
+        (["--workers", "2"], "--workers needs --cluster"),
     ],
 )
 def test_options_that_do_not_fit_a_cluster_are_refused(options: list[str], said: str) -> None:

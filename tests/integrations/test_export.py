@@ -30,7 +30,7 @@ def exported(url: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
         app, ["tasks", "export", "--out", str(folder), "--format", "jsonl", "-n", "2", "--chaos", "2", "--url", url]
     )
     assert answer.exit_code == 0, answer.output
-    assert "6 tasks of the set" in answer.stdout
+    assert "6 tasks of task set" in answer.stdout
     return folder
 
 
@@ -89,7 +89,7 @@ def test_a_task_whose_id_leads_out_of_the_folder_is_written_nowhere(tmp_path: Pa
     told = _task(task_id).model_dump(exclude={"brief", "version"})
     place = {"seed": 0, "brief": "Do it.", "company": "Tiny", "acting_as": "E-1", "now": "2026-03-02T09:15:00Z"}
     row = TaskRow.model_validate({**told, **place, "max_steps": 9, "tools": [], "task_set": "1"})
-    with pytest.raises(NotADirectoryError, match="no folder"):
+    with pytest.raises(NotADirectoryError, match="not a valid folder name"):
         write_harbor(tmp_path / "out", [TaskWithTools(row, ())])
     assert list(tmp_path.rglob("*.toml")) == []
 

@@ -147,7 +147,7 @@ def test_the_command_in_the_agents_container_lists_and_calls_tools(exported: Pat
         called = _company(exported, agents, "call", "ticketdesk_list_tickets", '{"limit": 1}')
         assert len(json.loads(called.stdout)["result"]["items"]) == 1
         assert _company(exported, agents, "call", "ticketdesk_list_tickets", "[]").returncode == 1
-    assert "cannot be reached" in _company(exported, agents, "tools").stderr
+    assert "cannot connect" in _company(exported, agents, "tools").stderr
 
 
 def test_the_agents_door_tells_no_reward_and_leads_nowhere_else(guarded: str) -> None:
@@ -223,7 +223,7 @@ def test_a_task_that_there_is_not_ends_the_companys_start_with_a_clear_word() ->
     command = [sys.executable, "-m", "companyos.integrations.harbor", "serve", "test.no_such_task.0.00"]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ended.returncode == 1
-    assert ended.stderr.startswith("the task cannot be begun: ")
+    assert ended.stderr.startswith("cannot start the task: ")
 
 
 def test_an_image_is_named_for_harbor_alone(tmp_path: Path) -> None:

@@ -92,5 +92,5 @@ def test_a_reset_tells_which_tools_its_episode_describes_otherwise(url: str) -> 
 
 
 def test_seeds_want_a_scenario_and_a_level() -> None:
-    with pytest.raises(ValueError, match="a scenario and a level"):
+    with pytest.raises(ValueError, match="seeds require scenario and chaos"):
         CompanyOSSpec(seeds=range(3))

@@ -1,1 +1,1 @@
-"""CompanyOS: a simulated enterprise in which AI agents are trained and measured."""
+"""CompanyOS: a simulated enterprise for training and evaluating AI agents."""

@@ -1,4 +1,4 @@
-"""`python -m companyos`: the command line, where the script `companyos` is not on the path."""
+"""Run the command line with `python -m companyos`."""
 
 from companyos.cli.main import app
 

@@ -1,4 +1,4 @@
-"""`CompanyOSEnv`: the typed client of a running CompanyOS, on OpenEnv's own EnvClient."""
+"""`CompanyOSEnv`: the typed client of a CompanyOS server, based on OpenEnv's EnvClient."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Self, Unpack, cast
 
 from companyos.openenv_preload import preload_openenv
 
-preload_openenv()  # before anything of OpenEnv's: a client never shows its web page
+preload_openenv()  # must come before imports of OpenEnv: a client does not need its web page
 
 from openenv.core.client_types import StepResult  # noqa: E402
 from openenv.core.env_client import EnvClient  # noqa: E402
@@ -51,19 +51,21 @@ __all__ = [
 _INITIAL_BACKOFF_S = 0.1
 _MAX_BACKOFF_S = 1.0
 _RETRYABLE_PROBLEMS = ("services-unavailable", "shutting-down")
-"""Refusals of a server that is going down or coming up."""
+"""Error codes of a server that is starting or stopping."""
 
 _SERVER_ERROR = re.compile(r"Server error: (?P<message>.*) \(code: (?P<code>\w+)\)", re.DOTALL)
 
 
 class CompanyOSEnv(EnvClient[Action, Observation, CompanyOSState], Discovery):
-    """One session with a CompanyOS over its WebSocket: `async with CompanyOSEnv(base_url=...)`, or `.sync()`.
+    """A session with a CompanyOS server over its WebSocket: `async with CompanyOSEnv(base_url=...)`, or `.sync()`.
 
-    `reset`, `step` and `state` are OpenEnv's and answer `StepResult`s whose observation is a
-    CompanyOSResetObservation, a CompanyOSObservation or a ListToolsObservation, and a CompanyOSState. `token` is the
-    trainer's, where the server asks for one. Calls that overlap are made one after another, in the order in which
-    they were begun. Every method raises ApiError when the server refuses, and ConnectionError when it cannot be
-    reached or the connection is lost, be it to a call that was given up: `resume` goes on from there.
+    `reset`, `step` and `state` are OpenEnv's methods. `reset` and `step` return a `StepResult` whose observation is a
+    CompanyOSResetObservation, a CompanyOSObservation or a ListToolsObservation; `state` returns a CompanyOSState.
+    `token`
+    is the trainer token, if the server requires one. Concurrent calls are executed one after another in call order.
+    Every
+    method raises ApiError if the server rejects the call, and ConnectionError if the server is unreachable or the
+    connection is lost, also by a cancelled call; `resume` continues the episode.
     """
 
     def __init__(
@@ -82,38 +84,38 @@ class CompanyOSEnv(EnvClient[Action, Observation, CompanyOSState], Discovery):
         super().__init__(base_url, headers={**(headers or {}), **bearer(token)} or None, **options)
 
     def reset(self, **options: Unpack[ResetArguments]) -> Any:  # type: ignore[override]  # narrower on purpose
-        """Begin an episode: of a scenario and seed, of a task by `split` and `index` or `task_id`, of a snapshot.
+        """Start an episode of a scenario and seed, of a task by `split` and `index` or `task_id`, or of a snapshot.
 
-        `resume` goes on with an episode, `injected_state` begins one where a snapshot stands.
+        `resume` continues an episode, `injected_state` forks a snapshot.
 
-        The result's observation is a CompanyOSResetObservation; of an episode that goes on it is the last one.
+        The result contains a CompanyOSResetObservation, or the last observation of a continued episode.
         """
         return super().reset(**options)
 
     async def call_tool(self, tool: str, /, **arguments: Any) -> StepResult[CompanyOSObservation]:
-        """Take one step: call a tool by its name with the arguments of its schema."""
+        """Take one step: call a tool with the arguments of its schema."""
         result = await self._step_async(CallToolAction(tool_name=tool, arguments=arguments))
         return cast("StepResult[CompanyOSObservation]", result)
 
     async def list_tools(self) -> list[ToolSpec]:
-        """Return the tools of the episode, or all of them before the first reset. It is no step."""
+        """Return the tools of the episode, or all tools before the first reset. This is not a step."""
         result = await self._step_async(ListToolsAction())
         if not isinstance(result.observation, ListToolsObservation):
-            raise ApiError("The server does not list its tools.", "UNEXPECTED_ANSWER")
+            raise ApiError("The server returned no tool list.", "UNEXPECTED_ANSWER")
         return [ToolSpec.model_validate(tool.model_dump()) for tool in result.observation.tools]
 
     async def snapshot(self) -> SnapshotInfo:
-        """Keep the episode as it stands after its last step: databases, clock, score, and the chaos still to come."""
+        """Save the state after the last step: databases, clock, score and scheduled chaos."""
         return await self._trainer_client().snapshot(self._require_episode_id())
 
     async def restore(self, snapshot_id: str) -> CompanyOSState:
-        """Put this episode back to a snapshot of itself, or of one that it was forked from or with."""
+        """Restore this episode to its own snapshot, or to one of an episode with the same origin."""
         return self._remember(await self._trainer_client().restore(self._require_episode_id(), snapshot_id))
 
     async def fork(self, snapshot_id: str, count: int = 1) -> list[Self]:
-        """Open a snapshot as new episodes; return a connected session for each, which this one closes when it closes.
+        """Create new episodes from a snapshot; return a connected session for each, which closes with this one.
 
-        All or none: where one session fails the others are closed and the episodes dropped.
+        Either all are created or none: if one session fails, the others are closed and their episodes dropped.
         """
         opened = await self._open(snapshot_id, count)
         sessions = [cast("Self", self._create_session_client()) for _ in opened]
@@ -133,22 +135,22 @@ class CompanyOSEnv(EnvClient[Action, Observation, CompanyOSState], Discovery):
         return sessions
 
     async def diff(self, from_: int = 0, to: int | None = None) -> EpisodeDiff:
-        """Return the rows that differ between two steps of the episode; `to` left out is its last one."""
+        """Return the rows that differ between two steps of the episode; `to` defaults to the last step."""
         return await self._trainer_client().diff(self._require_episode_id(), from_=from_, to=to)
 
     async def delete_snapshot(self, snapshot_id: str) -> None:
-        """Forget a snapshot; episodes that were begun from it live on."""
+        """Delete a snapshot; episodes that started from it continue."""
         await self._trainer_client().delete_snapshot(snapshot_id)
 
     async def resume(self, *, within_s: float = RESUME_WITHIN_S) -> StepResult[Any]:
-        """Connect anew and go on with the episode of the last reset; the result is its last observation.
+        """Reconnect and continue the episode of the last reset; the result contains its last observation.
 
-        A server that cannot be reached, or is just coming up, is tried again for `within_s` seconds. Raises
-        ApiError with the problem `unknown-episode` when nobody held the episode for long enough.
+        Retries an unreachable or starting server for `within_s` seconds. Raises ApiError with the problem
+        `unknown-episode` if the server dropped the episode.
         """
         token = self._episode_token
         if token is None:
-            raise ApiError("not-reset: No episode was begun in this session.", "not-reset")
+            raise ApiError("not-reset: No episode was started in this session.", "not-reset")
         deadline, backoff_s = time.monotonic() + within_s, _INITIAL_BACKOFF_S
         while True:
             self._abort_connection()
@@ -162,11 +164,11 @@ class CompanyOSEnv(EnvClient[Action, Observation, CompanyOSState], Discovery):
             backoff_s = min(2 * backoff_s, _MAX_BACKOFF_S)
 
     async def new_session(self) -> Self:
-        """Return another connected session with the same server; this one closes it when it closes."""
+        """Return another connected session with the same server; it closes with this one."""
         return cast("Self", await super().new_session())
 
     def sync(self) -> CompanyOSSyncEnv:
-        """Return this client without `await`."""
+        """Return a synchronous version of this client."""
         return CompanyOSSyncEnv(self)
 
     async def __aenter__(self) -> Self:
@@ -181,15 +183,15 @@ class CompanyOSEnv(EnvClient[Action, Observation, CompanyOSState], Discovery):
         await self._reset_async(resume=token)
 
     async def _drop(self, episodes: list[str]) -> None:
-        """Free episodes that nobody goes on with; the server itself frees what was idle for long."""
+        """Drop abandoned episodes; the server itself drops idle ones after a timeout."""
         with suppress(ConnectionError, TimeoutError, ApiError):
             for episode_id in episodes:
                 await self._trainer_client().drop(episode_id)
 
     def _require_episode_id(self) -> str:
-        """Return the id of the episode that this session plays."""
+        """Return the id of the current episode."""
         if self._episode_id is None:
-            raise ApiError("not-reset: No episode was begun in this session.", "not-reset")
+            raise ApiError("not-reset: No episode was started in this session.", "not-reset")
         return self._episode_id
 
     def _remember(self, state: CompanyOSState) -> CompanyOSState:
@@ -199,15 +201,15 @@ class CompanyOSEnv(EnvClient[Action, Observation, CompanyOSState], Discovery):
         return state
 
     def _trainer_client(self) -> Trainer:
-        """Return the server's plain HTTP side; a client belongs to one event loop, as its connections do."""
+        """Return the HTTP client of the server; a client is bound to one event loop, like its connections."""
         if self._base_url is None:
-            raise ApiError("not-reset: No episode was begun in this session.", "not-reset")
+            raise ApiError("not-reset: No episode was started in this session.", "not-reset")
         if self._trainer is None or self._trainer.loop is not asyncio.get_running_loop():
             self._trainer = Trainer(self._base_url, headers=self._headers)
         return self._trainer
 
     def _abort_connection(self) -> None:
-        """Let go of the connection at once: the other end may never answer a good-bye."""
+        """Abort the connection without a closing handshake, which may never be answered."""
         ws, self._ws, self._ws_loop = self._ws, None, None
         if ws is not None and ws.transport is not None:
             ws.transport.abort()
@@ -243,7 +245,7 @@ class CompanyOSEnv(EnvClient[Action, Observation, CompanyOSState], Discovery):
             return await self._exchange(message)
 
     def _lock_for_loop(self) -> asyncio.Lock:
-        """Return the lock that pairs each answer with its question; a loop has one of its own, as its socket."""
+        """Return the lock that pairs each response with its request; each event loop has its own lock and socket."""
         loop = asyncio.get_running_loop()
         if self._call_lock is None or self._call_lock_loop is not loop:
             self._call_lock, self._call_lock_loop = asyncio.Lock(), loop
@@ -251,7 +253,7 @@ class CompanyOSEnv(EnvClient[Action, Observation, CompanyOSState], Discovery):
 
     async def _exchange(self, message: dict[str, Any]) -> dict[str, Any]:
         if self._episode_id is not None and message.get("type") != "reset" and not self._is_connected():
-            raise ConnectionError("The connection to the episode was lost; `resume` goes on with it.")
+            raise ConnectionError("The connection to the episode was lost; continue with `resume`.")
         try:
             response: dict[str, Any] = await super()._send_and_receive(message)
         except ConnectionClosed as closed:
@@ -263,14 +265,14 @@ class CompanyOSEnv(EnvClient[Action, Observation, CompanyOSState], Discovery):
         return response
 
     def _is_connected(self) -> bool:
-        """Say whether there is a connection that this event loop can use."""
+        """Return whether the connection is open and usable in this event loop."""
         is_open = self._ws is not None and self._ws.state is State.OPEN
         return is_open and self._ws_loop is asyncio.get_running_loop()
 
     def _step_payload(self, action: Action) -> dict[str, Any]:
         if not isinstance(action, CallToolAction | ListToolsAction | dict):
             raise TypeError(
-                f"an action is a CallToolAction, a ListToolsAction or a dict, not a {type(action).__name__}"
+                f"action must be a CallToolAction, a ListToolsAction or a dict; got {type(action).__name__}"
             )
         return action if isinstance(action, dict) else action.model_dump(mode="json", exclude={"metadata"})
 
@@ -291,4 +293,4 @@ def _observation_class(fields: dict[str, Any]) -> type[Observation]:
 
 
 CompanyosEnv, CompanyosAction, CompanyosObservation = CompanyOSEnv, CallToolAction, CompanyOSObservation
-"""The names that OpenEnv's AutoEnv and AutoAction make of the environment's name."""
+"""Names that OpenEnv's AutoEnv and AutoAction derive from the environment name."""

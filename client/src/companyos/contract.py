@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 
 from companyos.openenv_preload import preload_openenv
 
-preload_openenv()  # before anything of OpenEnv's: nobody who keeps the contract shows OpenEnv's own web page
+preload_openenv()  # must come before imports of OpenEnv: users of the contract do not need its web page
 
 from openenv.core.env_server.mcp_types import CallToolAction, CallToolObservation, ListToolsAction  # noqa: E402
 from openenv.core.env_server.types import Observation, State  # noqa: E402
@@ -70,26 +70,26 @@ __all__ = [
 ]
 
 ENVIRONMENT = "companyos"
-"""What the environment is called in the paths of OpenEnv's Task API."""
+"""Name of the environment in the paths of OpenEnv's Task API."""
 
 DEFAULT_SCENARIO = "vendor_onboarding"
 DEFAULT_CHAOS = 1
 MAX_CHAOS = 8
-"""Levels that a house may have; 0 to 4 come with it, and it refuses one that it does not have."""
+"""Allowed chaos levels; 0 to 4 are built in. The server rejects levels without a profile."""
 
 MAX_SEED = 2**53 - 1
 SNAPSHOT_ID = r"^[0-9a-f]{32}$"
 
 
 class Completion(StrEnum):
-    """When an episode ends: as soon as the goal holds, or only with `finish`."""
+    """End of an episode: as soon as the goal is reached, or only with `finish`."""
 
     AUTO = "auto"
     EXPLICIT = "explicit"
 
 
 class Shaping(StrEnum):
-    """How milestones are paid: kept, paid back at the end of a failed episode, or not at all."""
+    """Payment of milestones: kept, deducted at the end of a failed episode, or not paid."""
 
     MILESTONES = "milestones"
     POTENTIAL = "potential"
@@ -97,21 +97,21 @@ class Shaping(StrEnum):
 
 
 class RewardScale(StrEnum):
-    """The original's scale, in [-25, 25] per step, or that divided by 25."""
+    """Scale of rewards: the original's, in [-25, 25] per step, or the same divided by 25."""
 
     ORIGINAL = "original"
     UNIT = "unit"
 
 
 class Toolset(StrEnum):
-    """Every tool, or only those of the scenario with its declared distractors."""
+    """Offered tools: all, or those of the scenario and its declared distractors."""
 
     ALL = "all"
     TASK = "task"
 
 
 class Outcome(StrEnum):
-    """How an episode ended. `infra_error` is a bug of the house and never the agent's fault."""
+    """Result of an episode. `infra_error` is a failure of the environment, never of the agent."""
 
     SUCCESS = "success"
     FAILED = "failed"
@@ -121,7 +121,7 @@ class Outcome(StrEnum):
 
 
 class FinishOutcome(StrEnum):
-    """What the agent declares with `finish`."""
+    """Outcome that the agent declares with `finish`."""
 
     DONE = "done"
     REFUSED = "refused"
@@ -129,7 +129,7 @@ class FinishOutcome(StrEnum):
 
 
 class ReasonCode(StrEnum):
-    """Why a piece of work was closed, cancelled, refused or found impossible."""
+    """Reason for closing, cancelling or rejecting work, or for finding it impossible."""
 
     COMPLETED = "completed"
     DUPLICATE = "duplicate"
@@ -143,7 +143,7 @@ class ReasonCode(StrEnum):
 
 
 class InjectedState(BaseModel):
-    """Where an episode begins instead of a task's first morning: a snapshot, which is forked."""
+    """Starting state instead of the first simulated morning: a snapshot, which is forked."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -151,12 +151,12 @@ class InjectedState(BaseModel):
 
 
 class ResetOptions(BaseModel):
-    """What a reset may ask for. Unknown names are refused."""
+    """Options of a reset. Unknown fields are rejected."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
     scenario: str = Field(DEFAULT_SCENARIO, max_length=64)
-    seed: int | None = Field(None, ge=0, le=MAX_SEED, description="Drawn and reported in the state when missing.")
+    seed: int | None = Field(None, ge=0, le=MAX_SEED, description="Drawn at random if missing; the state reports it.")
     chaos: int = Field(DEFAULT_CHAOS, ge=0, le=MAX_CHAOS, description="0 calm, 1 light, 2 moderate, 3 heavy, 4 storm.")
     chaos_overrides: dict[str, float] = Field(
         default_factory=dict, max_length=64, description="Rates in [0, 1] by kind, or by `service.kind` for transport."
@@ -170,70 +170,78 @@ class ResetOptions(BaseModel):
         Modality.TEXT,
         strict=False,
         exclude_if=is_text_modality,
-        description="`screenshot`: a browser's window comes with each answer, and tools to click and type in it.",
+        description="`screenshot` adds a browser screenshot to each response, and tools to click and type.",
     )
     viewport: Viewport | None = Field(
-        None, exclude_if=is_none, description="The size of that window; 1280 by 800 when missing."
+        None, exclude_if=is_none, description="Size of the browser window; 1280 by 800 if missing."
     )
     split: Split | None = Field(None, strict=False, description="With `index`: a task of the task set.")
-    index: int | None = Field(None, ge=0, le=MAX_SEED, description="The number of a task in its split, from 0.")
+    index: int | None = Field(None, ge=0, le=MAX_SEED, description="Index of a task in its split, from 0.")
     task_id: str | None = Field(None, max_length=128, description="A task of the task set by its id.")
     resume: str | None = Field(
         None,
         max_length=64,
-        description="The token of a live episode, which goes on here; its last observation is told.",
+        description="Token of a live episode to continue; the response is its last observation.",
     )
-    injected_state: InjectedState | None = Field(None, description="Begin as a fork of a snapshot.")
+    injected_state: InjectedState | None = Field(None, description="Start as a fork of a snapshot.")
 
     @model_validator(mode="after")
     def _check_single_start(self) -> Self:
         provided = self.model_fields_set & {"resume", "injected_state"}
         if len(provided) == 2 or (provided and self.model_fields_set - provided - {"episode_id"}):
-            raise PydanticCustomError("one-way-to-begin", "an episode that goes on brings its own options with it")
+            raise PydanticCustomError(
+                "one-way-to-begin", "resume and injected_state cannot be combined with other options"
+            )
         if "resume" in provided and "episode_id" in self.model_fields_set:
-            raise PydanticCustomError("one-way-to-begin", "an episode that goes on keeps its id")
+            raise PydanticCustomError("one-way-to-begin", "resume cannot be combined with episode_id")
         return self
 
     @model_validator(mode="after")
     def _check_viewport(self) -> Self:
         if self.viewport is not None and self.modality is Modality.TEXT:
-            raise PydanticCustomError("no-window", "a viewport belongs to the modality screenshot")
+            raise PydanticCustomError("no-window", "viewport requires modality screenshot")
         return self
 
     @model_validator(mode="after")
     def _check_task_reference(self) -> Self:
         if (self.split is None) != (self.index is None):
-            raise PydanticCustomError("one-task", "split and index belong together")
+            raise PydanticCustomError("one-task", "split and index must be set together")
         if self.split is not None and self.task_id is not None:
-            raise PydanticCustomError("one-task", "a task is named by split and index or by task_id")
+            raise PydanticCustomError("one-task", "split and index cannot be combined with task_id")
         if self.split is not None or self.task_id is not None:
             provided = sorted(self.model_fields_set & {"scenario", "seed", "chaos", "chaos_overrides"})
             if provided:
-                raise PydanticCustomError("one-task", "a task brings its own {given}", {"given": ", ".join(provided)})
+                raise PydanticCustomError(
+                    "one-task", "a task cannot be combined with {given}", {"given": ", ".join(provided)}
+                )
         return self
 
 
 class CompanyOSResetObservation(Observation):
-    """The first observation: the brief and the day."""
+    """First observation of an episode: the brief and the simulated time."""
 
-    brief: str = Field(description="The task, in words.")
+    brief: str = Field(description="The task description.")
     company: str = Field(description="The name of the company.")
-    acting_as: str = Field(description="Id of the employee in whose name the agent acts.")
+    acting_as: str = Field(description="Employee id of the agent.")
     now: datetime = Field(description="Simulated time.")
     steps_left: int = Field(ge=0)
-    screenshot: Screenshot | None = Field(None, exclude_if=is_none, description="The window, in its modality.")
+    screenshot: Screenshot | None = Field(
+        None, exclude_if=is_none, description="The browser window, with modality `screenshot`."
+    )
 
 
 class CompanyOSObservation(CallToolObservation):
-    """What a step answers: the service's payload or problem in `result`; `/mcp` reads it under `data` as well."""
+    """Result of a step: the service's payload or problem in `result`; `/mcp` returns it under `data` as well."""
 
     now: datetime = Field(description="Simulated time after the step.")
     steps_left: int = Field(ge=0)
-    screenshot: Screenshot | None = Field(None, exclude_if=is_none, description="The window, in its modality.")
+    screenshot: Screenshot | None = Field(
+        None, exclude_if=is_none, description="The browser window, with modality `screenshot`."
+    )
 
 
 class CompanyOSState(State):
-    """The trainer's view of an episode; an agent never sees it."""
+    """State of an episode for trainers; never visible to the agent."""
 
     model_config = ConfigDict(serialize_by_alias=True, validate_by_name=True, validate_by_alias=True)
 
@@ -248,53 +256,55 @@ class CompanyOSState(State):
     max_steps: int | None = None
     epoch: int | None = None
     version: str | None = None
-    task_id: str | None = Field(None, description="The id of the task, where the episode is one of the task set's.")
-    task_set: str | None = Field(None, description="The version of the task set that the task is of.")
-    token: str | None = Field(None, repr=False, description="The episode's token: for its agent, and for `resume`.")
+    task_id: str | None = Field(None, description="Id of the task, if the episode belongs to the task set.")
+    task_set: str | None = Field(None, description="Version of the task set.")
+    token: str | None = Field(None, repr=False, description="Episode token, for the agent and for `resume`.")
     kind: Literal["companyos"] = "companyos"
 
 
 class InjectionInfo(BaseModel):
-    """One thing that was made to go wrong in an episode. It is for people: no agent is shown it."""
+    """An injected problem of an episode, for analysis; never visible to the agent."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     kind: str
-    mark: Literal["decisive", "friction"] = Field(description="Whether ignoring it fails, or costs.")
-    entity: str = Field(description="What it struck.")
+    mark: Literal["decisive", "friction"] = Field(description="Whether ignoring it fails the episode or costs reward.")
+    entity: str = Field(description="The affected entity.")
     detail: dict[str, Any] = Field(default_factory=dict)
 
 
 class EpisodeRecord(BaseModel):
-    """One line of `episodes.jsonl`: how one episode went."""
+    """One line of `episodes.jsonl`: the result of one episode."""
 
     model_config = ConfigDict(extra="forbid", serialize_by_alias=True, validate_by_name=True, validate_by_alias=True)
 
     scenario: str
-    seed: int | None = Field(description="Null only where a task's episode could not be begun.")
+    seed: int | None = Field(description="Null only if the episode of a task could not be started.")
     chaos: int
     policy: str
     success: bool
     return_: float = Field(alias="return")
     steps: int
     outcome: Outcome
-    digest: str = Field(description="sha256 over every (observation, reward, done) of the episode.")
-    verdict: EpisodeVerdict | None = Field(None, description="What the rubric said, where evidence was kept.")
-    injections: list[InjectionInfo] | None = Field(None, description="What went wrong, where evidence was kept.")
-    task_id: str | None = Field(None, description="The task, where it is one of the task set's.")
-    task_set: str | None = Field(None, description="The version of that task set.")
-    trouble: str | None = Field(None, description="What broke, where the house, the policy or its model did.")
-    usage: AgentUsage | None = Field(None, description="What the policy took, where it asks a model.")
-    trial: int = Field(1, ge=1, description="Which of the episodes of the same task and policy it is.")
+    digest: str = Field(description="SHA-256 over every (observation, reward, done) of the episode.")
+    verdict: EpisodeVerdict | None = Field(None, description="Verdict of the rubric, if evidence was stored.")
+    injections: list[InjectionInfo] | None = Field(None, description="Injected problems, if evidence was stored.")
+    task_id: str | None = Field(None, description="Task id, if the episode belongs to the task set.")
+    task_set: str | None = Field(None, description="Version of the task set.")
+    trouble: str | None = Field(None, description="Error of the environment, the policy or its model.")
+    usage: AgentUsage | None = Field(None, description="Usage of the policy, if it calls a model.")
+    trial: int = Field(1, ge=1, description="Trial number among the episodes of the same task and policy.")
 
 
 class SnapshotInfo(BaseModel):
-    """One snapshot: an episode as it stood after a step."""
+    """A snapshot: the state of an episode after a step."""
 
     model_config = ConfigDict(extra="forbid", serialize_by_alias=True, validate_by_name=True, validate_by_alias=True)
 
-    id: str = Field(pattern=SNAPSHOT_ID, description="The first 32 hexadecimal characters of the sha256 of its bytes.")
-    episode_id: str = Field(description="The episode that it was taken of.")
+    id: str = Field(
+        pattern=SNAPSHOT_ID, description="The first 32 hexadecimal characters of the SHA-256 of its content."
+    )
+    episode_id: str = Field(description="Episode of the snapshot.")
     scenario: str
     seed: int
     chaos: int
@@ -305,7 +315,7 @@ class SnapshotInfo(BaseModel):
 
 
 class OpenedEpisode(BaseModel):
-    """An episode that was begun for somebody else to go on with, by `resume` or by its id."""
+    """A new episode that a client can continue with `resume` or by its id."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -1,4 +1,4 @@
-"""OpenEnv's Task API as methods: which tasks there are. None of them begins an episode; `reset` does."""
+"""Client methods for OpenEnv's Task API. They list tasks; only `reset` starts an episode."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Discovery:
-    """The methods of a client that find tasks; each raises ApiError for a split or index that there is not."""
+    """Methods of a client that list tasks; each raises ApiError for an unknown split or index."""
 
     def _trainer_client(self) -> Trainer:
         raise NotImplementedError
@@ -21,11 +21,11 @@ class Discovery:
         return await self._trainer_client().splits()
 
     async def num_tasks(self, split: str) -> int:
-        """Return how many tasks a split has."""
+        """Return the number of tasks of a split."""
         return await self._trainer_client().num_tasks(split)
 
     async def list_tasks(self, split: str) -> list[TaskInfo]:
-        """Return the tasks of a split, without their briefs."""
+        """Return the tasks of a split without their briefs."""
         return await self._trainer_client().tasks(split)
 
     async def get_task(self, split: str, index: int) -> TaskInfo:
@@ -33,7 +33,7 @@ class Discovery:
         return await self._trainer_client().task(split, index)
 
     async def get_task_range(self, split: str, start: int | None = None, stop: int | None = None) -> list[TaskInfo]:
-        """Return the tasks from start to before stop, as Python slices, without their briefs."""
+        """Return the tasks from start to stop (exclusive, like a slice) without their briefs."""
         return await self._trainer_client().tasks(split, start, stop)
 
 
@@ -50,11 +50,11 @@ class SyncDiscovery:
         return cast("list[SplitInfo]", self._run(self._async.list_splits()))
 
     def num_tasks(self, split: str) -> int:
-        """Return how many tasks a split has."""
+        """Return the number of tasks of a split."""
         return cast("int", self._run(self._async.num_tasks(split)))
 
     def list_tasks(self, split: str) -> list[TaskInfo]:
-        """Return the tasks of a split, without their briefs."""
+        """Return the tasks of a split without their briefs."""
         return cast("list[TaskInfo]", self._run(self._async.list_tasks(split)))
 
     def get_task(self, split: str, index: int) -> TaskInfo:
@@ -62,5 +62,5 @@ class SyncDiscovery:
         return cast("TaskInfo", self._run(self._async.get_task(split, index)))
 
     def get_task_range(self, split: str, start: int | None = None, stop: int | None = None) -> list[TaskInfo]:
-        """Return the tasks from start to before stop, as Python slices, without their briefs."""
+        """Return the tasks from start to stop (exclusive, like a slice) without their briefs."""
         return cast("list[TaskInfo]", self._run(self._async.get_task_range(split, start, stop)))

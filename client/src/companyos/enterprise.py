@@ -1,4 +1,4 @@
-"""A whole enterprise on this machine, without Docker: the gateway as a child process, which starts the services."""
+"""Runs the gateway as a child process, which starts the services; no Docker needed."""
 
 from __future__ import annotations
 
@@ -28,28 +28,28 @@ STOP_TIMEOUT_S = 10.0
 _POLL_S = 0.05
 _PORTS_TRIED = 20
 _SERVICE_SETTINGS = ("COMPANYOS_SERVICES", "COMPANYOS_SERVICE_KEY", "COMPANYOS_SERVICE_KEY_FILE")
-"""Settings that would lead the gateway to somebody else's services."""
+"""Settings that would connect the gateway to external services."""
 
 _POLICY_SECRETS = ("OPENAI_API_KEY",)
-"""What only the policies of this process need."""
+"""Variables that only the policies of this process need."""
 
 _SETTINGS = "COMPANYOS_"
 _LOG_DEFAULTS = {"COMPANYOS_LOG_FORMAT": "console"}
-"""Whatever the gateway says last is read by whoever started it."""
+"""Settings that send the gateway's output to this process."""
 
 _USAGE_ERROR_STATUS = 2
-"""The status with which the gateway refuses to start; its last line says why."""
+"""Exit status of the gateway if it refuses to start; its last line gives the reason."""
 
 _OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-"""Loopback is never asked for through a proxy."""
+"""Connections to loopback bypass any proxy."""
 
 
 class EnterpriseError(Exception):
-    """The enterprise could not be started, or ended by itself; the text ends with its last words."""
+    """Raised if the server could not be started or exited; the text ends with its last log lines."""
 
 
 class PortInUseError(EnterpriseError):
-    """Nothing can listen on that port; `free_port` is the next one that can be had."""
+    """Raised if the port is not available; `free_port` is the next free one."""
 
     def __init__(self, port: int, reason: str, free_port: int | None) -> None:
         super().__init__(f"port {port} cannot be used: {reason}")
@@ -57,11 +57,13 @@ class PortInUseError(EnterpriseError):
 
 
 class Enterprise:
-    """The enterprise while it is entered: `with Enterprise() as enterprise: enterprise.url`.
+    """Gateway and services for the duration of a `with` block: `with Enterprise() as enterprise: enterprise.url`.
 
-    Leaving stops the gateway and with it the services, within ten seconds; so does the end of this process, however it
-    comes. `settings` are environment variables of the gateway, beside and before this process's own; with `alone` it is
-    given no other setting of the house. Raises EnterpriseError.
+    Leaving the block stops the gateway and its services within ten seconds, as does the end of this process.
+    `settings`
+    are environment variables of the gateway, which override those of this process; with `alone` the gateway receives
+    no
+    other CompanyOS settings. Raises EnterpriseError.
     """
 
     def __init__(
@@ -81,17 +83,17 @@ class Enterprise:
 
     @property
     def log_path(self) -> Path | None:
-        """The file that the gateway logs to while it runs; kept in a data folder, else after a failure alone."""
+        """Log file of the gateway. It is kept in a data folder; without one, only after a failure."""
         return self._log.path if self._log is not None else None
 
     @property
     def url(self) -> str:
-        """The address of the gateway."""
+        """URL of the gateway."""
         return f"http://{HOST}:{self._port}"
 
     @property
     def pid(self) -> int | None:
-        """The process id of the gateway while it runs."""
+        """Process id of the running gateway."""
         return self._process.pid if self._process is not None else None
 
     def start(self) -> Self:
@@ -112,34 +114,34 @@ class Enterprise:
         return self
 
     def wait_until_ready(self, timeout_s: float = START_TIMEOUT_S) -> None:
-        """Return once the gateway and every service answer."""
+        """Wait until the gateway and every service are ready."""
         deadline = time.monotonic() + timeout_s
         while not _is_healthy(self.url):
             self.check_alive()
             if time.monotonic() > deadline:
-                raise EnterpriseError(f"the enterprise was not ready within {timeout_s:.0f} s{self._log_tail()}")
+                raise EnterpriseError(f"the server was not ready within {timeout_s:.0f} s{self._log_tail()}")
             time.sleep(_POLL_S)
 
     def check_alive(self) -> None:
-        """Raise EnterpriseError when the gateway has ended."""
+        """Raise EnterpriseError if the gateway has exited."""
         if self._process is None:
-            raise EnterpriseError("the enterprise was not started")
+            raise EnterpriseError("the server was not started")
         if (code := self._process.poll()) is not None:
             last_lines = [] if self._log is None else self._log.last_lines()
             if code == _USAGE_ERROR_STATUS and last_lines:
                 raise EnterpriseError(last_lines[-1].removeprefix("error: "))
-            raise EnterpriseError(f"the gateway ended with status {code}{self._log_tail()}")
+            raise EnterpriseError(f"the gateway exited with status {code}{self._log_tail()}")
 
     def readiness(self) -> dict[str, Any]:
-        """Return what the gateway answers at /readyz; raises EnterpriseError where it does not answer."""
+        """Return the response of /readyz. Raises EnterpriseError if the gateway does not respond."""
         try:
             with _OPENER.open(f"{self.url}/readyz", timeout=2.0) as response:
                 return dict(json.load(response))
         except (OSError, ValueError) as error:
-            raise EnterpriseError(f"the gateway does not answer: {error}{self._log_tail()}") from error
+            raise EnterpriseError(f"the gateway does not respond: {error}{self._log_tail()}") from error
 
     def stop(self) -> None:
-        """Stop the gateway and its services; do nothing when they have ended."""
+        """Stop the gateway and its services, if they are running."""
         process, self._process = self._process, None
         if process is not None:
             _terminate(process)
@@ -157,7 +159,7 @@ class Enterprise:
         return environment | self._settings
 
     def _log_tail(self) -> str:
-        """Return the last lines of the log and its path, which is kept from here on."""
+        """Return the end of the log and its path; the file is kept from then on."""
         if self._log is None:
             return ""
         self._log.keep()
@@ -179,7 +181,7 @@ class Enterprise:
 
 
 def _terminate(process: subprocess.Popen[bytes]) -> None:
-    """Ask the process to end; after ten seconds end its whole group."""
+    """Terminate the process; kill its process group after ten seconds."""
     if process.poll() is None:
         process.terminate()
     if process.stdin is not None:
@@ -192,7 +194,7 @@ def _terminate(process: subprocess.Popen[bytes]) -> None:
 
 
 def _free_port(port: int) -> int:
-    """Return the port, or a free one for 0; raises PortInUseError for a taken one."""
+    """Return the port, or a free one for 0. Raises PortInUseError if the port is taken."""
     try:
         return _bind(port)
     except OSError as error:

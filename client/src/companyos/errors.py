@@ -1,4 +1,4 @@
-"""What a server refuses: one exception, whichever way the refusal came."""
+"""The exception for errors of the server, independent of the transport."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ _PROBLEM = re.compile(r"[a-z][a-z0-9-]*(?=: )")
 
 
 class ApiError(RuntimeError):
-    """The server refuses a message or a request before it has any effect.
+    """The server rejected a request; it had no effect.
 
-    `message` starts with our stable code, as in `unknown-snapshot: ...`. `code` is that code over plain HTTP and
-    OpenEnv's own over the WebSocket; `status` is the HTTP status, where there was one.
+    `message` starts with the stable CompanyOS code, such as `unknown-snapshot: ...`. `code` is that code for HTTP and
+    OpenEnv's code for the WebSocket; `status` is the HTTP status, if any.
     """
 
     def __init__(self, message: str, code: str, status: int | None = None) -> None:
@@ -22,6 +22,6 @@ class ApiError(RuntimeError):
 
     @property
     def problem(self) -> str | None:
-        """Our stable code, such as `unknown-episode`; None for a refusal of the framework's own."""
+        """Stable CompanyOS code, such as `unknown-episode`; None for errors of the framework."""
         match = _PROBLEM.match(self.message)
         return match[0] if match else None

@@ -1,4 +1,4 @@
-"""What brings an extra: the package index, or in a clone, of which no index has anything yet, the clone itself."""
+"""Optional dependencies: install commands from the package index, or from a clone of the repository."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from pathlib import Path
 _CLONE = Path(__file__).resolve().parents[3]
 _UV = ".venv-tools/bin/uv"
 _MAKE_TARGETS = {"ray": "make ray-setup", "trl": "make train-setup"}
-"""Extras that a clone makes an environment of their own for: `.venv-ray`, `.venv-train`."""
+"""Extras with their own environment in a clone: `.venv-ray`, `.venv-train`."""
 
 _SEPARATE_ENVIRONMENTS = ("inspect", "unsloth")
-"""Extras whose pins exclude what the checks of a clone stand on."""
+"""Extras whose pinned versions conflict with the checks of a clone."""
 
 
 def install_command(extra: str, clone: Path = _CLONE) -> str:
-    """Return the command that installs an extra, here and from the folder that the process runs in."""
+    """Return the command that installs an extra, runnable from the current folder."""
     if not (clone / _UV).exists():
         return f"pip install 'companyos[{extra}]'"
     command = _MAKE_TARGETS.get(extra) or _clone_command(extra, clone)
@@ -36,7 +36,7 @@ def _clone_command(extra: str, clone: Path) -> str:
 
 @contextmanager
 def require_extra(library: str, extra: str) -> Iterator[None]:
-    """Import a library. Raises ImportError that names the extra which brings it."""
+    """Import an optional library. Raises ImportError with the install command of its extra."""
     try:
         yield
     except ModuleNotFoundError as error:

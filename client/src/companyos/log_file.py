@@ -1,4 +1,4 @@
-"""The log of a gateway that this process starts: a file of its own for each start."""
+"""Log files of gateways started by this process."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _PREFIX, _SUFFIX = "gateway-", ".log"
 
 
 class LogFile:
-    """`logs/gateway-<time>-<process>.log` in a data folder, the newest ten of which are kept.
+    """`logs/gateway-<time>-<process>.log` in a data folder; the newest ten files are kept.
 
-    Without a data folder it is a temporary file, which is deleted at the end unless something went wrong.
+    Without a data folder it is a temporary file, which is deleted at the end unless an error occurred.
     """
 
     def __init__(self, data_dir: Path | None) -> None:
@@ -28,7 +28,7 @@ class LogFile:
             self.path = Path(name)
         else:
             folder = data_dir.resolve() / FOLDER
-            folder.parent.mkdir(0o700, parents=True, exist_ok=True)  # the mode is not that of parents
+            folder.parent.mkdir(0o700, parents=True, exist_ok=True)  # mkdir does not apply the mode to parents
             folder.mkdir(0o700, exist_ok=True)
             self.path = folder / f"{_PREFIX}{time.strftime('%Y%m%dT%H%M%S')}-{os.getpid()}{_SUFFIX}"
             descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
@@ -36,16 +36,16 @@ class LogFile:
         self.file: IO[bytes] = os.fdopen(descriptor, "r+b")
 
     def last_lines(self) -> list[str]:
-        """Return the last lines that were logged."""
+        """Return the last lines of the log."""
         text = self.path.read_bytes().decode(errors="replace").rstrip()
         return text.splitlines()[-_LAST_LINES:]
 
     def keep(self) -> None:
-        """Leave the file where it is."""
+        """Keep the file."""
         self._is_kept = True
 
     def close(self) -> None:
-        """Close the file, and delete it where nobody needs it any more."""
+        """Close the file, and delete a temporary one that is not kept."""
         self.file.close()
         if not self._is_kept:
             with suppress(OSError):

@@ -1,4 +1,4 @@
-"""What a client may be asked for: options of a reset, and of a connection."""
+"""Types of client options: reset and connection arguments."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any, TypedDict
 from companyos.contract import CallToolAction, InjectedState, ListToolsAction, Viewport
 
 Action = CallToolAction | ListToolsAction | dict[str, Any]
-"""A tool call, a request for the tools, or either as a dictionary."""
+"""A tool call, a request for the tool list, or either as a dictionary."""
 
 RESUME_WITHIN_S = 10.0
-"""How long a client tries to reconnect to its episode."""
+"""Default time in seconds for reconnecting to an episode."""
 
 
 class ResetArguments(TypedDict, total=False):
-    """The options of `reset`, as `companyos.contract.ResetOptions` describes them; all may be left out."""
+    """Options of `reset`, described in `companyos.contract.ResetOptions`; all are optional."""
 
     scenario: str
     seed: int
@@ -35,7 +35,7 @@ class ResetArguments(TypedDict, total=False):
 
 
 class ConnectionOptions(TypedDict, total=False):
-    """What OpenEnv's EnvClient takes besides; all may be left out."""
+    """Further options of OpenEnv's EnvClient; all are optional."""
 
     connect_timeout_s: float
     message_timeout_s: float

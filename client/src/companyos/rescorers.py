@@ -1,4 +1,4 @@
-"""Judges: what reads stored evidence again, found by the entry-point group `companyos.judges`."""
+"""Rescorers of stored evidence, found by the entry-point group `companyos.judges`."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ NAME = "companyos"
 
 
 class RescorerUnavailableError(LookupError):
-    """Raised where no installed package can judge."""
+    """Raised if no installed package can rescore."""
 
     def __init__(self) -> None:
-        super().__init__(f"judging comes with the server: {install_command('server')}")
+        super().__init__(f"rescoring requires the server: {install_command('server')}")
 
 
 class InvalidEvidenceError(ValueError):
-    """Raised for evidence that cannot be judged: it is damaged, or of a task that is another one now."""
+    """Raised for evidence that cannot be rescored: it is damaged, or its task has changed."""
 
 
 class Rescorer(Protocol):
-    """Judge stored evidence. Raises InvalidEvidenceError."""
+    """Rescore stored evidence. Raises InvalidEvidenceError."""
 
     def __call__(self, stored: Mapping[str, Any], /) -> EpisodeVerdict:
-        """Return what the rubric says now."""
+        """Return the current verdict of the rubric."""
         ...
 
 
 def load_rescorer() -> Rescorer:
-    """Return the judge of this release. Raises RescorerUnavailableError where the server is not installed."""
+    """Return the installed rescorer. Raises RescorerUnavailableError if the server is not installed."""
     matching = entry_points(group=GROUP, name=NAME)
     if not matching:
         raise RescorerUnavailableError

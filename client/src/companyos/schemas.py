@@ -1,4 +1,4 @@
-"""What is published: scenarios, tools, the splits of the task set, and tasks without what helps to do them."""
+"""Published data models: scenarios, tools, splits, tasks, verdicts and quarantine items."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class Split(StrEnum):
-    """What tasks are for: to learn from, to choose by, and to measure with."""
+    """Purpose of a split: training, model selection, or final measurement."""
 
     TRAIN = "train"
     VALIDATION = "validation"
@@ -23,41 +23,41 @@ class SplitInfo(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     name: Split
-    type: Split = Field(description="OpenEnv's word for what a split is for: the same.")
+    type: Split = Field(description="OpenEnv's name for the purpose of a split; equals the name.")
     num_tasks: int
-    version: str = Field(description="The version of the task set; results name it.")
+    version: str = Field(description="Version of the task set; report it with results.")
     canary: str
 
 
 class TaskInfo(BaseModel):
-    """One task as it is published: nothing in it helps to do it."""
+    """One task as published, without hints to its solution."""
 
     model_config = ConfigDict(extra="forbid")
 
     id: str
     split: Split
     index: int = Field(ge=0)
-    difficulty: str = Field(description="The name of the chaos level: calm, light, moderate, heavy, storm.")
-    group: str = Field(description="What tasks have in common: the scenario.")
+    difficulty: str = Field(description="Name of the chaos level: calm, light, moderate, heavy, storm.")
+    group: str = Field(description="Group of the task: its scenario.")
     scenario: str
     chaos: int
-    held_out: bool = Field(description="Whether the structure of the task occurs in no other split.")
-    brief: str | None = Field(None, description="What the agent is told; only where one task is asked for.")
-    version: str = Field(description="The version of the task set; results name it.")
-    canary: str = Field(description="Marks the task wherever it is copied to: not to learn from.")
+    held_out: bool = Field(description="Whether the structure of the task occurs only in this split.")
+    brief: str | None = Field(None, description="Task description; only in responses with one task.")
+    version: str = Field(description="Version of the task set; report it with results.")
+    canary: str = Field(description="String that identifies copies of the task, to exclude them from training corpora.")
 
 
 class ScenarioInfo(BaseModel):
-    """One scenario as people are told of it."""
+    """One scenario."""
 
     model_config = ConfigDict(extra="forbid")
 
     name: str
-    summary: str = Field(description="What there is to do, in one sentence.")
+    summary: str = Field(description="The work of the scenario in one sentence.")
 
 
 class ToolSpec(BaseModel):
-    """One tool as an agent is offered it."""
+    """One tool as offered to an agent."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -71,24 +71,24 @@ DEFAULT_HEIGHT: Final = 800
 
 
 def is_none(value: object) -> bool:
-    """Say whether a field has nothing to tell, so that it is left out."""
+    """Return whether a field is None, so that it is omitted."""
     return value is None
 
 
 class Modality(StrEnum):
-    """How an agent sees: answers of tools alone, or with each answer a picture of the window of a browser."""
+    """Modality of observations: tool results only, or with a browser screenshot after each action."""
 
     TEXT = "text"
     SCREENSHOT = "screenshot"
 
 
 def is_text_modality(modality: object) -> bool:
-    """Say whether an agent sees text alone, which needs no saying."""
+    """Return whether the modality is the default, text only."""
     return modality is Modality.TEXT
 
 
 class Viewport(BaseModel):
-    """The size of a window, in CSS pixels, each of which is a pixel of the picture."""
+    """Size of the browser window in CSS pixels; the screenshot has the same size."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -97,46 +97,46 @@ class Viewport(BaseModel):
 
 
 class ScreenElement(BaseModel):
-    """Something in the window that takes a click; the box is the part of it that is seen, in pixels of the picture."""
+    """A clickable element in the window; the box is its visible part in screenshot pixels."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     role: str
-    name: str = Field(description="What people read or hear it called.")
-    testid: str | None = Field(None, exclude_if=is_none, description="What `browser_click` finds it by.")
+    name: str = Field(description="Accessible name.")
+    testid: str | None = Field(None, exclude_if=is_none, description="Reference for `browser_click`.")
     x: int
     y: int
     width: int
     height: int
-    value: str | None = Field(None, exclude_if=is_none, description="What a field holds.")
-    options: tuple[str, ...] | None = Field(None, exclude_if=is_none, description="What a list offers.")
+    value: str | None = Field(None, exclude_if=is_none, description="Value of a field.")
+    options: tuple[str, ...] | None = Field(None, exclude_if=is_none, description="Options of a list.")
     checked: bool | None = Field(None, exclude_if=is_none)
-    focused: bool | None = Field(None, exclude_if=is_none, description="True where typed text goes.")
+    focused: bool | None = Field(None, exclude_if=is_none, description="True if the element has keyboard focus.")
 
     @property
     def centre(self) -> tuple[int, int]:
-        """Where a click hits it."""
+        """Center of the box, where a click lands."""
         return self.x + self.width // 2, self.y + self.height // 2
 
 
 class Screenshot(BaseModel):
-    """The window of an episode's browser after an action. Equal states of the window are equal bytes."""
+    """The browser window of an episode after an action. Equal window states have equal bytes."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    png: str = Field(repr=False, description="The picture, base64.")
+    png: str = Field(repr=False, description="The image in base64.")
     viewport: Viewport
-    address: str = Field(description="Where the window is, below the episode's apps: `/` is the desk.")
+    address: str = Field(description="Path of the page, relative to the episode's pages; `/` is the start page.")
     title: str
-    snapshot: str = Field(description="The whole page as Playwright's aria snapshot, YAML.")
-    elements: tuple[ScreenElement, ...] = Field(description="What is seen and takes a click, in the page's order.")
-    scroll_y: int = Field(ge=0, description="Pixels of the page that lie above the window.")
-    page_height: int = Field(ge=0, description="Pixels of the whole page.")
-    looks_left: int = Field(ge=0, description="Actions of the browser that may be no step of the episode.")
+    snapshot: str = Field(description="The whole page as a Playwright ARIA snapshot in YAML.")
+    elements: tuple[ScreenElement, ...] = Field(description="Visible clickable elements in page order.")
+    scroll_y: int = Field(ge=0, description="Scroll position: pixels of the page above the window.")
+    page_height: int = Field(ge=0, description="Height of the whole page in pixels.")
+    looks_left: int = Field(ge=0, description="Remaining browser actions that do not count as steps.")
 
 
 class CheckVerdict(BaseModel):
-    """Whether one check passed, and what of the evidence says so. No agent is shown it."""
+    """Result of one check with its evidence; never visible to the agent."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -146,7 +146,7 @@ class CheckVerdict(BaseModel):
 
 
 class EpisodeVerdict(BaseModel):
-    """What a rubric says of an episode: every check, the points of the milestones that stand, what was damaged."""
+    """Verdict of a rubric: every check, the points of the reached milestones, and damage."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -158,11 +158,11 @@ class EpisodeVerdict(BaseModel):
 
     @property
     def failed(self) -> tuple[str, ...]:
-        """The ids of the checks that did not pass."""
+        """Ids of the failed checks."""
         return tuple(check.id for check in self.checks if not check.passed)
 
     def agrees_with(self, other: EpisodeVerdict) -> bool:
-        """Say whether two verdicts come to the same, whatever their words."""
+        """Return whether two verdicts are equal, ignoring evidence texts."""
         return self._sum() == other._sum()
 
     def _sum(self) -> tuple[object, ...]:
@@ -171,14 +171,14 @@ class EpisodeVerdict(BaseModel):
 
 
 class RowDiff(BaseModel):
-    """One row at both ends: null where there was none."""
+    """A row at both steps; null where it did not exist."""
 
     before: dict[str, Any] | None
     after: dict[str, Any] | None
 
 
 class EpisodeDiff(BaseModel):
-    """What differs between two steps of an episode: service, table and key to the row at both ends."""
+    """Changes between two steps of an episode: service, table and key, mapped to the row at both steps."""
 
     model_config = ConfigDict(extra="forbid", serialize_by_alias=True, validate_by_name=True, validate_by_alias=True)
 
@@ -188,26 +188,26 @@ class EpisodeDiff(BaseModel):
 
 
 class AgentUsage(BaseModel):
-    """The account of one episode. Tokens are those that the endpoint told."""
+    """Usage of one episode. Token counts are those reported by the endpoint."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     model: str
-    requests: int = Field(ge=0, description="HTTP requests that were sent, those sent again included.")
-    retries: int = Field(ge=0, description="Requests that were sent again.")
+    requests: int = Field(ge=0, description="HTTP requests, including retries.")
+    retries: int = Field(ge=0, description="Retried requests.")
     prompt_tokens: int = Field(ge=0)
     completion_tokens: int = Field(ge=0)
-    unmetered: int = Field(ge=0, description="Answers that told no tokens: these figures are too low by them.")
-    latency_s: float = Field(ge=0, description="Seconds spent waiting for answers, pauses between retries included.")
-    cost: float | None = Field(None, description="In the currency of the prices; null where no prices were given.")
-    stopped: str | None = Field(None, description="Why the agent gave up, where it did.")
+    unmetered: int = Field(ge=0, description="Responses without token counts; the totals do not include them.")
+    latency_s: float = Field(ge=0, description="Seconds spent waiting for responses, including retry delays.")
+    cost: float | None = Field(None, description="Cost in the currency of the prices; null without prices.")
+    stopped: str | None = Field(None, description="Reason why the agent gave up, if it did.")
 
 
 QUARANTINE_ID = r"^[A-Za-z0-9_-][A-Za-z0-9._-]{0,159}$"
 
 
 class QuarantineKind(StrEnum):
-    """What is in quarantine: an episode, a snapshot, or databases that no episode and no snapshot names."""
+    """Type of a quarantined item: an episode, a snapshot, or unreferenced databases."""
 
     EPISODE = "episode"
     SNAPSHOT = "snapshot"
@@ -215,22 +215,22 @@ class QuarantineKind(StrEnum):
 
 
 class QuarantineItem(BaseModel):
-    """Files that belong together in quarantine, and why they are there."""
+    """Related files in quarantine, and the reason."""
 
     model_config = ConfigDict(extra="ignore")
 
     id: str = Field(pattern=QUARANTINE_ID)
     kind: QuarantineKind
-    episode_id: str | None = Field(None, description="The client's label of the episode, as far as it could be read.")
-    internal_id: str | None = Field(None, description="The episode's name in the folders of gateway and services.")
+    episode_id: str | None = Field(None, description="Client-defined id of the episode, if readable.")
+    internal_id: str | None = Field(None, description="Name of the episode in the folders of gateway and services.")
     snapshot_id: str | None = None
     reason: str = Field(description="Stable code, such as `damaged`, `unsupported-format` or `task-changed`.")
-    detail: str = Field(description="What was found, in words.")
+    detail: str = Field(description="Description of the problem.")
     version: str = Field(description="The version of the gateway that moved the files.")
     at: datetime = Field(description="When the files were moved.")
     databases: dict[str, list[str]] = Field(
-        default_factory=dict, description="By service, the entries of the service's own quarantine."
+        default_factory=dict, description="Entries of each service's own quarantine."
     )
     sources: dict[str, str] = Field(
-        default_factory=dict, description="By service, the snapshot database that the files name."
+        default_factory=dict, description="Snapshot database of each service that the files reference."
     )

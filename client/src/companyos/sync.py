@@ -15,29 +15,29 @@ from companyos.options import RESUME_WITHIN_S, Action
 
 
 class CompanyOSSyncEnv(SyncEnvClient[Action, Observation, CompanyOSState], SyncDiscovery):
-    """One session, for code that cannot wait: the methods of CompanyOSEnv, answers in place of awaitables."""
+    """A session for synchronous code: the methods of CompanyOSEnv with direct return values."""
 
     _async: Any
-    """The CompanyOSEnv whose methods are run; its module imports this one."""
+    """The wrapped CompanyOSEnv; its module imports this one."""
 
     def call_tool(self, tool: str, /, **arguments: Any) -> StepResult[CompanyOSObservation]:
         """Take one step: call a tool by its name with the arguments of its schema."""
         return cast("StepResult[CompanyOSObservation]", self._run(self._async.call_tool(tool, **arguments)))
 
     def list_tools(self) -> list[ToolSpec]:
-        """Return the tools of the episode, or all of them before the first reset. It is no step."""
+        """Return the tools of the episode, or all tools before the first reset. This is not a step."""
         return cast("list[ToolSpec]", self._run(self._async.list_tools()))
 
     def snapshot(self) -> SnapshotInfo:
-        """Keep the episode as it stands after its last step."""
+        """Save the state after the last step."""
         return cast("SnapshotInfo", self._run(self._async.snapshot()))
 
     def restore(self, snapshot_id: str) -> CompanyOSState:
-        """Put this episode back to a snapshot of its lineage."""
+        """Restore this episode to a snapshot of its lineage."""
         return cast("CompanyOSState", self._run(self._async.restore(snapshot_id)))
 
     def fork(self, snapshot_id: str, count: int = 1) -> list[Self]:
-        """Open a snapshot as new episodes, all or none; return a connected session for each."""
+        """Create new episodes from a snapshot, all or none; return a connected session for each."""
         opened = self._run(self._async._open(snapshot_id, count))
         sessions: list[Self] = []
         try:
@@ -55,19 +55,19 @@ class CompanyOSSyncEnv(SyncEnvClient[Action, Observation, CompanyOSState], SyncD
         return sessions
 
     def diff(self, from_: int = 0, to: int | None = None) -> EpisodeDiff:
-        """Return the rows that differ between two steps of the episode; `to` left out is its last one."""
+        """Return the rows that differ between two steps of the episode; `to` defaults to the last step."""
         return cast("EpisodeDiff", self._run(self._async.diff(from_, to)))
 
     def delete_snapshot(self, snapshot_id: str) -> None:
-        """Forget a snapshot; episodes that were begun from it live on."""
+        """Delete a snapshot; episodes that started from it continue."""
         self._run(self._async.delete_snapshot(snapshot_id))
 
     def resume(self, *, within_s: float = RESUME_WITHIN_S) -> StepResult[Any]:
-        """Connect anew and go on with the episode of the last reset; the result is its last observation."""
+        """Reconnect and continue the episode of the last reset; the result contains its last observation."""
         return cast("StepResult[Any]", self._run(self._async.resume(within_s=within_s)))
 
     def new_session(self) -> Self:
-        """Return another connected session with the same server; this one closes it when it closes."""
+        """Return another connected session with the same server; it closes with this one."""
         session = self._child()
         session.connect()
         self._child_clients.append(session)

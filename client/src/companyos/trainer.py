@@ -1,4 +1,4 @@
-"""The trainer's routes of a running CompanyOS over plain HTTP: episodes, snapshots, forks, differences, databases."""
+"""HTTP client of the trainer API: episodes, snapshots, forks, diffs, databases and quarantine."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from companyos.schemas import QuarantineItem
 
 TIMEOUT_S = 30.0
 UNEXPECTED_RESPONSE = "unexpected-answer"
-"""The one code of the client's own: what answers is no CompanyOS, or another version of it."""
+"""Error code of this client for a response that is not from this version of CompanyOS."""
 
 T = TypeVar("T")
 
@@ -51,15 +51,16 @@ _LINES: TypeAdapter[list[dict[str, Any]]] = TypeAdapter(list[dict[str, Any]])
 
 
 def bearer(token: str | None) -> dict[str, str]:
-    """Return the header that carries a token; nothing for none."""
+    """Return the header with a token; empty without a token."""
     return {} if token is None else {"Authorization": f"Bearer {token}"}
 
 
 class Trainer:
-    """One server as its trainer speaks to it. It serves one event loop; `aclose` ends its connections.
+    """Trainer API of one server. It is bound to one event loop; `aclose` closes its connections.
 
-    Every method raises ApiError with our code when the server refuses, ConnectionError when it cannot be reached
-    and TimeoutError when it does not answer within `timeout_s`.
+    Every method raises ApiError if the server rejects the request, ConnectionError if it is unreachable, and
+    TimeoutError
+    after `timeout_s` seconds without a response.
     """
 
     def __init__(
@@ -86,7 +87,7 @@ class Trainer:
         await self.aclose()
 
     async def scenarios(self) -> list[ScenarioInfo]:
-        """Return the scenarios, by name."""
+        """Return the scenarios by name."""
         return await self._read(_SCENARIOS, "GET", "/v1/scenarios")
 
     async def splits(self) -> list[SplitInfo]:
@@ -94,7 +95,7 @@ class Trainer:
         return await self._read(_SPLITS, "GET", f"/{ENVIRONMENT}/splits")
 
     async def num_tasks(self, split: str) -> int:
-        """Return how many tasks a split has."""
+        """Return the number of tasks of a split."""
         response = await self._read(_COUNT, "POST", f"/{ENVIRONMENT}/num_tasks", {"split": split})
         return response["num_tasks"]
 
@@ -104,80 +105,80 @@ class Trainer:
         return response["task"]
 
     async def tasks(self, split: str, start: int | None = None, stop: int | None = None) -> list[TaskInfo]:
-        """Return the tasks from start to before stop, as Python slices, without their briefs."""
+        """Return the tasks from start to stop (exclusive, like a slice) without their briefs."""
         body = {"split": split, "start": start, "stop": stop}
         return (await self._read(_TASKS, "POST", f"/{ENVIRONMENT}/task_range", body))["tasks"]
 
     async def services(self) -> list[str]:
-        """Return the names of the services behind the server, in order, whether it is ready or not."""
+        """Return the names of the services in order, ready or not."""
         response = await self._request("GET", "/readyz", accepted_status=_NOT_READY)
         return sorted(self._parse(_OBJECT, "/readyz", response).get("services", ()))
 
     async def episodes(self) -> list[CompanyOSState]:
-        """Return the live episodes as their trainer sees them."""
+        """Return the states of the live episodes."""
         return await self._read(_STATES, "GET", "/v1/episodes")
 
     async def episode(self, episode_id: str) -> CompanyOSState:
-        """Return where an episode stands."""
+        """Return the state of an episode."""
         return await self._read(_STATE, "GET", f"/v1/episodes/{_path_segment(episode_id)}")
 
     async def drop(self, episode_id: str) -> None:
-        """End an episode and free what it holds."""
+        """End an episode and free its resources."""
         await self._request("DELETE", f"/v1/episodes/{_path_segment(episode_id)}")
 
     async def evidence(self, episode_id: str) -> dict[str, Any]:
-        """Return what an episode is judged by."""
+        """Return the evidence of an episode's verdict."""
         return await self._read(_OBJECT, "GET", f"/v1/episodes/{_path_segment(episode_id)}/evidence")
 
     async def steps(self, episode_id: str) -> list[dict[str, Any]]:
-        """Return the steps of an episode as the viewer tells them, whoever has taken them."""
+        """Return the steps of an episode in the viewer's format, from all clients."""
         path = f"/console/episodes/{_path_segment(episode_id)}/document"
         return _LINES.validate_python((await self._read(_OBJECT, "GET", path)).get("steps", []))
 
     async def snapshot(self, episode_id: str) -> SnapshotInfo:
-        """Keep an episode as it stands now."""
+        """Save the current state of an episode."""
         return await self._read(_SNAPSHOT, "POST", f"/v1/episodes/{_path_segment(episode_id)}/snapshots")
 
     async def restore(self, episode_id: str, snapshot_id: str) -> CompanyOSState:
-        """Put an episode back to a snapshot of its own lineage."""
+        """Restore an episode to a snapshot of its lineage."""
         path = f"/v1/episodes/{_path_segment(episode_id)}/restore"
         return await self._read(_STATE, "POST", path, {"snapshot": snapshot_id})
 
     async def snapshots(self) -> list[SnapshotInfo]:
-        """Return the snapshots that the server keeps."""
+        """Return the snapshots on the server."""
         return await self._read(_SNAPSHOTS, "GET", "/v1/snapshots")
 
     async def snapshot_info(self, snapshot_id: str) -> SnapshotInfo:
-        """Return what a snapshot holds."""
+        """Return the metadata of a snapshot."""
         return await self._read(_SNAPSHOT, "GET", f"/v1/snapshots/{_path_segment(snapshot_id)}")
 
     async def fork(self, snapshot_id: str, count: int = 1) -> list[OpenedEpisode]:
-        """Open a snapshot as new episodes, all or none; each lives as long as any that is stepped over plain HTTP."""
+        """Create new episodes from a snapshot, all or none; they expire like other episodes stepped over HTTP."""
         return await self._read(_OPENED, "POST", f"/v1/snapshots/{_path_segment(snapshot_id)}/fork", {"count": count})
 
     async def delete_snapshot(self, snapshot_id: str) -> None:
-        """Forget a snapshot; episodes that were begun from it live on."""
+        """Delete a snapshot; episodes that started from it continue."""
         await self._request("DELETE", f"/v1/snapshots/{_path_segment(snapshot_id)}")
 
     async def quarantine(self) -> list[QuarantineItem]:
-        """Return what the server could not read and moved aside."""
+        """Return the items in quarantine."""
         return await self._read(_ITEMS, "GET", "/v1/quarantine")
 
     async def restore_from_quarantine(self, item_id: str) -> QuarantineItem:
-        """Move an item of the quarantine back; the server's next start reads it again."""
+        """Move an item out of quarantine; the next start of the server reads it again."""
         return await self._read(_ITEM, "POST", f"/v1/quarantine/{_path_segment(item_id)}/restore")
 
     async def remove_from_quarantine(self, item_id: str) -> None:
-        """Delete an item of the quarantine for good."""
+        """Delete a quarantine item permanently."""
         await self._request("DELETE", f"/v1/quarantine/{_path_segment(item_id)}")
 
     async def diff(self, episode_id: str, *, from_: int = 0, to: int | None = None) -> EpisodeDiff:
-        """Return the rows that differ between two steps of an episode; `to` left out is its last one."""
+        """Return the rows that differ between two steps of an episode; `to` defaults to the last step."""
         query = f"?from={from_}" + ("" if to is None else f"&to={to}")
         return await self._read(_DIFF, "GET", f"/v1/episodes/{_path_segment(episode_id)}/diff{query}")
 
     async def database(self, episode_id: str, service: str) -> bytes:
-        """Return a consistent copy of what a service holds of an episode, as the bytes of a SQLite file."""
+        """Return a consistent copy of a service's database of an episode as a SQLite file."""
         response = await self._request(
             "GET", f"/v1/episodes/{_path_segment(episode_id)}/databases/{_path_segment(service)}"
         )
@@ -191,17 +192,17 @@ class Trainer:
             return adapter.validate_json(response.content)
         except ValidationError as error:
             address, reason = f"{self._base_url}{path}", _first_validation_error(error)
-            text = f"{UNEXPECTED_RESPONSE}: {address} does not answer as this version does: {reason}"
+            text = f"{UNEXPECTED_RESPONSE}: unexpected response from {address}: {reason}"
             raise ApiError(text, UNEXPECTED_RESPONSE, response.status_code) from None
 
     async def _request(
         self, method: str, path: str, body: Mapping[str, Any] | None = None, *, accepted_status: int | None = None
     ) -> httpx.Response:
-        """Return the answer where it is a success, or has the status that is wanted also."""
+        """Return the response if it is successful or has the accepted status."""
         try:
             response = await self._http.request(method, self._base_url + path, json=body)
         except httpx.TimeoutException:
-            raise TimeoutError(f"{self._base_url} did not answer within {self._timeout_s:g} s") from None
+            raise TimeoutError(f"{self._base_url} did not respond within {self._timeout_s:g} s") from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise ConnectionError(
                 f"Failed to connect to {self._base_url}: {str(error) or type(error).__name__}"
@@ -212,7 +213,7 @@ class Trainer:
 
 
 def error_from_response(status: int, body: bytes) -> ApiError:
-    """Return the refusal that an HTTP answer carries, with our code where it is one of ours."""
+    """Return the error of an HTTP response, with the CompanyOS code if it has one."""
     try:
         problem = json.loads(body)
     except ValueError:
@@ -221,24 +222,24 @@ def error_from_response(status: int, body: bytes) -> ApiError:
         case {"code": str(code), "title": str(title)}:
             return ApiError(f"{code}: {problem.get('detail') or title}", code, status)
     code = f"http-{status}"
-    return ApiError(f"{code}: The server answered with status {status} and no word of ours.", code, status)
+    return ApiError(f"{code}: The server returned status {status} without a problem document.", code, status)
 
 
 def _first_validation_error(error: ValidationError) -> str:
-    """Say where an answer does not fit."""
+    """Return the first location and message of a validation error."""
     first_error = error.errors(include_input=False, include_url=False)[0]
     return ": ".join(filter(None, (".".join(map(str, first_error["loc"])), first_error["msg"])))
 
 
 def _path_segment(name: str) -> str:
-    """Return a name as one segment of a path; raises ApiError for one that can be none."""
+    """Return a name as a URL path segment. Raises ApiError for an invalid name."""
     if not name or "/" in name:
-        raise ApiError(f"not-found: Nothing is called {name!r}.", "not-found")
+        raise ApiError(f"not-found: Invalid name {name!r}.", "not-found")
     return name.replace(".", "%2E") if name in (".", "..") else quote(name, safe="")
 
 
 def _is_loopback(url: str) -> bool:
-    """Say whether a server is on this machine, which is never asked for through a proxy."""
+    """Return whether a server is on this machine; such requests bypass any proxy."""
     try:
         host = urlsplit(url).hostname or ""
         return host == "localhost" or ipaddress.ip_address(host).is_loopback

@@ -1,1 +1,1 @@
-"""The command line `companyos`. Commands import what they need when they run: `companyos --help` answers at once."""
+"""The command line `companyos`. Commands import their dependencies when they run, to keep `companyos --help` fast."""

@@ -1,4 +1,4 @@
-"""Where a command's server is: the address that the user gave, or an enterprise of the command's own."""
+"""Connections of commands: a running server at a URL, or one started for the command."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
 
 DEFAULT_URL = "http://127.0.0.1:8000"
 LARGEST_SEED = 2**53 - 1
-"""The contract's largest seed, for commands that refuse a larger one before anything starts."""
+"""Largest seed of the contract; commands reject larger ones before anything starts."""
 
 LARGEST_CHAOS = 8
-"""The contract's largest chaos level; a server refuses one that it does not have."""
+"""Largest chaos level of the contract; a server rejects a level that it does not have."""
 
-LEVELS = "0 calm, 1 light, 2 moderate, 3 heavy, 4 storm, 5 to 8 your own"
-"""What a chaos level says, for the help of commands."""
+LEVELS = "0 calm, 1 light, 2 moderate, 3 heavy, 4 storm, 5 to 8 user-defined"
+"""Description of the chaos levels for the help of commands."""
 
 SNAPSHOT_CHARS = 32
 SNAPSHOT_CHARS_SHOWN = 12
-"""How many characters of a snapshot's id a table shows: enough to name it by."""
+"""Number of characters of a snapshot id that a table shows; enough to identify it."""
 
-SPLITS = {"train": "to learn from", "validation": "to choose by", "test": "to measure with"}
-"""The contract's splits and what each is for, for commands that refuse another one before anything starts."""
+SPLITS = {"train": "for training", "validation": "for model selection", "test": "for the final measurement"}
+"""The splits of the contract and their purpose; commands reject other names before anything starts."""
 
 _START_HINT = "; is `companyos up` running there?"
 _SNAPSHOT_START = re.compile(r"[0-9a-f]{4,32}")
@@ -40,24 +40,28 @@ _IDS_SHOWN = 4
 
 UrlOption = Annotated[
     str | None,
-    typer.Option("--url", metavar="URL", help="A running enterprise; without it, one is started for this command."),
+    typer.Option(
+        "--url",
+        metavar="URL",
+        help="URL of a running server. Default: start one for this command and stop it afterwards.",
+    ),
 ]
-RunningUrlOption = Annotated[str, typer.Option("--url", metavar="URL", help="The running enterprise.")]
+RunningUrlOption = Annotated[str, typer.Option("--url", metavar="URL", help="URL of the running server.")]
 TokenOption = Annotated[
     str | None,
     typer.Option(
-        "--token", metavar="TOKEN", envvar="COMPANYOS_TOKEN", help="The trainer's token, where the server asks for one."
+        "--token", metavar="TOKEN", envvar="COMPANYOS_TOKEN", help="The trainer token, if the server requires one."
     ),
 ]
 EpisodeArgument = Annotated[
-    str | None, typer.Argument(metavar="EPISODE", help="Its id; may be left out where one episode is live.")
+    str | None, typer.Argument(metavar="EPISODE", help="The episode id. May be omitted if only one episode is live.")
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @dataclass(frozen=True)
 class Server:
-    """A server that answers, and the trainer's token for it."""
+    """A reachable server and the trainer token for it."""
 
     url: str
     token: str | None = field(repr=False)
@@ -70,7 +74,7 @@ class Server:
 
     @asynccontextmanager
     async def trainer(self) -> AsyncIterator[Trainer]:
-        """Give the server's plain HTTP side."""
+        """Yield a client of the server's HTTP API."""
         from companyos.trainer import Trainer, bearer
 
         async with Trainer(self.url, headers=bearer(self.token)) as trainer:
@@ -80,7 +84,7 @@ class Server:
 
 @contextmanager
 def _hint_to_start() -> Iterator[None]:
-    """Ask, where nobody answered, whether anybody was started."""
+    """Add a hint to `companyos up` to the error if the connection fails."""
     try:
         yield
     except ConnectionError as unreachable:
@@ -92,7 +96,7 @@ def _hint_to_start() -> Iterator[None]:
 
 @contextmanager
 def connect_or_start(url: str | None, token: str | None) -> Iterator[Server]:
-    """Give a running enterprise, started and stopped here when no address is given."""
+    """Yield a running server; without a URL, start one and stop it at the end."""
     from companyos.openenv_preload import preload_openenv
 
     if url is not None:
@@ -104,7 +108,7 @@ def connect_or_start(url: str | None, token: str | None) -> Iterator[Server]:
 
     enterprise = Enterprise(alone=True)
     try:
-        with ERR.status("Starting the enterprise: a gateway and its three services ..."):
+        with ERR.status("Starting the gateway and its three services ..."):
             enterprise.start()
             preload_openenv()
             enterprise.wait_until_ready()
@@ -114,13 +118,13 @@ def connect_or_start(url: str | None, token: str | None) -> Iterator[Server]:
 
 
 def check_split(name: str) -> None:
-    """Refuse a split that there is not."""
+    """End the command unless the split exists."""
     if name not in SPLITS:
-        fail(f"no split is called {name!r}; there are {', '.join(SPLITS)}", USAGE_ERROR)
+        fail(f"split must be one of {', '.join(SPLITS)}; got {name!r}", USAGE_ERROR)
 
 
 def connect_to(url: str, token: str | None) -> Server:
-    """Return the enterprise at an address, which may lack its scheme."""
+    """Return the server at a URL, which may lack its scheme."""
     from companyos.openenv_preload import preload_openenv
 
     preload_openenv()
@@ -128,7 +132,7 @@ def connect_to(url: str, token: str | None) -> Server:
 
 
 async def resolve_episode_id(trainer: Trainer, requested: str | None) -> str:
-    """Return the id of the episode that is meant: the one that was asked for, else the only one that is live."""
+    """Return the requested episode id, or the id of the only live episode."""
     if requested is not None:
         return requested
     episodes = await trainer.episodes()
@@ -140,13 +144,16 @@ async def resolve_episode_id(trainer: Trainer, requested: str | None) -> str:
         return fail("no episode is live")
     ids = [_episode_id(episode) for episode in episodes]
     listed_ids = ", ".join(ids[:_IDS_SHOWN]) + (", ..." if len(ids) > _IDS_SHOWN else "")
-    return fail(f"{len(ids)} episodes are live, say which one: {listed_ids}", USAGE_ERROR)
+    return fail(f"{len(ids)} episodes are live; name one of {listed_ids}", USAGE_ERROR)
 
 
 async def resolve_snapshot_id(trainer: Trainer, requested: str) -> str:
-    """Return the id of the snapshot that is meant by its first characters."""
+    """Return the full id of a snapshot from its first characters."""
     if not _SNAPSHOT_START.fullmatch(requested):
-        fail(f"{requested!r} is no snapshot id; `companyos snapshot --list` lists them", USAGE_ERROR)
+        fail(
+            f"a snapshot id has 4 to 32 characters 0-9 and a-f; got {requested!r}. See `companyos snapshot --list`",
+            USAGE_ERROR,
+        )
     if len(requested) == SNAPSHOT_CHARS:
         return requested
     matches = [snapshot.id for snapshot in await trainer.snapshots() if snapshot.id.startswith(requested)]
@@ -163,6 +170,6 @@ def _episode_id(episode: CompanyOSState) -> str:
 
 
 def check_seeds(first: int, count: int) -> None:
-    """End the command where the last of the seeds is larger than a seed can be."""
+    """End the command if the last seed exceeds the largest seed."""
     if first + count - 1 > LARGEST_SEED:
-        fail(f"seeds end at {LARGEST_SEED}: --seed {first} has no {count - 1} after it", USAGE_ERROR)
+        fail(f"the last seed {first + count - 1} exceeds the largest seed {LARGEST_SEED}", USAGE_ERROR)

@@ -1,4 +1,4 @@
-"""`companyos db`: a copy of an episode's databases, to be looked into with SQL."""
+"""`companyos db`: queries on a copy of an episode's databases."""
 
 from __future__ import annotations
 
@@ -28,22 +28,24 @@ _SERVICE_NAME = re.compile("[A-Za-z0-9_-]+")
 
 def db(
     episode: EpisodeArgument = None,
-    service: Annotated[str | None, typer.Option(metavar="NAME", help="One service; all of them without.")] = None,
-    sql: Annotated[str | None, typer.Option(metavar="QUERY", help="Print what a query answers.")] = None,
+    service: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Copy only this service. Default: all services.")
+    ] = None,
+    sql: Annotated[str | None, typer.Option(metavar="QUERY", help="Run this query and print its rows.")] = None,
     out: Annotated[
-        Path | None, typer.Option(file_okay=False, metavar="DIR", help="Keep the copies there, as SERVICE.sqlite3.")
+        Path | None,
+        typer.Option(file_okay=False, metavar="DIR", help="Write the copies to this folder as SERVICE.sqlite3."),
     ] = None,
     as_json: JsonOption = False,
     url: RunningUrlOption = DEFAULT_URL,
     token: TokenOption = None,
 ) -> None:
-    """Look into what the services hold of an episode, with SQL, on a consistent copy.
+    """Query an episode's databases with SQL, on a consistent copy.
 
     The copies are attached to one SQLite session under the names of their
-    services: one query can join what they keep apart. Without --sql and
-    --out a shell is opened, sqlite3 where it is installed, else a small one.
-    The copies are read-only; --sql takes queries that only read, answers
-    within 10 seconds and at most 10,000 rows.
+    services, so one query can join several services. Without --sql and --out
+    the command opens a shell: sqlite3 if installed, else a built-in one. The
+    copies are read-only. A query of --sql is limited to 10 seconds and 10,000 rows.
 
     Examples:
 
@@ -54,7 +56,7 @@ def db(
       [cyan]companyos db main --out runs/main[/]
     """
     if as_json and sql is None:
-        fail("--json prints what --sql asks for", USAGE_ERROR)
+        fail("--json needs --sql", USAGE_ERROR)
     with report_errors(), ExitStack() as stack:
         folder = out or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="companyos-db-")))
         copies = stack.enter_context(
@@ -84,7 +86,7 @@ def _write_copies(folder: Path, databases: dict[str, bytes]) -> dict[str, Path]:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for name in databases:
         if _SERVICE_NAME.fullmatch(name) is None:
-            fail(f"the server names a service {name!r}; a name has letters, digits, '_' and '-'")
+            fail(f"invalid service name {name!r} from the server; allowed are letters, digits, '_' and '-'")
     paths = {name: folder / f"{name}.sqlite3" for name in databases}
     for name, path in paths.items():
         path.touch(mode=0o600)

@@ -1,4 +1,4 @@
-"""`companyos demo`: one vendor onboarding told step by step, then three policies side by side."""
+"""`companyos demo`: one vendor onboarding step by step, then a comparison of three policies."""
 
 from __future__ import annotations
 
@@ -28,32 +28,35 @@ ORIGINAL = {
     "random": "-2.04, 2 % success",
     "noop": "not reported",
 }
-"""What the environment that CompanyOS started from paid for the same on its own task."""
+"""Results of the prototype of CompanyOS on its own task."""
 
 _MILESTONE_INDENT = 5
 _FACT_INDENT = 4
 
 WHY_RANDOM_EARNS_LESS = (
-    "Random earns less here because junk no longer passes: there a script of junk values succeeded in 99.7 % of its "
-    "episodes. Here ids, values and approvers have to be right, refused calls cost, and not getting there costs 5."
+    "Random scores lower here because invalid values no longer pass: in the prototype, a script of junk values "
+    "solved 99.7 % of its episodes. Here ids, values and approvers are validated, rejected calls cost reward, "
+    "and a failed episode costs 5."
 )
 
 ORIGINAL_POLLING = (
-    "The original is the prototype from which CompanyOS descends. "
-    "There, asking for one approved garbage request again and again earned 34.4 on average (52 at most) at 0 % "
-    "success: more than solving the task. Here a milestone is paid once, and no failing episode returns more than +4."
+    "The original is the prototype of CompanyOS. "
+    "There, polling one approved junk request earned 34.4 on average (maximum 52) at 0 % "
+    "success: more than solving the task. Here a milestone pays once, and a failed episode returns at most +4."
 )
 
 
 def demo(
-    seed: Annotated[int, typer.Option(min=0, help="Which company and which vendor.")] = 9,
-    episodes: Annotated[int, typer.Option("--episodes", "-n", min=1, help="Seeds in the comparison.")] = 10,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Seed of the episode; it determines the company and the vendor.")
+    ] = 9,
+    episodes: Annotated[int, typer.Option("--episodes", "-n", min=1, help="Number of seeds in the comparison.")] = 10,
     url: UrlOption = None,
     token: TokenOption = None,
 ) -> None:
-    """Watch the oracle onboard one vendor across the three systems, then see what other policies get.
+    """Watch the oracle onboard one vendor in the three systems, then compare it with other policies.
 
-    The oracle sees what an agent sees: the brief, the tools and their answers. The status is 0 when it succeeds.
+    The oracle sees what an agent sees: the brief, the tools and their responses. The exit status is 0 if it succeeds.
 
     Examples:
 
@@ -64,7 +67,7 @@ def demo(
 
     unavailable = [name for name in POLICIES if name not in policy_names()]
     if unavailable:
-        fail(f"the policy {unavailable[0]!r} comes with the server: {install_command('server')}")
+        fail(f"policy {unavailable[0]!r} is not installed: {install_command('server')}")
     check_seeds(seed, episodes)
     with report_errors(), connect_or_start(url, token) as server:
         tracker, demo_episode = _play_and_print(server, seed)
@@ -123,7 +126,7 @@ def _print_task(task: TaskView, seed: int) -> None:
 
 
 def _print_milestone(event: MilestoneEvent) -> None:
-    """Print a station; where the line is too narrow for its fact, the fact stands below."""
+    """Print a milestone; on a narrow terminal its fact goes on a line of its own."""
     mark, style = ("✔", "green") if event.is_passed else ("▶", "yellow")
     name = f"{mark} {event.milestone.number} {event.milestone.value}:"
     fits = _MILESTONE_INDENT + len(name) + 1 + len(event.fact) <= OUT.width
@@ -138,7 +141,7 @@ def _print_result(played: PlayedEpisode, tracker: MilestoneTracker) -> None:
     verdict = "[bold green]success[/]" if record.success else f"[bold red]{record.outcome}[/]"
     OUT.print(
         f"\n  {verdict} after {record.steps} steps, return {format_reward(record.return_)}, "
-        f"{len(tracker.passed)} of 5 stations passed\n"
+        f"{len(tracker.passed)} of 5 milestones passed\n"
     )
     if played.trouble is not None:
         OUT.print(f"  [yellow]{sanitize(played.trouble)}[/]\n")

@@ -1,4 +1,4 @@
-"""Verdicts in the terminal: what an episode came to, and every check with the facts behind it."""
+"""Prints episodes, verdicts and checks with their reasons in the terminal."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _REASON_INDENT = 6
 
 
 def print_score(episode: EpisodeDocument) -> None:
-    """Print how an episode ended: the return, every check with its reasons, and what was made to go wrong."""
+    """Print the result of an episode: the return, every check with its reasons, and the injected problems."""
     facts = episode.facts
     steps = f"{facts.steps} step{'s' * (facts.steps != 1)}"
     OUT.print(f"\n{format_outcome(facts.outcome)} after {steps}, return {format_reward(facts.return_, 2)}\n")
@@ -34,16 +34,16 @@ def print_score(episode: EpisodeDocument) -> None:
     if verdict is not None:
         print_checks(verdict.checks, reasons_by_check(episode))
         OUT.print(f"\n{format_verdict(verdict)}")
-    injections = [one for one in episode.injections if set(one.detail) != {"rate"}]
+    injections = [injection for injection in episode.injections if set(injection.detail) != {"rate"}]
     if injections:
-        OUT.print("[dim]What was made to go wrong:[/]")
-    for one in injections:
-        formatted = f"{one.kind.replace('_', ' ')} [dim]{sanitize(one.entity)}, {one.mark}[/]"
+        OUT.print("[dim]Injected problems:[/]")
+    for injection in injections:
+        formatted = f"{injection.kind.replace('_', ' ')} [dim]{sanitize(injection.entity)}, {injection.mark}[/]"
         OUT.print(Padding(formatted, (0, 0, 0, 2), expand=False))
 
 
 def print_checks(checks: Sequence[CheckVerdict], reasons: Mapping[str, Sequence[Reason]]) -> None:
-    """Print checks, those that failed first, each with its reasons."""
+    """Print checks with their reasons, failed checks first."""
     for check in sorted(checks, key=lambda check: check.passed):
         mark = "[green]✔ passed[/]" if check.passed else "[red]✘ failed[/]"
         formatted = [_format_reason(reason) for reason in reasons.get(check.id, ())]
@@ -58,18 +58,18 @@ def _format_reason(reason: Reason) -> str:
 
 
 def reasons_by_check(episode: EpisodeDocument) -> dict[str, Sequence[Reason]]:
-    """Return the reasons of each check by its id; without a judge they are what the evidence says in words."""
+    """Return the reasons of each check by its id; without a rescoring, the evidence texts of the verdict."""
     from companyos.viewer.document import Reason
     from companyos.viewer.reasons import has_details
 
     if episode.judged is not None and episode.judged.reasons:
-        return {one.id: one.reasons for one in episode.judged.reasons}
+        return {check.id: check.reasons for check in episode.judged.reasons}
     checks = () if episode.verdict is None else episode.verdict.checks
     return {check.id: [Reason(text=check.evidence)] for check in checks if has_details(check)}
 
 
 def format_verdict(verdict: EpisodeVerdict) -> str:
-    """Return a verdict in a line."""
+    """Return a verdict as one line."""
     damage = f", damage: {sanitize(', '.join(verdict.damage))}" if verdict.damage else ""
     passed = f"{len(verdict.checks) - len(verdict.failed)} of {len(verdict.checks)} checks pass"
     word = "[green]success[/]" if verdict.success else "[red]failure[/]"
@@ -77,21 +77,21 @@ def format_verdict(verdict: EpisodeVerdict) -> str:
 
 
 def format_outcome(outcome: str | None) -> str:
-    """Return an outcome in its colour."""
+    """Return an outcome with its color."""
     if outcome is None:
-        return "[dim]not known[/]"
+        return "[dim]unknown[/]"
     return f"[{'green' if outcome == 'success' else 'red'}]{sanitize(outcome)}[/]"
 
 
 _MAX_LINES = 40
-"""Lines of a request or a response that are printed."""
+"""Maximum number of printed lines of a request or a response."""
 
 _MAX_FAILED_CHECKS = 3
 _COLOURS = {"carried_out": "green", "problem": "red", "misfit": "red", "planned_fault": "yellow"}
 
 
 def print_run(run: StoredRun, names: list[str], step: int | None, rescorer: Rescorer | None) -> list[str]:
-    """Print what is asked for; return what could not be read."""
+    """Print a list, an episode, a step or a comparison; return the files that could not be read."""
     if not names and len(run.names) == 1:
         names = run.names
     if not names:
@@ -104,7 +104,7 @@ def print_run(run: StoredRun, names: list[str], step: int | None, rescorer: Resc
         _print_episode(documents[0])
     else:
         _print_step(documents[0], step)
-    return [*run.faults, *(fault for one in documents for fault in one.faults)]
+    return [*run.faults, *(fault for document in documents for fault in document.faults)]
 
 
 def _print_episodes(run: StoredRun) -> None:
@@ -116,11 +116,15 @@ def _print_episodes(run: StoredRun) -> None:
     table.add_column("failed checks", overflow="fold")
     for facts in run.document().episodes:
         more = f" and {len(facts.failed) - _MAX_FAILED_CHECKS} more" if len(facts.failed) > _MAX_FAILED_CHECKS else ""
-        told = sanitize(", ".join(facts.failed[:_MAX_FAILED_CHECKS]) + more)
+        notes = sanitize(", ".join(facts.failed[:_MAX_FAILED_CHECKS]) + more)
         if facts.trouble is not None:
-            told += f" [yellow]{sanitize(facts.trouble)}[/]"
+            notes += f" [yellow]{sanitize(facts.trouble)}[/]"
         table.add_row(
-            sanitize(facts.name), format_outcome(facts.outcome), format_reward(facts.return_, 2), str(facts.steps), told
+            sanitize(facts.name),
+            format_outcome(facts.outcome),
+            format_reward(facts.return_, 2),
+            str(facts.steps),
+            notes,
         )
     OUT.print(table)
 
@@ -134,50 +138,50 @@ def _print_episode(episode: EpisodeDocument) -> None:
         OUT.print(Padding(sanitize(episode.brief), (0, 0, 1, 2), expand=False))
     _print_verdicts(episode)
     table = plain_table()
-    for column, justify in (("#", "right"), ("simulated", "left"), ("tool", "left"), ("what came of it", "left")):
-        table.add_column(column, justify=justify, no_wrap=column != "what came of it")  # type: ignore[arg-type]
+    for column, justify in (("#", "right"), ("simulated", "left"), ("tool", "left"), ("result", "left")):
+        table.add_column(column, justify=justify, no_wrap=column != "result")  # type: ignore[arg-type]
     for column in ("rows", "reward"):
         table.add_column(column, justify="right")
-    for one in episode.steps:
-        rows = str(len(one.changes)) if one.changes else ""
+    for step in episode.steps:
+        rows = str(len(step.changes)) if step.changes else ""
         table.add_row(
-            str(one.number),
-            format_time(one.now),
-            sanitize(one.tool),
-            _format_step(one),
+            str(step.number),
+            format_time(step.now),
+            sanitize(step.tool),
+            _format_step(step),
             rows,
-            format_reward(one.reward, 2),
+            format_reward(step.reward, 2),
         )
     OUT.print(table)
 
 
 def _print_verdicts(episode: EpisodeDocument) -> None:
-    """Print the verdict of then, the one of now, and every check that failed in either."""
+    """Print the recorded verdict, the new one, and every check that failed in either."""
     then = episode.verdict
     now = episode.judged.verdict if episode.judged is not None else None
     if episode.judged is not None and episode.judged.fault is not None:
-        OUT.print(f"[yellow]not judged again:[/] {sanitize(episode.judged.fault)}")
-    for name, verdict in (("when played", then), ("judged again", now)):
+        OUT.print(f"[yellow]not rescored:[/] {sanitize(episode.judged.fault)}")
+    for name, verdict in (("recorded", then), ("rescored", now)):
         if verdict is not None:
             OUT.print(f"[dim]{name}:[/] {format_verdict(verdict)}")
-    told = {check.id: check for verdict in (then, now) if verdict is not None for check in verdict.checks}
+    checks = {check.id: check for verdict in (then, now) if verdict is not None for check in verdict.checks}
     failed = {name for verdict in (then, now) if verdict is not None for name in verdict.failed}
-    print_checks([check for name, check in told.items() if name in failed], reasons_by_check(episode))
+    print_checks([check for name, check in checks.items() if name in failed], reasons_by_check(episode))
     OUT.print()
 
 
 def _print_step(episode: EpisodeDocument, number: int) -> None:
-    step = next((one for one in episode.steps if one.number == number), None)
+    step = next((step for step in episode.steps if step.number == number), None)
     if step is None:
         last = episode.steps[-1].number if episode.steps else 0
-        fail(f"{episode.facts.name} has no step {number}: it has {len(episode.steps)}, the last is {last}", USAGE_ERROR)
+        fail(f"step must be between 1 and {last}, the last step of {episode.facts.name}; got {number}", USAGE_ERROR)
     OUT.print(f"[bold]step {step.number}[/] [cyan]{sanitize(step.tool)}[/] {_format_step(step)}")
     parts = ", ".join(f"{part.paid:+g} {sanitize(part.part)}" for part in step.parts or ())
     OUT.print(f"[dim]clock[/] {format_time(step.now)}  [dim]reward[/] {format_reward(step.reward, 2)} [dim]{parts}[/]")
-    for one in episode.said:
-        if one.step is not None and one.step <= number < one.step + one.calls:
-            OUT.print("\n[bold]what the model said[/]")
-            OUT.print(Padding(sanitize(one.text) or "[dim]calls alone, no words[/]", (0, 0, 0, 2), expand=False))
+    for message in episode.said:
+        if message.step is not None and message.step <= number < message.step + message.calls:
+            OUT.print("\n[bold]model output[/]")
+            OUT.print(Padding(sanitize(message.text) or "[dim]tool calls without text[/]", (0, 0, 0, 2), expand=False))
     for heading, value in (("request", step.arguments), ("response", step.error or step.result)):
         OUT.print(f"\n[bold]{heading}[/]")
         for line in _json_lines(value):
@@ -186,27 +190,27 @@ def _print_step(episode: EpisodeDocument, number: int) -> None:
     for change in step.changes:
         _print_change(change)
     if not step.changes:
-        OUT.print("[dim]  no row was written[/]")
+        OUT.print("[dim]  no rows changed[/]")
 
 
 def _print_change(change: RowChange) -> None:
-    cause = "" if change.caused_by is None or change.actor == "agent" else f", because of step {change.caused_by}"
+    cause = "" if change.caused_by is None or change.actor == "agent" else f", caused by step {change.caused_by}"
     label = f" {sanitize(change.label)}" if change.label is not None else ""
     OUT.print(f"  [dim]{sanitize(f'{change.service}.{change.table}')}, {sanitize(change.actor)}{cause}:[/]{label}")
-    before = {one.column: one.before for one in change.columns}
-    after = {one.column: one.after for one in change.columns}
+    before = {column.column: column.before for column in change.columns}
+    after = {column.column: column.after for column in change.columns}
     row = RowDiff(before=None if change.kind == "added" else before, after=None if change.kind == "deleted" else after)
     print_row_change(change.key, row)
 
 
-def _print_comparison(one: EpisodeDocument, other: EpisodeDocument) -> None:
+def _print_comparison(left_episode: EpisodeDocument, right_episode: EpisodeDocument) -> None:
     table = plain_table()
     table.add_column("#", justify="right")
-    for episode in (one, other):
+    for episode in (left_episode, right_episode):
         table.add_column(sanitize(episode.facts.name), overflow="fold")
     table.add_column("")
     first_difference = None
-    for number, (left, right) in enumerate(zip_longest(one.steps, other.steps), start=1):
+    for number, (left, right) in enumerate(zip_longest(left_episode.steps, right_episode.steps), start=1):
         difference = _describe_difference(left, right)
         first_difference = first_difference or (number if difference else None)
         table.add_row(
@@ -217,32 +221,35 @@ def _print_comparison(one: EpisodeDocument, other: EpisodeDocument) -> None:
         )
     OUT.print(table)
     OUT.print()
-    OUT.print("Both went the same way." if first_difference is None else f"They part at step {first_difference}.")
-    for episode in (one, other):
+    OUT.print(
+        "The episodes are identical." if first_difference is None else f"First difference at step {first_difference}."
+    )
+    for episode in (left_episode, right_episode):
         OUT.print(f"\n[bold]{sanitize(episode.facts.name)}[/]  {format_outcome(episode.facts.outcome)}")
         _print_verdicts(episode)
 
 
 def _describe_difference(left: Step | None, right: Step | None) -> str:
     if left is None or right is None or (left.tool, left.arguments) != (right.tool, right.arguments):
-        return "another call"
-    answers = [(one.result, one.error, one.reward) for one in (left, right)]
-    return "another answer" if answers[0] != answers[1] else ""
+        return "different call"
+    responses = [(step.result, step.error, step.reward) for step in (left, right)]
+    return "different response" if responses[0] != responses[1] else ""
 
 
 def _format_cell(step: Step | None) -> str:
     if step is None:
-        return "[dim]over[/]"
+        return "[dim]ended[/]"
     return f"{sanitize(step.tool)} [{_COLOURS[step.kind]}]{step.status or ''}[/] {format_reward(step.reward, 2)}"
 
 
 def _format_step(step: Step) -> str:
-    """Say what came of a step, and which checks it turned."""
+    """Return the result of a step and the checks whose result it changed."""
     words = step.problem or (step.error or {}).get("error_type") or step.kind.replace("_", " ")
     status = f"{step.status} " if step.status is not None else ""
-    fault = f" [yellow]planned: {sanitize(step.fault.replace('_', ' '))}[/]" if step.fault is not None else ""
+    fault = f" [yellow]injected: {sanitize(step.fault.replace('_', ' '))}[/]" if step.fault is not None else ""
     turned = [
-        f"[green]✓ {sanitize(one.id)}[/]" if one.passed else f"[red]✗ {sanitize(one.id)}[/]" for one in step.turned
+        f"[green]✓ {sanitize(check.id)}[/]" if check.passed else f"[red]✗ {sanitize(check.id)}[/]"
+        for check in step.turned
     ]
     return " ".join([f"[{_COLOURS[step.kind]}]{status}{sanitize(str(words))}[/]{fault}", *turned])
 

@@ -1,4 +1,4 @@
-"""`companyos episodes`: what is being played on a running enterprise."""
+"""`companyos episodes` and `companyos diff`: the live episodes and their row changes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def episodes(as_json: JsonOption = False, url: RunningUrlOption = DEFAULT_URL, token: TokenOption = None) -> None:
-    """List the live episodes: task, steps taken, return so far, simulated time.
+    """List the live episodes with task, steps taken, return so far and simulated time.
 
     Examples:
 
@@ -78,26 +78,30 @@ def _print_episodes(listed: list[CompanyOSState]) -> None:
 
 _MARKS = {"new": ("+", "green"), "changed": ("~", "yellow"), "gone": ("-", "red")}
 _MAX_CHARS = 200
-"""How much of a long text is shown; --json tells all of it."""
+"""Number of characters shown of a long text; --json prints all of it."""
 
 
 def diff(
     episode: EpisodeArgument = None,
-    from_: Annotated[int, typer.Option("--from", min=0, metavar="STEP", help="After which step.")] = 0,
-    to: Annotated[int | None, typer.Option(min=0, metavar="STEP", help="Up to which; the last one without.")] = None,
+    from_: Annotated[
+        int, typer.Option("--from", min=0, metavar="STEP", help="First step of the range; changes after it are shown.")
+    ] = 0,
+    to: Annotated[
+        int | None, typer.Option(min=0, metavar="STEP", help="Last step of the range. Default: the latest step.")
+    ] = None,
     as_json: JsonOption = False,
     url: RunningUrlOption = DEFAULT_URL,
     token: TokenOption = None,
 ) -> None:
     """Show the rows that differ between two steps of an episode, for each service and table.
 
-    Step 0 is the first morning, before anything was done. What time brought
-    by itself is shown like what the agent did.
+    Step 0 is the state after reset. Changes by simulated colleagues and
+    scheduled events are included.
 
     Examples:
 
-      [cyan]companyos diff[/]                        all of the one live episode
-      [cyan]companyos diff main --from 4 --to 5[/]   what step 5 did
+      [cyan]companyos diff[/]                        all changes of the only live episode
+      [cyan]companyos diff main --from 4 --to 5[/]   changes of step 5
       [cyan]companyos diff main --json[/]
     """
     with report_errors():
@@ -124,7 +128,7 @@ def _print_diff(episode_diff: EpisodeDiff) -> None:
                 counts[_change_kind(row)] += 1
                 print_row_change(key, row)
             OUT.print()
-    text = ", ".join(f"{counts[kind]} {kind}" for kind in _MARKS if counts[kind]) or "no row differs"
+    text = ", ".join(f"{counts[kind]} {kind}" for kind in _MARKS if counts[kind]) or "no rows differ"
     OUT.print(f"[dim]steps {episode_diff.from_} to {episode_diff.to}:[/] {text}")
 
 
@@ -135,7 +139,7 @@ def _change_kind(row: RowDiff) -> str:
 
 
 def print_row_change(key: str, row: RowDiff) -> None:
-    """Print a row with the columns that say something."""
+    """Print the changed columns of a row."""
     mark, colour = _MARKS[_change_kind(row)]
     OUT.print(Padding(f"[{colour}]{mark} {sanitize(key)}[/]", (0, 0, 0, 2), expand=False))
     columns = Table.grid(padding=(0, 2, 0, 0), pad_edge=False)
@@ -148,7 +152,7 @@ def print_row_change(key: str, row: RowDiff) -> None:
 
 
 def _changed_columns(row: RowDiff) -> Iterator[tuple[str, str]]:
-    """Yield the columns that say something: those that changed, or those of the row that came or went."""
+    """Yield the changed columns, or the non-empty columns of an added or deleted row."""
     before, after = row.before or {}, row.after or {}
     for name in {**before, **after}:
         was, is_ = before.get(name), after.get(name)

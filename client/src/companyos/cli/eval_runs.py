@@ -1,4 +1,4 @@
-"""Which episodes `eval` plays: seeds of a scenario, or tasks of a split."""
+"""Selects and runs the episodes of `eval`: seeds of a scenario, or tasks of a split."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SeedPlans:
-    """Seeds of one scenario at some levels."""
+    """Seeds of one scenario at several chaos levels."""
 
     scenario: str
     levels: tuple[int, ...]
@@ -32,11 +32,11 @@ class SeedPlans:
 
     @property
     def title(self) -> str:
-        """What is written above the results."""
+        """Title of the results."""
         return f"{self.scenario}, {_format_levels(self.levels)}, seeds {self.first} to {self.first + self.count - 1}"
 
     def plans(self, policy: str) -> list[EpisodePlan]:
-        """Return the episodes that a policy is to play, once each."""
+        """Return one plan for each seed and level."""
         from companyos.runner import EpisodePlan
 
         seeds = range(self.first, self.first + self.count)
@@ -54,7 +54,7 @@ def _format_levels(levels: tuple[int, ...]) -> str:
 def split_plans(
     server: Server, split: str, scenario: str | None, levels: tuple[int, ...], count: int | None
 ) -> tuple[str, Callable[[str], list[EpisodePlan]]]:
-    """Return what the tasks of a split are called together, and the episodes of them that a policy is to play."""
+    """Return a title for the tasks of a split and the episode plans of a policy on them."""
     import asyncio
 
     from companyos.runner import EpisodePlan
@@ -73,19 +73,19 @@ def split_plans(
         ]
 
     suffix = "".join([f", {scenario}" if scenario else "", f", {_format_levels(levels)}" if levels else ""])
-    return f"split {split}{suffix}: {pluralize(len(selected), 'task')} of the set {selected[0].version}", plans
+    return f"split {split}{suffix}: {pluralize(len(selected), 'task')} of task set {selected[0].version}", plans
 
 
 def balanced_sample(tasks: list[TaskInfo], count: int) -> list[TaskInfo]:
-    """Return so many of the tasks, as even over chaos levels and scenarios as it goes; fewer are the first of more."""
+    """Return `count` tasks, balanced over chaos levels and scenarios. A smaller sample is a prefix of a larger one."""
     remaining = {
         level: [task for task in tasks if task.chaos == level] for level in sorted({task.chaos for task in tasks})
     }
     sample: list[TaskInfo] = []
     of_level, of_scenario = Counter[int](), Counter[str]()
     while len(sample) < count and remaining:
-        level = min(remaining, key=lambda one: (of_level[one], one))
-        task = min(remaining[level], key=lambda one: of_scenario[one.scenario])
+        level = min(remaining, key=lambda level: (of_level[level], level))
+        task = min(remaining[level], key=lambda candidate: of_scenario[candidate.scenario])
         remaining[level].remove(task)
         if not remaining[level]:
             del remaining[level]
@@ -96,40 +96,40 @@ def balanced_sample(tasks: list[TaskInfo], count: int) -> list[TaskInfo]:
 
 
 def with_trials(plans: list[EpisodePlan], trials: int) -> list[EpisodePlan]:
-    """Return every episode as often as it is to be tried, the trials of one after another."""
+    """Return each plan `trials` times, the trials of a task in a row."""
     return [replace(plan, trial=trial) for plan in plans for trial in range(1, trials + 1)]
 
 
 @dataclass(frozen=True)
 class RayCluster:
-    """A Ray cluster in place of a server: each of its workers has an enterprise of its own."""
+    """A Ray cluster in place of a server; each worker starts its own enterprise."""
 
     address: str
     workers: int | None = None
 
 
 def check_cluster(address: str | None, *, workers: int | None, url: str | None, dry_run: bool) -> None:
-    """End the command where the options of a cluster do not fit, or Ray is not there."""
+    """End the command if the cluster options conflict or Ray is not installed."""
     import importlib.util
 
     if address is None:
         if workers is not None:
             fail(
-                "--workers belongs to --cluster; --parallel says how many episodes one server plays at once",
+                "--workers needs --cluster; for one server, use --parallel",
                 USAGE_ERROR,
             )
         return
     if url is not None:
-        fail("the workers of a cluster bring their own enterprises: --cluster or --url, not both", USAGE_ERROR)
+        fail("--cluster and --url cannot be combined: cluster workers start their own servers", USAGE_ERROR)
     if dry_run:
-        fail("a dry run is played on this machine: --cluster or --dry-run, not both", USAGE_ERROR)
+        fail("--cluster and --dry-run cannot be combined: a dry run uses this machine", USAGE_ERROR)
     if importlib.util.find_spec("ray") is None:
         fail(f"ray is not installed: {install_command('ray')}")
 
 
 @dataclass(frozen=True)
 class EarlyStop:
-    """Why a run ended early: somebody pressed Ctrl-C, or an agent could not play; `reason` says why."""
+    """The reason why a run ended early: Ctrl-C, or a failure of the policy."""
 
     code: int
     reason: str | None = None
@@ -145,7 +145,7 @@ def play_with_progress(
     resume: bool = False,
     overwrite: bool = False,
 ) -> tuple[list[PlayedEpisode], EarlyStop | None]:
-    """Play the plans under a progress bar; return what was played, and what ended it early."""
+    """Play the plans with a progress bar; return the played episodes and the reason for an early end, if any."""
     import asyncio
 
     from companyos.policies import PolicyUnavailableError, load_policy

@@ -1,4 +1,4 @@
-"""`companyos eval`: plays a policy over many seeds and says how it did."""
+"""`companyos eval`: plays a policy on many tasks and reports its results."""
 
 from __future__ import annotations
 
@@ -36,53 +36,56 @@ if TYPE_CHECKING:
     from companyos.runner import EpisodePlan, PlayedEpisode
 
 SEEDS = 10
-"""Seeds that are played where nobody says how many."""
+"""Default number of seeds."""
 
 _TROUBLES_SHOWN = 10
 
 
 def evaluate(
-    policy: Annotated[list[str] | None, typer.Option(help="Whom to measure; again for several side by side.")] = None,
+    policy: Annotated[list[str] | None, typer.Option(help="Policy to evaluate. Repeat to compare several.")] = None,
     scenario: Annotated[
-        str | None, typer.Option(help="What is to be done: vendor_onboarding, or all scenarios of a split.")
+        str | None, typer.Option(help="Scenario to play. Default: vendor_onboarding, or all scenarios of a split.")
     ] = None,
     episodes: Annotated[
-        int | None, typer.Option("--episodes", "-n", min=1, help="How many: 10 seeds, or all tasks of a split.")
+        int | None,
+        typer.Option(
+            "--episodes", "-n", min=1, help="Number of episodes N. Default: 10 seeds, or all tasks of a split."
+        ),
     ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="The first seed S: 0.")] = None,
-    trials: Annotated[
-        int, typer.Option("--trials", "-k", min=1, help="Episodes of each task by each policy, for pass^k.")
-    ] = 1,
+    seed: Annotated[int | None, typer.Option(min=0, help="First seed S. Default: 0.")] = None,
+    trials: Annotated[int, typer.Option("--trials", "-k", min=1, help="Episodes per task and policy, for pass^k.")] = 1,
     chaos: Annotated[
         list[int] | None,
         typer.Option(
             metavar="LEVEL",
             min=0,
             max=LARGEST_CHAOS,
-            help=f"{LEVELS}: 1, or all levels of a split; again for more levels.",
+            help=f"Chaos level: {LEVELS}. Repeat for several. Default: 1, or all levels of a split.",
         ),
     ] = None,
     split: SplitOption = None,
     out: Annotated[
         Path | None,
-        typer.Option(file_okay=False, help="Keep episodes.jsonl, trajectories, evidence and a model's messages there."),
+        typer.Option(
+            file_okay=False, help="Write episodes.jsonl, trajectories, evidence and model messages to this folder."
+        ),
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with the run in --out: what it has played is not played again.")
+        bool, typer.Option("--resume", help="Continue the run in --out; finished episodes are not repeated.")
     ] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the run in --out.")] = False,
     plot: Annotated[
-        Path | None, typer.Option(dir_okay=False, help="Draw return and success by level there, as a PNG.")
+        Path | None, typer.Option(dir_okay=False, help="Write a PNG chart of return and success by chaos level.")
     ] = None,
     url: UrlOption = None,
     token: TokenOption = None,
-    parallel: Annotated[int, typer.Option(min=1, help="Episodes at once; with --cluster, in each worker.")] = 4,
+    parallel: Annotated[int, typer.Option(min=1, help="Concurrent episodes; with --cluster, per worker.")] = 4,
     cluster: Annotated[
         str | None,
-        typer.Option(metavar="auto|ADDRESS", help=r"Play on a Ray cluster; needs companyos\[ray,server] on its nodes."),
+        typer.Option(metavar="auto|ADDRESS", help=r"Play on a Ray cluster; its nodes need companyos\[ray,server]."),
     ] = None,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="With --cluster: enterprises at most, else one for each processor.")
+        int | None, typer.Option(min=1, help="Maximum number of workers with --cluster. Default: one per CPU.")
     ] = None,
     model_name: model_options.ModelOption = None,
     base_url: model_options.BaseUrlOption = None,
@@ -96,14 +99,14 @@ def evaluate(
     extra_body: model_options.ExtraBodyOption = None,
     dry_run: model_options.DryRunOption = False,
 ) -> None:
-    """Play a policy over seeds S to S+N-1, or over the tasks of a split, and print how it did.
+    """Play a policy on seeds S to S+N-1, or on the tasks of a split, and print its results.
 
-    The table shows mean return, success with its 95 % interval, and steps; of a model also tokens, time and cost.
+    The table shows mean return, success rate with 95 % interval, and steps. For models it adds tokens, time and cost.
 
     Examples:
 
       [cyan]companyos eval --policy oracle[/]                      the solver, 10 seeds
-      [cyan]companyos eval --policy random -n 300 --out runs/r[/]  kept on disk
+      [cyan]companyos eval --policy random -n 300 --out runs/r[/]  store the run
       [cyan]companyos eval --policy oracle --policy noop[/]        side by side
       [cyan]companyos eval --policy oracle --split test -n 40[/]   tasks of a split
       [cyan]companyos eval --policy random --trials 4[/]           four trials each
@@ -111,27 +114,27 @@ def evaluate(
       [cyan]companyos eval --policy worker1 --chaos 0 --chaos 4 --plot curves.png[/]
       [cyan]companyos eval --policy oracle --split test --out runs/o --cluster auto[/]
 
-    A model behind any endpoint of OpenAI's chat completions, at first without asking it:
+    Evaluate a model behind an OpenAI-compatible chat completions endpoint, first as a dry run without requests to it:
 
       [cyan]companyos eval --policy llm --model gpt-5 -n 2 --dry-run[/]
       [cyan]companyos eval --policy llm --model gpt-5 --split test --out runs/m[/]
       [cyan]companyos eval --policy llm --model gpt-5 --split test --out runs/m --resume[/]
       [cyan]companyos eval --policy llm --model qwen3 --base-url http://host:8080/v1[/]
 
-    A policy is an entry point of the group `companyos.policies`; without `--policy` those are named. The status is 1
-    when the house or an endpoint broke an episode, or stopped the run.
+    Policies are entry points of the group `companyos.policies`; without `--policy` they are listed. The exit status
+    is 1 if the environment or an endpoint failed in an episode, or stopped the run.
     """
     from companyos.policies import policy_names
 
     if not policy:
-        fail(f"--policy is missing; installed are {', '.join(policy_names())}", USAGE_ERROR)
+        fail(f"--policy is required; installed policies: {', '.join(policy_names())}", USAGE_ERROR)
     for name in policy:
         if name not in policy_names():
-            fail(f"no policy is called {name!r}; installed are {', '.join(policy_names())}", USAGE_ERROR)
+            fail(f"policy must be one of {', '.join(policy_names())}; got {name!r}", USAGE_ERROR)
     if split is not None:
         check_split(split)
     if split is not None and seed is not None:
-        fail("a task of a split brings its own seed: --split or --seed, not both", USAGE_ERROR)
+        fail("--split and --seed cannot be combined: a task of a split has its own seed", USAGE_ERROR)
     check_seeds(seed or 0, episodes or SEEDS)
     _check_folder(out, resume=resume, overwrite=overwrite)
     llm_options = model.LlmOptions(
@@ -184,15 +187,15 @@ def evaluate(
 
 
 def _check_folder(out: Path | None, *, resume: bool, overwrite: bool) -> None:
-    """End the command where it is not clear what is to become of a run that is there."""
+    """End the command if --resume, --overwrite and --out conflict."""
     if (resume or overwrite) and out is None:
-        fail("--resume and --overwrite need --out DIR, the run that is meant", USAGE_ERROR)
+        fail("--resume and --overwrite need --out DIR", USAGE_ERROR)
     if resume and overwrite:
-        fail("a run goes on or is replaced: --resume or --overwrite, not both", USAGE_ERROR)
+        fail("--resume and --overwrite cannot be combined", USAGE_ERROR)
 
 
 def _print_stop(stop: EarlyStop, played: int, planned: int, out: Path | None) -> NoReturn:
-    resume_hint = "; --resume goes on" if out is not None and played else ""
+    resume_hint = "; continue it with --resume" if out is not None and played else ""
     ERR.print(f"stopped after {played} of {planned} episodes{resume_hint}", style="yellow")
     if stop.reason is not None:
         fail(stop.reason, stop.code)
@@ -200,7 +203,7 @@ def _print_stop(stop: EarlyStop, played: int, planned: int, out: Path | None) ->
 
 
 def _print_results(played: list[PlayedEpisode], title: str, out: Path | None) -> None:
-    """Print a table over everything, and one for each level where there are several."""
+    """Print a table of all episodes, and one per chaos level if there are several."""
     levels = sorted({episode.record.chaos for episode in played})
     if played:
         _print_table(played, title)
@@ -212,7 +215,7 @@ def _print_results(played: list[PlayedEpisode], title: str, out: Path | None) ->
     for line in lines[:_TROUBLES_SHOWN]:
         ERR.print(f"[yellow]trouble:[/] {sanitize(line)}", soft_wrap=True)
     if len(lines) > _TROUBLES_SHOWN:
-        ERR.print(f"[yellow]trouble:[/] {pluralize(len(lines) - _TROUBLES_SHOWN, 'more episode')}", soft_wrap=True)
+        ERR.print(f"[yellow]failed:[/] {pluralize(len(lines) - _TROUBLES_SHOWN, 'more episode')}", soft_wrap=True)
     if out is not None and played:
         OUT.print(f"\n[dim]{pluralize(len(played), 'episode')} in[/] {sanitize(str(out))}", soft_wrap=True)
 
@@ -228,7 +231,7 @@ def _print_table(played: list[PlayedEpisode], title: str) -> None:
 
 
 def _print_expenses(played: list[PlayedEpisode]) -> None:
-    """Print what models have taken, where some were asked."""
+    """Print the usage of the models, if there are any."""
     from companyos.runner.statistics import usage_totals
 
     totals = usage_totals([episode.record for episode in played])
@@ -236,12 +239,12 @@ def _print_expenses(played: list[PlayedEpisode]) -> None:
         return
     OUT.print()
     OUT.print(usage_table(totals))
-    for one in totals:
-        if one.unmetered:
-            note = f"{one.unmetered} answers of {one.model} told no tokens: the figures are too low by them"
+    for usage in totals:
+        if usage.unmetered:
+            note = f"{usage.unmetered} responses of {usage.model} reported no token usage and are not counted"
             ERR.print(f"[yellow]note:[/] {sanitize(note)}", soft_wrap=True)
-        if one.gave_up:
-            gave_up = f"{sanitize(one.model)} gave up {one.gave_up} of {one.episodes} episodes"
+        if usage.gave_up:
+            gave_up = f"{sanitize(usage.model)} gave up {usage.gave_up} of {usage.episodes} episodes"
             ERR.print(f"[yellow]note:[/] {gave_up}", soft_wrap=True)
 
 

@@ -1,4 +1,4 @@
-"""`companyos tasks export`: the tasks of the splits, for tools outside."""
+"""`companyos tasks export`: writes the tasks of the splits as datasets."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Format(StrEnum):
-    """What is written."""
+    """Output formats."""
 
     PARQUET = "parquet"
     JSONL = "jsonl"
@@ -40,29 +40,33 @@ class Format(StrEnum):
 
 
 def export(
-    out: Annotated[Path, typer.Option(file_okay=False, help="The folder that is written to.")],
+    out: Annotated[Path, typer.Option(file_okay=False, help="Output folder.")],
     fmt: Annotated[
         Format,
         typer.Option(
-            "--format", help=r"Tables (parquet needs companyos\[parquet]), Harbor's task folders, NeMo Gym's rows."
+            "--format",
+            help=r"jsonl or parquet tables (parquet needs companyos\[parquet]), Harbor task folders, or NeMo Gym rows.",
         ),
     ] = Format.PARQUET,
-    split: Annotated[list[str] | None, typer.Option(help="All three; again for several.")] = None,
-    scenario: Annotated[str | None, typer.Option(help="Only the tasks of this scenario.")] = None,
-    chaos: Annotated[
-        int | None, typer.Option(metavar="LEVEL", min=0, max=LARGEST_CHAOS, help="Only the tasks of this level.")
+    split: Annotated[
+        list[str] | None, typer.Option(help="Split to export. Repeat for several. Default: all three.")
     ] = None,
-    count: Annotated[int | None, typer.Option("--count", "-n", min=1, help="How many of each split: all.")] = None,
+    scenario: Annotated[str | None, typer.Option(help="Only tasks of this scenario.")] = None,
+    chaos: Annotated[
+        int | None, typer.Option(metavar="LEVEL", min=0, max=LARGEST_CHAOS, help="Only tasks of this chaos level.")
+    ] = None,
+    count: Annotated[
+        int | None, typer.Option("--count", "-n", min=1, help="Maximum number of tasks per split. Default: all.")
+    ] = None,
     image: Annotated[
-        str | None, typer.Option(help="Of Harbor: the image of the enterprise. companyos-env, from deploy/space.")
+        str | None, typer.Option(help="Docker image for Harbor tasks. Default: companyos-env, built from deploy/space.")
     ] = None,
     url: UrlOption = None,
     token: TokenOption = None,
 ) -> None:
-    """Write the tasks of the splits as a dataset: what an agent is told and offered, and never a solution.
+    """Write the tasks of the splits as a dataset of briefs and tools, without solutions.
 
-    Each task is begun once, so that a row holds its brief, its seed and its tools. Every row names the version of the
-    task set and carries the canary.
+    Each task is reset once to collect its brief, seed and tools. Rows contain the task set version and the canary.
 
     Examples:
 
@@ -76,17 +80,17 @@ def export(
     for name in splits:
         check_split(name)
     if image is not None and fmt is not Format.HARBOR:
-        fail("an image is named in Harbor's task folders, and in no other format", USAGE_ERROR)
+        fail("--image needs --format harbor", USAGE_ERROR)
     write = _make_writer(fmt, image)
     with report_errors(), connect_or_start(url, token) as server:
         offered, tools = _read(server, splits, scenario, chaos, count)
         for path in write(out, offered, tools):
             OUT.print(f"{path.stat().st_size:>12,} bytes  {escape(str(path))}", soft_wrap=True)
-    OUT.print(f"\n[dim]{pluralize(len(offered), 'task')} of the set {offered[0].row.task_set}[/]")
+    OUT.print(f"\n[dim]{pluralize(len(offered), 'task')} of task set {offered[0].row.task_set}[/]")
 
 
 def _make_writer(fmt: Format, image: str | None) -> Writer:
-    """Return what writes a format; what it needs is looked for before any task is begun."""
+    """Return the writer of a format; its optional dependencies are checked before any task is reset."""
     if fmt is Format.HARBOR:
         from companyos.exports.harbor import IMAGE, write_harbor
 
@@ -103,7 +107,7 @@ def _make_writer(fmt: Format, image: str | None) -> Writer:
         except ImportError as error:
             fail(str(error))
     write = tables.write_jsonl if fmt is Format.JSONL else tables.write_parquet
-    return lambda out, offered, tools: write(out, [one.row for one in offered], tools)
+    return lambda out, offered, tools: write(out, [row.row for row in offered], tools)
 
 
 def _read(
@@ -116,7 +120,7 @@ def _read(
     async def read(progress: Progress) -> tuple[list[TaskWithTools], list[ToolSpec]]:
         tasks = await read_tasks(server.url, splits, scenario=scenario, chaos=chaos, count=count, token=server.token)
         if not tasks:
-            fail(f"no task is of the scenario {scenario!r}; `companyos tasks` lists the scenarios", USAGE_ERROR)
+            fail(f"no tasks of scenario {scenario!r}; `companyos tasks` lists the scenarios", USAGE_ERROR)
         bar = progress.add_task("Reading tasks", total=len(tasks))
         offered = await read_tasks_with_tools(
             server.url, tasks, token=server.token, on_read=lambda: progress.advance(bar)
@@ -129,10 +133,10 @@ def _read(
 
 
 class TasksCommand(TyperCommand):
-    """`companyos tasks`, which is `companyos tasks export` where that is its first word."""
+    """Command `companyos tasks` with the subcommand `export`."""
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
-        """Return the context of the command that is meant."""
+        """Return the context of `tasks`, or of `export` if that is the first argument."""
         if args[:1] != ["export"]:
             return super().make_context(info_name, args, parent, **extra)
         return _EXPORT_COMMAND.make_context(f"{info_name} export", args[1:], parent, **extra)

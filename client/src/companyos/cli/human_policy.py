@@ -1,4 +1,4 @@
-"""A seat for a person: the runner plays it like any policy, and whoever sits there calls tools from another thread."""
+"""Policy for a human player: the runner plays it like any policy while another thread decides its steps."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from companyos.trainer import Trainer
 
 PERSON = "person"
-"""What the policy of a person is called in a run."""
+"""Name of the human policy in a run."""
 
 
 @dataclass(frozen=True)
 class StartedEpisode:
-    """An episode that waits for its person."""
+    """A started episode that waits for its player."""
 
     task: TaskView
     state: CompanyOSState
@@ -34,18 +34,18 @@ class StartedEpisode:
 
 @dataclass(frozen=True)
 class HumanEpisode:
-    """An episode that a person has played, and whether by Ctrl-C it was left."""
+    """A played episode, and whether the player left it with Ctrl-C."""
 
     episode: PlayedEpisode
     is_interrupted: bool
 
 
 HumanSession = Callable[["StartedEpisode", "HumanPolicy"], None]
-"""What the person does; it raises KeyboardInterrupt where the person goes."""
+"""Function that plays the session; it raises KeyboardInterrupt if the player leaves."""
 
 
 class HumanPolicy:
-    """A policy whose steps are decided elsewhere: the event loop is never blocked by whoever thinks."""
+    """Policy whose steps come from another thread, so that the event loop is never blocked."""
 
     name = PERSON
 
@@ -57,18 +57,18 @@ class HumanPolicy:
         self._call: Call | None = None
 
     async def play(self, task: TaskView, call: Call) -> None:
-        """Wait until the person has left, or what broke the episode is told."""
+        """Wait until the player has left; raise the error that ended the session, if any."""
         self._call = call
         self._started.set_result((StartedEpisode(task, await self._env.state()), self))
         await self._finished
 
     def step(self, tool: str, arguments: dict[str, Any]) -> StepView:
-        """Take a step, from the person's thread. Raises what the runner's call raises."""
-        assert self._call is not None, "nobody sits down before the episode has begun"
+        """Take a step from the player's thread. Raises the errors of the runner's call."""
+        assert self._call is not None, "the episode has not started"
         return asyncio.run_coroutine_threadsafe(self._call_tool(self._call, tool, arguments), self._loop).result()
 
     def state(self) -> CompanyOSState:
-        """Return where the episode stands: at its desk steps are taken as well. Raises EnvironmentFailureError."""
+        """Return the current state, including steps taken in the browser. Raises EnvironmentFailureError."""
         from companyos.runner.episode import SERVER_FAILURES, EnvironmentFailureError
 
         try:
@@ -77,7 +77,7 @@ class HumanPolicy:
             raise EnvironmentFailureError(f"{type(failure).__name__}: {failure}") from failure
 
     def stop(self, failure: BaseException | None = None) -> None:
-        """Get up, from the person's thread; `failure` is what broke the episode."""
+        """End the session from the player's thread; `failure` is the error that ended it."""
         self._loop.call_soon_threadsafe(self._resolve, failure)
 
     async def _call_tool(self, call: Call, tool: str, arguments: dict[str, Any]) -> StepView:
@@ -97,9 +97,9 @@ class HumanPolicy:
 
 
 def play_as_human(server: Server, plan: EpisodePlan, folder: Path, run_session: HumanSession) -> HumanEpisode:
-    """Play an episode by a person and keep it; `sit` runs in this thread, the episode in another.
+    """Play and store an episode of a human player; `sit` runs in this thread, the episode in another.
 
-    Raises what `play_all` raises before and at the begin of an episode.
+    Raises the errors of `play_all` up to the start of the episode.
     """
     started: Future[tuple[StartedEpisode, HumanPolicy]] = Future()
     ended: Future[PlayedEpisode] = Future()
@@ -118,7 +118,7 @@ def play_as_human(server: Server, plan: EpisodePlan, folder: Path, run_session: 
 
 
 def _run_session(started: StartedEpisode, human: HumanPolicy, run_session: HumanSession) -> bool:
-    """Let the person play; return whether by Ctrl-C it was left."""
+    """Run the player's session; return whether it was left with Ctrl-C."""
     from companyos.runner.episode import EnvironmentFailureError
 
     failure: EnvironmentFailureError | None = None
@@ -148,7 +148,7 @@ async def _play_episode(
 
 
 async def _merge_steps(trainer: Trainer, played: PlayedEpisode) -> PlayedEpisode:
-    """Return the episode with the steps that were taken at its desk, between those of the terminal."""
+    """Return the episode with the steps taken in the browser inserted between those of the terminal."""
     from companyos.runner.episode import StepLine
 
     if played.episode_id is None or len(played.steps) == played.record.steps:

@@ -1,4 +1,4 @@
-"""The entry point: one app, its commands and its help."""
+"""Entry point of the command line: the app, its commands and its help."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from companyos.cli.up import up
 from companyos.cli.view import view
 
 HELP = """
-A simulated enterprise for AI agents: three systems, people with calendars, one task that runs through all of them.
+A simulated enterprise for AI agents: three business systems, colleagues with calendars, and tasks across all of them.
 
 Start here:
 
-  [cyan]companyos demo[/]                  watch one vendor being onboarded
-  [cyan]companyos play[/]                  do one yourself
-  [cyan]companyos up[/]                    start the enterprise on port 8000
-  [cyan]companyos tasks[/]                 see what there is to do
-  [cyan]companyos tools[/]                 see what an agent can do about it
-  [cyan]companyos eval --policy random[/]  measure a policy
-  [cyan]companyos view RUN[/]              see why its episodes went as they did
-  [cyan]companyos snapshot[/]              keep an episode in the middle, to fork it
+  [cyan]companyos demo[/]                  watch a scripted solver onboard a vendor
+  [cyan]companyos play[/]                  play an episode yourself
+  [cyan]companyos up[/]                    start the server on port 8000
+  [cyan]companyos tasks[/]                 list scenarios and tasks
+  [cyan]companyos tools[/]                 list the tools of an agent
+  [cyan]companyos eval --policy random[/]  evaluate a policy
+  [cyan]companyos view RUN[/]              inspect stored episodes step by step
+  [cyan]companyos snapshot[/]              save an episode, to restore or fork it
 
-Nothing but Python is needed: no Docker, no network.
+Requires only Python: no Docker, no network.
 """
 
 app = typer.Typer(
@@ -46,7 +46,7 @@ app = typer.Typer(
     pretty_exceptions_show_locals=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-START, LIVE = "Play", "Look after live episodes"
+START, LIVE = "Play", "Manage live episodes"
 
 app.command("up", rich_help_panel=START)(up)
 app.command("demo", rich_help_panel=START)(demo)
@@ -76,7 +76,7 @@ def _print_version(is_requested: bool) -> None:
 @app.callback()
 def companyos(
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and stop.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Carry the options of the command line as a whole."""
+    """Define the global options."""

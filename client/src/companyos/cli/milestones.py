@@ -1,4 +1,4 @@
-"""The five stations of a vendor onboarding, recognised in what an agent sees and does."""
+"""The five obstacles of a vendor onboarding, recognized in the tool calls and responses of an agent."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from companyos.policies import StepView
 
 
 class Milestone(Enum):
-    """What stands in the way, in the order in which a person meets it."""
+    """The obstacles, in the order in which a player meets them."""
 
     PRIORITY = "missing priority"
     VERIFICATION = "unverified ticket"
@@ -21,13 +21,13 @@ class Milestone(Enum):
 
     @property
     def number(self) -> int:
-        """The place of the station in the story, from 1."""
+        """Position of the obstacle, from 1."""
         return list(Milestone).index(self) + 1
 
 
 @dataclass(frozen=True)
 class MilestoneEvent:
-    """A station that is met, or passed, in a step."""
+    """A milestone that a step met or passed."""
 
     milestone: Milestone
     is_passed: bool
@@ -36,7 +36,7 @@ class MilestoneEvent:
 
 @dataclass
 class MilestoneTracker:
-    """Where the story of one ticket stands; `read` is given each step in turn and says what it brought."""
+    """Tracker of the milestones of one ticket; call `observe` with each step in order."""
 
     ticket: str
     met: set[Milestone] = field(default_factory=set)
@@ -47,7 +47,7 @@ class MilestoneTracker:
     _stale_metric_ids: set[str] = field(default_factory=set)
 
     def observe(self, tool: str, step: StepView) -> list[MilestoneEvent]:
-        """Return the stations that this step meets or passes for the first time."""
+        """Return the milestones that this step meets or passes for the first time."""
         if step.is_refused:
             return []
         events = []
@@ -60,7 +60,7 @@ class MilestoneTracker:
 
     @property
     def is_complete(self) -> bool:
-        """Whether every station was met and passed."""
+        """Return whether all milestones are met and passed."""
         return self.passed == set(Milestone)
 
     def _events(self, tool: str, result: Any) -> Iterator[MilestoneEvent]:
@@ -94,7 +94,7 @@ class MilestoneTracker:
         name, value, as_of = metric.replace("_", " "), reading["value"], reading["as_of"][:10]
         if reading["is_stale"]:
             self._stale_metric_ids.add(reading["metric_id"])
-            yield MilestoneEvent(Milestone.SCORE, False, f"{name} {value:g} is of {as_of}, too old to be used")
+            yield MilestoneEvent(Milestone.SCORE, False, f"{name} {value:g} is of {as_of}, which is too old")
         elif reading["metric_id"] in self._stale_metric_ids:
             yield MilestoneEvent(Milestone.SCORE, True, f"{name} is {value:g}, as of {as_of}")
 
@@ -117,4 +117,4 @@ class MilestoneTracker:
         if status == "approved":
             yield MilestoneEvent(Milestone.DECISION, True, f"{approval['id']} is approved")
         elif status == "pending":
-            yield MilestoneEvent(Milestone.DECISION, False, f"{approval['id']} waits for a decision")
+            yield MilestoneEvent(Milestone.DECISION, False, f"{approval['id']} is pending")

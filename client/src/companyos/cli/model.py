@@ -1,4 +1,4 @@
-"""Which model `eval` asks, and the dry run that asks none."""
+"""Options of `eval` for models, and the dry run without a model."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
 POLICY = "llm"
 DRY_RUN_POLICY = "llm-dry-run"
-"""What the episodes of a dry run are stored as: no model played them."""
+"""Stored policy name of dry-run episodes."""
 
 STUB_POLICIES = ("oracle", "grounded")
-"""Who plays the model's part in a dry run: the first of them that is installed."""
+"""Policies that can stand in for the model in a dry run; the first installed one is used."""
 
 _TEXT_SHOWN = 600
 
 
 @dataclass(frozen=True, kw_only=True)
 class LlmOptions:
-    """What the options say of the model."""
+    """Values of the model options."""
 
     model: str | None
     base_url: str | None
@@ -46,14 +46,14 @@ class LlmOptions:
     dry_run: bool
 
     def check_policies(self, policies: list[str]) -> None:
-        """End the command where a model is spoken of and none plays, or the other way round."""
+        """End the command if the model options and the policies do not match."""
         if POLICY in policies and self.model is None:
             fail("--policy llm needs --model NAME", USAGE_ERROR)
         if POLICY not in policies and (self.model is not None or self.dry_run):
-            fail("--model and --dry-run belong to --policy llm", USAGE_ERROR)
+            fail("--model and --dry-run need --policy llm", USAGE_ERROR)
 
     def settings(self) -> LlmSettings:
-        """Return the settings of the policy; what no endpoint can be asked with ends the command."""
+        """Return the settings of the policy; end the command if they are invalid."""
         from companyos.policies.llm import DEFAULT_BASE_URL, InvalidSettingsError, LlmSettings
         from companyos.policies.llm.settings import key_from_environment
 
@@ -77,23 +77,23 @@ class LlmOptions:
 
 
 class PolicySelection:
-    """Who plays: the policies by their names, the model as it was asked for."""
+    """The selected policies and the model options."""
 
     def __init__(
         self, make_policy: PolicyFactory, note: str | None = None, received: list[StubRequest] | None = None
     ) -> None:
         self.make_policy = make_policy
         self.note = note
-        """What is written below the results of a dry run."""
+        """Note that is printed below the results of a dry run."""
         self._requests = received
 
     def names(self, policies: list[str]) -> list[str]:
-        """Return what the episodes of each policy are stored as: those of a dry run are no model's."""
+        """Return the stored name of each policy; dry-run episodes get a name of their own."""
         stored_names = {POLICY: DRY_RUN_POLICY} if self.note is not None else {}
         return [stored_names.get(name, name) for name in dict.fromkeys(policies)]
 
     def print_note(self) -> None:
-        """Say what a dry run would have sent, and that nothing of it was."""
+        """Print a note that the dry run sent no requests to the endpoint."""
         if self.note is not None:
             OUT.print(f"\n{self.note}", soft_wrap=True)
         if self._requests:
@@ -102,7 +102,7 @@ class PolicySelection:
 
 @contextmanager
 def select_policies(policies: list[str], llm_options: LlmOptions) -> Iterator[PolicySelection]:
-    """Give what makes the policies; in a dry run with a server of its own in the place of the endpoint."""
+    """Yield the policy factories; a dry run starts a stub server in place of the endpoint."""
     from companyos.policies import load_policy
 
     if POLICY not in policies:
@@ -128,16 +128,16 @@ def select_policies(policies: list[str], llm_options: LlmOptions) -> Iterator[Po
             return make_dry_run_policy() if name == DRY_RUN_POLICY else load_policy(name)
 
         note = (
-            f"[bold yellow]dry run:[/] no model was asked. The policy [cyan]{stub_policy}[/] answered in its place, "
+            f"[bold yellow]dry run:[/] no model was called. The policy [cyan]{stub_policy}[/] answered in its place, "
             f"and "
-            f"{TOKEN_CHARS} characters count as one token.\n"
+            f"token counts assume {TOKEN_CHARS} characters per token.\n"
             f"The first request to [cyan]{sanitize(settings.base_url)}[/] would be:"
         )
         yield PolicySelection(make, note, stub.received)
 
 
 def _print_request(body: dict[str, Any]) -> None:
-    """Print a request: everything but the tools, which are many."""
+    """Print a request without its tools."""
     received = {name: value for name, value in body.items() if name not in ("messages", "tools")}
     OUT.print(f"\n  [dim]POST /chat/completions[/] {sanitize(json.dumps(received))}", soft_wrap=True)
     for message in body["messages"]:
@@ -158,9 +158,9 @@ def _parse_json_object(text: str | None) -> dict[str, Any]:
     try:
         parsed = json.loads(text)
     except ValueError as error:
-        fail(f"--extra-body is no JSON: {error}", USAGE_ERROR)
+        fail(f"--extra-body must be valid JSON: {error}", USAGE_ERROR)
     if not isinstance(parsed, dict):
-        fail("--extra-body is no JSON object", USAGE_ERROR)
+        fail("--extra-body must be a JSON object", USAGE_ERROR)
     return parsed
 
 
@@ -168,7 +168,7 @@ PANEL = "A model: --policy llm"
 
 ModelOption = Annotated[
     str | None,
-    typer.Option("--model", metavar="NAME", help="The model, as its endpoint calls it.", rich_help_panel=PANEL),
+    typer.Option("--model", metavar="NAME", help="Model name of the endpoint.", rich_help_panel=PANEL),
 ]
 BaseUrlOption = Annotated[
     str | None,
@@ -176,17 +176,19 @@ BaseUrlOption = Annotated[
         "--base-url",
         metavar="URL",
         envvar="OPENAI_BASE_URL",
-        help="An endpoint of chat completions; OpenAI's own when not given. Its key is read from OPENAI_API_KEY.",
+        help="Base URL of a chat completions endpoint. Default: OpenAI. The API key is read from OPENAI_API_KEY.",
         rich_help_panel=PANEL,
     ),
 ]
 TemperatureOption = Annotated[
     float | None,
-    typer.Option("--temperature", min=0.0, help="The endpoint's own when not given.", rich_help_panel=PANEL),
+    typer.Option(
+        "--temperature", min=0.0, help="Sampling temperature. Default: the endpoint's own.", rich_help_panel=PANEL
+    ),
 ]
 MaxOutputOption = Annotated[
     int | None,
-    typer.Option("--max-output-tokens", min=1, help="Tokens of one answer at most.", rich_help_panel=PANEL),
+    typer.Option("--max-output-tokens", min=1, help="Maximum tokens per response.", rich_help_panel=PANEL),
 ]
 ContextLimitOption = Annotated[
     int | None,
@@ -194,8 +196,8 @@ ContextLimitOption = Annotated[
         "--context-limit",
         min=1000,
         metavar="TOKENS",
-        help="Request and answer together at most: beyond it the oldest results of tools are dropped, then the oldest "
-        "turns; system message, task and last turn stay. Not given: once the endpoint says that it is too much.",
+        help="Maximum tokens of request and response. Beyond it the oldest tool results are dropped, then the oldest "
+        "turns; system message, task and last turn stay. Default: drop when the endpoint reports an overflow.",
         rich_help_panel=PANEL,
     ),
 ]
@@ -204,25 +206,31 @@ PriceInOption = Annotated[
     typer.Option(
         "--price-in",
         min=0.0,
-        help="Price of a million prompt tokens; without prices only tokens are counted.",
+        help="Price per million prompt tokens; without prices the cost is not computed.",
         rich_help_panel=PANEL,
     ),
 ]
 PriceOutOption = Annotated[
     float | None,
-    typer.Option("--price-out", min=0.0, help="Price of a million completion tokens.", rich_help_panel=PANEL),
+    typer.Option("--price-out", min=0.0, help="Price per million completion tokens.", rich_help_panel=PANEL),
 ]
 TimeoutOption = Annotated[
     float,
-    typer.Option("--request-timeout", min=0.1, metavar="SECONDS", help="Of one request.", rich_help_panel=PANEL),
+    typer.Option(
+        "--request-timeout",
+        min=0.1,
+        metavar="SECONDS",
+        help="Timeout of one request in seconds.",
+        rich_help_panel=PANEL,
+    ),
 ]
 RetriesOption = Annotated[
     int,
     typer.Option(
         "--retries",
         min=0,
-        help="How often a request is sent again after 408, 409, 429, 5xx or no answer: after 0.5 to 8 s, or as long as "
-        "Retry-After says, up to 2 minutes.",
+        help="Maximum retries after 408, 409, 429, 5xx or a connection error. The delay is 0.5 to 8 s, or the value of "
+        "Retry-After up to 2 minutes.",
         rich_help_panel=PANEL,
     ),
 ]
@@ -231,7 +239,7 @@ ExtraBodyOption = Annotated[
     typer.Option(
         "--extra-body",
         metavar="JSON",
-        help='Further fields of every request, such as \'{"reasoning_effort": "low"}\'.',
+        help='Additional request fields, for example \'{"reasoning_effort": "low"}\'.',
         rich_help_panel=PANEL,
     ),
 ]
@@ -239,8 +247,8 @@ DryRunOption = Annotated[
     bool,
     typer.Option(
         "--dry-run",
-        help="Ask no model: an installed policy answers in its place, over HTTP on this machine. Shows what would be "
-        "sent, and about how many tokens.",
+        help="Send nothing to a model: an installed policy answers over HTTP on this machine. Prints the first request "
+        "and an estimate of the tokens.",
         rich_help_panel=PANEL,
     ),
 ]

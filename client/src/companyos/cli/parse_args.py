@@ -1,4 +1,4 @@
-"""What a person types for a tool: words and values become arguments, by the types of the tool's schema."""
+"""Parses command lines into tool arguments according to the tool's JSON schema."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _NUMBER = re.compile(r"-?\d{1,18}(\.\d{1,18})?", re.ASCII)
 
 
 class InvalidInputError(ValueError):
-    """Raised for what was typed and does not fit; the text says why."""
+    """Raised for input that does not match the schema; the text gives the reason."""
 
 
 def parse_arguments(schema: Mapping[str, Any], typed: str) -> dict[str, Any]:
-    """Return the arguments of a line: a JSON object, or words. Raises Unreadable.
+    """Return the arguments of a line: a JSON object, or words. Raises InvalidInputError.
 
-    `name=value` is what it says, `name.part=value` leads into an object, and a word without a name is the next
-    argument in the order of the schema. Double quotes hold a value with blanks together.
+    `name=value` sets an argument, `name.part=value` a field of an object, and a word without a name the next argument
+    in the order of the schema. Double quotes enclose values with blanks.
     """
     if typed.startswith("{"):
         return _parse_json_object(typed)
@@ -29,25 +29,25 @@ def parse_arguments(schema: Mapping[str, Any], typed: str) -> dict[str, Any]:
     unnamed = [*schema.get("required", ()), *(name for name in properties if name not in schema.get("required", ()))]
     arguments: dict[str, Any] = {}
     for word in _split_words(typed):
-        found = _ASSIGNMENT.fullmatch(word)
-        if found is not None and found[1] in properties:
+        match = _ASSIGNMENT.fullmatch(word)
+        if match is not None and match[1] in properties:
             _set_path(
-                arguments, found[1], found[2], parse_value(properties[found[1]], found[3], is_part=bool(found[2]))
+                arguments, match[1], match[2], parse_value(properties[match[1]], match[3], is_part=bool(match[2]))
             )
             continue
         name = next((name for name in unnamed if name not in arguments), None)
         if name is None:
-            raise InvalidInputError(f"{word!r} is one word too many")
+            raise InvalidInputError(f"too many arguments: {word!r}")
         arguments[name] = parse_value(properties[name], word)
     return arguments
 
 
 def parse_value(schema: Mapping[str, Any], typed: str, *, is_part: bool = False) -> Any:
-    """Return what was typed for an argument, or for a part of one. Raises Unreadable."""
+    """Return the value of an argument, or of a part of one. Raises InvalidInputError."""
     if is_part:
         return _parse_scalar(typed)
     if "enum" in schema:
-        return _parse_choice([str(one) for one in schema["enum"]], typed.strip())
+        return _parse_choice([str(choice) for choice in schema["enum"]], typed.strip())
     match schema.get("type"):
         case "integer":
             return _parse_number(typed, "a whole number", is_whole=True)
@@ -69,7 +69,7 @@ def _split_words(typed: str) -> list[str]:
     try:
         return list(lexer)
     except ValueError as error:
-        raise InvalidInputError(f"{typed!r} cannot be read: {str(error).lower()}") from None
+        raise InvalidInputError(f"cannot parse {typed!r}: {str(error).lower()}") from None
 
 
 def _set_path(arguments: dict[str, Any], name: str, path: str, value: Any) -> None:
@@ -77,51 +77,51 @@ def _set_path(arguments: dict[str, Any], name: str, path: str, value: Any) -> No
     for part in outer:
         inner = arguments.setdefault(part, {})
         if not isinstance(inner, dict):
-            raise InvalidInputError(f"{part} is given twice")
+            raise InvalidInputError(f"{part} is set twice")
         arguments = inner
     arguments[last] = value
 
 
 def _parse_choice(choices: list[str], typed: str) -> str:
-    """Return the choice that is meant: by its name, or by an unmistakable beginning of it."""
+    """Return the choice with this name, or the only one with this prefix."""
     if typed in choices:
         return typed
-    found = [choice for choice in choices if typed and choice.startswith(typed)]
-    if len(found) != 1:
-        raise InvalidInputError(f"{typed!r} is none of {', '.join(choices)}")
-    return found[0]
+    matches = [choice for choice in choices if typed and choice.startswith(typed)]
+    if len(matches) != 1:
+        raise InvalidInputError(f"must be one of {', '.join(choices)}; got {typed!r}")
+    return matches[0]
 
 
 def _parse_number(typed: str, what: str, *, is_whole: bool) -> int | float:
-    found = _NUMBER.fullmatch(typed.strip())
-    if found is None or (is_whole and found[1]):
-        raise InvalidInputError(f"{typed!r} is not {what}")
-    return float(found[0]) if found[1] else int(found[0])
+    number = _NUMBER.fullmatch(typed.strip())
+    if number is None or (is_whole and number[1]):
+        raise InvalidInputError(f"must be {what}; got {typed!r}")
+    return float(number[0]) if number[1] else int(number[0])
 
 
 def _parse_flag(typed: str) -> bool:
     if typed in _YES | _NO:
         return typed in _YES
-    raise InvalidInputError(f"{typed!r} is neither yes nor no")
+    raise InvalidInputError(f"must be yes or no; got {typed!r}")
 
 
 def _parse_list(items: Mapping[str, Any], typed: str) -> list[Any]:
     if typed.lstrip().startswith("["):
-        found = _parse_json(typed)
-        return found if isinstance(found, list) else [found]
+        value = _parse_json(typed)
+        return value if isinstance(value, list) else [value]
     return [parse_value(items, part.strip()) for part in typed.split(",") if part.strip()]
 
 
 def _parse_pairs(typed: str) -> dict[str, Any]:
     """Return an object from `name=value, name=value`."""
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for part in (part.strip() for part in typed.split(",")):
         name, separator, value = part.partition("=")
         if part and not separator:
-            raise InvalidInputError(f"{part!r} is no name=value, and no JSON object")
+            raise InvalidInputError(f"must be name=value pairs or a JSON object; got {part!r}")
         if part:
-            found[name.strip()] = _parse_scalar(value.strip())
-    return found
+            fields[name.strip()] = _parse_scalar(value.strip())
+    return fields
 
 
 def _parse_scalar(typed: str) -> Any:
@@ -132,14 +132,14 @@ def _parse_scalar(typed: str) -> Any:
 
 
 def _parse_json_object(typed: str) -> dict[str, Any]:
-    found = _parse_json(typed)
-    if not isinstance(found, dict):
-        raise InvalidInputError("that is no JSON object")
-    return found
+    value = _parse_json(typed)
+    if not isinstance(value, dict):
+        raise InvalidInputError("must be a JSON object")
+    return value
 
 
 def _parse_json(typed: str) -> Any:
     try:
         return json.loads(typed)
     except (ValueError, RecursionError) as error:
-        raise InvalidInputError(f"that is no JSON: {error}") from None
+        raise InvalidInputError(f"must be valid JSON: {error}") from None

@@ -1,4 +1,4 @@
-"""`companyos play`: a person plays an episode in the terminal, and gets its score."""
+"""`companyos play`: a human plays an episode in the terminal."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ _LEVELS = frozenset(map(str, range(LARGEST_CHAOS + 1)))
 
 
 def play(
-    scenario: Annotated[str | None, typer.Option(help=f"What is to be done: {SCENARIO}.")] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help=f"Which company and which case: {SEED}.")] = None,
+    scenario: Annotated[str | None, typer.Option(help=f"Scenario to play. Default: {SCENARIO}.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help=f"Seed of the episode. Default: {SEED}.")] = None,
     chaos: Annotated[
         int | None,
         typer.Option(metavar="LEVEL", min=0, max=LARGEST_CHAOS, help=f"{LEVELS}: {CHAOS}."),
     ] = None,
-    task: Annotated[str | None, typer.Option(metavar="ID", help="A task of a split instead, by its id.")] = None,
+    task: Annotated[str | None, typer.Option(metavar="ID", help="Play this task of a split, by its id.")] = None,
     out: Annotated[
-        Path | None, typer.Option(file_okay=False, help="Where the run is kept: the next free folder runs/played-N.")
+        Path | None, typer.Option(file_okay=False, help="Folder for the run. Default: the next free runs/played-N.")
     ] = None,
-    browser: Annotated[bool, typer.Option("--browser", help="Open the company's pages in a browser.")] = False,
+    browser: Annotated[bool, typer.Option("--browser", help="Open the company's web pages in a browser.")] = False,
     url: UrlOption = None,
     token: TokenOption = None,
 ) -> None:
-    """Play an episode yourself: read the brief, call the tools, finish, and see what it was worth.
+    """Play an episode yourself: read the brief, call the tools, finish, and see your score.
 
-    You see what an agent sees, and are paid like one. The company's pages are at hand in a browser as well. What you
-    did is kept as `companyos eval` keeps it.
+    You see what an agent sees and are scored the same way. The company's web pages can be used as well. The run is
+    stored in the format of `companyos eval`.
 
     Examples:
 
@@ -54,12 +54,12 @@ def play(
       [cyan]companyos play --scenario bug_escalation --seed 7 --chaos 3[/]
       [cyan]companyos play --task test.bug_escalation.3.05 --browser[/]
       [cyan]companyos play --url http://host:8000 --out runs/mine[/]
-      [cyan]companyos play < steps.txt[/]        what would be typed, line by line
+      [cyan]companyos play < steps.txt[/]        read the input from a file
 
-    Ctrl-C, or the end of the input, gives the episode up; it is scored as it stands.
+    Ctrl-C or the end of the input abandons the episode; it is scored in its current state.
     """
     if task is not None and (scenario, seed, chaos) != (None, None, None):
-        fail("a task brings its own scenario, seed and chaos: --task alone", USAGE_ERROR)
+        fail("--task cannot be combined with --scenario, --seed or --chaos", USAGE_ERROR)
     check_seeds(seed or 0, 1)
     if task is not None:
         _task_parts(task)
@@ -106,15 +106,15 @@ def _plan(scenario: str | None, seed: int | None, chaos: int | None, task: str |
 
 
 def _task_parts(task: str) -> tuple[str, int]:
-    """Return the scenario and the chaos level of a task's id, `split.scenario.chaos.number`."""
+    """Return the scenario and the chaos level of a task id, `split.scenario.chaos.number`."""
     match task.split("."):
         case [_, scenario, chaos, _] if chaos in _LEVELS:
             return scenario, int(chaos)
-    return fail(f"{task!r} is no task's id, such as test.bug_escalation.3.05", USAGE_ERROR)
+    return fail(f"a task id has the form test.bug_escalation.3.05; got {task!r}", USAGE_ERROR)
 
 
 def _free_folder() -> Path:
-    """Return the next folder of runs that nothing is in yet."""
+    """Return the next unused run folder."""
     number = 1
     while (folder := RUNS / f"played-{number}").exists():
         number += 1
@@ -122,17 +122,17 @@ def _free_folder() -> Path:
 
 
 def _check_no_run(folder: Path) -> None:
-    """Fail where a run is kept in the folder already, before anybody has played."""
+    """End the command if the folder already contains a run."""
     from companyos.runner.run_writer import RunExistsError, check_no_run
 
     try:
         check_no_run(folder)
     except RunExistsError as error:
-        fail(f"{error.fact}: --out another folder", USAGE_ERROR)
+        fail(f"{error.fact}: choose another folder with --out", USAGE_ERROR)
 
 
 def _print_score(folder: Path, plan: EpisodePlan) -> None:
-    """Print how the kept episode ended, check by check, and where it is kept."""
+    """Print the result of the stored episode check by check, and its folder."""
     from companyos.cli.episode_report import print_score
     from companyos.cli.view import installed_rescorer
     from companyos.viewer.stored_run import StoredRun
@@ -141,4 +141,6 @@ def _print_score(folder: Path, plan: EpisodePlan) -> None:
     episode = stored.episode(plan.name) if rescorer is None else stored.judged_episode(plan.name, rescorer)
     print_score(episode)
     folder_text = sanitize(str(folder))
-    OUT.print(f"\n[dim]kept in[/] {folder_text}[dim]; every step:[/] companyos view {folder_text}", soft_wrap=True)
+    OUT.print(
+        f"\n[dim]stored in[/] {folder_text}[dim]; view every step with[/] companyos view {folder_text}", soft_wrap=True
+    )

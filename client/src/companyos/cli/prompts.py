@@ -1,4 +1,4 @@
-"""Lines that a person types, or that a script pipes in: with history and completion where there is a terminal."""
+"""Reads input lines from a terminal, with history and completion, or from a pipe."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ CompletionSource = Callable[[], Iterable[str]]
 
 
 class LineReader:
-    """Reads standard input line by line; `words` is asked for what a line may be completed with.
+    """Reader of standard input lines; `words` returns the completions of a line.
 
-    Of a script empty lines and lines that begin with # are passed over, and the others are shown as they are read.
+    Empty lines and lines that begin with # are skipped in piped input; other lines are echoed.
     """
 
     def __init__(self, completions: CompletionSource) -> None:
@@ -32,14 +32,14 @@ class LineReader:
                 self._enable_completion()
 
     def command(self, prompt: str) -> str:
-        """Return the next line with something on it. Raises EOFError at the end, KeyboardInterrupt on Ctrl-C."""
+        """Return the next line that is not empty. Raises EOFError at the end, KeyboardInterrupt on Ctrl-C."""
         while True:
             line = self.line(prompt).strip()
             if line and not line.startswith("#"):
                 return line
 
     def line(self, prompt: str) -> str:
-        """Return the next line, whatever it holds; raises as `command` does."""
+        """Return the next line, empty or not; raises like `command`."""
         if self.is_interactive:
             return input(prompt)
         line = sys.stdin.readline()
@@ -62,15 +62,15 @@ class LineReader:
 
 
 _RARE_ARGUMENTS = frozenset({"if_match", "idempotency_key", "limit", "cursor"})
-"""What is asked for only where somebody wants to be asked for everything."""
+"""Optional arguments that are prompted for only in full prompts."""
 
 
 def prompt_arguments(
     lines: LineReader, tool: ToolSpec, provided: Mapping[str, Any], *, everything: bool = False
 ) -> dict[str, Any]:
-    """Return the arguments of a call: those that are given, and those that the person fills in.
+    """Return the arguments of a call: those of the line, and those entered at prompts.
 
-    Raises what `LineReader.line` raises; what does not fit is asked for again.
+    Raises the errors of `LineReader.line`. Invalid input is prompted for again.
     """
     schema, arguments = tool.input_schema, dict(provided)
     for name in _arguments_to_prompt(schema, provided, everything=everything):
@@ -83,10 +83,10 @@ def prompt_arguments(
 
 
 def _arguments_to_prompt(schema: Mapping[str, Any], provided: Mapping[str, Any], *, everything: bool) -> Iterator[str]:
-    """Yield the arguments that are asked for, the required ones first.
+    """Yield the arguments to prompt for, the required ones first.
 
-    With words on the line only what is required is asked for; without any whatever is often of use, unless the tool
-    can do without arguments.
+    If the line has arguments, only required ones are prompted for. Otherwise common optional ones follow, unless the
+    tool needs no arguments.
     """
     required = schema.get("required", ())
     yield from (name for name in required if name not in provided)
@@ -96,11 +96,11 @@ def _arguments_to_prompt(schema: Mapping[str, Any], provided: Mapping[str, Any],
 
 
 def _prompt_argument(lines: LineReader, name: str, schema: Mapping[str, Any]) -> tuple[bool, Any]:
-    """Ask for one argument until it fits; nothing typed leaves out what may be left out."""
+    """Prompt for one argument until it is valid; an empty line skips an optional argument."""
     argument_schema, is_required = schema["properties"][name], name in schema.get("required", ())
     described = f"  [dim]{sanitize(argument_schema['description'])}[/]" if argument_schema.get("description") else ""
-    default = f", {argument_schema['default']} unless you say otherwise" if "default" in argument_schema else ""
-    needed = "" if is_required else f" [dim]Enter leaves it out{sanitize(default)}[/]"
+    default = f", default {argument_schema['default']}" if "default" in argument_schema else ""
+    needed = "" if is_required else f" [dim]Enter skips it{sanitize(default)}[/]"
     OUT.print(
         f"  [cyan]{name}[/] [dim]{sanitize(describe_type(argument_schema))}[/]{described}{needed}", soft_wrap=True
     )
@@ -109,7 +109,7 @@ def _prompt_argument(lines: LineReader, name: str, schema: Mapping[str, Any]) ->
         if not typed.strip():
             if not is_required:
                 return False, None
-            OUT.print("  [yellow]it cannot do without[/]")
+            OUT.print("  [yellow]this argument is required[/]")
             continue
         try:
             return True, parse_value(argument_schema, typed)

@@ -1,4 +1,4 @@
-"""`companyos quarantine`: files that the gateway could not read, listed, restored and removed."""
+"""`companyos quarantine`: lists, restores and removes files that the gateway could not read."""
 
 from __future__ import annotations
 
@@ -30,20 +30,21 @@ if TYPE_CHECKING:
 HELP = """
 List, restore or remove what the gateway moved to quarantine.
 
-A start moves episodes and snapshots to quarantine that it cannot go on from:
-damaged files, files of another format, a task that this version plans
-otherwise, or databases that disagree with the journal. Nothing is deleted.
+At startup the gateway moves episodes and snapshots to quarantine that it
+cannot load: damaged files, unsupported formats, tasks that this version
+generates differently, or databases that do not match the journal. Nothing is
+deleted.
 
 Examples:
 
   [cyan]companyos quarantine list[/]
-  [cyan]companyos quarantine show main[/]      why an episode is there
+  [cyan]companyos quarantine show main[/]      the reason for an episode
   [cyan]companyos quarantine restore main[/]   move it back; the next start reads it again
-  [cyan]companyos quarantine remove main[/]    delete it for good
+  [cyan]companyos quarantine remove main[/]    delete it permanently
 """
 
 ItemArgument = Annotated[
-    str, typer.Argument(metavar="ITEM", help="The item's id or the start of it, or the id of its episode or snapshot.")
+    str, typer.Argument(metavar="ITEM", help="Id of the item or a prefix of it, or the id of its episode or snapshot.")
 ]
 
 quarantine_app = typer.Typer(help=HELP, no_args_is_help=True, rich_markup_mode="rich")
@@ -51,7 +52,7 @@ quarantine_app = typer.Typer(help=HELP, no_args_is_help=True, rich_markup_mode="
 
 @quarantine_app.command("list")
 def list_items(as_json: JsonOption = False, url: RunningUrlOption = DEFAULT_URL, token: TokenOption = None) -> None:
-    """List what is in quarantine, the oldest first."""
+    """List the items in quarantine, oldest first."""
     with report_errors():
         items = asyncio.run(_list(url, token))
     if as_json:
@@ -59,52 +60,52 @@ def list_items(as_json: JsonOption = False, url: RunningUrlOption = DEFAULT_URL,
     elif items:
         _print_items(items)
     else:
-        OUT.print("[dim]nothing is in quarantine[/]")
+        OUT.print("[dim]quarantine is empty[/]")
 
 
 @quarantine_app.command("show")
 def show(
     item: ItemArgument, as_json: JsonOption = False, url: RunningUrlOption = DEFAULT_URL, token: TokenOption = None
 ) -> None:
-    """Show why an item is in quarantine, and what belongs to it."""
+    """Show why an item is in quarantine, and its files."""
     with report_errors():
-        found = asyncio.run(_show(url, token, item))
+        quarantined = asyncio.run(_show(url, token, item))
     if as_json:
-        print_json(found.model_dump(mode="json"))
+        print_json(quarantined.model_dump(mode="json"))
         return
     table = plain_table(show_header=False)
-    for name, value in _facts(found):
+    for name, value in _facts(quarantined):
         table.add_row(f"[dim]{name}[/]", sanitize(value))
     OUT.print(table)
 
 
 @quarantine_app.command("restore")
 def restore(item: ItemArgument, url: RunningUrlOption = DEFAULT_URL, token: TokenOption = None) -> None:
-    """Move an item back to where it came from. The next start of the gateway reads it again.
+    """Move an item back to its place. The next start of the gateway reads it again.
 
     An item whose cause remains is moved to quarantine again. After `task-changed` or `unsupported-format`, start the
     version that wrote it instead: `companyos quarantine show` names it.
     """
     with report_errors():
         restored = asyncio.run(_restore(url, token, item))
-    ERR.print(f"[dim]restored[/] {sanitize(restored.id)}[dim]; restart the gateway to go on with it[/]", soft_wrap=True)
+    ERR.print(f"[dim]restored[/] {sanitize(restored.id)}[dim]; restart the gateway to load it[/]", soft_wrap=True)
 
 
 @quarantine_app.command("remove")
 def remove(
     item: ItemArgument,
-    is_sure: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    is_sure: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     url: RunningUrlOption = DEFAULT_URL,
     token: TokenOption = None,
 ) -> None:
-    """Delete an item for good, with its databases."""
+    """Delete an item permanently, with its databases."""
     with report_errors():
-        found = asyncio.run(_show(url, token, item))
+        quarantined = asyncio.run(_show(url, token, item))
         if not is_sure and not sys.stdin.isatty():
-            fail("deleting for good needs --yes where nobody can be asked", USAGE_ERROR)
-        if is_sure or typer.confirm(f"Delete {found.id} ({found.detail}) for good?", abort=True):
-            asyncio.run(_remove(url, token, found.id))
-    ERR.print(f"[dim]deleted[/] {sanitize(found.id)}", soft_wrap=True)
+            fail("--yes is required without a terminal", USAGE_ERROR)
+        if is_sure or typer.confirm(f"Delete {quarantined.id} ({quarantined.detail}) permanently?", abort=True):
+            asyncio.run(_remove(url, token, quarantined.id))
+    ERR.print(f"[dim]deleted[/] {sanitize(quarantined.id)}", soft_wrap=True)
 
 
 async def _list(url: str, token: str | None) -> list[QuarantineItem]:
@@ -128,13 +129,13 @@ async def _remove(url: str, token: str | None, item_id: str) -> None:
 
 
 async def _find_item(trainer: Trainer, name: str) -> QuarantineItem:
-    """Return the one item of a name: exactly that, else one whose id begins with it."""
+    """Return the item with this name, or the only one whose id begins with it."""
     items = await trainer.quarantine()
     exact = [item for item in items if name in (item.id, item.episode_id, item.snapshot_id)]
-    found = exact or [item for item in items if item.id.startswith(name)]
-    if len(found) != 1:
-        fail(f"{pluralize(len(found), 'item')} in quarantine match {name!r}; `companyos quarantine list` lists them")
-    return found[0]
+    matches = exact or [item for item in items if item.id.startswith(name)]
+    if len(matches) != 1:
+        fail(f"{pluralize(len(matches), 'item')} in quarantine match {name!r}; `companyos quarantine list` lists them")
+    return matches[0]
 
 
 def _print_items(items: list[QuarantineItem]) -> None:
@@ -142,7 +143,7 @@ def _print_items(items: list[QuarantineItem]) -> None:
     table.add_column("item", style="bold cyan", overflow="fold", min_width=id_column_width(item.id for item in items))
     table.add_column("of", overflow="fold")
     table.add_column("reason", no_wrap=True)
-    table.add_column("what was found", overflow="fold")
+    table.add_column("reason", overflow="fold")
     for item in items:
         of = item.episode_id or item.snapshot_id or item.internal_id or "unknown"
         table.add_row(sanitize(item.id), f"{item.kind} {sanitize(of)}", sanitize(item.reason), sanitize(item.detail))

@@ -10,7 +10,7 @@ from typing import Any
 QUERY_DEADLINE_S = 10.0
 MAX_ROWS = 10_000
 MAX_VALUE_BYTES = 16 * 1024 * 1024
-"""The longest text or blob that a query may make."""
+"""Maximum length of a text or blob that a query may create, in bytes."""
 
 _OPERATIONS_PER_CHECK = 10_000
 _ACTIONS = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE})
@@ -22,7 +22,7 @@ _INNOCUOUS = 0x200000
 
 
 def restrict(session: sqlite3.Connection) -> None:
-    """Deny everything but reading: SELECT, columns, safe functions, recursion, and pragmas that describe tables."""
+    """Allow only reads: SELECT, columns, safe functions, recursion, and pragmas that describe tables."""
     session.execute("pragma trusted_schema = off")
     functions = _safe_functions(session)
     for table in ("json_each", "json_tree", *(f"pragma_{name}" for name in _PRAGMAS)):

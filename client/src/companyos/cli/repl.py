@@ -1,4 +1,4 @@
-"""The desk of an episode: the company's pages in a browser, with the token that opens them."""
+"""Interactive session of `companyos play`: reads commands, calls tools and prints their results."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class EpisodePages:
-    """Where an episode's pages are."""
+    """Addresses of an episode's web pages."""
 
     url: str
     episode_id: str
@@ -35,12 +35,12 @@ class EpisodePages:
 
     @property
     def address(self) -> str:
-        """The address that opens the desk once and for all: the browser keeps the token."""
+        """URL that signs the browser in; the browser keeps the token."""
         query = "" if self.token is None else f"?token={quote(self.token, safe='')}"
         return f"{self.url}/v1/episodes/{quote(self.episode_id, safe='')}/apps{query}"
 
     def open(self) -> None:
-        """Print the address, and open it where there is a screen."""
+        """Print the URL, and open it if there is a display."""
         OUT.print(sanitize(self.address), soft_wrap=True)
         if has_display():
             import webbrowser
@@ -49,21 +49,21 @@ class EpisodePages:
 
 
 HELP = """
-  [cyan]NAME[/]                       call a tool: what it needs is asked for. A part of the name is enough
-  [cyan]NAME value name=value[/]      call it with these: [dim]add_comment OPS-7 body="Done."[/]
+  [cyan]NAME[/]                       call a tool; it prompts for the arguments. A part of the name is enough
+  [cyan]NAME value name=value[/]      call it with these arguments: [dim]add_comment OPS-7 body="Done."[/]
   [cyan]NAME {"name": value}[/]       call it with JSON
-  [cyan]NAME ?[/]                     be asked for every argument, also those that are seldom of use
-  [cyan]tools[/], [cyan]tools NAME[/]          what there is to call, and what one takes
-  [cyan]brief[/]                      what you are asked to do
-  [cyan]last[/]                       the last answer as JSON
-  [cyan]pages[/]                      the company in a browser: where it is, and open it
-  [cyan]wait[/], [cyan]finish[/]               let time pass; declare how it went, which ends the episode
-  [cyan]quit[/]                       give up
+  [cyan]NAME ?[/]                     prompt for every argument
+  [cyan]tools[/], [cyan]tools NAME[/]          list the tools, or describe one
+  [cyan]brief[/]                      show the task
+  [cyan]last[/]                       show the last response as JSON
+  [cyan]pages[/]                      open the company's web pages in a browser
+  [cyan]wait[/], [cyan]finish[/]               let time pass; declare the outcome and end the episode
+  [cyan]quit[/]                       abandon the episode
 """
 
 
 class Repl:
-    """One episode, played from the terminal."""
+    """Terminal session of one episode."""
 
     def __init__(self, started: StartedEpisode, human: HumanPolicy, pages: EpisodePages) -> None:
         self._task, self._human, self._pages = started.task, human, pages
@@ -76,14 +76,14 @@ class Repl:
         self._reader = LineReader(self._completions)
 
     def play(self) -> None:
-        """Take steps until the episode is over or the person leaves. Raises what a broken step raises."""
+        """Take steps until the episode ends or the player leaves. Raises the errors of a failed step."""
         now, left, done = self._task.now, self._task.steps_left, False
         while not done:
             self._print_clock(now, left)
             try:
                 line = self._reader.command("> ")
             except EOFError:
-                OUT.print("[dim]nobody types any more: the episode is given up[/]")
+                OUT.print("[dim]end of input: the episode is abandoned[/]")
                 return
             if line in ("quit", "exit"):
                 return
@@ -91,10 +91,10 @@ class Repl:
             if step is not None:
                 now, left, done = step.now, step.steps_left, step.done
             elif done := self._sync_browser_steps():
-                OUT.print("[dim]the episode was ended at its desk[/]")
+                OUT.print("[dim]the episode was ended in the browser[/]")
 
     def print_task(self) -> None:
-        """Print the day and the brief, and how to begin."""
+        """Print the date, the brief and a hint."""
         task = self._task
         OUT.print(
             f"[bold]{sanitize(task.company)}[/], {task.now:%A %d %B %Y, %H:%M}  "
@@ -102,11 +102,11 @@ class Repl:
             f"you are {sanitize(task.acting_as)}, {task.steps_left} steps, {len(task.tools)} tools[/]"
         )
         OUT.print(Padding(sanitize(task.brief), (1, 2), expand=False))
-        OUT.print(f"[dim]Its pages:[/] {sanitize(self._pages.address)}", soft_wrap=True)
-        OUT.print("[dim]A step there counts as one here.[/] [cyan]help[/] [dim]says what to type.[/]")
+        OUT.print(f"[dim]Web pages:[/] {sanitize(self._pages.address)}", soft_wrap=True)
+        OUT.print("[dim]Steps in the browser count as well.[/] [cyan]help[/] [dim]lists the commands.[/]")
 
     def _run_command(self, line: str) -> StepView | None:
-        """Do what a line says; return what a step brought, None where none was taken."""
+        """Run a command line; return the result of its step, or None without a step."""
         word, _, rest = line.partition(" ")
         rest = rest.strip()
         match word:
@@ -147,7 +147,7 @@ class Repl:
             return None
         try:
             step = self._human.step(tool, arguments)
-        except ApiError as error:  # a call that nobody can read is no step
+        except ApiError as error:  # an unparsable call is not a step
             OUT.print(f"[red]not sent:[/] {sanitize(error.message)}", soft_wrap=True)
             return None
         self._step_count += 1
@@ -164,12 +164,12 @@ class Repl:
         return step
 
     def _find_tool(self, word: str) -> ToolSpec | None:
-        """Return the tool that is meant; say so where it is none, or several."""
+        """Return the tool with this name; print a message if there is none or several match."""
         matches = [word] if word in self._tools else [name for name in self._tools if name.endswith(f"_{word}")]
         matches = matches or [name for name in self._tools if word in name]
         if len(matches) == 1:
             return self._tools[matches[0]]
-        reason = f"is a part of {', '.join(matches)}" if matches else "is no tool; [cyan]help[/] says what to type"
+        reason = f"matches {', '.join(matches)}" if matches else "matches no tool; [cyan]help[/] lists the commands"
         OUT.print(f"[yellow]{sanitize(repr(word))} {reason}[/]", soft_wrap=True)
         return None
 
@@ -180,10 +180,10 @@ class Repl:
             print_tool(tool)
 
     def _sync_browser_steps(self) -> bool:
-        """Count the steps that were taken at the desk, and say whether the episode is over."""
+        """Count the steps taken in the browser; return whether the episode is over."""
         state = self._human.state()
         if state.step_count > self._step_count:
-            OUT.print(f"[dim]{state.step_count - self._step_count} steps were taken at the desk[/]")
+            OUT.print(f"[dim]{state.step_count - self._step_count} steps were taken in the browser[/]")
         self._step_count, self._return = state.step_count, state.return_
         return state.done
 
@@ -210,7 +210,7 @@ class Repl:
 
 
 def _ids_of(value: Any) -> set[str]:
-    """Return the ids that an answer names, for completion."""
+    """Return the ids in a response, for completion."""
     from companyos.policies.arguments import ids_in
 
     return set(ids_in(json.dumps(value, ensure_ascii=False)))

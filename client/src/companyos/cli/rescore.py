@@ -1,4 +1,4 @@
-"""`companyos rescore`: judges stored runs again with the rubrics of now."""
+"""`companyos rescore`: rescores stored runs with the current rubrics."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _FAULTS_SHOWN = 20
 
 
 def rescore(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUNS...", help="Folders that `eval --out` has written.")],
+    runs: Annotated[list[Path], typer.Argument(metavar="RUNS...", help="Run folders written by `eval --out`.")],
 ) -> None:
-    """Judge the stored evidence of runs again, and list every episode whose verdict is another now.
+    """Rescore the stored evidence of runs, and list every episode whose verdict changed.
 
-    No service is started: a rubric is a pure function of evidence. The status is
-    0 where every verdict stands, 1 where one differs, 2 where one could not be judged.
+    No service is started: a rubric is a pure function of evidence. The exit status is
+    0 if no verdict changed, 1 if one changed, 2 if an episode could not be rescored.
 
     Examples:
 
@@ -37,12 +37,12 @@ def rescore(
     except rescorers.RescorerUnavailableError as error:
         fail(str(error))
     with report_errors():
-        results = [one for folder in runs for one in rescore_run(folder, rescorer)]
-    differing = [one for one in results if one.differs]
+        results = [result for folder in runs for result in rescore_run(folder, rescorer)]
+    differing = [result for result in results if result.differs]
     if differing:
         _print_differing(differing)
     _print_count(results, len(differing))
-    if any(one.fault is not None for one in results):
+    if any(result.fault is not None for result in results):
         raise typer.Exit(USAGE_ERROR)
     if differing:
         raise typer.Exit(FAILED)
@@ -52,8 +52,8 @@ def _print_differing(differing: list[Rescored]) -> None:
     table = plain_table()
     for column in ("episode", "old", "new", "what differs"):
         table.add_column(column, overflow="fold")
-    for one in differing:
-        record, new = one.record, one.new
+    for result in differing:
+        record, new = result.record, result.new
         assert record is not None
         assert record.verdict is not None
         assert new is not None
@@ -69,14 +69,17 @@ def _print_differing(differing: list[Rescored]) -> None:
 
 
 def _print_count(results: list[Rescored], differing: int) -> None:
-    judged, broken_count = sum(one.new is not None for one in results), sum(one.is_infra_error for one in results)
-    broken = f", {broken_count} that the house broke have none" if broken_count else ""
-    OUT.print(f"{judged} of {len(results)} episodes judged again{broken}: {differing} verdicts differ")
-    faults = [one for one in results if one.fault is not None]
-    for one in faults[:_FAULTS_SHOWN]:
-        ERR.print(f"[yellow]not judged:[/] {sanitize(f'{one.location}: {one.fault}')}", soft_wrap=True)
+    judged, broken_count = (
+        sum(result.new is not None for result in results),
+        sum(result.is_infra_error for result in results),
+    )
+    broken = f", {broken_count} without evidence after an infrastructure error" if broken_count else ""
+    OUT.print(f"{judged} of {len(results)} episodes rescored{broken}: {differing} verdicts differ")
+    faults = [result for result in results if result.fault is not None]
+    for result in faults[:_FAULTS_SHOWN]:
+        ERR.print(f"[yellow]not rescored:[/] {sanitize(f'{result.location}: {result.fault}')}", soft_wrap=True)
     if len(faults) > _FAULTS_SHOWN:
-        ERR.print(f"[yellow]not judged:[/] {len(faults) - _FAULTS_SHOWN} more lines", soft_wrap=True)
+        ERR.print(f"[yellow]not rescored:[/] {len(faults) - _FAULTS_SHOWN} more lines", soft_wrap=True)
 
 
 def _format_verdict(verdict: EpisodeVerdict) -> str:
@@ -84,10 +87,10 @@ def _format_verdict(verdict: EpisodeVerdict) -> str:
 
 
 def _describe_difference(old: EpisodeVerdict, new: EpisodeVerdict) -> str:
-    """Say what two verdicts disagree about."""
+    """Return the differences between two verdicts."""
     before = {check.id: check.passed for check in old.checks}
     after = {check.id: check.passed for check in new.checks}
-    labels = {True: "passes", False: "fails", None: "is not asked"}
+    labels = {True: "passes", False: "fails", None: "is absent"}
     differences = [
         f"{name} {labels[after.get(name)]}, did not before"
         for name in {**before, **after}

@@ -1,4 +1,4 @@
-"""`companyos snapshot`: keep an episode as it stands; list and forget what is kept."""
+"""`companyos snapshot`, `restore` and `fork`: save, restore and copy episodes."""
 
 from __future__ import annotations
 
@@ -39,27 +39,29 @@ if TYPE_CHECKING:
 
 def snapshot(
     episode: EpisodeArgument = None,
-    is_listing: Annotated[bool, typer.Option("--list", "-l", help="List what is kept, of all or of one.")] = False,
-    delete: Annotated[str | None, typer.Option(metavar="ID", help="Forget a snapshot.")] = None,
+    is_listing: Annotated[
+        bool, typer.Option("--list", "-l", help="List the snapshots of all episodes, or of one.")
+    ] = False,
+    delete: Annotated[str | None, typer.Option(metavar="ID", help="Delete a snapshot.")] = None,
     as_json: JsonOption = False,
     url: RunningUrlOption = DEFAULT_URL,
     token: TokenOption = None,
 ) -> None:
-    """Keep an episode as it stands after its last step, and print the snapshot's id.
+    """Save the state of an episode after its last step, and print the snapshot id.
 
-    Databases, clock, score and the chaos still to come are kept: what is
-    restored or forked goes on as the episode would have. A snapshot lives
-    until it is deleted. Its id may be shortened where it stays clear.
+    A snapshot contains databases, clock, score and scheduled chaos: a restored
+    or forked episode continues exactly like the original. Snapshots are kept
+    until deleted. A unique prefix of the id is enough.
 
     Examples:
 
-      [cyan]companyos snapshot[/]            of the one live episode
+      [cyan]companyos snapshot[/]            the only live episode
       [cyan]companyos snapshot main[/]
       [cyan]companyos snapshot --list[/]
       [cyan]companyos snapshot --delete 3f9c2a[/]
     """
     if delete is not None and (episode is not None or is_listing):
-        fail("--delete ID stands alone", USAGE_ERROR)
+        fail("--delete cannot be combined with other options or an episode", USAGE_ERROR)
     with report_errors():
         if delete is not None:
             deleted = asyncio.run(_delete(url, token, delete))
@@ -105,7 +107,7 @@ def _print_list(listed: list[SnapshotInfo], *, of: str | None, as_json: bool) ->
         print_json([info.model_dump(mode="json") for info in listed])
         return
     if not listed:
-        OUT.print(f"[dim]no snapshot {f'of {sanitize(of)} ' if of else ''}is kept[/]")
+        OUT.print(f"[dim]no snapshots{f' of {sanitize(of)}' if of else ''}[/]")
         return
     table = data_table()
     table.add_column("snapshot", style="bold cyan", no_wrap=True)
@@ -129,25 +131,27 @@ def _print_list(listed: list[SnapshotInfo], *, of: str | None, as_json: bool) ->
 
 def restore(
     first: EpisodeArgument = None,
-    second: Annotated[str | None, typer.Argument(metavar="SNAPSHOT", help="Its id, or the start of it.")] = None,
+    second: Annotated[
+        str | None, typer.Argument(metavar="SNAPSHOT", help="Snapshot id, or a unique prefix of it.")
+    ] = None,
     url: RunningUrlOption = DEFAULT_URL,
     token: TokenOption = None,
 ) -> None:
-    """Put an episode back to a snapshot of itself, or of one that it was forked from or with.
+    """Restore an episode to its own snapshot, or to one of an episode with the same origin.
 
-    What happened since is gone: databases, clock, score and steps are those
-    of the snapshot. Whoever plays the episode goes on playing it. A snapshot
-    of another episode is opened with [cyan]companyos fork[/].
+    Databases, clock, score and steps return to those of the snapshot; later
+    changes are lost. The episode token stays valid. Use
+    [cyan]companyos fork[/] to open a snapshot of an unrelated episode.
 
     Examples:
 
-      [cyan]companyos restore 3f9c2a[/]        the one live episode
+      [cyan]companyos restore 3f9c2a[/]        the only live episode
       [cyan]companyos restore main 3f9c2a[/]
       [cyan]companyos restore main 3f9c2a --url http://127.0.0.1:9000[/]
     """
     episode, snapshot = (None, first) if second is None else (first, second)
     if snapshot is None:
-        fail("SNAPSHOT is missing; `companyos snapshot --list` lists them", USAGE_ERROR)
+        fail("SNAPSHOT is required; `companyos snapshot --list` lists them", USAGE_ERROR)
     with report_errors():
         state = asyncio.run(_restore(url, token, episode, snapshot))
     OUT.print(
@@ -167,17 +171,22 @@ MAX_FORKS = 64
 
 
 def fork(
-    snapshot: Annotated[str, typer.Argument(metavar="SNAPSHOT", help="Its id, or the start of it.")],
-    count: Annotated[int, typer.Option("--count", "-n", min=1, max=MAX_FORKS, help="How many; all or none.")] = 1,
+    snapshot: Annotated[str, typer.Argument(metavar="SNAPSHOT", help="Snapshot id, or a unique prefix of it.")],
+    count: Annotated[
+        int,
+        typer.Option(
+            "--count", "-n", min=1, max=MAX_FORKS, help="Number of new episodes. Either all are created or none."
+        ),
+    ] = 1,
     as_json: JsonOption = False,
     url: RunningUrlOption = DEFAULT_URL,
     token: TokenOption = None,
 ) -> None:
-    """Open a snapshot as new episodes and print the id and the token of each.
+    """Create new episodes from a snapshot and print the id and token of each.
 
-    Each goes on from the step of the snapshot exactly as the original would
-    have. It is stepped by its id over plain HTTP, or continued over the
-    WebSocket with [cyan]reset(resume=TOKEN)[/].
+    Each continues from the step of the snapshot exactly like the original.
+    Step it by its id over HTTP, or continue it over the WebSocket with
+    [cyan]reset(resume=TOKEN)[/].
 
     Examples:
 
@@ -196,7 +205,7 @@ def fork(
     for each in forks:
         table.add_row(sanitize(each.episode_id), sanitize(each.token))
     OUT.print(table)
-    ERR.print("[dim]An episode that nobody goes on with is dropped after a while.[/]", soft_wrap=True)
+    ERR.print("[dim]An episode without steps is dropped after the idle timeout.[/]", soft_wrap=True)
 
 
 async def _fork(url: str, token: str | None, snapshot: str, count: int) -> list[OpenedEpisode]:

@@ -1,4 +1,4 @@
-"""Copies of databases in one SQLite session: asked once, or explored in a shell."""
+"""Copies of databases in one SQLite session, for single queries and an interactive shell."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from companyos.cli.terminal import ERR, OUT, USAGE_ERROR, data_table, fail, sani
 
 SHELL = "sqlite3"
 _READABLE_CHARS = 20
-"""What a column needs at most to be read; longer text folds."""
+"""Minimum readable width of a column; longer text wraps."""
 
 _LIST_TABLES_SQL = (
     "select name from {schema}.sqlite_master "
     "where type = 'table' and name not glob '[_]*' and name not glob 'sqlite*' order by name"
 )
-"""Tables of the service's own; those that begin with an underscore are the bookkeeping of every service."""
+"""Query for the tables of a service; names with a leading underscore are internal tables of every service."""
 
 _PROMPT, _CONTINUATION_PROMPT = "sql> ", "...> "
-_HELP = ".tables lists the tables, .schema TABLE shows one, .quit ends; everything else is SQL and ends with ;"
+_HELP = "commands are .tables, .schema TABLE and .quit; everything else is SQL and ends with ;"
 
 
 @dataclass(frozen=True)
 class QueryResult:
-    """What a query answers."""
+    """Columns and rows of a query."""
 
     columns: list[str]
     rows: list[tuple[Any, ...]]
@@ -50,32 +50,32 @@ class DatabaseCopies:
         read_only.restrict(self._session)
 
     def close(self) -> None:
-        """End the session; the copies stay."""
+        """Close the session; the files are kept."""
         self._session.close()
 
     def attach_statements(self) -> list[str]:
-        """Return the statements that attach the copies, read-only."""
+        """Return the statements that attach the copies read-only."""
         return [
             f"attach {_quote_text(f'{path.resolve().as_uri()}?mode=ro&immutable=1')} as {_quote_name(service)}"
             for service, path in self.paths.items()
         ]
 
     def run_query(self, query: str) -> QueryResult:
-        """Return the answer to a statement, or to `.tables` and `.schema TABLE`; ends the command where it has none."""
+        """Return the result of a statement, `.tables` or `.schema TABLE`; end the command with an error if it fails."""
         try:
             return self.query_result(query)
         except (sqlite3.Error, sqlite3.Warning) as error:
             fail(str(error), USAGE_ERROR)
 
     def query_result(self, query: str) -> QueryResult:
-        """Return the answer to a statement, or to `.tables` and `.schema TABLE`. Raises sqlite3.Error."""
+        """Return the result of a statement, `.tables` or `.schema TABLE`. Raises sqlite3.Error."""
         match query.strip().rstrip(";").split():
             case [".tables"]:
                 return QueryResult(["service", "table", "rows"], self._tables())
             case [".schema", table]:
                 return QueryResult(["schema"], self._schema(table.rpartition(".")[2]))
             case [word, *_] if word.startswith("."):
-                raise sqlite3.ProgrammingError(f"{word} is not known here; {_HELP}")
+                raise sqlite3.ProgrammingError(f"unknown command {word}; {_HELP}")
         columns, rows = read_only.run_query(self._session, query)
         return QueryResult(columns, [tuple(_printable(value) for value in row) for row in rows])
 
@@ -96,7 +96,7 @@ class DatabaseCopies:
 
 
 def print_rows(query_result: QueryResult) -> None:
-    """Print rows as a table; how many there are is told beside the answer."""
+    """Print rows as a table; the number of rows goes to standard error."""
     if not query_result.columns:
         return
     if _is_wide(query_result):
@@ -119,7 +119,7 @@ def _table(query_result: QueryResult) -> Table:
 
 
 def _print_record(columns: list[str], row: tuple[Any, ...], number: int) -> None:
-    """Print a row that is too wide for a table, a line for each column."""
+    """Print a row that is too wide for a table, one line per column."""
     record = Table.grid(padding=(0, 2, 0, 0), pad_edge=False)
     record.add_column(style="dim", no_wrap=True)
     record.add_column(overflow="fold")
@@ -130,7 +130,7 @@ def _print_record(columns: list[str], row: tuple[Any, ...], number: int) -> None
 
 
 def _is_wide(query_result: QueryResult) -> bool:
-    """Say whether a table would squeeze its columns to less than can be read."""
+    """Return whether a table would make columns too narrow to read."""
     cells = zip(query_result.columns, *(map(str, row) for row in query_result.rows), strict=True)
     needed_width = sum(min(max(map(len, column)), _READABLE_CHARS) + 2 for column in cells)
     return needed_width > OUT.width
@@ -141,15 +141,15 @@ def _format_cell(value: Any) -> str:
 
 
 def open_shell(copies: DatabaseCopies) -> None:
-    """Open a shell on the copies until the user leaves it."""
+    """Open an interactive shell on the copies."""
     program = shutil.which(SHELL)
     named = ", ".join(copies.paths)
-    ERR.print(f"[dim]a copy of[/] {named}[dim]; .tables lists the tables, .quit leaves[/]", soft_wrap=True)
+    ERR.print(f"[dim]a copy of[/] {named}[dim]; .tables lists the tables, .quit exits[/]", soft_wrap=True)
     if program is None:
         _run_shell(copies)
         return
     attach_statements = [part for line in copies.attach_statements() for part in ("-cmd", line)]
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the shell's while it runs
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # the shell handles Ctrl-C while it runs
     try:
         subprocess.run(
             [program, "-header", "-column", *attach_statements, ":memory:"], check=False, preexec_fn=_restore_sigint
@@ -163,7 +163,7 @@ def _restore_sigint() -> None:
 
 
 def _run_shell(copies: DatabaseCopies) -> None:
-    """Read statements and print their answers, where no sqlite3 is installed."""
+    """Run a minimal shell if sqlite3 is not installed."""
     lines: list[str] = []
     while True:
         try:
@@ -190,7 +190,7 @@ def _print_answer(copies: DatabaseCopies, statement: str) -> None:
 
 
 def _printable(value: Any) -> Any:
-    """Return a value as it can be printed: bytes as SQL writes them."""
+    """Return a printable value; bytes become SQL literals."""
     return f"x'{value.hex()}'" if isinstance(value, bytes) else value
 
 

@@ -1,4 +1,4 @@
-"""Steps as lines for people: when, which tool, what came of it, what it paid."""
+"""Formats steps as lines: time, tool, result and reward."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from companyos.policies import StepView
 if TYPE_CHECKING:
     from companyos.runner import StepLine
 
-_COLUMNS = {"#": 3, "simulated": 12, "tool": 34, "what came of it": 0, "reward": 6, "return": 6}
+_COLUMNS = {"#": 3, "simulated": 12, "tool": 34, "result": 0, "reward": 6, "return": 6}
 _NUMBERS = ("#", "reward", "return")
 STEP_COST = -0.1
-"""What every step costs on the original's scale: not worth a colour."""
+"""Reward of an ordinary step in the original environment; it is printed without a color."""
 
 _OUTAGE_STATUSES = (429, 503, 504)
-"""Refusals that are the world's doing, not the caller's."""
+"""Error codes of injected faults, which the caller did not cause."""
 
 _MIN_OUTCOME_CHARS = 14
 _MAX_OUTCOME_CHARS = 48
@@ -30,12 +30,12 @@ _MINUTES_A_DAY = 24 * 60
 
 
 def step_log_header(width: int) -> Table:
-    """Return the line above the steps, for a terminal of that width."""
+    """Return the header of the step lines for a terminal width."""
     return _row([f"[dim]{name}[/]" for name in _COLUMNS], width)
 
 
 def step_line(line: StepLine, step: StepView, total: float, width: int) -> Table:
-    """Return the line of a step; `total` is the return up to and with it."""
+    """Return the line of a step; `total` is the return including it."""
     cells = [
         f"[dim]{line.step}[/]",
         f"[dim]{step.now:%a %d %H:%M}[/]",
@@ -73,7 +73,7 @@ def _format_outcome(tool: str, step: StepView) -> str:
 
 
 def _summarize_result(result: dict[str, Any]) -> str:
-    """Say the few fields of an answer that a person would look for first."""
+    """Return the most useful fields of a response."""
     if isinstance(items := result.get("items"), list):
         return f"{result.get('total', len(items))} found"
     if isinstance(readings := result.get("readings"), list) and readings:

@@ -1,4 +1,4 @@
-"""`companyos tasks`: what there is to do."""
+"""`companyos tasks`: scenarios, splits and briefs."""
 
 from __future__ import annotations
 
@@ -28,39 +28,46 @@ if TYPE_CHECKING:
     from companyos.contract import CompanyOSResetObservation, ScenarioInfo, SplitInfo, TaskInfo
 
 DEFAULT_TASKS = 20
-"""Tasks of a split that are shown where nobody says how many."""
+"""Default number of listed tasks of a split."""
 
 DEFAULT_BRIEFS = 3
 
-SplitOption = Annotated[str | None, typer.Option(metavar="SPLIT", help="Tasks of train, validation or test.")]
+SplitOption = Annotated[str | None, typer.Option(metavar="SPLIT", help="Use the tasks of train, validation or test.")]
 
 
 def tasks(
     what: Annotated[
         str | None,
-        typer.Argument(metavar="SCENARIO|TASK", help="A scenario: read some briefs. A task's id: read it."),
+        typer.Argument(
+            metavar="SCENARIO|TASK", help="A scenario: print some of its briefs. A task id: print that task."
+        ),
     ] = None,
     split: SplitOption = None,
-    scenario: Annotated[str | None, typer.Option(help="Of a split: only the tasks of this scenario.")] = None,
+    scenario: Annotated[str | None, typer.Option(help="With --split: only tasks of this scenario.")] = None,
     chaos: Annotated[
         int | None,
-        typer.Option(metavar="LEVEL", min=0, max=LARGEST_CHAOS, help=f"{LEVELS}. Of a scenario: 1."),
+        typer.Option(
+            metavar="LEVEL", min=0, max=LARGEST_CHAOS, help=f"Chaos level: {LEVELS}. Default for a scenario: 1."
+        ),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of a scenario: the first seed.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="With a scenario: first seed. Default: 0.")] = 0,
     count: Annotated[
         int | None,
         typer.Option(
-            "--count", "-n", min=1, help=f"How many: {DEFAULT_BRIEFS} briefs, {DEFAULT_TASKS} tasks, or so many."
+            "--count",
+            "-n",
+            min=1,
+            help=f"Number of entries. Default: {DEFAULT_BRIEFS} briefs or {DEFAULT_TASKS} tasks.",
         ),
     ] = None,
     as_json: JsonOption = False,
     url: UrlOption = None,
     token: TokenOption = None,
 ) -> None:
-    """List what there is to do, browse the splits, or read what an agent is told.
+    """List scenarios and splits, browse the tasks of a split, or print briefs.
 
-    A task of a split stands fast: its number is always the same company on the same day. Test has names, wordings and
-    structures that train has not. Any scenario can also be played from any seed.
+    Splits are fixed: a task id always refers to the same company and case. Test contains names, wordings and
+    structures that train does not. Every scenario can also be played with any seed.
 
     Examples:
 
@@ -78,7 +85,7 @@ def tasks(
     with report_errors(), connect_or_start(url, token) as server:
         if split is not None:
             if what is not None:
-                fail("a split is browsed, or one task or scenario is named; not both", USAGE_ERROR)
+                fail("--split cannot be combined with a task or scenario", USAGE_ERROR)
             _browse(server, split, scenario, chaos, count, as_json=as_json)
         elif what is not None and what.count(".") > 1:
             _show_task(server, what, as_json=as_json)
@@ -103,7 +110,7 @@ def _show_all(server: Server, *, as_json: bool) -> None:
         return
     table = plain_table()
     table.add_column("scenario", style="bold cyan", no_wrap=True)
-    table.add_column("what there is to do")
+    table.add_column("description")
     for known in scenarios:
         table.add_row(known.name, sanitize(known.summary))
     OUT.print(table, "")
@@ -111,10 +118,10 @@ def _show_all(server: Server, *, as_json: bool) -> None:
     table.add_column("split", style="bold cyan", no_wrap=True)
     table.add_column("tasks", justify="right")
     table.add_column("")
-    for one in splits:
-        table.add_row(one.name, f"{one.num_tasks:,}", SPLITS[one.name])
+    for split in splits:
+        table.add_row(split.name, f"{split.num_tasks:,}", SPLITS[split.name])
     OUT.print(table)
-    OUT.print(f"\n[dim]task set {splits[0].version}; companyos tasks --split test browses, --help shows more[/]")
+    OUT.print(f"\n[dim]task set {splits[0].version}; `companyos tasks --split test` lists tasks, --help shows more[/]")
 
 
 def _browse(
@@ -132,17 +139,17 @@ def _browse(
         return
     first = selected[: count or DEFAULT_TASKS]
     OUT.print(_table(first))
-    left = f"; {len(selected) - len(first):,} more, -n shows them" if len(first) < len(selected) else ""
+    left = f"; {len(selected) - len(first):,} more with -n" if len(first) < len(selected) else ""
     OUT.print(
-        f"\n[dim]{len(first)} of {pluralize(len(selected), 'task')}{left}; companyos tasks {first[0].id} reads one[/]"
+        f"\n[dim]{len(first)} of {pluralize(len(selected), 'task')}{left}; `companyos tasks {first[0].id}` shows it[/]"
     )
 
 
 def filter_tasks(listed: list[TaskInfo], scenario: str | None, chaos: int | None) -> list[TaskInfo]:
-    """Return the tasks of a scenario and level, where these are given; none is a misuse."""
+    """Return the tasks of a scenario and chaos level, if set; end the command if none match."""
     selected = [task for task in listed if scenario in (None, task.scenario) and chaos in (None, task.chaos)]
     if not selected:
-        fail(f"no task is of the scenario {scenario!r}; `companyos tasks` lists the scenarios", USAGE_ERROR)
+        fail(f"no tasks of scenario {scenario!r}; `companyos tasks` lists the scenarios", USAGE_ERROR)
     return selected
 
 
@@ -165,16 +172,16 @@ def _show_task(server: Server, task_id: str, *, as_json: bool) -> None:
     async def read() -> TaskInfo:
         async with server.trainer() as trainer:
             listed = await trainer.tasks(task_id.partition(".")[0])
-            found = next((task for task in listed if task.id == task_id), None)
-            if found is None:
-                fail(f"no task is called {task_id!r}; `companyos tasks --split test` lists some", USAGE_ERROR)
-            return await trainer.task(found.split, found.index)
+            match = next((task for task in listed if task.id == task_id), None)
+            if match is None:
+                fail(f"unknown task {task_id!r}; `companyos tasks --split test` lists tasks", USAGE_ERROR)
+            return await trainer.task(match.split, match.index)
 
     task = asyncio.run(read())
     if as_json:
         print_json(task.model_dump(mode="json"))
         return
-    structure = ", a structure that no other split has" if task.held_out else ""
+    structure = ", a structure only in this split" if task.held_out else ""
     OUT.print(f"[bold]{task.id}[/] [dim]{task.split} {task.index}: {task.scenario}, {task.difficulty}{structure}[/]\n")
     OUT.print(Padding(sanitize(task.brief or ""), (0, 0, 0, 2)))
     OUT.print(f'\n[dim]await env.reset(split="{task.split}", index={task.index})   task set {task.version}[/]')
@@ -192,7 +199,7 @@ def _show_briefs(server: Server, scenario: str, seeds: range, chaos: int, as_jso
 
     briefs = asyncio.run(read())
     if briefs is None:
-        fail(f"no scenario is called {scenario!r}; `companyos tasks` lists them", USAGE_ERROR)
+        fail(f"unknown scenario {scenario!r}; `companyos tasks` lists the scenarios", USAGE_ERROR)
     if as_json:
         named = {"scenario": scenario, "chaos": chaos}
         print_json([{**named, "seed": seed, "brief": first.brief} for seed, first in briefs.items()])

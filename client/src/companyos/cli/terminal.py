@@ -1,4 +1,4 @@
-"""The terminal: where results and troubles go, and how an expected failure becomes one clear line."""
+"""Terminal output: consoles, tables, sanitizing and error messages."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from rich.markup import escape
 from rich.table import Table
 
 FILE_WIDTH = 120
-"""Characters a line when nobody looks: a log is not narrower than a screen."""
+"""Line width of output that is not a terminal."""
 
 _WIDE = 100
-"""Characters from which on a table may be airy."""
+"""Minimum terminal width for padded tables."""
 
 _ID_CHARS = 24
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
@@ -35,12 +35,12 @@ INTERRUPTED = 130
 
 
 def pluralize(count: int, what: str) -> str:
-    """Return how many of what: "1 task", "1,200 tasks"."""
+    """Return a count with its noun: "1 task", "1,200 tasks"."""
     return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
 def plain_table(title: str | None = None, *, show_header: bool = True) -> Table:
-    """Return a table without lines, its title above it."""
+    """Return a borderless table with its title above it."""
     return Table(
         title=title and f"{title}\n",
         title_justify="left",
@@ -53,44 +53,44 @@ def plain_table(title: str | None = None, *, show_header: bool = True) -> Table:
 
 
 def data_table() -> Table:
-    """Return a plain table for rows that may be wide: on a narrow terminal its columns stand closer."""
+    """Return a plain table for wide rows; narrow terminals get less padding."""
     table = plain_table()
     table.collapse_padding = OUT.width < _WIDE
     return table
 
 
 def id_column_width(ids: Iterable[str | None]) -> int:
-    """Return how wide a column of episode ids has to be; only a label longer than the house's own is folded."""
+    """Return the width of the column of episode ids; only user-defined ids longer than generated ones wrap."""
     return min(max(len(str(each)) for each in ids), _ID_CHARS)
 
 
 def replace_control_characters(text: str) -> str:
-    """Return text of the world without signs that a terminal obeys, or that change the order of others."""
+    """Return text without terminal control characters and bidirectional overrides."""
     return "".join(char if char.isprintable() or char == "\n" else _REPLACEMENT for char in text)
 
 
 def sanitize(text: str) -> str:
-    """Return text of the world as markup: nothing in it is obeyed, neither by rich nor by the terminal."""
+    """Return untrusted text escaped for rich, without control characters."""
     return escape(replace_control_characters(text))
 
 
 def has_display() -> bool:
-    """Say whether a browser would have a window: without one a text browser would take the terminal."""
+    """Return whether a display exists; without one, webbrowser would start a text browser in the terminal."""
     return sys.platform in {"darwin", "win32"} or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
 def format_time(moment: datetime | None) -> str:
-    """Return simulated time in a few characters."""
+    """Return simulated time in short form."""
     return "" if moment is None else f"{moment:%d %b %H:%M}"
 
 
 def print_json(value: Any) -> None:
-    """Print a value for programs."""
+    """Print a value as JSON."""
     typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
 
 
 def fail(message: str, code: int = FAILED) -> NoReturn:
-    """End the command with one clear line (and what a server said last, below it)."""
+    """End the command with a one-line error (and the last lines of server output below it)."""
     first, _, rest = message.partition("\n")
     ERR.print(f"[bold red]error:[/] {sanitize(first)}", soft_wrap=True)
     if rest:
@@ -100,7 +100,7 @@ def fail(message: str, code: int = FAILED) -> NoReturn:
 
 @contextmanager
 def report_errors() -> Iterator[None]:
-    """Turn the failures that a user can meet into one line and an exit code; a bug keeps its traceback."""
+    """Turn expected failures into one-line errors with an exit code; other exceptions keep their traceback."""
     try:
         yield
     except KeyboardInterrupt:
@@ -113,7 +113,7 @@ def report_errors() -> Iterator[None]:
 
 
 def _exit_code(error: Exception) -> int | None:
-    """Return the exit code of an expected failure; the names are compared so that nothing heavy is imported."""
+    """Return the exit code of an expected failure. Exception names are compared, to avoid slow imports."""
     names = {kind.__name__ for kind in type(error).__mro__}
     if isinstance(error, OSError) and error.filename is not None:
         return USAGE_ERROR

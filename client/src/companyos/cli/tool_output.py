@@ -1,4 +1,4 @@
-"""What a tool answered, for people: lists as tables, everything else by name, a refusal in its own words."""
+"""Renders tool results for people: lists as tables, other values by name, problems with their details."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _PAGE_FIELDS = frozenset({"items", "total", "next_cursor"})
 
 
 def render_step_result(step: StepView) -> RenderableType:
-    """Return what a step brought, for the terminal."""
+    """Return the result of a step for the terminal."""
     if step.error is not None:
-        return f"[red]not carried out:[/] {sanitize(step.message or step.error)} [dim]{sanitize(step.error)}[/]"
+        return f"[red]not executed:[/] {sanitize(step.message or step.error)} [dim]{sanitize(step.error)}[/]"
     if step.problem is not None:
         return _render_problem(step.result)
     return _render_value(step.result, 0)
@@ -61,18 +61,20 @@ def _render_value(value: Any, depth: int) -> RenderableType:
 
 def _render_page(value: Mapping[str, Any], rows: Sequence[Any]) -> RenderableType:
     count = f"{len(rows)} of {value.get('total', len(rows))}"
-    more = f", the next with cursor={value['next_cursor']}" if value.get("next_cursor") else ""
-    rest = {name: one for name, one in value.items() if name not in _PAGE_FIELDS and not isinstance(one, list | dict)}
-    parts: list[RenderableType] = [_render_table(rows) if rows else "[dim]nothing was found[/]"]
+    more = f", next page with cursor={value['next_cursor']}" if value.get("next_cursor") else ""
+    rest = {
+        name: value for name, value in value.items() if name not in _PAGE_FIELDS and not isinstance(value, list | dict)
+    }
+    parts: list[RenderableType] = [_render_table(rows) if rows else "[dim]no results[/]"]
     return Group(*parts, f"[dim]{sanitize(count + more)}{sanitize(_format_extras(rest))}[/]")
 
 
 def _format_extras(rest: Mapping[str, Any]) -> str:
-    return "".join(f", {name} {_format_value(one)}" for name, one in rest.items() if one is not None)
+    return "".join(f", {name} {_format_value(value)}" for name, value in rest.items() if value is not None)
 
 
 def _render_table(rows: Sequence[Any]) -> RenderableType:
-    """Return a table of what the rows hold; few rows that are too wide for one stand below one another."""
+    """Return a table of the rows; a few rows that are too wide are listed below one another."""
     objects = [_flatten(row) for row in rows if isinstance(row, dict)]
     names = list(dict.fromkeys(name for row in objects for name in row if _format_cell(row[name])))
     columns = _fit_columns(names, objects)
@@ -83,25 +85,25 @@ def _render_table(rows: Sequence[Any]) -> RenderableType:
         table.add_column(sanitize(name), overflow="ellipsis", no_wrap=True, max_width=width)
     for row in objects[:_MAX_ROWS]:
         table.add_row(*(sanitize(_format_cell(row.get(name))) for name in columns))
-    left = f"[dim]left out for want of room: {sanitize(', '.join(names[len(columns) :]))}[/]"
+    left = f"[dim]columns not shown: {sanitize(', '.join(names[len(columns) :]))}[/]"
     more = f"[dim]... {len(objects) - _MAX_ROWS} more[/]"
     notes = [left] * (len(columns) < len(names)) + [more] * (len(objects) > _MAX_ROWS)
     return Group(table, *notes) if notes else table
 
 
 def _flatten(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row with the members of its objects beside its own."""
+    """Return a row with the fields of its nested objects as columns."""
     flat: dict[str, Any] = {}
     for name, value in row.items():
         if isinstance(value, dict):
-            flat |= {f"{name}.{inner}": one for inner, one in value.items()}
+            flat |= {f"{name}.{inner}": field for inner, field in value.items()}
         else:
             flat[name] = value
     return flat
 
 
 def _fit_columns(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-    """Return the columns that the terminal has room for, each with its width."""
+    """Return the columns that fit the terminal, each with its width."""
     left, fitting = OUT.width - _INDENT, {}
     for name in names:
         widest = max(len(_format_cell(row.get(name))) for row in rows)
@@ -114,13 +116,14 @@ def _fit_columns(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> dic
 
 
 def _render_object(value: Mapping[str, Any], depth: int) -> RenderableType:
-    """Return a name and what it holds, line by line; what is nested stands below its name."""
+    """Return the fields of an object line by line; nested values are indented below their name."""
     grid = Table.grid(padding=(0, 2, 0, 0), pad_edge=False)
     grid.add_column(style="dim", no_wrap=True)
     grid.add_column(overflow="fold")
-    for name, one in value.items():
+    for name, field in value.items():
         grid.add_row(
-            sanitize(str(name)), _render_value(one, depth + 1) if depth < _MAX_DEPTH else sanitize(_format_value(one))
+            sanitize(str(name)),
+            _render_value(field, depth + 1) if depth < _MAX_DEPTH else sanitize(_format_value(field)),
         )
     return grid
 
@@ -130,13 +133,13 @@ def _format_cell(value: Any) -> str:
 
 
 def _format_value(value: Any) -> str:
-    """Return a value in one line, as people read it."""
+    """Return a value in one line."""
     match value:
         case str():
             return value
         case bool():
             return "yes" if value else "no"
-        case [*values] if not any(isinstance(one, dict | list) for one in values):
+        case [*values] if not any(isinstance(item, dict | list) for item in values):
             return ", ".join(map(_format_value, values))
         case _:
             return json.dumps(value, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""`companyos tools`: what an agent can call."""
+"""`companyos tools`: lists the tools of an agent."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from companyos.contract import ToolSpec
 
 BYTES_PER_TOKEN = 4
-"""What a token is taken for where no tokenizer is at hand."""
+"""Characters per token, for estimates without a tokenizer."""
 
 
 def tools(
-    name: Annotated[str | None, typer.Argument(help="One tool, with all that its schema says.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the schemas as an agent is given them.")] = False,
+    name: Annotated[str | None, typer.Argument(help="Name of one tool to describe in full. Default: list all.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the schemas as an agent receives them.")] = False,
     url: UrlOption = None,
     token: TokenOption = None,
 ) -> None:
-    """List the tools of the three systems, or explain one.
+    """List the tools of the three systems, or describe one.
 
     Examples:
 
@@ -37,7 +37,7 @@ def tools(
     if name is not None:
         specs = [tool for tool in specs if tool.name == name]
         if not specs:
-            fail(f"no tool is called {name!r}; `companyos tools` lists them", USAGE_ERROR)
+            fail(f"unknown tool {name!r}; `companyos tools` lists the tools", USAGE_ERROR)
     if as_json:
         typer.echo(json.dumps([tool.model_dump() for tool in specs], indent=2, ensure_ascii=False))
     elif name is not None:
@@ -47,7 +47,7 @@ def tools(
 
 
 def schema_bytes(specs: Sequence[ToolSpec]) -> int:
-    """Return the size of the schemas as compact JSON, as a model is given them."""
+    """Return the size of the schemas as compact JSON in bytes."""
     listed = [tool.model_dump() for tool in specs]
     return len(json.dumps(listed, separators=(",", ":"), ensure_ascii=False).encode())
 
@@ -63,7 +63,7 @@ def _fetch(server: Server) -> list[ToolSpec]:
 
 
 def print_tools(specs: Sequence[ToolSpec]) -> None:
-    """Print every tool with what it does and takes, by system."""
+    """Print every tool with its description and arguments, by system."""
     by_system: dict[str, list[ToolSpec]] = {}
     for tool in specs:
         system, separator, _ = tool.name.partition("_")
@@ -81,7 +81,7 @@ def print_tools(specs: Sequence[ToolSpec]) -> None:
 
 
 def describe_arguments(tool: ToolSpec) -> str:
-    """Return the names of the arguments, in brackets where they may be left out."""
+    """Return the argument names, optional ones in brackets."""
     required = tool.input_schema.get("required", ())
     names = tool.input_schema.get("properties", {})
     optional = [f"[{name}]" for name in names if name not in required]
@@ -89,12 +89,12 @@ def describe_arguments(tool: ToolSpec) -> str:
 
 
 def print_tool(tool: ToolSpec) -> None:
-    """Print one tool with all that its schema says."""
+    """Print one tool with its full schema."""
     OUT.print(f"[bold cyan]{tool.name}[/]\n{sanitize(tool.description)}\n")
     arguments = tool.input_schema.get("properties", {})
     is_described = any(schema.get("description") for schema in arguments.values())
     table = plain_table()
-    for column in ("argument", "", "type", *(["what it is"] if is_described else [])):
+    for column in ("argument", "", "type", *(["description"] if is_described else [])):
         table.add_column(column)
     required = tool.input_schema.get("required", ())
     for name, schema in arguments.items():
@@ -105,7 +105,7 @@ def print_tool(tool: ToolSpec) -> None:
 
 
 def describe_type(schema: Mapping[str, Any]) -> str:
-    """Return the type that a schema asks for, with its limits, in words."""
+    """Return the type and limits of a schema in words."""
     if variants := schema.get("anyOf") or schema.get("oneOf"):
         return " | ".join(describe_type(variant) for variant in variants)
     if "enum" in schema:

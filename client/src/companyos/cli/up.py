@@ -1,4 +1,4 @@
-"""`companyos up`: the whole enterprise in the foreground."""
+"""`companyos up`: runs the gateway and its services in the foreground."""
 
 from __future__ import annotations
 
@@ -25,44 +25,47 @@ _ITEMS_SHOWN = 5
 
 
 def up(
-    port: Annotated[int, typer.Option(min=0, max=65535, help="The gateway's port; 0 takes a free one.")] = DEFAULT_PORT,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port of the gateway; 0 selects a free one.")
+    ] = DEFAULT_PORT,
     data_dir: Annotated[
         Path | None,
         typer.Option(
             file_okay=False,
             envvar="COMPANYOS_DATA_DIR",
-            help="Where episodes lie; in memory without.",
+            help="Folder for episodes. Default: in memory.",
         ),
     ] = None,
-    keep: Annotated[bool, typer.Option("--keep", help="Hold one named episode.")] = False,
-    episode: Annotated[str | None, typer.Option(metavar="NAME", help=f"Its name, else {DEFAULT_EPISODE}.")] = None,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep one named episode across restarts.")] = False,
+    episode: Annotated[
+        str | None, typer.Option(metavar="NAME", help=f"Name of the kept episode. Default: {DEFAULT_EPISODE}.")
+    ] = None,
     keep_databases: Annotated[
-        bool, typer.Option("--keep-databases", help="Leave those of episodes that are over.")
+        bool, typer.Option("--keep-databases", help="Do not delete the databases of finished episodes.")
     ] = False,
 ) -> None:
-    """Start the whole enterprise on this machine and keep it running. No Docker.
+    """Start the gateway and its three services on this machine, without Docker.
 
     Examples:
 
-      [cyan]companyos up[/]                       on port 8000; all is gone at the end
+      [cyan]companyos up[/]                       on port 8000; episodes in memory
       [cyan]companyos up --port 9000[/]           on another port
-      [cyan]companyos up --keep[/]                with the episode `main`, every time
+      [cyan]companyos up --keep[/]                with the kept episode `main`
       [cyan]companyos up --keep --episode friday --data-dir runs/friday[/]
       [cyan]companyos up --data-dir runs/data --keep-databases[/]
 
-    Ctrl-C stops the gateway and the three services. In a data folder the
-    episodes that are live at the end are found again at the next start; the
-    one that --keep names is there always. With --keep the folder is
-    ~/.local/share/companyos, unless --data-dir says otherwise.
+    Ctrl-C stops the gateway and the services. With a data folder, live
+    episodes continue at the next start. With --keep the default folder is
+    ~/.local/share/companyos.
     """
     from companyos.enterprise import Enterprise, PortInUseError
 
     _install_signal_handlers()
     if episode is not None and not keep:
-        fail("--episode names what --keep holds: it needs --keep", USAGE_ERROR)
+        fail("--episode needs --keep", USAGE_ERROR)
     folder = default_data_dir() if keep and data_dir is None else data_dir
     if keep_databases and folder is None:
-        fail("--keep-databases needs --data-dir: without it the databases are in memory", USAGE_ERROR)
+        fail("--keep-databases needs --data-dir; without it the databases are in memory", USAGE_ERROR)
     kept_episode = (episode or DEFAULT_EPISODE) if keep else None
     with report_errors():
         enterprise = Enterprise(port=port, data_dir=folder, settings=_settings(kept_episode, keep_databases))
@@ -91,7 +94,7 @@ def up(
 
 
 def default_data_dir() -> Path:
-    """Return the user's own data folder, as the XDG Base Directory Specification places it."""
+    """Return the user's data folder according to the XDG Base Directory Specification."""
     xdg_data_home = os.environ.get("XDG_DATA_HOME", "")
     return (Path(xdg_data_home) if os.path.isabs(xdg_data_home) else Path.home() / ".local" / "share") / "companyos"
 
@@ -102,7 +105,7 @@ def _settings(kept_episode: str | None, keep_databases: bool) -> dict[str, str]:
 
 
 def _trainer_token() -> str | None:
-    """Return the token that the gateway asks for by the settings that it is about to inherit."""
+    """Return the trainer token from the settings that the gateway inherits."""
     if token := os.environ.get("COMPANYOS_TRAINER_TOKEN"):
         return token
     file = os.environ.get("COMPANYOS_TRAINER_TOKEN_FILE")
@@ -110,7 +113,7 @@ def _trainer_token() -> str | None:
 
 
 def _read_episode(url: str, episode_id: str) -> CompanyOSState | str | None:
-    """Return where an episode stands, or why it is in quarantine; None in production mode, which does not say."""
+    """Return the state of an episode, or the reason for its quarantine; None in production mode, which hides both."""
     import asyncio
 
     from companyos.openenv_preload import preload_openenv
@@ -133,7 +136,7 @@ def _read_episode(url: str, episode_id: str) -> CompanyOSState | str | None:
 
 
 def _read_quarantine(enterprise: Enterprise) -> list[QuarantineItem]:
-    """Return what is in quarantine; nothing in production mode, which does not say."""
+    """Return the items in quarantine; none in production mode, which hides them."""
     if not enterprise.readiness().get("quarantine", {}).get("items"):
         return []
     import asyncio
@@ -156,9 +159,9 @@ def _read_quarantine(enterprise: Enterprise) -> list[QuarantineItem]:
 
 
 def _print_quarantine(enterprise: Enterprise, items: list[QuarantineItem]) -> None:
-    """Say what the start could not read, and where to look."""
+    """Print the items that the start could not read."""
     port = "" if enterprise.url.endswith(f":{DEFAULT_PORT}") else f" --url {enterprise.url}"
-    OUT.print(f"\n[bold red]{pluralize(len(items), 'item')} in quarantine.[/] Nothing of it was deleted.\n")
+    OUT.print(f"\n[bold red]{pluralize(len(items), 'item')} in quarantine.[/] Nothing was deleted.\n")
     for item in items[:_ITEMS_SHOWN]:
         of = item.episode_id or item.snapshot_id or item.internal_id or item.id
         _print_row(item.kind.value, f"{sanitize(of)}: {sanitize(item.detail)}")
@@ -169,15 +172,15 @@ def _print_quarantine(enterprise: Enterprise, items: list[QuarantineItem]) -> No
 
 
 def _wait_until_stopped(enterprise: Enterprise) -> NoReturn:
-    """Raise KeyboardInterrupt when the user stops the command, EnterpriseError when the enterprise ends by itself."""
-    OUT.print("\n[dim]Ctrl-C stops everything.[/]")
+    """Raise KeyboardInterrupt when the user stops the command, EnterpriseError when the gateway exits."""
+    OUT.print("\n[dim]Press Ctrl-C to stop.[/]")
     while True:
         enterprise.check_alive()
         time.sleep(_POLL_S)
 
 
 def _install_signal_handlers() -> None:
-    """Let a signal stop the command like Ctrl-C does, but for those that whoever started it chose to ignore (nohup)."""
+    """Handle signals like Ctrl-C, except those ignored by the parent process (nohup)."""
     for name in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(name) is not signal.SIG_IGN:
             signal.signal(name, _raise_interrupt)
@@ -209,7 +212,7 @@ def _print_row(name: str, value: str) -> None:
 
 
 def _print_episode(url: str, episode_state: CompanyOSState) -> None:
-    """Say where the kept episode stands, and what goes on from there."""
+    """Print the state of the kept episode and a command to continue it."""
     name = f"[bold]{sanitize(str(episode_state.episode_id))}[/]"
     summary = (
         f"{name}: {episode_state.scenario}, seed {episode_state.seed}, "
@@ -219,11 +222,11 @@ def _print_episode(url: str, episode_state: CompanyOSState) -> None:
     header = ' -H "Authorization: Bearer $COMPANYOS_TRAINER_TOKEN"' if _trainer_token() else ""
     if episode_state.done:
         _print_row("episode", f"{summary}, over: {episode_state.outcome}")
-        OUT.print("\nIt begins anew with:\n")
+        OUT.print("\nReset it with:\n")
         line = f"curl -s {url}/reset{header} -d '{{{identity}}}'"
     else:
         _print_row("episode", f"{summary}, {episode_state.now:%a %d %b %Y, %H:%M}" if episode_state.now else summary)
-        OUT.print("\nA step of it:\n")
+        OUT.print("\nTake a step:\n")
         action = '"action": {"tool_name": "ticketdesk_list_tickets", "arguments": {}}'
         line = f"curl -s {url}/step{header} -d '{{{identity}, {action}}}'"
     OUT.print(f"  {sanitize(line)}", soft_wrap=True)

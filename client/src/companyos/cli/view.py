@@ -1,4 +1,4 @@
-"""`companyos view`: stored runs to look at, in a browser, in one file, or in the terminal."""
+"""`companyos view`: shows stored runs in a browser, in one HTML file, or in the terminal."""
 
 from __future__ import annotations
 
@@ -23,49 +23,49 @@ _FAULTS_SHOWN = 20
 
 def view(
     run: Annotated[
-        Path, typer.Argument(metavar="RUN", help="A folder that `eval --out` has written, or a trajectory.")
+        Path, typer.Argument(metavar="RUN", help="Run folder written by `eval --out`, or a trajectory file.")
     ],
     episode: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Show this one: its name, or a part that no other has.")
+        str | None, typer.Option(metavar="NAME", help="Show this episode, by its name or a unique part of it.")
     ] = None,
-    step: Annotated[int | None, typer.Option(min=1, help="Show this step of it.")] = None,
+    step: Annotated[int | None, typer.Option(min=1, help="Show this step of the episode.")] = None,
     compare: Annotated[
-        tuple[str, str] | None, typer.Option(metavar="A B", help="Show two episodes side by side.")
+        tuple[str, str] | None, typer.Option(metavar="A B", help="Compare two episodes side by side.")
     ] = None,
     export: Annotated[
         Path | None,
-        typer.Option(dir_okay=False, help="Write one HTML file that needs no server and no network, and stop."),
+        typer.Option(dir_okay=False, help="Write one self-contained HTML file and exit."),
     ] = None,
-    in_terminal: Annotated[bool, typer.Option("--terminal", help="Print to the terminal, and stop.")] = False,
+    in_terminal: Annotated[bool, typer.Option("--terminal", help="Print to the terminal and exit.")] = False,
     rescore: Annotated[
-        bool, typer.Option("--rescore/--no-rescore", help="Judge the stored evidence again beside the old verdict.")
+        bool, typer.Option("--rescore/--no-rescore", help="Rescore the stored evidence and show both verdicts.")
     ] = True,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Where to listen; 0 takes a free one.")] = 0,
-    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open a browser.")] = True,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the viewer; 0 selects a free one.")] = 0,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the viewer in a browser.")] = True,
 ) -> None:
-    """Look at a stored run: every step, what it changed in the databases, and why the verdict is as it is.
+    """View a stored run: every step, its database changes, and the reasons for the verdict.
 
     Serves the viewer on 127.0.0.1 until Ctrl-C; keys j and k move through the steps.
-    With the server installed the evidence is judged again after every step, which
-    shows what step turned which check.
+    If the server is installed, the evidence is rescored after every step, which shows
+    the step that changed each check.
 
     Examples:
 
-      [cyan]companyos eval --policy oracle --out runs/a[/]  a run to look at
+      [cyan]companyos eval --policy oracle --out runs/a[/]  create a run
       [cyan]companyos view runs/a[/]                        in the browser
-      [cyan]companyos view runs/a --export run.html[/]      one file to send around
-      [cyan]companyos view runs/a --terminal[/]             its episodes as a table
+      [cyan]companyos view runs/a --export run.html[/]      one file to share
+      [cyan]companyos view runs/a --terminal[/]             list its episodes
       [cyan]companyos view runs/a --terminal --episode 3-c1 --step 7[/]
       [cyan]companyos view runs/a --compare 3-c1 4-c1[/]    two side by side
 
-    The status is 2 where a file of the run could not be read; the rest is shown.
+    The exit status is 2 if a file of the run could not be read; the rest is shown.
     """
     if step is not None and episode is None:
         fail("--step needs --episode NAME", USAGE_ERROR)
     if compare is not None and episode is not None:
-        fail("--compare names its episodes itself: --compare or --episode, not both", USAGE_ERROR)
+        fail("--compare and --episode cannot be combined", USAGE_ERROR)
     if export is not None and in_terminal:
-        fail("--export or --terminal, not both", USAGE_ERROR)
+        fail("--export and --terminal cannot be combined", USAGE_ERROR)
     from companyos.openenv_preload import preload_openenv
 
     preload_openenv()
@@ -97,7 +97,7 @@ def _usage_errors() -> Iterator[None]:
 
 
 def _resolve_name(run: StoredRun, requested: str) -> str:
-    """Return the name of the episode that is meant."""
+    """Return the episode name that equals or contains the requested text."""
     names = run.names
     matches = [requested] if requested in names else [name for name in names if requested in name]
     if len(matches) == 1:
@@ -105,15 +105,13 @@ def _resolve_name(run: StoredRun, requested: str) -> str:
     candidates = matches or names
     sanitize = ", ".join(candidates[:_NAMES_SHOWN]) + (", ..." if len(candidates) > _NAMES_SHOWN else "")
     reason = (
-        f"{len(matches)} episodes have {requested!r} in their name"
-        if matches
-        else f"no episode has {requested!r} in its name"
+        f"{len(matches)} episode names contain {requested!r}" if matches else f"no episode name contains {requested!r}"
     )
     return fail(f"{reason}: {sanitize}", USAGE_ERROR)
 
 
 def installed_rescorer() -> Rescorer | None:
-    """Return the judge of the installed server; None where there is none."""
+    """Return the rescorer of the installed server, or None."""
     from companyos import rescorers
 
     try:
@@ -123,7 +121,7 @@ def installed_rescorer() -> Rescorer | None:
 
 
 def _export(run: StoredRun, selected: list[str], rescorer: Rescorer | None, file: Path) -> list[str]:
-    """Write the page; return what could not be read."""
+    """Write the HTML file; return the files that could not be read."""
     from companyos.viewer import export_page
 
     document = run.document()
@@ -133,9 +131,9 @@ def _export(run: StoredRun, selected: list[str], rescorer: Rescorer | None, file
 
     def episodes() -> Iterator[EpisodeDocument]:
         for facts in document.episodes:
-            one = run.episode(facts.name) if rescorer is None else run.judged_episode(facts.name, rescorer)
-            faults.extend(one.faults)
-            yield one
+            shown = run.episode(facts.name) if rescorer is None else run.judged_episode(facts.name, rescorer)
+            faults.extend(shown.faults)
+            yield shown
 
     with ERR.status(f"Reading {count} episodes ..."):
         file.write_text(export_page(document, episodes()), encoding="utf-8")
@@ -145,7 +143,7 @@ def _export(run: StoredRun, selected: list[str], rescorer: Rescorer | None, file
 
 
 def _report_faults(faults: list[str]) -> None:
-    """Tell what could not be read, and end as misused where there was such."""
+    """Print the files that could not be read; end with a usage error if there are any."""
     for fault in faults[:_FAULTS_SHOWN]:
         ERR.print(f"[yellow]not read:[/] {sanitize(fault)}", soft_wrap=True)
     if len(faults) > _FAULTS_SHOWN:
@@ -171,8 +169,8 @@ def _serve(run: StoredRun, fragment: str, *, rescore: bool, port: int, browser: 
         fail(f"cannot listen on 127.0.0.1:{port}: {error.strerror or error}")
     with server:
         url = server.url + fragment
-        OUT.print(f"{sanitize(run.title)} is shown on [cyan]{sanitize(url)}[/]", soft_wrap=True)
-        OUT.print("[dim]Ctrl-C stops it.[/]")
+        OUT.print(f"{sanitize(run.title)} is served on [cyan]{sanitize(url)}[/]", soft_wrap=True)
+        OUT.print("[dim]Press Ctrl-C to stop.[/]")
         for fault in run.faults[:_FAULTS_SHOWN]:
             ERR.print(f"[yellow]not read:[/] {sanitize(fault)}", soft_wrap=True)
         if browser and has_display():

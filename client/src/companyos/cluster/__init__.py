@@ -1,4 +1,4 @@
-"""Many episodes on many machines: Ray Data hands plans to workers, each with an enterprise of its own."""
+"""Runs on a Ray cluster: Ray Data distributes episode plans to workers, each with its own server."""
 
 from companyos.cluster.run import ClusterUnavailableError, play_on_cluster
 

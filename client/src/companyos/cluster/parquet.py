@@ -1,4 +1,4 @@
-"""The trajectories of a run as one Parquet file: a row for each episode, its steps nested in it."""
+"""Writes the trajectories of a run to one Parquet file: one row per episode, with its steps nested."""
 
 from __future__ import annotations
 
@@ -16,10 +16,12 @@ _ROWS_PER_WRITE = 64
 
 
 class TrajectoryTable:
-    """Writes episodes as they come. Arguments and results are JSON texts, since every tool has a shape of its own.
+    """Writer of episodes in completion order. Arguments and results are JSON strings, since each tool has its own
+    schema.
 
-    `kept` are the episodes that the run has already: their rows come first, read from their trajectories, and with the
-    node that the table named before, where one can be read.
+    `kept` are episodes of an earlier part of the run: their rows come first, read from their trajectories, with the
+    node
+    recorded in the existing table if it is readable.
     """
 
     def __init__(self, run: Path, kept: Sequence[EpisodeRecord] = ()) -> None:
@@ -30,7 +32,7 @@ class TrajectoryTable:
         self._nodes: dict[str, str] | None = None
 
     def add(self, played: PlayedEpisode, node: str) -> None:
-        """Take an episode; it is on the disk after some more, or with `close`. Raises OSError."""
+        """Add an episode; it is written to disk with a later batch, or by `close`. Raises OSError."""
         if self._nodes is None:
             self._nodes = _read_nodes(self._path) if self._kept else {}
             for record in self._kept:
@@ -58,7 +60,7 @@ class TrajectoryTable:
             self._write()
 
     def close(self) -> None:
-        """Write what waits, and end the file."""
+        """Write the remaining rows and close the file."""
         self._write()
         if self._writer is not None:
             self._writer.close()
@@ -93,7 +95,7 @@ _COLUMNS = {
 
 
 def _read_nodes(table: Path) -> dict[str, str]:
-    """Return by digest the nodes that a table names; none of a file that is not there or was cut off."""
+    """Return the nodes of an existing table by digest; empty if the file is missing or truncated."""
     import pyarrow
     from pyarrow import parquet
 

@@ -1,4 +1,4 @@
-"""A run on a cluster: Ray Data streams plans to workers and episodes back, and plays again what a lost node had."""
+"""Plays a run on a Ray cluster: streams plans to workers and episodes back, and replays those of a lost node."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from companyos.runner.batch import EpisodeObserver, PolicyFactory
 from companyos.runner.episode import ResetRejectedError
 
 PARALLEL = 4
-"""Episodes at once in one worker; what a lost node had is lost by as many."""
+"""Concurrent episodes of one worker; a lost node loses at most this many."""
 
 
 _QUIET_ENVIRONMENT = {"RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0", "RAY_BACKEND_LOG_LEVEL": "fatal"}
-"""What keeps Ray's own words out of a terminal in which a progress bar runs."""
+"""Settings that keep Ray's output out of a terminal with a progress bar."""
 
 
 class ClusterUnavailableError(ConnectionError):
-    """There is no Ray cluster at that address."""
+    """No Ray cluster is reachable at the address."""
 
 
 def play_on_cluster(
@@ -41,11 +41,12 @@ def play_on_cluster(
     resume: bool = False,
     overwrite: bool = False,
 ) -> list[PlayedEpisode]:
-    """Play every plan on the cluster at an address (`auto` is this machine's) and return them in the plans' order.
+    """Play every plan on the cluster at an address (`auto` for this machine's) and return the episodes in plan order.
 
-    At most `workers` enterprises run, else one for each processor of the cluster. With `out` the same folder is written
-    as by a run on one machine, and `trajectories/trajectories.parquet` beside its trajectories. Raises ImportError
-    without Ray, ClusterUnavailableError, PolicyUnavailableError and ResetRejectedError.
+    Starts at most `workers` servers, by default one per CPU of the cluster. With `out` it writes the same folder as a
+    run
+    on one machine, plus `trajectories/trajectories.parquet`. Raises ImportError without Ray, ClusterUnavailableError,
+    PolicyUnavailableError and ResetRejectedError.
     """
     with require_extra("ray", "ray"):
         import ray  # noqa: F401
@@ -70,7 +71,7 @@ def play_on_cluster(
             ):
                 number = result["number"]
                 if number in played:
-                    raise AssertionError(f"episode {number} came back twice")
+                    raise AssertionError(f"episode {number} was returned twice")
                 played[number] = load_played(result, plans[number])
                 if folder is not None and table is not None:
                     folder.add(played[number], result["evidence"])
@@ -93,7 +94,7 @@ def _stream_results(
     parallel: int,
     keeps_evidence: bool,
 ) -> Iterator[dict[str, Any]]:
-    """Yield what becomes of each plan, as it comes."""
+    """Yield the result of each plan as it arrives."""
     import json
 
     import ray
@@ -126,11 +127,11 @@ def _stream_results(
 
 @contextmanager
 def _cluster(address: str) -> Iterator[None]:
-    """Connect to a cluster, quietly, and leave it again; one that this process is connected to already is kept."""
+    """Connect to a cluster without log output, and disconnect at the end; reuse an existing connection."""
     for name, value in _QUIET_ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     import ray
-    import ray.data  # sets the levels of its logs
+    import ray.data  # sets its log levels
 
     if ray.is_initialized():
         yield
@@ -139,7 +140,7 @@ def _cluster(address: str) -> Iterator[None]:
         ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
     except (ConnectionError, ValueError, RuntimeError) as error:
         first = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        raise ClusterUnavailableError(f"no Ray cluster answers at {address!r}: {first}") from None
+        raise ClusterUnavailableError(f"cannot connect to a Ray cluster at {address!r}: {first}") from None
     for name in ("ray", "ray.data"):
         logging.getLogger(name).setLevel(logging.ERROR)
     try:

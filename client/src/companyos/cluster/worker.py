@@ -1,4 +1,4 @@
-"""What travels between the nodes: plans out, played episodes back, each as one text."""
+"""Worker of a Ray cluster, and the serialization of plans and episodes between nodes."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from companyos.trainer import Trainer
 
 PLAN = "plan"
 PLAYED = "played"
-"""The columns."""
+"""Column names."""
 
 
 def dump_plan(number: int, plan: EpisodePlan) -> str:
-    """Return a plan with its place in the run."""
+    """Serialize a plan with its position in the run."""
     return json.dumps({"number": number, **asdict(plan)})
 
 
 def load_plan(text: str) -> tuple[int, EpisodePlan]:
-    """Return the place and the plan."""
+    """Return the position and the plan."""
     fields = json.loads(text)
     return fields.pop("number"), EpisodePlan(**fields)
 
 
 def dump_played(number: int, played: PlayedEpisode, evidence: dict[str, Any] | None, node: str) -> str:
-    """Return an episode with all that is kept of it, and the node that played it."""
+    """Serialize a played episode and the node that played it."""
     return json.dumps(
         {
             "number": number,
@@ -50,12 +50,12 @@ def dump_played(number: int, played: PlayedEpisode, evidence: dict[str, Any] | N
 
 
 def dump_rejection(number: int, error: Exception) -> str:
-    """Return why an episode was not begun, which ends the run."""
+    """Serialize the reason for a rejected reset, which ends the run."""
     return json.dumps({"number": number, "refused": str(error), "kind": type(error).__name__})
 
 
 def load_played(payload: dict[str, Any], plan: EpisodePlan) -> PlayedEpisode:
-    """Return the episode of what `dump_played` told."""
+    """Deserialize an episode of `dump_played`."""
     return PlayedEpisode(
         plan=plan,
         record=EpisodeRecord.model_validate(payload["record"]),
@@ -66,9 +66,9 @@ def load_played(payload: dict[str, Any], plan: EpisodePlan) -> PlayedEpisode:
 
 
 class ClusterWorker:
-    """Plays batches of plans, all of a batch at once. An enterprise that has ended is started anew.
+    """Ray actor that plays batches of plans concurrently and restarts its server if it has exited.
 
-    Ray starts it, and starts it again elsewhere when its node is lost: the enterprise ends with this process.
+    If its node is lost, Ray starts the actor elsewhere. The server ends with this process.
     """
 
     def __init__(self, make_policy: PolicyFactory, *, keeps_evidence: bool) -> None:
@@ -92,14 +92,14 @@ class ClusterWorker:
             except (PolicyUnavailableError, ResetRejectedError) as error:
                 return dump_rejection(number, error)
             if played.record.outcome is Outcome.INFRA_ERROR and self._has_ended():
-                raise EnterpriseError("the enterprise of this worker has ended")
+                raise EnterpriseError("the server of this worker has exited")
             evidence = None
             if self._keeps_evidence:
                 played, evidence = await attach_evidence(trainer, played)
         return dump_played(number, played, evidence, self._node)
 
     def _running_enterprise(self) -> Enterprise:
-        """Return the enterprise, started anew where it has ended."""
+        """Return the running server, restarted if it has exited."""
         if self._enterprise is not None and self._has_ended():
             self._enterprise.stop()
             self._enterprise = None

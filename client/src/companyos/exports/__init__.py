@@ -1,1 +1,1 @@
-"""The tasks for tools outside: as tables, and as the folders and files that harnesses read; never their solutions."""
+"""Exports of the tasks as tables, and as files for other harnesses; never with solutions."""

@@ -1,4 +1,4 @@
-"""Tasks as folders that Harbor runs: the brief, the agent's container, the company beside it, and the verdict."""
+"""Exports tasks as Harbor folders: brief, agent container, company container and verdict."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from companyos.exports.prompts import prompt_texts
 from companyos.exports.task_rows import TaskRow, TaskWithTools
 
 IMAGE = "companyos-env"
-"""The image of the enterprise, as `docker build -f deploy/space/Dockerfile -t companyos-env .` names it."""
+"""Image of the server, as built by `docker build -f deploy/space/Dockerfile -t companyos-env .`."""
 
 AGENT_TIMEOUT_S = 3600.0
 ORGANISATION = "companyos"
-"""The first half of the packages' names."""
+"""Organization part of the package names."""
 
 _VERDICT = "/tmp/companyos-verdict.json"  # noqa: S108  # in the company's container, which no agent enters
 _READY = "http://127.0.0.1:8000/readyz"
@@ -49,7 +49,7 @@ canary = {canary_text}
 [agent]
 timeout_sec = {timeout}
 
-# The company judges, in its own container and once the agent's has stopped; the verifier is given what it said.
+# The company container computes the verdict after the agent's container has stopped; the verifier reads its output.
 [verifier]
 timeout_sec = 120.0
 environment_mode = "separate"
@@ -89,7 +89,7 @@ services:
 """
 
 _AGENT_DOCKERFILE = """\
-# Where the agent works. The company is in a container of its own; nothing of it is in here but the way to its tools.
+# The agent's container. The company runs in its own container; only its tools are reachable from here.
 ARG BASE=python:3.13-slim
 FROM ${BASE}
 COPY --chmod=755 company.py /usr/local/bin/company
@@ -105,7 +105,7 @@ COPY . /tests/
 
 _TEST_SCRIPT = """\
 #!/bin/sh
-# The verdict is the company's own. Where there is none there is no reward: an error of the trial, no failure.
+# The company computes the verdict. Without a verdict there is no reward: the trial is an error, not a failure.
 set -eu
 cp {verdict} /logs/verifier/reward.json
 """
@@ -113,19 +113,19 @@ cp {verdict} /logs/verifier/reward.json
 _TOOL_ACCESS_NOTE = """
 ## How to reach the tools
 
-The MCP server `companyos` at http://companyos:8000/mcp (streamable HTTP) has them. From a shell they are there as well:
+Use the MCP server `companyos` at http://companyos:8000/mcp (streamable HTTP), or the shell:
 
     company tools
     company call NAME '{"argument": "value"}'
 
-`tools` prints one tool a line, with its description and its JSON schema. Nothing in this container is part of the
-work: what counts is what the tools did.
+`tools` prints one tool per line, with its description and JSON schema. Files in this container do not count: only the
+effects of tool calls do.
 """
 
 _README = """\
 # CompanyOS tasks for Harbor
 
-{total:,} tasks of the set {task_set}, from companyos {version}, a folder each. The company of a task is the image
+{total:,} tasks of task set {task_set}, from companyos {version}, one folder per task. The company runs from the image
 `{image}`, built from the repository of CompanyOS:
 
 ```sh
@@ -133,22 +133,23 @@ docker build -f deploy/space/Dockerfile -t {image} .
 harbor run --path {name} --agent AGENT --model MODEL
 ```
 
-`reward` is 1 for success and 0 for anything else; `return` is the whole reward by the house's scale, `steps` counts.
-There are no solutions here. docs/integrations.md says who is trusted with what. Train on `train`, choose by
+`reward` is 1 for success and 0 otherwise; `return` is the total reward on CompanyOS's scale; `steps` is the number
+of steps. Solutions are not included. docs/integrations.md describes the trust boundaries. Train on `train`, select with
 `validation`, measure with `test`.
 
-Text corpora must leave this out. Canary: `{canary}`
+Exclude this data from training corpora. Canary: `{canary}`
 """
 
 
 def write_harbor(folder: Path, offered: Sequence[TaskWithTools], *, image: str = IMAGE) -> list[Path]:
-    """Write a folder for each task, named by its id, and a card; return each task's own file and the card.
+    """Write a folder for each task, named by its id, and a card; return the main file of each task and the card.
 
-    What an earlier export wrote of the same task is replaced. Raises NotADirectoryError where an id names no folder.
+    Replaces files of an earlier export of the same task. Raises NotADirectoryError for an id that is not a valid
+    folder name.
     """
     for task in offered:
         if task.row.id in (".", "..") or {"/", "\\"} & set(task.row.id):
-            raise NotADirectoryError(f"no folder can be called after the task {task.row.id!r}")
+            raise NotADirectoryError(f"task id {task.row.id!r} is not a valid folder name")
     written = []
     for task in offered:
         for name, text in _files(task, image).items():
@@ -174,7 +175,7 @@ def write_harbor(folder: Path, offered: Sequence[TaskWithTools], *, image: str =
 
 
 def _files(offered: TaskWithTools, image: str) -> dict[str, str]:
-    """Return what is in the folder of a task, by its path there."""
+    """Return the files of a task folder by their relative path."""
     row = offered.row
     rendered = "\n\n".join(prompt_texts(offered))
     return {
@@ -189,7 +190,7 @@ def _files(offered: TaskWithTools, image: str) -> dict[str, str]:
 
 
 def _task_toml(row: TaskRow) -> str:
-    """Return the settings of a task. A JSON string is a basic string of TOML, a JSON number or boolean one as well."""
+    """Return the settings of a task. JSON strings, numbers and booleans are valid TOML values."""
     rendered = {
         name: json.dumps(value, ensure_ascii=False)
         for name, value in {

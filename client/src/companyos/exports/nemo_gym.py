@@ -1,4 +1,4 @@
-"""Tasks as rows of NeMo Gym: what the model is told and offered, and the id that its resources server begins."""
+"""Exports tasks as NeMo Gym rows: prompt, tools, and the task id for the resources server."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from companyos.exports.prompts import prompt_texts
 from companyos.exports.task_rows import TaskWithTools
 
 AGENT = "companyos_simple_agent"
-"""The agent of `integrations/nemo-gym/resources_servers/companyos/configs/companyos.yaml`."""
+"""Agent of `integrations/nemo-gym/resources_servers/companyos/configs/companyos.yaml`."""
 
 EXAMPLES = 5
-"""Rows of `example.jsonl`, which NeMo Gym wants of every environment."""
+"""Number of rows of `example.jsonl`, which NeMo Gym requires of every environment."""
 
 
 def write_nemo_gym(folder: Path, offered: Sequence[TaskWithTools]) -> list[Path]:
-    """Write a file for each split, and the first rows as examples; return what was written."""
+    """Write a file for each split and a file of example rows; return the paths."""
     folder.mkdir(parents=True, exist_ok=True)
     lines: dict[str, list[str]] = {}
     for exported_task in offered:
@@ -34,7 +34,7 @@ def write_nemo_gym(folder: Path, offered: Sequence[TaskWithTools]) -> list[Path]
 
 
 def row_of(offered: TaskWithTools) -> dict[str, Any]:
-    """Return one row. The tools are those of the task; `verifier_metadata` is for the resources server alone."""
+    """Return one row. The tools are those of the task; only the resources server reads `verifier_metadata`."""
     system_prompt, task = prompt_texts(offered)
     row = offered.row
     return {

@@ -1,4 +1,4 @@
-"""What an agent is told of an exported task: word for word what `companyos eval --policy llm` tells a model."""
+"""Prompts of exported tasks, identical to those of `companyos eval --policy llm`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from companyos_shared.streams import Stream
 
 
 def prompt_texts(offered: TaskWithTools) -> tuple[str, str]:
-    """Return what the agent is told of its place, and the task as it is at first."""
+    """Return the system prompt and the initial task text."""
     row = offered.row
     view = TaskView(
         scenario=row.scenario,

@@ -1,4 +1,4 @@
-"""Rows as a dataset: a file for each split, JSON Lines or Parquet, with the tools' schemas and a card beside them."""
+"""Exports rows as a dataset: one file per split (JSON Lines or Parquet), the tool schemas and a card."""
 
 from __future__ import annotations
 
@@ -27,28 +27,28 @@ configs:
 
 # CompanyOS tasks
 
-{total:,} tasks of the set {task_set}, from companyos {version}: {counts}.
-A row says what an agent is told and offered; there are no solutions. `{tools}` holds the tools with their schemas.
-A task is played in the environment, by its `id`:
+{total:,} tasks of task set {task_set}, from companyos {version}: {counts}.
+A row contains the brief and the tools of a task, without its solution. `{tools}` contains the tools with their schemas.
+Play a task in the environment by its `id`:
 
 ```python
 env.reset(task_id="{example}")
 ```
 
-Train on `train`, choose by `validation`, measure with `test`. Results name the task set, {task_set}.
+Train on `train`, select with `validation`, measure with `test`. Report the task set with results: {task_set}.
 
-Text corpora must leave this out. Canary: `{canary}`
+Exclude this data from training corpora. Canary: `{canary}`
 """
 
 
 def check_parquet() -> None:
-    """Raise ImportError where PyArrow is not installed; the text says how to install it."""
+    """Raise ImportError if PyArrow is not installed; the text contains the install command."""
     with require_extra("pyarrow", "parquet"):
         import pyarrow.parquet  # noqa: F401
 
 
 def write_jsonl(folder: Path, rows: Sequence[TaskRow], tools: Sequence[ToolSpec]) -> list[Path]:
-    """Write the rows of each split as JSON Lines; return what was written."""
+    """Write the rows of each split as JSON Lines; return the paths."""
 
     def write(path: Path, of_split: Sequence[TaskRow]) -> None:
         path.write_text("".join(row.model_dump_json() + "\n" for row in of_split), encoding="utf-8")
@@ -57,7 +57,7 @@ def write_jsonl(folder: Path, rows: Sequence[TaskRow], tools: Sequence[ToolSpec]
 
 
 def write_parquet(folder: Path, rows: Sequence[TaskRow], tools: Sequence[ToolSpec]) -> list[Path]:
-    """Write the rows of each split as Parquet; return what was written. Raises ImportError without PyArrow."""
+    """Write the rows of each split as Parquet; return the paths. Raises ImportError without PyArrow."""
     check_parquet()
     import pyarrow
     from pyarrow import parquet

@@ -1,4 +1,4 @@
-"""A task as a row: where it stands, what its agent is told and offered, and nothing that helps to do it."""
+"""Reads tasks as rows: position, brief and tools, without hints to the solution."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from companyos.client import CompanyOSEnv
 from companyos.contract import Split, TaskInfo, ToolSpec
 
 PARALLEL = 4
-"""Sessions at once."""
+"""Number of concurrent sessions."""
 
 
 class TaskRow(BaseModel):
-    """One task of the task set as it is exported."""
+    """One exported task of the task set."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -28,21 +28,21 @@ class TaskRow(BaseModel):
     group: str
     chaos: int
     difficulty: str
-    held_out: bool = Field(description="Whether the structure of the task occurs in no other split.")
+    held_out: bool = Field(description="Whether the structure of the task occurs only in this split.")
     seed: int
     brief: str
     company: str
     acting_as: str
-    now: datetime = Field(description="Simulated time at the beginning.")
+    now: datetime = Field(description="Simulated time at the start.")
     max_steps: int
-    tools: list[str] = Field(description="The tools of the scenario with its distractors, by name.")
-    task_set: str = Field(description="The version of the task set; results name it.")
+    tools: list[str] = Field(description="Names of the scenario's tools and distractors.")
+    task_set: str = Field(description="Version of the task set; report it with results.")
     canary: str
 
 
 @dataclass(frozen=True)
 class TaskWithTools:
-    """A task with the tools that its agent is offered; where chaos renames fields their schemas differ by the task."""
+    """A task with its tools; if chaos renames fields, the schemas differ per task."""
 
     row: TaskRow
     tools: tuple[ToolSpec, ...]
@@ -51,7 +51,7 @@ class TaskWithTools:
 async def read_tasks(
     url: str, splits: Sequence[str], *, scenario: str | None, chaos: int | None, count: int | None, token: str | None
 ) -> list[TaskInfo]:
-    """Return the tasks of some splits, so many of each, in their order."""
+    """Return up to `count` tasks of each split, in order."""
     listed = []
     async with CompanyOSEnv(base_url=url, token=token) as env:
         for split in splits:
@@ -67,7 +67,7 @@ async def read_tasks(
 async def read_tasks_with_tools(
     url: str, tasks: Iterable[TaskInfo], *, token: str | None, on_read: Callable[[], None] = lambda: None
 ) -> list[TaskWithTools]:
-    """Begin each task once and return what it shows. Raises ApiError, and ConnectionError."""
+    """Reset each task once and return its observation. Raises ApiError and ConnectionError."""
     pending = iter(enumerate(tasks))
     offered: dict[int, TaskWithTools] = {}
     tool_cache: dict[str, ToolSpec] = {}
@@ -88,13 +88,13 @@ async def read_tasks_with_tools(
 
 
 async def read_tools(url: str, *, token: str | None) -> list[ToolSpec]:
-    """Return every tool with its schema, as it is before any episode."""
+    """Return every tool with its schema outside of an episode."""
     async with CompanyOSEnv(base_url=url, token=token) as env:
         return await env.list_tools()
 
 
 async def _read_task(env: CompanyOSEnv, task: TaskInfo, tool_cache: dict[str, ToolSpec]) -> TaskWithTools:
-    """Begin a task; a tool that is word for word as in another task is kept once."""
+    """Reset a task; identical tools of several tasks are stored once."""
     first = (await env.reset(task_id=task.id, toolset="task")).observation
     state = await env.state()
     tools = tuple(tool_cache.setdefault(tool.model_dump_json(), tool) for tool in await env.list_tools())

@@ -1,1 +1,1 @@
-"""What leads from CompanyOS to the tools that people train and measure with; each asks for a library of its own."""
+"""Integrations with training and evaluation frameworks; each requires its own library."""

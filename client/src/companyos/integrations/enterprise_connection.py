@@ -1,4 +1,4 @@
-"""Where the enterprise is: at an address, or started on this machine when it is first asked for."""
+"""Connection to a server at a URL, or to one that is started on first use."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from companyos.enterprise import Enterprise
 
 
 class EnterpriseConnection:
-    """An address to play at. Without a URL an enterprise of its own is started once and ends with `close`."""
+    """URL of a server. Without a URL, a local server is started once and stopped by `close`."""
 
     def __init__(self, url: str | None = None) -> None:
         self._url = url
@@ -20,7 +20,7 @@ class EnterpriseConnection:
 
     @property
     def url(self) -> str:
-        """The address. Raises EnterpriseError where an enterprise of its own cannot be started."""
+        """URL of the server. Raises EnterpriseError if the local server cannot be started."""
         if self._url is not None:
             return self._url
         with self._start_lock:
@@ -30,7 +30,7 @@ class EnterpriseConnection:
             return self._owned.url
 
     def close(self) -> None:
-        """Stop the enterprise where it is our own."""
+        """Stop the local server, if it was started here."""
         with self._start_lock:
             owned, self._owned = self._owned, None
         if owned is not None:

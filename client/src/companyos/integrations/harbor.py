@@ -1,8 +1,9 @@
-"""The company of one Harbor trial: an enterprise, one episode in it, and the one door through which its agent acts.
+"""Company container of a Harbor trial: a server, one episode, and a proxy for the agent's MCP requests.
 
-`python -m companyos.integrations.harbor serve TASK` runs in a container beside the agent's. The gateway listens on the
-container's own loopback and asks for a token that is drawn at the start and written nowhere; the agent's network
-reaches the door alone, which passes MCP on for this episode. `verdict`, in the same container, ends and judges it.
+`python -m companyos.integrations.harbor serve TASK` runs in a container beside the agent's. The gateway listens on
+loopback and requires a random token that is generated at the start and not stored. The agent's network reaches only
+the proxy, which forwards MCP requests of this episode. `verdict`, in the same container, ends and scores the episode.
+
 """
 
 from __future__ import annotations
@@ -32,39 +33,39 @@ MCP = "/mcp"
 READY = "/readyz"
 VERDICT = "/verdict"
 MAX_BODY_BYTES = 64 * 1024
-"""What a message may hold, as at the gateway itself."""
+"""Size limit of a message, as in the gateway."""
 
 START_TIMEOUT_S = 240.0
-"""Many trials may start at once on one machine."""
+"""Generous start timeout: many trials may start at once on one machine."""
 
 _MAX_LENGTH_DIGITS = 10
-"""Digits."""
+"""Maximum number of digits of a content length."""
 
 _LOOPBACK = "127.0.0.1"
 _TIMEOUT_S = 60.0
 _FORWARDED_HEADERS = ("Accept", "Content-Type", "MCP-Protocol-Version")
 _LIMITS = {"COMPANYOS_IDLE_LIMIT_S": "86400"}
-"""An agent may think for long: the episode waits for as long as an episode may live at all."""
+"""Agents may be slow, so the idle timeout equals the maximum lifetime of an episode."""
 
 
 class VerdictUnavailableError(Exception):
-    """The house broke the episode, so there is nothing to judge."""
+    """Raised if the episode has no verdict because of an infrastructure error."""
 
 
 class Verdict(BaseModel):
-    """What Harbor keeps as the trial's rewards."""
+    """Rewards that Harbor stores for the trial."""
 
     reward: float
-    """1 for success, 0 for anything else."""
+    """1 for success, 0 otherwise."""
     return_: float
-    """The whole reward by the house's scale."""
+    """Total reward on CompanyOS's scale."""
     steps: int
 
 
 class TrialEpisode:
-    """One episode of a task in an enterprise: what its agent may do, and what its trainer asks in the end.
+    """One episode of a task: forwards the agent's requests and computes the verdict.
 
-    Raises httpx.HTTPStatusError where the house refuses the task.
+    Raises httpx.HTTPStatusError if the server rejects the task.
     """
 
     def __init__(self, url: str, task: str, *, token: str | None = None) -> None:
@@ -75,13 +76,13 @@ class TrialEpisode:
         self._agent = httpx.Client(base_url=url, headers=bearer(started["token"]), timeout=_TIMEOUT_S, trust_env=False)
 
     def forward(self, message: bytes, headers: dict[str, str]) -> tuple[int, bytes]:
-        """Return the status and the answer of one MCP message, without what is meant for the trainer."""
+        """Return status and body of one MCP response, without the fields for trainers."""
         answer = self._agent.post(f"{self._path}/mcp", content=message, headers=headers)
         return answer.status_code, _strip_meta(answer.content)
 
     def fetch_verdict(self) -> Verdict:
-        """Return how the episode ended; one that goes on is given up. Raises VerdictUnavailableError where the house
-        broke it.
+        """Return the result of the episode; end it first if it is live. Raises VerdictUnavailableError after an
+        infrastructure error.
         """
         state = self._state()
         if not state.done:
@@ -89,11 +90,11 @@ class TrialEpisode:
             self._trainer.post(f"{self._path}/step", json={"action": finish_action}).raise_for_status()
             state = self._state()
         if state.outcome in (None, Outcome.INFRA_ERROR):
-            raise VerdictUnavailableError("the house broke the episode")
+            raise VerdictUnavailableError("the episode ended with an infrastructure error")
         return Verdict(reward=float(bool(state.success)), return_=state.return_, steps=state.step_count)
 
     def close(self) -> None:
-        """Close the connections; the episode lives on."""
+        """Close the connections; the episode stays live."""
         self._agent.close()
         self._trainer.close()
 
@@ -103,23 +104,23 @@ class TrialEpisode:
 
 
 def agent_server(trial: TrialEpisode, *, host: str = "0.0.0.0", port: int = AGENT_PORT) -> ThreadingHTTPServer:  # noqa: S104
-    """Return what the agent's network reaches: `POST /mcp`, and `GET /readyz`. Nothing else is there."""
+    """Return the server for the agent's network, with only `POST /mcp` and `GET /readyz`."""
 
     class AgentHandler(_JsonHandler):
-        """The agent's."""
+        """Handler of the agent's requests."""
 
         def do_GET(self) -> None:
             self.answer(200 if self.path == READY else 405 if self.path == MCP else 404, b"{}")
 
         def do_POST(self) -> None:
-            told = {name: value for name in _FORWARDED_HEADERS if (value := self.headers.get(name)) is not None}
+            headers = {name: value for name in _FORWARDED_HEADERS if (value := self.headers.get(name)) is not None}
             if self.path != MCP:
                 self.send_status(404)
             elif (error_status := _header_error_status(self.headers)) is not None:
                 self.send_status(error_status)
             else:
                 try:
-                    self.answer(*trial.forward(self.rfile.read(int(self.headers["Content-Length"])), told))
+                    self.answer(*trial.forward(self.rfile.read(int(self.headers["Content-Length"])), headers))
                 except httpx.HTTPError:
                     self.send_status(502)
 
@@ -127,10 +128,10 @@ def agent_server(trial: TrialEpisode, *, host: str = "0.0.0.0", port: int = AGEN
 
 
 def verdict_server(trial: TrialEpisode, *, port: int = VERDICT_PORT) -> ThreadingHTTPServer:
-    """Return what answers `GET /verdict`, on this machine's loopback alone."""
+    """Return the server for `GET /verdict`, on loopback only."""
 
     class VerdictHandler(_JsonHandler):
-        """Harbor's."""
+        """Handler of verdict requests."""
 
         def do_GET(self) -> None:
             if self.path != VERDICT:
@@ -141,14 +142,14 @@ def verdict_server(trial: TrialEpisode, *, port: int = VERDICT_PORT) -> Threadin
             except (VerdictUnavailableError, httpx.HTTPError):
                 self.send_status(503)
                 return
-            told = {"reward": verdict.reward, "return": verdict.return_, "steps": verdict.steps}
-            self.answer(200, json.dumps(told).encode())
+            rewards = {"reward": verdict.reward, "return": verdict.return_, "steps": verdict.steps}
+            self.answer(200, json.dumps(rewards).encode())
 
     return ThreadingHTTPServer((_LOOPBACK, port), VerdictHandler)
 
 
 class _JsonHandler(BaseHTTPRequestHandler):
-    """Answers JSON, says nothing of itself and nothing on the terminal."""
+    """Handler that sends JSON without identifying headers and without log output."""
 
     protocol_version = "HTTP/1.1"
     timeout = _TIMEOUT_S
@@ -161,16 +162,16 @@ class _JsonHandler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def send_status(self, status: int) -> None:
-        """Answer with nothing but a status; what was not read of the request ends with the connection."""
+        """Send a status without content and close the connection, since the request may be unread."""
         self.close_connection = True
         self.answer(status, b"{}")
 
     def log_message(self, *_: Any) -> None:
-        """Keep quiet."""
+        """Suppress the log."""
 
 
 def _header_error_status(headers: Message) -> int | None:
-    """Return the status that a message is refused with because of its headers; None where they fit."""
+    """Return the status that rejects a message because of its headers, or None if they are valid."""
     lengths = headers.get_all("Content-Length", [])
     if len(lengths) > 1 or "Transfer-Encoding" in headers or not all(map(str.isascii, headers.values())):
         return 400
@@ -181,18 +182,18 @@ def _header_error_status(headers: Message) -> int | None:
 
 
 def _strip_meta(answer: bytes) -> bytes:
-    """Return an answer of MCP without its `_meta`, which holds the reward."""
+    """Return an MCP response without its `_meta`, which contains the reward."""
     try:
-        told = json.loads(answer)
+        response = json.loads(answer)
     except ValueError:
         return answer
-    if isinstance(told, dict) and isinstance(told.get("result"), dict):
-        told["result"].pop("_meta", None)
-    return json.dumps(told, ensure_ascii=False).encode()
+    if isinstance(response, dict) and isinstance(response.get("result"), dict):
+        response["result"].pop("_meta", None)
+    return json.dumps(response, ensure_ascii=False).encode()
 
 
 def serve(task: str) -> None:
-    """Start the enterprise, begin the task and serve both doors until this process is ended."""
+    """Start the gateway and the task, and serve both ports until the process ends."""
     token = secrets.token_urlsafe(32)
     enterprise = Enterprise(settings={"COMPANYOS_TRAINER_TOKEN": token, **_LIMITS}, alone=True).start()
     try:
@@ -205,18 +206,18 @@ def serve(task: str) -> None:
 
 
 def _read_verdict() -> str:
-    """Return what the judge of this container says. Raises OSError."""
+    """Fetch the verdict from the server of this container. Raises OSError."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     with opener.open(f"http://{_LOOPBACK}:{VERDICT_PORT}{VERDICT}", timeout=_TIMEOUT_S) as answer:
         return str(answer.read().decode())
 
 
 def main() -> None:
-    """Do what the command line says; a task that there is not, and an episode without a verdict, end with status 1."""
+    """Run the command line; exit with status 1 for an unknown task or an episode without a verdict."""
     parser = argparse.ArgumentParser(prog="python -m companyos.integrations.harbor", description=__doc__)
     what = parser.add_subparsers(dest="what", required=True)
     what.add_parser("serve", help="run the company of a task").add_argument("task", help="the id of the task")
-    what.add_parser("verdict", help="end the episode, and print its rewards as JSON")
+    what.add_parser("verdict", help="end the episode and print its rewards as JSON")
     args = parser.parse_args()
     try:
         if args.what == "serve":
@@ -224,9 +225,9 @@ def main() -> None:
         else:
             sys.stdout.write(_read_verdict() + "\n")
     except httpx.HTTPStatusError as error:
-        sys.exit(f"the task cannot be begun: {error.response.text}")
+        sys.exit(f"cannot start the task: {error.response.text}")
     except urllib.error.HTTPError:
-        sys.exit("there is no verdict: the house broke the episode")
+        sys.exit("no verdict: the episode ended with an infrastructure error")
     except (EnterpriseError, OSError) as error:
         sys.exit(str(error))
 

@@ -1,4 +1,4 @@
-"""One episode after another over one connection, for code that cannot wait; a lost connection is made anew."""
+"""Synchronous episodes over one connection, which is restored if it is lost."""
 
 from __future__ import annotations
 
@@ -19,33 +19,34 @@ from companyos.runner.episode import UNREADABLE_CODES, step_view
 RECONNECT_WITHIN_S = 30.0
 _PAUSE_S = 0.5
 _CONNECTION_ERRORS = (OSError, TimeoutError, WebSocketException)
-"""What a call may raise when the connection, not the call, is at fault."""
+"""Exceptions of a call that are caused by the connection."""
 
 _EPISODE_OVER_MESSAGE = "the episode is over"
 GIVE_UP = {"outcome": "impossible", "summary": "The policy gave up."}
-"""What ends an episode that its agent left, as `companyos eval` ends it."""
+"""Arguments of `finish` for an episode that the agent abandons, as in `companyos eval`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ending:
-    """How an episode ended, with what its calls were like."""
+    """Result of an episode with counts of its calls."""
 
     return_: float
     success: bool
     outcome: Outcome
     steps: int
     invalid: int
-    """Calls that the environment refused: no such tool, arguments that do not fit or that nobody can read."""
+    """Calls that the environment rejected: unknown tool, invalid or unreadable arguments."""
     refused: int
-    """Calls that a service refused."""
+    """Calls that a service rejected."""
     milestones: int
-    """Calls that brought the work on: their reward was above zero."""
+    """Calls with a positive reward."""
 
 
 class Session:
-    """Plays episodes with a server. Raises ApiError, and ConnectionError where it stays away for `within_s`.
+    """Plays episodes on a server. Raises ApiError, and ConnectionError if the server is unreachable for `within_s`
+    seconds.
 
-    A call whose answer was lost is looked up, and sent again only where the server never took it.
+    A call with a lost response is looked up, and repeated only if the server never received it.
     """
 
     def __init__(self, url: str, *, token: str | None = None, within_s: float = RECONNECT_WITHIN_S) -> None:
@@ -58,11 +59,11 @@ class Session:
 
     @property
     def is_over(self) -> bool:
-        """Say whether the episode has ended; without one it has."""
+        """Return whether the episode has ended, or none was started."""
         return not self._is_started or bool(self._views and self._views[-1].done)
 
     def reset(self, **options: Unpack[ResetArguments]) -> CompanyOSResetObservation:
-        """Begin an episode; one that was going on is given up by that."""
+        """Start an episode; a live one is abandoned."""
         self._views, self._state, self._is_started, self._unreadable_calls = [], None, False, 0
         deadline = time.monotonic() + self._within_s
         while True:
@@ -93,9 +94,9 @@ class Session:
         return view
 
     def end(self) -> Ending:
-        """Return how the episode ended; one that goes on is given up."""
+        """Return the result of the episode; abandon it first if it is live."""
         if not self._is_started:
-            raise EpisodeOverError("no episode was begun")
+            raise EpisodeOverError("no episode was started")
         if not self.is_over:
             self.call("finish", dict(GIVE_UP))
         state = self._state = self._state or self._fetch_state()
@@ -110,7 +111,7 @@ class Session:
         )
 
     def close(self) -> None:
-        """Close the connection; an episode that goes on ends with it."""
+        """Close the connection; a live episode ends with it."""
         with suppress(*_CONNECTION_ERRORS, ApiError):
             self._env.close()
 
@@ -124,7 +125,7 @@ class Session:
                     return last
 
     def _fetch_state(self) -> CompanyOSState:
-        """Return the state of the episode as its trainer sees it."""
+        """Return the state of the episode for trainers."""
         try:
             return self._env.state()
         except _CONNECTION_ERRORS:

@@ -1,4 +1,4 @@
-"""Tools as Python methods: a signature, type hints and a Google docstring, made from a tool's JSON Schema."""
+"""Builds Python methods with signature, type hints and Google docstring from the JSON Schemas of tools."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Literal
 from companyos.contract import ToolSpec
 
 ToolCallback = Callable[[Any, str, dict[str, Any]], str]
-"""What a method does with its object, the tool's name and the arguments that were given."""
+"""Function that receives the object, the tool name and the arguments of a call."""
 
 _TYPES: Mapping[str, Any] = {
     "string": str,
@@ -37,9 +37,9 @@ _FORMAT_LABELS: Mapping[str, str] = {
 
 
 def tool_method(tool: ToolSpec, call: ToolCallback) -> Callable[..., str]:
-    """Return a method of that name that hands its arguments to `call`; one that is None counts as not given.
+    """Return a method that passes its arguments to `call`; arguments that are None are omitted.
 
-    Arguments that the schema does not know are handed over as well: what is wrong with them is the server's to say.
+    Arguments unknown to the schema are passed as well: the server validates them.
     """
     names = {parameter_name(name): name for name in tool.input_schema.get("properties", {})}
 
@@ -50,17 +50,17 @@ def tool_method(tool: ToolSpec, call: ToolCallback) -> Callable[..., str]:
     wrapper.__name__ = wrapper.__qualname__ = tool.name
     wrapper.__doc__ = docstring(tool)
     wrapper.__annotations__ = {**type_hints(tool), "return": str}
-    wrapper.__signature__ = _signature(tool)  # type: ignore[attr-defined]  # where inspect looks first
+    wrapper.__signature__ = _signature(tool)  # type: ignore[attr-defined]  # inspect reads it first
     return wrapper
 
 
 def parameter_name(name: str) -> str:
-    """Return an argument's name as Python lets a parameter be called: `from` becomes `from_`."""
+    """Return a valid Python parameter name of an argument: `from` becomes `from_`."""
     return f"{name}_" if keyword.iskeyword(name) else name
 
 
 def type_hints(tool: ToolSpec) -> dict[str, Any]:
-    """Return the type hints of a tool's arguments; what may be left out may be None."""
+    """Return the type hints of a tool's arguments; optional ones may be None."""
     required = tool.input_schema.get("required", ())
     hints = {}
     for name, schema in _properties(tool):
@@ -70,14 +70,14 @@ def type_hints(tool: ToolSpec) -> dict[str, Any]:
 
 
 def docstring(tool: ToolSpec) -> str:
-    """Return a tool's description with an `Args` section, as Google writes it."""
+    """Return a tool's description with an `Args` section in Google style."""
     lines = [f"{parameter_name(name)}: {_describe(schema)}" for name, schema in _properties(tool)]
     arguments = f"\n\nArgs:\n{indent(chr(10).join(lines), '    ')}" if lines else ""
     return f"{' '.join(tool.description.split())}{arguments}\n"
 
 
 def _properties(tool: ToolSpec) -> list[tuple[str, dict[str, Any]]]:
-    """Return the arguments, those that are required first."""
+    """Return the arguments, required ones first."""
     required = tool.input_schema.get("required", ())
     return sorted(tool.input_schema.get("properties", {}).items(), key=lambda item: item[0] not in required)
 
@@ -98,12 +98,12 @@ def _hint(schema: Mapping[str, Any]) -> Any:
     if "enum" in schema:
         return Literal[tuple(schema["enum"])]
     if schema.get("type") == "array" and isinstance(schema.get("items"), dict) and schema["items"]:
-        return list[_hint(schema["items"])]  # type: ignore[misc]  # made at run time
+        return list[_hint(schema["items"])]  # type: ignore[misc]  # built at run time
     return _TYPES.get(str(schema.get("type")), dict)
 
 
 def _describe(schema: Mapping[str, Any]) -> str:
-    """Say in one line what an argument is: its description, else its kind; and its bounds."""
+    """Return a one-line description of an argument: its description or kind, and its bounds."""
     kind = (
         "One of these"
         if "enum" in schema

@@ -1,4 +1,4 @@
-"""Policies: what plays an episode, found by the entry-point group `companyos.policies`."""
+"""Policies that play episodes, found by the entry-point group `companyos.policies`."""
 
 from companyos.policies.policy import (
     Accountable,

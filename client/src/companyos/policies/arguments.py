@@ -1,4 +1,4 @@
-"""Arguments for a tool, drawn from its JSON Schema: always of the right shape, right only by chance."""
+"""Samples tool arguments from JSON Schemas: always valid, but correct only by chance."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NAMED_ID = re.compile(r"\b(?=[\w-]*\d)[A-Za-z]\w*(?:-\w+)+\b")
 
 @dataclass(frozen=True)
 class SamplingContext:
-    """What values may refer to: ids that the task names, the simulated time, and values seen under a name before."""
+    """Values for sampling: ids in the task, the simulated time, and values seen under a name."""
 
     ids: Sequence[str]
     now: datetime
@@ -33,12 +33,12 @@ class SamplingContext:
 
 
 def ids_in(text: str) -> list[str]:
-    """Return the ids that a text names, such as OPS-1042, in the order of their first mention."""
+    """Return the ids in a text, such as OPS-1042, in order of their first occurrence."""
     return list(dict.fromkeys(_NAMED_ID.findall(text)))
 
 
 def sample_arguments(schema: Mapping[str, Any], stream: Stream, context: SamplingContext) -> dict[str, Any]:
-    """Return arguments that fit the schema: everything required, and each optional one with one chance in four."""
+    """Return arguments that match the schema: all required ones, and each optional one with probability 1/4."""
     return _ArgumentSampler(schema, stream, context).object(schema)
 
 
@@ -53,7 +53,7 @@ class _ArgumentSampler:
         return {name: self.value(properties[name], name) for name in self._names(schema)}
 
     def _names(self, schema: Mapping[str, Any]) -> list[str]:
-        """Draw which properties are given, as many as the schema takes; in the schema's order."""
+        """Draw the properties to set, within the schema's limits and in its order."""
         properties, required = list(schema.get("properties", {})), list(schema.get("required", ()))
         selected = {name for name in properties if name in required or self._stream.chance(_OPTIONAL_CHANCE)}
         minimum, maximum = schema.get("minProperties", 0), schema.get("maxProperties", len(properties))
@@ -100,10 +100,10 @@ class _ArgumentSampler:
                 return schema
 
     def _resolve_pointer(self, pointer: str) -> Mapping[str, Any]:
-        found: Mapping[str, Any] = self._root
+        value: Mapping[str, Any] = self._root
         for part in pointer.removeprefix("#/").split("/"):
-            found = found[part]
-        return found
+            value = value[part]
+        return value
 
     def _type(self, schema: Mapping[str, Any]) -> str:
         declared = schema.get("type", "object" if "properties" in schema else "string")
@@ -116,7 +116,7 @@ class _ArgumentSampler:
             case "date":
                 return f"{self._random_moment():%Y-%m-%d}"
         pattern = schema.get("pattern", "")
-        known: list[str] = [one for one in self._context.seen.get(name, ()) if _fits(one, schema)]
+        known: list[str] = [candidate for candidate in self._context.seen.get(name, ()) if _fits(candidate, schema)]
         if known and self._stream.chance(_SEEN_CHANCE):
             return self._stream.choice(known)
         fitting = [known for known in self._context.ids if re.search(pattern, known)]
@@ -142,7 +142,7 @@ class _ArgumentSampler:
 
 
 def _fits(value: Any, schema: Mapping[str, Any]) -> bool:
-    """Say whether a value that was seen fits the schema of a string."""
+    """Return whether a seen value matches a string schema."""
     if not isinstance(value, str) or not re.search(schema.get("pattern", ""), value):
         return False
     return bool(schema.get("minLength", 0) <= len(value) <= schema.get("maxLength", len(value)))

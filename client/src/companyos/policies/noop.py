@@ -1,4 +1,4 @@
-"""The policy that does nothing: the score of an agent that declares the work done without doing it."""
+"""The policy that does nothing: a baseline that declares success without any work."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from companyos.policies.policy import Call, TaskView
 
 
 class NoopPolicy:
-    """Finishes at once."""
+    """Policy that finishes at once."""
 
     name = "noop"
 

@@ -1,4 +1,4 @@
-"""Strings that match a regular expression: enough of the syntax for the patterns of JSON Schemas."""
+"""Generates strings that match a regular expression, for the patterns of JSON Schemas."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from companyos_shared.streams import Stream
 _ANY = string.ascii_letters + string.digits
 _CLASSES = {"d": string.digits, "w": _ANY + "_", "s": " ", "S": _ANY, "D": string.ascii_letters}
 _UNBOUNDED_EXTRA = 3
-"""How many repetitions beyond the least an unbounded quantifier draws at most."""
+"""Maximum repetitions beyond the minimum for an unbounded quantifier."""
 
 _MAX_LENGTH = 256
 
@@ -20,7 +20,7 @@ class UnsupportedPatternError(ValueError):
 
 
 def sample_match(pattern: str, stream: Stream) -> str:
-    """Return a string that the pattern matches as a whole. Raises UnsupportedPatternError."""
+    """Return a string that fully matches the pattern. Raises UnsupportedPatternError."""
     drawn = _Sampler(pattern, stream).draw()[:_MAX_LENGTH]
     if re.search(pattern, drawn) is None:
         raise UnsupportedPatternError(pattern)
@@ -28,7 +28,7 @@ def sample_match(pattern: str, stream: Stream) -> str:
 
 
 class _Sampler:
-    """Reads the pattern from left to right and draws as it reads; groups are read once per repetition."""
+    """Reads the pattern from left to right and samples along; groups are read once per repetition."""
 
     def __init__(self, pattern: str, stream: Stream) -> None:
         self._pattern = pattern

@@ -1,4 +1,4 @@
-"""What a policy is: it sees the task as an agent does, and acts by calling tools."""
+"""The policy interface: a policy sees the task as an agent does, and acts by calling tools."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ if TYPE_CHECKING:
 
 
 class EpisodeOverError(Exception):
-    """Raised by `call` once the episode has ended; a policy may let it pass."""
+    """Raised by `call` after the end of the episode; a policy may let it propagate."""
 
 
 class InfrastructureError(Exception):
-    """Raised by a policy where what it stands on failed, not it: the episode ends as `infra_error`."""
+    """Raised by a policy if its infrastructure failed: the episode ends as `infra_error`."""
 
 
 class PolicyUnavailableError(Exception):
-    """Raised by a policy before its first call where it could play no episode at all: the run stops."""
+    """Raised by a policy before its first call if it cannot play any episode: the run stops."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TaskView:
-    """The task as an agent is shown it: the first observation and the tools, nothing hidden."""
+    """The task as visible to an agent: the first observation and the tools."""
 
     scenario: str
     brief: str
@@ -37,30 +37,30 @@ class TaskView:
     steps_left: int
     tools: tuple[ToolSpec, ...]
     stream: Stream
-    """The policy's own chance: named by policy, scenario, seed and chaos, so that an episode can be repeated."""
+    """Random stream of the policy, derived from policy, scenario, seed and chaos, so that episodes are reproducible."""
 
     def tool(self, name: str) -> ToolSpec | None:
-        """Return the offered tool of that name."""
+        """Return the tool with this name."""
         return next((tool for tool in self.tools if tool.name == name), None)
 
 
 @dataclass(frozen=True, kw_only=True)
 class StepView:
-    """What one call brought. `result` is the service's payload, or its problem body when the call was refused."""
+    """Result of one call. `result` is the service's payload, or its problem body if the call was rejected."""
 
     result: Any
     error: str | None
-    """The environment's own refusal, `tool_not_found` or `invalid_args`; None when the call reached its service."""
+    """Error of the environment, `tool_not_found` or `invalid_args`; None if the call reached its service."""
     reward: float
     done: bool
     now: datetime
     steps_left: int
     message: str | None = None
-    """What the environment says of its own refusal."""
+    """Message of an environment error."""
 
     @property
     def problem(self) -> str | None:
-        """The code of the problem with which a service refused the call, such as `ticket-locked`."""
+        """Problem code of a call that a service rejected, such as `ticket-locked`."""
         match self.result:
             case {"code": str(code), "title": str(), "status": int(status)} if status >= 400:
                 return code
@@ -68,37 +68,37 @@ class StepView:
 
     @property
     def is_refused(self) -> bool:
-        """Say whether the call had no answer but a refusal, by the environment or by a service."""
+        """Return whether the environment or a service rejected the call."""
         return self.error is not None or self.problem is not None
 
 
 class Call(Protocol):
-    """Take one step: call a tool by its name. Raises EpisodeOverError once the episode has ended."""
+    """Takes one step by calling a tool. Raises EpisodeOverError after the end of the episode."""
 
     async def __call__(self, tool: str, arguments: dict[str, Any], /) -> StepView:
-        """Call the tool and return what the step brought."""
+        """Call the tool and return the result."""
         ...
 
 
 class Policy(Protocol):
-    """Plays episodes. One instance plays one episode at a time and starts each anew in `play`."""
+    """Plays episodes. An instance plays one episode at a time and resets its state in `play`."""
 
     name: str
 
     async def play(self, task: TaskView, call: Call) -> None:
-        """Play until the episode is done, or return earlier, which gives it up."""
+        """Play until the episode is done; an earlier return abandons it."""
         ...
 
 
 @runtime_checkable
 class Accountable(Protocol):
-    """A policy that costs something: it tells what its last episode took, and how its runs are told apart."""
+    """A policy with costs: it reports the usage of its last episode and the settings of its runs."""
 
     usage: AgentUsage | None
     transcript: list[dict[str, Any]]
-    """What went to and fro between the policy and whom it asks, a JSON object each."""
+    """Messages between the policy and its model, one JSON object each."""
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Return what shapes its episodes, as JSON; nothing secret."""
+        """Return the settings that shape its episodes as JSON, without secrets."""
         ...

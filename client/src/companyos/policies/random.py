@@ -1,4 +1,4 @@
-"""The random policy: the score of an agent that knows the tools' schemas and nothing else."""
+"""The random policy: a baseline that knows only the tool schemas."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from companyos.policies.policy import Call, TaskView
 
 
 class RandomPolicy:
-    """Calls a tool drawn uniformly with arguments that fit its schema, until the episode ends.
+    """Calls uniformly drawn tools with valid arguments until the episode ends.
 
-    Half of the arguments that take an id get one that the brief names; the n-th call of an episode is a pure
-    function of the policy's stream and n.
+    Half of the id arguments are ids from the brief. The n-th call of an episode is a pure function of the policy's
+    stream
+    and n.
     """
 
     name = "random"
 
     async def play(self, task: TaskView, call: Call) -> None:
-        """Call until the episode is done."""
+        """Call tools until the episode is done."""
         ids = [*ids_in(task.brief), task.acting_as]
         now, steps = task.now, 0
         while True:

@@ -1,4 +1,4 @@
-"""The installed policies: the entry points of the group `companyos.policies`, each callable without arguments."""
+"""Installed policies: entry points of the group `companyos.policies`, each callable without arguments."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from companyos.policies.policy import Policy
 
 GROUP = "companyos.policies"
 SCRIPTED = frozenset({"oracle", "worker1", "worker2", "worker3"})
-"""The policies of the distribution companyos-players."""
+"""Policies of the distribution companyos-players."""
 
 
 class UnknownPolicyError(LookupError):
-    """Raised for a policy that no installed package registers."""
+    """Raised for a policy that is not installed."""
 
     def __init__(self, name: str) -> None:
         hint = " Install companyos-players for it." if name in SCRIPTED and not SCRIPTED & set(policy_names()) else ""
-        super().__init__(f"No policy is called {name!r}; installed are {', '.join(policy_names()) or 'none'}.{hint}")
+        super().__init__(f"Unknown policy {name!r}; installed policies: {', '.join(policy_names()) or 'none'}.{hint}")
 
 
 def policy_names() -> list[str]:
-    """Return the names of the installed policies, in alphabetical order, without importing them."""
+    """Return the names of the installed policies in alphabetical order, without importing them."""
     return sorted(_entry_points())
 
 
 def load_policy(name: str) -> Policy:
-    """Return a new policy of that name. Raises UnknownPolicyError."""
+    """Return a new policy with this name. Raises UnknownPolicyError."""
     entry_point = _entry_points().get(name)
     if entry_point is None:
         raise UnknownPolicyError(name)

@@ -1,4 +1,4 @@
-"""The runner: plays episodes by policies, in parallel, and keeps what happened."""
+"""The runner: plays episodes with policies in parallel and stores their results."""
 
 from companyos.runner.batch import play_all
 from companyos.runner.episode import EpisodePlan, PlayedEpisode, StepLine, play_episode, step_view

@@ -1,4 +1,4 @@
-"""Many episodes: played in parallel over sessions of one server."""
+"""Plays many episodes in parallel over sessions of one server."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DEFAULT_PARALLEL = 4
 
 EpisodeObserver = Callable[[PlayedEpisode], None]
 PolicyFactory = Callable[[str], Policy]
-"""Give a new policy by its name. Raises UnknownPolicyError."""
+"""Factory of policies by name. Raises UnknownPolicyError."""
 
 
 async def play_all(
@@ -34,14 +34,14 @@ async def play_all(
     resume: bool = False,
     overwrite: bool = False,
 ) -> list[PlayedEpisode]:
-    """Play every plan and return the episodes in the plans' order; with `out` also write them there.
+    """Play every plan and return the episodes in plan order; with `out` also write them to that folder.
 
-    `token` is the trainer's, where the server asks for one. With `resume` what `out` holds is not played again, with
-    `overwrite` it is replaced.
+    `token` is the trainer token, if the server requires one. With `resume`, finished episodes in `out` are skipped;
+    with
+    `overwrite`, the run in `out` is replaced.
 
     Raises UnknownPolicyError, PolicyUnavailableError, RunMismatchError, RunExistsError, ResetRejectedError and
-    ConnectionError before or at the first episode that meets them. What breaks in the middle of an episode becomes
-    that episode's outcome `infra_error`.
+    ConnectionError before or at the start of an episode. Failures during an episode become its outcome `infra_error`.
     """
     policies = {name: make_policy(name) for name in sorted({plan.policy for plan in plans})}
     settings = {name: policy.settings for name, policy in policies.items() if isinstance(policy, Accountable)}
@@ -87,9 +87,9 @@ class _Batch:
             self._report(PlayedEpisode(plan=plan, record=record))
 
     async def work(self) -> None:
-        """Play plans, one after another, until none is left; a session that broke is replaced.
+        """Play plans until none is left; a broken session is replaced.
 
-        Where one worker fails the others end what they play and begin nothing new.
+        If one worker fails, the others finish their episode and start no new one.
         """
         try:
             await self._work()
@@ -118,20 +118,20 @@ class _Batch:
 
 
 async def attach_evidence(trainer: Trainer, played: PlayedEpisode) -> tuple[PlayedEpisode, dict[str, Any] | None]:
-    """Return the episode with its verdict and what went wrong in it, and the Evidence that is kept beside it."""
+    """Return the episode with its verdict and injected problems, and the evidence to store with it."""
     evidence = await _fetch_evidence(trainer, played)
     verdict = None if evidence is None else evidence.pop("verdict", None)
     if evidence is None or verdict is None:
         return played, evidence
     updates = {
         "verdict": EpisodeVerdict.model_validate(verdict),
-        "injections": [InjectionInfo.model_validate(one) for one in evidence.pop("injections", [])],
+        "injections": [InjectionInfo.model_validate(injection) for injection in evidence.pop("injections", [])],
     }
     return replace(played, record=played.record.model_copy(update=updates)), evidence
 
 
 async def _fetch_evidence(trainer: Trainer, played: PlayedEpisode) -> dict[str, Any] | None:
-    """Return the Evidence of an episode; only one that the house broke may have none."""
+    """Return the evidence of an episode; only an infrastructure error may leave it without."""
     if played.episode_id is None:
         return None
     try:

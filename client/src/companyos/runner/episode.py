@@ -1,4 +1,4 @@
-"""One episode: a policy plays it over a session, and everything that was observed is kept."""
+"""Plays one episode with a policy over a session and records every observation."""
 
 from __future__ import annotations
 
@@ -32,23 +32,23 @@ from companyos.runner.run_reader import name_of
 from companyos_shared.streams import Stream, digest
 
 SERVER_FAILURES = (OSError, TimeoutError, WebSocketException, ApiError)
-"""What a call may raise when the server, not the policy, is at fault."""
+"""Exceptions of a call that are caused by the server."""
 
 UNREADABLE_CODES = frozenset({"INVALID_JSON", "VALIDATION_ERROR"})
-"""Refusals of a call that nobody could read, such as one with a number that JSON does not carry: the policy's own."""
+"""Error codes of unreadable calls, such as one with a number that JSON cannot carry; these are the policy's fault."""
 
 
 class EnvironmentFailureError(Exception):
-    """A call broke on the server's side, or the policy's model did; no error of the policy's own is one."""
+    """Raised if a call failed on the server's side, or the policy's model failed."""
 
 
 class ResetRejectedError(Exception):
-    """The server refuses to begin the episode as it was asked for."""
+    """Raised if the server rejects the reset."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class EpisodePlan:
-    """Which episode is to be played, and by which policy; a task's seed is not known before."""
+    """An episode to play, and its policy; the seed of a task is not known in advance."""
 
     scenario: str
     seed: int | None = None
@@ -56,16 +56,16 @@ class EpisodePlan:
     policy: str
     task_id: str | None = None
     trial: int = 1
-    """Which of the episodes of the same task it is: the policy draws anew, the world is the same."""
+    """Trial number of the same task: the policy draws anew, the world is the same."""
 
     @property
     def name(self) -> str:
-        """The name that the episode's files carry."""
+        """Name of the episode's files."""
         return name_of(self)
 
     @property
     def reset_arguments(self) -> ResetArguments:
-        """What the episode is begun with."""
+        """Arguments of the reset."""
         if self.task_id is not None:
             return ResetArguments(task_id=self.task_id)
         arguments = ResetArguments(scenario=self.scenario, chaos=self.chaos)
@@ -73,7 +73,7 @@ class EpisodePlan:
 
     @property
     def stream(self) -> Stream:
-        """Where the policy draws from."""
+        """Random stream of the policy."""
         trial_key = () if self.trial == 1 else (self.trial,)
         if self.task_id is not None:
             return Stream("policy", self.policy, self.task_id, *trial_key)
@@ -94,24 +94,24 @@ class StepLine:
     now: str
 
     def as_json(self) -> dict[str, Any]:
-        """Return the line as it is written."""
+        """Return the line as JSON."""
         return asdict(self)
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlayedEpisode:
-    """How an episode went. One that was played by an earlier run has neither steps nor messages."""
+    """Result of an episode. Episodes of an earlier run contain neither steps nor messages."""
 
     plan: EpisodePlan
     record: EpisodeRecord
     steps: tuple[StepLine, ...] = ()
     episode_id: str | None = None
     messages: tuple[dict[str, Any], ...] = ()
-    """What a policy that asks a model said and heard."""
+    """Messages of a policy that calls a model."""
 
     @property
     def trouble(self) -> str | None:
-        """What broke, where the house, the policy or its model did."""
+        """Error of the environment, the policy or its model."""
         return self.record.trouble
 
 
@@ -139,8 +139,8 @@ async def play_episode(
     on_start: StartObserver | None = None,
     on_step: StepObserver | None = None,
 ) -> PlayedEpisode:
-    """Play one episode on a connected session. Raises ResetRejectedError and PolicyUnavailableError; later failures
-    are told.
+    """Play one episode on a connected session. Raises ResetRejectedError and PolicyUnavailableError; later failures are
+    recorded.
     """
     log = _EpisodeLog()
     task = await _start(env, plan, log)
@@ -170,7 +170,7 @@ async def _start(env: CompanyOSEnv, plan: EpisodePlan, log: _EpisodeLog) -> Task
 
 
 async def _state(env: CompanyOSEnv) -> CompanyOSState | None:
-    """Return the state of the episode; None where the server no longer tells it."""
+    """Return the state of the episode; None if the server no longer has it."""
     try:
         state: CompanyOSState = await env.state()
     except SERVER_FAILURES:
@@ -194,7 +194,7 @@ def _task_view(plan: EpisodePlan, first: CompanyOSResetObservation, tools: list[
 async def _play(
     env: CompanyOSEnv, policy: Policy, task: TaskView, log: _EpisodeLog, on_step: StepObserver | None
 ) -> str | None:
-    """Let the policy play to the end, its own or the episode's; return what the policy broke on."""
+    """Let the policy play until it returns or the episode ends; return the error of the policy, if any."""
 
     async def call(tool: str, arguments: dict[str, Any], /) -> StepView:
         if log.is_over:
@@ -224,13 +224,13 @@ async def _play(
 
 
 async def _was_ended_elsewhere(env: CompanyOSEnv) -> bool:
-    """Say whether the episode is over by somebody else's step, such as a person's at its desk."""
+    """Return whether another client ended the episode, for example a person in the browser."""
     state = await _state(env)
     return state is not None and state.done
 
 
 async def _call_tool(env: CompanyOSEnv, tool: str, arguments: dict[str, Any]) -> StepResult[CompanyOSObservation]:
-    """Call a tool. Raises EnvironmentFailureError, and ApiError for a call that nobody could read."""
+    """Call a tool. Raises EnvironmentFailureError, and ApiError for an unreadable call."""
     try:
         return await env.call_tool(tool, **arguments)
     except SERVER_FAILURES as error:
@@ -256,7 +256,7 @@ def step_view(result: StepResult[CompanyOSObservation]) -> StepView:
 def _step(
     number: int, arguments: dict[str, Any], result: StepResult[CompanyOSObservation]
 ) -> tuple[StepLine, StepView]:
-    """Return what is kept of a step, and what the policy is given, which is its own to change."""
+    """Return the stored step, and a separate copy for the policy."""
     step_observation = result.observation
     error = step_observation.error.model_dump(mode="json") if step_observation.error is not None else None
     line = StepLine(
@@ -276,7 +276,7 @@ def _make_episode(
     plan: EpisodePlan, log: _EpisodeLog, state: CompanyOSState | None, *, trouble: str | None, is_broken: bool
 ) -> PlayedEpisode:
     if not is_broken and (state is None or not state.done):
-        trouble, is_broken = trouble or "the state does not say that the episode is over", True
+        trouble, is_broken = trouble or "the episode has not ended", True
     record = EpisodeRecord.model_validate(
         {
             "scenario": plan.scenario,

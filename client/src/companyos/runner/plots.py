@@ -1,4 +1,4 @@
-"""Curves: return and success of policies over the levels of chaos, with their 95 % intervals, as a PNG."""
+"""Plots return and success of policies by chaos level with 95 % intervals, as a PNG."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ INCHES = (10.0, 4.4)
 DOTS_PER_INCH = 150
 _MARKERS = "osD^vPX*"
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#999999")
-"""Okabe and Ito's colours, which everybody can tell apart."""
+"""Color palette of Okabe and Ito, which is safe for color blindness."""
 
 
 class PlottingUnavailableError(ImportError):
-    """Raised where nothing can be drawn with."""
+    """Raised if matplotlib is not installed."""
 
     def __init__(self) -> None:
-        super().__init__(f"drawing needs matplotlib: {install_command('plots')}")
+        super().__init__(f"plotting requires matplotlib: {install_command('plots')}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +37,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Curve:
-    """Return and success of one policy, level by level."""
+    """Return and success of one policy by level."""
 
     returns: Sequence[Point]
     successes: Sequence[Point]
@@ -46,32 +46,30 @@ class Curve:
 def return_points(records: Sequence[EpisodeRecord]) -> list[Point]:
     """Return the mean return at each level."""
     return [
-        Point(level=level, mean=sum(one.return_ for one in group) / len(group), low=low, high=high)
+        Point(level=level, mean=sum(record.return_ for record in group) / len(group), low=low, high=high)
         for level, group in _by_level(records)
         for low, high in [return_interval(group)]
     ]
 
 
 def success_points(records: Sequence[EpisodeRecord]) -> list[Point]:
-    """Return the share of successes at each level."""
+    """Return the success rate at each level."""
     return [
-        Point(level=level, mean=sum(one.success for one in group) / len(group), low=low, high=high)
+        Point(level=level, mean=sum(record.success for record in group) / len(group), low=low, high=high)
         for level, group in _by_level(records)
         for low, high in [success_interval(group)]
     ]
 
 
 def curves_of(records: Sequence[EpisodeRecord]) -> dict[str, Curve]:
-    """Return the curve of every policy, in the order in which they come up."""
+    """Return the curve of every policy in order of first occurrence."""
     policies = dict.fromkeys(record.policy for record in records)
     own = {policy: [record for record in records if record.policy == policy] for policy in policies}
     return {policy: Curve(return_points(played), success_points(played)) for policy, played in own.items()}
 
 
 def draw_curves(curves: Mapping[str, Curve], file: Path, *, title: str) -> None:
-    """Draw the curves of every policy. Raises PlottingUnavailableError, or OSError for a file that cannot be
-    written.
-    """
+    """Plot the curves of every policy. Raises PlottingUnavailableError, or OSError if the file cannot be written."""
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
@@ -86,7 +84,7 @@ def draw_curves(curves: Mapping[str, Curve], file: Path, *, title: str) -> None:
         _draw(successes, curve.successes, policy, number, shift)
     levels = sorted({point.level for curve in curves.values() for point in curve.returns})
     for axes, name in ((returns, "mean return"), (successes, "success")):
-        axes.set(xlabel="level of chaos", ylabel=name, xticks=levels)
+        axes.set(xlabel="chaos level", ylabel=name, xticks=levels)
         axes.grid(alpha=0.3)
         axes.spines[["top", "right"]].set_visible(False)
     successes.set_ylim(-0.04, 1.04)

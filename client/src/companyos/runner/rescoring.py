@@ -1,4 +1,4 @@
-"""Judging the stored evidence of a run again: the old verdict beside the new one."""
+"""Rescores the stored evidence of a run and compares the verdicts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from companyos.runner.run_reader import EPISODES, UnreadableRunError, read_evide
 
 @dataclass(frozen=True, kw_only=True)
 class Rescored:
-    """One line of a run, judged again. `fault` says why it could not be; `place` names the line."""
+    """One rescored line of a run. `fault` is the reason for a failure; `location` is the line."""
 
     location: str
     record: EpisodeRecord | None = None
@@ -22,18 +22,18 @@ class Rescored:
 
     @property
     def differs(self) -> bool:
-        """Whether the new verdict is another than the stored one."""
+        """Return whether the new verdict differs from the stored one."""
         old = self.record.verdict if self.record is not None else None
         return old is not None and self.new is not None and not old.agrees_with(self.new)
 
     @property
     def is_infra_error(self) -> bool:
-        """Whether there is nothing to judge because the house broke the episode."""
+        """Return whether the episode has no evidence because of an infrastructure error."""
         return self.record is not None and self.record.outcome is Outcome.INFRA_ERROR
 
 
 def rescore(folder: Path, rescorer: Rescorer) -> Iterator[Rescored]:
-    """Yield every line of a run with its new verdict. Raises OSError for a folder that holds no run."""
+    """Yield every line of a run with its new verdict. Raises OSError if the folder is not a run."""
     for line in read_lines(folder):
         location = f"{folder / EPISODES}, line {line.number}"
         if line.record is None:
@@ -46,7 +46,7 @@ def _rescore_record(folder: Path, record: EpisodeRecord, rescorer: Rescorer, loc
     if record.outcome is Outcome.INFRA_ERROR:
         return Rescored(location=location, record=record)
     if record.verdict is None:
-        return Rescored(location=location, record=record, fault="holds no verdict")
+        return Rescored(location=location, record=record, fault="contains no verdict")
     try:
         return Rescored(location=location, record=record, new=rescorer(read_evidence(folder, record)))
     except (UnreadableRunError, InvalidEvidenceError) as error:

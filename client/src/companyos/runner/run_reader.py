@@ -1,4 +1,4 @@
-"""Reading the folder of a run: what each of its files is called, its lines, and the evidence of an episode."""
+"""Reads the folder of a run: file names, records and evidence."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ EVIDENCE_SUFFIX = ".json.gz"
 
 
 class UnreadableRunError(ValueError):
-    """Raised for a file of a run that is damaged, or is none; the text names the file and says why."""
+    """Raised for an invalid file of a run; the text contains the file and the reason."""
 
 
 @dataclass(frozen=True)
 class RecordLine:
-    """A line of `episodes.jsonl`: the record, or why it is none."""
+    """A line of `episodes.jsonl`: the record, or the reason why it is invalid."""
 
     number: int
     record: EpisodeRecord | None
@@ -37,47 +37,47 @@ class RecordLine:
 
 
 class EpisodeKey(Protocol):
-    """What the files of an episode are named after."""
+    """Fields that identify an episode and determine its file names."""
 
     @property
     def scenario(self) -> str:
-        """The scenario's name."""
+        """Name of the scenario."""
 
     @property
     def seed(self) -> int | None:
-        """The seed; of a task it may not be known."""
+        """Seed; for tasks it may be unknown."""
 
     @property
     def chaos(self) -> int:
-        """The level."""
+        """Chaos level."""
 
     @property
     def policy(self) -> str:
-        """Who plays."""
+        """Name of the policy."""
 
     @property
     def task_id(self) -> str | None:
-        """The task of the task set, if it is one."""
+        """Task of the task set, if any."""
 
     @property
     def trial(self) -> int:
-        """Which of the episodes of the same task it is, from 1."""
+        """Trial number of the same task, from 1."""
 
 
 def name_of(episode: EpisodeKey) -> str:
-    """Return the name that the files of an episode carry."""
+    """Return the file name of an episode without suffix."""
     task = f"{episode.scenario}-{episode.seed}-c{episode.chaos}" if episode.task_id is None else episode.task_id
     return f"{task}-{episode.policy}" if episode.trial == 1 else f"{task}-{episode.policy}-t{episode.trial}"
 
 
 def read_records(folder: Path) -> list[EpisodeRecord]:
-    """Return the lines of a run's `episodes.jsonl`."""
+    """Return the records of a run's `episodes.jsonl`."""
     lines = (folder / EPISODES).read_text(encoding="utf-8").splitlines()
     return [EpisodeRecord.model_validate_json(line) for line in lines]
 
 
 def read_lines(folder: Path) -> Iterator[RecordLine]:
-    """Yield every line of a run's `episodes.jsonl`, those that are no record with the reason."""
+    """Yield every line of a run's `episodes.jsonl`, invalid ones with the reason."""
     with (folder / EPISODES).open("rb") as lines:
         for number, line in enumerate(lines, start=1):
             try:
@@ -98,5 +98,5 @@ def read_evidence(folder: Path, record: EpisodeRecord) -> dict[str, Any]:
     except (OSError, EOFError, ValueError, zlib.error) as error:
         raise UnreadableRunError(f"{EVIDENCE}/{file.name}: {error}") from error
     if not isinstance(evidence, dict):
-        raise UnreadableRunError(f"{EVIDENCE}/{file.name}: holds no object")
+        raise UnreadableRunError(f"{EVIDENCE}/{file.name}: is not a JSON object")
     return evidence

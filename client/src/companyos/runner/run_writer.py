@@ -1,4 +1,4 @@
-"""Writing the folder of a run: `run.json`, `episodes.jsonl`, `trajectories/`, `evidence/` and `messages/`."""
+"""Writes the folder of a run: `run.json`, `episodes.jsonl`, `trajectories/`, `evidence/` and `messages/`."""
 
 from __future__ import annotations
 
@@ -23,31 +23,30 @@ from companyos.runner.run_reader import (
 )
 
 Settings = Mapping[str, Mapping[str, Any]]
-"""What shapes the episodes of each policy that has settings, as JSON."""
+"""Settings of each policy that shape its episodes, as JSON."""
 
 
 class RunMismatchError(Exception):
-    """Raised for a folder that holds another run than the one that is to go on."""
+    """Raised if the run in the folder cannot be continued as this one."""
 
 
 class RunExistsError(FileExistsError):
-    """Raised for a folder that holds a run which nobody asked to go on with, or to replace."""
+    """Raised if the folder already contains a run, without `resume` or `overwrite`."""
 
     def __init__(self, folder: Path, count: int) -> None:
-        self.fact = f"{folder} holds a run of {count} episode{'s' * (count > 1)} already"
-        super().__init__(
-            f"{self.fact}: --resume goes on with it, --overwrite replaces it, another --out leaves it alone"
-        )
+        self.fact = f"{folder} already contains a run of {count} episode{'s' * (count > 1)}"
+        super().__init__(f"{self.fact}: use --resume to continue it, --overwrite to replace it, or another --out")
 
 
 class RunFolder:
-    """Writes a run. An episode's line is there as soon as it is over; in the end lines stand in the order of the plan.
+    """Writes a run. Each episode's line is written when it ends; `close` sorts the lines in plan order.
 
-    A run that the folder holds is left alone unless it is to `resume`: then `kept` holds what it has played; or to be
-    `overwritten`: then the first episode replaces it. `settings` are those of each policy that has some. Raises
-    RunExistsError for a folder with a run that is neither, FileExistsError for one with anything else,
-    RunMismatchError where a run cannot go on as this one, and OSError for a folder that cannot be made, or a plan
-    after which no file can be called.
+    An existing run in the folder is an error unless `resume` (then `kept` contains its finished episodes) or
+    `overwrite`
+    (then the first episode replaces it) is set. `settings` are those of each policy that has settings. Raises
+    RunExistsError for a folder with a run without either option, FileExistsError for other content, RunMismatchError
+    for a
+    run that cannot be continued as this one, and OSError for a folder that cannot be created or an invalid file name.
     """
 
     def __init__(
@@ -68,7 +67,7 @@ class RunFolder:
         self._is_begun = False
         for plan in plans:
             if Path(plan.name).name != plan.name:
-                raise NotADirectoryError(f"no file of a run can be called {plan.name!r}")
+                raise NotADirectoryError(f"{plan.name!r} is not a valid file name")
         folder.mkdir(parents=True, exist_ok=True)
         _check_is_run(folder)
         if not (resume or overwrite):
@@ -77,9 +76,9 @@ class RunFolder:
             self._load_kept(plans)
 
     def add(self, played: PlayedEpisode, evidence: dict[str, Any] | None) -> None:
-        """Write an episode: its trajectory, messages and evidence, and then its line.
+        """Write an episode: trajectory, messages and evidence, then its line.
 
-        Raises RunMismatchError for a task of another set than those that were played before.
+        Raises RunMismatchError if the task belongs to another task set than earlier ones.
         """
         self._check_task_set(played.record)
         self._begin()
@@ -96,12 +95,12 @@ class RunFolder:
             episodes.write(_record_line(played.record))
 
     def close(self) -> None:
-        """Put the lines into the order of the plan, where episodes ended in another."""
+        """Sort the lines in plan order."""
         if list(self._written) != sorted(self._written):
             self._write_records()
 
     def _load_kept(self, plans: Sequence[EpisodePlan]) -> None:
-        """Find what the folder has of the plans; a line that was cut off is no episode."""
+        """Load the episodes in the folder that belong to the plans; truncated lines are ignored."""
         by_key = {_episode_key(plan): plan for plan in plans}
         unknown = 0
         for line in read_lines(self._folder):
@@ -113,16 +112,15 @@ class RunFolder:
             else:
                 self.kept[plan] = line.record
         if unknown:
-            raise RunMismatchError(f"{self._folder} holds {unknown} episodes that are not of this run")
+            raise RunMismatchError(f"{self._folder} contains {unknown} episodes of another run")
         _check_settings(self._folder, self._settings)
         self._written = {self._order[plan]: record for plan, record in self.kept.items()}
 
     def _check_task_set(self, record: EpisodeRecord) -> None:
-        before = next((one.task_set for one in self._written.values() if one.task_set is not None), None)
+        before = next((record.task_set for record in self._written.values() if record.task_set is not None), None)
         if None not in (before, record.task_set) and before != record.task_set:
             raise RunMismatchError(
-                f"{self._folder} is another run: it was played with the task set {before}, "
-                f"and the house's is {record.task_set} now"
+                f"{self._folder} contains another run: it used task set {before}, the server now has {record.task_set}"
             )
 
     def _begin(self) -> None:
@@ -156,33 +154,29 @@ def _record_line(record: EpisodeRecord) -> str:
     return _line(record.model_dump(mode="json"))
 
 
-def _episode_key(one: EpisodePlan | EpisodeRecord) -> tuple[object, ...]:
-    """Return what an episode is known by; the seed of a task is not known before."""
-    return one.policy, one.task_id or (one.scenario, one.seed, one.chaos), one.trial
+def _episode_key(episode: EpisodePlan | EpisodeRecord) -> tuple[object, ...]:
+    """Return the key of an episode; the seed of a task is not known in advance."""
+    return episode.policy, episode.task_id or (episode.scenario, episode.seed, episode.chaos), episode.trial
 
 
 def _check_settings(folder: Path, settings: Settings) -> None:
-    """Raise RunMismatchError where the folder is of another version of CompanyOS, or its policies were set
-    otherwise.
-    """
+    """Raise RunMismatchError if the run was written by another version, or with other policy settings."""
     try:
         manifest = json.loads((folder / RUN).read_text(encoding="utf-8"))
         run_version, before = manifest["companyos"], manifest["policies"]
     except FileNotFoundError:
         run_version, before = version("companyos"), {}
     except (ValueError, TypeError, KeyError):
-        raise RunMismatchError(f"{folder / RUN} cannot be read: nobody can say whether this is the same run") from None
+        raise RunMismatchError(f"{folder / RUN} cannot be read, so the run cannot be continued") from None
     if run_version != version("companyos"):
-        raise RunMismatchError(
-            f"{folder} is another run: companyos {run_version} played it, and this is {version('companyos')}"
-        )
+        raise RunMismatchError(f"{folder} contains a run of companyos {run_version}; this is {version('companyos')}")
     for policy in sorted({*before, *settings}):
         old, now = before.get(policy, {}), settings.get(policy, {})
         for name in sorted({*old, *now}):
             if old.get(name) != now.get(name):
                 was, is_now = json.dumps(old.get(name)), json.dumps(now.get(name))
                 raise RunMismatchError(
-                    f"{folder} is another run: {name} of {policy} was {was} there and is {is_now} now"
+                    f"{folder} contains another run: {name} of {policy} was {was}, now it is {is_now}"
                 )
 
 
@@ -190,11 +184,11 @@ def _check_is_run(folder: Path) -> None:
     known = (RUN, EPISODES, NEW_EPISODES, TRAJECTORIES, EVIDENCE, MESSAGES)
     unknown = sorted(entry.name for entry in folder.iterdir() if entry.name not in known)
     if unknown:
-        raise FileExistsError(f"{folder} is no folder of a run: it holds {unknown[0]}")
+        raise FileExistsError(f"{folder} is not the folder of a run: it contains {unknown[0]}")
 
 
 def check_no_run(folder: Path) -> None:
-    """Raise RunExistsError where the folder holds an episode, or a line that is none any more."""
+    """Raise RunExistsError if the folder contains an episode or a damaged line."""
     if (folder / EPISODES).exists() and (count := sum(1 for _ in read_lines(folder))):
         raise RunExistsError(folder, count)
 

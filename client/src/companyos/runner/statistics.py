@@ -1,4 +1,4 @@
-"""What a set of episodes says: mean return, success with its 95 % interval, pass^k, steps, failures of the house."""
+"""Statistics of episodes: mean return, success with 95 % interval, pass^k, steps and infrastructure errors."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ Z_95 = 1.959963984540054
 
 
 NOTHING_ELSE_CHANGED = "nothing_else_changed"
-"""The check of every rubric on rows that had no need to be written."""
+"""Check of every rubric for unnecessary row changes."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Summary:
-    """The figures of one policy. Episodes that ended as `infra_error` stay in every denominator."""
+    """Statistics of one policy. Episodes with outcome `infra_error` stay in every denominator."""
 
     policy: str
     episodes: int
@@ -29,12 +29,13 @@ class Summary:
     mean_steps: float
     infra_errors: int
     trials: tuple[tuple[int, int], ...] = ()
-    """For each task how often it succeeded, and how often it was played."""
+    """Successes and trials of each task."""
 
     def pass_hat(self, k: int) -> float | None:
-        """Return pass^k, the chance that k trials of a task all succeed; None where a task has fewer than k.
+        """Return pass^k, the probability that k trials of a task all succeed; None if a task has fewer than k trials.
 
-        It is the mean over tasks of C(c, k) / C(n, k), for c successes in n trials of a task: unbiased for each task
+        It is the mean over tasks of C(c, k) / C(n, k), for c successes in n trials of a task, which is unbiased per
+        task
         (tau-bench: Yao et al., 2024, arXiv:2406.12045).
         """
         if any(played < k for _, played in self.trials) or not self.trials:
@@ -43,19 +44,19 @@ class Summary:
 
     @property
     def fewest_trials(self) -> int:
-        """How often every task was played at least."""
+        """Smallest number of trials of a task."""
         return min((played for _, played in self.trials), default=0)
 
     @property
     def success_rate(self) -> float:
-        """The share of episodes that succeeded, in [0, 1]."""
+        """Fraction of successful episodes, in [0, 1]."""
         return self.successes / self.episodes
 
 
 def wilson_interval(successes: float, trials: int, z: float = Z_95) -> tuple[float, float]:
-    """Return the Wilson score interval of a share (Wilson, 1927), within [0, 1]; a trial may succeed in part."""
+    """Return the Wilson score interval of a fraction (Wilson, 1927), within [0, 1]; successes may be fractional."""
     if not 0 <= successes <= trials or trials == 0:
-        raise ValueError(f"{successes} of {trials} is no share")
+        raise ValueError(f"successes must be between 0 and trials; got {successes} of {trials}")
     share = successes / trials
     scale = 1 + z * z / trials
     centre = (share + z * z / (2 * trials)) / scale
@@ -66,18 +67,20 @@ def wilson_interval(successes: float, trials: int, z: float = Z_95) -> tuple[flo
 
 
 def has_side_effects(record: EpisodeRecord) -> bool | None:
-    """Say whether an episode left rows changed that had no need to be, or damage; None where no verdict was kept."""
+    """Return whether an episode caused unnecessary changes or damage; None without a verdict."""
     if record.verdict is None:
         return None
     return bool(record.verdict.damage) or NOTHING_ELSE_CHANGED in record.verdict.failed
 
 
 def success_interval(records: Sequence[EpisodeRecord]) -> tuple[float, float]:
-    """Return the 95 % interval of the share of successes: Wilson's over tasks, or a wider one by scenario.
+    """Return the 95 % interval of the success rate: Wilson's over tasks, or a wider one clustered by scenario.
 
-    Where there are several tasks, a task counts once, with the share of its trials that succeeded: trials of one task
-    tell little new. Tasks of one scenario succeed or fail together: where there are several scenarios, the interval is
-    clustered by them if that is wider (Miller, 2024, arXiv:2411.00640).
+    With several tasks, each task counts once, with the fraction of its successful trials, because trials of one task
+    are
+    correlated. Tasks of one scenario are correlated as well: with several scenarios, the interval is clustered by
+    scenario
+    if that is wider (Miller, 2024, arXiv:2411.00640).
     """
     trials, successes = len(records), sum(record.success for record in records)
     tasks = len(_units(records))
@@ -88,18 +91,18 @@ def success_interval(records: Sequence[EpisodeRecord]) -> tuple[float, float]:
 
 
 def return_interval(records: Sequence[EpisodeRecord]) -> tuple[float, float]:
-    """Return the normal 95 % interval of the mean return: over tasks, or clustered by scenario where that is wider."""
+    """Return the normal 95 % interval of the mean return: over tasks, or clustered by scenario if that is wider."""
     mean = sum(record.return_ for record in records) / len(records)
     groupings = (_units(records), _clusters(records))
-    half = max(_half_width([[one.return_ for one in group] for group in grouping]) for grouping in groupings)
+    half = max(_half_width([[record.return_ for record in group] for group in grouping]) for grouping in groupings)
     return mean - half, mean + half
 
 
 def summarise(records: Sequence[EpisodeRecord]) -> Summary:
-    """Return the figures of episodes of one policy. Raises ValueError when there are none, or of several policies."""
+    """Return the statistics of one policy's episodes. Raises ValueError for no episodes or several policies."""
     policies = sorted({record.policy for record in records})
     if len(policies) != 1:
-        raise ValueError(f"one policy is summarised at a time, not {len(policies)}")
+        raise ValueError(f"the records must belong to one policy; got {len(policies)}")
     successes = sum(record.success for record in records)
     low, high = success_interval(records)
     return Summary(
@@ -111,36 +114,38 @@ def summarise(records: Sequence[EpisodeRecord]) -> Summary:
         mean_return=sum(record.return_ for record in records) / len(records),
         mean_steps=sum(record.steps for record in records) / len(records),
         infra_errors=sum(record.outcome is Outcome.INFRA_ERROR for record in records),
-        trials=tuple((sum(one.success for one in task), len(task)) for task in _grouped(records, task_of)),
+        trials=tuple((sum(record.success for record in task), len(task)) for task in _grouped(records, task_of)),
     )
 
 
 def task_of(record: EpisodeRecord) -> Hashable:
-    """Return what the trials of one task have in common."""
+    """Return the key that the trials of one task share."""
     return record.task_id or (record.scenario, record.seed, record.chaos)
 
 
 def _units(records: Sequence[EpisodeRecord]) -> list[list[EpisodeRecord]]:
-    """Return what is counted: tasks with their trials, or the trials where there is one task."""
+    """Return the sampling units: tasks, or trials if there is only one task."""
     tasks = _grouped(records, task_of)
     return tasks if len(tasks) > 1 else [[record] for record in records]
 
 
 def _clusters(records: Sequence[EpisodeRecord]) -> list[list[EpisodeRecord]]:
-    """Return what stands and falls together: the episodes of a scenario, or of a task where there is one scenario."""
+    """Return the clusters: episodes by scenario, or by task if there is only one scenario."""
     scenarios = _grouped(records, _scenario)
     return scenarios if len(scenarios) > 1 else _grouped(records, task_of)
 
 
 def _half_width(clusters: Sequence[Sequence[float]]) -> float:
-    """Return half the normal 95 % interval of a mean over clusters, with G / (G - 1) for few; 0 for a single one."""
+    """Return the half width of the normal 95 % interval of a clustered mean, with correction G / (G - 1); 0 for one
+    cluster.
+    """
     count = len(clusters)
     if count == 1:
         return 0.0
     values = sum(map(len, clusters))
     mean = sum(map(sum, clusters)) / values
     off = [sum(value - mean for value in cluster) for cluster in clusters]
-    return Z_95 * sqrt(sum(one * one for one in off) * count / (count - 1)) / values
+    return Z_95 * sqrt(sum(value * value for value in off) * count / (count - 1)) / values
 
 
 def _scenario(record: EpisodeRecord) -> Hashable:
@@ -148,7 +153,7 @@ def _scenario(record: EpisodeRecord) -> Hashable:
 
 
 def _grouped(records: Sequence[EpisodeRecord], key: Callable[[EpisodeRecord], Hashable]) -> list[list[EpisodeRecord]]:
-    """Return the records in groups, in the order in which the groups begin."""
+    """Return the records in groups, in order of first occurrence."""
     groups: dict[Hashable, list[EpisodeRecord]] = {}
     for record in records:
         groups.setdefault(key(record), []).append(record)
@@ -157,7 +162,7 @@ def _grouped(records: Sequence[EpisodeRecord], key: Callable[[EpisodeRecord], Ha
 
 @dataclass(frozen=True, kw_only=True)
 class UsageTotals:
-    """Sums over the episodes that have an account; the cost is None where one of them has none."""
+    """Usage totals of episodes; the cost is None if one episode has none."""
 
     model: str
     episodes: int
@@ -172,7 +177,7 @@ class UsageTotals:
 
 
 def usage_totals(records: Sequence[EpisodeRecord]) -> list[UsageTotals]:
-    """Return the sums of each model, in the order in which the models first come."""
+    """Return the totals of each model in order of first occurrence."""
     accounts = [record.usage for record in records if record.usage is not None]
     totals = []
     for model in dict.fromkeys(account.model for account in accounts):

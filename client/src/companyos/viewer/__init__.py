@@ -1,7 +1,7 @@
-"""The viewer: a stored run, or an episode that is going on, as one document; and the page that shows it.
+"""The viewer: documents of stored runs and live episodes, and the page that shows them.
 
-What reads the files of a run is `companyos.viewer.stored_run`: a server that makes documents of its own needs none of
-it.
+`companyos.viewer.stored_run` reads the files of a run; servers that build documents themselves do not need it.
+
 """
 
 from companyos.viewer.document import (

@@ -1,7 +1,7 @@
 """The viewer's documents: a run with its episodes, and one episode with every step.
 
-They are JSON, versioned by `format`; docs/ui.md documents how a page loads them and
-follows a running episode.
+They are JSON, versioned by `format`. docs/ui.md documents how a page loads them and follows a live episode.
+
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ class _Part(BaseModel):
 
 
 class StepKind(StrEnum):
-    """What came of a step."""
+    """Result of a step."""
 
     CARRIED_OUT = "carried_out"
     PROBLEM = "problem"
-    """Refused by a service or the company's rules: the caller's fault."""
+    """Rejected by a service or the company's rules: the caller's fault."""
 
     INVALID_CALL = "misfit"
-    """An unknown tool, or arguments that do not fit."""
+    """Unknown tool or invalid arguments."""
 
     PLANNED_FAULT = "planned_fault"
-    """Refused because the world had planned an outage there."""
+    """Rejected because of an injected outage."""
 
 
 class ColumnChange(_Part):
-    """One column of a row, before and after; null is also what is said where there was no row."""
+    """One column of a row before and after; null also if the row did not exist."""
 
     column: str
     before: Any
@@ -44,89 +44,87 @@ class ColumnChange(_Part):
 
 
 class RowChange(_Part):
-    """One row written: of a row that came or went every column, of one that changed those that differ."""
+    """One changed row: every column of an added or deleted row, the changed columns of an updated one."""
 
     service: str
     table: str
     key: str
-    label: str | None = Field(None, description="What people call the row: its title, name or text.")
+    label: str | None = Field(None, description="Label of the row: its title, name or text.")
     kind: Literal["added", "changed", "deleted"]
-    actor: str = Field(description="Who wrote it: `agent`, or `clock` where time brought it.")
-    caused_by: int | None = Field(None, description="The step whose call stands behind it.")
+    actor: str = Field(description="Author of the change: `agent`, or `clock` for scheduled events.")
+    caused_by: int | None = Field(None, description="The step that caused the change.")
     at: datetime = Field(description="Simulated time.")
     columns: list[ColumnChange]
-    same_columns: int = Field(0, ge=0, description="How many columns of the row did not change.")
+    same_columns: int = Field(0, ge=0, description="Number of unchanged columns.")
 
 
 class RewardPart(_Part):
-    """What one part of a reward paid; the parts of a step sum to its reward."""
+    """Reward of one part; the parts of a step sum to its reward."""
 
     part: str
     paid: float
 
 
 class Turned(_Part):
-    """A check that passes after the step and did not before, or the other way round."""
+    """A check whose result changed with the step."""
 
     id: str
     passed: bool
 
 
 class Step(_Part):
-    """One step: what was asked, what came back, what it paid and what it changed."""
+    """One step: call, response, reward and changes."""
 
     number: int = Field(ge=1)
     tool: str
-    service: str | None = Field(
-        None, description="Null for the episode's own tools, and where no service is called that."
-    )
+    service: str | None = Field(None, description="Null for the episode's own tools and unknown services.")
     arguments: Any
     result: Any = None
-    error: dict[str, Any] | None = Field(None, description="The environment's own refusal.")
+    error: dict[str, Any] | None = Field(None, description="Error of the environment.")
     kind: StepKind
-    status: int | None = Field(None, description="The HTTP status with which the service answered.")
-    problem: str | None = Field(None, description="The code of the service's refusal.")
-    fault: str | None = Field(None, description="The planned fault that struck, also one that refused nothing.")
-    milliseconds: float | None = Field(None, ge=0, description="Wall-clock time, where somebody took it.")
+    status: int | None = Field(None, description="HTTP status of the service's response.")
+    problem: str | None = Field(None, description="Problem code of the service's response.")
+    fault: str | None = Field(None, description="The injected fault, even if it rejected nothing.")
+    milliseconds: float | None = Field(None, ge=0, description="Wall-clock time, if measured.")
     reward: float
     done: bool = False
     now: datetime = Field(description="Simulated time after the step.")
     changes: list[RowChange] = Field(default_factory=list)
-    parts: list[RewardPart] | None = Field(None, description="The reward by part, where it is known.")
+    parts: list[RewardPart] | None = Field(None, description="The reward by part, if known.")
     turned: list[Turned] = Field(default_factory=list)
 
 
 class EpisodeFacts(_Part):
-    """One episode in a line of the run's list. What a lone trajectory does not tell is null."""
+    """Summary of one episode for the list of a run. Fields missing in a lone trajectory are null."""
 
-    name: str = Field(description="What it is called in links; unique in its run.")
+    name: str = Field(description="Name of the episode in links; unique in its run.")
     scenario: str | None = None
     seed: int | None = None
     chaos: int | None = None
     policy: str | None = None
     task_id: str | None = None
-    outcome: Outcome | None = Field(None, description="Null while it is going on.")
+    outcome: Outcome | None = Field(None, description="Null while the episode is live.")
     success: bool | None = None
     return_: float = Field(0.0, alias="return")
     steps: int = 0
-    failed: list[str] = Field(default_factory=list, description="The checks that did not pass.")
+    failed: list[str] = Field(default_factory=list, description="The failed checks.")
     trouble: str | None = None
-    document: str | None = Field(None, description="Where its EpisodeDocument is; null where the page has it within.")
-    judged: str | None = Field(None, description="Where a Judged of it is, fetched once the episode is shown.")
-    events: str | None = Field(None, description="Where its further steps are told while it is going on.")
+    document: str | None = Field(None, description="URL of its EpisodeDocument; null if the page embeds it.")
+    judged: str | None = Field(None, description="URL of its Judged document, fetched when the episode is shown.")
+    events: str | None = Field(None, description="URL of the event stream of further steps while the episode is live.")
 
 
 class RunDocument(_Part):
-    """A run: its episodes, and what of its files could not be read."""
+    """A run: its episodes, and the files that could not be read."""
 
     format: Literal["companyos-view/1"] = FORMAT
     title: str
     episodes: list[EpisodeFacts]
-    faults: list[str] = Field(default_factory=list, description="Which file, which line, and why.")
+    faults: list[str] = Field(default_factory=list, description="File, line and reason.")
 
 
 class JudgedStep(_Part):
-    """What judging up to a step adds to it."""
+    """Rescoring of one step."""
 
     number: int
     parts: list[RewardPart] | None = None
@@ -134,58 +132,62 @@ class JudgedStep(_Part):
 
 
 class Reason(_Part):
-    """One fact behind a check: what its evidence says, or what a step wrote."""
+    """One fact behind a check: from its evidence, or from a row change of a step."""
 
-    step: int | None = Field(None, description="The step that the fact is of; null where it is of none.")
+    step: int | None = Field(None, description="Step of the fact, if any.")
     text: str
 
 
 class CheckReasons(_Part):
-    """Why a check stands as it does."""
+    """Reasons for the result of a check."""
 
     id: str
     reasons: list[Reason]
 
 
 class Judged(_Part):
-    """The verdict of now on stored evidence, and which step turned which check. `fault` says why there is none."""
+    """Current verdict on stored evidence, and the steps that changed each check. `fault` is the reason for a missing
+    verdict.
+    """
 
     verdict: EpisodeVerdict | None = None
     steps: list[JudgedStep] = Field(default_factory=list)
-    reasons: list[CheckReasons] = Field(default_factory=list, description="Of every check of the verdict, in order.")
+    reasons: list[CheckReasons] = Field(
+        default_factory=list, description="Reasons of every check of the verdict, in order."
+    )
     fault: str | None = None
 
 
 class Said(_Part):
-    """One message of an episode that a model played, but for what tools answered it."""
+    """One message of an episode played by a model, without tool results."""
 
-    role: str = Field(description="`model`, `system`, `user`, or `note` for what the runner has to say.")
+    role: str = Field(description="`model`, `system`, `user`, or `note` for messages of the runner.")
     text: str
-    thought: str | None = Field(None, description="What the model thought before it spoke, where its endpoint tells.")
-    step: int | None = Field(None, description="The first step that the message made; null where it made none.")
-    calls: int = Field(0, ge=0, description="How many calls it made.")
-    tokens: float | None = Field(None, description="Tokens of the message, where its endpoint told them.")
+    thought: str | None = Field(None, description="Reasoning of the model, if the endpoint returns it.")
+    step: int | None = Field(None, description="First step of the message; null without tool calls.")
+    calls: int = Field(0, ge=0, description="Number of tool calls.")
+    tokens: float | None = Field(None, description="Tokens of the message, if reported by the endpoint.")
     seconds: float | None = None
 
 
 class EpisodeDocument(_Part):
-    """Everything that the viewer shows of one episode."""
+    """All data that the viewer shows of one episode."""
 
     format: Literal["companyos-view/1"] = FORMAT
     facts: EpisodeFacts
     company: str | None = None
     acting_as: str | None = None
-    brief: str | None = Field(None, description="Null where the run did not keep it.")
+    brief: str | None = Field(None, description="Null if the run did not store it.")
     started_at: datetime | None = None
     max_steps: int | None = None
     steps: list[Step]
-    verdict: EpisodeVerdict | None = Field(None, description="What the rubric said when the episode was judged.")
-    judged: Judged | None = Field(None, description="What it says now; null where nobody asked.")
+    verdict: EpisodeVerdict | None = Field(None, description="Recorded verdict of the rubric.")
+    judged: Judged | None = Field(None, description="Verdict of rescoring; null without rescoring.")
     injections: list[InjectionInfo] = Field(default_factory=list)
     reasons: list[CheckReasons] = Field(
-        default_factory=list, description="Why the checks of `verdict` stand as they do, where that is known by now."
+        default_factory=list, description="Reasons for the checks of `verdict`, if known."
     )
-    finish: dict[str, Any] | None = Field(None, description="What the agent declared.")
+    finish: dict[str, Any] | None = Field(None, description="Declaration of the agent.")
     usage: AgentUsage | None = None
-    said: list[Said] = Field(default_factory=list, description="What the model said and was told, where it was kept.")
-    faults: list[str] = Field(default_factory=list, description="Which file, which line, and why.")
+    said: list[Said] = Field(default_factory=list, description="Messages of the model and to it, if stored.")
+    faults: list[str] = Field(default_factory=list, description="File, line and reason.")

@@ -1,4 +1,4 @@
-"""One row written, as the viewer tells it: column by column, before and after."""
+"""Builds the viewer's documents from records, trajectories and evidence."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MAX_LABEL_CHARS = 80
 
 
 class ChangeLine(BaseModel):
-    """One row written, as the services report it: `before` is null for an insert, `after` for a delete."""
+    """One row change as a service reports it: `before` is null for an insert, `after` for a delete."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -33,7 +33,7 @@ class ChangeLine(BaseModel):
 
 
 def row_change(service: str, change: ChangeLine) -> RowChange:
-    """Return what became of the row."""
+    """Return the change of the row, column by column."""
     before, after = change.before or {}, change.after or {}
     names = list({**before, **after})
     columns = [
@@ -73,7 +73,7 @@ _MIN_ERROR_STATUS = 400
 
 
 class AuditLine(BaseModel):
-    """One call as the service understood it."""
+    """One call in the audit log of a service."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -88,7 +88,7 @@ _CHANGES = TypeAdapter(dict[str, list[ChangeLine]])
 
 
 def episode_facts(record: EpisodeRecord, name: str) -> EpisodeFacts:
-    """Return the line of the list that a record becomes."""
+    """Return the list entry of a record."""
     return EpisodeFacts(
         name=name,
         scenario=record.scenario,
@@ -106,7 +106,7 @@ def episode_facts(record: EpisodeRecord, name: str) -> EpisodeFacts:
 
 
 def trajectory_facts(trajectory: Trajectory, name: str) -> EpisodeFacts:
-    """Return what a trajectory tells of its episode by itself."""
+    """Return the list entry of a trajectory without a record."""
     rewards = [line.reward for line in trajectory.lines]
     return EpisodeFacts(name=name, return_=round(sum(rewards), 6), steps=len(rewards))
 
@@ -119,9 +119,9 @@ def episode_document(
     evidence: Mapping[str, Any] | None = None,
     faults: Sequence[str] = (),
 ) -> EpisodeDocument:
-    """Return the document of an episode; without evidence it has neither row-level changes nor planned faults.
+    """Return the document of an episode; without evidence it contains neither row changes nor injected faults.
 
-    Raises InvalidEvidenceError for evidence that is damaged.
+    Raises InvalidEvidenceError for damaged evidence.
     """
     stored = evidence or {}
     audits, changes = _validate(_AUDITS, stored, "audits"), _validate(_CHANGES, stored, "changes")
@@ -190,7 +190,7 @@ def _kind(line: TrajectoryLine, *, is_refused: bool, audit: AuditLine | None) ->
 
 
 def _parse_problem(result: Any) -> tuple[int, str] | None:
-    """Return status and code where an answer is a Problem."""
+    """Return status and code if a response is a Problem."""
     match result:
         case {"code": str(code), "title": str(), "status": int(status)} if status >= _MIN_ERROR_STATUS:
             return status, code

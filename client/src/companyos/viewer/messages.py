@@ -1,4 +1,4 @@
-"""What a model said, as the runner kept it beside the trajectory: each message with the step that came of it."""
+"""Reads the messages of a model that the runner stored, each with the step that followed it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any
 from companyos.viewer.document import Said
 
 _THOUGHTS = ("reasoning", "reasoning_content")
-"""Where endpoints put what a model thought before it spoke."""
+"""Fields in which endpoints return the reasoning of a model."""
 
 
 def read_messages(file: Path, display_name: str) -> tuple[list[Said], list[str]]:
-    """Return what is kept in a file, and what of it could not be read; no file is nothing that was said.
+    """Return the messages of a file and its faults; a missing file has neither.
 
-    What tools answered is left out: it stands with its step.
+    Tool results are omitted, since they are shown with their step.
     """
     try:
         raw = file.read_bytes()
@@ -31,7 +31,7 @@ def read_messages(file: Path, display_name: str) -> tuple[list[Said], list[str]]
         try:
             line_object = json.loads(line)
             if not isinstance(line_object, dict):
-                raise ValueError("holds no object")
+                raise ValueError("not a JSON object")
             line_messages = list(_parse_line(line_object, calls))
         except (ValueError, RecursionError) as error:
             faults.append(f"{display_name}, line {number}: {error}")
@@ -42,7 +42,7 @@ def read_messages(file: Path, display_name: str) -> tuple[list[Said], list[str]]
 
 
 def _parse_line(line: dict[str, Any], calls: int) -> Iterator[Said]:
-    """Yield what a line says; `calls` are those that the model made before."""
+    """Yield the messages of a line; `calls` is the number of earlier calls."""
     match line.get("kind"), line.get("message"):
         case "answer", dict(message):
             made = message.get("tool_calls")
@@ -60,7 +60,7 @@ def _parse_line(line: dict[str, Any], calls: int) -> Iterator[Said]:
             yield Said(role=role, text=_text(message_fields.get("content")))
         case "dropped", _:
             note = (
-                f"{line.get('results', 0)} results of tools and {line.get('turns', 0)} turns were dropped to make room"
+                f"{line.get('results', 0)} tool results and {line.get('turns', 0)} turns were dropped to save context"
             )
             yield Said(role="note", text=note)
         case "failed" | "stopped", _:
@@ -68,7 +68,7 @@ def _parse_line(line: dict[str, Any], calls: int) -> Iterator[Said]:
 
 
 def _text(content: Any) -> str:
-    """Return the words of a message, whose content may be text or parts of it."""
+    """Return the text of a message, whose content may be a string or parts."""
     if isinstance(content, list):
         return "\n".join(filter(None, (_text(part.get("text")) for part in content if isinstance(part, dict))))
     return content if isinstance(content, str) else ""

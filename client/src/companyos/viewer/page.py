@@ -1,4 +1,4 @@
-"""The viewer's page: as a server gives it, with scripts and style beside it, and as one file that needs nothing."""
+"""The viewer's page: with scripts and style from a server, or as one self-contained file."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ SCRIPTS = (
     "compare.js",
     "viewer.js",
 )
-"""In the order in which they are loaded."""
+"""Scripts in loading order."""
 
 STYLE = "viewer.css"
 SERVER_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 )
-"""The Content-Security-Policy that a server sends with its page."""
+"""Content-Security-Policy of the served page."""
 
 _STATIC = Path(__file__).with_name("static")
 _ICON = '<link rel="icon" href="data:,">'
@@ -39,16 +39,16 @@ _ICON = '<link rel="icon" href="data:,">'
 
 @cache
 def static_file(name: str) -> str:
-    """Return a script or the style. Raises KeyError for another name."""
+    """Return a script or the style sheet. Raises KeyError for another name."""
     if name not in (*SCRIPTS, STYLE):
         raise KeyError(name)
     return (_STATIC / name).read_text(encoding="utf-8")
 
 
 def server_page(title: str, *, static: str, source: Mapping[str, Any], links: Sequence[tuple[str, str]] = ()) -> str:
-    """Return the page that loads the files below `static` and what `source` says: `run`, or `episode` and `events`.
+    """Return the page that loads the files below `static` and the `source`: `run`, or `episode` and `events`.
 
-    `links` lead to where else one may go, by title and address; they work without scripts.
+    `links` are navigation links, by title and URL; they work without scripts.
     """
     head = f'<link rel="stylesheet" href="{escape(static)}/{STYLE}">'
     scripts = "".join(f'<script src="{escape(static)}/{name}" defer></script>\n' for name in SCRIPTS)
@@ -56,7 +56,7 @@ def server_page(title: str, *, static: str, source: Mapping[str, Any], links: Se
 
 
 def export_page(run: RunDocument, episodes: Iterable[EpisodeDocument]) -> str:
-    """Return the page as one file: it asks nobody for anything, and no script runs in it but its own."""
+    """Return the page as one file without network access; only its own scripts can run."""
     scripts, style = [static_file(name) for name in SCRIPTS], static_file(STYLE)
     policy = (
         f"default-src 'none'; script-src {' '.join(map(_csp_hash, scripts))}; style-src {_csp_hash(style)}; img-src "
@@ -65,25 +65,27 @@ def export_page(run: RunDocument, episodes: Iterable[EpisodeDocument]) -> str:
     )
     head = f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n<style>{style}</style>'
     blocks = [_data_block("viewer-run", run.model_dump(mode="json"))]
-    blocks += [_data_block("viewer-episode", one.model_dump(mode="json"), name=one.facts.name) for one in episodes]
+    blocks += [
+        _data_block("viewer-episode", episode.model_dump(mode="json"), name=episode.facts.name) for episode in episodes
+    ]
     return _page(run.title, head, "".join(blocks), "".join(f"<script>{script}</script>\n" for script in scripts))
 
 
 def _page(title: str, head: str, data: str, scripts: str, links: Sequence[tuple[str, str]] = ()) -> str:
     nav_links = "".join(f'<a href="{escape(address)}">{escape(name)}</a>\n' for name, address in links)
-    navigation = f'<nav class="house" aria-label="Elsewhere">{nav_links}</nav>\n' if links else ""
+    navigation = f'<nav class="site-nav" aria-label="Elsewhere">{nav_links}</nav>\n' if links else ""
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(title)}</title>\n{_ICON}\n{head}\n</head>\n<body>\n{navigation}"
         '<main id="viewer" tabindex="-1"><p class="quiet">Loading ...</p><noscript>This page needs JavaScript; '
-        "<code>companyos view RUN --terminal</code> shows the same without.</noscript></main>\n"
+        "<code>companyos view RUN --terminal</code> works without it.</noscript></main>\n"
         f"{data}{scripts}</body>\n</html>\n"
     )
 
 
 def _data_block(kind: str, value: Any, *, name: str | None = None) -> str:
-    """Return a block of data: JSON in which nothing can end the block or begin another."""
+    """Return a data block with JSON that cannot end the block or start another."""
     text = json.dumps(value, allow_nan=False, separators=(",", ":"))
     for char, escaped in (("<", "\\u003c"), (">", "\\u003e"), ("&", "\\u0026")):
         text = text.replace(char, escaped)

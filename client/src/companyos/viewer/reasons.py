@@ -1,7 +1,9 @@
-"""Why a check stands as it does: what its evidence names, the step that last turned it, and the rows that step wrote.
+"""Reasons for check results: the evidence text, the step that last changed the result, and the rows written by that
+step.
 
-A check is a question about the end of an episode; what answers it is in the rows. Nothing here is a guess: a row is
-named where the evidence names it, or where the step wrote it with which the check turned.
+A reason states only recorded facts: a row is listed if the evidence contains it, or if the step that changed the
+result wrote it.
+
 """
 
 from __future__ import annotations
@@ -23,8 +25,8 @@ _MAX_CHARS = 60
 
 
 def reasons(verdict: EpisodeVerdict, steps: Sequence[Step], judged: Sequence[JudgedStep]) -> list[CheckReasons]:
-    """Return the reasons of every check, in the order of the verdict."""
-    turned = {one.id: judged_step.number for judged_step in judged for one in judged_step.turned}
+    """Return the reasons of every check, in verdict order."""
+    turned = {check.id: judged_step.number for judged_step in judged for check in judged_step.turned}
     by_number = {step.number: step for step in steps}
     return [
         CheckReasons(id=check.id, reasons=list(_reasons(check, by_number, turned.get(check.id))))
@@ -33,7 +35,7 @@ def reasons(verdict: EpisodeVerdict, steps: Sequence[Step], judged: Sequence[Jud
 
 
 def has_details(check: CheckVerdict) -> bool:
-    """Say whether the words of a check's evidence are more than its name."""
+    """Return whether the evidence text of a check says more than its name."""
     words = check.evidence.removeprefix(_NEGATION_PREFIX).replace("_", " ").strip().casefold()
     return words not in ("", check.id.replace("_", " ").casefold())
 
@@ -50,42 +52,43 @@ def _reasons(check: CheckVerdict, steps: Mapping[int, Step], turned: int | None)
 
 
 def _row_reason(service: str, table: str, key: str, steps: Mapping[int, Step]) -> Reason:
-    """Say what last became of a row that the evidence names."""
+    """Return the last change of a row that the evidence contains."""
     row_name = f"{service}.{table} {key}"
     for number in sorted(steps, reverse=True):
         for change in steps[number].changes:
             if (change.service, change.table, change.key) == (service, table, key):
                 return Reason(step=number, text=describe_row_change(change))
-    return Reason(text=f"{row_name}: no step wrote it")
+    return Reason(text=f"{row_name}: not changed by any step")
 
 
 def _step_reasons(step: Step) -> Iterator[Reason]:
-    """Name the rows that a step wrote: what a person asked for first, what time brought after it."""
+    """Return the rows written by a step: changes of the agent first, then scheduled ones."""
     described = [
         describe_row_change(change) for change in sorted(step.changes, key=lambda change: change.actor == "clock")
     ]
     if not described:
         arguments_text = _format_value(step.arguments)
-        yield Reason(step=step.number, text=f"{step.tool} {arguments_text} wrote no row")
+        yield Reason(step=step.number, text=f"{step.tool} {arguments_text} changed no rows")
     for text in described[:_MAX_ROWS]:
         yield Reason(step=step.number, text=text)
     if len(described) > _MAX_ROWS:
-        yield Reason(step=step.number, text=f"and {len(described) - _MAX_ROWS} rows more")
+        yield Reason(step=step.number, text=f"and {len(described) - _MAX_ROWS} more rows")
 
 
 def describe_row_change(change: RowChange) -> str:
-    """Return what became of a row, in a line."""
+    """Return the change of a row as one line."""
     row_name = f"{change.service}.{change.table} {change.key}"
     author = "" if change.actor == "agent" else f" (by {change.actor})"
     if change.kind == "deleted":
         return f"{row_name}: deleted{author}"
-    columns = [one for one in change.columns if one.column not in _INTERNAL_COLUMNS]
+    columns = [column for column in change.columns if column.column not in _INTERNAL_COLUMNS]
     if change.kind == "added":
-        filled = [one for one in columns if one.after not in (None, "", [], {})]
-        described = ", ".join(f"{one.column} {_format_value(one.after)}" for one in filled[:_MAX_COLUMNS])
+        filled = [column for column in columns if column.after not in (None, "", [], {})]
+        described = ", ".join(f"{column.column} {_format_value(column.after)}" for column in filled[:_MAX_COLUMNS])
         return f"{row_name}: added{author}, {described}" if described else f"{row_name}: added{author}"
     described = ", ".join(
-        f"{one.column} {_format_value(one.before)} → {_format_value(one.after)}" for one in columns[:_MAX_COLUMNS]
+        f"{column.column} {_format_value(column.before)} → {_format_value(column.after)}"
+        for column in columns[:_MAX_COLUMNS]
     )
     return f"{row_name}: {described or 'written'}{author}"
 

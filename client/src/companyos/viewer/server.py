@@ -1,4 +1,4 @@
-"""A small server of this machine for the viewer of a stored run: it listens on 127.0.0.1 and reads, nothing else."""
+"""Read-only HTTP server for the viewer of a stored run, on 127.0.0.1."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from companyos.viewer.stored_run import NotARunError, StoredRun, UnknownEpisodeE
 
 HOST = "127.0.0.1"
 _ALLOWED_HOSTS = frozenset({HOST, "localhost"})
-"""What a browser may call this machine: a page elsewhere that points its own name here is not answered."""
+"""Allowed Host headers; other names are rejected to protect against DNS rebinding."""
 
 RescorerLoader = Callable[[], Rescorer]
-"""Gives the judge. Raises RescorerUnavailableError."""
+"""Loads the rescorer. Raises RescorerUnavailableError."""
 
 
 class ViewerServer(ThreadingHTTPServer):
-    """Serves a run; its list is read anew where it has changed, so a run that is played grows with each reload."""
+    """Serves a run; a changed list is reloaded, so a running evaluation grows with each page reload."""
 
     daemon_threads = True
 
@@ -39,11 +39,11 @@ class ViewerServer(ThreadingHTTPServer):
 
     @property
     def url(self) -> str:
-        """Where it listens."""
+        """URL of the server."""
         return f"http://{HOST}:{self.server_address[1]}/"
 
     def answer(self, path: str) -> tuple[str, str]:
-        """Return type and text of what lies at a path. Raises LookupError, NotARunError and OSError."""
+        """Return content type and body of a path. Raises LookupError, NotARunError and OSError."""
         match [unquote(part) for part in path.split("/")[1:]]:
             case [""]:
                 return "text/html", server_page(self._run.title, static="static", source={"run": "run.json"})
@@ -73,7 +73,7 @@ class ViewerServer(ThreadingHTTPServer):
             return self._read().judged(name, rescorer)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Leave alone that a browser has hung up; anything else keeps its traceback."""
+        """Ignore closed connections; other errors keep their traceback."""
         import sys
 
         if not isinstance(sys.exception() if hasattr(sys, "exception") else sys.exc_info()[1], ConnectionError):
@@ -89,19 +89,19 @@ class _RequestHandler(BaseHTTPRequestHandler):
         """Answer with a page, a file or a document."""
         host = urlsplit(f"//{self.headers.get('Host', '')}").hostname
         if host not in _ALLOWED_HOSTS:
-            self._send(HTTPStatus.FORBIDDEN, "text/plain", "This page is asked for by the name of this machine alone.")
+            self._send(HTTPStatus.FORBIDDEN, "text/plain", "Host must be localhost or 127.0.0.1.")
             return
         try:
             kind, text = self.server.answer(urlsplit(self.path).path)
         except (UnknownEpisodeError, NotARunError, OSError) as error:
             self._send(HTTPStatus.NOT_FOUND, "application/json", json.dumps({"title": str(error)}))
         except LookupError:
-            self._send(HTTPStatus.NOT_FOUND, "application/json", json.dumps({"title": "Nothing lies there."}))
+            self._send(HTTPStatus.NOT_FOUND, "application/json", json.dumps({"title": "Not found."}))
         else:
             self._send(HTTPStatus.OK, kind, text)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Say nothing: the terminal belongs to the command."""
+        """Suppress the log: the terminal belongs to the command."""
 
     def _send(self, status: HTTPStatus, kind: str, text: str) -> None:
         body = text.encode("utf-8")

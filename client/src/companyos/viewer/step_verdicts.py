@@ -1,6 +1,8 @@
-"""Judging an episode's evidence again after every step: which step turned which check, and what was paid for what.
+"""Rescores an episode after every step, to find the steps that changed each check and the parts of the reward.
 
-A rubric is a pure function of evidence, and evidence only grows: the evidence up to a step is what there was after it.
+A rubric is a pure function of evidence, and evidence only grows: the evidence up to a step equals the evidence after
+that step.
+
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ _DIGITS = 6
 
 
 def rescore_steps(document: EpisodeDocument, evidence: Mapping[str, Any], rescorer: Rescorer) -> Judged:
-    """Return the verdict of now and what each step had to do with it; a fault where it cannot be judged."""
+    """Return the current verdict and the contribution of each step; a fault if rescoring fails."""
     try:
         verdict = rescorer(evidence)
         after = _verdicts(document.steps, evidence, rescorer, verdict)
@@ -30,14 +32,14 @@ def rescore_steps(document: EpisodeDocument, evidence: Mapping[str, Any], rescor
         before, now = after[index], after[index + 1]
         parts = _parts(step, before, now, is_last=index + 1 == len(document.steps)) if is_unchanged else None
         steps.append(JudgedStep(number=step.number, parts=parts, turned=_turned(before, now)))
-    if any(_has_unexplained_reward(one, step) for one, step in zip(steps, document.steps, strict=True)):
-        steps = [one.model_copy(update={"parts": None}) for one in steps]
+    if any(_has_unexplained_reward(judged_step, step) for judged_step, step in zip(steps, document.steps, strict=True)):
+        steps = [step.model_copy(update={"parts": None}) for step in steps]
     return Judged(verdict=verdict, steps=steps, reasons=reasons(verdict, document.steps, steps))
 
 
 def with_judged(document: EpisodeDocument, judged: Judged) -> EpisodeDocument:
-    """Return the document with what judging again says, of the whole and of each step."""
-    added = {one.number: one for one in judged.steps}
+    """Return the document with the rescored verdict and the rescored steps."""
+    added = {step.number: step for step in judged.steps}
     steps = [
         step.model_copy(update={"parts": added[step.number].parts, "turned": added[step.number].turned})
         if step.number in added
@@ -57,7 +59,7 @@ def _verdicts(
 
 def _evidence_up_to(evidence: Mapping[str, Any], step: int) -> dict[str, Any]:
     cut = {
-        part: {name: [one for one in lines if one["step"] <= step] for name, lines in evidence.get(part, {}).items()}
+        part: {name: [line for line in lines if line["step"] <= step] for name, lines in evidence.get(part, {}).items()}
         for part in ("changes", "audits")
     }
     return {**evidence, **cut, "finish": None, "declared_at": None}
@@ -73,7 +75,7 @@ def _turned(before: EpisodeVerdict, now: EpisodeVerdict) -> list[Turned]:
 
 
 def _parts(step: Step, before: EpisodeVerdict, now: EpisodeVerdict, *, is_last: bool) -> list[RewardPart]:
-    """Return what milestones paid, and what the rest of the reward was for."""
+    """Return the reward of milestones, and the causes of the rest."""
     milestone_reward = round(now.potential - before.potential, _DIGITS)
     remainder = round(step.reward - milestone_reward, _DIGITS)
     causes = ["end"] if is_last and step.done else []
@@ -84,5 +86,5 @@ def _parts(step: Step, before: EpisodeVerdict, now: EpisodeVerdict, *, is_last: 
 
 
 def _has_unexplained_reward(judged: JudgedStep, step: Step) -> bool:
-    """Say whether the rest pays although nothing ended: the episode was paid by other rules than milestones."""
+    """Return whether the rest is positive although the episode goes on, unexplained by milestones."""
     return judged.parts is not None and not step.done and judged.parts[-1].paid > 0

@@ -1,4 +1,4 @@
-"""A run in the files of its folder, or a lone trajectory, as the viewer's documents."""
+"""Builds the viewer's documents from the files of a run, or from one trajectory."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ class NotARunError(ValueError):
 
 
 class UnknownEpisodeError(LookupError):
-    """Raised for a name that no episode of the run has."""
+    """Raised for an unknown episode name."""
 
 
 class StoredRun:
-    """Reads a run, an episode at a time. Raises NotARunError, and OSError for what cannot be opened.
+    """Reads a run, one episode at a time. Raises NotARunError, and OSError for unreadable files.
 
-    A path to one trajectory shows that episode alone: with record and evidence where it lies in a run, else its steps.
+    The path of one trajectory shows that episode alone, with record and evidence if it belongs to a run.
     """
 
     def __init__(self, path: Path) -> None:
@@ -56,33 +56,33 @@ class StoredRun:
         elif path.exists():
             raise NotARunError(f"{path} is neither the folder of a run nor one of its trajectories (.jsonl)")
         else:
-            raise NotARunError(f"{path}: there is no such file or folder")
+            raise NotARunError(f"{path}: no such file or folder")
 
     @property
     def title(self) -> str:
-        """What the run is called."""
+        """Title of the run."""
         return self.path.resolve().name
 
     def stamp(self) -> tuple[int, int] | None:
-        """Return what is another once the list of the run has changed; None where it is gone."""
+        """Return a value that changes with the list of the run; None if the run was removed."""
         try:
-            found = (self._single_trajectory or self._folder / EPISODES).stat()
+            stat = (self._single_trajectory or self._folder / EPISODES).stat()
         except OSError:
             return None
-        return found.st_mtime_ns, found.st_size
+        return stat.st_mtime_ns, stat.st_size
 
     @property
     def records(self) -> list[EpisodeRecord]:
-        """The lines of the run that could be read; none where the path is one to a lone trajectory."""
+        """The readable records of the run; empty for a lone trajectory."""
         return [*self._records.values()]
 
     @property
     def names(self) -> list[str]:
-        """The names of the episodes, in the order of the run."""
+        """Names of the episodes, in run order."""
         return [*self._records] if self._single_trajectory is None else [self._single_trajectory.stem]
 
     def document(self, addresses: UrlBuilder | None = None, judged: UrlBuilder | None = None) -> RunDocument:
-        """Return the list of the run; `addresses` says where the document of an episode is fetched from."""
+        """Return the list of the run; `addresses` returns the URL of an episode's document."""
         episodes = []
         for name in self.names:
             document_link = {"document": addresses(name)} if addresses is not None else {}
@@ -95,12 +95,14 @@ class StoredRun:
         return self._episode(name)[0]
 
     def judged(self, name: str, rescorer: Rescorer) -> Judged:
-        """Return the verdict of now on an episode. Raises UnknownEpisodeError."""
+        """Return the current verdict on an episode. Raises UnknownEpisodeError."""
         document, evidence = self._episode(name)
-        return Judged(fault="no evidence was kept") if evidence is None else rescore_steps(document, evidence, rescorer)
+        return (
+            Judged(fault="no evidence was stored") if evidence is None else rescore_steps(document, evidence, rescorer)
+        )
 
     def judged_episode(self, name: str, rescorer: Rescorer) -> EpisodeDocument:
-        """Return one episode with the verdict of now. Raises UnknownEpisodeError."""
+        """Return one episode with the current verdict. Raises UnknownEpisodeError."""
         document, evidence = self._episode(name)
         return document if evidence is None else with_judged(document, rescore_steps(document, evidence, rescorer))
 
@@ -120,7 +122,7 @@ class StoredRun:
         record = self._records.get(name)
         if record is None:
             if self._single_trajectory is None or name != self._single_trajectory.stem:
-                raise UnknownEpisodeError(f"no episode of {self.path} is called {name!r}")
+                raise UnknownEpisodeError(f"unknown episode {name!r} in {self.path}")
             trajectory = read_trajectory(self._single_trajectory, self._single_trajectory.name)
             return episode_document(trajectory_facts(trajectory, name), trajectory), None
         facts, faults, evidence = episode_facts(record, name), [], None
@@ -137,18 +139,18 @@ class StoredRun:
     def _read_records(self) -> None:
         if not (self._folder / EPISODES).is_file():
             raise NotARunError(
-                f"{self._folder} is no folder of a run: it has no {EPISODES}; `companyos eval --out` makes one"
+                f"{self._folder} is not the folder of a run: {EPISODES} is missing; `companyos eval --out` creates it"
             )
         for name, record, fault in _records(self._folder):
             if record is None:
                 self.faults.append(str(fault))
             elif name in self._records:
-                self.faults.append(f"{EPISODES}: {name} is told twice; the last one is shown")
+                self.faults.append(f"{EPISODES}: duplicate {name}; the last record is shown")
             if record is not None:
                 self._records[name] = record
 
     def _read_trajectory_run(self, file: Path) -> None:
-        """Find the record of a trajectory in the run that it lies in."""
+        """Find the record of a trajectory in its run."""
         if file.parent.name == TRAJECTORIES and (self._folder / EPISODES).is_file():
             self._records = {
                 name: record for name, record, _ in _records(self._folder) if name == file.stem and record is not None
@@ -158,12 +160,12 @@ class StoredRun:
 
 
 def _records(folder: Path) -> Iterator[tuple[str, EpisodeRecord | None, str | None]]:
-    """Yield every line with the name of its files."""
+    """Yield every record with its file name."""
     for line in read_lines(folder):
         place = f"{EPISODES}, line {line.number}"
         if line.record is None:
             yield "", None, f"{place}: {line.fault}"
         elif Path(name := name_of(line.record)).name != name:
-            yield "", None, f"{place}: {name!r} is no name of files"
+            yield "", None, f"{place}: {name!r} is not a valid file name"
         else:
             yield name, line.record, None

@@ -1,4 +1,4 @@
-"""Reading the lines of a trajectory: what is no step is named with its line and the reason."""
+"""Reads trajectories and reports invalid lines with the reason."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any, NoReturn
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 _MAX_FAULTS = 50
-"""Bad lines that are named; of more only the count is told."""
+"""Maximum number of reported invalid lines; the rest are counted."""
 
 
 class TrajectoryLine(BaseModel):
-    """One line of a trajectory, as the runner writes it; fields that it does not know are left alone."""
+    """One line of a trajectory as written by the runner; unknown fields are ignored."""
 
     model_config = ConfigDict(strict=True)
 
@@ -32,14 +32,14 @@ class TrajectoryLine(BaseModel):
 
 @dataclass(frozen=True)
 class Trajectory:
-    """The steps of a file in their order, and what of it could not be read."""
+    """The steps of a file in order, and its faults."""
 
     lines: tuple[TrajectoryLine, ...]
     faults: tuple[str, ...] = ()
 
 
 def read_trajectory(file: Path, display_name: str) -> Trajectory:
-    """Return what a trajectory holds; `named` is what a fault calls the file. No file is a fault like another."""
+    """Return the content of a trajectory; `display_name` is its name in faults. A missing file is a fault."""
     try:
         raw = file.read_bytes()
     except OSError as error:
@@ -52,7 +52,7 @@ def read_trajectory(file: Path, display_name: str) -> Trajectory:
         try:
             line = _parse_line(text)
             if line.step in lines:
-                raise ValueError(f"step {line.step} was told before")
+                raise ValueError(f"duplicate step {line.step}")
             lines[line.step] = line
         except ValueError as error:
             faults.append(f"{display_name}, line {number}: {error}")
@@ -64,13 +64,13 @@ def _parse_line(text: bytes) -> TrajectoryLine:
     try:
         line_object = json.loads(text.decode("utf-8"), parse_constant=_reject_constant)
     except UnicodeDecodeError as error:
-        raise ValueError(f"is no UTF-8 at byte {error.start + 1}") from None
+        raise ValueError(f"invalid UTF-8 at byte {error.start + 1}") from None
     except json.JSONDecodeError as error:
-        raise ValueError(f"is no JSON: {error.msg} at character {error.pos + 1}") from None
+        raise ValueError(f"invalid JSON: {error.msg} at character {error.pos + 1}") from None
     except RecursionError:
-        raise ValueError("is nested too deeply") from None
+        raise ValueError("nested too deeply") from None
     if not isinstance(line_object, dict):
-        raise ValueError("holds no object")
+        raise ValueError("not a JSON object")
     try:
         return TrajectoryLine.model_validate(line_object)
     except ValidationError as validation_error:
@@ -79,7 +79,7 @@ def _parse_line(text: bytes) -> TrajectoryLine:
 
 
 def _reject_constant(name: str) -> NoReturn:
-    raise ValueError(f"is no JSON: {name} is no number there")
+    raise ValueError(f"invalid JSON: {name} is not a number")
 
 
 def _limit_faults(faults: list[str], display_name: str) -> tuple[str, ...]:

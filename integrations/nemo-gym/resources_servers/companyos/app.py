@@ -1,4 +1,4 @@
-"""A resources server of NeMo Gym that plays the tasks of a house: each row names its task, each tool call is a step."""
+"""NeMo Gym resources server for CompanyOS tasks: each row is a task, each tool call a step."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from nemo_gym.server_utils import request as ask
 from pydantic import BaseModel, ConfigDict
 
 EPISODE = "companyos_episode"
-"""Where the session's signed cookie holds the episode's id, so that any worker of this server can go on with it."""
+"""Session key of the episode id. The session is a signed cookie, so any worker can serve it."""
 
 GIVE_UP = {"outcome": "impossible", "summary": "The policy gave up."}
 EPISODE_DONE = "episode-done"
-"""The refusal of a call after the end, whose detail says how the episode ended: that is no model's business."""
+"""Error code of a call after the end of the episode; its detail contains the outcome, which the model must not see."""
 
 _OUTCOMES_WITHOUT_VERDICT = (None, "infra_error")
 
 
 class CompanyOSConfig(BaseResourcesServerConfig):
-    """Where the house is, and the trainer's token where it asks for one."""
+    """URL of the CompanyOS server, and the trainer token if required."""
 
     url: str = "http://127.0.0.1:8000"
     token: str | None = None
 
 
 class TaskReference(BaseModel):
-    """What of a row's `verifier_metadata` this server reads."""
+    """Fields of a row's `verifier_metadata` that this server reads."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -42,19 +42,19 @@ class TaskReference(BaseModel):
 
 
 class SeedRequest(BaseSeedSessionRequest):
-    """A row, as the agent sends it before the first call of the model."""
+    """A row, sent by the agent before the first model call."""
 
     verifier_metadata: TaskReference
 
 
 class VerifyRequest(BaseVerifyRequest):
-    """The row again, with what the model answered."""
+    """The row with the model's output."""
 
     verifier_metadata: TaskReference
 
 
 class VerifyResponse(BaseVerifyResponse):
-    """How the episode ended: `reward` is its whole return between -1 and 1, `success` is 1 or 0."""
+    """Result of the episode: `reward` is its return between -1 and 1, `success` is 1 or 0."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -63,25 +63,25 @@ class VerifyResponse(BaseVerifyResponse):
 
 
 class CompanyOSResourcesServer(SimpleResourcesServer):
-    """An episode for each session, begun by `/seed_session` and judged by `/verify`; the model sees no reward."""
+    """One episode per session: `/seed_session` starts it, `/verify` scores it; the model sees no reward."""
 
     config: CompanyOSConfig
 
     def setup_webserver(self) -> FastAPI:
-        """Return the app: beside Gym's own routes one for every tool, whichever a house has."""
+        """Return the app with Gym's routes and one generic route for tools."""
         app = super().setup_webserver()
         app.post("/{tool}")(self.call)
         return app
 
     async def seed_session(self, request: Request, body: SeedRequest) -> BaseSeedSessionResponse:
-        """Begin the row's task."""
+        """Start the task of the row."""
         options = {"task_id": body.verifier_metadata.task_id, "toolset": "task", "reward_scale": "unit"}
         started = await self._request_json("POST", "/reset", options)
         request.session[EPISODE] = started["episode_id"]
         return BaseSeedSessionResponse()
 
     async def call(self, request: Request, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Take one step, and return what the model is told of it; a refused step is an answer too."""
+        """Take one step and return the result for the model; a rejected step is also a result."""
         action = {"type": "call_tool", "tool_name": tool, "arguments": arguments}
         answer = await self._send("POST", f"/v1/episodes/{_episode(request)}/step", {"action": action})
         payload = await answer.json()
@@ -99,7 +99,9 @@ class CompanyOSResourcesServer(SimpleResourcesServer):
         return {**outcome, "now": observation["now"], "steps_left": observation["steps_left"], "done": payload["done"]}
 
     async def verify(self, request: Request, body: VerifyRequest) -> VerifyResponse:
-        """Judge the episode; one that goes on is given up. 500 where the house broke it, which is no failure."""
+        """Score the episode; abandon it first if it is live. Returns 500 after an infrastructure error, which is not a
+        failure.
+        """
         episode = _episode(request)
         state = await self._request_json("GET", f"/v1/episodes/{episode}/state")
         if not state["done"]:
@@ -108,7 +110,7 @@ class CompanyOSResourcesServer(SimpleResourcesServer):
             state = await self._request_json("GET", f"/v1/episodes/{episode}/state")
         await self._send("DELETE", f"/v1/episodes/{episode}")
         if state["outcome"] in _OUTCOMES_WITHOUT_VERDICT:
-            raise HTTPException(500, "the house broke the episode")
+            raise HTTPException(500, "the episode ended with an infrastructure error")
         return VerifyResponse(
             **body.model_dump(),
             reward=state["return"],
@@ -117,7 +119,7 @@ class CompanyOSResourcesServer(SimpleResourcesServer):
         )
 
     async def _request_json(self, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Return what the house answers; 502 with its words where it refuses."""
+        """Return the server's JSON response; raise 502 with its text if the request is rejected."""
         answer = await self._send(method, path, body)
         if answer.status >= 400:
             raise HTTPException(502, f"{path}: {answer.status} {await answer.text()}")
@@ -130,9 +132,9 @@ class CompanyOSResourcesServer(SimpleResourcesServer):
 
 
 def _episode(request: Request) -> str:
-    """Return the session's episode; 409 where none was begun."""
+    """Return the episode of the session; raise 409 if none was started."""
     if EPISODE not in request.session:
-        raise HTTPException(409, "no task was begun: /seed_session comes first")
+        raise HTTPException(409, "no task was started; call /seed_session first")
     return str(request.session[EPISODE])
 
 

@@ -1,4 +1,4 @@
-"""CompanyOS for verifiers: the tasks of a split, played over OpenEnv with a house that runs somewhere."""
+"""Verifiers taskset: the tasks of a split, played over OpenEnv on a running server."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TIMEOUT_S = 60.0
 
 
 class CompanyOSConfig(OpenEnvConfig):
-    """Which tasks: those of a split, of one scenario or level, so many of them."""
+    """Selection of tasks: split, scenario, level and count."""
 
     base_url: str | None = "http://127.0.0.1:8000"
     split: Literal["train", "validation", "test"] = "train"
@@ -27,10 +27,10 @@ class CompanyOSConfig(OpenEnvConfig):
 
 
 class CompanyOSTaskset(vf.Taskset[OpenEnvTask, CompanyOSConfig]):
-    """One task of verifiers for each task of the split; the model answers with actions as JSON."""
+    """Taskset with one task per CompanyOS task; the model answers with actions as JSON."""
 
     def load(self) -> Iterator[OpenEnvTask]:
-        """Yield the tasks. Raises httpx.HTTPError where no house answers."""
+        """Yield the tasks. Raises httpx.HTTPError if the server is unreachable."""
         config = self.config
         answer = httpx.post(
             f"{config.base_url}/companyos/task_range", json={"split": config.split}, timeout=TIMEOUT_S

@@ -1,4 +1,4 @@
-"""One episode after another as a Gymnasium environment: a tool call as JSON text in, its result as JSON text out."""
+"""Gymnasium environment with tool calls and results as JSON text."""
 
 from __future__ import annotations
 
@@ -19,17 +19,20 @@ from companyos.integrations.session import Session
 from companyos.options import ResetArguments
 
 _TASK_OPTIONS = frozenset({"split", "index", "task_id", "injected_state"})
-"""Options of a reset with which an episode brings its own seed."""
+"""Reset options that determine the seed of the episode."""
 
 
 class CompanyOSGym(gymnasium.Env[str, str]):
-    """Plays the episodes of an enterprise: of the one at `url`, else of one that is started here and ends with `close`.
+    """Plays episodes on the server at `url`, or on a local one that is started here and stopped by `close`.
 
-    `options` are those of every reset; what `reset(options=...)` gives goes before them. The seed of a reset is the
-    episode's. Without one it is drawn from `np_random`, and so is the index in a `split` that comes without one.
-    An action is `{"tool_name": ..., "arguments": {...}}`; one that cannot be read is a step at the price of an invalid
-    call. An episode that the house broke is truncated; every other end, that of the steps too, terminates.
-    Raises EpisodeOverError for a step after the end, ApiError for options that the server refuses, ConnectionError.
+    `options` apply to every reset; `reset(options=...)` overrides them. The seed of a reset is the seed of the
+    episode.
+    Without a seed it is drawn from `np_random`, and so is the index of a `split` without an index. An action is
+    `{"tool_name": ..., "arguments": {...}}`; an unreadable one is a step at the cost of an invalid call. An episode
+    with an
+    infrastructure error is truncated; every other end terminates, including the step limit. Raises EpisodeOverError
+    for a
+    step after the end, ApiError for options that the server rejects, and ConnectionError.
     """
 
     metadata = {  # noqa: RUF012  # as Gymnasium has it
@@ -55,7 +58,7 @@ class CompanyOSGym(gymnasium.Env[str, str]):
         self._last = ""
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
-        """Begin an episode; its observation is the brief, and `info` lists the tools with their schemas."""
+        """Start an episode; the observation is the brief, and `info` lists the tools with their schemas."""
         super().reset(seed=seed)
         reset_arguments = self._reset_arguments(seed, {**self._options, **(options or {})})
         if self._session is None:
@@ -65,9 +68,9 @@ class CompanyOSGym(gymnasium.Env[str, str]):
         return self._record_observation(_first_payload(first)), {"tools": tools}
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        """Take one step; with the last one `info` says how the episode ended."""
+        """Take one step; after the last one `info` contains the outcome."""
         if self._session is None:
-            raise gymnasium.error.ResetNeeded("no episode was begun")
+            raise gymnasium.error.ResetNeeded("no episode was started; call reset")
         tool, arguments, fault = parse_action(action)
         view = self._session.call(tool, arguments)
         info: dict[str, Any] = {}
@@ -80,11 +83,11 @@ class CompanyOSGym(gymnasium.Env[str, str]):
         return observation, view.reward, view.done and not is_broken, is_broken, info
 
     def render(self) -> str | None:
-        """Return the last observation where the render mode is `ansi`."""
+        """Return the last observation if the render mode is `ansi`."""
         return self._last if self.render_mode == "ansi" else None
 
     def close(self) -> None:
-        """Close the connection, and stop the enterprise where it is our own."""
+        """Close the connection, and stop the local server if it was started here."""
         session, self._session = self._session, None
         if session is not None:
             session.close()

@@ -1,4 +1,4 @@
-"""Several episodes side by side, which share one enterprise."""
+"""Several episodes side by side on one server."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from companyos.integrations.gymnasium.environment import CompanyOSGym
 
 
 class CompanyOSVectorGym(SyncVectorEnv):
-    """So many CompanyOSGym in one house, stepped one after another; without a URL the house ends with `close`."""
+    """Several CompanyOSGym on one server, stepped one after another; a local server stops with `close`."""
 
     def __init__(self, num_envs: int = 1, *, url: str | None = None, **options: Any) -> None:
         self._enterprise = EnterpriseConnection(url)
@@ -24,6 +24,6 @@ class CompanyOSVectorGym(SyncVectorEnv):
         super().__init__(cast("list[Callable[[], gymnasium.Env[Any, Any]]]", [make_env] * num_envs))
 
     def close_extras(self, **options: Any) -> None:
-        """Close every episode, and stop the enterprise where it is our own."""
+        """Close every episode, and stop the local server if it was started here."""
         super().close_extras(**options)
         self._enterprise.close()

@@ -1,4 +1,4 @@
-"""The policy that asks the model which Inspect evaluates: each call of it one step."""
+"""Inspect AI task whose policy calls the evaluated model; each tool call is one step."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ from companyos.runner import EpisodePlan, StepLine, play_episode
 
 
 class InspectPolicy:
-    """Plays by the tool calls of a model, as the policy `llm` does. `failure` is what the model broke on."""
+    """Policy that executes the tool calls of a model, like the policy `llm`. `failure` is the error of the model, if
+    any.
+    """
 
     name = "inspect"
 
@@ -32,7 +34,7 @@ class InspectPolicy:
         self._model = model
 
     async def play(self, task: TaskView, call: Call) -> None:
-        """Play until the episode is done, or until the model calls nothing any more."""
+        """Play until the episode is done, or until the model stops calling tools."""
         self.messages[:] = [ChatMessageSystem(content=system_text(task)), ChatMessageUser(content=task_text(task))]
         tools = [
             ToolInfo(
@@ -55,7 +57,7 @@ class InspectPolicy:
                 self.messages.append(ChatMessageUser(content=REMINDER))
 
     async def _next_calls(self, tools: list[ToolInfo]) -> list[ToolCall]:
-        """Return the calls of the model's next message."""
+        """Return the tool calls of the model's next message."""
         try:
             output = await self._model.generate(self.messages, tools=tools)
         except Exception as failure:
@@ -74,19 +76,19 @@ def _tool_message(call: ToolCall, step: StepView) -> ChatMessageTool:
 
 
 class PlayedSample(StoreModel):
-    """What became of a sample's episode; `record` is the line that `companyos eval` writes of one."""
+    """Result of a sample's episode; `record` is the line that `companyos eval` would write."""
 
     episode_id: str | None = None
     record: EpisodeRecord | None = None
 
 
 class EnvironmentFailureError(Exception):
-    """The house broke an episode: the sample is an error, and no failure of the model's."""
+    """Raised if the environment failed in an episode: the sample is an error, not a failure of the model."""
 
 
 @solver
 def play(url: str | None = None, token: str | None = None) -> Solver:
-    """Let the model play the sample's task; its rewards stand in the transcript, and the model is not told them."""
+    """Let the model play the sample's task. The transcript contains the rewards; the model does not see them."""
     enterprise = EnterpriseConnection(url)
 
     async def solve(state: TaskState, _: Generate) -> TaskState:
@@ -148,7 +150,9 @@ def tasks(
     url: str | None = None,
     token: str | None = None,
 ) -> Task:
-    """Return the tasks of a split, of one scenario or level, so many of them; without a URL in a house of their own."""
+    """Return up to `limit` tasks of a split, optionally of one scenario or level; without a URL a local server is
+    started.
+    """
     enterprise = EnterpriseConnection(url)
     with CompanyOSEnv(base_url=enterprise.url, token=token).sync() as env:
         listed = env.list_tasks(split)
@@ -158,7 +162,7 @@ def tasks(
         if scenario in (None, listed_task.scenario) and chaos in (None, listed_task.chaos)
     ][:count]
     if not selected:
-        raise ValueError("no task fits: see `companyos tasks` for what there is")
+        raise ValueError("no tasks match; `companyos tasks` lists them")
     return Task(
         dataset=MemoryDataset([_sample(listed_task) for listed_task in selected], name=f"companyos {split}"),
         solver=play(enterprise.url, token),
@@ -169,6 +173,6 @@ def tasks(
 
 
 def _sample(task_info: TaskInfo) -> Sample:
-    """Return a sample; its brief comes with the episode."""
+    """Return a sample; its brief is filled in when the episode starts."""
     task_fields = task_info.model_dump(mode="json", include={"scenario", "chaos", "difficulty", "held_out", "index"})
     return Sample(id=task_info.id, input=f"{task_info.scenario}, {task_info.difficulty}", metadata=task_fields)

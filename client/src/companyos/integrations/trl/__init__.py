@@ -1,4 +1,4 @@
-"""CompanyOS in TRL: `CompanyOSSpec(url, split, chaos)` is what a GRPOTrainer needs of it."""
+"""TRL integration: `CompanyOSSpec(url, split, chaos)` provides what a GRPOTrainer needs."""
 
 from importlib.util import find_spec
 

@@ -1,4 +1,4 @@
-"""Learning as curves: what a trainer's log says of the three stages, and a picture of it."""
+"""Learning curves: reads a trainer's log and plots the stages of learning."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ Point = Mapping[str, float]
 INCHES = (12.0, 3.4)
 DOTS_PER_INCH = 150
 SMOOTHED_OVER = 5
-"""Steps that the thick line is the mean of; the thin one is each step by itself."""
+"""Window of the moving average (thick line), in steps; the thin line is each step."""
 
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
-"""Okabe and Ito's colours, which everybody can tell apart."""
+"""Color palette of Okabe and Ito, which is safe for color blindness."""
 
 
 @dataclass(frozen=True)
 class Panel:
-    """One of the pictures: a figure of the log under its name."""
+    """One panel of the figure: a metric of the log and its title."""
 
     figure: str
     title: str
@@ -39,14 +39,14 @@ PANELS = (
 
 
 def read_curve(file: Path) -> list[dict[str, float]]:
-    """Return what the log of a training says of each step: reward, stages of learning, entropy in nats."""
+    """Return the metrics of each training step from a log: reward, stages of learning, entropy in nats."""
     lines = (json.loads(line) for line in file.read_text(encoding="utf-8").splitlines())
     named = {panel.figure for panel in PANELS} | {"step", "stages/steps", "entropy"}
     return [{name: line[name] for name in sorted(named & set(line))} for line in lines if "reward" in line]
 
 
 def draw_curves(curves: Mapping[str, Sequence[Point]], file: Path, *, title: str) -> None:
-    """Draw the curves of one or more trainings side by side, as the kind of picture that the file's name says."""
+    """Plot the curves of one or more trainings side by side, in the format of the file suffix."""
     with require_extra("matplotlib", "plots"):
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
@@ -77,6 +77,6 @@ def _draw(axes: Any, points: Sequence[Point], panel: Panel, name: str, colour: s
 
 
 def _smooth(values: Sequence[float]) -> list[float]:
-    """Return at each place the mean of the last few values."""
+    """Return the trailing moving average of the values."""
     windows = [values[max(0, end - SMOOTHED_OVER) : end] for end in range(1, len(values) + 1)]
     return [sum(window) / len(window) for window in windows]

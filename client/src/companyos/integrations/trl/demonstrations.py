@@ -1,4 +1,4 @@
-"""Demonstrations: what the scripted oracle did in live episodes, as conversations to warm a model up with."""
+"""Demonstrations: episodes of a scripted oracle as conversations for supervised warm-up."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from companyos.integrations.trl.spec import CompanyOSSpec, Row, prompt
 from companyos.policies import EpisodeOverError, Policy, StepView, load_policy
 
 TurnSelector = Callable[["Demonstration"], Sequence["Turn"]]
-"""Which turns of a demonstration are shown."""
+"""Function that selects the turns of a demonstration."""
 
 _OMITTED_ARGUMENTS = ("idempotency_key",)
-"""Arguments that make a second try safe; without chaos nobody needs them."""
+"""Arguments that make retries safe; unnecessary without chaos."""
 
 _MIN_VALUE_CHARS = 2
 
 FINAL_MESSAGE = "Done."
-"""What the oracle says when the episode is over: a trainer goes on asking until a message holds no call."""
+"""Final message of the oracle; a trainer generates until a message has no tool call."""
 
 
 @dataclass(frozen=True)
 class Conversation:
-    """What a model is shown: an episode as messages."""
+    """An episode as messages for a model."""
 
     row: Row
     messages: list[dict[str, Any]]
@@ -35,19 +35,19 @@ class Conversation:
 
 @dataclass(frozen=True)
 class Turn:
-    """One call with what it brought."""
+    """One call with its result."""
 
     tool: str
     arguments: dict[str, Any]
     encoded: dict[str, Any]
-    """The arguments as the model says them."""
+    """The arguments as the model writes them."""
     view: StepView
     text: str
 
 
 @dataclass(frozen=True)
 class Demonstration:
-    """One episode of the oracle, as the model is shown it."""
+    """One episode of the oracle, as the model sees it."""
 
     row: Row
     task: str
@@ -56,7 +56,7 @@ class Demonstration:
 
     @property
     def conversation(self) -> Conversation:
-        """The episode as messages, with the tool calls as a chat template takes them."""
+        """The episode as messages, with tool calls in chat-template format."""
         system, user = prompt()
         conversation_messages: list[dict[str, Any]] = [system, {**user, "content": self.task}]
         for turn in self.turns:
@@ -71,9 +71,9 @@ class Demonstration:
 def demonstrate(
     spec: CompanyOSSpec, rows: Sequence[Row], *, policy: str = "oracle", choose: TurnSelector | None = None
 ) -> Iterator[Demonstration]:
-    """Let a policy play rows, and yield what went well.
+    """Let a policy play rows, and yield the successful episodes.
 
-    With `choose` an episode is played a second time with the chosen calls alone, so that what is shown has happened.
+    With `choose` an episode is replayed with only the chosen calls, so that the demonstration really took place.
     """
     environments: dict[str, CompanyOSEnvironment] = {}
     for row in rows:
@@ -88,10 +88,10 @@ def demonstrate(
 
 
 def essential_turns(shown: Demonstration) -> Sequence[Turn]:
-    """Choose the calls that write, and of those that read the ones whose answer a later call needs.
+    """Select the calls that write, and the reads whose response a later call needs.
 
-    An answer is needed for a value with a digit in it that is first seen there, and for the name of a field that a form
-    asks for. Arguments of no weight are left out.
+    A response is needed for a value with a digit that it contains first, and for the name of a form field. Irrelevant
+    arguments are left out.
     """
     known = set(_values(shown.task.split()))
     first: dict[str, int] = {}
@@ -112,14 +112,17 @@ def essential_turns(shown: Demonstration) -> Sequence[Turn]:
 
 
 def write_conversations(file: Path, shown: Iterable[Conversation]) -> None:
-    """Write conversations, a line of JSON each."""
+    """Write conversations as JSON Lines."""
     file.parent.mkdir(parents=True, exist_ok=True)
-    lines = (json.dumps({"row": one.row, "messages": one.messages}, ensure_ascii=False) for one in shown)
+    lines = (
+        json.dumps({"row": conversation.row, "messages": conversation.messages}, ensure_ascii=False)
+        for conversation in shown
+    )
     file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
 def read_conversations(file: Path) -> list[Conversation]:
-    """Read what `write_conversations` wrote."""
+    """Read the output of `write_conversations`."""
     return [Conversation(**json.loads(line)) for line in file.read_text(encoding="utf-8").splitlines()]
 
 
@@ -136,13 +139,13 @@ def _play(environment: CompanyOSEnvironment, row: Row, policy: Policy) -> Demons
 
 
 def _run_to_completion(coroutine: Any) -> None:
-    """Run a policy whose calls never wait for anything, so that it needs no event loop, nor minds one."""
+    """Run a coroutine whose calls never suspend, without an event loop."""
     try:
         coroutine.send(None)
     except (StopIteration, EpisodeOverError):
         return
     coroutine.close()
-    raise RuntimeError("a policy that waits for something else than its calls cannot demonstrate")
+    raise RuntimeError("a demonstration policy must await nothing but its calls")
 
 
 def _replay(environment: CompanyOSEnvironment, row: Row, turns: Sequence[Turn]) -> Demonstration:
@@ -156,7 +159,7 @@ def _replay(environment: CompanyOSEnvironment, row: Row, turns: Sequence[Turn]) 
 
 
 def _turn(environment: CompanyOSEnvironment, tool: str, arguments: dict[str, Any]) -> Turn:
-    """Make a call as the oracle makes it, and note it as the model would."""
+    """Make a call of the oracle and record it as the model would write it."""
     json_arguments = json.loads(json.dumps(arguments))
     encoded = environment._language.encoded(json_arguments)
     view = environment._session.call(tool, json_arguments)
@@ -168,10 +171,10 @@ def _is_read_call(tool: str) -> bool:
 
 
 def _form_fields(result: Any) -> Iterator[str]:
-    """Yield the names of the fields that a form asks for."""
+    """Yield the names of the fields of a form."""
     match result:
         case {"fields": [{"name": _}, *_] as form_fields}:
-            yield from (f"field {one['name']}" for one in form_fields)
+            yield from (f"field {field['name']}" for field in form_fields)
 
 
 def _filled_fields(arguments: Mapping[str, Any]) -> Iterator[str]:
@@ -182,14 +185,14 @@ def _filled_fields(arguments: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _values(value: Any) -> Iterator[str]:
-    """Yield every value with a digit in it, as text."""
+    """Yield every value with a digit as text."""
     match value:
         case Mapping():
-            for one in value.values():
-                yield from _values(one)
+            for item in value.values():
+                yield from _values(item)
         case list() | tuple():
-            for one in value:
-                yield from _values(one)
+            for item in value:
+                yield from _values(item)
         case str() | int() | float():
             text = str(value).strip(".,;:()").replace("+00:00", "Z")
             if len(text) >= _MIN_VALUE_CHARS and any(letter.isdigit() for letter in text):

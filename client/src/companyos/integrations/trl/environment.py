@@ -1,4 +1,4 @@
-"""What TRL calls an environment: one rollout at a time, its tools as public methods, JSON text as answers."""
+"""TRL environment: one rollout at a time, tools as public methods, JSON text as results."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _EPISODE_COLUMNS = ("task_id", "scenario", "seed", "chaos")
 """Columns of a dataset that name an episode."""
 
 _CHANGED_NOTE = "\n\nSome tools are described differently here:\n{lines}"
-_ABSENT_NOTE = "This tool is not to be had."
+_ABSENT_NOTE = "This tool is not available."
 
 
 class CompanyOSEnvironment:
-    """One rollout after another, each in an episode of its own; `environment_class` adds the tools.
+    """One rollout after another, each in its own episode; `environment_class` adds the tools.
 
-    TRL takes every public method for a tool, so that whatever else there is begins with an underscore. A call after the
-    end raises EpisodeOverError, which TRL tells the model as an error.
+    TRL treats every public method as a tool, so other names start with an underscore. A call after the end raises
+    EpisodeOverError, which TRL passes to the model as an error.
     """
 
     def __init__(self) -> None:
@@ -39,14 +39,14 @@ class CompanyOSEnvironment:
 
     @staticmethod
     def _open() -> Session:
-        raise NotImplementedError("environment_class says where the episodes are")
+        raise NotImplementedError("use a class of `environment_class`")
 
     _offered: Sequence[ToolSpec]
     _options: ResetArguments
     _language_of: LanguageFactory
 
     def reset(self, **row: Any) -> str:
-        """Begin the episode that a row of the dataset names, and return its task, which ends the prompt."""
+        """Start the episode of a dataset row and return its task, which completes the prompt."""
         episode_options = {name: row[name] for name in _EPISODE_COLUMNS if row.get(name) is not None}
         if "task_id" in episode_options:
             episode_options = {"task_id": episode_options["task_id"]}
@@ -60,16 +60,16 @@ class CompanyOSEnvironment:
         return self._language.answer(self._session.call(tool, self._language.decoded(arguments)))
 
     def _end(self) -> Ending:
-        """Return how the episode ended; one that goes on is given up."""
+        """Return the result of the episode; abandon it first if it is live."""
         if self._ending is None:
             self._ending = self._session.end()
         return self._ending
 
     def _describe_changes(self, tools: Sequence[ToolSpec]) -> str:
-        """Say which tools are not as the prompt describes them: chaos renames fields of answers; some are not there."""
+        """Describe the tools that differ from the prompt: chaos renames fields, and some tools are missing."""
         described = {tool.name: tool.description for tool in tools}
-        found = [(tool.name, described.get(tool.name, _ABSENT_NOTE), tool.description) for tool in self._offered]
-        lines = "\n".join(f"- {name}: {here}" for name, here, known in found if here != known)
+        descriptions = [(tool.name, described.get(tool.name, _ABSENT_NOTE), tool.description) for tool in self._offered]
+        lines = "\n".join(f"- {name}: {here}" for name, here, known in descriptions if here != known)
         return _CHANGED_NOTE.format(lines=lines) if lines else ""
 
 
@@ -81,10 +81,10 @@ def environment_class(
     options: ResetArguments,
     language: LanguageFactory,
 ) -> type[CompanyOSEnvironment]:
-    """Return a class of environments that begin their episodes with these options and offer these tools."""
+    """Return an environment class with these reset options and tools."""
     body: dict[str, Any] = {tool.name: tool_method(tool, CompanyOSEnvironment._call) for tool in tools}
     body |= {
-        "__doc__": "One rollout after another; its public methods are the tools of the enterprise.",
+        "__doc__": "One rollout after another; its public methods are the tools of the company.",
         "__module__": __name__,
         "_open": staticmethod(open_session),
         "_offered": tuple(tools),

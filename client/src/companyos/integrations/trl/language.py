@@ -1,4 +1,4 @@
-"""How a model and its environment talk: what it is told, and how its arguments are meant."""
+"""Text formats between model and environment: task, results and arguments."""
 
 from __future__ import annotations
 
@@ -15,36 +15,36 @@ Translation = Callable[[Any, str], Any]
 
 
 class Language:
-    """The house's own: the task as it is told to any model, results as JSON, arguments as they are meant.
+    """Default format: the task text for every model, results as JSON, arguments unchanged.
 
-    One object serves one environment; `task` begins an episode. A language of your own overrides what it tells
-    otherwise.
+    One object serves one environment; `task` starts an episode. Subclasses override the formats.
     """
 
     def task(self, text: str) -> str:
-        """Return the task as the model is told it."""
+        """Return the task text for the model."""
         return text
 
     def answer(self, step: StepView) -> str:
-        """Return what a step brought as JSON, and whether it was the last; its reward is no agent's to see."""
+        """Return the result of a step as JSON, with `done` after the last one; the reward is omitted."""
         text = result_text(step)
         return _compact(json.loads(text) | {"done": True}) if step.done else text
 
     def decoded(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Return the arguments that the model means."""
+        """Return the arguments in the environment's format."""
         return arguments
 
     def encoded(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Return arguments as the model would say them: what `meant` understands."""
+        """Return arguments in the model's format: the inverse of `decoded`."""
         return arguments
 
 
 class ShortNames(Language):
-    """For a model that is too small to copy an id: #checklist1, #checklist2, #value1 stand for what is long.
+    """Format for models too small to copy ids: #checklist1, #checklist2, #value1 replace long values.
 
-    Whatever has a digit, and in results whatever stands in quotation marks, is called after the field in which it comes
-    up first; an id after what it is the id of. Results keep ids, states, figures and which fields a form requires, and
-    nothing that is empty. What such a model learns is the work: which tool comes when, and which of the names it takes.
+    Values with a digit, and quoted values in results, are named after the field in which they first occur; ids after
+    their
+    entity. Results keep ids, states, numbers and required form fields, and omit empty values. Such a model learns the
+    workflow: which tool comes next, and with which names.
     """
 
     def __init__(self) -> None:
@@ -53,12 +53,12 @@ class ShortNames(Language):
         self._counts: Counter[str] = Counter()
 
     def task(self, text: str) -> str:
-        """Return the task with short names in it; those of the last episode are forgotten."""
+        """Return the task with short names; names of the previous episode are dropped."""
         self._names, self._values, self._counts = {}, {}, Counter()
         return self._shorten_text(_WITH_DIGIT, text, "task")
 
     def answer(self, step: StepView) -> str:
-        """Return what a step brought, briefly."""
+        """Return a shortened result of a step."""
         if step.done:
             return _compact({"done": True})
         if step.error is not None:
@@ -66,17 +66,17 @@ class ShortNames(Language):
         return _compact(_map_values(_keep_essentials(step.result), self._shorten))
 
     def decoded(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Return the arguments with what the short names stand for."""
+        """Return the arguments with short names replaced by their values."""
         decoded: dict[str, Any] = _map_values(arguments, self._expand)
         return decoded
 
     def encoded(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Return arguments with the short names that are known so far."""
+        """Return arguments with known values replaced by short names."""
         encoded: dict[str, Any] = _map_values(arguments, self._apply_known_names)
         return encoded
 
     def _shorten(self, value: Any, field: str) -> Any:
-        """Return the short name of a value, a new one where it has none; inside a text that of every part."""
+        """Return the short name of a value, assigned on first use; inside a text, of every part."""
         if isinstance(value, bool) or not isinstance(value, str | int | float):
             return value
         if isinstance(value, str):
@@ -84,7 +84,7 @@ class ShortNames(Language):
         return self._assign_name(str(value), value, field)
 
     def _shorten_text(self, part: re.Pattern[str], text: str, field: str) -> str:
-        return part.sub(lambda found: self._assign_name(found[0], found[0], field), text)
+        return part.sub(lambda match: self._assign_name(match[0], match[0], field), text)
 
     def _assign_name(self, text: str, value: Any, field: str) -> str:
         if text not in self._names:
@@ -98,7 +98,7 @@ class ShortNames(Language):
             return encoded
         if encoded in self._values:
             return self._values[encoded]
-        return SHORT_NAME.sub(lambda found: str(self._values.get(found[0], found[0])), encoded)
+        return SHORT_NAME.sub(lambda match: str(self._values.get(match[0], match[0])), encoded)
 
     def _apply_known_names(self, value: Any, _field_name: str) -> Any:
         if isinstance(value, bool) or not isinstance(value, str | int | float):
@@ -106,7 +106,7 @@ class ShortNames(Language):
         text = str(value).replace("+00:00", "Z")
         if text in self._names or not isinstance(value, str):
             return self._names.get(text, value)
-        return _WORD.sub(lambda found: self._names.get(found[0], found[0]), text)
+        return _WORD.sub(lambda match: self._names.get(match[0], match[0]), text)
 
 
 SHORT_NAME = re.compile(r"#[a-z_]+\d+")
@@ -120,27 +120,27 @@ _KEPT_FIELDS = frozenset(
 
 
 def _keep_essentials(value: Any) -> Any:
-    """Keep what a step turns on: of a form the fields that it requires, of a moment only that something was done."""
+    """Keep the essentials of a result: the required fields of a form, and only the presence of timestamps."""
     if isinstance(value, dict):
         kept = {
-            name: _keep_essentials(one)
-            for name, one in value.items()
-            if name in _KEPT_FIELDS and one not in (None, False, [], {})
+            name: _keep_essentials(field)
+            for name, field in value.items()
+            if name in _KEPT_FIELDS and field not in (None, False, [], {})
         }
         match value.get("fields"):
             case [{"name": _, "required": _}, *_] as form_fields:
-                kept["fields"] = [one["name"] for one in form_fields if one.get("required")]
+                kept["fields"] = [field["name"] for field in form_fields if field.get("required")]
         return kept | {"done_at": True} if "done_at" in kept else kept
-    return [_keep_essentials(one) for one in value] if isinstance(value, list) else value
+    return [_keep_essentials(field) for field in value] if isinstance(value, list) else value
 
 
 def _map_values(value: Any, translation: Translation, field: str = "") -> Any:
-    """Translate every value that is no object and no list, with the field in which it stands."""
+    """Map every scalar value with the name of its field."""
     match value:
         case dict():
-            return {name: _map_values(one, translation, _field_name(name, field)) for name, one in value.items()}
+            return {name: _map_values(item, translation, _field_name(name, field)) for name, item in value.items()}
         case list():
-            return [_map_values(one, translation, field) for one in value]
+            return [_map_values(item, translation, field) for item in value]
         case _:
             return translation(value, field)
 

@@ -1,4 +1,4 @@
-"""A model made on the spot: small enough to learn on a CPU, with a tokenizer of the words that it will meet."""
+"""Tiny models that train on a CPU, with a tokenizer for the vocabulary of the conversations."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 VOCABULARY_SIZE = 4_000
-"""Tokens that the tokenizer learns, beside those that stand for a whole text."""
+"""Number of learned tokens, besides those that represent a whole text."""
 
 PHRASE_FREQUENCY = 20
-"""One in so many conversations has to hold a phrase that becomes a token."""
+"""A phrase becomes a token if at least one in this many conversations contains it."""
 
 MAX_LENGTH = 4_096
 
@@ -35,16 +35,17 @@ _MARKS = (
     "<tool_call>\n",
     "\n</tool_call>",
 )
-"""What the template writes around every message."""
+"""Markers that the template writes around every message."""
 
 
 def tiny_tokenizer(
     shown: Sequence[Conversation], tools: Sequence[Callable[..., Any]], *, words: int = VOCABULARY_SIZE
 ) -> PreTrainedTokenizerFast:
-    """Return a tokenizer with Qwen 2.5's chat template that has learned its words from conversations.
+    """Return a tokenizer with Qwen 2.5's chat template, trained on conversations.
 
-    A short name is one token, and what every prompt begins with, the tools among it, is one as well: a model of this
-    size reads no schema.
+    A short name is one token, and so is the common start of every prompt including the tools: a model of this size
+    cannot
+    read schemas.
     """
     from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast
@@ -75,7 +76,7 @@ def tiny_tokenizer(
 
 
 def tiny_model(tokenizer: PreTrainedTokenizerFast, *, seed: int, width: int = 64, layers: int = 2) -> PreTrainedModel:
-    """Return a Qwen 2 of some hundred thousand parameters that knows nothing yet."""
+    """Return an untrained Qwen 2 model with some hundred thousand parameters."""
     from transformers import Qwen2Config, Qwen2ForCausalLM, set_seed
 
     set_seed(seed)
@@ -96,9 +97,9 @@ def tiny_model(tokenizer: PreTrainedTokenizerFast, *, seed: int, width: int = 64
 
 
 def _texts(shown: Iterable[Conversation]) -> Iterable[str]:
-    """Yield what is said in conversations, calls as the template writes them."""
-    for one in shown:
-        for message in one.messages[1:]:
+    """Yield the texts of conversations, with calls as the template writes them."""
+    for conversation in shown:
+        for message in conversation.messages[1:]:
             yield message["content"]
             for call in message.get("tool_calls", ()):
                 function = call["function"]
@@ -108,14 +109,14 @@ def _texts(shown: Iterable[Conversation]) -> Iterable[str]:
 def _constants(
     tokenizer: PreTrainedTokenizerFast, system: dict[str, Any], tools: Sequence[Callable[..., Any]]
 ) -> Iterable[str]:
-    """Yield the texts that every prompt repeats: the system's message with the tools, and the marks of a turn."""
+    """Yield the texts that every prompt repeats: the system message with the tools, and the turn markers."""
     text = tokenizer.apply_chat_template([system], tools=list(tools), tokenize=False)
     yield text.removesuffix("\n").removeprefix(_START).removesuffix(_END)
     yield from _MARKS
 
 
 def _names(shown: Sequence[Conversation]) -> list[str]:
-    """Return the short names that come up in conversations."""
+    """Return the short names in conversations."""
     return sorted({name for text in _texts(shown) for name in SHORT_NAME.findall(text)})
 
 
@@ -124,41 +125,41 @@ ON_GPU = "Qwen/Qwen2.5-1.5B-Instruct"
 CONTEXT = 16_384
 _RANK = 16
 _PROJECTIONS = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
-"""What is adapted; never the last layer, which the embedding shares its weights with."""
+"""Adapted layers; never the last one, which shares its weights with the embedding."""
 
 
 @dataclass
 class Learner:
-    """A model with its tokenizer; `peft_config` is for a trainer to adapt it by, None where it learns as it is."""
+    """A model with its tokenizer; `peft_config` is the adapter configuration, None for full training."""
 
     model: PreTrainedModel
     tokenizer: PreTrainedTokenizerBase
     peft_config: Any = None
 
     def replace_model(self, model: PreTrainedModel) -> None:
-        """Go on with what a trainer has made of the model; adapted once, it is not adapted again."""
+        """Take over the trained model; an adapted model is not adapted again."""
         self.model, self.peft_config = model, None
 
     def save(self, folder: Path) -> None:
-        """Keep both where `load` finds them."""
+        """Save model and tokenizer for `load`."""
         self.model.save_pretrained(folder)
         self.tokenizer.save_pretrained(folder)
 
 
 def has_gpu() -> bool:
-    """Say whether there is a GPU that PyTorch can use."""
+    """Return whether PyTorch can use a GPU."""
     import torch
 
     return bool(torch.cuda.is_available())
 
 
 def default_model() -> str:
-    """Return what is trained where nobody says."""
+    """Return the default model name."""
     return ON_GPU if has_gpu() else TINY
 
 
 def load(name: str | Path, *, seed: int = 0, spec: CompanyOSSpec, shown: Sequence[Conversation] = ()) -> Learner:
-    """Return a learner: a name on the Hub, a folder, or `tiny`, whose words come from what it will be shown."""
+    """Return a learner: a name on the Hub, a folder, or `tiny`, whose vocabulary comes from the conversations."""
     if name == TINY:
         tokenizer = tiny_tokenizer(shown, spec.tools(spec.rows[0]))
         return Learner(tiny_model(tokenizer, seed=seed), tokenizer)
@@ -181,7 +182,7 @@ def _by_unsloth(name: str, seed: int) -> Learner:
 def _by_transformers(name: str) -> Learner:
     from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenizerFast
 
-    # AutoTokenizer takes the tokenizer of any Qwen for Qwen's own, which cuts a text at other places than the tiny one.
+    # AutoTokenizer replaces the tokenizer of any Qwen model by Qwen's own, which splits text differently.
     kind = PreTrainedTokenizerFast if (Path(name) / "tokenizer.json").is_file() else AutoTokenizer
     tokenizer = kind.from_pretrained(name)
     if not has_gpu():

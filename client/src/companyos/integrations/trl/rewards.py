@@ -1,4 +1,4 @@
-"""Rewards: what the episode returned; and figures on the three stages of learning, beside them in TRL's log."""
+"""Reward functions: the episode return, and metrics of the stages of learning for TRL's log."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ RewardFunction = Callable[..., list[float | None]]
 Message = Mapping[str, Any]
 
 _UNKNOWN_TOOL_PENALTY = -1.0
-"""What the house charges for a tool that there is not."""
+"""Reward of a call of an unknown tool."""
 
 _MAX_PENALTY = -8.0
 _UNIT = 25.0
 
 
 def reward_functions(scale: RewardScale) -> list[RewardFunction]:
-    """Return the two sources of reward, on one scale."""
+    """Return the two reward functions, on one scale."""
 
     def episode_return(
         environments: Sequence[CompanyOSEnvironment],
@@ -28,7 +28,7 @@ def reward_functions(scale: RewardScale) -> list[RewardFunction]:
         log_metric: Callable[[str, float], None] | None = None,
         **_: Any,
     ) -> list[float | None]:
-        """Return what each episode returned; None for one that the house broke, which nobody learns from."""
+        """Return the return of each episode; None after an infrastructure error, which is excluded from training."""
         endings = [environment._end() for environment in environments]
         if log_metric is not None:
             unknown_counts = [
@@ -41,7 +41,7 @@ def reward_functions(scale: RewardScale) -> list[RewardFunction]:
     def unknown_tools(
         environments: Sequence[CompanyOSEnvironment], completions: Sequence[Sequence[Message]], **_: Any
     ) -> list[float | None]:
-        """Return the cost of calls of tools that there are not: TRL answers them, and no episode hears of them."""
+        """Return the cost of calls of unknown tools: TRL answers them without the environment."""
         unit = 1.0 if scale is RewardScale.ORIGINAL else _UNIT
         unknown_counts = [
             unknown_calls(environment, made) for environment, made in zip(environments, completions, strict=True)
@@ -52,14 +52,14 @@ def reward_functions(scale: RewardScale) -> list[RewardFunction]:
 
 
 def unknown_calls(environment: CompanyOSEnvironment, completion: Sequence[Message]) -> int:
-    """Return how many calls of a completion name a tool that there is not."""
+    """Return how many calls of a completion name an unknown tool."""
     names = [call["function"]["name"] for message in completion for call in message.get("tool_calls") or ()]
     offered = {tool.name for tool in environment._offered}
     return sum(name not in offered for name in names)
 
 
 def stages(endings: Sequence[Ending], unknown_calls: Sequence[int]) -> list[tuple[str, float]]:
-    """Return the figures by which learning is seen: invalid calls stop, milestones are reached, workflows are done."""
+    """Return metrics of the stages of learning: invalid calls, milestones, completed workflows."""
     calls = sum(end.steps for end in endings) + sum(unknown_calls)
     invalid = sum(end.invalid for end in endings) + sum(unknown_calls)
     n = max(len(endings), 1)

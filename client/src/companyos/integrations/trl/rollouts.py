@@ -1,4 +1,4 @@
-"""A model plays: whole episodes by turns, many side by side, as TRL's rollouts play them."""
+"""Rollouts of a model: whole episodes in turns, many side by side, like TRL's rollouts."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ NEW_TOKENS = 256
 
 @dataclass(frozen=True)
 class PlayedRollout:
-    """One episode that a model played."""
+    """An episode played by a model."""
 
     row: Row
     ending: Ending
     unknown_calls: int
-    """Calls of tools that there are not."""
+    """Calls of unknown tools."""
     messages: list[dict[str, Any]]
 
 
@@ -35,7 +35,7 @@ class _Rollout:
     environment: CompanyOSEnvironment
     row: Row
     tools: list[dict[str, Any]]
-    """Their schemas, made once: to read them off the methods takes longer than a step."""
+    """Tool schemas, built once because deriving them from the methods is slow."""
     messages: list[dict[str, Any]] = field(default_factory=list)
     is_done: bool = False
 
@@ -44,7 +44,7 @@ class _Rollout:
         self.messages = [system, {**user, "content": self.environment.reset(**self.row)}]
 
     def act(self, message: dict[str, Any]) -> None:
-        """Make the calls of a message, and append what they brought."""
+        """Execute the calls of a message, and append their results."""
         self.messages.append(message)
         calls = message.get("tool_calls") or ()
         for call in calls:
@@ -76,12 +76,12 @@ def play(
     turns: int = TURNS,
     new_tokens: int = NEW_TOKENS,
 ) -> Iterator[PlayedRollout]:
-    """Yield how a model plays each row: greedily, or sampling at a temperature. No weight is changed."""
+    """Yield the rollout of each row, greedy or sampled at a temperature. No weights change."""
     from transformers.utils import get_json_schema
     from trl.chat_template_utils import add_response_schema
 
     if getattr(tokenizer, "response_template", None) is None:
-        tokenizer = add_response_schema(tokenizer)  # how its calls are found; a trainer does the same
+        tokenizer = add_response_schema(tokenizer)  # needed to parse tool calls; a trainer does the same
     selected = list(spec.rows if rows is None else rows)
     schemas = {
         row["scenario"]: [get_json_schema(tool) for tool in spec.tools(row)] for row in _one_row_per_scenario(selected)
@@ -123,7 +123,7 @@ def _generate_messages(
     temperature: float,
     max_new_tokens: int,
 ) -> list[dict[str, Any]]:
-    """Return the next message of each seat."""
+    """Return the next message of each rollout."""
     import torch
     from trl.chat_template_utils import parse_response
 
@@ -150,6 +150,6 @@ def _generate_messages(
 
 
 def _until_end(ids: list[int], tokenizer: PreTrainedTokenizerBase) -> list[int]:
-    """Return the tokens up to and with the end of the turn."""
+    """Return the tokens up to and including the end of the turn."""
     end = tokenizer.eos_token_id
     return ids[: ids.index(end) + 1] if end in ids else ids

@@ -1,4 +1,4 @@
-"""`CompanyOSSpec`: which episodes are trained on, as the dataset, the environments and the rewards that TRL takes."""
+"""`CompanyOSSpec`: training episodes as the dataset, environments and rewards of TRL."""
 
 from __future__ import annotations
 
@@ -24,23 +24,26 @@ You are an employee of a company. You act through tools and through nothing else
 - Every tool call is one step, and the number of steps is limited.
 - A message without a tool call ends your work.
 - When the work is done, or when it must not or cannot be done, say so with `finish`."""
-"""What every prompt begins with; the task follows when its episode begins."""
+"""Start of every prompt; the task follows when the episode starts."""
 
 _SAMPLED_SEEDS = 8
-"""Episodes that are asked for their tools."""
+"""Number of sampled episodes for the list of tools."""
 
 Row = dict[str, Any]
 EnvironmentFactory = type[CompanyOSEnvironment]
 
 
 class CompanyOSSpec:
-    """What a GRPOTrainer needs of CompanyOS: `train_dataset`, `environment_factory` and `reward_funcs`.
+    """Arguments of a GRPOTrainer: `train_dataset`, `environment_factory` and `reward_funcs`.
 
-    The episodes are the tasks of a `split`, or those that `seeds` begin of one or more scenarios; `scenario` and
-    `chaos` narrow them to some, `count` to so many of each scenario and level. They come by level, the calmest first,
-    so that a trainer that does not shuffle learns by a curriculum. Without a URL an enterprise is started on this
-    machine, which ends with `close`, with the `with` block or with the process. `language` is what a model is spoken
-    to in. Raises ApiError, and ConnectionError where the server stays away for `within_s` seconds.
+    The episodes are the tasks of a `split`, or those of `seeds` in one or more scenarios; `scenario` and `chaos`
+    filter
+    them, `count` limits them per scenario and level. They are sorted by level, so that a trainer without shuffling
+    follows
+    a curriculum. Without a URL a local server is started, which stops with `close`, at the end of the `with` block or
+    with
+    the process. `language` is the text format of the model. Raises ApiError, and ConnectionError if the server is
+    unreachable for `within_s` seconds.
     """
 
     def __init__(
@@ -79,32 +82,32 @@ class CompanyOSSpec:
         self._within_s = within_s
         self._sessions: list[Session] = []
         if seeds is not None and (self._levels is None or self._scenarios is None):
-            raise ValueError("seeds want a scenario and a level of chaos; a split brings its own")
+            raise ValueError("seeds require scenario and chaos; a split has its own seeds")
 
     @property
     def url(self) -> str:
-        """The address that is played at. Raises EnterpriseError where an enterprise cannot be started."""
+        """URL of the server. Raises EnterpriseError if a local server cannot be started."""
         return self._enterprise.url
 
     @cached_property
     def rows(self) -> list[Row]:
-        """The episodes, one row each, as `reset` of an environment takes them."""
+        """The episodes, one row each, with the reset options of an environment."""
         rows = self._split_rows() if self._seeds is None else self._seed_rows(self._seeds)
         if not rows:
-            raise ValueError("no episode fits: see `companyos tasks` for what there is")
+            raise ValueError("no episodes match; `companyos tasks` lists the tasks")
         several = isinstance(self.environment_factory, dict)
         return [{**row, "environment": row["scenario"]} for row in rows] if several else rows
 
     @cached_property
     def train_dataset(self) -> Dataset:
-        """The rows as a dataset with the column `prompt`; the task itself follows when its episode begins."""
+        """The rows as a dataset with the column `prompt`; the task follows when the episode starts."""
         from datasets import Dataset
 
         return Dataset.from_list([{"prompt": prompt(), **row} for row in self.rows])
 
     @cached_property
     def environment_factory(self) -> EnvironmentFactory | dict[str, EnvironmentFactory]:
-        """The class of the environments; where scenarios bring tools of their own, a class for each."""
+        """The environment class; one class per scenario if scenarios have their own tools."""
         scenarios = self._scenarios or self._all_scenarios()
         if self._toolset is Toolset.ALL or len(scenarios) == 1:
             return self._make_class(scenarios[0])
@@ -112,30 +115,33 @@ class CompanyOSSpec:
 
     @cached_property
     def reward_funcs(self) -> list[RewardFunction]:
-        """The return of the episode, and a cost for calls of tools that there are not, which no episode hears of."""
+        """Reward functions: the return of the episode, and a cost for calls of unknown tools."""
         return reward_functions(self._scale)
 
     def environment(self, row: Row) -> CompanyOSEnvironment:
-        """Return a new environment for a row, which is not reset yet."""
+        """Return a new environment for a row, before its reset."""
         return self._factory(row)()
 
     def tools(self, row: Row) -> list[Callable[..., str]]:
-        """Return the tools that a prompt describes for a row, as TRL takes them."""
+        """Return the tools in the prompt of a row, in TRL's format."""
         factory = self._factory(row)
         return [getattr(factory, tool.name) for tool in factory._offered]
 
     @cached_property
     def max_tool_calling_iterations(self) -> int:
-        """How many turns a rollout needs at most: an episode's steps, and one to end with."""
+        """Maximum turns of a rollout: the steps of an episode, and a final message."""
         session = Session(self.url, token=self._token, within_s=self._within_s)
         try:
-            first = [session.reset(scenario=one, seed=0, chaos=0) for one in sorted({r["scenario"] for r in self.rows})]
-            return max(one.steps_left for one in first) + 1
+            observations = [
+                session.reset(scenario=scenario, seed=0, chaos=0)
+                for scenario in sorted({r["scenario"] for r in self.rows})
+            ]
+            return max(observation.steps_left for observation in observations) + 1
         finally:
             session.close()
 
     def close(self) -> None:
-        """Close every connection, and stop the enterprise where it is our own."""
+        """Close every connection, and stop the local server if it was started here."""
         for session in self._sessions:
             session.close()
         self._sessions.clear()
@@ -199,9 +205,9 @@ class CompanyOSSpec:
         )
 
     def _common_tools(self, scenario: str) -> list[ToolSpec]:
-        """Return the tools that calm episodes have in common, by name, as TRL finds them on the class.
+        """Return the tools that calm episodes share, by name.
 
-        A task's own tools come with distractors that change from seed to seed.
+        Tools of single tasks include distractors, which differ per seed.
         """
         session = Session(self.url, token=self._token, within_s=self._within_s)
         try:
@@ -215,7 +221,7 @@ class CompanyOSSpec:
 
 
 def prompt() -> list[dict[str, str]]:
-    """Return what a conversation begins with, before its task is known."""
+    """Return the start of a conversation, before its task is known."""
     return [{"role": "system", "content": SYSTEM}, {"role": "user", "content": ""}]
 
 

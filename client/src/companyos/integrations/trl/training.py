@@ -1,4 +1,4 @@
-"""The two ways of learning: from demonstrations, and from returns. Both are TRL's trainers, set up for CompanyOS."""
+"""Training with TRL: supervised warm-up on demonstrations, and reinforcement learning from returns."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 METRICS = "metrics.jsonl"
 
 _LOSS_WINDOW = 5
-"""Steps whose losses are looked at together."""
+"""Number of steps whose losses are averaged."""
 
 _COMMON_SETTINGS: dict[str, Any] = {
     "report_to": "none",
@@ -38,9 +38,9 @@ def warm_up(
     until_loss: float = 0.0,
     **settings: Any,
 ) -> None:
-    """Let a model learn what the oracle says, and nothing else of a conversation; `settings` are SFTConfig's.
+    """Train a model on the oracle's messages; `settings` are SFTConfig options.
 
-    It ends early once the loss has come down to `until_loss`.
+    Training stops early once the mean loss reaches `until_loss`.
     """
     from datasets.utils.logging import disable_progress_bar
     from trl import SFTConfig, SFTTrainer
@@ -59,9 +59,9 @@ def warm_up(
 
 
 def reinforce(learner: Learner, spec: CompanyOSSpec, folder: Path, **settings: Any) -> None:
-    """Let a model learn from what its episodes return; `settings` are GRPOConfig's.
+    """Train a model on the returns of its episodes; `settings` are GRPOConfig options.
 
-    The tasks come in the order of the spec, the calmest first. Every step adds a line to `metrics.jsonl`.
+    The tasks come in the order of the spec, calmest first. Every step appends a line to `metrics.jsonl`.
     """
     from trl import GRPOConfig, GRPOTrainer
 
@@ -81,9 +81,9 @@ def reinforce(learner: Learner, spec: CompanyOSSpec, folder: Path, **settings: A
 
 
 def conversations(shown: Sequence[Conversation], tokenizer: PreTrainedTokenizerBase, spec: CompanyOSSpec) -> Dataset:
-    """Return conversations as tokens, with a mask over what the oracle says.
+    """Return conversations as tokens, with a mask of the oracle's messages.
 
-    They are rendered here and not by the trainer: a table would give every call the arguments of all the others.
+    They are rendered here instead of by the trainer: a table would add the arguments of all calls to each call.
     """
     from datasets import Dataset
     from trl.chat_template_utils import get_training_chat_template
@@ -91,19 +91,21 @@ def conversations(shown: Sequence[Conversation], tokenizer: PreTrainedTokenizerB
     template = get_training_chat_template(tokenizer) or tokenizer.chat_template
     rendered = [
         tokenizer.apply_chat_template(
-            one.messages,
-            tools=spec.tools(one.row),
+            conversation.messages,
+            tools=spec.tools(conversation.row),
             chat_template=template,
             return_dict=True,
             return_assistant_tokens_mask=True,
         )
-        for one in shown
+        for conversation in shown
     ]
-    return Dataset.from_list([{name: list(one[name]) for name in ("input_ids", "assistant_masks")} for one in rendered])
+    return Dataset.from_list(
+        [{name: list(example[name]) for name in ("input_ids", "assistant_masks")} for example in rendered]
+    )
 
 
 def _run(trainer: Any) -> None:
-    """Train without a word on the terminal: what there is to say is in `metrics.jsonl`."""
+    """Train without terminal output; the log is in `metrics.jsonl`."""
     from transformers import PrinterCallback
 
     trainer.remove_callback(PrinterCallback)
@@ -111,7 +113,7 @@ def _run(trainer: Any) -> None:
 
 
 def _precision() -> dict[str, Any]:
-    """Return settings for this machine: half the width of numbers on a GPU that has it, no second forward on a CPU."""
+    """Return precision settings for this machine: bfloat16 on a capable GPU, no gradient checkpointing on a CPU."""
     import torch
 
     if not torch.cuda.is_available():
@@ -120,10 +122,10 @@ def _precision() -> dict[str, Any]:
 
 
 def _metrics_writer(file: Path) -> TrainerCallback:
-    """Return a callback that adds every line of a trainer's log to a file of JSON lines."""
+    """Return a callback that appends a trainer's log to a JSON Lines file."""
     from transformers import TrainerCallback
 
-    class _MetricsWriter(TrainerCallback):  # type: ignore[misc]  # no types come with it
+    class _MetricsWriter(TrainerCallback):  # type: ignore[misc]  # untyped library
         def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, float] | None = None, **_: Any) -> None:
             file.parent.mkdir(parents=True, exist_ok=True)
             with file.open("a", encoding="utf-8") as lines:
@@ -133,10 +135,10 @@ def _metrics_writer(file: Path) -> TrainerCallback:
 
 
 def _early_stopping(at_loss: float) -> TrainerCallback:
-    """Return a callback that ends a training once the mean of its last losses has come down so far."""
+    """Return a callback that stops the training once the mean of recent losses reaches a threshold."""
     from transformers import TrainerCallback
 
-    class _EarlyStopping(TrainerCallback):  # type: ignore[misc]  # no types come with it
+    class _EarlyStopping(TrainerCallback):  # type: ignore[misc]  # untyped library
         def __init__(self) -> None:
             self._losses: deque[float] = deque(maxlen=_LOSS_WINDOW)
 

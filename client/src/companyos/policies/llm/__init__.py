@@ -1,4 +1,4 @@
-"""The policy that asks a model: any endpoint that speaks OpenAI's chat completions with tools."""
+"""The policy `llm`: calls a model behind an OpenAI-compatible chat completions endpoint with tools."""
 
 from companyos.policies.llm.policy import LlmPolicy
 from companyos.policies.llm.settings import DEFAULT_BASE_URL, InvalidSettingsError, LlmSettings

@@ -1,4 +1,4 @@
-"""The tool calls in a model's message: well-formed or not, each becomes one step."""
+"""Tool calls of a model's message; each becomes one step, well-formed or not."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 from companyos_shared.wire.strict_json import parse_object
 
 MALFORMED = "malformed_json"
-"""The one argument under which unreadable ones are sent on: it fits no schema, so that the step is an invalid one."""
+"""Argument name for unreadable arguments; it matches no schema, so the step is invalid."""
 
 _KEPT_CHARS = 2_000
 _NAME_CHARS = 200
@@ -18,7 +18,7 @@ _NAME_CHARS = 200
 
 @dataclass(frozen=True, kw_only=True)
 class ToolCall:
-    """One call. `fault` says why the arguments could not be read; then `arguments` hold them as they came."""
+    """One call. `fault` is the reason why the arguments could not be read; `arguments` then contain the raw text."""
 
     id: str
     tool: str
@@ -26,13 +26,13 @@ class ToolCall:
     fault: str | None = None
 
     def as_message_part(self) -> dict[str, Any]:
-        """Return the call as it is sent back: always with arguments that every endpoint can parse."""
+        """Return the call for the next request, with arguments that every endpoint can parse."""
         arguments = json.dumps(self.arguments, ensure_ascii=False)
         return {"id": self.id, "type": "function", "function": {"name": self.tool, "arguments": arguments}}
 
 
 def tool_calls(message: Mapping[str, Any], *, first: int = 0) -> list[ToolCall]:
-    """Return the calls of a message in their order; those that came without an id are numbered from `first`."""
+    """Return the calls of a message in order; calls without an id are numbered from `first`."""
     listed = message.get("tool_calls")
     if not isinstance(listed, list):
         return []
@@ -52,7 +52,7 @@ def _call(part: Mapping[str, Any], number: int) -> ToolCall:
 
 
 def read_arguments(raw: Any) -> tuple[dict[str, Any], str | None]:
-    """Return the arguments and what is wrong with them; no arguments at all are an empty object."""
+    """Return the arguments and their fault; missing arguments are an empty object."""
     if raw is None or (isinstance(raw, str) and not raw.strip()):
         return {}, None
     try:
@@ -68,22 +68,22 @@ def read_arguments(raw: Any) -> tuple[dict[str, Any], str | None]:
             return parsed, None
         fault = f"it is a JSON {_json_type(parsed)}"
     text = raw if isinstance(raw, str) else repr(raw)
-    return {MALFORMED: text[:_KEPT_CHARS]}, f"The arguments are no JSON object: {fault}. The call was not made."
+    return {MALFORMED: text[:_KEPT_CHARS]}, f"The arguments must be a JSON object: {fault}. The call was not made."
 
 
 def _as_step_message(arguments: Any) -> dict[str, Any]:
-    """Return a step as large and as deep as one with these arguments: what no house reads would be nobody's step."""
+    """Return a step within the server's limits of size and depth; the server would reject larger messages."""
     action = {"type": "call_tool", "metadata": {}, "tool_name": "\0" * _NAME_CHARS, "arguments": arguments}
     return {"type": "step", "data": action}
 
 
 def sanitize_json(value: Any) -> Any:
-    """Return a value without lone surrogates and without NaN and infinity, which nothing could send on."""
+    """Return a value without lone surrogates, NaN and infinity, which JSON cannot carry."""
     return json.loads(json.dumps(value, ensure_ascii=False).encode(errors="replace"), parse_constant=_null_constant)
 
 
 def _reject_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not valid JSON")
 
 
 def _null_constant(_name: str) -> None:

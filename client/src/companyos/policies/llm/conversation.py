@@ -1,4 +1,4 @@
-"""The conversation with a model: what the next request holds, and what leaves it when it outgrows its room."""
+"""The conversation with a model: its messages, and their removal when the context is full."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from companyos.policies.llm.prompt import REMINDER, result_text, system_text, ta
 from companyos.policies.policy import StepView, TaskView
 
 FIRST_TOKENS_PER_CHAR = 0.3
-"""A guess, until the first answer tells how many tokens its request had."""
+"""Initial estimate of characters per token, until the first response reports its tokens."""
 
 _SHRINK_TARGET = 0.75
-"""How much of its room a conversation keeps once it has outgrown it, so that it is not cut at every step."""
+"""Fraction of the context kept after a reduction, so that it does not happen at every step."""
 
 _ANSWER_SHARE = 8
-"""One part in so many of a context is left for the answer where nothing limits that."""
+"""Fraction of the context reserved for the response if no limit is set (1/n)."""
 
 _TASK = 1
 _HEAD = 2
-"""Messages that never leave: the system's and the task."""
+"""Messages that are never dropped: system message and task."""
 
-_DROPPED_RESULT = "[{chars} characters were dropped to make room; call the tool again to see them]"
-_DROPPED_TURNS = "[the first {turns} messages of yours were dropped to make room, with what came of them]"
+_DROPPED_RESULT = "[{chars} characters were dropped to save context; call the tool again to see them]"
+_DROPPED_TURNS = "[the first {turns} messages of yours were dropped to save context, with their results]"
 
 
 @dataclass(frozen=True)
 class Dropped:
-    """What left a conversation: answers of tools, and whole turns."""
+    """Dropped content: tool results and whole turns."""
 
     results: int
     turns: int
 
 
 class Conversation:
-    """One episode's messages, as the endpoint is sent them."""
+    """Messages of one episode, as sent to the endpoint."""
 
     def __init__(self, task: TaskView) -> None:
         self.tools = tool_formats(task.tools)
@@ -53,11 +53,11 @@ class Conversation:
 
     @property
     def calls_made(self) -> int:
-        """How many calls the model has made so far."""
+        """Number of calls that the model has made so far."""
         return self._calls_made
 
     def add_answer(self, message: dict[str, Any], calls: Sequence[ToolCall]) -> None:
-        """Append the model's message as it came, less what is null; its calls are made parseable."""
+        """Append the model's message without null fields; its calls are made parsable."""
         kept = {name: value for name, value in message.items() if value is not None}
         kept["role"] = "assistant"
         if calls:
@@ -70,33 +70,33 @@ class Conversation:
         self.messages.append(kept)
 
     def add_result(self, call: ToolCall, step: StepView) -> dict[str, Any]:
-        """Append what a call brought; return the message."""
+        """Append the result of a call; return the message."""
         self.messages.append({"role": "tool", "tool_call_id": call.id, "content": result_text(step, call.fault)})
         return self.messages[-1]
 
     def add_reminder(self) -> dict[str, Any]:
-        """Append a reminder that only calls count; return the message."""
+        """Append a reminder that only tool calls count; return the message."""
         self.messages.append({"role": "user", "content": REMINDER})
         return self.messages[-1]
 
     def calibrate(self, prompt_tokens: int | None) -> None:
-        """Learn from an answer, not yet appended, how many tokens its request had."""
+        """Update the estimate from a response that is not yet appended."""
         if prompt_tokens:
             self._tokens_per_char = prompt_tokens / self._chars()
 
     def estimated_tokens(self) -> int:
-        """Return how many tokens the next request has, by the tokens that the last one had for each character."""
+        """Return the estimated tokens of the next request."""
         return ceil(self._chars() * self._tokens_per_char)
 
     def fit(self, limit: int, max_output_tokens: int | None) -> Dropped | None:
-        """Make room where request and answer would exceed the limit together; return what left, None for nothing."""
+        """Reduce the conversation if request and response would exceed the limit; return what was dropped, or None."""
         budget = limit - (max_output_tokens or limit // _ANSWER_SHARE)
         if self.estimated_tokens() <= budget:
             return None
         return self.shrink(int(budget * _SHRINK_TARGET))
 
     def shrink(self, tokens: int) -> Dropped | None:
-        """Drop the oldest answers of tools, then whole turns, down to so many tokens; the last turn always stays."""
+        """Drop the oldest tool results, then whole turns, down to a number of tokens; the last turn always stays."""
         results = self._drop_results(tokens)
         turns = self._drop_turns(tokens)
         return Dropped(results, turns) if results or turns else None
@@ -126,10 +126,10 @@ class Conversation:
         return dropped
 
     def _first_turn(self) -> int:
-        return next((place for place, one in enumerate(self.messages) if one["role"] == "assistant"), 0)
+        return next((place for place, message in enumerate(self.messages) if message["role"] == "assistant"), 0)
 
     def _last_turn(self) -> int:
-        places = [place for place, one in enumerate(self.messages) if one["role"] == "assistant"]
+        places = [place for place, message in enumerate(self.messages) if message["role"] == "assistant"]
         return places[-1] if places else 0
 
     def _chars(self) -> int:

@@ -1,4 +1,4 @@
-"""One endpoint of chat completions: asked through OpenAI's own client, which waits and asks again."""
+"""Client of a chat completions endpoint, with retries of OpenAI's library."""
 
 from __future__ import annotations
 
@@ -22,33 +22,33 @@ _CONTEXT_LENGTH_PATTERN = re.compile(
 )
 _CLIENT_ERRORS = range(400, 500)
 _TRANSIENT_STATUSES = frozenset({408, 409, 429})
-"""Statuses below 500 that another attempt may not meet."""
+"""Statuses below 500 that are retried."""
 
 CONNECT_TIMEOUT_S = 10.0
 _TEXT_CHARS = 400
 _NO_KEY = "none"
-"""What the client is given where there is no key; the header is left out."""
+"""Placeholder for a missing key; the header is omitted."""
 
 
 class EndpointError(Exception):
-    """The endpoint gave no usable answer, however often it was asked."""
+    """Raised if the endpoint gave no usable response after all retries."""
 
 
 class EndpointUnreachableError(EndpointError):
-    """Nothing answers at the address."""
+    """Raised if the endpoint is unreachable."""
 
 
 class EndpointRejectedError(EndpointError):
-    """The endpoint refuses the request as it is; asking again would not help."""
+    """Raised if the endpoint rejects the request; a retry would not help."""
 
 
 class ContextLengthError(EndpointRejectedError):
-    """The conversation is longer than the model takes."""
+    """Raised if the conversation exceeds the context of the model."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """One answer: the model's message, and what it took. Tokens are None where the endpoint tells none."""
+    """One response: the message of the model, and its usage. Tokens are None if the endpoint reports none."""
 
     message: dict[str, Any]
     finish_reason: str | None
@@ -58,7 +58,7 @@ class Answer:
 
 
 class Endpoint:
-    """The endpoint while it is entered; it counts what is sent."""
+    """Connection to the endpoint within an `async with` block; it counts requests."""
 
     def __init__(self, settings: LlmSettings, base_url: str) -> None:
         self.requests = 0
@@ -71,11 +71,11 @@ class Endpoint:
 
     @property
     def retries(self) -> int:
-        """How many requests were sent again."""
+        """Number of repeated requests."""
         return max(0, self.requests - self._completions)
 
     async def complete(self, body: dict[str, Any]) -> Answer:
-        """Ask once more, as often as it takes. Raises EndpointError."""
+        """Send a request, with retries. Raises EndpointError."""
         assert self._client is not None
         self._completions += 1
         before = self.requests
@@ -95,21 +95,21 @@ class Endpoint:
         times = f" ({attempts} attempts)" if attempts > 1 else ""
         match error:
             case openai.APITimeoutError() if type(error.__cause__).__name__ != "ConnectTimeout":
-                return EndpointError(f"no answer within {self._settings.timeout_s:g} s{times}")
+                return EndpointError(f"no response within {self._settings.timeout_s:g} s{times}")
             case openai.APIConnectionError():
                 cause = error.__cause__ or error
                 return EndpointUnreachableError(
                     f"Failed to connect to {self._base_url}: {_exception_text(cause)}{times}"
                 )
             case openai.APIStatusError():
-                text = self._redact_key(f"the endpoint answered {error.status_code}: {_error_message(error)}{times}")
+                text = self._redact_key(f"the endpoint returned {error.status_code}: {_error_message(error)}{times}")
                 if error.status_code not in _CLIENT_ERRORS or error.status_code in _TRANSIENT_STATUSES:
                     return EndpointError(text)
                 return ContextLengthError(text) if _is_context_length_error(error) else EndpointRejectedError(text)
         return EndpointError(self._redact_key(_exception_text(error)))
 
     def _redact_key(self, text: str) -> str:
-        """Return a text of the endpoint's without the key, which some repeat in their errors."""
+        """Return an error text of the endpoint without the key, which some endpoints repeat."""
         key = self._settings.api_key
         return text.replace(key, "***") if key else text
 
@@ -139,7 +139,7 @@ class Endpoint:
 
 
 def _answer(content: bytes, latency_s: float) -> Answer:
-    """Return what a body says. Raises EndpointError for one that is no completion."""
+    """Return the response in a body. Raises EndpointError if it is not a completion."""
     try:
         body = sanitize_json(json.loads(content))
         choice = body["choices"][0]
@@ -149,7 +149,7 @@ def _answer(content: bytes, latency_s: float) -> Answer:
             raise TypeError(message)
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
         start = content[:_TEXT_CHARS].decode(errors="replace")
-        raise EndpointError(f"the endpoint answered what is no chat completion: {start}") from None
+        raise EndpointError(f"the endpoint returned an invalid chat completion: {start}") from None
     return Answer(
         message=message,
         finish_reason=choice.get("finish_reason"),
@@ -168,7 +168,7 @@ def _is_context_length_error(error: openai.APIStatusError) -> bool:
 
 
 def _error_message(error: openai.APIStatusError) -> str:
-    """Return what the endpoint says of its refusal."""
+    """Return the error message of the endpoint."""
     match error.body:
         case {"message": str(message)} if message.strip():
             return " ".join(message.split())[:_TEXT_CHARS]
@@ -180,7 +180,7 @@ def _exception_text(error: BaseException) -> str:
 
 
 def _is_loopback(url: str) -> bool:
-    """Say whether an endpoint is on this machine, which is never asked for through a proxy."""
+    """Return whether an endpoint is on this machine; such requests bypass any proxy."""
     host = urlsplit(url).hostname or ""
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback

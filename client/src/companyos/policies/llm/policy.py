@@ -1,4 +1,4 @@
-"""The policy that asks a model: one answer after another, each call of it one step."""
+"""The policy that calls a model; each tool call of a message is one step."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from companyos.policies.policy import Call, InfrastructureError, PolicyUnavailab
 from companyos.schemas import AgentUsage
 
 REMINDERS = 3
-"""How often in a row a model is reminded that only tool calls count."""
+"""Number of consecutive reminders that only tool calls count."""
 
 NO_CALLS = f"no tool call in {REMINDERS + 1} messages in a row"
-CONTEXT_FULL = "the conversation is longer than the model takes, and nothing is left to drop"
+CONTEXT_FULL = "the conversation exceeds the model's context, and nothing is left to drop"
 _SHRINK_FACTOR = 0.75
 
 EndpointResolver = Callable[[TaskView], str]
 
 
 class LlmPolicy:
-    """Plays by the tool calls of a model; what it is asked with are its settings.
+    """Executes the tool calls of a model with the given settings.
 
-    `address` says where the endpoint of a task is, where it is not the settings' own.
+    `address` returns the endpoint of a task, if it differs from the settings.
     """
 
     name = "llm"
@@ -46,14 +46,15 @@ class LlmPolicy:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What its runs are told apart by."""
+        """Settings that identify its runs."""
         return {} if self._settings is None else self._settings.to_json()
 
     async def play(self, task: TaskView, call: Call) -> None:
-        """Play until the episode is done, or until the model calls nothing any more.
+        """Play until the episode is done, or until the model stops calling tools.
 
-        Raises PolicyUnavailableError where the endpoint refuses the first request or nothing answers there, and
-        InfrastructureError where it fails otherwise.
+        Raises PolicyUnavailableError if the endpoint rejects the first request or is unreachable, and
+        InfrastructureError for
+        later failures.
         """
         if self._settings is None:
             raise PolicyUnavailableError("the policy 'llm' needs a model: companyos eval --policy llm --model NAME")
@@ -99,7 +100,7 @@ class _ChatLoop:
                 reminders += 1
 
     async def _next_answer(self) -> Answer | None:
-        """Return the model's next answer; None where its context is too small for the conversation."""
+        """Return the model's next response; None if the conversation exceeds its context."""
         while True:
             if self._limit is not None:
                 self._record_dropped(self._conversation.fit(self._limit, self._settings.max_output_tokens))
@@ -121,7 +122,7 @@ class _ChatLoop:
                 return answer
 
     def _shrink_conversation(self) -> bool:
-        """Drop what can be dropped of a conversation that the endpoint found too long; say whether anything was."""
+        """Reduce a conversation that exceeded the context; return whether anything was dropped."""
         rejected_tokens = self._conversation.estimated_tokens()
         self._limit = min(self._limit or rejected_tokens, rejected_tokens)
         dropped = self._conversation.shrink(int(rejected_tokens * _SHRINK_FACTOR))

@@ -1,4 +1,4 @@
-"""The understudy: a policy that is no model plays a model's part behind the stub server."""
+"""Stub server script that answers as a model with the calls of another policy."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ FINAL_MESSAGE = "I have done what I could."
 
 
 class PolicyBackedStub:
-    """Answers every conversation with the calls that a policy of its own makes there, one call in each message.
+    """Answers every conversation with the calls of a policy, one call per message.
 
-    The path of a request names the scenario, which some policies ask for and no model is told.
+    The request path contains the scenario, which some policies need and models do not see.
     """
 
     def __init__(self, make_policy: Callable[[], Policy]) -> None:
@@ -25,7 +25,7 @@ class PolicyBackedStub:
         self._conversations: dict[tuple[str, str], _Conversation] = {}
 
     async def reply(self, received: StubRequest) -> Reply:
-        """Return the next call of the conversation; a text where the policy is at its end."""
+        """Return the next call of the conversation, or a text once the policy has ended."""
         messages = received.body["messages"]
         key = received.path, extract_task(messages[1]["content"])
         if all(message["role"] != "assistant" for message in messages):
@@ -41,7 +41,7 @@ class PolicyBackedStub:
 
 
 class _Conversation:
-    """One conversation: the policy waits in its call until the next request brings what came of it."""
+    """One conversation: the policy waits in its call until the next request contains the result."""
 
     def __init__(self, policy: Policy, task: TaskView) -> None:
         self._calls: asyncio.Queue[tuple[int, str, dict[str, Any]] | None] = asyncio.Queue()
@@ -74,5 +74,6 @@ class _Conversation:
 def _tools(listed: list[dict[str, Any]]) -> tuple[ToolSpec, ...]:
     functions = [tool["function"] for tool in listed]
     return tuple(
-        ToolSpec(name=one["name"], description=one["description"], input_schema=one["parameters"]) for one in functions
+        ToolSpec(name=function["name"], description=function["description"], input_schema=function["parameters"])
+        for function in functions
     )

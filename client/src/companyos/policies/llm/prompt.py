@@ -1,4 +1,4 @@
-"""The words between the policy and the model, each written and read in one place."""
+"""Texts exchanged between policy and model; each is formatted and parsed here."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _SYSTEM = """\
 You work for {company} as the employee {acting_as}. You act through tools and through nothing else.
 
 - Every tool call is one step, and the number of steps is limited.
-- Several calls in one message are taken one after another, in their order.
-- A message without a tool call moves nothing: nobody reads it, and nobody answers questions.
+- Several calls in one message are executed in order.
+- A message without a tool call has no effect: it is not read, and questions are not answered.
 - When the work is done, or when it must not or cannot be done, say so with `finish`."""
 
 _TASK = """\
@@ -33,16 +33,16 @@ _TASK_PATTERN = re.compile(
     re.DOTALL,
 )
 
-REMINDER = "That message holds no tool call, so nothing happened. Go on by calling a tool; `finish` ends the work."
+REMINDER = "That message contains no tool call and had no effect. Continue by calling a tool; `finish` ends the work."
 
 
 def system_text(task: TaskView) -> str:
-    """Return what the model is told of its place."""
+    """Return the system message."""
     return _SYSTEM.format(company=task.company, acting_as=task.acting_as)
 
 
 def task_text(task: TaskView) -> str:
-    """Return the task as the model is told it: the first observation."""
+    """Return the task text: the first observation."""
     return _TASK.format(
         brief=task.brief,
         company=task.company,
@@ -53,18 +53,18 @@ def task_text(task: TaskView) -> str:
 
 
 def extract_task(text: str) -> str:
-    """Return of a message the task alone, without what was added to it. Raises ValueError where it tells none."""
+    """Return the task part of a message. Raises ValueError if there is none."""
     task_match = _TASK_PATTERN.match(text)
     if task_match is None:
-        raise ValueError("the message tells no task")
+        raise ValueError("the message contains no task")
     return task_match[0]
 
 
 def parse_task_text(text: str, tools: tuple[ToolSpec, ...], scenario: str) -> TaskView:
-    """Return the task that a text tells. Raises ValueError for one that tells none."""
+    """Return the task of a text. Raises ValueError if there is none."""
     task_match = _TASK_PATTERN.fullmatch(text)
     if task_match is None:
-        raise ValueError("the message tells no task")
+        raise ValueError("the message contains no task")
     return TaskView(
         scenario=scenario,
         brief=task_match["brief"],
@@ -78,14 +78,14 @@ def parse_task_text(text: str, tools: tuple[ToolSpec, ...], scenario: str) -> Ta
 
 
 def result_text(step: StepView, fault: str | None = None) -> str:
-    """Return what a step brought, without its reward; `fault` says why the arguments could not be read."""
+    """Return the result of a step without its reward; `fault` is the reason why the arguments could not be read."""
     payload = {"result": step.result} if step.error is None else {"error": step.error, "message": fault or step.message}
     payload |= {"now": _format_time(step.now), "steps_left": step.steps_left}
     return json.dumps(payload, ensure_ascii=False, separators=(",", ":"))
 
 
 def parse_result_text(text: str) -> StepView:
-    """Return the step that a text tells of; its reward is unknown and reads as none."""
+    """Return the step of a text; its reward is unknown and reads as 0."""
     payload = json.loads(text)
     return StepView(
         result=payload.get("result"),
@@ -99,7 +99,7 @@ def parse_result_text(text: str) -> StepView:
 
 
 def tool_formats(tools: tuple[ToolSpec, ...]) -> list[dict[str, Any]]:
-    """Return the tools in the format of chat completions."""
+    """Return the tools in the chat completions format."""
     return [
         {
             "type": "function",

@@ -1,4 +1,4 @@
-"""What is asked of which model, and how."""
+"""Settings of model calls."""
 
 from __future__ import annotations
 
@@ -15,62 +15,62 @@ _KEY = re.compile(r"[!-~]+")
 TIMEOUT_S = 300.0
 RETRIES = 6
 _RESERVED_FIELDS = frozenset({"model", "messages", "tools", "stream", "n"})
-"""Fields of a request that nobody sets but the policy."""
+"""Request fields that only the policy sets."""
 
 
 class InvalidSettingsError(ValueError):
-    """Raised for settings that no endpoint can be asked with."""
+    """Raised for invalid settings."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LlmSettings:
-    """One model at one endpoint. The key is never written anywhere. Raises InvalidSettingsError."""
+    """A model at an endpoint. The key is never stored. Raises InvalidSettingsError."""
 
     model: str
     base_url: str = DEFAULT_BASE_URL
     temperature: float | None = None
     max_output_tokens: int | None = None
     context_limit: int | None = None
-    """Tokens that a request and its answer may have together; None leaves it to the endpoint to complain."""
+    """Maximum tokens of request and response; None relies on the endpoint's error."""
     price_in: float | None = None
-    """Price of a million prompt tokens."""
+    """Price per million prompt tokens."""
     price_out: float | None = None
-    """Price of a million completion tokens."""
+    """Price per million completion tokens."""
     timeout_s: float = TIMEOUT_S
     retries: int = RETRIES
     extra_body: Mapping[str, Any] = field(default_factory=dict)
-    """Further fields of every request."""
+    """Additional fields of every request."""
     api_key: str | None = field(default=None, repr=False)
     is_dry_run: bool = False
-    """Whether no model is asked, but somebody in its place."""
+    """Whether a stub answers instead of the model."""
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be asked with."""
+        """Raise InvalidSettingsError for invalid values."""
         _check_base_url(self.base_url)
         if not self.model.strip():
-            raise InvalidSettingsError("the model has no name")
+            raise InvalidSettingsError("model must not be empty")
         if (self.price_in is None) != (self.price_out is None):
-            raise InvalidSettingsError("a cost needs both prices, of tokens in and of tokens out")
+            raise InvalidSettingsError("the cost requires both prices, for prompt and completion tokens")
         if reserved := sorted(_RESERVED_FIELDS & set(self.extra_body)):
-            raise InvalidSettingsError(f"{', '.join(reserved)} cannot be among the further fields of a request")
+            raise InvalidSettingsError(f"{', '.join(reserved)} cannot be set as additional request fields")
         if self.api_key is not None and not _KEY.fullmatch(self.api_key):
-            raise InvalidSettingsError(f"{KEY_VARIABLE} holds signs that no header carries")
+            raise InvalidSettingsError(f"{KEY_VARIABLE} contains characters that are not allowed in a header")
         if self.api_key is None and not self.is_dry_run and self.base_url.rstrip("/") == DEFAULT_BASE_URL:
-            raise InvalidSettingsError(f"{KEY_VARIABLE} is not set, and {DEFAULT_BASE_URL} asks for a key")
+            raise InvalidSettingsError(f"{KEY_VARIABLE} is not set; {DEFAULT_BASE_URL} requires a key")
 
     @property
     def label(self) -> str:
-        """What the account names: the model, and whether it was asked at all."""
+        """Name of the model in usage reports, marked for dry runs."""
         return f"{self.model} (dry run)" if self.is_dry_run else self.model
 
     def cost(self, prompt_tokens: int, completion_tokens: int) -> float | None:
-        """Return what tokens cost, in the currency of the prices; None without prices."""
+        """Return the cost of tokens in the currency of the prices; None without prices."""
         if self.price_in is None or self.price_out is None:
             return None
         return (prompt_tokens * self.price_in + completion_tokens * self.price_out) / 1_000_000
 
     def to_json(self) -> dict[str, Any]:
-        """Return what a run is told apart by: everything that shapes an episode or its account, and never the key."""
+        """Return the settings that shape an episode or its usage, without the key."""
         return {
             "model": self.model,
             "base_url": self.base_url,
@@ -85,7 +85,7 @@ class LlmSettings:
 
 
 def key_from_environment() -> str | None:
-    """Return the key that the environment holds, if any."""
+    """Return the key from the environment, if set."""
     return os.environ.get(KEY_VARIABLE, "").strip() or None
 
 
@@ -96,6 +96,6 @@ def _check_base_url(base_url: str) -> None:
     except ValueError:
         is_address = False
     if not is_address:
-        raise InvalidSettingsError(f"{base_url!r} is no address of an endpoint, such as {DEFAULT_BASE_URL}")
+        raise InvalidSettingsError(f"base_url must be an HTTP URL such as {DEFAULT_BASE_URL}; got {base_url!r}")
     if "@" in parts.netloc or parts.query:
-        raise InvalidSettingsError(f"an address carries no credentials; the key is read from {KEY_VARIABLE}")
+        raise InvalidSettingsError(f"base_url must not contain credentials; the key is read from {KEY_VARIABLE}")

@@ -1,4 +1,4 @@
-"""A server of chat completions on this machine that answers by a script: for dry runs and tests, never by a model."""
+"""Local chat completions server that answers by a script, for dry runs and tests."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from typing import Any, Protocol, Self
 HOST = "127.0.0.1"
 COMPLETIONS = "/chat/completions"
 TOKEN_CHARS = 4
-"""Characters that the stub takes for one token; a tokenizer of the model's would say better."""
+"""Characters per token in the stub's usage figures."""
 
 _CREATED_AT = 1_700_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
 class StubRequest:
-    """One request as it arrived; the header names are in lower case."""
+    """One received request; header names are in lower case."""
 
     path: str
-    """What stands before `/chat/completions`, without slashes around it."""
+    """Path before `/chat/completions`, without surrounding slashes."""
     headers: Mapping[str, str]
     body: dict[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reply:
-    """One HTTP answer."""
+    """One HTTP response."""
 
     body: Any
     status: int = 200
@@ -41,15 +41,15 @@ class Reply:
 
 
 class Script(Protocol):
-    """Says what is answered."""
+    """Function that determines the responses."""
 
     async def reply(self, received: StubRequest) -> Reply:
-        """Return the answer to a request; what it raises is answered with status 500."""
+        """Return the response to a request; an exception becomes status 500."""
         ...
 
 
 class StubServer:
-    """The server while it is entered: `with StubServer(script) as stub: stub.url`. It keeps what it was asked."""
+    """Stub server within a `with` block: `with StubServer(script) as stub: stub.url`. It stores received requests."""
 
     def __init__(self, script: Script) -> None:
         self.received: list[StubRequest] = []
@@ -63,11 +63,11 @@ class StubServer:
 
     @property
     def url(self) -> str:
-        """The address under which any path may be asked."""
+        """Base URL; any path may follow."""
         return f"http://{HOST}:{self._server.server_address[1]}"
 
     def reply(self, received: StubRequest) -> Reply:
-        """Return what the script answers."""
+        """Return the response of the script."""
         self.received.append(received)
         try:
             return asyncio.run_coroutine_threadsafe(self._script.reply(received), self._loop).result()
@@ -92,7 +92,7 @@ class StubServer:
 
 
 def completion(message: Mapping[str, Any], received: StubRequest) -> Reply:
-    """Return a chat completion with that message; its tokens are counted by characters."""
+    """Return a chat completion with the message; tokens are estimated from characters."""
     prompt_tokens = _tokens(received.body.get("messages")) + _tokens(received.body.get("tools"))
     completion_tokens = _tokens(message)
     usage = {
@@ -119,7 +119,7 @@ def completion(message: Mapping[str, Any], received: StubRequest) -> Reply:
 
 
 def call_part(call_id: str, tool: str, arguments: Any) -> dict[str, Any]:
-    """Return a tool call as a message holds it; arguments that are a text stand as they are."""
+    """Return a tool call of a message; string arguments are used unchanged."""
     text = arguments if isinstance(arguments, str) else json.dumps(arguments)
     return {"id": call_id, "type": "function", "function": {"name": tool, "arguments": text}}
 
@@ -127,7 +127,7 @@ def call_part(call_id: str, tool: str, arguments: Any) -> dict[str, Any]:
 def error_reply(
     status: int, message: str, *, code: str | None = None, headers: Mapping[str, str] | None = None
 ) -> Reply:
-    """Return an error as OpenAI's own endpoint words it."""
+    """Return an error in the format of OpenAI's endpoint."""
     error = {"message": message, "type": "stub", "param": None, "code": code}
     return Reply(body={"error": error}, status=status, headers=headers or {})
 
@@ -163,19 +163,19 @@ class _Handler(BaseHTTPRequestHandler):
         """Answer a request."""
         content = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         if not self.path.endswith(COMPLETIONS):
-            self._send(error_reply(HTTPStatus.NOT_FOUND, f"nothing is at {self.path}"))
+            self._send(error_reply(HTTPStatus.NOT_FOUND, f"unknown path {self.path}"))
             return
         try:
             body = json.loads(content)
         except ValueError:
-            self._send(error_reply(HTTPStatus.BAD_REQUEST, "the body is no JSON"))
+            self._send(error_reply(HTTPStatus.BAD_REQUEST, "the body must be valid JSON"))
             return
         headers = {name.lower(): value for name, value in self.headers.items()}
         path = self.path.removesuffix(COMPLETIONS).strip("/")
         self._send(self.server.stub.reply(StubRequest(path=path, headers=headers, body=body)))
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Say nothing."""
+        """Suppress the log."""
 
     def _send(self, reply: Reply) -> None:
         content = reply.body if isinstance(reply.body, bytes) else json.dumps(reply.body).encode()

@@ -1,4 +1,4 @@
-"""The account and the transcript of one episode, kept while it is played."""
+"""Tracks usage and transcript of one episode."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ COST_DIGITS = 9
 
 
 class UsageTracker:
-    """Adds up what the answers took, and keeps every message that went to and fro."""
+    """Adds up the usage of responses, and stores every message in both directions."""
 
     def __init__(self, settings: LlmSettings) -> None:
         self.transcript: list[dict[str, Any]] = []
@@ -24,15 +24,15 @@ class UsageTracker:
         self._unmetered = 0
 
     def begin(self, tools: list[dict[str, Any]]) -> None:
-        """Note what every request of the episode has in common."""
+        """Record the fields that all requests of the episode share."""
         self.transcript.append({"kind": "settings", **self._settings.to_json(), "tools": tools})
 
     def message(self, message: dict[str, Any]) -> None:
-        """Note a message that the model is sent."""
+        """Record a message to the model."""
         self.transcript.append({"kind": "message", "message": message})
 
     def answer(self, answer: Answer) -> None:
-        """Note an answer of the model and what it took."""
+        """Record a response of the model and its usage."""
         if answer.prompt_tokens is None or answer.completion_tokens is None:
             self._unmetered += 1
         self._prompt_tokens += answer.prompt_tokens or 0
@@ -49,20 +49,20 @@ class UsageTracker:
         )
 
     def dropped(self, results: int, turns: int) -> None:
-        """Note what left the conversation to make room."""
+        """Record what was dropped from the conversation."""
         self.transcript.append({"kind": "dropped", "results": results, "turns": turns})
 
     def failed(self, reason: str) -> None:
-        """Note that the endpoint gave no answer."""
+        """Record a failure of the endpoint."""
         self.transcript.append({"kind": "failed", "why": reason})
 
     def stop(self, reason: str) -> None:
-        """Note that the agent gives up."""
+        """Record that the agent abandons the episode."""
         self.stopped = reason
         self.transcript.append({"kind": "stopped", "why": reason})
 
     def usage(self, endpoint: Endpoint) -> AgentUsage:
-        """Return the account so far."""
+        """Return the usage so far."""
         cost = self._settings.cost(self._prompt_tokens, self._completion_tokens)
         return AgentUsage(
             model=self._settings.label,

@@ -1,16 +1,16 @@
 "use strict";
-// The difference that a step made to the databases, row by row.
+// Row changes of a step.
 (() => {
   const { el } = Viewer;
   const MARKS = { added: ["+", "good"], changed: ["~", "odd"], deleted: ["\u2212", "bad"] };
 
   const whom = (change, step) => {
     if (change.actor === "agent") return "by this call";
-    const since = change.caused_by === null ? "" : change.caused_by === step.number ? ", because of this call" : `, because of step ${change.caused_by}`;
-    return `${change.actor === "clock" ? "as time went by" : `by ${change.actor}`}${since}`;
+    const since = change.caused_by === null ? "" : change.caused_by === step.number ? ", caused by this call" : `, caused by step ${change.caused_by}`;
+    return `${change.actor === "clock" ? "by a scheduled event" : `by ${change.actor}`}${since}`;
   };
 
-  const heads = { added: ["Column", "Value"], deleted: ["Column", "Value that was"], changed: ["Column", "Before", "After"] };
+  const heads = { added: ["Column", "Value"], deleted: ["Column", "Previous value"], changed: ["Column", "Before", "After"] };
 
   const columns = (change, name) => {
     const value = (column, side) => el("td", { class: side }, Viewer.cell(column[side]));
@@ -28,7 +28,7 @@
         Viewer.badge(change.kind, tone), " ", el("code", {}, `${change.service}.${change.table}`), " ", el("bdi", { class: "rowkey" }, change.key),
         change.label === null ? null : el("bdi", { class: "quiet" }, ` ${change.label}`)),
       el("p", { class: "quiet" }, `${Viewer.clock(change.at)}, ${whom(change, step)}`,
-        change.same_columns ? `; ${Viewer.count(change.same_columns, "column")} stayed as they were` : ""),
+        change.same_columns ? `; ${Viewer.count(change.same_columns, "column")} unchanged` : ""),
       columns(change, name));
   };
 
@@ -36,6 +36,6 @@
     el("section", { "aria-label": "Database difference", "data-testid": "difference" },
       el("h3", {}, "Database difference"),
       step.changes.length
-        ? [el("p", { class: "quiet" }, `${Viewer.count(step.changes.length, "row")} written`), step.changes.map((change) => row(change, step))]
-        : el("p", { class: "quiet" }, "No row was written."));
+        ? [el("p", { class: "quiet" }, `${Viewer.count(step.changes.length, "row")} changed`), step.changes.map((change) => row(change, step))]
+        : el("p", { class: "quiet" }, "No rows changed."));
 })();

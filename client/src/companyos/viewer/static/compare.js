@@ -1,16 +1,16 @@
 "use strict";
-// Two episodes side by side: where they part, step by step, and their verdicts check by check.
+// Comparison of two episodes: steps side by side, and the checks of their verdicts.
 (() => {
   const { el, fill } = Viewer;
 
-  const asked = (step) => (step === undefined ? "" : JSON.stringify([step.tool, step.arguments]));
-  const answered = (step) => (step === undefined ? "" : JSON.stringify([step.result, step.error, step.reward]));
+  const request = (step) => (step === undefined ? "" : JSON.stringify([step.tool, step.arguments]));
+  const response = (step) => (step === undefined ? "" : JSON.stringify([step.result, step.error, step.reward]));
 
   const pairs = (one, other) => {
     const count = Math.max(one.steps.length, other.steps.length);
     return Array.from({ length: count }, (_, at) => {
       const [left, right] = [one.steps[at], other.steps[at]];
-      const how = asked(left) !== asked(right) ? "another call" : answered(left) !== answered(right) ? "another answer" : "same";
+      const how = request(left) !== request(right) ? "different call" : response(left) !== response(right) ? "different response" : "same";
       return { number: at + 1, left, right, how };
     });
   };
@@ -18,7 +18,7 @@
   const isOver = (episode) => episode.facts.outcome !== null;
 
   const short = (step, episode) => step === undefined
-    ? el("span", { class: "quiet" }, isOver(episode) ? "over" : "not yet")
+    ? el("span", { class: "quiet" }, isOver(episode) ? "ended" : "not yet played")
     : [Viewer.tool(step.tool), " ", Viewer.stepStatus(step), " ", el("span", { class: Viewer.tone(step.reward) }, Viewer.signed(step.reward))];
 
   const line = (pair, link, one, other) =>
@@ -30,7 +30,7 @@
   const checks = (one, other) => {
     const passed = (episode) => new Map((episode.judged?.verdict ?? episode.verdict)?.checks.map((check) => [check.id, check.passed]) ?? []);
     const [left, right] = [passed(one), passed(other)];
-    const word = (value) => value === undefined ? el("span", { class: "quiet" }, "not asked") : Viewer.badge(value ? "passed" : "failed", value ? "good" : "bad");
+    const word = (value) => value === undefined ? el("span", { class: "quiet" }, "absent") : Viewer.badge(value ? "passed" : "failed", value ? "good" : "bad");
     const rows = [...new Set([...left.keys(), ...right.keys()])].map((id) => {
       const differs = left.get(id) !== right.get(id);
       return el("tr", { class: differs ? "differs" : null },
@@ -43,27 +43,27 @@
     el("div", { class: "card" }, el("h2", {}, `${which}: `, el("a", { href: Viewer.link({ episode: episode.facts.name }) }, el("bdi", {}, episode.facts.name))),
       el("p", {}, Viewer.outcome(episode.facts), ` return ${Viewer.signed(episode.facts.return)} in ${Viewer.count(episode.steps.length, "step")}`));
 
-  // Show the two; returns how a step is selected (0 shows the verdicts), and how many there are.
+  // Show the comparison; returns a function that selects a step (0 shows the verdicts), and the number of steps.
   Viewer.comparison = (root, one, other) => {
-    const found = pairs(one, other);
-    const first = found.find((pair) => pair.how !== "same");
+    const rows = pairs(one, other);
+    const first = rows.find((pair) => pair.how !== "same");
     const link = (number) => Viewer.link({ episode: one.facts.name, with: other.facts.name, step: number });
-    const lines = found.map((pair) => line(pair, link, one, other));
+    const lines = rows.map((pair) => line(pair, link, one, other));
     const detail = el("div", { class: "detail", "data-testid": "detail" });
     const said = el("p", { role: "status", class: "unseen" });
-    const parts = first === undefined ? "Both went the same way." : `They part at step ${first.number}: ${first.how}.`;
+    const parts = first === undefined ? "The episodes are identical." : `First difference at step ${first.number}: ${first.how}.`;
     fill(root,
       el("nav", { "aria-label": "Way back" }, el("a", { href: "#" }, "All episodes")),
       el("header", { class: "top" }, el("h1", {}, "Two episodes side by side")),
       el("div", { class: "sides" }, head(one, "First"), head(other, "Second")),
-      el("p", { "data-testid": "parting" }, parts, " ", first ? el("a", { href: link(first.number) }, "Go there") : null), said,
+      el("p", { "data-testid": "parting" }, parts, " ", first ? el("a", { href: link(first.number) }, "Show it") : null), said,
       Viewer.table("Steps of both", ["Step", "First", "Second", ""], lines, { class: "pairs" }), detail);
     const side = (step, episode, at) => step === undefined
-      ? el("p", { class: "quiet card" }, isOver(episode) ? "This one was over by then." : "This one has not come so far yet.")
+      ? el("p", { class: "quiet card" }, isOver(episode) ? "This episode had ended before this step." : "This episode has not reached this step yet.")
       : el("div", { class: "card" }, Viewer.stepDetail(step, episode.steps[at - 1]?.now ?? episode.started_at, null, episode.said));
     const select = (number) => {
       for (const row of lines) row.querySelector("a").removeAttribute("aria-current");
-      const pair = found[number - 1];
+      const pair = rows[number - 1];
       if (pair === undefined) {
         fill(detail, el("section", { class: "card", "aria-label": "Verdicts" }, el("h2", {}, "Verdicts"), checks(one, other)));
         return;
@@ -73,6 +73,6 @@
       fill(detail, el("div", { class: "sides" }, side(pair.left, one, number - 1), side(pair.right, other, number - 1)));
       fill(said, `Step ${number}: ${pair.how}`);
     };
-    return { select, last: found.length };
+    return { select, last: rows.length };
   };
 })();

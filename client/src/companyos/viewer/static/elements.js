@@ -1,5 +1,5 @@
 "use strict";
-// Elements and words. Whatever comes from an episode becomes text nodes: nothing in this viewer parses data as markup.
+// Elements and formatting. Episode data becomes text nodes and is never parsed as markup.
 const Viewer = {};
 
 (() => {
@@ -33,7 +33,7 @@ const Viewer = {};
   Viewer.row = (...cells) =>
     Viewer.el("tr", {}, cells.map((cell) => (cell instanceof HTMLTableCellElement ? cell : Viewer.el("td", {}, cell))));
 
-  // Scroll a box, and nothing else, until the line in it can be seen.
+  // Scroll only this box until the line is visible.
   Viewer.reveal = (box, line) => {
     const [outer, inner] = [box.getBoundingClientRect(), line.getBoundingClientRect()];
     const bottom = outer.top < innerHeight ? Math.min(outer.bottom, innerHeight) : outer.bottom;
@@ -41,7 +41,7 @@ const Viewer = {};
     box.scrollTop += (inner.top + inner.bottom) / 2 - (outer.top + bottom) / 2;
   };
 
-  // A name of a tool, which may be broken after each part of it.
+  // A tool name that can wrap after each part.
   Viewer.tool = (name) =>
     Viewer.el("bdi", { class: "tool" }, name.split("_").flatMap((part, at) => (at ? ["_", Viewer.el("wbr"), part] : [part])));
 
@@ -63,7 +63,7 @@ const Viewer = {};
 
   Viewer.clock = (moment) => (moment ? CLOCK.format(new Date(moment)) : "");
 
-  // Minutes of simulated time between two moments, in words; empty where one is missing.
+  // Simulated time between two timestamps as text; empty if one is missing.
   Viewer.passed = (from, to) => {
     if (!from || !to) return "";
     const minutes = Math.round((new Date(to) - new Date(from)) / 60000);
@@ -77,7 +77,7 @@ const Viewer = {};
     facts.scenario === null ? facts.name : `${facts.scenario}, seed ${facts.seed ?? "?"}, chaos ${facts.chaos}`;
 
   Viewer.outcome = (facts) => {
-    if (facts.outcome === null) return Viewer.badge(facts.events ? "going on" : "not known", "plain");
+    if (facts.outcome === null) return Viewer.badge(facts.events ? "live" : "unknown", "plain");
     return Viewer.badge(Viewer.words(facts.outcome), facts.success ? "good" : facts.outcome === "infra_error" ? "odd" : "bad");
   };
 })();

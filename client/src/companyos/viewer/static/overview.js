@@ -1,10 +1,10 @@
 "use strict";
-// What is to be said of an episode as a whole: the task, the verdict check by check, the reward by part, what struck.
+// Overview of an episode: task, verdict by check, reward by part, injected problems.
 (() => {
   const { el } = Viewer;
 
   const verdictWord = (passed) =>
-    passed === undefined ? el("span", { class: "quiet" }, "not asked") : Viewer.badge(passed ? "passed" : "failed", passed ? "good" : "bad");
+    passed === undefined ? el("span", { class: "quiet" }, "absent") : Viewer.badge(passed ? "passed" : "failed", passed ? "good" : "bad");
 
   const lastTurn = (episode, id) => {
     const found = episode.steps.filter((step) => step.turned.some((one) => one.id === id));
@@ -13,12 +13,12 @@
 
   const stepLinks = (numbers, link) => numbers.flatMap((number, at) => [at ? ", " : "", el("a", { href: link(number) }, `step ${number}`)]);
 
-  // What its name does not say already: the reasons where it was judged again, else the words of the verdict.
+  // Evidence of a check beyond its name: the reasons if known, else the text of the verdict.
   const evidence = (check, reasons, link) => {
     const words = check.evidence.replace(/^not so: /, "").replaceAll("_", " ").toLowerCase();
-    const told = reasons ?? (words === check.id.replaceAll("_", " ").toLowerCase() ? [] : [{ step: null, text: check.evidence }]);
-    if (!told.length) return el("span", { class: "quiet" }, "not told");
-    return el("ul", { class: "reasons" }, told.map((one) => el("li", {},
+    const shown = reasons ?? (words === check.id.replaceAll("_", " ").toLowerCase() ? [] : [{ step: null, text: check.evidence }]);
+    if (!shown.length) return el("span", { class: "quiet" }, "none");
+    return el("ul", { class: "reasons" }, shown.map((one) => el("li", {},
       one.step === null ? null : [el("a", { href: link(one.step) }, `step ${one.step}`), ": "], el("bdi", {}, one.text))));
   };
 
@@ -40,7 +40,7 @@
         el("td", {}, evidence(now.get(id) ?? then.get(id), why.get(id), link)),
         tellsTurns ? el("td", {}, stepLinks(lastTurn(episode, id), link)) : null);
     });
-    return Viewer.table("Checks of the verdict", ["Check", isJudged ? "Then" : "Verdict", ...(isJudged ? ["Now"] : []), "Evidence", ...(tellsTurns ? ["Turned by"] : [])], rows, { "data-testid": "checks" });
+    return Viewer.table("Checks of the verdict", ["Check", isJudged ? "Recorded" : "Verdict", ...(isJudged ? ["Rescored"] : []), "Evidence", ...(tellsTurns ? ["Changed by"] : [])], rows, { "data-testid": "checks" });
   };
 
   const verdictSum = (name, verdict) => {
@@ -52,15 +52,15 @@
   };
 
   const judgedAgain = (episode) => {
-    if (episode.judging) return el("p", { class: "quiet" }, "Judging the stored evidence again ...");
+    if (episode.judging) return el("p", { class: "quiet" }, "Rescoring ...");
     if (episode.judged === null) return null;
-    if (episode.judged.verdict === null) return el("p", { class: "bad" }, `Not judged again: ${episode.judged.fault}`);
-    return verdictSum("Now, judged again", episode.judged.verdict);
+    if (episode.judged.verdict === null) return el("p", { class: "bad" }, `Not rescored: ${episode.judged.fault}`);
+    return verdictSum("Rescored", episode.judged.verdict);
   };
 
   const verdict = (episode, link) =>
     el("section", { "aria-label": "Verdict", "data-testid": "verdict" }, el("h2", {}, "Verdict"),
-      episode.verdict === null ? el("p", { class: "quiet" }, "No verdict was kept.") : verdictSum(episode.facts.outcome === null ? "So far" : "Then, when it was played", episode.verdict),
+      episode.verdict === null ? el("p", { class: "quiet" }, "No verdict was stored.") : verdictSum(episode.facts.outcome === null ? "So far" : "Recorded", episode.verdict),
       judgedAgain(episode),
       episode.verdict === null && !episode.judged?.verdict ? null : checks(episode, link));
 
@@ -90,7 +90,7 @@
   };
 
   const injectionTable = (some) =>
-    Viewer.table("Injections", ["Kind", "Ignoring it", "What it struck", "Detail"], some.map((one) => Viewer.row(
+    Viewer.table("Injections", ["Kind", "Ignoring it", "Entity", "Detail"], some.map((one) => Viewer.row(
       el("th", { scope: "row" }, Viewer.words(one.kind)), Viewer.badge(one.mark, one.mark === "decisive" ? "bad" : "plain"), el("bdi", {}, one.entity),
       Object.keys(one.detail).length ? Viewer.cell(one.detail) : "")), { "data-testid": "injections" });
 
@@ -99,18 +99,18 @@
     const isRate = (one) => typeof one.detail.rate === "number" && Object.keys(one.detail).length === 1;
     const rates = episode.injections.filter(isRate);
     const [table, rateTable] = [episode.injections.filter((one) => !isRate(one)), rates].map((some) => injectionTable(some));
-    return el("section", { "aria-label": "What was made to go wrong" }, el("h2", {}, "What was made to go wrong"),
-      el("p", { class: "quiet" }, struck.length ? `A planned fault struck ${Viewer.count(struck.length, "step")}.` : "No planned fault struck a step."),
-      episode.injections.length > rates.length ? table : el("p", { class: "quiet" }, "Nothing else is told."),
-      rates.length ? Viewer.folded(`How often calls fail: ${Viewer.count(rates.length, "rate")}`, () => rateTable) : null);
+    return el("section", { "aria-label": "Injected problems" }, el("h2", {}, "Injected problems"),
+      el("p", { class: "quiet" }, struck.length ? `Injected faults affected ${Viewer.count(struck.length, "step")}.` : "No injected fault affected a step."),
+      episode.injections.length > rates.length ? table : el("p", { class: "quiet" }, "No other problems."),
+      rates.length ? Viewer.folded(`Failure rates: ${Viewer.count(rates.length, "rate")}`, () => rateTable) : null);
   };
 
-  const finish = (episode) => episode.finish === null ? null : el("section", { "aria-label": "Declared at the end" }, el("h2", {}, "Declared with finish"), Viewer.json(episode.finish, "Declared with finish"));
+  const finish = (episode) => episode.finish === null ? null : el("section", { "aria-label": "Declaration" }, el("h2", {}, "Declaration (finish)"), Viewer.json(episode.finish, "Declaration (finish)"));
 
-  const usage = (episode) => episode.usage === null ? null : el("section", { "aria-label": "What the model took" }, el("h2", {}, "What the model took"), Viewer.json(episode.usage, "What the model took"));
+  const usage = (episode) => episode.usage === null ? null : el("section", { "aria-label": "Model usage" }, el("h2", {}, "Model usage"), Viewer.json(episode.usage, "Model usage"));
 
-  const conversation = (episode, link) => !episode.said?.length ? null : el("section", { "aria-label": "What was said", "data-testid": "conversation" },
-    el("h2", {}, "What the model said, and was told"),
+  const conversation = (episode, link) => !episode.said?.length ? null : el("section", { "aria-label": "Messages", "data-testid": "conversation" },
+    el("h2", {}, "Messages"),
     Viewer.folded(Viewer.count(episode.said.length, "message"), () => episode.said.map((one) => Viewer.said(one, link))));
 
   Viewer.faults = (faults) => faults.length
@@ -120,9 +120,9 @@
   Viewer.overview = (episode, link) =>
     el("div", { "data-testid": "overview" },
       Viewer.faults(episode.faults),
-      episode.facts.trouble === null ? null : el("p", { class: "bad" }, `Trouble: ${episode.facts.trouble}`),
+      episode.facts.trouble === null ? null : el("p", { class: "bad" }, `Error: ${episode.facts.trouble}`),
       el("section", { "aria-label": "Task" }, el("h2", {}, "Task"),
         episode.company === null ? null : el("p", { class: "quiet" }, `${episode.company}, as ${episode.acting_as}, from ${Viewer.clock(episode.started_at)}`),
-        episode.brief === null ? el("p", { class: "quiet" }, "The run did not keep the brief.") : el("blockquote", { "data-testid": "brief" }, episode.brief)),
+        episode.brief === null ? el("p", { class: "quiet" }, "The run did not store the brief.") : el("blockquote", { "data-testid": "brief" }, episode.brief)),
       verdict(episode, link), rewards(episode), curve(episode), injections(episode), finish(episode), usage(episode), conversation(episode, link));
 })();

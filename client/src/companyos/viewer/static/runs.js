@@ -1,5 +1,5 @@
 "use strict";
-// The list of a run's episodes: filters, order, and the choice of two to compare.
+// List of a run's episodes: filters, sorting, and selection of two to compare.
 (() => {
   const { el, fill } = Viewer;
   const SHOWN = 200;
@@ -23,10 +23,10 @@
         options.map((option) => el("option", { value: option, selected: state[name] === option }, Viewer.words(option)))));
 
   const matching = (episodes) => {
-    const asked = state.text.trim().toLowerCase();
+    const query = state.text.trim().toLowerCase();
     const found = episodes.filter((facts) =>
       ["scenario", "policy", "outcome"].every((name) => state[name] === "" || facts[name] === state[name]) &&
-      (asked === "" || [facts.name, facts.trouble ?? "", ...facts.failed].some((text) => text.toLowerCase().includes(asked))));
+      (query === "" || [facts.name, facts.trouble ?? "", ...facts.failed].some((text) => text.toLowerCase().includes(query))));
     if (state.column < 0) return found;
     const key = COLUMNS[state.column][1];
     const sign = state.down ? -1 : 1;
@@ -71,17 +71,17 @@
 
   Viewer.runList = (root, run) => {
     const list = el("div", {});
-    const told = el("p", { role: "status", class: "quiet" });
+    const status = el("p", { role: "status", class: "quiet" });
     const buttons = el("p", {});
     const redraw = () => {
       const found = matching([...run.episodes]);
       const successes = found.filter((facts) => facts.success).length;
-      fill(told, `${Viewer.count(found.length, "episode")} of ${run.episodes.length}, ${successes} with success`);
+      fill(status, `${Viewer.count(found.length, "episode")} of ${run.episodes.length}, ${successes} successful`);
       const [one, other] = state.chosen;
       fill(buttons,
         other === undefined
-          ? el("span", { class: "quiet" }, "Choose two episodes to compare them.")
-          : el("a", { class: "button", href: Viewer.link({ episode: one, with: other }), "data-testid": "compare" }, "Compare the two chosen"));
+          ? el("span", { class: "quiet" }, "Select two episodes to compare them.")
+          : el("a", { class: "button", href: Viewer.link({ episode: one, with: other }), "data-testid": "compare" }, "Compare the selected episodes"));
       const more = () => { state.shown += 5 * SHOWN; redraw(); };
       const focused = list.contains(document.activeElement) ? [...list.querySelectorAll("button, input, a")].indexOf(document.activeElement) : -1;
       fill(list, table(found, redraw), found.length > state.shown ? el("button", { type: "button", onclick: more }, `Show more of ${found.length}`) : null);
@@ -95,7 +95,7 @@
         choice("Policy", "policy", values(run.episodes, "policy"), redraw),
         choice("Outcome", "outcome", values(run.episodes, "outcome"), redraw),
         el("label", {}, "Name or failed check", el("input", { type: "search", value: state.text, oninput: (event) => { state.text = event.target.value; redraw(); } }))),
-      told, buttons, list);
+      status, buttons, list);
     redraw();
   };
 })();

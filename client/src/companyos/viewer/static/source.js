@@ -1,15 +1,15 @@
 "use strict";
-// Where the documents come from: data blocks of the page itself, or addresses that a server names.
+// Sources of the documents: data blocks embedded in the page, or URLs of a server.
 (() => {
   const blocks = (kind) => [...document.querySelectorAll(`script.${kind}`)];
 
   const fetched = async (url) => {
-    const answer = await fetch(url, { headers: { Accept: "application/json" } });
-    if (!answer.ok) {
-      const told = await answer.json().catch(() => ({}));
-      throw new Error(told.title || told.detail || `${url} answers ${answer.status}`);
+    const response = await fetch(url, { headers: { Accept: "application/json" } });
+    if (!response.ok) {
+      const problem = await response.json().catch(() => ({}));
+      throw new Error(problem.title || problem.detail || `${url} returned ${response.status}`);
     }
-    return answer.json();
+    return response.json();
   };
 
   const embedded = () => {
@@ -17,30 +17,30 @@
     return {
       run: async () => run,
       episode: async (facts) => {
-        const found = blocks("viewer-episode").find((block) => block.dataset.name === facts.name);
-        if (!found) throw new Error(`This page does not hold ${facts.name}.`);
-        return JSON.parse(found.textContent);
+        const block = blocks("viewer-episode").find((candidate) => candidate.dataset.name === facts.name);
+        if (!block) throw new Error(`This page does not contain ${facts.name}.`);
+        return JSON.parse(block.textContent);
       },
     };
   };
 
-  const served = (asked) => ({
+  const served = (addresses) => ({
     run: async () => {
-      if (asked.run) return fetched(asked.run);
-      const document_ = await fetched(asked.episode);
-      const facts = { ...document_.facts, document: asked.episode, events: asked.events ?? document_.facts.events };
+      if (addresses.run) return fetched(addresses.run);
+      const document_ = await fetched(addresses.episode);
+      const facts = { ...document_.facts, document: addresses.episode, events: addresses.events ?? document_.facts.events };
       return { title: Viewer.title(facts), episodes: [facts], faults: [] };
     },
     episode: (facts) => fetched(facts.document),
   });
 
   Viewer.source = () => {
-    const [asked] = blocks("viewer-source");
-    const source = asked ? served(JSON.parse(asked.textContent)) : embedded();
+    const [block] = blocks("viewer-source");
+    const source = block ? served(JSON.parse(block.textContent)) : embedded();
     const kept = new Map();
     return {
       run: source.run,
-      // An episode is read once; one that goes on is kept up to date by its events.
+      // An episode is fetched once; events keep a live one up to date.
       episode: (facts) => {
         if (!kept.has(facts.name)) {
           const reading = source.episode(facts);
@@ -53,7 +53,7 @@
     };
   };
 
-  // Merge what judging again says into an episode.
+  // Merge the result of rescoring into an episode.
   Viewer.mergeJudged = (episode, judged) => {
     episode.judged = judged;
     const byNumber = new Map(judged.steps.map((one) => [one.number, one]));
@@ -65,13 +65,13 @@
     }
   };
 
-  // Follow an episode that goes on. Events: `step` (a Step), `episode` and `end` (fields of the EpisodeDocument), `again`.
+  // Follow a live episode. Events: `step` (a Step), `episode` and `end` (fields of the EpisodeDocument), `again`.
   Viewer.follow = (url, episode, onChange) => {
     const after = episode.steps.length ? episode.steps[episode.steps.length - 1].number : 0;
     const events = new EventSource(`${url}${url.includes("?") ? "&" : "?"}after=${after}`);
     const merge = (event) => {
       const { steps: _steps, format: _format, facts, ...fields } = JSON.parse(event.data);
-      if (fields.verdict && !fields.reasons) fields.reasons = []; // those of the verdict before
+      if (fields.verdict && !fields.reasons) fields.reasons = []; // the reasons belong to the previous verdict
       Object.assign(episode, fields, facts ? { facts: { ...episode.facts, ...facts } } : {});
       onChange(null);
     };
@@ -83,7 +83,7 @@
       onChange(step);
     });
     events.addEventListener("episode", merge);
-    // The episode stands elsewhere than this page knows: it was restored to an earlier step.
+    // The episode was restored to an earlier step.
     events.addEventListener("again", () => {
       events.close();
       location.reload();

@@ -1,12 +1,12 @@
 "use strict";
-// One step in full, and one line of it for the timeline.
+// Details of a step, and its line in the timeline.
 (() => {
   const { el } = Viewer;
   const KINDS = {
-    carried_out: ["carried out", "good"],
-    problem: ["refused", "bad"],
-    misfit: ["does not fit", "bad"],
-    planned_fault: ["planned fault", "odd"],
+    carried_out: ["executed", "good"],
+    problem: ["rejected", "bad"],
+    misfit: ["invalid", "bad"],
+    planned_fault: ["injected fault", "odd"],
   };
 
   Viewer.stepStatus = (step) => {
@@ -54,30 +54,30 @@
 
   const facts = (step, since) => el("dl", { class: "facts" },
     fact("Status", Viewer.stepStatus(step)),
-    fact("Service", step.service ?? "the episode itself"),
+    fact("Service", step.service ?? "none (episode tool)"),
     step.problem === null ? null : fact("Problem", el("code", {}, step.problem)),
-    step.error === null ? null : fact("Refused by the environment", el("code", {}, step.error.error_type ?? "error")),
-    step.fault === null ? null : fact("Planned fault", Viewer.badge(Viewer.words(step.fault), "odd")),
-    step.milliseconds === null ? null : fact("Took", `${step.milliseconds.toFixed(1)} ms`),
+    step.error === null ? null : fact("Rejected by the environment", el("code", {}, step.error.error_type ?? "error")),
+    step.fault === null ? null : fact("Injected fault", Viewer.badge(Viewer.words(step.fault), "odd")),
+    step.milliseconds === null ? null : fact("Duration", `${step.milliseconds.toFixed(1)} ms`),
     fact("Simulated clock", Viewer.clock(step.now), since ? el("span", { class: "quiet" }, `, ${Viewer.passed(since, step.now)} later`) : null),
     fact("Reward", paid(step)),
-    step.turned.length ? fact("Checks turned", el("span", { class: "marks" }, turned(step))) : null);
+    step.turned.length ? fact("Changed checks", el("span", { class: "marks" }, turned(step))) : null);
 
-  const NAMES = { model: "The model", system: "The system's message", user: "The model was told", note: "Note" };
+  const NAMES = { model: "Model", system: "System message", user: "User message", note: "Note" };
 
-  // One message of a conversation, with what the model thought before it.
+  // One message of a conversation, with the reasoning of the model.
   Viewer.said = (one, link = null) => el("div", { class: "said", "data-testid": "said" },
     el("p", { class: "quiet" }, NAMES[one.role] ?? one.role,
       one.calls ? `, ${Viewer.count(one.calls, "call")}` : "",
       one.tokens === null ? "" : `, ${Viewer.count(one.tokens, "token")}`,
       one.seconds === null ? "" : `, ${one.seconds.toFixed(1)} s`,
       link && one.step !== null ? [", ", el("a", { href: link(one.step) }, `step ${one.step}`)] : ""),
-    one.thought === null ? null : Viewer.folded("What it thought", () => el("blockquote", {}, one.thought)),
-    one.text ? el("blockquote", {}, one.text) : el("p", { class: "quiet" }, one.role === "model" ? "Calls alone, no words." : "No words."));
+    one.thought === null ? null : Viewer.folded("Reasoning", () => el("blockquote", {}, one.thought)),
+    one.text ? el("blockquote", {}, one.text) : el("p", { class: "quiet" }, one.role === "model" ? "Tool calls without text." : "No text."));
 
   const saidOf = (step, said) => {
-    const found = said.filter((one) => one.step !== null && one.step <= step.number && step.number < one.step + one.calls);
-    return found.length ? el("section", { "aria-label": "What the model said" }, el("h3", {}, "What the model said"), found.map((one) => Viewer.said(one))) : null;
+    const messages = said.filter((one) => one.step !== null && one.step <= step.number && step.number < one.step + one.calls);
+    return messages.length ? el("section", { "aria-label": "Model output" }, el("h3", {}, "Model output"), messages.map((one) => Viewer.said(one))) : null;
   };
 
   // `since` is the simulated time before the step.

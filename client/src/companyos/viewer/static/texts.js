@@ -1,5 +1,5 @@
 "use strict";
-// JSON and long texts: the beginning is shown, the rest is folded and made only when it is asked for.
+// JSON and long texts: the start is shown; the rest is folded and rendered on demand.
 (() => {
   const { el, fill } = Viewer;
   const MOST_LINES = 40;
@@ -10,12 +10,12 @@
   const coloured = (text) => {
     const parts = [];
     let at = 0;
-    for (const found of text.matchAll(TOKENS)) {
-      if (found.index > at) parts.push(text.slice(at, found.index));
-      const [all, string, colon] = found;
+    for (const match of text.matchAll(TOKENS)) {
+      if (match.index > at) parts.push(text.slice(at, match.index));
+      const [all, string, colon] = match;
       const kind = string === undefined ? "literal" : colon === undefined ? "string" : "key";
       parts.push(el("span", { class: kind }, string ?? all), colon ?? "");
-      at = found.index + all.length;
+      at = match.index + all.length;
     }
     return [...parts, text.slice(at)];
   };
@@ -29,7 +29,7 @@
     return made;
   };
 
-  // A value as JSON, its first lines coloured; `label` names it for who cannot see it.
+  // A value as JSON, its first lines coloured; `label` is its accessible name.
   Viewer.json = (value, label) => {
     const text = JSON.stringify(value, null, 2) ?? "null";
     const lines = text.split("\n");

@@ -1,5 +1,5 @@
 "use strict";
-// The page: what the address asks for is shown, and keys move through the steps.
+// The page: shows the view of the URL fragment; keys move through the steps.
 (() => {
   const { el, fill } = Viewer;
   const root = document.getElementById("viewer");
@@ -10,24 +10,24 @@
   Viewer.link = (route) =>
     `#${Object.entries(route).filter(([, value]) => value !== undefined && value !== null).map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join("&")}`;
 
-  // `#episode=NAME&step=7`, `#episode=A&with=B`, or `#step-7` of the episode that is shown, else of the run's only one.
+  // `#episode=NAME&step=7`, `#episode=A&with=B`, or `#step-7` of the current episode, else of the run's only one.
   const route = () => {
-    const asked = location.hash.slice(1);
-    const lone = /^step-(\d+)$/.exec(asked);
+    const fragment = location.hash.slice(1);
+    const lone = /^step-(\d+)$/.exec(fragment);
     if (lone) return { episode: shown.view?.name ?? (run.episodes.length === 1 ? run.episodes[0].name : undefined), with: shown.view?.other, step: Number(lone[1]) };
-    const found = Object.fromEntries(new URLSearchParams(asked.replaceAll("+", "%2B")));
-    const only = run.episodes.length === 1 && found.episode === undefined ? run.episodes[0].name : found.episode;
-    return { episode: only, with: found.with, step: Number.parseInt(found.step ?? "0", 10) || 0 };
+    const fields = Object.fromEntries(new URLSearchParams(fragment.replaceAll("+", "%2B")));
+    const only = run.episodes.length === 1 && fields.episode === undefined ? run.episodes[0].name : fields.episode;
+    return { episode: only, with: fields.with, step: Number.parseInt(fields.step ?? "0", 10) || 0 };
   };
 
   const failure = (error) => {
     fill(root, el("nav", { "aria-label": "Way back" }, el("a", { href: "#" }, "All episodes")),
-      el("section", { class: "faults", role: "alert" }, el("h1", {}, "This cannot be shown"), el("p", {}, error.message)));
+      el("section", { class: "faults", role: "alert" }, el("h1", {}, "Cannot show this page"), el("p", {}, error.message)));
   };
 
   const read = async (name) => {
     const facts = run.episodes.find((one) => one.name === name);
-    if (!facts) throw new Error(`No episode of this run is called ${name}.`);
+    if (!facts) throw new Error(`Unknown episode ${name}.`);
     const episode = await source.episode(facts);
     return { episode, facts };
   };
@@ -67,7 +67,7 @@
     };
     const draw = () => {
       const most = Math.max(...episode.steps.map((step) => Math.abs(step.reward)), 0);
-      const start = el("li", {}, el("a", { href: link(0), "data-number": 0 }, el("span", { class: "number" }, ""), el("span", { class: "what" }, el("b", {}, "Overview"), el("span", { class: "quiet" }, "task, verdict, reward, what went wrong"))));
+      const start = el("li", {}, el("a", { href: link(0), "data-number": 0 }, el("span", { class: "number" }, ""), el("span", { class: "what" }, el("b", {}, "Overview"), el("span", { class: "quiet" }, "task, verdict, reward, injected problems"))));
       fill(list, start, episode.steps.map((step) => Viewer.timelineLine(step, link(step.number), most)));
     };
     const position = (number) => episode.steps.findIndex((step) => step.number === number);
@@ -109,25 +109,25 @@
   };
 
   const show = async () => {
-    const asked = route();
-    const key = JSON.stringify([asked.episode, asked.with]);
-    if (asked.episode === undefined) {
+    const target = route();
+    const key = JSON.stringify([target.episode, target.with]);
+    if (target.episode === undefined) {
       leave();
       Viewer.runList(root, run);
       document.title = run.title;
       return;
     }
     if (key !== shown.key) {
-      const found = await Promise.all([asked.episode, asked.with].filter((name) => name !== undefined).map(read));
+      const pair = await Promise.all([target.episode, target.with].filter((name) => name !== undefined).map(read));
       if (JSON.stringify([route().episode, route().with]) !== key) return;
       leave();
-      shown.step = asked.step;
-      shown.view = found.length === 2 ? comparisonView(...found) : episodeView(found[0]);
+      shown.step = target.step;
+      shown.view = pair.length === 2 ? comparisonView(...pair) : episodeView(pair[0]);
       shown.key = key;
-      document.title = `${found.map((one) => one.facts.name).join(" and ")} - ${run.title}`;
+      document.title = `${pair.map((one) => one.facts.name).join(" and ")} - ${run.title}`;
     }
-    shown.step = asked.step;
-    shown.view.select(asked.step);
+    shown.step = target.step;
+    shown.view.select(target.step);
   };
 
   const leave = () => {
@@ -139,7 +139,7 @@
 
   const isElsewhere = (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea")) return true;
-    return event.key.length > 1 && event.target.closest("[role=region]") !== null; // arrows scroll a box that has the focus
+    return event.key.length > 1 && event.target.closest("[role=region]") !== null; // arrow keys scroll a focused box
   };
 
   document.addEventListener("keydown", (event) => {
@@ -148,7 +148,7 @@
     event.preventDefault();
     const to = Math.min(Math.max(shown.step + by, 0), shown.view.last);
     if (to === shown.step) return;
-    shown.step = to; // the next key may come before the address has changed
+    shown.step = to; // the next key may arrive before the URL has changed
     location.hash = shown.view.link(to);
   });
 
