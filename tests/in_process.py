@@ -15,7 +15,7 @@ from pydantic import SecretStr
 
 from companyos_gateway.engine.service_client import ServiceClient
 from companyos_gateway.engine.service_clients import ServiceClients
-from companyos_shared.chassis import Service, ServiceSettings, create_app
+from companyos_shared.framework import Service, ServiceSettings, create_app
 
 KEY = "a key for tests"
 

@@ -20,9 +20,9 @@ from companyos_gateway.engine.journal import Journal
 from companyos_gateway.engine.manifest import Manifest
 from companyos_gateway.engine.snapshots import Snapshots
 from companyos_gateway.engine.store import EpisodeStore
-from companyos_shared.chassis.database import Database
-from companyos_shared.chassis.episodes import Episodes
-from companyos_shared.chassis.sessions import Session
+from companyos_shared.framework.database import Database
+from companyos_shared.framework.episodes import Episodes
+from companyos_shared.framework.sessions import Session
 from companyos_shared.wire.context import CallContext
 
 InstallDefect = Callable[[pytest.MonkeyPatch], None]

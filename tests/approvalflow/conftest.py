@@ -9,7 +9,7 @@ import pytest
 
 from companyos_approvalflow.main import SERVICE
 from companyos_approvalflow.seed import Seed
-from companyos_shared.chassis.testing import ServiceHarness
+from companyos_shared.framework.testing import ServiceHarness
 from tests.approvalflow.builders import a_seed
 
 Start = Callable[[Seed], Awaitable[ServiceHarness]]

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from companyos_approvalflow.demo import demo_seed
 from companyos_approvalflow.main import SERVICE
-from companyos_shared.chassis.testing import ServiceHarness
+from companyos_shared.framework.testing import ServiceHarness
 from tests.approvalflow.builders import (
     CFO,
     CLERK,

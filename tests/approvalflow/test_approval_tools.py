@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from companyos_approvalflow.main import app
-from companyos_shared.chassis import Problem
+from companyos_shared.framework import ServiceError
 
 TOOLS = {
     "list_approval_types",
@@ -78,7 +78,7 @@ def test_bodies_have_examples() -> None:
         assert schemas[name]["example"], name
 
 
-def _codes(kind: type[Problem] = Problem) -> set[str]:
+def _codes(kind: type[ServiceError] = ServiceError) -> set[str]:
     subclasses = kind.__subclasses__()
     codes = {below.code for below in subclasses if "approvalflow" in below.__module__}
     return codes.union(*(_codes(below) for below in subclasses))

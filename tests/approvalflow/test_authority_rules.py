@@ -13,7 +13,7 @@ from companyos_approvalflow.decisions.rules import (
     decision_time,
     second_approver,
 )
-from companyos_shared.chassis import Problem
+from companyos_shared.framework import ServiceError
 from tests.approvalflow.builders import (
     AGENT,
     CEO,
@@ -36,7 +36,7 @@ WEEK = ("2026-03-02", "2026-03-06")
 def _code(person_id: str, **case: Any) -> str | None:
     try:
         check_may_be_asked(a_case(**case), person_id, NOW)
-    except Problem as problem:
+    except ServiceError as problem:
         return problem.code
     return None
 
@@ -156,7 +156,7 @@ def test_nobody_approves_twice() -> None:
 
 def test_a_request_does_not_go_where_it_is() -> None:
     check_other_approver(a_request(), CEO)
-    with pytest.raises(Problem) as caught:
+    with pytest.raises(ServiceError) as caught:
         check_other_approver(a_request(), CFO)
     assert caught.value.code == "approver-unchanged"
 

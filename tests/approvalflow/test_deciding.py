@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from companyos_approvalflow.seed import Seed
-from companyos_shared.chassis.testing import ServiceHarness
+from companyos_shared.framework.testing import ServiceHarness
 from companyos_shared.wire.context import Actor
 from tests.approvalflow.builders import (
     CEO,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from companyos_shared.chassis.testing import ServiceHarness
+from companyos_shared.framework.testing import ServiceHarness
 from tests.approvalflow.builders import AGENT, CFO, CLERK, CONTROLLER, a_company, a_seed, delegation_row, type_row
 from tests.approvalflow.conftest import Start
 

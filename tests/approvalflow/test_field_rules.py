@@ -9,20 +9,20 @@ import pytest
 
 from companyos_approvalflow.approval_types.model import FieldType
 from companyos_approvalflow.approval_types.rules import (
-    AmountNegative,
-    EvidenceInFuture,
-    FieldMissing,
-    FieldUnknown,
-    FieldWrongType,
+    AmountNegativeError,
+    EvidenceInFutureError,
+    FieldMissingError,
+    FieldUnknownError,
+    FieldWrongTypeError,
     checked_fields,
     fitting_value,
 )
-from companyos_shared.chassis import Problem
+from companyos_shared.framework import ServiceError
 from tests.approvalflow.builders import FIELDS, NOW, a_type
 
 
-def _refused(fields: dict[str, Any]) -> Problem:
-    with pytest.raises(Problem) as caught:
+def _refused(fields: dict[str, Any]) -> ServiceError:
+    with pytest.raises(ServiceError) as caught:
         checked_fields(a_type(), fields, NOW)
     return caught.value
 
@@ -38,7 +38,7 @@ def test_an_optional_field_may_be_given() -> None:
 
 def test_an_unknown_field_is_named() -> None:
     problem = _refused({**FIELDS, "colour": "red"})
-    assert isinstance(problem, FieldUnknown)
+    assert isinstance(problem, FieldUnknownError)
     assert problem.errors == [
         {"place": "fields.colour", "reason": f"is not one of {', '.join(spec.name for spec in a_type().fields)}"}
     ]
@@ -46,13 +46,13 @@ def test_an_unknown_field_is_named() -> None:
 
 def test_a_missing_field_is_named() -> None:
     problem = _refused({name: value for name, value in FIELDS.items() if name != "score"})
-    assert isinstance(problem, FieldMissing)
+    assert isinstance(problem, FieldMissingError)
     assert problem.errors == [{"place": "fields.score", "reason": "is required"}]
 
 
 def test_every_field_of_another_type_is_named() -> None:
     problem = _refused({**FIELDS, "score": "85", "cost_cents": True})
-    assert isinstance(problem, FieldWrongType)
+    assert isinstance(problem, FieldWrongTypeError)
     assert [error["place"] for error in problem.errors or []] == ["fields.score", "fields.cost_cents"]
 
 
@@ -61,7 +61,7 @@ def test_a_long_unknown_name_is_cut_in_the_answer() -> None:
 
 
 def test_an_amount_below_zero_is_refused() -> None:
-    assert isinstance(_refused({**FIELDS, "cost_cents": -1}), AmountNegative)
+    assert isinstance(_refused({**FIELDS, "cost_cents": -1}), AmountNegativeError)
 
 
 def test_evidence_of_this_very_moment_fits() -> None:
@@ -71,7 +71,7 @@ def test_evidence_of_this_very_moment_fits() -> None:
 
 def test_evidence_from_the_future_is_refused() -> None:
     later = (NOW + timedelta(minutes=1)).isoformat()
-    assert isinstance(_refused({**FIELDS, "score_as_of": later}), EvidenceInFuture)
+    assert isinstance(_refused({**FIELDS, "score_as_of": later}), EvidenceInFutureError)
 
 
 def test_a_datetime_is_kept_in_utc() -> None:

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from companyos_shared.chassis.testing import ServiceHarness
+from companyos_shared.framework.testing import ServiceHarness
 from tests.approvalflow.builders import AGENT, CFO, CLERK, a_seed, reaction_row, request_row, submission, type_row
 from tests.approvalflow.conftest import Start
 

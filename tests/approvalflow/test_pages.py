@@ -18,8 +18,8 @@ from companyos_approvalflow.pages.chain import chain_of
 from companyos_approvalflow.requests.model import RequestStatus
 from companyos_approvalflow.requests.schemas import Approval, Decision
 from companyos_approvalflow.seed import Seed
-from companyos_shared.chassis import ServiceSettings, create_app
-from companyos_shared.chassis.testing import ServiceHarness
+from companyos_shared.framework import ServiceSettings, create_app
+from companyos_shared.framework.testing import ServiceHarness
 from tests.approvalflow.builders import CFO, CONTROLLER, NOW, a_request
 
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>{{ 7 * 7 }}"

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from companyos_approvalflow.approval_types.rules import ApprovalTypeNotFound
+from companyos_approvalflow.approval_types.rules import ApprovalTypeNotFoundError
 from companyos_approvalflow.delegations.rules import check_may_delegate, check_may_revoke, check_period
 from companyos_approvalflow.requests.model import FINAL, MOVES, OPEN, WAITING, RequestStatus
 from companyos_approvalflow.requests.rules import (
@@ -19,7 +19,7 @@ from companyos_approvalflow.requests.rules import (
     check_waits_for_information,
     existing,
 )
-from companyos_shared.chassis import Problem
+from companyos_shared.framework import ServiceError
 from tests.approvalflow.builders import (
     AGENT,
     CFO,
@@ -39,7 +39,7 @@ from tests.approvalflow.builders import (
 def _code(check: Callable[[], object]) -> str | None:
     try:
         check()
-    except Problem as problem:
+    except ServiceError as problem:
         return problem.code
     return None
 
@@ -114,7 +114,7 @@ def test_only_the_requester_withdraws() -> None:
 def test_a_request_that_is_not_there_is_not_found() -> None:
     assert existing(a_request(), "APR-1").id == "APR-1"
     assert _code(lambda: existing(None, "APR-9")) == "request-not-found"
-    assert ApprovalTypeNotFound.status == 404
+    assert ApprovalTypeNotFoundError.status == 404
 
 
 def _delegating(giver: str = CFO, to: str = CONTROLLER, caller: str = CFO, role: str = "cfo") -> str | None:

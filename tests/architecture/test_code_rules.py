@@ -18,7 +18,7 @@ WORLD = (
     "gateway/src/companyos_gateway/evaluation",
     "gateway/src/companyos_gateway/scenarios",
 )
-NOT_THE_WORLD = "shared/src/companyos_shared/wire/once.py"
+NOT_THE_WORLD = "shared/src/companyos_shared/wire/nonces.py"
 """Nonces and expiry of control calls."""
 
 CHANCE_AND_CLOCKS = {"random", "secrets", "uuid"}

@@ -46,10 +46,14 @@ PLANTED_VIOLATIONS = (
     PlantedViolation("independent-services", "companyos_ticketdesk.tables", "import companyos_datahub"),
     PlantedViolation("independent-services", "companyos_gateway.settings", "import companyos_approvalflow"),
     PlantedViolation("shared-layers", "companyos_shared.streams", "import companyos_shared.wire.problem"),
-    PlantedViolation("shared-layers", "companyos_shared.wire.problem", "from companyos_shared.chassis import Problem"),
+    PlantedViolation(
+        "shared-layers", "companyos_shared.wire.problem", "from companyos_shared.framework import ServiceError"
+    ),
     PlantedViolation("shared-alone", "companyos_shared.wire.problem", "import companyos.contract"),
-    PlantedViolation("no-service-framework", "companyos_gateway.settings", "from companyos_shared import chassis"),
-    PlantedViolation("no-service-framework", "companyos.contract", "from companyos_shared.chassis import Problem"),
+    PlantedViolation("no-service-framework", "companyos_gateway.settings", "from companyos_shared import framework"),
+    PlantedViolation(
+        "no-service-framework", "companyos.contract", "from companyos_shared.framework import ServiceError"
+    ),
     PlantedViolation("client", "companyos.client", "import companyos_gateway.settings"),
     PlantedViolation("client", "companyos.client", "import companyos_ticketdesk.main"),
     PlantedViolation("contract-only", "companyos_gateway.settings", "import companyos.client"),

@@ -18,8 +18,8 @@ from companyos_gateway.middleware.drain import DRAIN_DEADLINE_S
 from companyos_gateway.process.uvicorn_options import UVICORN_OPTIONS
 from companyos_gateway.settings import Settings
 from companyos_shared import failpoints
-from companyos_shared.chassis import ServiceSettings
-from companyos_shared.telemetry.settings import TelemetrySettings
+from companyos_shared.framework import ServiceSettings
+from companyos_shared.telemetry.logs import TelemetrySettings
 from tests.architecture.sources import DOCUMENTS, ROOT, SERVICES, sources
 
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())

@@ -11,7 +11,7 @@ from fastapi import FastAPI
 
 from companyos.contract import ResetOptions
 from companyos_gateway.runtime import GatewayRuntime
-from companyos_shared.chassis import Service, ServiceSettings, create_app
+from companyos_shared.framework import Service, ServiceSettings, create_app
 from companyos_shared.wire import strict_json
 from tests.complexity.asking import ask
 from tests.complexity.conftest import LIVE

@@ -7,7 +7,7 @@ from typing import Any
 from companyos.policies.arguments import SamplingContext, sample_arguments
 from companyos_gateway.engine.openapi_operations import Operation
 from companyos_gateway.engine.toolbox import Tool
-from companyos_shared.chassis.testing import ServiceHarness
+from companyos_shared.framework.testing import ServiceHarness
 from companyos_shared.streams import Stream
 from companyos_shared.wire.control import Rows
 from companyos_shared.wire.problem import PROBLEM_MEDIA_TYPE

@@ -11,8 +11,8 @@ import pytest
 
 from companyos_gateway.engine.openapi_operations import Operation, parse_operations
 from companyos_gateway.engine.toolbox import Tool, build_toolbox
-from companyos_shared.chassis import Service
-from companyos_shared.chassis.testing import ServiceHarness
+from companyos_shared.framework import Service
+from companyos_shared.framework.testing import ServiceHarness
 
 
 def _service(value: str) -> Service[Any]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from companyos.policies.arguments import SamplingContext, sample_arguments
 from companyos_gateway.engine.toolbox import Tool
-from companyos_shared.chassis.testing import ServiceHarness
+from companyos_shared.framework.testing import ServiceHarness
 from companyos_shared.streams import Stream
 from companyos_shared.wire.control import Rows
 from tests.contract.calls import carry, ids_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from companyos_gateway.engine.openapi_operations import Argument, ArgumentLocation, Operation
-from companyos_shared.chassis.testing import ServiceHarness
+from companyos_shared.framework.testing import ServiceHarness
 
 
 def _choices(argument: Argument) -> list[str]:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from companyos_gateway.engine.toolbox import Tool
-from companyos_shared.chassis import Service
-from companyos_shared.chassis.testing import ServiceHarness
+from companyos_shared.framework import Service
+from companyos_shared.framework.testing import ServiceHarness
 from tests.contract.conftest import SERVICES
 from tests.contract.planting import ArgumentLocation, Planted, missing_places, plant, schema_at, text_places
 from tests.contract.walking import Walk, walk_pages

@@ -9,8 +9,8 @@ import pytest
 from pydantic import ValidationError
 
 from companyos_gateway.engine.toolbox import Tool
-from companyos_shared.chassis import Service
-from companyos_shared.chassis.testing import ServiceHarness
+from companyos_shared.framework import Service
+from companyos_shared.framework.testing import ServiceHarness
 from tests.contract.calls import wander
 from tests.contract.conftest import SERVICES
 from tests.contract.walking import routes_of, walk_pages

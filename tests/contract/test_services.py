@@ -14,10 +14,10 @@ import jsonschema
 from companyos.policies.arguments import SamplingContext, sample_arguments
 from companyos_gateway.engine.openapi_operations import Operation
 from companyos_gateway.engine.toolbox import Tool
-from companyos_shared.chassis import Service
-from companyos_shared.chassis.driver import commit
-from companyos_shared.chassis.edge import OPEN_PATHS
-from companyos_shared.chassis.testing import ServiceHarness
+from companyos_shared.framework import Service
+from companyos_shared.framework.middleware import OPEN_PATHS
+from companyos_shared.framework.storage import commit
+from companyos_shared.framework.testing import ServiceHarness
 from companyos_shared.streams import Stream, digest
 from companyos_shared.wire.control import EvidenceReply, Rows
 from companyos_shared.wire.problem import PROBLEM_MEDIA_TYPE

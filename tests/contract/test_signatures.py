@@ -15,7 +15,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from companyos.policies.arguments import SamplingContext, sample_arguments
 from companyos_gateway.engine.openapi_operations import Operation
 from companyos_gateway.engine.toolbox import Tool
-from companyos_shared.chassis.testing import ServiceHarness
+from companyos_shared.framework.testing import ServiceHarness
 from companyos_shared.streams import Stream
 from companyos_shared.wire.context import CONTEXT_HEADER, REPORT_HEADER, SIGNATURE_HEADER, Actor, CallContext, sign
 from companyos_shared.wire.control import Report

@@ -12,10 +12,10 @@ import httpx
 import pytest
 
 from companyos_gateway.engine.toolbox import Tool
-from companyos_shared.chassis import Service
-from companyos_shared.chassis.changes import content_digest, read_rows
-from companyos_shared.chassis.database import Database
-from companyos_shared.chassis.testing import ServiceHarness
+from companyos_shared.framework import Service
+from companyos_shared.framework.change_capture import content_digest, read_rows
+from companyos_shared.framework.database import Database
+from companyos_shared.framework.testing import ServiceHarness
 from companyos_shared.wire.control import EvidenceReply
 from tests.contract.calls import wander
 
@@ -117,7 +117,7 @@ async def test_an_export_holds_the_rows_of_the_episode(
     file.write_bytes(await harness.export())
     with closing(sqlite3.connect(file)) as raw:
         assert raw.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-    with Database(harness.service.metadata).connect_at_rest(file) as db:
+    with Database(harness.service.metadata).connect_read_only(file) as db:
         assert content_digest(read_rows(db, harness.service.metadata)) == (await harness.digest()).digest
 
 

@@ -10,9 +10,9 @@ from urllib.parse import parse_qsl, urlsplit
 
 from fastapi.routing import APIRoute
 
-from companyos_shared.chassis import Service
-from companyos_shared.chassis.pages import PAGES_PREFIX
-from companyos_shared.chassis.testing import ServiceHarness
+from companyos_shared.framework import Service
+from companyos_shared.framework.pages import PAGES_PREFIX
+from companyos_shared.framework.testing import ServiceHarness
 
 ALIKE = 2
 """Pages of a kind that are opened: months follow on months, and rows on rows."""

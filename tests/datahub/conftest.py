@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from companyos_datahub.main import SERVICE
-from companyos_shared.chassis.testing import ServiceHarness
+from companyos_shared.framework.testing import ServiceHarness
 
 
 @pytest.fixture

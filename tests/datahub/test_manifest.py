@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from companyos_datahub.main import app
-from companyos_shared.chassis.testing import ServiceHarness
+from companyos_shared.framework.testing import ServiceHarness
 
 TOOLS = {
     "list_metrics",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from companyos_datahub.main import SERVICE
-from companyos_shared.chassis.testing import ServiceHarness
+from companyos_shared.framework.testing import ServiceHarness
 from tests.datahub.builders import a_seed, ids, problem
 
 SCORE = {"key": "compliance_score", "subject": "VEN-201"}

@@ -6,7 +6,7 @@ from datetime import date, timedelta
 
 import pytest
 
-from companyos_datahub.calendar.rules import PeriodNotAllowed
+from companyos_datahub.calendar.rules import PeriodNotAllowedError
 from companyos_datahub.demo import demo_company
 from companyos_datahub.metrics.schemas import EarlierValue
 from companyos_datahub.pages.chart import SIDE, WIDTH, chart_of
@@ -55,7 +55,7 @@ def test_people_who_report_to_each_other_are_placed_all_the_same() -> None:
 def test_a_month_has_its_first_and_last_day() -> None:
     assert month_of("", today=TODAY).last == date(2026, 3, 31)
     assert month_of("2028-02", today=TODAY).last == date(2028, 2, 29)
-    with pytest.raises(PeriodNotAllowed):
+    with pytest.raises(PeriodNotAllowedError):
         month_of("march", today=TODAY)
 
 

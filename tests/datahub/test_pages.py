@@ -13,8 +13,8 @@ import pytest
 
 from companyos_datahub.main import SERVICE
 from companyos_datahub.seed import Seed
-from companyos_shared.chassis import ServiceSettings, create_app
-from companyos_shared.chassis.testing import ServiceHarness
+from companyos_shared.framework import ServiceSettings, create_app
+from companyos_shared.framework.testing import ServiceHarness
 from tests.datahub.builders import a_document, a_seed
 
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>{{ 7 * 7 }}"

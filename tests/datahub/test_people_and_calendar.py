@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from companyos_shared.chassis.testing import ServiceHarness
+from companyos_shared.framework.testing import ServiceHarness
 from tests.datahub.builders import ids, problem
 
 

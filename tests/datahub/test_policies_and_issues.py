@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from companyos_shared.chassis.testing import ServiceHarness
+from companyos_shared.framework.testing import ServiceHarness
 from tests.datahub.builders import problem
 
 REPORT: dict[str, Any] = {"subject": "MET-1", "kind": "stale", "description": "Eight days old."}

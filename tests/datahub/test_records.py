@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from companyos_datahub.main import SERVICE
-from companyos_shared.chassis.testing import ServiceHarness
+from companyos_shared.framework.testing import ServiceHarness
 from tests.datahub.builders import a_seed, ids, problem
 
 

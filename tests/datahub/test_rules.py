@@ -7,22 +7,30 @@ from typing import Any
 
 import pytest
 
-from companyos_datahub.calendar.rules import LATEST, MOST_DAYS, Days, PeriodNotAllowed, absences_in, holidays_in, period
+from companyos_datahub.calendar.rules import (
+    LATEST,
+    MOST_DAYS,
+    Days,
+    PeriodNotAllowedError,
+    absences_in,
+    holidays_in,
+    period,
+)
 from companyos_datahub.demo import demo_company
 from companyos_datahub.fulltext import MOST_WORDS, Searchable, best_first, words_of
-from companyos_datahub.issues.rules import ReasonIncomplete, UnknownSubject, check_reason, check_subject
+from companyos_datahub.issues.rules import ReasonIncompleteError, UnknownSubjectError, check_reason, check_subject
 from companyos_datahub.metrics.service import is_stale
 from companyos_datahub.people.rules import back_on, found_people, holding
-from companyos_datahub.policies.rules import PolicyNotFound, PolicyNotInForce, is_in_force, version_in_force
+from companyos_datahub.policies.rules import PolicyNotFoundError, PolicyNotInForceError, is_in_force, version_in_force
 from companyos_datahub.records.model import FIELDS, STATES, FieldType, FoundKind, RecordKind
 from companyos_datahub.records.rules import (
     LONGEST_TEXT,
-    EndsBeforeStart,
-    NothingToUpdate,
-    UnknownField,
-    UnknownOwner,
-    UnknownState,
-    WrongFieldType,
+    EndsBeforeStartError,
+    NothingToUpdateError,
+    UnknownFieldError,
+    UnknownOwnerError,
+    UnknownStateError,
+    WrongFieldTypeError,
     check_changes,
     check_fields,
     check_owner,
@@ -35,8 +43,8 @@ from companyos_datahub.records.rules import (
 from companyos_datahub.refreshes.model import RefreshOutcome, RefreshPlan, RefreshStatus
 from companyos_datahub.refreshes.rules import (
     DEFAULT_ERROR,
-    MaintenanceWindow,
-    RefreshRunning,
+    MaintenanceWindowError,
+    RefreshRunningError,
     check_may_refresh,
     error_of,
     unplanned,
@@ -44,7 +52,7 @@ from companyos_datahub.refreshes.rules import (
 )
 from companyos_datahub.sources.model import PipelineState
 from companyos_datahub.sources.rules import is_in_maintenance
-from companyos_datahub.vendors.rules import VendorStatusNotAllowed, check_may_become, is_expired
+from companyos_datahub.vendors.rules import VendorStatusNotAllowedError, check_may_become, is_expired
 from companyos_datahub.vendors.schemas import MOVES, VendorStatus
 from companyos_shared.wire.company import Role
 from tests.datahub.builders import NOON, a_job, a_licence, a_source, a_version
@@ -72,7 +80,7 @@ def test_a_source_without_a_window_is_never_in_maintenance() -> None:
 
 @pytest.mark.parametrize("status", [RefreshStatus.QUEUED, RefreshStatus.RUNNING])
 def test_a_metric_with_an_open_job_is_not_refreshed(status: RefreshStatus) -> None:
-    with pytest.raises(RefreshRunning, match="RJ-1"):
+    with pytest.raises(RefreshRunningError, match="RJ-1"):
         check_may_refresh(a_source(), a_job(status=status), now=NOON)
 
 
@@ -83,7 +91,7 @@ def test_a_metric_whose_last_job_ended_may_be_refreshed(status: RefreshStatus) -
 
 def test_a_source_in_maintenance_takes_no_job() -> None:
     source = a_source(maintenance_from=NOON, maintenance_to=NOON + HOUR)
-    with pytest.raises(MaintenanceWindow, match="2026-03-02T13:00Z"):
+    with pytest.raises(MaintenanceWindowError, match="2026-03-02T13:00Z"):
         check_may_refresh(source, None, now=NOON)
 
 
@@ -112,7 +120,7 @@ def test_every_kind_has_states_and_fields_and_can_be_found() -> None:
 
 def test_a_state_of_another_kind_is_refused() -> None:
     check_state(RecordKind.INVOICE, "paid")
-    with pytest.raises(UnknownState):
+    with pytest.raises(UnknownStateError):
         check_state(RecordKind.LICENCE, "paid")
 
 
@@ -155,24 +163,24 @@ def test_a_field_has_the_kinds_type_or_that_of_its_value(name: str, present: Any
 
 
 def test_a_field_nobody_knows_is_refused() -> None:
-    with pytest.raises(UnknownField, match="colour"):
+    with pytest.raises(UnknownFieldError, match="colour"):
         check_fields(a_licence(seats=40), {"colour": "red"})
 
 
 def test_a_value_of_another_type_is_refused() -> None:
-    with pytest.raises(WrongFieldType, match="integer"):
+    with pytest.raises(WrongFieldTypeError, match="integer"):
         check_fields(a_licence(seats=40), {"seats": "41"})
 
 
 def test_a_text_has_a_greatest_length() -> None:
     check_fields(a_licence(), {"product": "x" * LONGEST_TEXT})
-    with pytest.raises(WrongFieldType):
+    with pytest.raises(WrongFieldTypeError):
         check_fields(a_licence(), {"product": "x" * (LONGEST_TEXT + 1)})
 
 
 def test_a_present_field_that_the_kind_declares_has_its_type() -> None:
     check_present_fields(RecordKind.LICENCE, {"seats": 40, "colour": ["red"]})
-    with pytest.raises(WrongFieldType):
+    with pytest.raises(WrongFieldTypeError):
         check_present_fields(RecordKind.LICENCE, {"seats": "40"})
 
 
@@ -180,20 +188,20 @@ def test_a_record_may_end_on_the_day_it_starts_but_not_before() -> None:
     check_period(MONDAY, MONDAY)
     check_period(None, MONDAY)
     check_period(MONDAY, None)
-    with pytest.raises(EndsBeforeStart):
+    with pytest.raises(EndsBeforeStartError):
         check_period(MONDAY, MONDAY - timedelta(days=1))
 
 
 def test_an_owner_works_for_the_company() -> None:
     check_owner(None, is_active=False)
     check_owner("E-1", is_active=True)
-    with pytest.raises(UnknownOwner):
+    with pytest.raises(UnknownOwnerError):
         check_owner("E-1", is_active=False)
 
 
 def test_an_update_of_nothing_is_refused() -> None:
     check_changes({"state": "active"})
-    with pytest.raises(NothingToUpdate):
+    with pytest.raises(NothingToUpdateError):
         check_changes({})
 
 
@@ -204,7 +212,7 @@ def test_a_vendor_moves_only_by_the_table(current: VendorStatus, target: VendorS
         check_may_become(current, target)
         return
     assert target is VendorStatus.PROSPECT
-    with pytest.raises(VendorStatusNotAllowed):
+    with pytest.raises(VendorStatusNotAllowedError):
         check_may_become(current, target)
 
 
@@ -273,7 +281,7 @@ def test_a_period_has_1_to_366_days(days: int, allowed: bool) -> None:
     if allowed:
         assert period(MONDAY, last, today=MONDAY) == Days(MONDAY, last)
         return
-    with pytest.raises(PeriodNotAllowed):
+    with pytest.raises(PeriodNotAllowedError):
         period(MONDAY, last, today=MONDAY)
 
 
@@ -312,18 +320,18 @@ def test_the_newest_version_that_holds_is_in_force() -> None:
 
 
 def test_a_policy_without_versions_is_not_there() -> None:
-    with pytest.raises(PolicyNotFound):
+    with pytest.raises(PolicyNotFoundError):
         version_in_force("POL-1", [], MONDAY)
 
 
 def test_a_policy_of_the_past_is_not_in_force() -> None:
-    with pytest.raises(PolicyNotInForce):
+    with pytest.raises(PolicyNotInForceError):
         version_in_force("POL-1", [a_version(1, date(2024, 1, 1), date(2024, 12, 31))], MONDAY)
 
 
 def test_a_subject_is_something_datahub_holds() -> None:
     check_subject("MET-1", is_known=True)
-    with pytest.raises(UnknownSubject):
+    with pytest.raises(UnknownSubjectError):
         check_subject("MET-9", is_known=False)
 
 
@@ -331,7 +339,7 @@ def test_a_subject_is_something_datahub_holds() -> None:
 def test_half_a_reason_is_refused(code: str | None, ref: str | None) -> None:
     check_reason(None, None)
     check_reason("policy_violation", "POL-1")
-    with pytest.raises(ReasonIncomplete):
+    with pytest.raises(ReasonIncompleteError):
         check_reason(code, ref)
 
 

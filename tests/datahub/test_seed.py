@@ -11,7 +11,7 @@ from companyos_datahub import tables
 from companyos_datahub.demo import demo_seed
 from companyos_datahub.main import SERVICE
 from companyos_datahub.seed import Seed
-from companyos_shared.chassis.testing import ServiceHarness
+from companyos_shared.framework.testing import ServiceHarness
 from tests.datahub.builders import a_document, a_seed
 
 

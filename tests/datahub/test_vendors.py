@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from companyos_shared.chassis.testing import ServiceHarness
+from companyos_shared.framework.testing import ServiceHarness
 from tests.datahub.builders import problem
 
 OTHER_IBAN = "DE02100500000054540402"

@@ -1,4 +1,4 @@
-"""A small service on the real chassis, and a scenario played on it: the fourth service of these tests."""
+"""A small service on the real framework, and a scenario played on it: the fourth service of these tests."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from companyos.contract import FinishOutcome
 from companyos_gateway.chaos import FaultPlan
 from companyos_gateway.evaluation import Check, Evidence, FinishDeclaration, Milestone, TaskRubric
 from companyos_gateway.scenarios import Instance
-from companyos_shared.chassis import (
-    Answer,
-    Body,
+from companyos_shared.framework import (
     Call,
     CallDep,
     IdempotencyKey,
-    Problem,
+    RequestModel,
+    ResponseModel,
     SeedDocument,
     Service,
+    ServiceError,
     SimTime,
-    problems,
+    error_responses,
 )
 from companyos_shared.streams import digest
 from companyos_shared.wire.company import Company, Person, Team
@@ -43,19 +43,19 @@ notes = Table(
 )
 
 
-class NoteNotFound(Problem):
+class NoteNotFoundError(ServiceError):
     """No note has that id."""
 
     status, code, title = 404, "note-not-found", "There is no such note"
 
 
-class NoteDone(Problem):
+class NoteDoneError(ServiceError):
     """The note was done before."""
 
     status, code, title = 409, "note-done", "The note is done already"
 
 
-class Note(Answer):
+class Note(ResponseModel):
     """A note."""
 
     id: int
@@ -63,7 +63,7 @@ class Note(Answer):
     done_at: datetime | None
 
 
-class NewNote(Body):
+class NewNote(RequestModel):
     """A note to write."""
 
     text: str
@@ -96,7 +96,7 @@ class Seed(SeedDocument):
     happenings: tuple[Later, ...] = ()
 
 
-def plant(call: Call, seed: Seed) -> None:
+def load_seed(call: Call, seed: Seed) -> None:
     for note in seed.notes:
         call.db.execute(insert(notes), {"id": note.id, "text": note.text})
     for later in seed.happenings:
@@ -121,7 +121,7 @@ async def list_notes(call: CallDep, word: str | None = None) -> list[Note]:
     return [Note.model_validate(row._asdict()) for row in rows if word is None or word in row.text]
 
 
-@router.get("/notes/{note_id}", operation_id="get_note", responses=problems(NoteNotFound))
+@router.get("/notes/{note_id}", operation_id="get_note", responses=error_responses(NoteNotFoundError))
 async def get_note(note_id: NoteId, call: CallDep) -> Note:
     """Get one note."""
     return _note(call, note_id)
@@ -138,13 +138,13 @@ async def write_note(wanted: NewNote, call: CallDep, idempotency_key: Idempotenc
 @router.post(
     "/notes/{note_id}/done",
     operation_id="finish_note",
-    responses=problems(NoteNotFound, NoteDone),
+    responses=error_responses(NoteNotFoundError, NoteDoneError),
     openapi_extra={"x-minutes": 10},
 )
 async def finish_note(note_id: NoteId, call: CallDep) -> Note:
     """Say that a note is done."""
     if _note(call, note_id).done_at is not None:
-        raise NoteDone(f"Note {note_id} is done already.")
+        raise NoteDoneError(f"Note {note_id} is done already.")
     call.db.execute(update(notes).where(notes.c.id == note_id).values(done_at=call.now))
     return _note(call, note_id)
 
@@ -164,7 +164,7 @@ async def find_word(word: str, call: CallDep) -> dict[str, str]:
 def _note(call: Call, note_id: int) -> Note:
     row = call.db.execute(select(notes).where(notes.c.id == note_id)).one_or_none()
     if row is None:
-        raise NoteNotFound(f"No note has the id {note_id}.")
+        raise NoteNotFoundError(f"No note has the id {note_id}.")
     return Note.model_validate(row._asdict())
 
 
@@ -189,10 +189,10 @@ SERVICE = Service(
     version="1.0.0",
     metadata=metadata,
     seed=Seed,
-    plant=plant,
+    load_seed=load_seed,
     demo_seed=seed,
     routers=[router],
-    happenings={"note": write_later},
+    event_handlers={"note": write_later},
 )
 
 

@@ -20,9 +20,9 @@ from companyos_gateway.process import embedded_services
 from companyos_gateway.process.data_folder import choose_temporary_parent, temporary_data_folder
 from companyos_gateway.process.embedded_services import EmbeddedServices
 from companyos_gateway.process.environment import service_environment
-from companyos_shared.chassis.settings import ServiceSettings
 from companyos_shared.folder_lock import FolderInUseError, holder_of, kill_orphan, lock_folder
-from companyos_shared.telemetry.settings import TelemetrySettings
+from companyos_shared.framework.settings import ServiceSettings
+from companyos_shared.telemetry.logs import TelemetrySettings
 
 pytestmark = pytest.mark.integration
 
@@ -223,7 +223,7 @@ async def test_stopped_children_of_a_gateway_that_is_gone_are_killed_before_new_
         old_parent.kill()
         await old_parent.wait()
     async with EmbeddedServices(parent, data) as services, reached(services):
-        assert not [child for child in children.values() if child is None or child.runs]
+        assert not [child for child in children.values() if child is None or child.is_running]
         assert not [name for name, child in children.items() if holder_of(data / name) == child]
 
 

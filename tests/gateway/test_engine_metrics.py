@@ -11,12 +11,12 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import StatusCode
 
 from companyos_gateway.engine.metrics import EngineMetrics
-from companyos_shared.telemetry.ops import Op, current_op
-from companyos_shared.telemetry.otel import OpenTelemetryTraces, StepIds
+from companyos_shared.telemetry.operation import Operation, current_op
+from companyos_shared.telemetry.otel import OpenTelemetryTraces, StepTraceIds
 from companyos_shared.wire.context import Fault, FaultKind
 from tests.gateway.conftest import NotesGateway, OpenGateway
 from tests.gateway.notes import NoteKeeping
-from tests.shared.logbook import Log, keeping_logging
+from tests.shared.captured_log import Log, keeping_logging
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def log() -> Iterator[Log]:
 def spans(gateway: NotesGateway) -> InMemorySpanExporter:
     """Record the spans of the gateway of this test."""
     kept = InMemorySpanExporter()
-    provider = TracerProvider(id_generator=StepIds(), shutdown_on_exit=False)
+    provider = TracerProvider(id_generator=StepTraceIds(), shutdown_on_exit=False)
     provider.add_span_processor(SimpleSpanProcessor(kept))
     gateway.runtime.metrics.traces = OpenTelemetryTraces(provider)
     return kept
@@ -46,11 +46,11 @@ async def test_lines_of_both_sides_of_a_step_name_episode_step_and_trace(log: Lo
     assert not [line for line in log.lines if line.get("episode")]
     await gateway.step(episode_id, "notes_break_things")
     named = {line["logger"]: line for line in log.lines if line["level"] == "error"}
-    assert set(named) == {"companyos_shared.chassis.edge", "companyos_gateway.engine.engine"}
+    assert set(named) == {"companyos_shared.framework.middleware", "companyos_gateway.engine.engine"}
     for line in named.values():
         assert (line["episode"], line["epoch"], line["step"]) == (episode.internal_id, 1, 2)
-        assert line["trace"] == Op(episode.internal_id, 1, 2).trace_id
-    assert "RuntimeError: a bug" in named["companyos_shared.chassis.edge"]["exception"]
+        assert line["trace"] == Operation(episode.internal_id, 1, 2).trace_id
+    assert "RuntimeError: a bug" in named["companyos_shared.framework.middleware"]["exception"]
 
 
 async def test_neither_tokens_nor_arguments_are_written(log: Log, gateway: NotesGateway) -> None:
@@ -96,7 +96,7 @@ async def test_a_span_says_what_became_of_a_step(
     assert len(str(_attributes(found[3])["tool"])) == 64
     internal_id = gateway.runtime.engine().store.get(episode_id).internal_id
     ids = [f"{span.context.trace_id:032x}" for span in found]
-    assert ids == [Op(internal_id, 1, number).trace_id for number in range(1, 6)]
+    assert ids == [Operation(internal_id, 1, number).trace_id for number in range(1, 6)]
 
 
 async def test_what_a_trainer_does_has_a_span_of_its_own(gateway: NotesGateway, spans: InMemorySpanExporter) -> None:

@@ -20,7 +20,7 @@ STOP_DEADLINE_S = 10.0
 POLL_S = 0.05
 
 
-class DidNotStart(AssertionError):
+class StartupTimeoutError(AssertionError):
     """A process that never answered; the text ends with what it said."""
 
 
@@ -42,7 +42,7 @@ def running(command: Sequence[str], url: str, *, ready: str = "/readyz", **envir
             while not _answers(url + ready):
                 if process.poll() is not None or time.monotonic() > deadline:
                     log.seek(0)
-                    raise DidNotStart(f"{' '.join(command)}\n{log.read().decode()}")
+                    raise StartupTimeoutError(f"{' '.join(command)}\n{log.read().decode()}")
                 time.sleep(POLL_S)
             yield url
         finally:

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 import requests
 
-from companyos_shared.telemetry.ops import Op
+from companyos_shared.telemetry.operation import Operation
 from tests.integration.collector import Collector, Seen, collecting
 from tests.integration.http_episode import HttpEpisode
 from tests.integration.processes import HOST, SERVICES, child_of, clean_environment, free_port, running
@@ -76,7 +76,7 @@ def test_every_step_is_one_trace_whose_id_is_the_steps_own(
     for number, spans in steps.items():
         (root,) = [span for span in spans if span.name == "step"]
         assert root.parent == ""
-        assert root.trace == Op(root.attributes["companyos.episode"], 1, number).trace_id
+        assert root.trace == Operation(root.attributes["companyos.episode"], 1, number).trace_id
 
 
 def test_a_call_is_seen_from_both_sides(played: tuple[Collector, list[dict[str, Any]]]) -> None:
@@ -167,7 +167,7 @@ def test_what_goes_wrong_in_a_step_is_a_line_that_names_it(logged: Processes, ht
     internal_id = told[0]["episode"]
     for line in told:
         assert (line["process"], line["step"]) == ("gateway", 2)
-        assert line["trace"] == Op(internal_id, 1, 2).trace_id
+        assert line["trace"] == Operation(internal_id, 1, 2).trace_id
     said = json.dumps(logged.lines())
     assert "needle" not in said
     assert begun["token"] not in said

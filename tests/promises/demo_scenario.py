@@ -12,7 +12,7 @@ from typing import Any
 from companyos_gateway.chaos import FaultPlan
 from companyos_gateway.evaluation import Check, Evidence, FinishDeclaration, Milestone, TaskRubric
 from companyos_gateway.scenarios import Instance
-from companyos_shared.chassis import Service
+from companyos_shared.framework import Service
 from companyos_shared.streams import digest
 from companyos_shared.wire.context import Fault, FaultKind
 

@@ -31,9 +31,9 @@ from companyos_gateway.engine.store import EpisodeLimits, EpisodeStore
 from companyos_gateway.engine.task_cache import TaskCache
 from companyos_gateway.engine.tokens import EpisodeTokens
 from companyos_gateway.engine.toolbox import Toolbox, build_toolbox
-from companyos_shared.chassis import ServiceSettings, create_app
-from companyos_shared.chassis.database import epoch_files
-from companyos_shared.chassis.episodes import Episodes
+from companyos_shared.framework import ServiceSettings, create_app
+from companyos_shared.framework.database import epoch_files
+from companyos_shared.framework.episodes import Episodes
 from companyos_shared.wire.context import CONTEXT_HEADER
 from tests.promises import demo_scenario
 from tests.promises.model import MARK, Row

@@ -10,7 +10,7 @@ import pytest
 from companyos.policies import Call, StepView, TaskView
 from companyos_gateway.scenarios import catalogue
 from companyos_shared.choices import is_choice
-from companyos_shared.pages.writing import label
+from companyos_shared.pages.rendering import label
 from tests.scenarios.engine import EpisodeSpec, PlayAll
 from tests.scenarios.oracle_traces import LEVEL, NO_TRANSPORT_FAULTS, OracleTrace, both_traces
 from verification.privileged.solutions import solutions_for

@@ -16,7 +16,7 @@ from companyos_gateway.chaos.drift import draw_field_names, draw_tool_descriptio
 from companyos_gateway.engine.toolbox import Tool, Toolbox, build_toolbox
 from companyos_gateway.scenarios import catalogue
 from companyos_players.registry import IGNORES_FIELD_NAMES
-from companyos_shared.chassis import create_app
+from companyos_shared.framework import create_app
 from companyos_shared.streams import Stream
 from tests.scenarios.engine import EpisodeSpec, PlayAll
 from verification.privileged.solutions import solutions_for

@@ -11,24 +11,24 @@ from fastapi import APIRouter, Path
 from pydantic import Field
 from sqlalchemy import JSON, Boolean, Column, Integer, MetaData, Table, Text, insert, select, update
 
-from companyos_shared.chassis import (
-    Answer,
-    Body,
+from companyos_shared.framework import (
     Call,
     CallDep,
     IdempotencyKey,
     IfMatch,
     Page,
     PageQuery,
-    Problem,
+    RequestModel,
+    ResponseModel,
     SeedDocument,
     Service,
+    ServiceError,
     SimTime,
     check_version,
+    error_responses,
     paginate,
-    problems,
 )
-from companyos_shared.chassis.testing import ServiceHarness
+from companyos_shared.framework.testing import ServiceHarness
 from companyos_shared.wire.company import Company, Person
 
 metadata = MetaData()
@@ -44,22 +44,22 @@ books = Table(
 )
 
 
-class BookNotFound(Problem):
+class BookNotFoundError(ServiceError):
     status, code, title = 404, "book-not-found", "There is no such book"
 
 
-class BookLent(Problem):
+class BookLentError(ServiceError):
     status, code, title = 409, "book-lent", "The book is lent"
 
 
-class Book(Answer):
+class Book(ResponseModel):
     id: str
     title: str
     lent: bool
     version: int
 
 
-class NewBook(Body):
+class NewBook(RequestModel):
     title: str = Field(min_length=1, max_length=80)
 
 
@@ -67,7 +67,7 @@ class LibrarySeed(SeedDocument):
     titles: list[str]
 
 
-def plant(call: Call, seed: LibrarySeed) -> None:
+def load_seed(call: Call, seed: LibrarySeed) -> None:
     for number, title in enumerate(seed.titles, start=1):
         values = {"id": f"B-{number}", "title": title, "lent": False, "marks": ["old"], "version": 1}
         call.db.execute(insert(books).values(**values))
@@ -85,7 +85,7 @@ BookId = Annotated[str, Path(pattern="^B-[0-9]+$")]
 def _book(call: Call, book_id: str) -> Any:
     row = call.db.execute(select(books).where(books.c.id == book_id)).one_or_none()
     if row is None:
-        raise BookNotFound(f"No book has the id {book_id}.")
+        raise BookNotFoundError(f"No book has the id {book_id}.")
     return row
 
 
@@ -96,7 +96,7 @@ async def list_books(call: CallDep, page: PageQuery) -> Page[Book]:
     return paginate(call, statement, page, order_by=[books.c.title, books.c.id], build=Book.model_validate)
 
 
-@router.get("/books/{book_id}", operation_id="get_book", responses=problems(BookNotFound))
+@router.get("/books/{book_id}", operation_id="get_book", responses=error_responses(BookNotFoundError))
 async def get_book(book_id: BookId, call: CallDep) -> Book:
     """Read a book."""
     return Book.model_validate(_book(call, book_id))
@@ -111,7 +111,9 @@ async def create_book(body: NewBook, call: CallDep, idempotency_key: Idempotency
     return Book.model_validate(_book(call, f"B-{number}"))
 
 
-@router.post("/books/{book_id}/lend", operation_id="lend_book", responses=problems(BookNotFound, BookLent))
+@router.post(
+    "/books/{book_id}/lend", operation_id="lend_book", responses=error_responses(BookNotFoundError, BookLentError)
+)
 async def lend_book(book_id: BookId, call: CallDep, if_match: IfMatch = None) -> Book:
     """Lend a book for a drawn number of hours."""
     row = _book(call, book_id)
@@ -121,7 +123,7 @@ async def lend_book(book_id: BookId, call: CallDep, if_match: IfMatch = None) ->
     call.db.execute(update(books).where(books.c.id == book_id).values(**changed))
     call.schedule(back, "give_back", {"id": book_id})
     if row.lent:
-        raise BookLent
+        raise BookLentError
     return Book.model_validate(_book(call, book_id))
 
 
@@ -151,10 +153,10 @@ LIBRARY = Service(
     version="1.0.0",
     metadata=metadata,
     seed=LibrarySeed,
-    plant=plant,
+    load_seed=load_seed,
     demo_seed=library_seed,
     routers=[router],
-    happenings={"give_back": give_back},
+    event_handlers={"give_back": give_back},
 )
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from companyos_shared.chassis.testing import ServiceHarness
+from companyos_shared.framework.testing import ServiceHarness
 
 
 def _file(library: ServiceHarness) -> Path:

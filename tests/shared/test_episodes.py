@@ -8,18 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from companyos_shared.chassis.changes import unfold
-from companyos_shared.chassis.driver import commit
-from companyos_shared.chassis.episodes import Episodes
-from companyos_shared.chassis.errors import (
-    EpisodeCorrupt,
-    EpisodeOutdated,
-    InvalidSeed,
-    SourceMismatch,
-    UnknownSource,
+from companyos_shared.framework.change_capture import revert_changes
+from companyos_shared.framework.episodes import Episodes
+from companyos_shared.framework.errors import (
+    CorruptEpisodeError,
+    InvalidSeedError,
+    OutdatedEpisodeError,
+    SourceMismatchError,
+    UnknownSourceError,
 )
-from companyos_shared.chassis.sessions import Session
-from companyos_shared.chassis.testing import ServiceHarness
+from companyos_shared.framework.sessions import Session
+from companyos_shared.framework.storage import commit
+from companyos_shared.framework.testing import ServiceHarness
 from companyos_shared.wire.context import Actor, CallContext
 from companyos_shared.wire.control import Change
 
@@ -134,9 +134,9 @@ def test_changes_that_do_not_lead_to_the_rows_are_an_error() -> None:
         before=None,
         after={"id": "B-1"},
     )
-    assert unfold({"books": {"B-1": {"id": "B-1"}}}, [change]) == {"books": {}}
+    assert revert_changes({"books": {"B-1": {"id": "B-1"}}}, [change]) == {"books": {}}
     with pytest.raises(ValueError, match="does not lead"):
-        unfold({"books": {"B-1": {"id": "other"}}}, [change])
+        revert_changes({"books": {"B-1": {"id": "other"}}}, [change])
 
 
 async def test_two_states_that_show_the_same_rows_are_different_snapshots(library: ServiceHarness) -> None:
@@ -172,7 +172,7 @@ def test_templates_over_the_limit_vanish_and_are_made_again_from_the_document(
     source = library.service.source_of(other)
     episodes.sources.load(source, other)
     assert episodes.sources.template(library.source) is None
-    with pytest.raises(UnknownSource):
+    with pytest.raises(UnknownSourceError):
         episodes.session(_context(library, "e1"))
     rows = episodes.sources.load(library.source, library.document).rows
     assert len(rows["books"]) == 23
@@ -184,9 +184,9 @@ def test_a_document_that_is_no_seed_is_refused_with_the_place_and_leaves_nothing
 ) -> None:
     wrong = {**library.document, "titles": "many"}
     source = library.service.source_of(wrong)
-    with pytest.raises(InvalidSeed, match="titles"):
+    with pytest.raises(InvalidSeedError, match="titles"):
         episodes.sources.load(source, wrong)
-    with pytest.raises(SourceMismatch):
+    with pytest.raises(SourceMismatchError):
         episodes.sources.load("0" * 64, library.document)
     assert episodes.sources.template(source) is None
     assert not list(_template(episodes, library.source).parent.glob(".*"))
@@ -235,14 +235,14 @@ def test_an_episode_whose_file_is_damaged_says_so(library: ServiceHarness, episo
     path = _file(_written(episodes, _context(library, "e1")))
     episodes.close()
     path.write_bytes(damage)
-    with pytest.raises(EpisodeCorrupt):
+    with pytest.raises(CorruptEpisodeError):
         episodes.session(_context(library, "e1"))
     assert episodes.session(_context(library, "e1", epoch=2)).epoch == 2
 
 
 def test_a_damaged_template_is_made_again_from_its_document(library: ServiceHarness, episodes: Episodes) -> None:
     _template(episodes, library.source).write_bytes(b"")
-    with pytest.raises(UnknownSource):
+    with pytest.raises(UnknownSourceError):
         episodes.session(_context(library, "e1"))
     episodes.sources.load(library.source, library.document)
     assert episodes.session(_context(library, "e1")).last_seq == 0
@@ -252,7 +252,7 @@ def test_an_episode_of_another_version_of_the_service_says_so(library: ServiceHa
     session = _written(episodes, _context(library, "e1"))
     session.db.exec_driver_sql("UPDATE _meta SET value = 'another' WHERE key = 'schema'")
     episodes.close()
-    with pytest.raises(EpisodeOutdated):
+    with pytest.raises(OutdatedEpisodeError):
         episodes.session(_context(library, "e1"))
 
 
@@ -263,7 +263,7 @@ async def test_a_damaged_template_is_made_again_when_it_is_loaded(library: Servi
     _template(library.app.state.episodes, library.source).write_bytes(damage)
     assert sources.load(library.source, library.document) == whole
     _template(library.app.state.episodes, library.source).write_bytes(damage)
-    with pytest.raises(UnknownSource):
+    with pytest.raises(UnknownSourceError):
         sources.load(library.source, None)
 
 
@@ -287,7 +287,7 @@ async def test_an_epoch_is_not_closed_because_all_others_are_busy(library: Servi
     busy = [episodes.session(_context(library, name)) for name in ("e1", "e2")]
     for session in busy:
         await session.lock.acquire()
-    async with asyncio.timeout(5), episodes.turn(_context(library, "e3")) as session:
+    async with asyncio.timeout(5), episodes.locked_session(_context(library, "e3")) as session:
         assert session.episode == "e3"
     for session in busy:
         session.lock.release()

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from companyos_shared.failpoints import VARIABLE, armed
+from companyos_shared.failpoints import VARIABLE, parse_failpoint
 
 PASSES = "from companyos_shared.failpoints import failpoint\nfor n in '123': failpoint('a.b'); print(n, flush=True)"
 
@@ -35,4 +35,4 @@ def test_a_process_dies_at_the_passing_it_was_told(setting: str, survived: str) 
 @pytest.mark.parametrize("setting", ["a.b:", "a.b:0", "a.b:x", ":2"])
 def test_a_setting_that_names_no_passing_is_refused(setting: str) -> None:
     with pytest.raises(ValueError, match="name:nth"):
-        armed(setting)
+        parse_failpoint(setting)

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from companyos_shared import failpoints
-from companyos_shared.chassis import database
-from companyos_shared.chassis.driver import commit
-from companyos_shared.chassis.edge import Edge
-from companyos_shared.chassis.testing import ServiceHarness
+from companyos_shared.framework import database
+from companyos_shared.framework.middleware import ServiceMiddleware
+from companyos_shared.framework.storage import commit
+from companyos_shared.framework.testing import ServiceHarness
 
 OWNER = "owner-one"
 
@@ -38,15 +38,15 @@ async def _lease_again(new: ServiceHarness) -> None:
 def _park(monkeypatch: pytest.MonkeyPatch, app: object) -> tuple[asyncio.Event, asyncio.Event]:
     """Stop the old process' next write where it has compared the step and not begun its transaction."""
     parked, wake = asyncio.Event(), asyncio.Event()
-    write = Edge._write
+    write = ServiceMiddleware._write
 
-    async def parking(self: Edge, *arguments: object) -> object:
+    async def parking(self: ServiceMiddleware, *arguments: object) -> object:
         if self._episodes is app and not parked.is_set():
             parked.set()
             await wake.wait()
         return await write(self, *arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Edge, "_write", parking)
+    monkeypatch.setattr(ServiceMiddleware, "_write", parking)
     return parked, wake
 
 
@@ -152,7 +152,7 @@ async def test_strays_of_a_process_that_runs_are_left_to_it(library: ServiceHarn
     theirs, gone = tmp_path / ".1.db.tmp-1-1", tmp_path / f".1.db.tmp-{_pid_of_nobody()}-1"
     for path in (theirs, gone):
         path.touch()
-    database.remove_strays(tmp_path)
+    database.remove_temporary_files(tmp_path)
     assert theirs.exists()
     assert not gone.exists()
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from companyos_shared.chassis.testing import ServiceHarness
 from companyos_shared.folder_lock import FolderInUseError, Holder, holder_of, kill_orphan, lock_folder, start_time
+from companyos_shared.framework.testing import ServiceHarness
 
 HOLDER = """
 import sys, time
@@ -62,7 +62,7 @@ def test_any_other_process_is_left_alone_and_named(tmp_path: Path) -> None:
         with pytest.raises(FolderInUseError, match=f"process {pid} "):
             kill_orphan(tmp_path, "a.module")
         time.sleep(0.05)
-        assert Holder(pid, start_time(pid)).runs
+        assert Holder(pid, start_time(pid)).is_running
 
 
 @pytest.mark.parametrize("content", ["", "{}", "[]", '{"pid": "x", "started": 1}'])

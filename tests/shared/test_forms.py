@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from companyos_shared.pages import MalformedForm, read_form
+from companyos_shared.pages import MalformedFormError, parse_form
 
 
 def _form(*pairs: tuple[str, str]) -> bytes:
@@ -35,20 +35,20 @@ def _form(*pairs: tuple[str, str]) -> bytes:
     ],
 )
 def test_a_field_becomes_an_argument(name: str, text: str, value: dict[str, Any]) -> None:
-    assert read_form(_form((name, text))).arguments == value
+    assert parse_form(_form((name, text))).arguments == value
 
 
 @pytest.mark.parametrize("kind", ["int", "number", "cents"])
 @pytest.mark.parametrize("text", ["1e400", "1e300", "-1e9999999", "999999999999999999", "9" * 5000, "Infinity", "sNaN"])
 def test_a_number_that_json_would_not_carry_stays_as_it_was_typed(kind: str, text: str) -> None:
-    assert read_form(_form((f"days:{kind}", text), ("a:pairs", f"b={text}"))).arguments == {
+    assert parse_form(_form((f"days:{kind}", text), ("a:pairs", f"b={text}"))).arguments == {
         "days": text,
         "a": {"b": text},
     }
 
 
 def test_names_with_an_underscore_in_front_are_the_page_s_own() -> None:
-    form = read_form(_form(("_page", "tickets/OPS-1"), ("_form", "move"), ("key", "OPS-1")))
+    form = parse_form(_form(("_page", "tickets/OPS-1"), ("_form", "move"), ("key", "OPS-1")))
     assert (form.page, form.next, form.form, form.arguments) == (
         "tickets/OPS-1",
         "tickets/OPS-1",
@@ -59,30 +59,30 @@ def test_names_with_an_underscore_in_front_are_the_page_s_own() -> None:
 
 
 def test_the_way_on_takes_members_of_the_answer() -> None:
-    form = read_form(_form(("_page", "new"), ("_next", "tickets/{key}")))
-    assert form.way_on({"key": "OPS-9"}) == "tickets/OPS-9"
-    assert form.way_on(None) == "tickets/"
-    assert form.way_on({"key": "../../console?token=x"}) == "tickets/..%2F..%2Fconsole%3Ftoken%3Dx"
+    form = parse_form(_form(("_page", "new"), ("_next", "tickets/{key}")))
+    assert form.next_path({"key": "OPS-9"}) == "tickets/OPS-9"
+    assert form.next_path(None) == "tickets/"
+    assert form.next_path({"key": "../../console?token=x"}) == "tickets/..%2F..%2Fconsole%3Ftoken%3Dx"
 
 
 @pytest.mark.parametrize("way", ["/etc", "//evil.example", "https://evil.example", "../up", "a\nb", "javascript:x"])
 def test_a_form_leads_nowhere_but_into_its_app(way: str) -> None:
-    with pytest.raises(MalformedForm, match="must name a page"):
-        read_form(_form(("_page", way)))
+    with pytest.raises(MalformedFormError, match="must name a page"):
+        parse_form(_form(("_page", way)))
 
 
 @pytest.mark.parametrize("name", ["Title", "a-b", "a:nothing", "a.b.c.d", "", "a..b"])
 def test_a_field_that_no_page_has_is_refused(name: str) -> None:
-    with pytest.raises(MalformedForm):
-        read_form(_form((name, "x")))
+    with pytest.raises(MalformedFormError):
+        parse_form(_form((name, "x")))
 
 
 def test_a_field_inside_of_another_is_refused() -> None:
-    with pytest.raises(MalformedForm, match="not an object"):
-        read_form(_form(("a", "x"), ("a.b", "y")))
+    with pytest.raises(MalformedFormError, match="not an object"):
+        parse_form(_form(("a", "x"), ("a.b", "y")))
 
 
 @given(st.binary(max_size=200))
 def test_whatever_is_posted_is_a_form_or_refused(body: bytes) -> None:
-    with suppress(MalformedForm):
-        assert isinstance(read_form(body).arguments, dict)
+    with suppress(MalformedFormError):
+        assert isinstance(parse_form(body).arguments, dict)

@@ -9,10 +9,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from companyos_shared.chassis import lease as leases
-from companyos_shared.chassis.errors import CallReplayedError, LeaseHeldError, StaleGenerationError
-from companyos_shared.chassis.lease import LOST_GENERATIONS, Lease
-from companyos_shared.chassis.testing import ServiceHarness
+from companyos_shared.framework import lease as leases
+from companyos_shared.framework.errors import CallReplayedError, LeaseHeldError, StaleGenerationError
+from companyos_shared.framework.lease import GENERATION_GAP, Lease
+from companyos_shared.framework.testing import ServiceHarness
 from companyos_shared.wire.context import CONTEXT_HEADER, Actor, CallContext
 
 OURS, THEIRS = "owner-one", "owner-two"
@@ -67,7 +67,7 @@ def test_a_damaged_lease_is_kept_and_its_generations_are_never_granted_again(tmp
     old = Lease(tmp_path).grant(OURS, take_over=False).generation
     (tmp_path / "lease.json").write_bytes(content)
     granted = Lease(tmp_path, lambda: old).grant(OURS, take_over=False)
-    assert granted.generation > old + LOST_GENERATIONS - 1
+    assert granted.generation > old + GENERATION_GAP - 1
     assert (tmp_path / "lease.json.damaged").read_bytes() == content
 
 
@@ -134,7 +134,7 @@ async def test_generations_count_on_where_the_lease_was_lost(library: ServiceHar
     lease.unlink()
     library.restart()
     granted = await library.control("lease", {"owner": OURS})
-    assert granted.json()["generation"] == 6 + LOST_GENERATIONS
+    assert granted.json()["generation"] == 6 + GENERATION_GAP
 
 
 @pytest.mark.parametrize(

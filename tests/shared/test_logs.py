@@ -12,10 +12,9 @@ from collections.abc import Iterator
 import pytest
 from pydantic import ValidationError
 
-from companyos_shared.telemetry.logs import configure_logging
-from companyos_shared.telemetry.ops import Op, current_op, working_on
-from companyos_shared.telemetry.settings import TelemetrySettings
-from tests.shared.logbook import Log, keeping_logging
+from companyos_shared.telemetry.logs import TelemetrySettings, configure_logging
+from companyos_shared.telemetry.operation import Operation, OperationScope, current_op
+from tests.shared.captured_log import Log, keeping_logging
 
 log = logging.getLogger("companyos.test")
 
@@ -37,27 +36,27 @@ def test_where_stderr_is_no_terminal_a_line_is_json() -> None:
 
 def test_a_line_inside_an_operation_names_episode_step_and_trace() -> None:
     written = Log()
-    with working_on("n1-ab", 2, 7):
+    with OperationScope("n1-ab", 2, 7):
         log.info("inside")
     log.info("outside")
     inside, outside = written.lines
     assert (inside["episode"], inside["epoch"], inside["step"]) == ("n1-ab", 2, 7)
-    assert inside["trace"] == Op("n1-ab", 2, 7).trace_id
+    assert inside["trace"] == Operation("n1-ab", 2, 7).trace_id
     assert not {"episode", "step", "trace"} & set(outside)
 
 
 def test_the_trace_of_a_step_is_its_own_and_always_the_same() -> None:
-    ids = {Op(episode, epoch, step).trace_id for episode in "ab" for epoch in (1, 2) for step in (0, 1)}
+    ids = {Operation(episode, epoch, step).trace_id for episode in "ab" for epoch in (1, 2) for step in (0, 1)}
     assert len(ids) == 8
     assert all(len(trace) == 32 and int(trace, 16) for trace in ids)
-    assert Op("a", 1, 0).trace_id == Op("a", 1, 0).trace_id
+    assert Operation("a", 1, 0).trace_id == Operation("a", 1, 0).trace_id
 
 
 def test_operations_nest_and_end() -> None:
-    with working_on("a", 1, 1):
-        with working_on("b", 1, 2) as inner:
+    with OperationScope("a", 1, 1):
+        with OperationScope("b", 1, 2) as inner:
             assert current_op() == inner
-        assert current_op() == Op("a", 1, 1)
+        assert current_op() == Operation("a", 1, 1)
     assert current_op() is None
 
 

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 
-from companyos_shared.chassis import ServiceSettings, create_app
+from companyos_shared.framework import ServiceSettings, create_app
 from companyos_shared.private_files import make_private_folder
 
 if TYPE_CHECKING:
-    from companyos_shared.chassis.testing import ServiceHarness
+    from companyos_shared.framework.testing import ServiceHarness
 
 
 @pytest.fixture(autouse=True)

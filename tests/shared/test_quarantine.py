@@ -7,8 +7,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from companyos_shared.chassis.testing import ServiceHarness
-from companyos_shared.wire.control import HeldEpisode, HeldSource, QuarantineReply
+from companyos_shared.framework.testing import ServiceHarness
+from companyos_shared.wire.control import QuarantineReply, StoredEpisode, StoredSnapshot
 
 LEND = "/books/B-1/lend"
 
@@ -34,8 +34,8 @@ async def test_the_inventory_names_episodes_with_their_epochs_and_snapshots_with
     library.episode, library.epoch, library.step = "second", 4, 0
     await library.post(LEND)
     found = await library.inventory()
-    assert found.episodes == [HeldEpisode(id="second", epochs=[4]), HeldEpisode(id="test", epochs=[1])]
-    assert found.sources == [HeldSource(source=source, episode="test", epoch=1)]
+    assert found.episodes == [StoredEpisode(id="second", epochs=[4]), StoredEpisode(id="test", epochs=[1])]
+    assert found.sources == [StoredSnapshot(source=source, episode="test", epoch=1)]
 
 
 async def test_the_inventory_names_what_it_cannot_read(library: ServiceHarness) -> None:
@@ -44,8 +44,8 @@ async def test_the_inventory_names_what_it_cannot_read(library: ServiceHarness) 
     (_folder(library) / "snapshots" / "notes.db").write_bytes(b"somebody's")
     (_folder(library) / "episodes" / "empty").mkdir(parents=True)
     found = await library.inventory()
-    assert found.episodes == [HeldEpisode(id="empty", epochs=[])]
-    assert found.sources == [HeldSource(source=source, episode=None, epoch=None)]
+    assert found.episodes == [StoredEpisode(id="empty", epochs=[])]
+    assert found.sources == [StoredSnapshot(source=source, episode=None, epoch=None)]
 
 
 async def test_an_episode_in_quarantine_comes_back_as_it_was(library: ServiceHarness) -> None:

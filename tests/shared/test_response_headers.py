@@ -9,10 +9,10 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
-from companyos_shared.chassis import ServiceSettings, create_app
+from companyos_shared.framework import ServiceSettings, create_app
 
 if TYPE_CHECKING:
-    from companyos_shared.chassis.testing import ServiceHarness
+    from companyos_shared.framework.testing import ServiceHarness
 
 HEADERS = {
     "x-content-type-options": "nosniff",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from companyos_shared.chassis.testing import ServiceHarness
+from companyos_shared.framework.testing import ServiceHarness
 
 Figures = dict[tuple[str, ...], float]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from companyos_shared.chassis.testing import ServiceHarness
+from companyos_shared.framework.testing import ServiceHarness
 from companyos_shared.wire.control import DATABASE_MEDIA_TYPE, DigestReply
 
 MISSING = "0" * 64

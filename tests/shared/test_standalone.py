@@ -10,10 +10,10 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
-from companyos_shared.chassis import Service, ServiceSettings, create_app
+from companyos_shared.framework import Service, ServiceSettings, create_app
 
 if TYPE_CHECKING:
-    from companyos_shared.chassis.testing import ServiceHarness
+    from companyos_shared.framework.testing import ServiceHarness
 
 
 def _client(service: Service[object], folder: Path) -> httpx.AsyncClient:  # type: ignore[type-var]

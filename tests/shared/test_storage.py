@@ -12,12 +12,12 @@ from pathlib import Path
 import httpx
 import pytest
 
-from companyos_shared import descriptors
-from companyos_shared.chassis.app import SPARE_DESCRIPTORS
-from companyos_shared.chassis.episodes import Episodes
-from companyos_shared.chassis.errors import StorageFull
-from companyos_shared.chassis.storage import Storage, storage_problem
-from companyos_shared.chassis.testing import ServiceHarness
+from companyos_shared import file_descriptors
+from companyos_shared.framework.app import SPARE_DESCRIPTORS
+from companyos_shared.framework.episodes import Episodes
+from companyos_shared.framework.errors import StorageFullError
+from companyos_shared.framework.storage import Storage, storage_full_error
+from companyos_shared.framework.testing import ServiceHarness
 from companyos_shared.wire.context import REPORT_HEADER, Actor, CallContext
 
 MORE_THAN_ANY_DISK = 2**62
@@ -130,8 +130,8 @@ async def test_without_headroom_nothing_new_is_opened_and_the_living_go_on(full:
 async def test_headroom_is_worth_more_than_templates(full: ServiceHarness) -> None:
     sources = full.app.state.episodes.sources
     assert sources.template(full.source) is not None
-    with pytest.raises(StorageFull):
-        sources.make_room()
+    with pytest.raises(StorageFullError):
+        sources.ensure_headroom()
     assert sources.template(full.source) is None
 
 
@@ -148,7 +148,7 @@ async def test_a_service_without_headroom_is_not_ready_and_tells_what_is_left(fu
 
 async def test_a_service_with_few_descriptors_left_is_not_ready(library: ServiceHarness) -> None:
     assert (await library.client.get("/readyz")).status_code == 200
-    with _no_more_descriptors_than(descriptors.open_count() + SPARE_DESCRIPTORS // 2):
+    with _no_more_descriptors_than(file_descriptors.open_count() + SPARE_DESCRIPTORS // 2):
         answer = await library.client.get("/readyz")
     assert (answer.status_code, answer.json()["reason"]) == (503, "too few file descriptors are free")
 
@@ -162,12 +162,12 @@ def test_an_epoch_that_no_descriptor_is_left_for_is_refused_and_opens_later(
     with Path("/dev/null").open() as highest, _no_more_descriptors_than(highest.fileno() + 1):
         with pytest.raises(Exception, match="open") as to_read:
             episodes.session(context)
-        assert storage_problem(to_read.value) is not None
+        assert storage_full_error(to_read.value) is not None
     session = episodes.session(context)
     with Path("/dev/null").open() as highest, _no_more_descriptors_than(highest.fileno() + 1):
         with pytest.raises(Exception, match="open") as to_write:
             episodes.begin(session, context)
-        assert storage_problem(to_write.value) is not None
+        assert storage_full_error(to_write.value) is not None
     assert not list(tmp_path.rglob("*.tmp*"))
     episodes.begin(session, context)
     episodes.close()
@@ -175,10 +175,10 @@ def test_an_epoch_that_no_descriptor_is_left_for_is_refused_and_opens_later(
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG, errno.EMFILE])
 def test_an_error_of_the_storage_is_told_from_a_bug(number: int) -> None:
-    assert storage_problem(OSError(number, "of the system")) is not None
-    assert storage_problem(OSError(errno.ENOENT, "of another kind")) is None
-    assert storage_problem(sqlite3.OperationalError("without a code")) is None
-    assert storage_problem(RuntimeError("of another kind")) is None
+    assert storage_full_error(OSError(number, "of the system")) is not None
+    assert storage_full_error(OSError(errno.ENOENT, "of another kind")) is None
+    assert storage_full_error(sqlite3.OperationalError("without a code")) is None
+    assert storage_full_error(RuntimeError("of another kind")) is None
 
 
 def test_a_file_system_without_a_limit_is_never_full(tmp_path: Path) -> None:

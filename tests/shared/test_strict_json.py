@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from companyos_shared.wire.strict_json import MAX_BODY_BYTES, MAX_DEPTH, MalformedJson, parse_object
+from companyos_shared.wire.strict_json import MAX_BODY_BYTES, MAX_DEPTH, MalformedJsonError, parse_object
 
 
 def _nested(levels: int) -> bytes:
@@ -35,7 +35,7 @@ def _nested(levels: int) -> bytes:
     ],
 )
 def test_what_is_no_acceptable_object_is_refused_with_its_code(body: bytes, code: str) -> None:
-    with pytest.raises(MalformedJson) as caught:
+    with pytest.raises(MalformedJsonError) as caught:
         parse_object(body)
     assert caught.value.code == code
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 
 import pytest
 
-from companyos_shared.wire.strict_json import MAX_DEPTH, MAX_VALUES, MalformedJson, parse_object
+from companyos_shared.wire.strict_json import MAX_DEPTH, MAX_VALUES, MalformedJsonError, parse_object
 
 SMALL, LARGE = 8 * 1024, 64 * 1024
 SLACK = 3.0
@@ -42,7 +42,7 @@ def _filled(pattern: bytes, size: int) -> bytes:
 def _cpu_s(body: bytes) -> float:
     def once() -> float:
         began = time.process_time()
-        with suppress(MalformedJson):
+        with suppress(MalformedJsonError):
             parse_object(body)
         return time.process_time() - began
 
@@ -57,7 +57,7 @@ def test_a_byte_of_a_large_body_takes_as_long_as_a_byte_of_a_small_one(body: Cal
 
 @pytest.mark.parametrize("values", [b"0,", b"[],", b'{"a":1},', b'"[{,",'])
 def test_a_body_of_too_many_values_is_refused(values: bytes) -> None:
-    with pytest.raises(MalformedJson) as caught:
+    with pytest.raises(MalformedJsonError) as caught:
         parse_object(b'{"a":[' + values * MAX_VALUES + b"0]}")
     assert caught.value.code == "too-many-values"
 

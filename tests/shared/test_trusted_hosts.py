@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 
-from companyos_shared.chassis import ServiceSettings, create_app
+from companyos_shared.framework import ServiceSettings, create_app
 
 if TYPE_CHECKING:
-    from companyos_shared.chassis.testing import ServiceHarness
+    from companyos_shared.framework.testing import ServiceHarness
 
 OWN = "127.0.0.1:8001"
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from companyos_shared.chassis.testing import ServiceHarness
+from companyos_shared.framework.testing import ServiceHarness
 from companyos_ticketdesk.main import SERVICE
 from tests.ticketdesk.builders import a_seed
 

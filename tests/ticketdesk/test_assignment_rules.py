@@ -6,13 +6,13 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from companyos_shared.chassis import Problem
+from companyos_shared.framework import ServiceError
 from companyos_ticketdesk.assignment.model import find_candidate
 from companyos_ticketdesk.assignment.rules import (
-    AssigneeNotEmployed,
-    AssigneeOutOfOffice,
-    AssigneeOutsideTeam,
-    AssigneeUnknown,
+    AssigneeNotEmployedError,
+    AssigneeOutOfOfficeError,
+    AssigneeOutsideTeamError,
+    AssigneeUnknownError,
     check_may_be_assigned,
 )
 from tests.ticketdesk.builders import (
@@ -40,20 +40,20 @@ def test_an_active_member_of_the_team_may_be_assigned() -> None:
 @pytest.mark.parametrize(
     ("person_id", "problem"),
     [
-        ("p-nobody", AssigneeUnknown),
-        (DEPARTED, AssigneeNotEmployed),
-        (STARTS_LATER, AssigneeNotEmployed),
-        (ACCOUNTANT, AssigneeOutsideTeam),
-        (AWAY, AssigneeOutOfOffice),
+        ("p-nobody", AssigneeUnknownError),
+        (DEPARTED, AssigneeNotEmployedError),
+        (STARTS_LATER, AssigneeNotEmployedError),
+        (ACCOUNTANT, AssigneeOutsideTeamError),
+        (AWAY, AssigneeOutOfOfficeError),
     ],
 )
-def test_nobody_else_may(person_id: str, problem: type[Problem]) -> None:
+def test_nobody_else_may(person_id: str, problem: type[ServiceError]) -> None:
     with pytest.raises(problem):
         assign(person_id)
 
 
 def test_a_person_still_away_on_the_due_day_may_not() -> None:
-    with pytest.raises(AssigneeOutOfOffice):
+    with pytest.raises(AssigneeOutOfOfficeError):
         assign(AWAY, due_at=LAST_DAY_AWAY)
 
 
@@ -62,12 +62,12 @@ def test_a_person_back_before_the_due_day_may() -> None:
 
 
 def test_what_is_overdue_is_due_today() -> None:
-    with pytest.raises(AssigneeOutOfOffice):
+    with pytest.raises(AssigneeOutOfOfficeError):
         assign(AWAY, due_at=NOW - timedelta(days=5))
     assign(AWAY, now=LAST_DAY_AWAY + timedelta(days=1), due_at=NOW)
 
 
 def test_employment_counts_today_and_not_on_the_due_day() -> None:
     assign(EVA, due_at=NOW + timedelta(days=60))
-    with pytest.raises(AssigneeNotEmployed):
+    with pytest.raises(AssigneeNotEmployedError):
         assign(STARTS_LATER, due_at=NOW + timedelta(days=60))

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from companyos_ticketdesk.board.model import Searchable
-from companyos_ticketdesk.board.rules import MOST_WORDS, QueryBlank, ranked_keys, score, search_words
+from companyos_ticketdesk.board.rules import MOST_WORDS, QueryBlankError, ranked_keys, score, search_words
 
 READER = Searchable(key="OPS-1", title="Badge reader", description="Refuses badges.", tags=("door",))
 
 
 @pytest.mark.parametrize("query", ["", "  ", "?!", "a", "- -"])
 def test_a_query_without_words_is_blank(query: str) -> None:
-    with pytest.raises(QueryBlank):
+    with pytest.raises(QueryBlankError):
         search_words(query)
 
 

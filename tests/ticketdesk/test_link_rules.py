@@ -7,11 +7,11 @@ import pytest
 from companyos_ticketdesk.links.model import Link, LinkKind, Relation
 from companyos_ticketdesk.links.rules import (
     SHORTEST_JUSTIFICATION_CHARS,
-    JustificationTooShort,
-    LinkCircle,
-    LinkExists,
-    LinkNotFound,
-    LinkToItself,
+    CircularLinkError,
+    JustificationTooShortError,
+    LinkExistsError,
+    LinkNotFoundError,
+    LinkToItselfError,
     check_justification,
     check_may_link,
     check_touches,
@@ -28,18 +28,18 @@ def link(kind: LinkKind, from_key: str, to_key: str, *present: Link) -> None:
 
 @pytest.mark.parametrize("kind", LinkKind)
 def test_a_ticket_cannot_be_linked_to_itself(kind: LinkKind) -> None:
-    with pytest.raises(LinkToItself):
+    with pytest.raises(LinkToItselfError):
         link(kind, A, A)
 
 
 @pytest.mark.parametrize("kind", LinkKind)
 def test_the_same_link_is_not_made_twice(kind: LinkKind) -> None:
-    with pytest.raises(LinkExists):
+    with pytest.raises(LinkExistsError):
         link(kind, A, B, a_link(kind, A, B))
 
 
 def test_relating_has_no_direction() -> None:
-    with pytest.raises(LinkExists):
+    with pytest.raises(LinkExistsError):
         link(LinkKind.RELATES_TO, A, B, a_link(LinkKind.RELATES_TO, B, A))
 
 
@@ -52,12 +52,12 @@ def test_tickets_may_be_linked_in_several_ways() -> None:
 
 
 def test_two_tickets_cannot_block_each_other() -> None:
-    with pytest.raises(LinkCircle):
+    with pytest.raises(CircularLinkError):
         link(LinkKind.BLOCKS, A, B, a_link(LinkKind.BLOCKS, B, A))
 
 
 def test_a_circle_of_three_is_found() -> None:
-    with pytest.raises(LinkCircle):
+    with pytest.raises(CircularLinkError):
         link(LinkKind.BLOCKS, A, B, a_link(LinkKind.BLOCKS, B, C), a_link(LinkKind.BLOCKS, C, A))
 
 
@@ -89,11 +89,11 @@ def test_a_link_is_found_at_its_two_ends_only() -> None:
     assert check_touches(made, A) is made
     assert check_touches(made, B) is made
     for missing in (made, None):
-        with pytest.raises(LinkNotFound):
+        with pytest.raises(LinkNotFoundError):
             check_touches(missing, C)
 
 
 def test_a_justification_needs_its_characters_without_the_outer_white_space() -> None:
     check_justification("x" * SHORTEST_JUSTIFICATION_CHARS)
-    with pytest.raises(JustificationTooShort):
+    with pytest.raises(JustificationTooShortError):
         check_justification("  " + "x" * (SHORTEST_JUSTIFICATION_CHARS - 1) + "  ")

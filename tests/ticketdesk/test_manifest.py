@@ -9,8 +9,8 @@ import pytest
 
 import companyos.contract
 import companyos_ticketdesk.main
-from companyos_shared.chassis import Problem
-from companyos_shared.chassis.testing import ServiceHarness
+from companyos_shared.framework import ServiceError
+from companyos_shared.framework.testing import ServiceHarness
 from companyos_ticketdesk.tickets.model import ReasonCode
 
 LONGEST_ANSWER_BYTES = 4000
@@ -44,7 +44,7 @@ def operations() -> dict[str, dict[str, Any]]:
 
 
 def problem_codes() -> set[str]:
-    return {kind.code for kind in Problem.__subclasses__() if kind.__module__.startswith("companyos_ticketdesk.")}
+    return {kind.code for kind in ServiceError.__subclasses__() if kind.__module__.startswith("companyos_ticketdesk.")}
 
 
 def test_the_operations_are_the_tools() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from companyos_shared.chassis import ServiceSettings, create_app
+from companyos_shared.framework import ServiceSettings, create_app
 from companyos_ticketdesk.main import SERVICE
 
 TICKET = "OPS-301"

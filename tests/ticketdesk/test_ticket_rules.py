@@ -8,9 +8,9 @@ import pytest
 
 from companyos_ticketdesk.tickets.model import FINAL, SETTLED, Status
 from companyos_ticketdesk.tickets.rules import (
-    TicketClosed,
-    TicketUntriaged,
-    TitleBlank,
+    TicketClosedError,
+    TicketUntriagedError,
+    TitleBlankError,
     check_is_live,
     check_title,
     is_overdue,
@@ -19,13 +19,13 @@ from tests.ticketdesk.builders import NOW, a_ticket
 
 
 def test_an_untriaged_ticket_is_not_live() -> None:
-    with pytest.raises(TicketUntriaged):
+    with pytest.raises(TicketUntriagedError):
         check_is_live(a_ticket(status=None))
 
 
 @pytest.mark.parametrize("status", sorted(FINAL))
 def test_a_ticket_at_its_end_is_not_live(status: Status) -> None:
-    with pytest.raises(TicketClosed):
+    with pytest.raises(TicketClosedError):
         check_is_live(a_ticket(status=status))
 
 
@@ -40,7 +40,7 @@ def test_closed_and_cancelled_are_the_only_ends() -> None:
 
 
 def test_a_title_of_white_space_is_blank() -> None:
-    with pytest.raises(TitleBlank):
+    with pytest.raises(TitleBlankError):
         check_title(" \n")
     check_title("Work")
     check_title(None)

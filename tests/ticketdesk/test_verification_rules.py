@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from companyos_shared.chassis import Problem
+from companyos_shared.framework import ServiceError
 from companyos_ticketdesk.assignment.model import find_candidate
-from companyos_ticketdesk.assignment.rules import AssigneeNotEmployed, AssigneeUnknown
+from companyos_ticketdesk.assignment.rules import AssigneeNotEmployedError, AssigneeUnknownError
 from companyos_ticketdesk.tickets.model import Priority, Ticket
 from companyos_ticketdesk.verification.rules import (
-    ApprovalRefBlank,
-    AssigneeMissing,
-    ChecklistIncomplete,
-    PriorityMissing,
+    ApprovalRefBlankError,
+    AssigneeMissingError,
+    ChecklistIncompleteError,
+    PriorityMissingError,
     Readiness,
-    TicketUnverified,
-    TicketVerified,
+    TicketUnverifiedError,
+    TicketVerifiedError,
     check_may_be_verified,
     check_takes_approval,
 )
@@ -37,20 +37,20 @@ def test_a_ready_ticket_may_be_verified() -> None:
 @pytest.mark.parametrize(
     ("ticket", "problem"),
     [
-        (a_ticket(priority=None, assignee_id=EVA), PriorityMissing),
-        (a_ticket(priority=Priority.LOW, assignee_id=None), AssigneeMissing),
-        (a_ticket(priority=Priority.LOW, assignee_id="p-nobody"), AssigneeUnknown),
-        (a_ticket(priority=Priority.LOW, assignee_id=DEPARTED), AssigneeNotEmployed),
-        (a_ticket(priority=Priority.LOW, assignee_id=EVA, verified_at=BEFORE, verified_by=EVA), TicketVerified),
+        (a_ticket(priority=None, assignee_id=EVA), PriorityMissingError),
+        (a_ticket(priority=Priority.LOW, assignee_id=None), AssigneeMissingError),
+        (a_ticket(priority=Priority.LOW, assignee_id="p-nobody"), AssigneeUnknownError),
+        (a_ticket(priority=Priority.LOW, assignee_id=DEPARTED), AssigneeNotEmployedError),
+        (a_ticket(priority=Priority.LOW, assignee_id=EVA, verified_at=BEFORE, verified_by=EVA), TicketVerifiedError),
     ],
 )
-def test_a_ticket_that_is_not_ready_may_not(ticket: Ticket, problem: type[Problem]) -> None:
+def test_a_ticket_that_is_not_ready_may_not(ticket: Ticket, problem: type[ServiceError]) -> None:
     with pytest.raises(problem):
         verify(ticket)
 
 
 def test_an_open_checklist_item_stands_in_the_way() -> None:
-    with pytest.raises(ChecklistIncomplete):
+    with pytest.raises(ChecklistIncompleteError):
         verify(READY, open_items=1)
 
 
@@ -59,11 +59,11 @@ def test_an_assignee_on_vacation_does_not() -> None:
 
 
 def test_an_approval_is_linked_to_a_verified_ticket_only() -> None:
-    with pytest.raises(TicketUnverified):
+    with pytest.raises(TicketUnverifiedError):
         check_takes_approval(READY, "APR-1")
     check_takes_approval(a_ticket(verified_at=BEFORE, verified_by=EVA), "APR-1")
 
 
 def test_a_blank_reference_is_no_approval() -> None:
-    with pytest.raises(ApprovalRefBlank):
+    with pytest.raises(ApprovalRefBlankError):
         check_takes_approval(a_ticket(verified_at=BEFORE, verified_by=EVA), "  ")

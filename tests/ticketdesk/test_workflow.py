@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from companyos_shared.chassis.testing import ServiceHarness
+from companyos_shared.framework.testing import ServiceHarness
 from tests.ticketdesk.builders import AGENT, a_link_row, a_row
 from tests.ticketdesk.conftest import OpenDesk
 

@@ -6,15 +6,15 @@ from itertools import product
 
 import pytest
 
-from companyos_shared.chassis import Problem
+from companyos_shared.framework import ServiceError
 from companyos_ticketdesk.tickets.model import MOVES, ReasonCode, Status
-from companyos_ticketdesk.tickets.rules import TicketClosed, TicketUntriaged
+from companyos_ticketdesk.tickets.rules import TicketClosedError, TicketUntriagedError
 from companyos_ticketdesk.workflow.rules import (
     Reason,
-    ReasonMissing,
-    ReasonNotTaken,
-    TicketBlocked,
-    TransitionNotAllowed,
+    ReasonMissingError,
+    ReasonNotTakenError,
+    TicketBlockedError,
+    TransitionNotAllowedError,
     allowed_moves,
     check_may_move,
     check_reason,
@@ -27,10 +27,10 @@ BLOCKERS = ("OPS-2",)
 A_REASON = Reason(ReasonCode.DUPLICATE, "OPS-2")
 
 
-def refusal(status: Status | None, to: Status, *, blockers: tuple[str, ...] = ()) -> type[Problem] | None:
+def refusal(status: Status | None, to: Status, *, blockers: tuple[str, ...] = ()) -> type[ServiceError] | None:
     try:
         check_may_move(a_ticket(status=status), to, blockers=blockers)
-    except Problem as problem:
+    except ServiceError as problem:
         return type(problem)
     return None
 
@@ -40,11 +40,11 @@ def test_a_ticket_moves_where_the_table_says_and_nowhere_else(status: Status | N
     if to in MOVES[status]:
         assert refusal(status, to) is None
     elif status is None:
-        assert refusal(status, to) is TicketUntriaged
+        assert refusal(status, to) is TicketUntriagedError
     elif status in (Status.CLOSED, Status.CANCELLED):
-        assert refusal(status, to) is TicketClosed
+        assert refusal(status, to) is TicketClosedError
     else:
-        assert refusal(status, to) is TransitionNotAllowed
+        assert refusal(status, to) is TransitionNotAllowedError
 
 
 def test_an_untriaged_ticket_can_only_be_opened() -> None:
@@ -58,16 +58,16 @@ def test_nothing_leads_out_of_an_end(status: Status) -> None:
 
 @pytest.mark.parametrize("status", [Status.IN_PROGRESS, Status.IN_REVIEW])
 def test_a_ticket_that_another_blocks_cannot_be_resolved(status: Status) -> None:
-    assert refusal(status, Status.RESOLVED, blockers=BLOCKERS) is TicketBlocked
+    assert refusal(status, Status.RESOLVED, blockers=BLOCKERS) is TicketBlockedError
 
 
 def test_a_resolved_ticket_that_another_blocks_cannot_be_closed() -> None:
-    assert refusal(Status.RESOLVED, Status.CLOSED, blockers=BLOCKERS) is TicketBlocked
+    assert refusal(Status.RESOLVED, Status.CLOSED, blockers=BLOCKERS) is TicketBlockedError
 
 
 @pytest.mark.parametrize("to", [Status.OPEN, Status.IN_PROGRESS])
 def test_a_blocked_ticket_stays_blocked_while_another_blocks_it(to: Status) -> None:
-    assert refusal(Status.BLOCKED, to, blockers=BLOCKERS) is TicketBlocked
+    assert refusal(Status.BLOCKED, to, blockers=BLOCKERS) is TicketBlockedError
     assert refusal(Status.BLOCKED, to) is None
 
 
@@ -77,7 +77,7 @@ def test_a_blocked_ticket_can_be_given_up() -> None:
 
 @pytest.mark.parametrize("to", [Status.RESOLVED, Status.CLOSED])
 def test_a_blocked_ticket_is_never_resolved_or_closed(to: Status) -> None:
-    assert refusal(Status.BLOCKED, to) is TransitionNotAllowed
+    assert refusal(Status.BLOCKED, to) is TransitionNotAllowedError
 
 
 @pytest.mark.parametrize(("status", "blockers"), list(product([None, *Status], [(), BLOCKERS])))
@@ -88,7 +88,7 @@ def test_the_allowed_moves_are_those_that_are_not_refused(status: Status | None,
 
 @pytest.mark.parametrize("to", [Status.CLOSED, Status.CANCELLED])
 def test_an_end_needs_a_reason(to: Status) -> None:
-    with pytest.raises(ReasonMissing):
+    with pytest.raises(ReasonMissingError):
         check_reason(to, None, is_given=False)
     check_reason(to, A_REASON, is_given=True)
 
@@ -96,14 +96,14 @@ def test_an_end_needs_a_reason(to: Status) -> None:
 def test_blocking_may_carry_a_reason_but_no_half_of_one() -> None:
     check_reason(Status.BLOCKED, None, is_given=False)
     check_reason(Status.BLOCKED, A_REASON, is_given=True)
-    with pytest.raises(ReasonMissing):
+    with pytest.raises(ReasonMissingError):
         check_reason(Status.BLOCKED, None, is_given=True)
 
 
 @pytest.mark.parametrize("to", sorted(set(Status) - {Status.CLOSED, Status.CANCELLED, Status.BLOCKED}))
 def test_other_moves_carry_no_reason(to: Status) -> None:
     check_reason(to, None, is_given=False)
-    with pytest.raises(ReasonNotTaken):
+    with pytest.raises(ReasonNotTakenError):
         check_reason(to, A_REASON, is_given=True)
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 from contextlib import closing
 from pathlib import Path
 
-from companyos_shared.chassis.database import epoch_files
+from companyos_shared.framework.database import epoch_files
 from verification.faults.step_script import CANARY
 
 _TABLES = {

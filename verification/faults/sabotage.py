@@ -18,7 +18,7 @@ GATEWAY = "companyos_gateway"
 
 def no_stored_answer() -> None:
     """Let a service forget which step it applied: a call that is sent again happens again."""
-    episodes: Any = import_module("companyos_shared.chassis.episodes")
+    episodes: Any = import_module("companyos_shared.framework.episodes")
     begin = episodes.Episodes.begin
 
     def begin_without_memory(self: Any, session: Any, context: Any) -> None:

@@ -15,11 +15,11 @@ from companyos_gateway.engine.journal import Journal
 from companyos_gateway.engine.journal_format import JournalContents, JournalHeader, first_hash
 from companyos_gateway.engine.reconciliation import Inventory, Reconciliation
 from companyos_gateway.engine.recovery import Recovery
-from companyos_shared.chassis import lease
-from companyos_shared.chassis.driver import begin
-from companyos_shared.chassis.episodes import Episodes
-from companyos_shared.chassis.lease import Lease
-from companyos_shared.chassis.sessions import Session
+from companyos_shared.framework import lease
+from companyos_shared.framework.episodes import Episodes
+from companyos_shared.framework.lease import Lease
+from companyos_shared.framework.sessions import Session
+from companyos_shared.framework.storage import begin
 from companyos_shared.wire.context import CallContext
 from verification.defects import DEFECTS as DEFECTS_OF_EPISODES
 from verification.defects import InstallDefect
@@ -33,7 +33,7 @@ def _fencing_in_memory(patch: pytest.MonkeyPatch) -> None:
 
     def begin_unfenced(self: Episodes, session: Session, context: CallContext) -> None:
         if session.reader is not None:
-            self._own(session)
+            self._copy_on_write(session)
         self.lease.check(context.generation)
         begin(session.db)
 
@@ -43,7 +43,7 @@ def _fencing_in_memory(patch: pytest.MonkeyPatch) -> None:
 def _generations_are_not_checked(patch: pytest.MonkeyPatch) -> None:
     """A service serves calls of every generation."""
     patch.setattr(Lease, "check", lambda *_arguments: None)
-    patch.setattr(Session, "fence", lambda self, _generation: self.recall())
+    patch.setattr(Session, "fence", lambda self, _generation: self.refresh())
 
 
 def _a_start_deletes_what_it_cannot_explain(patch: pytest.MonkeyPatch) -> None:

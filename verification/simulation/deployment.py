@@ -26,10 +26,10 @@ from companyos_gateway.engine.snapshots import Snapshots
 from companyos_gateway.engine.store import EpisodeLimits, EpisodeStore
 from companyos_gateway.engine.task_cache import TaskCache
 from companyos_gateway.engine.tokens import EpisodeTokens
-from companyos_shared.chassis import ServiceSettings, create_app
-from companyos_shared.chassis.database import Database
-from companyos_shared.chassis.episodes import Episodes
-from companyos_shared.chassis.replays import Replays
+from companyos_shared.framework import ServiceSettings, create_app
+from companyos_shared.framework.authentication import ReplayProtection
+from companyos_shared.framework.database import Database
+from companyos_shared.framework.episodes import Episodes
 from verification.simulation.machine import Machine
 from verification.simulation.network import Listener, Network
 from verification.simulation.scheduler import Operation, Process
@@ -109,7 +109,7 @@ class Deployment:
             )
             episodes.database._blank = blank_database(name)  # making one takes as long as the rest of a history's start
             replays: Any = app.user_middleware[0].kwargs["replays"]
-            Replays.__init__(replays)
+            ReplayProtection.__init__(replays)
             self.network.listeners[name] = Listener(process, app)
 
         self.services[name] = process

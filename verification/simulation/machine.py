@@ -19,7 +19,7 @@ from typing import Any
 from unittest import mock
 
 from companyos_shared import failpoints
-from companyos_shared.chassis import database
+from companyos_shared.framework import database
 from verification.simulation.disk import Disk
 from verification.simulation.scheduler import Process, Scheduler
 
@@ -43,9 +43,9 @@ class Machine:
     def installed(self) -> Iterator[None]:
         """Let the product see this machine."""
         scheduler = self.scheduler
-        observed = failpoints.observe(scheduler.preemption_point)
+        observed = failpoints.replace_handler(scheduler.preemption_point)
         with ExitStack() as stack:
-            stack.callback(failpoints.observe, observed)
+            stack.callback(failpoints.replace_handler, observed)
 
             def patch(target: Any, name: str, value: Any) -> None:
                 stack.enter_context(mock.patch.object(target, name, value))

@@ -15,8 +15,18 @@ from companyos_gateway.chaos import FaultPlan
 from companyos_gateway.engine.toolbox import Toolbox, build_toolbox
 from companyos_gateway.evaluation import Check, Evidence, FinishDeclaration, Milestone, TaskRubric
 from companyos_gateway.scenarios import Instance
-from companyos_shared.chassis import Answer, Body, Call, CallDep, Problem, SeedDocument, Service, create_app, problems
-from companyos_shared.chassis.settings import ServiceSettings
+from companyos_shared.framework import (
+    Call,
+    CallDep,
+    RequestModel,
+    ResponseModel,
+    SeedDocument,
+    Service,
+    ServiceError,
+    create_app,
+    error_responses,
+)
+from companyos_shared.framework.settings import ServiceSettings
 from companyos_shared.streams import digest
 from companyos_shared.wire.company import Company, Person, Team
 
@@ -39,13 +49,13 @@ _entries = Table(
 )
 
 
-class EntryNotFoundError(Problem):
+class EntryNotFoundError(ServiceError):
     """No entry has that id."""
 
     status, code, title = 404, "entry-not-found", "There is no such entry"
 
 
-class Entry(Answer):
+class Entry(ResponseModel):
     """One entry."""
 
     id: int
@@ -53,7 +63,7 @@ class Entry(Answer):
     count: int
 
 
-class NewEntry(Body):
+class NewEntry(RequestModel):
     """An entry to add."""
 
     text: str
@@ -93,7 +103,7 @@ async def _add_entry(new_entry: NewEntry, call: CallDep) -> Entry:
     return _entry(call, added[0])
 
 
-@_router.post("/entries/{entry_id}/count", operation_id="count_entry", responses=problems(EntryNotFoundError))
+@_router.post("/entries/{entry_id}/count", operation_id="count_entry", responses=error_responses(EntryNotFoundError))
 async def _count_entry(entry_id: _EntryId, call: CallDep) -> Entry:
     """Add one to the count of an entry."""
     entry = _entry(call, entry_id)
@@ -125,10 +135,10 @@ def _service(name: str) -> Service[Seed]:
         version="1.0.0",
         metadata=_metadata,
         seed=Seed,
-        plant=_insert_seed,
+        load_seed=_insert_seed,
         demo_seed=_seed,
         routers=[_router],
-        happenings={"echo": _write_echo},
+        event_handlers={"echo": _write_echo},
     )
 
 

@@ -43,7 +43,7 @@ from companyos_gateway.ui.playground.routes import playground_routes
 from companyos_shared.private_files import keep_files_private
 from companyos_shared.serving import DRAIN_STATE
 from companyos_shared.web.response_headers import ProtectedApp
-from companyos_shared.web.trusted_hosts import TrustedHosts
+from companyos_shared.web.trusted_hosts import TrustedHostsMiddleware
 
 
 def create_app(runtime: GatewayRuntime) -> FastAPI:
@@ -121,7 +121,7 @@ def _add_middleware(app: FastAPI, runtime: GatewayRuntime, sockets: WebSocketSlo
         TokenAuthMiddleware, trainer_token=token, sessions=runtime.sessions, store=lambda: runtime.engine().store
     )
     names, own_name = settings.host_names(), settings.space_host
-    app.add_middleware(TrustedHosts, names=names, own=own_name, any_name=token is not None)
+    app.add_middleware(TrustedHostsMiddleware, names=names, own=own_name, any_name=token is not None)
     app.state.shares = FairShareScheduler(min_share=settings.client_share, max_waiting=settings.client_queue)
     app.add_middleware(
         RateLimitMiddleware,

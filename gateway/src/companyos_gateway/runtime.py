@@ -49,8 +49,8 @@ from companyos_gateway.viewer.archive import ArchivingStore
 from companyos_gateway.viewer.finished_episodes import FinishedEpisodes
 from companyos_gateway.viewer.recorder import ViewerRecorder
 from companyos_gateway.viewer.stored_runs import DEFAULT_RUNS_DIR, StoredRuns
-from companyos_shared import descriptors
-from companyos_shared.telemetry.traces import traces_of
+from companyos_shared import file_descriptors
+from companyos_shared.telemetry.trace_export import create_traces
 
 RELEASE_TIMEOUT_S = 1.5
 """So long the end waits for services to drop what they hold; whatever they keep is dropped after the next start."""
@@ -69,7 +69,7 @@ class GatewayRuntime:
         scenarios: Mapping[str, Scenario] | None = None,
     ) -> None:
         self.settings = settings
-        self.metrics = ViewerRecorder(traces_of("gateway"))
+        self.metrics = ViewerRecorder(create_traces("gateway"))
         self._runs: StoredRuns | None = None
         self.window_manager = WindowManager(self)
         self.sessions = BrowserSessions()
@@ -198,7 +198,7 @@ class GatewayRuntime:
     async def running(self) -> AsyncIterator[None]:
         """Start the runtime, and stop it on exit."""
         self._loop = asyncio.get_running_loop()
-        descriptors.raise_limit()
+        file_descriptors.raise_limit()
         with temporary_data_folder() as private:
             data_dir = self.data_dir = self.settings.data_dir or private / "data"
             with locked_folder(data_dir / "gateway") as folder:
@@ -282,7 +282,7 @@ class GatewayRuntime:
                     if self.settings.data_dir is None:
                         await self.snapshots().delete_all()
         self._engine = self._snapshots = self._quarantine = None
-        if self.metrics.traces.on:
+        if self.metrics.traces.enabled:
             await asyncio.to_thread(self.metrics.traces.close)
 
 

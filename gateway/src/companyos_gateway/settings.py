@@ -10,7 +10,7 @@ from openenv.core.env_server.types import ServerMode
 from pydantic import AliasChoices, BeforeValidator, Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from companyos_shared.web.trusted_hosts import names_of
+from companyos_shared.web.trusted_hosts import parse_host_names
 
 MIN_TOKEN_LENGTH = 16
 
@@ -145,7 +145,7 @@ class Settings(BaseSettings):
 
     def host_names(self) -> tuple[str, ...]:
         """Return the names that the gateway was told to answer to; empty where it was told none."""
-        return names_of(self.allowed_hosts)
+        return parse_host_names(self.allowed_hosts)
 
     def addresses(self) -> dict[str, str]:
         """Return the configured address of each service by name; raises ValueError for an entry that is none."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 LOCK_FILE = "lock"
-FREED_DEADLINE_S = 5.0
+RELEASE_TIMEOUT_S = 5.0
 
 _POLL_S = 0.02
 _START_TIME = 19
@@ -32,7 +32,7 @@ class Holder:
     started: int
 
     @property
-    def runs(self) -> bool:
+    def is_running(self) -> bool:
         """Return whether this process is still running."""
         return start_time(self.pid) == self.started
 
@@ -51,7 +51,7 @@ def lock_folder(folder: Path) -> Iterator[None]:
     descriptor = os.open(folder / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         if not _try_lock(descriptor):
-            raise FolderInUseError(f"The folder {folder} is in use by {_named(holder_of(folder))}.")
+            raise FolderInUseError(f"The folder {folder} is in use by {_describe(holder_of(folder))}.")
         own = {"pid": os.getpid(), "started": start_time(os.getpid())}
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, json.dumps(own).encode(), 0)
@@ -72,11 +72,11 @@ def kill_orphan(folder: Path, module: str) -> None:
     if holder is None or not _kill(holder, module):
         if _is_free(folder):
             return
-        raise FolderInUseError(f"The folder {folder} is in use by {_named(holder)}.")
-    give_up_at = time.monotonic() + FREED_DEADLINE_S
+        raise FolderInUseError(f"The folder {folder} is in use by {_describe(holder)}.")
+    give_up_at = time.monotonic() + RELEASE_TIMEOUT_S
     while not _is_free(folder):
         if time.monotonic() > give_up_at:
-            raise FolderInUseError(f"The folder {folder} is still in use by {_named(holder)}, which was killed.")
+            raise FolderInUseError(f"The folder {folder} is still in use by {_describe(holder)}, which was killed.")
         time.sleep(_POLL_S)
 
 
@@ -105,7 +105,7 @@ def _kill(holder: Holder, module: str) -> bool:
     except OSError:
         return False
     try:
-        if not holder.runs or module not in holder.command:
+        if not holder.is_running or module not in holder.command:
             return False
         signal.pidfd_send_signal(handle, signal.SIGKILL)
     except ProcessLookupError:
@@ -132,7 +132,7 @@ def _try_lock(descriptor: int) -> bool:
     return True
 
 
-def _named(holder: Holder | None) -> str:
+def _describe(holder: Holder | None) -> str:
     if holder is None:
         return "another process"
     return f"process {holder.pid} ({' '.join(holder.command).strip() or 'unknown command'})"

@@ -13,7 +13,7 @@ import sqlite3
 from contextlib import ExitStack, closing, suppress
 from functools import partial
 
-from companyos_shared.chassis.database import epoch_files
+from companyos_shared.framework.database import epoch_files
 from verification.faults.cells.workload import run_during
 from verification.faults.deployment import GATEWAY, SERVICES
 from verification.faults.trial import Cell, DeploymentKind, Trial

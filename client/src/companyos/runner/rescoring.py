@@ -8,7 +8,7 @@ from pathlib import Path
 
 from companyos.contract import EpisodeRecord, EpisodeVerdict, Outcome
 from companyos.rescorers import InvalidEvidenceError, Rescorer
-from companyos.runner.run_reader import EPISODES, UnreadableRunError, read_evidence, read_lines
+from companyos.runner.run_reader import EPISODES, UnreadableRunError, read_audit_lines, read_evidence
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +34,7 @@ class Rescored:
 
 def rescore(folder: Path, rescorer: Rescorer) -> Iterator[Rescored]:
     """Yield every line of a run with its new verdict. Raises OSError if the folder is not a run."""
-    for line in read_lines(folder):
+    for line in read_audit_lines(folder):
         location = f"{folder / EPISODES}, line {line.number}"
         if line.record is None:
             yield Rescored(location=location, fault=line.fault)

@@ -76,7 +76,7 @@ def read_records(folder: Path) -> list[EpisodeRecord]:
     return [EpisodeRecord.model_validate_json(line) for line in lines]
 
 
-def read_lines(folder: Path) -> Iterator[RecordLine]:
+def read_audit_lines(folder: Path) -> Iterator[RecordLine]:
     """Yield every line of a run's `episodes.jsonl`, invalid ones with the reason."""
     with (folder / EPISODES).open("rb") as lines:
         for number, line in enumerate(lines, start=1):

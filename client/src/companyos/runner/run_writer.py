@@ -19,7 +19,7 @@ from companyos.runner.run_reader import (
     NEW_EPISODES,
     RUN,
     TRAJECTORIES,
-    read_lines,
+    read_audit_lines,
 )
 
 Settings = Mapping[str, Mapping[str, Any]]
@@ -103,7 +103,7 @@ class RunFolder:
         """Load the episodes in the folder that belong to the plans; truncated lines are ignored."""
         by_key = {_episode_key(plan): plan for plan in plans}
         unknown = 0
-        for line in read_lines(self._folder):
+        for line in read_audit_lines(self._folder):
             if line.record is None:
                 continue
             plan = by_key.get(_episode_key(line.record))
@@ -189,7 +189,7 @@ def _check_is_run(folder: Path) -> None:
 
 def check_no_run(folder: Path) -> None:
     """Raise RunExistsError if the folder contains an episode or a damaged line."""
-    if (folder / EPISODES).exists() and (count := sum(1 for _ in read_lines(folder))):
+    if (folder / EPISODES).exists() and (count := sum(1 for _ in read_audit_lines(folder))):
         raise RunExistsError(folder, count)
 
 

@@ -16,8 +16,8 @@ from companyos.runner.run_reader import (
     TRAJECTORIES,
     UnreadableRunError,
     name_of,
+    read_audit_lines,
     read_evidence,
-    read_lines,
 )
 from companyos.viewer.document import EpisodeDocument, EpisodeFacts, Judged, RunDocument
 from companyos.viewer.document_builder import episode_document, episode_facts, trajectory_facts
@@ -161,7 +161,7 @@ class StoredRun:
 
 def _records(folder: Path) -> Iterator[tuple[str, EpisodeRecord | None, str | None]]:
     """Yield every record with its file name."""
-    for line in read_lines(folder):
+    for line in read_audit_lines(folder):
         place = f"{EPISODES}, line {line.number}"
         if line.record is None:
             yield "", None, f"{place}: {line.fault}"

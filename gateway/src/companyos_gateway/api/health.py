@@ -12,7 +12,7 @@ from openenv.core.env_server.types import HealthStatus
 from companyos_gateway.engine.errors import ServicesUnavailableError
 from companyos_gateway.middleware.drain import DrainState
 from companyos_gateway.runtime import GatewayRuntime
-from companyos_shared import descriptors
+from companyos_shared import file_descriptors
 
 SPARE_DESCRIPTORS = 64
 """So many are left for connections when the gateway calls itself ready."""
@@ -51,7 +51,7 @@ def health_router(runtime: GatewayRuntime, drain: DrainState) -> APIRouter:
 
 async def _check(runtime: GatewayRuntime, drain: DrainState) -> dict[str, Any]:
     answers = await runtime.readiness()
-    free_bytes, held, most = _free_bytes(runtime), descriptors.open_count(), descriptors.limit()
+    free_bytes, held, most = _free_bytes(runtime), file_descriptors.open_count(), file_descriptors.limit()
     tools = _tools(runtime)
     problems = {
         "the gateway is shutting down": drain.is_draining,

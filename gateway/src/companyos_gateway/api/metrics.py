@@ -28,7 +28,7 @@ from companyos_gateway.engine.service_client import ServiceClient
 from companyos_gateway.engine.store import EpisodeStore
 from companyos_gateway.middleware.drain import DrainState
 from companyos_gateway.runtime import GatewayRuntime
-from companyos_shared.telemetry.figures import Latency
+from companyos_shared.telemetry.histogram import LatencyHistogram
 
 _EPISODES = "episodes"
 _GATEWAY = "gateway"
@@ -126,7 +126,7 @@ def _recorded(metrics: EngineMetrics) -> Iterator[Metric]:
 def _services(clients: Iterable[ServiceClient]) -> Iterator[Metric]:
     resends = CounterMetricFamily("companyos_service_resends", "Calls sent once more.", labels=["service"])
     faults = CounterMetricFamily("companyos_service_faults", "Calls that failed by no plan.", labels=["service"])
-    latencies: dict[str, Latency] = {}
+    latencies: dict[str, LatencyHistogram] = {}
     for client in clients:
         resends.add_metric([client.name], client.resends)
         faults.add_metric([client.name], client.faults)
@@ -161,7 +161,7 @@ def _gauge(name: str, text: str, value: float) -> GaugeMetricFamily:
     return GaugeMetricFamily(f"companyos_{name}", text, value)
 
 
-def _histogram(name: str, text: str, label: str, latencies: dict[str, Latency]) -> HistogramMetricFamily:
+def _histogram(name: str, text: str, label: str, latencies: dict[str, LatencyHistogram]) -> HistogramMetricFamily:
     family = HistogramMetricFamily(f"companyos_{name}", text, labels=[label] if label else None)
     for value, latency in latencies.items():
         family.add_metric([value] if label else [], latency.buckets(), latency.total_s)

@@ -6,9 +6,9 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from companyos_shared.telemetry.figures import Latency
-from companyos_shared.telemetry.ops import working_on
-from companyos_shared.telemetry.traces import NO_TRACES, Span, Traces
+from companyos_shared.telemetry.histogram import LatencyHistogram
+from companyos_shared.telemetry.operation import OperationScope
+from companyos_shared.telemetry.tracing import NO_TRACES, Span, Traces
 
 if TYPE_CHECKING:
     from companyos_gateway.engine.episode import Episode
@@ -29,8 +29,8 @@ class EngineMetrics:
         self.steps: Counter[str] = Counter()
         self.planned_faults: Counter[str] = Counter()
         self.control: Counter[tuple[str, str]] = Counter()
-        self.step_latency = Latency()
-        self.control_latency: dict[str, Latency] = {}
+        self.step_latency = LatencyHistogram()
+        self.control_latency: dict[str, LatencyHistogram] = {}
 
     def measure_step(self, episode: Episode, number: int, tool: str) -> StepMeasurement:
         """Return what to take a step inside of; its `outcome` is to be told."""
@@ -48,14 +48,14 @@ class StepMeasurement:
 
     def __init__(self, metrics: EngineMetrics, episode: Episode, number: int, tool: str) -> None:
         self._metrics = metrics
-        self._op = working_on(episode.internal_id, episode.epoch, number)
+        self._op = OperationScope(episode.internal_id, episode.epoch, number)
         self._tool = tool
         self._span: Span | None = None
         self.outcome: str | None = None
 
     def __enter__(self) -> StepMeasurement:
         op = self._op.__enter__()
-        if self._metrics.traces.on:
+        if self._metrics.traces.enabled:
             self._span = self._metrics.traces.span("step").__enter__()
             self._span.set(tool=self._tool[:_MAX_TOOL_NAME_LENGTH], episode=op.episode, epoch=op.epoch, step=op.step)
         self._began_at = time.perf_counter()
@@ -82,7 +82,7 @@ class OperationMeasurement:
     def __init__(self, metrics: EngineMetrics, operation: str, episode: Episode | None) -> None:
         self._metrics = metrics
         self._operation = operation
-        self._op = None if episode is None else working_on(episode.internal_id, episode.epoch, episode.step)
+        self._op = None if episode is None else OperationScope(episode.internal_id, episode.epoch, episode.step)
 
     def set_episode(self, episode: Episode) -> None:
         """Tell which episode came out of it."""
@@ -99,7 +99,9 @@ class OperationMeasurement:
 
     def __exit__(self, *error: object) -> None:
         metrics, result = self._metrics, _result(error[1])
-        metrics.control_latency.setdefault(self._operation, Latency()).observe(time.perf_counter() - self._began_at)
+        metrics.control_latency.setdefault(self._operation, LatencyHistogram()).observe(
+            time.perf_counter() - self._began_at
+        )
         metrics.control[self._operation, result] += 1
         self._span.set(outcome=result)
         self._span.__exit__(*error)

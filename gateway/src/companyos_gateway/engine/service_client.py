@@ -24,8 +24,8 @@ from companyos_gateway.engine.errors import (
     parse_problem,
 )
 from companyos_gateway.engine.signing import CONTROL_PREFIX, Signer
-from companyos_shared.telemetry.figures import Latency
-from companyos_shared.telemetry.traces import NO_TRACES, Traces
+from companyos_shared.telemetry.histogram import LatencyHistogram
+from companyos_shared.telemetry.tracing import NO_TRACES, Traces
 from companyos_shared.wire.context import REPORT_HEADER, CallContext
 from companyos_shared.wire.control import EntriesRequest, LoadRequest, QuarantineRequest, Report, SettleRequest
 from companyos_shared.wire.strict_json import MAX_BODY_BYTES
@@ -125,7 +125,7 @@ class ServiceClient:
         self.signer = Signer(key, name)
         self.is_superseded = False
         """Whether the service was heard to follow another gateway by now."""
-        self.latency = Latency()
+        self.latency = LatencyHistogram()
         self.resends = 0
         self.faults = 0
         self._traces = traces
@@ -160,9 +160,9 @@ class ServiceClient:
 
     async def send(self, call: ServiceCall, context: CallContext, *, is_slow: bool = False) -> httpx.Response:
         """Carry one signed call; resends the very same after a real transport error; raises InfrastructureError."""
-        if not self._traces.on:
+        if not self._traces.enabled:
             return await self._send(call, context, is_slow=is_slow)
-        with self._traces.call(f"{self.name} {_operation_name(call)}") as span:
+        with self._traces.client_span(f"{self.name} {_operation_name(call)}") as span:
             span.set(service=self.name)
             response = await self._send(call, context, is_slow=is_slow)
             span.set(status=response.status_code)
@@ -243,7 +243,7 @@ class ServiceClient:
             headers["Content-Type"] = _JSON
         if call.headers:
             headers.update(call.headers)
-        if self._traces.on:
+        if self._traces.enabled:
             headers.update(self._traces.headers())
         return self._request(call.method, call.target, headers, call.body)
 

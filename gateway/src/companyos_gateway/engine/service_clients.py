@@ -27,7 +27,7 @@ from companyos_gateway.engine.service_client import (
     ServiceResponse,
     UnknownSourceError,
 )
-from companyos_shared.telemetry.traces import NO_TRACES, Traces
+from companyos_shared.telemetry.tracing import NO_TRACES, Traces
 from companyos_shared.wire.context import CallContext
 from companyos_shared.wire.control import (
     CheckReply,

@@ -12,7 +12,7 @@ from companyos_shared.wire.context import (
     encode_context,
     sign,
 )
-from companyos_shared.wire.once import new_nonce, wall_clock
+from companyos_shared.wire.nonces import new_nonce, wall_clock
 
 CONTROL_PREFIX = "/control/"
 

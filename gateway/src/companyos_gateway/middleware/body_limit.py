@@ -21,7 +21,7 @@ from companyos_gateway.middleware.json_rpc import JsonRpcRequestError, check_par
 from companyos_gateway.middleware.rate_limit import ADMISSION_SCOPE_KEY, refuse_and_close
 from companyos_gateway.page_paths import accepts_form
 from companyos_shared.wire.problem import ProblemBody
-from companyos_shared.wire.strict_json import MAX_BODY_BYTES, MalformedJson, parse_object
+from companyos_shared.wire.strict_json import MAX_BODY_BYTES, MalformedJsonError, parse_object
 
 JSON_SCOPE_KEY = "companyos.json"
 BODY_SCOPE_KEY = "companyos.body"
@@ -75,7 +75,7 @@ class BodyLimitMiddleware:
         except JsonRpcRequestError as error:
             await JSONResponse(error.reply)(scope, receive, send)
             return
-        except MalformedJson as error:
+        except MalformedJsonError as error:
             await _error_response(path, body, error)(scope, receive, send)
             return
         await self._app(scope, _replay(body, receive), send)
@@ -98,13 +98,13 @@ class _ValidatedSocket:
             try:
                 text = message.get("text")
                 if text is None:
-                    raise MalformedJson("not-text", "Messages must be text frames; got a binary frame.")
+                    raise MalformedJsonError("not-text", "Messages must be text frames; got a binary frame.")
                 body = parse_object(text)
                 _check_action_type(body)
                 check_params(body if self._path == MCP_PATH else _carried_rpc(body))
             except JsonRpcRequestError as error:
                 await self._send({"type": "websocket.send", "text": self._error_frame(error)})
-            except MalformedJson as error:
+            except MalformedJsonError as error:
                 await self._send({"type": "websocket.send", "text": _error_message(self._path, error)})
             else:
                 return message
@@ -115,10 +115,10 @@ class _ValidatedSocket:
 
 
 def _check_action_type(body: dict[str, Any]) -> None:
-    """Raise MalformedJson for an action whose type is not a string: the framework does not check it."""
+    """Raise MalformedJsonError for an action whose type is not a string: the framework does not check it."""
     data = body.get("data") if body.get("type") == "step" else None
     if isinstance(data, dict) and not isinstance(data.get("type", ""), str):
-        raise MalformedJson("invalid-action", "The type of an action is text.")
+        raise MalformedJsonError("invalid-action", "The type of an action is text.")
 
 
 def _carried_rpc(body: dict[str, Any]) -> dict[str, Any]:
@@ -127,7 +127,7 @@ def _carried_rpc(body: dict[str, Any]) -> dict[str, Any]:
     return data if isinstance(data, dict) else {}
 
 
-def _error_message(path: str, error: MalformedJson) -> str:
+def _error_message(path: str, error: MalformedJsonError) -> str:
     text = f"{error.code}: {error}"
     if path == MCP_PATH:
         return orjson.dumps(_rpc_error(text)).decode()
@@ -138,7 +138,7 @@ def _rpc_error(text: str) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": None, "error": {"code": JsonRpcErrorCode.PARSE_ERROR.value, "message": text}}
 
 
-def _error_response(path: str, body: bytes, error: MalformedJson) -> ASGIApp:
+def _error_response(path: str, body: bytes, error: MalformedJsonError) -> ASGIApp:
     headers = {"Connection": "close"} if error.code in _UNREAD else None
     text, status = f"{error.code}: {error}", _STATUS.get(error.code, _UNPROCESSABLE)
     if path == MCP_PATH:
@@ -160,7 +160,7 @@ def _error_response(path: str, body: bytes, error: MalformedJson) -> ASGIApp:
 
 
 async def _read_body(receive: Receive) -> bytes | None:
-    """Return the body, None where the client left before its end; raises MalformedJson."""
+    """Return the body, None where the client left before its end; raises MalformedJsonError."""
     body = bytearray()
     try:
         async with asyncio.timeout(BODY_DEADLINE_S):
@@ -170,11 +170,11 @@ async def _read_body(receive: Receive) -> bytes | None:
                     return None
                 body += message.get("body", b"")
                 if len(body) > MAX_BODY_BYTES:
-                    raise MalformedJson("body-too-large", f"The body is larger than {MAX_BODY_BYTES} bytes.")
+                    raise MalformedJsonError("body-too-large", f"The body is larger than {MAX_BODY_BYTES} bytes.")
                 if not message.get("more_body", False):
                     return bytes(body)
     except TimeoutError:
-        raise MalformedJson("body-too-slow", f"The body took longer than {BODY_DEADLINE_S:g} s.") from None
+        raise MalformedJsonError("body-too-slow", f"The body took longer than {BODY_DEADLINE_S:g} s.") from None
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

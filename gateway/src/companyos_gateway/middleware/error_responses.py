@@ -31,7 +31,7 @@ def problem_response(problem: GatewayError) -> Response:
 
 async def send_error(problem: GatewayError, scope: Scope, receive: Receive, send: Send) -> None:
     """Answer a connection with a refusal before anybody serves it; a socket is refused before it opens."""
-    await web.refuse(problem.body(), scope, receive, send, headers=_headers(problem))
+    await web.send_problem(problem.body(), scope, receive, send, headers=_headers(problem))
 
 
 def _headers(problem: GatewayError) -> dict[str, str]:

@@ -13,7 +13,7 @@ from companyos_gateway.middleware.auth import AGENT_SCOPE_KEY, TRAINER_SCOPE_KEY
 from companyos_gateway.middleware.body_limit import BODY_SCOPE_KEY
 from companyos_gateway.middleware.browser_sessions import SESSION_LIFETIME_S, BrowserSessions
 from companyos_gateway.middleware.error_responses import problem_page
-from companyos_shared.pages import MalformedForm, SubmittedForm, read_form
+from companyos_shared.pages import MalformedFormError, SubmittedForm, parse_form
 
 SEE_OTHER = 303
 
@@ -31,10 +31,10 @@ async def page_or_error(show: Callable[[], Awaitable[Response]]) -> Response:
 
 
 def submitted(request: Request) -> SubmittedForm:
-    """Return the form that was posted; raises InvalidForm (400). TrustedHosts has refused forms of other sites."""
+    """Return the form that was posted; raises InvalidFormError (400). Cross-site forms are rejected before."""
     try:
-        return read_form(request.scope[BODY_SCOPE_KEY])
-    except MalformedForm as malformed:
+        return parse_form(request.scope[BODY_SCOPE_KEY])
+    except MalformedFormError as malformed:
         raise InvalidFormError(str(malformed)) from malformed
 
 

@@ -11,7 +11,7 @@ from companyos_gateway.viewer.episode_source import EpisodeSource
 from companyos_gateway.viewer.finished_episodes import FinishedEpisodes
 from companyos_gateway.viewer.notifier import EpisodeNotifier
 from companyos_gateway.viewer.step_stats import StepStats
-from companyos_shared.telemetry.traces import Traces
+from companyos_shared.telemetry.tracing import Traces
 
 
 class ViewerRecorder(EngineMetrics):

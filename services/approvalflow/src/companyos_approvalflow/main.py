@@ -14,8 +14,8 @@ from companyos_approvalflow.notes.routes import router as notes
 from companyos_approvalflow.pages import PAGES
 from companyos_approvalflow.requests.routes import router as requests
 from companyos_approvalflow.scheduled_events import COLLEAGUE, apply_colleague
-from companyos_approvalflow.seed import Seed, plant
-from companyos_shared.chassis import Service, create_app
+from companyos_approvalflow.seed import Seed, load_seed
+from companyos_shared.framework import Service, create_app
 
 SERVICE = Service(
     name="approvalflow",
@@ -24,10 +24,10 @@ SERVICE = Service(
     version=version("companyos-approvalflow"),
     metadata=tables.metadata,
     seed=Seed,
-    plant=plant,
+    load_seed=load_seed,
     demo_seed=demo_seed,
     routers=[approval_types, requests, decisions, delegations, notes],
-    happenings={DECIDE: apply_decision, EXPIRE: apply_expiry, COLLEAGUE: apply_colleague},
+    event_handlers={DECIDE: apply_decision, EXPIRE: apply_expiry, COLLEAGUE: apply_colleague},
     pages=PAGES,
 )
 

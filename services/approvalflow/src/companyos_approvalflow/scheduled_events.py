@@ -8,7 +8,7 @@ from companyos_approvalflow import tables
 from companyos_approvalflow.decisions.service import schedule_decision, schedule_expiry
 from companyos_approvalflow.requests.model import Request, insert_request, read_open_request, read_request
 from companyos_approvalflow.seed_rows import DelegationRow, HappeningKind, NoteRow, RequestRow
-from companyos_shared.chassis import Call
+from companyos_shared.framework import Call
 
 COLLEAGUE = "colleague"
 

@@ -23,7 +23,7 @@ from companyos_approvalflow.seed_rows import (
     SeedRow,
     TraitRow,
 )
-from companyos_shared.chassis import Call, SeedDocument
+from companyos_shared.framework import Call, SeedDocument
 
 PLANTED = ("approval_types", "requests", "decisions", "notes", "delegations", "traits", "reactions")
 """Lists of the seed in the order of insertion."""
@@ -51,7 +51,7 @@ class Seed(SeedDocument):
         return self
 
 
-def plant(call: Call, seed: Seed) -> None:
+def load_seed(call: Call, seed: Seed) -> None:
     """Insert all rows, start numbering after the highest id of each kind, and schedule events."""
     for name in PLANTED:
         rows = [row.model_dump(mode="python") for row in getattr(seed, name)]
@@ -65,9 +65,9 @@ def plant(call: Call, seed: Seed) -> None:
             schedule_decision(call, request)
         if request.status in OPEN:
             schedule_expiry(call, request)
-    for happening in seed.happenings:
-        payload = {"kind": happening.kind.value, "data": happening.data}
-        call.schedule(happening.due_at, COLLEAGUE, payload)
+    for event in seed.happenings:
+        payload = {"kind": event.kind.value, "data": event.data}
+        call.schedule(event.due_at, COLLEAGUE, payload)
 
 
 def _every_row(seed: Seed) -> Iterator[tuple[str, SeedRow]]:
@@ -75,8 +75,8 @@ def _every_row(seed: Seed) -> Iterator[tuple[str, SeedRow]]:
     for name in PLANTED:
         for number, row in enumerate(getattr(seed, name)):
             yield f"{name}[{number}]", row
-    for number, happening in enumerate(seed.happenings):
-        yield f"happenings[{number}].data", happening.row
+    for number, event in enumerate(seed.happenings):
+        yield f"happenings[{number}].data", event.row
 
 
 def _key(row: SeedRow) -> str:
@@ -125,8 +125,8 @@ def _check_times(seed: Seed) -> None:
         if (row.type_key, row.subject) in open_on:
             raise ValueError(f"requests[{number}].subject: another request of the type is open on {row.subject}")
         open_on.add((row.type_key, row.subject))
-    for number, happening in enumerate(seed.happenings):
-        if happening.due_at < seed.started_at:
+    for number, event in enumerate(seed.happenings):
+        if event.due_at < seed.started_at:
             raise ValueError(f"happenings[{number}].due_at: must not be before started_at")
 
 

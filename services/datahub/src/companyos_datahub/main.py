@@ -17,11 +17,11 @@ from companyos_datahub.records.routes import router as records
 from companyos_datahub.records.service import apply_record
 from companyos_datahub.refreshes.routes import router as refreshes
 from companyos_datahub.refreshes.service import FINISH, START, apply_finish, apply_start
-from companyos_datahub.seed import Seed, plant
+from companyos_datahub.seed import Seed, load_seed
 from companyos_datahub.sources.routes import router as sources
 from companyos_datahub.sources.service import apply_pipeline_state
 from companyos_datahub.vendors.routes import router as vendors
-from companyos_shared.chassis import Service, create_app
+from companyos_shared.framework import Service, create_app
 
 DESCRIPTION = """\
 Metrics and where they come from, records, vendors, people, the calendar and policies of a simulated company.
@@ -37,10 +37,10 @@ SERVICE = Service(
     version=version("companyos-datahub"),
     metadata=tables.metadata,
     seed=Seed,
-    plant=plant,
+    load_seed=load_seed,
     demo_seed=demo_seed,
     routers=[metrics, refreshes, sources, records, vendors, people, calendar, policies, issues],
-    happenings={
+    event_handlers={
         START: apply_start,
         FINISH: apply_finish,
         "reading": apply_reading,

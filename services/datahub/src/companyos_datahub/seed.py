@@ -15,7 +15,7 @@ from companyos_datahub import tables
 from companyos_datahub.records.rules import check_period, check_present_fields, check_state
 from companyos_datahub.refreshes.model import OPEN_STATUSES, RefreshJob
 from companyos_datahub.refreshes.service import schedule_job
-from companyos_shared.chassis import Call, Problem, SeedDocument
+from companyos_shared.framework import Call, SeedDocument, ServiceError
 
 HAPPENING_TARGETS = {"reading": "metric_id", "pipeline": "source_id", "record": "record_id"}
 """Key of the id in a scheduled event's data, by kind."""
@@ -50,7 +50,7 @@ class Seed(SeedDocument):
         return self
 
 
-def plant(call: Call, seed: Seed) -> None:
+def load_seed(call: Call, seed: Seed) -> None:
     """Insert all rows of the seed, and schedule its jobs and events."""
     for table in tables.metadata.sorted_tables:
         planted = [row.model_dump() for row in getattr(seed, table.name)]
@@ -61,8 +61,8 @@ def plant(call: Call, seed: Seed) -> None:
     for job in seed.refresh_jobs:
         if job.status in OPEN_STATUSES:
             schedule_job(call, RefreshJob(**job.model_dump()))
-    for happening in seed.happenings:
-        call.schedule(happening.due_at, happening.kind, happening.data)
+    for event in seed.happenings:
+        call.schedule(event.due_at, event.kind, event.data)
 
 
 def _last_number(ids: Iterable[str]) -> int:
@@ -109,9 +109,9 @@ def _unknown_references(seed: Seed) -> Iterator[str]:
 
 
 def _targets(seed: Seed, kind: str) -> Iterator[tuple[str, str]]:
-    for happening in seed.happenings:
-        if happening.kind == kind:
-            yield f"{kind} at {happening.due_at:%Y-%m-%dT%H:%MZ}", str(happening.data.get(HAPPENING_TARGETS[kind]))
+    for event in seed.happenings:
+        if event.kind == kind:
+            yield f"{kind} at {event.due_at:%Y-%m-%dT%H:%MZ}", str(event.data.get(HAPPENING_TARGETS[kind]))
 
 
 def _invalid_rows(seed: Seed) -> Iterator[str]:
@@ -120,7 +120,7 @@ def _invalid_rows(seed: Seed) -> Iterator[str]:
             check_state(record.kind, record.state)
             check_period(record.starts_on, record.ends_on)
             check_present_fields(record.kind, record.fields)
-        except Problem as problem:
+        except ServiceError as problem:
             yield f"records {record.id}: {problem}"
     for source in seed.sources:
         if (source.maintenance_from is None) != (source.maintenance_to is None):

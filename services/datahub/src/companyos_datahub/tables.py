@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import JSON, Column, Float, ForeignKey, Index, Integer, MetaData, Table, Text, UniqueConstraint
 
-from companyos_shared.chassis import SimDate, SimTime
+from companyos_shared.framework import SimDate, SimTime
 
 metadata = MetaData()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any
 
-from companyos_shared.chassis import Call, Happening, Happenings
+from companyos_shared.framework import Call, EventHandler, EventHandlers
 from companyos_ticketdesk.tickets.model import SETTLED, find_ticket
 
 KIND = "once_verified"
@@ -20,7 +20,7 @@ def schedule_once_verified(call: Call, due_at: datetime, key: str, kind: str, da
     call.schedule(due_at, KIND, {"key": key, "kind": kind, "data": data})
 
 
-def once_verified(happenings: Happenings) -> Happening:
+def once_verified(event_handlers: EventHandlers) -> EventHandler:
     """Return the handler that runs a waiting event once its ticket is verified, and otherwise checks again later.
 
     If the ticket is settled without verification, the event is dropped.
@@ -33,6 +33,6 @@ def once_verified(happenings: Happenings) -> Happening:
         if ticket.verified_at is None:
             call.schedule(call.now + LOOK_AGAIN, KIND, payload)
         else:
-            happenings[payload["kind"]](call, payload["data"])
+            event_handlers[payload["kind"]](call, payload["data"])
 
     return apply

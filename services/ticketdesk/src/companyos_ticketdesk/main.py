@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from companyos_shared.chassis import Happenings, Service, create_app
+from companyos_shared.framework import EventHandlers, Service, create_app
 from companyos_ticketdesk import tables
 from companyos_ticketdesk.assignment.routes import router as assignment
 from companyos_ticketdesk.board.routes import router as board
@@ -13,14 +13,14 @@ from companyos_ticketdesk.deferred_events import KIND, once_verified
 from companyos_ticketdesk.demo import demo_seed
 from companyos_ticketdesk.links.routes import router as links
 from companyos_ticketdesk.pages import PAGES
-from companyos_ticketdesk.seed import Seed, plant
+from companyos_ticketdesk.seed import Seed, load_seed
 from companyos_ticketdesk.tickets.routes import router as tickets
 from companyos_ticketdesk.tickets.service import apply_change, apply_ticket
 from companyos_ticketdesk.verification.routes import router as verification
 from companyos_ticketdesk.workflow.routes import router as workflow
 from companyos_ticketdesk.workflow.service import apply_transition
 
-HAPPENINGS: Happenings = {
+EVENT_HANDLERS: EventHandlers = {
     "ticket": apply_ticket,
     "comment": apply_comment,
     "transition": apply_transition,
@@ -37,10 +37,10 @@ SERVICE = Service(
     version="0.1.0",
     metadata=tables.metadata,
     seed=Seed,
-    plant=plant,
+    load_seed=load_seed,
     demo_seed=demo_seed,
     routers=[board, tickets, workflow, assignment, verification, checklist, comments, links],
-    happenings={**HAPPENINGS, KIND: once_verified(HAPPENINGS)},
+    event_handlers={**EVENT_HANDLERS, KIND: once_verified(EVENT_HANDLERS)},
     pages=PAGES,
 )
 

@@ -9,7 +9,7 @@ from typing import Annotated, Literal, Protocol, TypeVar
 from pydantic import Field, StringConstraints, model_validator
 from sqlalchemy import Table, insert
 
-from companyos_shared.chassis import Body, Call, SeedDocument
+from companyos_shared.framework import Call, RequestModel, SeedDocument
 from companyos_ticketdesk import tables
 from companyos_ticketdesk.checklist.schemas import PlantedChecklistItem
 from companyos_ticketdesk.comments.schemas import PlannedComment, PlantedComment
@@ -26,12 +26,12 @@ class _Identified(Protocol):
     def id(self) -> str: ...
 
 
-RowT = TypeVar("RowT", bound=Body)
+RowT = TypeVar("RowT", bound=RequestModel)
 
 _TRAILING_NUMBER = re.compile(r"(?<![0-9])[0-9]+$")
 
 
-class _Planned(Body):
+class _Planned(RequestModel):
     """Base of scheduled events of colleagues."""
 
     due_at: UtcTime
@@ -66,7 +66,7 @@ class TicketChanges(_Planned):
     data: PlannedChange
 
 
-Happening = Annotated[TicketAppears | CommentAppears | TicketMoves | TicketChanges, Field(discriminator="kind")]
+PlannedEvent = Annotated[TicketAppears | CommentAppears | TicketMoves | TicketChanges, Field(discriminator="kind")]
 
 
 class Seed(SeedDocument):
@@ -78,7 +78,7 @@ class Seed(SeedDocument):
     comments: list[PlantedComment] = []
     links: list[PlantedLink] = []
     transitions: list[PlantedTransition] = []
-    happenings: list[Happening] = []
+    happenings: list[PlannedEvent] = []
 
     @model_validator(mode="after")
     def _holds_together(self) -> Seed:
@@ -96,8 +96,8 @@ class Seed(SeedDocument):
         teams = frozenset(team.id for team in self.company.teams)
         keys = frozenset(ticket.key for ticket in self._all_tickets())
         yield from ((f"team_prefixes.{team_id}", team_id, teams) for team_id in self.team_prefixes)
-        for position, happening in enumerate(self.happenings):
-            yield f"happenings.{position}.once_verified", happening.once_verified, keys
+        for position, event in enumerate(self.happenings):
+            yield f"happenings.{position}.once_verified", event.once_verified, keys
         for place, row in self._rows():
             for name, value in row:
                 if name in _PERSON_FIELDS:
@@ -119,11 +119,11 @@ class Seed(SeedDocument):
     def _all_tickets(self) -> list[PlannedTicket]:
         return [*self.tickets, *_of(PlannedTicket, self._planned())]
 
-    def _planned(self) -> list[Body]:
-        return [happening.data for happening in self.happenings]
+    def _planned(self) -> list[RequestModel]:
+        return [event.data for event in self.happenings]
 
-    def _rows(self) -> Iterator[tuple[str, Body]]:
-        lists: dict[str, Sequence[Body]] = {
+    def _rows(self) -> Iterator[tuple[str, RequestModel]]:
+        lists: dict[str, Sequence[RequestModel]] = {
             "tickets": self.tickets,
             "checklist_items": self.checklist_items,
             "comments": self.comments,
@@ -139,7 +139,7 @@ _PERSON_FIELDS = frozenset({"reporter_id", "verified_by", "done_by", "author_id"
 _TICKET_FIELDS = frozenset({"ticket_key", "from_key", "to_key"})
 
 
-def plant(call: Call, seed: Seed) -> None:
+def load_seed(call: Call, seed: Seed) -> None:
     """Insert the rows of a seed, schedule its events and start numbering after its ids."""
     _insert(call, tables.tickets, seed.tickets)
     _insert(call, tables.checklist_items, seed.checklist_items)
@@ -148,16 +148,16 @@ def plant(call: Call, seed: Seed) -> None:
     _insert(call, tables.transitions, seed.transitions)
     for team_id, prefix in sorted(seed.team_prefixes.items()):
         call.db.execute(insert(tables.team_prefixes).values(team_id=team_id, prefix=prefix))
-    for happening in seed.happenings:
-        data = happening.data.model_dump(mode="json")
-        if happening.once_verified is None:
-            call.schedule(happening.due_at, happening.kind, data)
+    for event in seed.happenings:
+        data = event.data.model_dump(mode="json")
+        if event.once_verified is None:
+            call.schedule(event.due_at, event.kind, data)
         else:
-            schedule_once_verified(call, happening.due_at, happening.once_verified, happening.kind, data)
+            schedule_once_verified(call, event.due_at, event.once_verified, event.kind, data)
     _start_numbering(call, seed)
 
 
-def _insert(call: Call, table: Table, rows: Sequence[Body]) -> None:
+def _insert(call: Call, table: Table, rows: Sequence[RequestModel]) -> None:
     if rows:
         call.db.execute(insert(table), [row.model_dump() for row in rows])
 
@@ -180,5 +180,5 @@ def _ids(rows: Sequence[_Identified]) -> list[str]:
     return [row.id for row in rows]
 
 
-def _of(kind: type[RowT], rows: Iterable[Body]) -> list[RowT]:
+def _of(kind: type[RowT], rows: Iterable[RequestModel]) -> list[RowT]:
     return [row for row in rows if isinstance(row, kind)]

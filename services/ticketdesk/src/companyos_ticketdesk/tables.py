@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import JSON, Column, Index, Integer, MetaData, String, Table
 
-from companyos_shared.chassis import SimTime
+from companyos_shared.framework import SimTime
 
 metadata = MetaData()
 

@@ -20,17 +20,17 @@ from urllib.parse import parse_qsl, quote
 
 from companyos_shared.wire.strict_json import MAX_INTEGER
 
-MOST_FIELDS = 200
-MOST_DEPTH = 3
+MAX_FIELDS = 200
+MAX_NESTING = 3
 
 PAGE, NEXT, FORM = "_page", "_next", "_form"
 
 _NAME = re.compile(r"_?[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*(:[a-z]+)?", re.ASCII)
-_WHOLE = re.compile(r"-?\d{1,18}", re.ASCII)
-_WAY = re.compile(r"[A-Za-z0-9_\-./{}?=&%:]*(#[A-Za-z0-9_-]+)?", re.ASCII)
+_INTEGER = re.compile(r"-?\d{1,18}", re.ASCII)
+_PATH = re.compile(r"[A-Za-z0-9_\-./{}?=&%:]*(#[A-Za-z0-9_-]+)?", re.ASCII)
 
 
-class MalformedForm(ValueError):
+class MalformedFormError(ValueError):
     """Raised for a body that is not a valid form of a page."""
 
 
@@ -53,58 +53,58 @@ class SubmittedForm:
     typed: tuple[tuple[str, str], ...]
     """Names and values as typed."""
 
-    def way_on(self, answer: Any) -> str:
+    def next_path(self, answer: Any) -> str:
         """Return the path to redirect to, with members of the response percent-encoded."""
         members = answer if isinstance(answer, dict) else {}
         return re.sub(r"\{([a-z_]+)\}", lambda match: quote(str(members.get(match[1], "")), safe=""), self.next)
 
 
-def read_form(body: bytes) -> SubmittedForm:
-    """Parse an `application/x-www-form-urlencoded` body; raises MalformedForm."""
+def parse_form(body: bytes) -> SubmittedForm:
+    """Parse an `application/x-www-form-urlencoded` body; raises MalformedFormError."""
     try:
-        pairs = parse_qsl(body.decode("utf-8"), keep_blank_values=True, max_num_fields=MOST_FIELDS)
+        pairs = parse_qsl(body.decode("utf-8"), keep_blank_values=True, max_num_fields=MAX_FIELDS)
     except ValueError as error:
-        raise MalformedForm(f"The form must be URL-encoded UTF-8 with at most {MOST_FIELDS} fields.") from error
-    own: dict[str, str] = {}
+        raise MalformedFormError(f"The form must be URL-encoded UTF-8 with at most {MAX_FIELDS} fields.") from error
+    control_fields: dict[str, str] = {}
     arguments: dict[str, Any] = {}
     for name, text in pairs:
         if not _NAME.fullmatch(name):
-            raise MalformedForm(f"{name[:40]!r} is not a valid field name.")
+            raise MalformedFormError(f"{name[:40]!r} is not a valid field name.")
         if name.startswith("_"):
-            own[name] = text
+            control_fields[name] = text
         elif text.strip():
-            _put(arguments, name, text.replace("\r\n", "\n"))
+            _set_argument(arguments, name, text.replace("\r\n", "\n"))
     return SubmittedForm(
         arguments=arguments,
-        page=_page_path(own.get(PAGE, "")),
-        next=_page_path(own.get(NEXT) or own.get(PAGE, "")),
-        form=own.get(FORM, ""),
+        page=_page_path(control_fields.get(PAGE, "")),
+        next=_page_path(control_fields.get(NEXT) or control_fields.get(PAGE, "")),
+        form=control_fields.get(FORM, ""),
         typed=tuple((name, text) for name, text in pairs if not name.startswith("_")),
     )
 
 
-def _put(arguments: dict[str, Any], name: str, text: str) -> None:
+def _set_argument(arguments: dict[str, Any], name: str, text: str) -> None:
     path, _, kind = name.partition(":")
-    read = _KINDS.get(kind)
+    parse = _KINDS.get(kind)
     *outer, last = path.split(".")
-    if read is None or len(outer) >= MOST_DEPTH:
-        raise MalformedForm(f"{name!r} is not a valid field name.")
+    if parse is None or len(outer) >= MAX_NESTING:
+        raise MalformedFormError(f"{name!r} is not a valid field name.")
     for part in outer:
         arguments = arguments.setdefault(part, {})
         if not isinstance(arguments, dict):
-            raise MalformedForm(f"{name!r} is a member of a field that is not an object.")
-    arguments[last] = read(text)
+            raise MalformedFormError(f"{name!r} is a member of a field that is not an object.")
+    arguments[last] = parse(text)
 
 
 def _page_path(text: str) -> str:
-    """Return a relative path within the app; raises MalformedForm for any other path."""
-    if not _WAY.fullmatch(text) or text.startswith("/") or ".." in text or ":" in text.partition("?")[0]:
-        raise MalformedForm("The form must name a page of this app.")
+    """Return a relative path within the app; raises MalformedFormError for any other path."""
+    if not _PATH.fullmatch(text) or text.startswith("/") or ".." in text or ":" in text.partition("?")[0]:
+        raise MalformedFormError("The form must name a page of this app.")
     return text
 
 
-def _whole(text: str) -> Any:
-    return int(text) if _WHOLE.fullmatch(text.strip()) and _is_carried(int(text)) else text
+def _integer(text: str) -> Any:
+    return int(text) if _INTEGER.fullmatch(text.strip()) and _fits_json(int(text)) else text
 
 
 def _number(text: str) -> Any:
@@ -112,7 +112,7 @@ def _number(text: str) -> Any:
         number = Decimal(text.strip())
     except InvalidOperation:
         return text
-    if not number.is_finite() or not _is_carried(number):
+    if not number.is_finite() or not _fits_json(number):
         return text
     return int(number) if number == number.to_integral_value() else float(number)
 
@@ -122,10 +122,10 @@ def _cents(text: str) -> Any:
     if isinstance(number, str):
         return text
     cents = Decimal(str(number)) * 100
-    return int(cents) if cents == cents.to_integral_value() and _is_carried(cents) else text
+    return int(cents) if cents == cents.to_integral_value() and _fits_json(cents) else text
 
 
-def _is_carried(number: int | Decimal) -> bool:
+def _fits_json(number: int | Decimal) -> bool:
     """Return whether strict JSON accepts a number of that size."""
     return -MAX_INTEGER <= number <= MAX_INTEGER
 
@@ -146,7 +146,7 @@ def _figure(text: str) -> Any:
 
 _KINDS: Mapping[str, Callable[[str], Any]] = {
     "": str,
-    "int": _whole,
+    "int": _integer,
     "number": _number,
     "flag": lambda text: text.strip().lower() in {"on", "true", "yes", "1"},
     "list": _listed,

@@ -21,7 +21,7 @@ class AppLink(_Part):
     href: str
 
 
-class Said(_Part):
+class FormResult(_Part):
     """The result of a form: success, or a problem and the typed values."""
 
     operation: str = Field(description="Operation id of the form.")
@@ -51,4 +51,4 @@ class Shell(_Part):
     notice: str | None = None
     """A notice on every page."""
 
-    said: Said | None = None
+    said: FormResult | None = None

@@ -1,4 +1,4 @@
-"""Logging: formats all records of a process with structlog and adds episode, step and trace."""
+"""Logging settings from the environment."""
 
 from __future__ import annotations
 
@@ -6,14 +6,32 @@ import logging
 import re
 import sys
 from types import TracebackType
-from typing import TextIO
+from typing import Annotated, Literal, TextIO
 
 import structlog
+from pydantic import BeforeValidator, Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
 from structlog.typing import EventDict, Processor, WrappedLogger
 
-from companyos_shared.telemetry.ops import current_op
-from companyos_shared.telemetry.settings import TelemetrySettings
-from companyos_shared.telemetry.traces import current_trace_id
+from companyos_shared.telemetry.operation import current_op
+from companyos_shared.telemetry.tracing import current_trace_id
+
+Level = Literal["debug", "info", "warning", "error"]
+
+
+class TelemetrySettings(BaseSettings):
+    """Settings from COMPANYOS_LOG_* environment variables. The standard OTEL_* variables enable tracing."""
+
+    model_config = SettingsConfigDict(env_prefix="COMPANYOS_", env_ignore_empty=True, frozen=True)
+
+    log_format: Literal["json", "console"] | None = Field(
+        None,
+        description="`json` or `console` (readable text). Default: `console` if stderr is a terminal, else `json`.",
+    )
+    log_level: Annotated[Level, BeforeValidator(lambda text: text.lower() if isinstance(text, str) else text)] = Field(
+        "info", description="Minimum level of logged events."
+    )
+
 
 _SERVER_LOGGERS = ("uvicorn", "uvicorn.access", "uvicorn.asgi", "uvicorn.error")
 _OURS = "companyos"
@@ -40,14 +58,14 @@ def configure_logging(
     handler = logging.StreamHandler(stream)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
-            foreign_pre_chain=_marks(process),
+            foreign_pre_chain=_context_processors(process),
             processors=[
                 structlog.stdlib.ProcessorFormatter.remove_processors_meta,
                 *(_json() if as_json else _console(colours=is_terminal)),
             ],
         )
     )
-    handler.addFilter(_is_worth_a_line)
+    handler.addFilter(_is_logged)
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(settings.log_level.upper())
@@ -60,23 +78,23 @@ def configure_logging(
     sys.excepthook = _log_uncaught
 
 
-def _marks(process: str) -> list[Processor]:
-    def mark_process(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+def _context_processors(process: str) -> list[Processor]:
+    def add_process(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
         event["process"] = process
         return event
 
     return [
-        mark_process,
+        add_process,
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
         structlog.stdlib.ExtraAdder(),
-        _mark_op,
+        _add_operation,
         _without_secrets,
         structlog.processors.TimeStamper(fmt="iso", utc=True, key="at"),
     ]
 
 
-def _mark_op(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+def _add_operation(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
     op = current_op()
     trace = current_trace_id() or (op.trace_id if op else None)
     if op is not None:
@@ -111,7 +129,7 @@ def _console(*, colours: bool) -> list[Processor]:
     ]
 
 
-def _is_worth_a_line(record: logging.LogRecord) -> bool:
+def _is_logged(record: logging.LogRecord) -> bool:
     """Return whether to log a record: drop third-party records below INFO and WebSocket handshakes."""
     if record.levelno < logging.INFO:
         return record.name.startswith(_OURS)

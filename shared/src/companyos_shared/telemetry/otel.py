@@ -16,8 +16,8 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, ConsoleSpanExport
 from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-from companyos_shared.telemetry.ops import current_op
-from companyos_shared.telemetry.traces import Headers, Span, Traces
+from companyos_shared.telemetry.operation import current_op
+from companyos_shared.telemetry.tracing import Headers, Span, Traces
 
 FLUSH_DEADLINE_S = 1.0
 TRACE_HEADERS = ("traceparent", "tracestate")
@@ -29,35 +29,35 @@ _PROPAGATOR = TraceContextTextMapPropagator()
 class OpenTelemetryTraces(Traces):
     """Tracer of one process with its own provider; it does not set the global provider."""
 
-    on = True
+    enabled = True
 
     def __init__(self, provider: TracerProvider) -> None:
         self._provider = provider
         self._tracer = provider.get_tracer("companyos")
 
     @classmethod
-    def exporting(cls, name: str, exporters: Sequence[str]) -> Self:
+    def with_exporters(cls, name: str, exporters: Sequence[str]) -> Self:
         """Return traces with these exporters; the SDK reads other options from the environment."""
         resource = Resource.create({"service.name": name, "service.namespace": "companyos"})
         resource = resource.merge(OTELResourceDetector().detect())
-        provider = TracerProvider(resource=resource, id_generator=StepIds(), shutdown_on_exit=False)
+        provider = TracerProvider(resource=resource, id_generator=StepTraceIds(), shutdown_on_exit=False)
         for exporter in exporters:
             provider.add_span_processor(BatchSpanProcessor(_exporter(exporter)))
         return cls(provider)
 
     def span(self, name: str) -> Span:
         """Return a span inside the current one."""
-        return _Recorded(self._tracer.start_span(name))
+        return _RecordedSpan(self._tracer.start_span(name))
 
-    def call(self, name: str) -> Span:
+    def client_span(self, name: str) -> Span:
         """Return a client span."""
-        return _Recorded(self._tracer.start_span(name, kind=trace.SpanKind.CLIENT))
+        return _RecordedSpan(self._tracer.start_span(name, kind=trace.SpanKind.CLIENT))
 
-    def served(self, name: str, headers: Headers) -> Span:
+    def server_span(self, name: str, headers: Headers) -> Span:
         """Return a server span."""
         carrier = {key.decode("latin-1"): value.decode("latin-1") for key, value in headers if key in _HEADER_BYTES}
         parent = _PROPAGATOR.extract(carrier, otel_context.Context())
-        return _Recorded(self._tracer.start_span(name, parent, trace.SpanKind.SERVER))
+        return _RecordedSpan(self._tracer.start_span(name, parent, trace.SpanKind.SERVER))
 
     def headers(self) -> Mapping[str, str]:
         """Return the W3C headers of the current span."""
@@ -72,7 +72,7 @@ class OpenTelemetryTraces(Traces):
         closing.join(FLUSH_DEADLINE_S)
 
 
-class StepIds(RandomIdGenerator):
+class StepTraceIds(RandomIdGenerator):
     """Trace id generator that uses the current step's trace id, or a random id outside of steps."""
 
     def generate_trace_id(self) -> int:
@@ -81,7 +81,7 @@ class StepIds(RandomIdGenerator):
         return super().generate_trace_id() if op is None else int(op.trace_id, 16)
 
 
-class _Recorded(Span):
+class _RecordedSpan(Span):
     __slots__ = ("_span", "_token")
 
     def __init__(self, span: trace.Span) -> None:

@@ -17,7 +17,7 @@ def problem_response(body: ProblemBody, headers: dict[str, str] | None = None) -
     return Response(content, status_code=body.status, media_type=PROBLEM_MEDIA_TYPE, headers=headers)
 
 
-async def refuse(
+async def send_problem(
     body: ProblemBody, scope: Scope, receive: Receive, send: Send, *, headers: dict[str, str] | None = None
 ) -> None:
     """Reject a connection with a problem response; a WebSocket is rejected before it opens."""

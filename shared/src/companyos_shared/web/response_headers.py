@@ -24,10 +24,10 @@ class ProtectedApp(FastAPI):
 
     def build_middleware_stack(self) -> ASGIApp:
         """Return the app with its middleware; the headers wrap Starlette's error handling."""
-        return ResponseHeaders(super().build_middleware_stack(), frame_ancestors=self._frame_ancestors)
+        return ResponseHeadersMiddleware(super().build_middleware_stack(), frame_ancestors=self._frame_ancestors)
 
 
-class ResponseHeaders:
+class ResponseHeadersMiddleware:
     """ASGI middleware that adds security headers that a response does not set."""
 
     def __init__(self, app: ASGIApp, *, frame_ancestors: str = NO_FRAMES) -> None:

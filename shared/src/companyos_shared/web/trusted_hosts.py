@@ -10,7 +10,7 @@ from typing import Final
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from companyos_shared.web.problems import refuse
+from companyos_shared.web.problems import send_problem
 from companyos_shared.wire.problem import ProblemBody
 
 ANY = "*"
@@ -22,18 +22,18 @@ FOREIGN_ORIGIN: Final = ProblemBody(
 
 _AUTHORITY = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::([0-9]{1,5}))?")
 _DEFAULT_PORTS = frozenset({"80", "443"})
-_KEPT = 256
+_CACHE_SIZE = 256
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 _OTHER_SITES = frozenset({"cross-site", "same-site"})
 """Rejected values of Sec-Fetch-Site. `same-site` includes other origins, such as another port of the host."""
 
-_NO_PUBLIC_NAMES = (".localhost", ".local", ".internal", ".test", ".home.arpa")
+_PRIVATE_SUFFIXES = (".localhost", ".local", ".internal", ".test", ".home.arpa")
 
 _Authority = tuple[str, str]
 """A lower-case host name and a port, which is empty for the default port."""
 
 
-class TrustedHosts:
+class TrustedHostsMiddleware:
     """ASGI middleware that checks Host, and the origin of writes and WebSockets.
 
     With `names`, only these hosts are allowed: exact names, `*.example.org`, or `*` for all. Without `names`, IP
@@ -53,13 +53,13 @@ class TrustedHosts:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection."""
-        problem = self._problem(scope) if scope["type"] in ("http", "websocket") else None
+        problem = self._check(scope) if scope["type"] in ("http", "websocket") else None
         if problem is None:
             await self._app(scope, receive, send)
         else:
-            await refuse(problem, scope, receive, send)
+            await send_problem(problem, scope, receive, send)
 
-    def _problem(self, scope: Scope) -> ProblemBody | None:
+    def _check(self, scope: Scope) -> ProblemBody | None:
         hosts = _values(scope, b"host")
         host = _authority(hosts[0]) if len(hosts) == 1 else None
         if not self._is_allowed(host) and (hosts or self._names):
@@ -92,7 +92,7 @@ class TrustedHosts:
         )
 
 
-def names_of(setting: str) -> tuple[str, ...]:
+def parse_host_names(setting: str) -> tuple[str, ...]:
     """Parse a comma-separated list of host names."""
     return tuple(filter(None, (name.strip() for name in setting.split(","))))
 
@@ -101,7 +101,7 @@ def _values(scope: Scope, header: bytes) -> list[str]:
     return [value.decode("latin-1") for name, value in scope["headers"] if name == header]
 
 
-@lru_cache(_KEPT)
+@lru_cache(_CACHE_SIZE)
 def _authority(text: str) -> _Authority | None:
     match = _AUTHORITY.fullmatch(text)
     if match is None:
@@ -110,10 +110,10 @@ def _authority(text: str) -> _Authority | None:
     return match[1].lower().removesuffix("."), "" if port in _DEFAULT_PORTS else port
 
 
-@lru_cache(_KEPT)
+@lru_cache(_CACHE_SIZE)
 def _is_private(name: str) -> bool:
     """Return whether public DNS cannot resolve this name."""
-    if "." not in name or name.endswith(_NO_PUBLIC_NAMES):
+    if "." not in name or name.endswith(_PRIVATE_SUFFIXES):
         return True
     try:
         ip_address(name.strip("[]"))

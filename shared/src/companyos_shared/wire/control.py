@@ -162,14 +162,14 @@ class ReleaseRequest(_Message):
     owner: str = Field(pattern=OWNER_PATTERN)
 
 
-class HeldEpisode(_Message):
+class StoredEpisode(_Message):
     """An episode with files in a service."""
 
     id: str = Field(description="Internal id.")
     epochs: list[int]
 
 
-class HeldSource(_Message):
+class StoredSnapshot(_Message):
     """A snapshot of a service, with its episode and epoch if readable."""
 
     source: str
@@ -180,8 +180,8 @@ class HeldSource(_Message):
 class InventoryReply(_Message):
     """All episodes and snapshots of a service, without templates."""
 
-    episodes: list[HeldEpisode]
-    sources: list[HeldSource]
+    episodes: list[StoredEpisode]
+    sources: list[StoredSnapshot]
 
 
 class QuarantineRequest(_Message):

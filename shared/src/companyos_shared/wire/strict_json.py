@@ -31,7 +31,7 @@ _BRACKET = re.compile(r"[\[\]{}]")
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-class MalformedJson(ValueError):
+class MalformedJsonError(ValueError):
     """Raised for a body that is not an accepted JSON object. `code` is stable."""
 
     def __init__(self, code: str, message: str) -> None:
@@ -40,33 +40,37 @@ class MalformedJson(ValueError):
 
 
 def parse_object(body: bytes | str) -> dict[str, Any]:
-    """Parse a JSON object; raises MalformedJson with a stable code for any other body."""
-    text = _decoded(body)
+    """Parse a JSON object; raises MalformedJsonError with a stable code for any other body."""
+    text = _decode(body)
     _check_structure(text)
     try:
-        value = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse_constant, parse_int=_bounded_integer)
-    except MalformedJson:
+        value = json.loads(
+            text, object_pairs_hook=_reject_duplicates, parse_constant=_reject_constant, parse_int=_bounded_integer
+        )
+    except MalformedJsonError:
         raise
     except ValueError as error:
-        raise MalformedJson("malformed-json", "The body must be valid JSON.") from error
+        raise MalformedJsonError("malformed-json", "The body must be valid JSON.") from error
     if not isinstance(value, dict):
-        raise MalformedJson("not-an-object", f"The body must be a JSON object; got {_JSON_TYPES[type(value)]}.")
+        raise MalformedJsonError("not-an-object", f"The body must be a JSON object; got {_JSON_TYPES[type(value)]}.")
     _check_strings(value)
     return value
 
 
-def _decoded(body: bytes | str) -> str:
+def _decode(body: bytes | str) -> str:
     raw = body if isinstance(body, bytes) else body.encode("utf-8", "surrogatepass")
     if len(raw) > MAX_BODY_BYTES:
-        raise MalformedJson("body-too-large", f"The body must have at most {MAX_BODY_BYTES} bytes; got {len(raw)}.")
+        raise MalformedJsonError(
+            "body-too-large", f"The body must have at most {MAX_BODY_BYTES} bytes; got {len(raw)}."
+        )
     try:
         return raw.decode()
     except UnicodeDecodeError as error:
-        raise MalformedJson("malformed-json", "The body must be UTF-8.") from error
+        raise MalformedJsonError("malformed-json", "The body must be UTF-8.") from error
 
 
 def _check_structure(text: str) -> None:
-    """Raise MalformedJson for JSON that is nested too deep or holds too many values, before it is parsed."""
+    """Raise MalformedJsonError for JSON that is nested too deep or holds too many values, before it is parsed."""
     opened, commas = text.count("[") + text.count("{"), text.count(",")
     if opened <= MAX_DEPTH and opened + commas <= MAX_VALUES:
         return
@@ -78,34 +82,34 @@ def _check_structure(text: str) -> None:
             continue
         opened, depth = opened + 1, depth + 1
         if depth > MAX_DEPTH:
-            raise MalformedJson("json-too-deep", f"JSON must be nested at most {MAX_DEPTH} levels deep.")
+            raise MalformedJsonError("json-too-deep", f"JSON must be nested at most {MAX_DEPTH} levels deep.")
         if opened > MAX_VALUES:
             break
     if opened + structure.count(",") > MAX_VALUES:
-        raise MalformedJson("too-many-values", f"JSON must have at most {MAX_VALUES} values.")
+        raise MalformedJsonError("too-many-values", f"JSON must have at most {MAX_VALUES} values.")
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _reject_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) != len(pairs):
-        raise MalformedJson("duplicate-key", "Keys of an object must be unique.")
+        raise MalformedJsonError("duplicate-key", "Keys of an object must be unique.")
     return members
 
 
-def _refuse_constant(name: str) -> NoReturn:
-    raise MalformedJson("not-finite", f"Numbers must be finite; got {name}.")
+def _reject_constant(name: str) -> NoReturn:
+    raise MalformedJsonError("not-finite", f"Numbers must be finite; got {name}.")
 
 
 def _bounded_integer(digits: str) -> int:
     if len(digits) > _LONGEST_INTEGER_DIGITS or abs(int(digits)) > MAX_INTEGER:
-        raise MalformedJson("integer-too-large", "Integers must be between -2^53 and 2^53.")
+        raise MalformedJsonError("integer-too-large", "Integers must be between -2^53 and 2^53.")
     return int(digits)
 
 
 def _check_strings(value: Any) -> None:
     if isinstance(value, str):
         if _LONE_SURROGATE.search(value):
-            raise MalformedJson("lone-surrogate", "Strings must not contain lone surrogates.")
+            raise MalformedJsonError("lone-surrogate", "Strings must not contain lone surrogates.")
     elif isinstance(value, dict):
         for key, item in value.items():
             _check_strings(key)
@@ -114,4 +118,4 @@ def _check_strings(value: Any) -> None:
         for item in value:
             _check_strings(item)
     elif isinstance(value, float) and value in (float("inf"), float("-inf")):
-        raise MalformedJson("not-finite", "Numbers must be finite.")
+        raise MalformedJsonError("not-finite", "Numbers must be finite.")

@@ -14,7 +14,7 @@ from companyos.viewer import SERVER_POLICY, server_page
 from companyos_gateway.chaos import Kind, levels
 from companyos_gateway.engine.engine import EpisodeEngine
 from companyos_gateway.page_paths import CONSOLE_ROOT, CONSOLE_STATIC
-from companyos_shared.pages import HEADERS, Said, Shell, Templates
+from companyos_shared.pages import HEADERS, FormResult, Shell, Templates
 
 ROWS_PER_PAGE = 20
 """Rows of a list on one page."""
@@ -38,7 +38,7 @@ def root_path_of(request: Request) -> str:
 
 
 def render_page(
-    request: Request, template: str, here: str, *, said: Said | None = None, status: int = 200, **values: Any
+    request: Request, template: str, here: str, *, said: FormResult | None = None, status: int = 200, **values: Any
 ) -> Response:
     """Return a page of the console."""
     prefix = prefix_of(request)

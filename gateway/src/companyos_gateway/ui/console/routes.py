@@ -37,7 +37,7 @@ from companyos_gateway.ui.console.result_routes import results_router
 from companyos_gateway.ui.console.scenario_routes import scenarios_router
 from companyos_gateway.ui.console.viewer_routes import viewer_router
 from companyos_gateway.ui.page_requests import SEE_OTHER, begin_session, end_session, page_or_error, submitted
-from companyos_shared.pages import Said
+from companyos_shared.pages import FormResult
 
 
 def console_router(runtime: GatewayRuntime, drain: DrainState) -> APIRouter:
@@ -83,7 +83,7 @@ async def _start_episode(runtime: GatewayRuntime, request: Request) -> Response:
     try:
         episode = await runtime.reset(reset_options(dict(form.arguments)))
     except GatewayError as problem:
-        said = Said(operation="start", form=form.form, problem=problem.body(), typed=form.typed)
+        said = FormResult(operation="start", form=form.form, problem=problem.body(), typed=form.typed)
         return _episodes_page(runtime, request, said, problem.status)
     return RedirectResponse(_desk_url(root_path_of(request), episode), SEE_OTHER)
 
@@ -95,7 +95,9 @@ async def _end_episode(runtime: GatewayRuntime, request: Request) -> Response:
     return RedirectResponse(prefix_of(request), SEE_OTHER)
 
 
-def _episodes_page(runtime: GatewayRuntime, request: Request, said: Said | None = None, status: int = 200) -> Response:
+def _episodes_page(
+    runtime: GatewayRuntime, request: Request, said: FormResult | None = None, status: int = 200
+) -> Response:
     engine, query = runtime.engine(), ListQuery(request, "state", "scenario", "outcome", "chaos")
     items = list(list_episodes(engine, runtime.metrics))
     matching = [

@@ -31,7 +31,7 @@ from companyos_gateway.runtime import GatewayRuntime
 from companyos_gateway.ui.desk.score import episode_score
 from companyos_gateway.ui.desk.service_pages import build_page_call, build_shell
 from companyos_gateway.ui.page_requests import SEE_OTHER, begin_session, page_or_error, submitted
-from companyos_shared.pages import HEADERS, Said, Shell, Templates
+from companyos_shared.pages import HEADERS, FormResult, Shell, Templates
 from companyos_shared.wire.problem import ProblemBody
 
 _TEMPLATES = Templates("companyos_gateway.ui.desk")
@@ -92,7 +92,7 @@ class _DeskRequest:
         self._root = desk_root(episode_id, request.scope.get("root_path", ""))
         self._shows_outcome = is_trainer(request)
 
-    async def desk(self, said: Said | None = None, status: int = 200) -> Response:
+    async def desk(self, said: FormResult | None = None, status: int = 200) -> Response:
         """Show the brief, the apps, and what ends the episode or lets time pass."""
         instance, episode = self._episode.task.instance, self._episode
         text = _TEMPLATES.write(
@@ -113,7 +113,7 @@ class _DeskRequest:
         return HTMLResponse(text, status_code=status, headers=HEADERS)
 
     async def page(
-        self, service: str, path: str, query: str, said: Said | None = None, status: int | None = None
+        self, service: str, path: str, query: str, said: FormResult | None = None, status: int | None = None
     ) -> Response:
         """Show a page of a service. Raises UnknownServiceError or UnknownPageError (404)."""
         self._check_is_app(service)
@@ -140,9 +140,9 @@ class _DeskRequest:
         self._request.scope.get(STEPS_SCOPE_KEY, []).append(observation)
         problem = _problem_of(observation)
         if problem is None:
-            next_path = form.way_on(observation.result)
+            next_path = form.next_path(observation.result)
             return RedirectResponse(f"{self._root}/{service}/{next_path}" if service else self._root, SEE_OTHER)
-        said = Said(operation=operation, form=form.form, problem=problem, typed=form.typed)
+        said = FormResult(operation=operation, form=form.form, problem=problem, typed=form.typed)
         if not service:
             return await self.desk(said, problem.status)
         path, _, query = form.page.partition("#")[0].partition("?")
@@ -153,7 +153,7 @@ class _DeskRequest:
         if service not in self._engine.toolbox.page_titles:
             raise UnknownServiceError("There is no app of that name.")
 
-    def _shell(self, app: str, said: Said | None) -> Shell:
+    def _shell(self, app: str, said: FormResult | None) -> Shell:
         return build_shell(
             self._episode, self._engine.toolbox, self._root, app, said, shows_outcome=self._shows_outcome
         )

@@ -10,13 +10,13 @@ from companyos_gateway.engine.errors import GatewayError
 from companyos_gateway.engine.openapi_operations import PATH_SAFE, QUERY_SAFE
 from companyos_gateway.engine.service_client import ServiceCall
 from companyos_gateway.engine.toolbox import Toolbox
-from companyos_shared.pages import AppLink, Said, Shell
+from companyos_shared.pages import AppLink, FormResult, Shell
 
 DESK = "desk"
 
 
 def build_shell(
-    episode: Episode, toolbox: Toolbox, root: str, app: str = "", said: Said | None = None, *, shows_outcome: bool
+    episode: Episode, toolbox: Toolbox, root: str, app: str = "", said: FormResult | None = None, *, shows_outcome: bool
 ) -> Shell:
     """Return the shell of an app, or of the desk."""
     apps = tuple(AppLink(name=name, title=title, href=f"{root}/{name}/") for name, title in toolbox.page_titles.items())

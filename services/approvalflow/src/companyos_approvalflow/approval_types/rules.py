@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from datetime import UTC, date, datetime
 
 from companyos_approvalflow.approval_types.model import ApprovalType, Fields, FieldSpec, FieldType, FieldValue
-from companyos_shared.chassis import Problem
-from companyos_shared.chassis.columns import time_text
-from companyos_shared.chassis.errors import shortened
+from companyos_shared.framework import ServiceError
+from companyos_shared.framework.columns import format_time
+from companyos_shared.framework.errors import shortened
 
 LONGEST_TEXT = 500
 LARGEST_NUMBER = 2**53
@@ -28,27 +28,27 @@ _EXPECTED = {
 }
 
 
-class ApprovalTypeNotFound(Problem):
+class ApprovalTypeNotFoundError(ServiceError):
     status, code, title = 404, "approval-type-not-found", "Approval type not found"
 
 
-class FieldUnknown(Problem):
+class FieldUnknownError(ServiceError):
     status, code, title = 422, "field-unknown", "Unknown field"
 
 
-class FieldWrongType(Problem):
+class FieldWrongTypeError(ServiceError):
     status, code, title = 422, "field-wrong-type", "Wrong field type"
 
 
-class FieldMissing(Problem):
+class FieldMissingError(ServiceError):
     status, code, title = 422, "field-missing", "Required field missing"
 
 
-class AmountNegative(Problem):
+class AmountNegativeError(ServiceError):
     status, code, title = 422, "amount-negative", "Negative amount"
 
 
-class EvidenceInFuture(Problem):
+class EvidenceInFutureError(ServiceError):
     status, code, title = 422, "evidence-in-future", "Evidence dated in the future"
 
 
@@ -56,14 +56,16 @@ def checked_fields(approval_type: ApprovalType, values: Mapping[str, object], no
     """Return the normalized fields, with datetimes in UTC; raises a Problem for the first kind of invalid field."""
     specs = {spec.name: spec for spec in approval_type.fields}
     accepted = f"is not one of {', '.join(specs)}" if specs else "is not accepted: the type has no fields"
-    _raise_for(FieldUnknown, [(name, accepted) for name in values if name not in specs])
+    _raise_for(FieldUnknownError, [(name, accepted) for name in values if name not in specs])
     parsed = {name: fitting_value(specs[name].type, value) for name, value in values.items()}
     wrong = [name for name, value in parsed.items() if value is None]
     _raise_for(
-        FieldWrongType,
+        FieldWrongTypeError,
         [(name, f"must be {_EXPECTED[specs[name].type]}; got {shortened(values[name])}") for name in wrong],
     )
-    _raise_for(FieldMissing, [(spec.name, "is required") for spec in approval_type.fields if _is_missing(spec, values)])
+    _raise_for(
+        FieldMissingError, [(spec.name, "is required") for spec in approval_type.fields if _is_missing(spec, values)]
+    )
     fields = {name: value for name, value in parsed.items() if value is not None}
     check_amount(approval_type, fields)
     check_evidence(approval_type, fields, now)
@@ -71,19 +73,19 @@ def checked_fields(approval_type: ApprovalType, values: Mapping[str, object], no
 
 
 def check_amount(approval_type: ApprovalType, fields: Fields) -> None:
-    """Raise AmountNegative (422) for an amount below zero."""
+    """Raise AmountNegativeError (422) for an amount below zero."""
     amount_cents = approval_type.amount_cents(fields)
     if amount_cents < 0:
-        raise AmountNegative(f"fields.{approval_type.amount_field} must be at least 0; got {amount_cents}")
+        raise AmountNegativeError(f"fields.{approval_type.amount_field} must be at least 0; got {amount_cents}")
 
 
 def check_evidence(approval_type: ApprovalType, fields: Fields, now: datetime) -> None:
-    """Raise EvidenceInFuture (422) for evidence dated after `now`."""
+    """Raise EvidenceInFutureError (422) for evidence dated after `now`."""
     dated = [(spec.name, evidence_time(spec, fields)) for spec in approval_type.fields]
     _raise_for(
-        EvidenceInFuture,
+        EvidenceInFutureError,
         [
-            (name, f"must not be after the submission ({time_text(now)}); got {time_text(moment)}")
+            (name, f"must not be after the submission ({format_time(now)}); got {format_time(moment)}")
             for name, moment in dated
             if moment and moment > now
         ],
@@ -132,7 +134,7 @@ def _is_missing(spec: FieldSpec, values: Mapping[str, object]) -> bool:
     return spec.required and spec.name not in values
 
 
-def _raise_for(problem: type[Problem], invalid: list[tuple[str, str]]) -> None:
+def _raise_for(problem: type[ServiceError], invalid: list[tuple[str, str]]) -> None:
     if not invalid:
         return
     places = [(f"fields.{name[:LONGEST_NAME]}", reason) for name, reason in invalid[:MOST_PLACES]]

@@ -8,13 +8,13 @@ from fastapi import Path
 from pydantic import ConfigDict, Field
 
 from companyos_approvalflow.approval_types.model import FieldType
-from companyos_shared.chassis import Answer
+from companyos_shared.framework import ResponseModel
 from companyos_shared.wire.company import Role
 
 TypeKey = Annotated[str, Path(max_length=64, examples=["vendor_onboarding"])]
 
 
-class ApprovalTypeRow(Answer):
+class ApprovalTypeRow(ResponseModel):
     """An approval type in a list."""
 
     model_config = ConfigDict(
@@ -28,7 +28,7 @@ class ApprovalTypeRow(Answer):
     policy_ref: str | None = Field(description="Id of the policy of the type.")
 
 
-class FieldSpec(Answer):
+class FieldSpec(ResponseModel):
     """A field of requests of the type."""
 
     name: str
@@ -39,7 +39,7 @@ class FieldSpec(Answer):
     names_beneficiary: bool = Field(description="Contains the id of the beneficiary.")
 
 
-class Threshold(Answer):
+class Threshold(ResponseModel):
     """The role that decides amounts up to a limit."""
 
     up_to_cents: int | None = Field(description="Included; null means no limit.")

@@ -7,8 +7,8 @@ from sqlalchemy import select
 from companyos_approvalflow import tables
 from companyos_approvalflow.approval_types import schemas
 from companyos_approvalflow.approval_types.model import ApprovalType, read_type
-from companyos_approvalflow.approval_types.rules import ApprovalTypeNotFound
-from companyos_shared.chassis import Call, Page, PageParams, paginate
+from companyos_approvalflow.approval_types.rules import ApprovalTypeNotFoundError
+from companyos_shared.framework import Call, Page, PageParams, paginate
 
 
 def list_types(call: Call, page: PageParams) -> Page[schemas.ApprovalTypeRow]:
@@ -19,13 +19,13 @@ def list_types(call: Call, page: PageParams) -> Page[schemas.ApprovalTypeRow]:
 
 
 def require_type(call: Call, key: str) -> ApprovalType:
-    """Return the approval type; raises ApprovalTypeNotFound (404)."""
+    """Return the approval type; raises ApprovalTypeNotFoundError (404)."""
     approval_type = read_type(call.db, key)
     if approval_type is None:
-        raise ApprovalTypeNotFound(f'no approval type has the key "{key}"')
+        raise ApprovalTypeNotFoundError(f'no approval type has the key "{key}"')
     return approval_type
 
 
 def show_type(call: Call, key: str) -> schemas.ApprovalType:
-    """Return the approval type; raises ApprovalTypeNotFound (404)."""
+    """Return the approval type; raises ApprovalTypeNotFoundError (404)."""
     return schemas.ApprovalType.model_validate(require_type(call, key))

@@ -5,52 +5,52 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from companyos_approvalflow.approval_types.rules import (
-    AmountNegative,
-    EvidenceInFuture,
-    FieldMissing,
-    FieldUnknown,
-    FieldWrongType,
+    AmountNegativeError,
+    EvidenceInFutureError,
+    FieldMissingError,
+    FieldUnknownError,
+    FieldWrongTypeError,
 )
 from companyos_approvalflow.decisions import service
-from companyos_approvalflow.decisions.rules import APPROVER_PROBLEMS, AlreadyApprovedBy, ApproverUnchanged
+from companyos_approvalflow.decisions.rules import APPROVER_PROBLEMS, AlreadyApprovedByError, ApproverUnchangedError
 from companyos_approvalflow.decisions.schemas import Escalation, Information
 from companyos_approvalflow.requests.rules import (
-    AmountFixed,
-    InformationNotRequested,
-    InformationOutstanding,
-    InformationUnchanged,
-    RequestFinal,
-    RequestNotFound,
-    RequestNotSubmitted,
+    AmountFixedError,
+    InformationNotRequestedError,
+    InformationOutstandingError,
+    InformationUnchangedError,
+    RequestFinalError,
+    RequestNotFoundError,
+    RequestNotSubmittedError,
 )
 from companyos_approvalflow.requests.schemas import Approval, RequestId
 from companyos_approvalflow.requests.service import show
-from companyos_shared.chassis import CallDep, IfMatch, StaleVersion, problems
+from companyos_shared.framework import CallDep, IfMatch, StaleVersionError, error_responses
 
 router = APIRouter(tags=["decisions"])
 
-PROVIDE_PROBLEMS = problems(
-    RequestNotFound,
-    StaleVersion,
-    RequestFinal,
-    InformationNotRequested,
-    FieldUnknown,
-    FieldWrongType,
-    FieldMissing,
-    AmountNegative,
-    EvidenceInFuture,
-    InformationUnchanged,
-    AmountFixed,
+PROVIDE_PROBLEMS = error_responses(
+    RequestNotFoundError,
+    StaleVersionError,
+    RequestFinalError,
+    InformationNotRequestedError,
+    FieldUnknownError,
+    FieldWrongTypeError,
+    FieldMissingError,
+    AmountNegativeError,
+    EvidenceInFutureError,
+    InformationUnchangedError,
+    AmountFixedError,
 )
-ESCALATE_PROBLEMS = problems(
-    RequestNotFound,
-    StaleVersion,
-    RequestFinal,
-    InformationOutstanding,
-    RequestNotSubmitted,
-    ApproverUnchanged,
+ESCALATE_PROBLEMS = error_responses(
+    RequestNotFoundError,
+    StaleVersionError,
+    RequestFinalError,
+    InformationOutstandingError,
+    RequestNotSubmittedError,
+    ApproverUnchangedError,
     *APPROVER_PROBLEMS,
-    AlreadyApprovedBy,
+    AlreadyApprovedByError,
 )
 
 

@@ -13,47 +13,47 @@ from companyos_approvalflow.decisions.model import (
     RejectionReason,
     Verdict,
 )
-from companyos_approvalflow.delegations.rules import OUT_OF_FORCE, DelegationLimitTooLow, delegation_refusal
+from companyos_approvalflow.delegations.rules import OUT_OF_FORCE, DelegationLimitTooLowError, delegation_refusal
 from companyos_approvalflow.requests.model import SHORTEST_JUSTIFICATION, Request
-from companyos_shared.chassis import Problem
+from companyos_shared.framework import ServiceError
 from companyos_shared.wire.company import Company
 
 
-class ApproverUnknown(Problem):
+class ApproverUnknownError(ServiceError):
     status, code, title = 422, "approver-unknown", "Approver not found"
 
 
-class ApproverDeparted(Problem):
+class ApproverDepartedError(ServiceError):
     status, code, title = 403, "approver-departed", "Approver not employed"
 
 
-class OwnRequest(Problem):
+class OwnRequestError(ServiceError):
     status, code, title = 403, "own-request", "Approver is the requester"
 
 
-class AlreadyApprovedBy(Problem):
+class AlreadyApprovedByError(ServiceError):
     status, code, title = 403, "already-approved-by", "Already approved by this approver"
 
 
-class ApproverNotEntitled(Problem):
+class ApproverNotEntitledError(ServiceError):
     status, code, title = 403, "approver-not-entitled", "Approver not entitled"
 
 
-class ApproverOutOfOffice(Problem):
+class ApproverOutOfOfficeError(ServiceError):
     status, code, title = 409, "approver-out-of-office", "Approver out of office"
 
 
-class ApproverUnchanged(Problem):
+class ApproverUnchangedError(ServiceError):
     status, code, title = 409, "approver-unchanged", "Approver unchanged"
 
 
-APPROVER_PROBLEMS: tuple[type[Problem], ...] = (
-    ApproverUnknown,
-    ApproverDeparted,
-    OwnRequest,
-    ApproverNotEntitled,
+APPROVER_PROBLEMS: tuple[type[ServiceError], ...] = (
+    ApproverUnknownError,
+    ApproverDepartedError,
+    OwnRequestError,
+    ApproverNotEntitledError,
     *OUT_OF_FORCE,
-    ApproverOutOfOffice,
+    ApproverOutOfOfficeError,
 )
 """Problems of an ineligible approver, in the order of the checks."""
 
@@ -63,25 +63,25 @@ def check_may_be_asked(case: Case, person_id: str, now: datetime) -> None:
     day = now.date()
     person = case.company.person(person_id)
     if person is None:
-        raise ApproverUnknown(f'approver_id must be the id of an employee; got "{person_id}"')
+        raise ApproverUnknownError(f'approver_id must be the id of an employee; got "{person_id}"')
     if not person.is_employed(day):
-        raise ApproverDeparted(f"{person_id} is not employed on {day}.")
+        raise ApproverDepartedError(f"{person_id} is not employed on {day}.")
     check_duties_apart(case, person_id)
     check_entitled(case, person_id, now)
     if case.company.is_out_of_office(person_id, day):
-        raise ApproverOutOfOffice(f"{person_id} is out of office on {day}.")
+        raise ApproverOutOfOfficeError(f"{person_id} is out of office on {day}.")
 
 
 def check_duties_apart(case: Case, person_id: str) -> None:
-    """Raise OwnRequest or AlreadyApprovedBy (403) if one person would act twice."""
+    """Raise OwnRequestError or AlreadyApprovedByError (403) if one person would act twice."""
     if person_id == case.requester_id:
-        raise OwnRequest(f"{person_id} submitted the request.")
+        raise OwnRequestError(f"{person_id} submitted the request.")
     if person_id in case.approvers_before:
-        raise AlreadyApprovedBy(f"{person_id} has already approved the request.")
+        raise AlreadyApprovedByError(f"{person_id} has already approved the request.")
 
 
 def check_entitled(case: Case, person_id: str, now: datetime) -> None:
-    """Raise ApproverNotEntitled, or the problem of the delegation that comes closest to covering the decision.
+    """Raise ApproverNotEntitledError, or the problem of the delegation that comes closest to covering the decision.
 
     A person is entitled who holds the case's role on the day of `now`, or has a delegation from a holder other than the
     requester and earlier approvers.
@@ -102,15 +102,15 @@ def check_entitled(case: Case, person_id: str, now: datetime) -> None:
             return
         refusals.append((OUT_OF_FORCE.index(refusal), delegation.id, refusal))
     if not refusals:
-        raise ApproverNotEntitled(f"{person_id} has neither the role {case.role.value} nor a delegation of it.")
+        raise ApproverNotEntitledError(f"{person_id} has neither the role {case.role.value} nor a delegation of it.")
     _, delegation_id, closest = max(refusals)
     raise closest(f"Delegation {delegation_id} to {person_id}: {closest.title[0].lower()}{closest.title[1:]}.")
 
 
 def check_other_approver(request: Request, person_id: str) -> None:
-    """Raise ApproverUnchanged (409) if the person is already the approver."""
+    """Raise ApproverUnchangedError (409) if the person is already the approver."""
     if request.approver_id == person_id:
-        raise ApproverUnchanged(f"{person_id} is already the approver of {request.id}.")
+        raise ApproverUnchangedError(f"{person_id} is already the approver of {request.id}.")
 
 
 def second_approver(case: Case, now: datetime) -> str | None:
@@ -127,7 +127,7 @@ def second_approver(case: Case, now: datetime) -> str | None:
 def _may_be_asked(case: Case, person_id: str, now: datetime) -> bool:
     try:
         check_may_be_asked(case, person_id, now)
-    except Problem:
+    except ServiceError:
         return False
     return True
 
@@ -194,8 +194,8 @@ def no_second_approver() -> Verdict:
 def _beyond_authority(case: Case, approver_id: str, now: datetime) -> Verdict | None:
     try:
         check_entitled(case, approver_id, now)
-    except Problem as problem:
-        is_short = isinstance(problem, DelegationLimitTooLow) or _decides_less(case, approver_id, now)
+    except ServiceError as problem:
+        is_short = isinstance(problem, DelegationLimitTooLowError) or _decides_less(case, approver_id, now)
         reason = RejectionReason.OVER_THE_LIMIT if is_short else RejectionReason.NOT_ENTITLED
         text = "The amount is over the approver's limit." if is_short else "The approver is no longer entitled."
         return _rejected(reason, text)

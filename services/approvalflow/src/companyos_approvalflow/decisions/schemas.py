@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field
 
-from companyos_shared.chassis import Body
+from companyos_shared.framework import RequestModel
 
 LONGEST_JUSTIFICATION = 2000
 LONGEST_REASON = 500
@@ -14,7 +14,7 @@ LONGEST_REASON = 500
 Id = Annotated[str, Field(min_length=1, max_length=64)]
 
 
-class Information(Body):
+class Information(RequestModel):
     """Requested information: changed fields, another justification, or both."""
 
     model_config = ConfigDict(
@@ -25,7 +25,7 @@ class Information(Body):
     justification: Annotated[str, Field(max_length=LONGEST_JUSTIFICATION)] | None = None
 
 
-class Escalation(Body):
+class Escalation(RequestModel):
     """The new approver and the reason."""
 
     model_config = ConfigDict(json_schema_extra={"example": {"approver_id": "E-104", "reason": "Out until Friday."}})

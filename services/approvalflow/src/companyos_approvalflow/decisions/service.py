@@ -44,7 +44,7 @@ from companyos_approvalflow.requests.rules import (
     check_waits_for_information,
     existing,
 )
-from companyos_shared.chassis import Call, check_version
+from companyos_shared.framework import Call, check_version
 
 DECIDE, EXPIRE = "decide", "expire"
 

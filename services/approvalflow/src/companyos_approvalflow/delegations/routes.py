@@ -6,46 +6,46 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from companyos_approvalflow.approval_types.rules import ApprovalTypeNotFound
+from companyos_approvalflow.approval_types.rules import ApprovalTypeNotFoundError
 from companyos_approvalflow.delegations import service
 from companyos_approvalflow.delegations.rules import (
-    DelegateUnknown,
-    DelegationEnded,
-    DelegationNotFound,
-    DelegationNotYours,
-    DelegationPeriod,
-    DelegationRevoked,
-    DelegationToSelf,
-    NothingToDelegate,
+    DelegateUnknownError,
+    DelegationEndedError,
+    DelegationNotFoundError,
+    DelegationNotYoursError,
+    DelegationRevokedError,
+    DelegationToSelfError,
+    InvalidDelegationPeriodError,
+    NothingToDelegateError,
 )
 from companyos_approvalflow.delegations.schemas import Delegation, DelegationId, NewDelegation
-from companyos_shared.chassis import (
+from companyos_shared.framework import (
     CallDep,
     IdempotencyKey,
-    IdempotencyKeyReused,
-    InvalidCursor,
+    IdempotencyKeyReusedError,
+    InvalidCursorError,
     Page,
     PageQuery,
-    problems,
+    error_responses,
 )
 
 router = APIRouter(tags=["delegations"])
 
 PersonFilter = Annotated[str | None, Query(max_length=64)]
 
-CREATE_PROBLEMS = problems(
-    ApprovalTypeNotFound,
-    DelegationNotYours,
-    NothingToDelegate,
-    DelegateUnknown,
-    DelegationToSelf,
-    DelegationPeriod,
-    IdempotencyKeyReused,
+CREATE_PROBLEMS = error_responses(
+    ApprovalTypeNotFoundError,
+    DelegationNotYoursError,
+    NothingToDelegateError,
+    DelegateUnknownError,
+    DelegationToSelfError,
+    InvalidDelegationPeriodError,
+    IdempotencyKeyReusedError,
 )
-REVOKE_PROBLEMS = problems(DelegationNotFound, DelegationRevoked, DelegationEnded)
+REVOKE_PROBLEMS = error_responses(DelegationNotFoundError, DelegationRevokedError, DelegationEndedError)
 
 
-@router.get("/delegations", operation_id="list_delegations", responses=problems(InvalidCursor))
+@router.get("/delegations", operation_id="list_delegations", responses=error_responses(InvalidCursorError))
 async def list_delegations(
     call: CallDep, page: PageQuery, from_id: PersonFilter = None, to_id: PersonFilter = None
 ) -> Page[Delegation]:

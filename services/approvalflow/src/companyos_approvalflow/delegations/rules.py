@@ -6,79 +6,79 @@ from collections.abc import Collection
 from datetime import datetime
 
 from companyos_approvalflow.delegations.model import Delegation
-from companyos_shared.chassis import Problem
-from companyos_shared.chassis.columns import time_text
+from companyos_shared.framework import ServiceError
+from companyos_shared.framework.columns import format_time
 from companyos_shared.wire.company import Company
 
 
-class DelegationNotFound(Problem):
+class DelegationNotFoundError(ServiceError):
     status, code, title = 404, "delegation-not-found", "Delegation not found"
 
 
-class DelegationRevoked(Problem):
+class DelegationRevokedError(ServiceError):
     status, code, title = 409, "delegation-revoked", "Delegation revoked"
 
 
-class DelegationEnded(Problem):
+class DelegationEndedError(ServiceError):
     status, code, title = 409, "delegation-ended", "Delegation ended"
 
 
-class DelegationNotStarted(Problem):
+class DelegationNotStartedError(ServiceError):
     status, code, title = 409, "delegation-not-started", "Delegation not started"
 
 
-class DelegationOutOfScope(Problem):
+class DelegationOutOfScopeError(ServiceError):
     status, code, title = 403, "delegation-out-of-scope", "Approval type not covered by the delegation"
 
 
-class DelegationLimitTooLow(Problem):
+class DelegationLimitTooLowError(ServiceError):
     status, code, title = 403, "delegation-limit-too-low", "Amount above the delegation's limit"
 
 
-class DelegationNotYours(Problem):
+class DelegationNotYoursError(ServiceError):
     status, code, title = 403, "delegation-not-yours", "Authority of another person"
 
 
-class NothingToDelegate(Problem):
+class NothingToDelegateError(ServiceError):
     status, code, title = 403, "nothing-to-delegate", "No authority to delegate"
 
 
-class DelegateUnknown(Problem):
+class DelegateUnknownError(ServiceError):
     status, code, title = 422, "delegate-unknown", "Delegate not employed"
 
 
-class DelegationToSelf(Problem):
+class DelegationToSelfError(ServiceError):
     status, code, title = 422, "delegation-to-self", "Delegation to self"
 
 
-class DelegationPeriod(Problem):
+class InvalidDelegationPeriodError(ServiceError):
     status, code, title = 422, "delegation-period", "Invalid delegation period"
 
 
-OUT_OF_FORCE: tuple[type[Problem], ...] = (
-    DelegationRevoked,
-    DelegationEnded,
-    DelegationNotStarted,
-    DelegationOutOfScope,
-    DelegationLimitTooLow,
+OUT_OF_FORCE: tuple[type[ServiceError], ...] = (
+    DelegationRevokedError,
+    DelegationEndedError,
+    DelegationNotStartedError,
+    DelegationOutOfScopeError,
+    DelegationLimitTooLowError,
 )
 """Problems of a delegation that does not cover a decision; later ones come closer to covering it."""
 
 
 def delegation_refusal(
     delegation: Delegation, type_key: str, *, amount_cents: int, now: datetime
-) -> type[Problem] | None:
+) -> type[ServiceError] | None:
     """Return the problem of a delegation that does not cover the amount at `now`, or None."""
     if delegation.revoked_at is not None and delegation.revoked_at <= now:
-        return DelegationRevoked
+        return DelegationRevokedError
     if delegation.ends_at <= now:
-        return DelegationEnded
+        return DelegationEndedError
     if now < delegation.starts_at:
-        return DelegationNotStarted
+        return DelegationNotStartedError
     if delegation.type_keys and type_key not in delegation.type_keys:
-        return DelegationOutOfScope
+        return DelegationOutOfScopeError
     if delegation.limit_cents is not None and amount_cents > delegation.limit_cents:
-        return DelegationLimitTooLow
+        return DelegationLimitTooLowError
     return None
 
 
@@ -90,28 +90,32 @@ def check_may_delegate(
     `roles` are the roles that decide the approval types.
     """
     if giver_id != caller_id:
-        raise DelegationNotYours(f'from_id must be {caller_id}, the caller; got "{giver_id}"')
+        raise DelegationNotYoursError(f'from_id must be {caller_id}, the caller; got "{giver_id}"')
     if delegate_id == giver_id:
-        raise DelegationToSelf(f"to_id must differ from from_id; got {giver_id} for both")
+        raise DelegationToSelfError(f"to_id must differ from from_id; got {giver_id} for both")
     if not company.is_active(delegate_id, now.date()):
-        raise DelegateUnknown(f'to_id must be the id of a current employee; got "{delegate_id}"')
+        raise DelegateUnknownError(f'to_id must be the id of a current employee; got "{delegate_id}"')
     giver = company.person(giver_id)
     giver_roles = giver.roles if giver is not None and giver.is_employed(now.date()) else ()
     if not any(role.holds_on(now.date()) and role.role.value in roles for role in giver_roles):
-        raise NothingToDelegate(f"{giver_id} has none of the roles {', '.join(sorted(roles))} today.")
+        raise NothingToDelegateError(f"{giver_id} has none of the roles {', '.join(sorted(roles))} today.")
 
 
 def check_period(starts_at: datetime, ends_at: datetime, now: datetime) -> None:
-    """Raise DelegationPeriod (422) for a period that begins in the past or does not end after its start."""
+    """Raise InvalidDelegationPeriodError (422) for a period that begins in the past or does not end after its start."""
     if starts_at < now:
-        raise DelegationPeriod(f"starts_at must not be before {time_text(now)}; got {time_text(starts_at)}")
+        raise InvalidDelegationPeriodError(
+            f"starts_at must not be before {format_time(now)}; got {format_time(starts_at)}"
+        )
     if ends_at <= starts_at:
-        raise DelegationPeriod(f"ends_at must be after starts_at ({time_text(starts_at)}); got {time_text(ends_at)}")
+        raise InvalidDelegationPeriodError(
+            f"ends_at must be after starts_at ({format_time(starts_at)}); got {format_time(ends_at)}"
+        )
 
 
 def check_may_revoke(delegation: Delegation, now: datetime) -> None:
-    """Raise DelegationRevoked or DelegationEnded (409) for a delegation that has ended."""
+    """Raise DelegationRevoked or DelegationEndedError (409) for a delegation that has ended."""
     if delegation.revoked_at is not None:
-        raise DelegationRevoked(f"{delegation.id} was revoked at {time_text(delegation.revoked_at)}.")
+        raise DelegationRevokedError(f"{delegation.id} was revoked at {format_time(delegation.revoked_at)}.")
     if delegation.ends_at <= now:
-        raise DelegationEnded(f"{delegation.id} ended at {time_text(delegation.ends_at)}.")
+        raise DelegationEndedError(f"{delegation.id} ended at {format_time(delegation.ends_at)}.")

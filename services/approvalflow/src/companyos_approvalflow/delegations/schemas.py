@@ -9,7 +9,7 @@ from fastapi import Path
 from pydantic import AfterValidator, AwareDatetime, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
-from companyos_shared.chassis import Answer, Body, WrittenTime
+from companyos_shared.framework import IsoTimeText, RequestModel, ResponseModel
 
 MOST_TYPES = 20
 LARGEST_CENTS = 2**53
@@ -25,10 +25,10 @@ def _whole_seconds(moment: datetime) -> datetime:
     return moment.astimezone(UTC).replace(microsecond=0)
 
 
-Moment = Annotated[AwareDatetime, WrittenTime, AfterValidator(_whole_seconds)]
+Moment = Annotated[AwareDatetime, IsoTimeText, AfterValidator(_whole_seconds)]
 
 
-class NewDelegation(Body):
+class NewDelegation(RequestModel):
     """A delegation to create."""
 
     model_config = ConfigDict(
@@ -47,7 +47,7 @@ class NewDelegation(Body):
     limit_cents: int | None = Field(None, ge=0, le=LARGEST_CENTS, strict=True)
 
 
-class Delegation(Answer):
+class Delegation(ResponseModel):
     """A delegation of authority."""
 
     model_config = ConfigDict(

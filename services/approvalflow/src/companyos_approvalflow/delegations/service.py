@@ -12,12 +12,12 @@ from companyos_approvalflow.approval_types.service import require_type
 from companyos_approvalflow.delegations import schemas
 from companyos_approvalflow.delegations.model import Delegation, delegation_of_row, read_delegation
 from companyos_approvalflow.delegations.rules import (
-    DelegationNotFound,
+    DelegationNotFoundError,
     check_may_delegate,
     check_may_revoke,
     check_period,
 )
-from companyos_shared.chassis import Call, Page, PageParams, paginate
+from companyos_shared.framework import Call, Page, PageParams, paginate
 
 ID_PREFIX = "DEL-"
 
@@ -65,10 +65,13 @@ def create_delegation(call: Call, body: schemas.NewDelegation) -> schemas.Delega
 
 
 def revoke_delegation(call: Call, delegation_id: str) -> schemas.Delegation:
-    """Revoke a delegation now; raises DelegationNotFound (404), DelegationRevoked or DelegationEnded (409)."""
+    """Revoke a delegation.
+
+    Raises DelegationNotFoundError (404), DelegationRevokedError or DelegationEndedError (409).
+    """
     delegation = read_delegation(call.db, delegation_id)
     if delegation is None:
-        raise DelegationNotFound(f'no delegation has the id "{delegation_id}"')
+        raise DelegationNotFoundError(f'no delegation has the id "{delegation_id}"')
     check_may_revoke(delegation, call.now)
     columns = tables.delegations.c
     call.db.execute(tables.delegations.update().where(columns.id == delegation.id).values(revoked_at=call.now))

@@ -6,10 +6,17 @@ from fastapi import APIRouter
 
 from companyos_approvalflow.notes import service
 from companyos_approvalflow.notes.schemas import NewNote, Note
-from companyos_approvalflow.notes.service import NoteBlank
-from companyos_approvalflow.requests.rules import RequestNotFound
+from companyos_approvalflow.notes.service import NoteBlankError
+from companyos_approvalflow.requests.rules import RequestNotFoundError
 from companyos_approvalflow.requests.schemas import RequestId
-from companyos_shared.chassis import CallDep, IdempotencyKey, IdempotencyKeyReused, IfMatch, StaleVersion, problems
+from companyos_shared.framework import (
+    CallDep,
+    IdempotencyKey,
+    IdempotencyKeyReusedError,
+    IfMatch,
+    StaleVersionError,
+    error_responses,
+)
 
 router = APIRouter(tags=["notes"])
 
@@ -18,7 +25,7 @@ router = APIRouter(tags=["notes"])
     "/approvals/{request_id}/notes",
     operation_id="add_approval_note",
     status_code=201,
-    responses=problems(RequestNotFound, StaleVersion, NoteBlank, IdempotencyKeyReused),
+    responses=error_responses(RequestNotFoundError, StaleVersionError, NoteBlankError, IdempotencyKeyReusedError),
 )
 async def add_approval_note(
     request_id: RequestId,

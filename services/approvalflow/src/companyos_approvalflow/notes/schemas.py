@@ -6,12 +6,12 @@ from datetime import datetime
 
 from pydantic import ConfigDict, Field
 
-from companyos_shared.chassis import Answer, Body
+from companyos_shared.framework import RequestModel, ResponseModel
 
 LONGEST_BODY = 1000
 
 
-class NewNote(Body):
+class NewNote(RequestModel):
     """A note to write."""
 
     model_config = ConfigDict(json_schema_extra={"example": {"body": "The certificate is renewed."}})
@@ -19,7 +19,7 @@ class NewNote(Body):
     body: str = Field(min_length=1, max_length=LONGEST_BODY)
 
 
-class Note(Answer):
+class Note(ResponseModel):
     """A note on a request."""
 
     id: str

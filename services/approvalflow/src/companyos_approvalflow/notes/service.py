@@ -5,17 +5,17 @@ from __future__ import annotations
 from companyos_approvalflow.notes import schemas
 from companyos_approvalflow.notes.model import Note, insert_note
 from companyos_approvalflow.requests.service import require_request
-from companyos_shared.chassis import Call, Problem, check_version
+from companyos_shared.framework import Call, ServiceError, check_version
 
 
-class NoteBlank(Problem):
+class NoteBlankError(ServiceError):
     status, code, title = 422, "note-blank", "Note is blank"
 
 
 def check_says_something(body: str) -> None:
-    """Raise NoteBlank (422) for a note of whitespace."""
+    """Raise NoteBlankError (422) for a note of whitespace."""
     if not body.strip():
-        raise NoteBlank("body must not be blank")
+        raise NoteBlankError("body must not be blank")
 
 
 def add_note(call: Call, request_id: str, body: str, if_match: int | None) -> schemas.Note:

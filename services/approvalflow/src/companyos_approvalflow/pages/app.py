@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from companyos_approvalflow.approval_types.service import list_types
-from companyos_shared.chassis import EVERYTHING, Call, Pages
+from companyos_shared.framework import ALL_ROWS, Call, Pages
 
 PAGES = Pages("companyos_approvalflow.pages", app="approvalflow", title="ApprovalFlow")
 
 
 def titles_of_types(call: Call) -> dict[str, str]:
     """Return the titles of approval types by key."""
-    return {row.key: row.title for row in list_types(call, EVERYTHING).items}
+    return {row.key: row.title for row in list_types(call, ALL_ROWS).items}
 
 
 def colleagues(call: Call) -> list[tuple[str, str]]:

@@ -9,19 +9,19 @@ from fastapi.responses import HTMLResponse
 from companyos_approvalflow.delegations import service
 from companyos_approvalflow.delegations.schemas import Delegation
 from companyos_approvalflow.pages.app import PAGES, colleagues, titles_of_types
-from companyos_shared.chassis import PageCursor, PageText, Showing, rows_from
+from companyos_shared.framework import PageCursor, PageText, PageView, page_params
 
 IN_FORCE, NOT_STARTED, ENDED, REVOKED = "in_force", "not_started", "ended", "revoked"
 
 
 @PAGES.page("/delegations")
 def show_delegations(
-    showing: Showing, from_id: PageText = "", to_id: PageText = "", cursor: PageCursor = None
+    view: PageView, from_id: PageText = "", to_id: PageText = "", cursor: PageCursor = None
 ) -> HTMLResponse:
     """Show delegations, including past and revoked ones."""
-    call = showing.call
-    delegations = service.list_delegations(call, rows_from(cursor), from_id=from_id or None, to_id=to_id or None)
-    return showing.page(
+    call = view.call
+    delegations = service.list_delegations(call, page_params(cursor), from_id=from_id or None, to_id=to_id or None)
+    return view.page(
         "delegations.html",
         found=delegations,
         states=[state_of(row, call.now) for row in delegations.items],

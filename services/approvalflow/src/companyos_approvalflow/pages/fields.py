@@ -8,7 +8,7 @@ from typing import Any
 
 from companyos_approvalflow.approval_types.model import FieldType
 from companyos_approvalflow.approval_types.schemas import ApprovalType, FieldSpec
-from companyos_shared.pages.fields import argument_of, shown, titled
+from companyos_shared.pages.rendering import field_label, form_argument, format_value
 
 _TYPED = {
     FieldType.TEXT: "",
@@ -52,12 +52,12 @@ def fields_of(of: ApprovalType, values: Mapping[str, Any]) -> list[Field]:
 
 def _field(name: str, spec: FieldSpec | None, value: object) -> Field:
     kind = FieldType.TEXT if spec is None else spec.type
-    argument = argument_of(name, kind)
+    argument = form_argument(name, kind)
     return Field(
         name=name,
-        title=titled(name),
+        title=field_label(name),
         spec=spec,
-        value=shown(name, value),
+        value=format_value(name, value),
         argument=argument,
         hint=_hint(kind, argument, spec),
     )

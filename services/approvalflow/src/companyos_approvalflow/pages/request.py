@@ -10,17 +10,17 @@ from companyos_approvalflow.pages.chain import approvals_given, chain_of
 from companyos_approvalflow.pages.fields import fields_of
 from companyos_approvalflow.requests import service
 from companyos_approvalflow.requests.model import MOVES, EndReason, RequestStatus
-from companyos_shared.chassis import Showing
+from companyos_shared.framework import PageView
 
 
 @PAGES.page("/requests/{request_id}")
-def show_request(showing: Showing, request_id: str) -> HTMLResponse:
+def show_request(view: PageView, request_id: str) -> HTMLResponse:
     """Show a request."""
-    call = showing.call
+    call = view.call
     request = service.show_request(call, request_id)
     approval_type = show_type(call, request.type_key)
     moves = MOVES[request.status]
-    return showing.page(
+    return view.page(
         "request.html",
         request=request,
         type=approval_type,

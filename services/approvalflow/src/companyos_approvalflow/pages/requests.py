@@ -7,12 +7,12 @@ from fastapi.responses import HTMLResponse
 from companyos_approvalflow.pages.app import PAGES, colleagues, titles_of_types
 from companyos_approvalflow.requests import service
 from companyos_approvalflow.requests.model import RequestStatus
-from companyos_shared.chassis import PageCursor, PageText, Showing, chosen, rows_from
+from companyos_shared.framework import PageCursor, PageText, PageView, page_params, parse_choice
 
 
 @PAGES.page("/")
 def show_mine(
-    showing: Showing,
+    view: PageView,
     status: PageText = "",
     type_key: PageText = "",
     approver_id: PageText = "",
@@ -22,12 +22,12 @@ def show_mine(
 ) -> HTMLResponse:
     """Show the caller's requests."""
     values = _values(status, type_key, approver_id, ticket_ref, subject)
-    return _listed(showing, values | {"requester_id": showing.call.person}, cursor, mine=True)
+    return _listed(view, values | {"requester_id": view.call.person}, cursor, mine=True)
 
 
 @PAGES.page("/requests")
 def show_all(
-    showing: Showing,
+    view: PageView,
     status: PageText = "",
     type_key: PageText = "",
     approver_id: PageText = "",
@@ -38,7 +38,7 @@ def show_all(
 ) -> HTMLResponse:
     """Show all requests."""
     values = _values(status, type_key, approver_id, ticket_ref, subject)
-    return _listed(showing, values | {"requester_id": requester_id}, cursor, mine=False)
+    return _listed(view, values | {"requester_id": requester_id}, cursor, mine=False)
 
 
 def _values(status: str, type_key: str, approver_id: str, ticket_ref: str, subject: str) -> dict[str, str]:
@@ -51,13 +51,13 @@ def _values(status: str, type_key: str, approver_id: str, ticket_ref: str, subje
     }
 
 
-def _listed(showing: Showing, values: dict[str, str], cursor: str | None, *, mine: bool) -> HTMLResponse:
-    call = showing.call
+def _listed(view: PageView, values: dict[str, str], cursor: str | None, *, mine: bool) -> HTMLResponse:
+    call = view.call
     texts = {name: text or None for name, text in values.items() if name != "status"}
-    filters = service.ApprovalFilter(status=chosen(RequestStatus, values["status"]), **texts)
-    return showing.page(
+    filters = service.ApprovalFilter(status=parse_choice(RequestStatus, values["status"]), **texts)
+    return view.page(
         "requests.html",
-        found=service.list_requests(call, rows_from(cursor), filters),
+        found=service.list_requests(call, page_params(cursor), filters),
         mine=mine,
         filters=values,
         cursor=cursor,

@@ -7,47 +7,52 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from companyos_approvalflow.approval_types.rules import (
-    AmountNegative,
-    ApprovalTypeNotFound,
-    EvidenceInFuture,
-    FieldMissing,
-    FieldUnknown,
-    FieldWrongType,
+    AmountNegativeError,
+    ApprovalTypeNotFoundError,
+    EvidenceInFutureError,
+    FieldMissingError,
+    FieldUnknownError,
+    FieldWrongTypeError,
 )
 from companyos_approvalflow.decisions.rules import APPROVER_PROBLEMS
 from companyos_approvalflow.requests import service
 from companyos_approvalflow.requests.model import RequestStatus
-from companyos_approvalflow.requests.rules import NotTheRequester, RequestFinal, RequestNotFound, RequestOpen
+from companyos_approvalflow.requests.rules import (
+    NotTheRequesterError,
+    RequestFinalError,
+    RequestNotFoundError,
+    RequestOpenError,
+)
 from companyos_approvalflow.requests.schemas import Approval, ApprovalRow, Cancellation, NewApproval, RequestId
-from companyos_shared.chassis import (
+from companyos_shared.framework import (
     CallDep,
     IdempotencyKey,
-    IdempotencyKeyReused,
+    IdempotencyKeyReusedError,
     IfMatch,
-    InvalidCursor,
+    InvalidCursorError,
     Page,
     PageQuery,
-    StaleVersion,
-    problems,
+    StaleVersionError,
+    error_responses,
 )
 
 router = APIRouter(tags=["requests"])
 
 IdFilter = Annotated[str | None, Query(max_length=120)]
 
-SUBMIT_PROBLEMS = problems(
-    ApprovalTypeNotFound,
-    FieldUnknown,
-    FieldWrongType,
-    FieldMissing,
-    AmountNegative,
-    EvidenceInFuture,
+SUBMIT_PROBLEMS = error_responses(
+    ApprovalTypeNotFoundError,
+    FieldUnknownError,
+    FieldWrongTypeError,
+    FieldMissingError,
+    AmountNegativeError,
+    EvidenceInFutureError,
     *APPROVER_PROBLEMS,
-    RequestOpen,
-    IdempotencyKeyReused,
+    RequestOpenError,
+    IdempotencyKeyReusedError,
 )
-WITHDRAW_PROBLEMS = problems(RequestNotFound, StaleVersion, NotTheRequester, RequestFinal)
-CANCEL_PROBLEMS = problems(RequestNotFound, StaleVersion, RequestFinal)
+WITHDRAW_PROBLEMS = error_responses(RequestNotFoundError, StaleVersionError, NotTheRequesterError, RequestFinalError)
+CANCEL_PROBLEMS = error_responses(RequestNotFoundError, StaleVersionError, RequestFinalError)
 
 
 @router.post("/approvals", operation_id="submit_approval", status_code=201, responses=SUBMIT_PROBLEMS)
@@ -60,7 +65,7 @@ async def submit_approval(body: NewApproval, call: CallDep, idempotency_key: Ide
     return service.submit(call, body)
 
 
-@router.get("/approvals", operation_id="list_approvals", responses=problems(InvalidCursor))
+@router.get("/approvals", operation_id="list_approvals", responses=error_responses(InvalidCursorError))
 async def list_approvals(
     call: CallDep,
     page: PageQuery,
@@ -83,7 +88,7 @@ async def list_approvals(
     return service.list_requests(call, page, filters)
 
 
-@router.get("/approvals/{request_id}", operation_id="get_approval", responses=problems(RequestNotFound))
+@router.get("/approvals/{request_id}", operation_id="get_approval", responses=error_responses(RequestNotFoundError))
 async def get_approval(request_id: RequestId, call: CallDep) -> Approval:
     """Get a request with its decisions and notes."""
     return service.show_request(call, request_id)

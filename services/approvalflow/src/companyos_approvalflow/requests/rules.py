@@ -4,62 +4,62 @@ from __future__ import annotations
 
 from companyos_approvalflow.approval_types.model import ApprovalType, Fields
 from companyos_approvalflow.requests.model import FINAL, MOVES, OPEN, Request, RequestStatus
-from companyos_shared.chassis import Problem
+from companyos_shared.framework import ServiceError
 
 
-class RequestNotFound(Problem):
+class RequestNotFoundError(ServiceError):
     status, code, title = 404, "request-not-found", "Request not found"
 
 
-class RequestOpen(Problem):
+class RequestOpenError(ServiceError):
     status, code, title = 409, "request-open", "Request already open"
 
 
-class RequestFinal(Problem):
+class RequestFinalError(ServiceError):
     status, code, title = 409, "request-final", "Request is final"
 
 
-class InformationOutstanding(Problem):
+class InformationOutstandingError(ServiceError):
     status, code, title = 409, "information-outstanding", "Information outstanding"
 
 
-class RequestNotSubmitted(Problem):
+class RequestNotSubmittedError(ServiceError):
     status, code, title = 409, "request-not-submitted", "Request not submitted"
 
 
-class InformationNotRequested(Problem):
+class InformationNotRequestedError(ServiceError):
     status, code, title = 409, "information-not-requested", "Information not requested"
 
 
-class InformationUnchanged(Problem):
+class InformationUnchangedError(ServiceError):
     status, code, title = 422, "information-unchanged", "Information unchanged"
 
 
-class AmountFixed(Problem):
+class AmountFixedError(ServiceError):
     status, code, title = 409, "amount-fixed", "Amount already approved"
 
 
-class NotTheRequester(Problem):
+class NotTheRequesterError(ServiceError):
     status, code, title = 403, "not-the-requester", "Caller is not the requester"
 
 
 def existing(request: Request | None, request_id: str) -> Request:
-    """Return the request; raises RequestNotFound (404) for None."""
+    """Return the request; raises RequestNotFoundError (404) for None."""
     if request is None:
-        raise RequestNotFound(f'no request has the id "{request_id}"')
+        raise RequestNotFoundError(f'no request has the id "{request_id}"')
     return request
 
 
 def check_none_open(request: Request | None) -> None:
-    """Raise RequestOpen (409) if a request of the same type on the same subject is open."""
+    """Raise RequestOpenError (409) if a request of the same type on the same subject is open."""
     if request is not None and request.status in OPEN:
-        raise RequestOpen(f"{request.id} on {request.subject} is {request.status.value}.")
+        raise RequestOpenError(f"{request.id} on {request.subject} is {request.status.value}.")
 
 
 def check_not_final(request: Request) -> None:
-    """Raise RequestFinal (409) if the request's status is final."""
+    """Raise RequestFinalError (409) if the request's status is final."""
     if request.status in FINAL:
-        raise RequestFinal(f"{request.id} is {request.status.value}.")
+        raise RequestFinalError(f"{request.id} is {request.status.value}.")
 
 
 def check_may_move(request: Request, to: RequestStatus) -> None:
@@ -68,31 +68,31 @@ def check_may_move(request: Request, to: RequestStatus) -> None:
     if to in MOVES[request.status]:
         return
     if request.status is RequestStatus.INFO_REQUESTED:
-        raise InformationOutstanding(f"{request.id} is {request.status.value}.")
-    raise RequestNotSubmitted(f"{request.id} is {request.status.value}.")
+        raise InformationOutstandingError(f"{request.id} is {request.status.value}.")
+    raise RequestNotSubmittedError(f"{request.id} is {request.status.value}.")
 
 
 def check_waits_for_information(request: Request) -> None:
-    """Raise RequestFinal or InformationNotRequested (409) unless an approver requested information."""
+    """Raise RequestFinalError or InformationNotRequestedError (409) unless an approver requested information."""
     check_not_final(request)
     if request.status is not RequestStatus.INFO_REQUESTED:
-        raise InformationNotRequested(f"{request.id} is {request.status.value}.")
+        raise InformationNotRequestedError(f"{request.id} is {request.status.value}.")
 
 
 def check_is_information(request: Request, fields: Fields, *, justification: str) -> None:
-    """Raise InformationUnchanged (422) if neither a field nor the justification differs."""
+    """Raise InformationUnchangedError (422) if neither a field nor the justification differs."""
     if fields == request.fields and justification == request.justification:
-        raise InformationUnchanged(f"fields and justification equal those of {request.id}.")
+        raise InformationUnchangedError(f"fields and justification equal those of {request.id}.")
 
 
 def check_amount_stays(approval_type: ApprovalType, request: Request, *, fields: Fields, approvals: int) -> None:
-    """Raise AmountFixed (409) if approvals exist for another amount."""
+    """Raise AmountFixedError (409) if approvals exist for another amount."""
     approved, amount = approval_type.amount_cents(request.fields), approval_type.amount_cents(fields)
     if approvals and amount != approved:
-        raise AmountFixed(f"fields.{approval_type.amount_field} must be {approved}, as approved; got {amount}")
+        raise AmountFixedError(f"fields.{approval_type.amount_field} must be {approved}, as approved; got {amount}")
 
 
 def check_is_requester(request: Request, caller_id: str) -> None:
-    """Raise NotTheRequester (403) if another person submitted the request."""
+    """Raise NotTheRequesterError (403) if another person submitted the request."""
     if request.requester_id != caller_id:
-        raise NotTheRequester(f"The requester of {request.id} is {request.requester_id}.")
+        raise NotTheRequesterError(f"The requester of {request.id} is {request.requester_id}.")

@@ -11,7 +11,7 @@ from pydantic import ConfigDict, Field
 from companyos_approvalflow.decisions.model import DecisionKind
 from companyos_approvalflow.notes.schemas import Note
 from companyos_approvalflow.requests.model import SHORTEST_JUSTIFICATION, EndReason, RequestStatus
-from companyos_shared.chassis import Answer, Body
+from companyos_shared.framework import RequestModel, ResponseModel
 
 LONGEST_JUSTIFICATION = 2000
 LONGEST_SUBJECT = 120
@@ -37,7 +37,7 @@ _SUBMITTED: dict[str, Any] = {
 }
 
 
-class NewApproval(Body):
+class NewApproval(RequestModel):
     """A request to submit."""
 
     model_config = ConfigDict(json_schema_extra={"example": _SUBMITTED})
@@ -50,7 +50,7 @@ class NewApproval(Body):
     ticket_ref: Id | None = None
 
 
-class Cancellation(Body):
+class Cancellation(RequestModel):
     """Reason of a cancellation."""
 
     model_config = ConfigDict(
@@ -61,7 +61,7 @@ class Cancellation(Body):
     reason_ref: Id = Field(description="Id of the related policy, record or person.")
 
 
-class ApprovalRow(Answer):
+class ApprovalRow(ResponseModel):
     """A request in a list."""
 
     id: str
@@ -73,7 +73,7 @@ class ApprovalRow(Answer):
     submitted_at: datetime
 
 
-class Decision(Answer):
+class Decision(ResponseModel):
     """A decision on a request."""
 
     kind: DecisionKind

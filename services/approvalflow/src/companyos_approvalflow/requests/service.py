@@ -33,7 +33,7 @@ from companyos_approvalflow.requests.rules import (
     check_none_open,
     existing,
 )
-from companyos_shared.chassis import Call, Page, PageParams, check_version, paginate
+from companyos_shared.framework import Call, Page, PageParams, check_version, paginate
 
 MOST_NOTES_SHOWN = 5
 
@@ -98,7 +98,7 @@ def list_requests(call: Call, page: PageParams, filters: ApprovalFilter) -> Page
 
 
 def require_request(call: Call, request_id: str) -> Request:
-    """Return the request; raises RequestNotFound (404)."""
+    """Return the request; raises RequestNotFoundError (404)."""
     return existing(read_request(call.db, request_id), request_id)
 
 

@@ -8,16 +8,18 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from companyos_datahub.calendar import service
-from companyos_datahub.calendar.rules import EARLIEST, LATEST, PeriodNotAllowed
+from companyos_datahub.calendar.rules import EARLIEST, LATEST, PeriodNotAllowedError
 from companyos_datahub.calendar.schemas import Calendar
-from companyos_datahub.people.rules import PersonNotFound
-from companyos_shared.chassis import CallDep, PageQuery, WrittenTime, problems
+from companyos_datahub.people.rules import PersonNotFoundError
+from companyos_shared.framework import CallDep, IsoTimeText, PageQuery, error_responses
 
 router = APIRouter(tags=["calendar"])
-Day = Annotated[date, WrittenTime]
+Day = Annotated[date, IsoTimeText]
 
 
-@router.get("/calendar", operation_id="get_calendar", responses=problems(PersonNotFound, PeriodNotAllowed))
+@router.get(
+    "/calendar", operation_id="get_calendar", responses=error_responses(PersonNotFoundError, PeriodNotAllowedError)
+)
 async def get_calendar(
     page: PageQuery,
     call: CallDep,

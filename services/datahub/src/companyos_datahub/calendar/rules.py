@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from companyos_shared.chassis import Problem
+from companyos_shared.framework import ServiceError
 from companyos_shared.wire.company import Absence, Company, Holiday
 
 
@@ -27,16 +27,16 @@ EARLIEST = date(1970, 1, 1)
 LATEST = date(2199, 12, 31)
 
 
-class PeriodNotAllowed(Problem):
+class PeriodNotAllowedError(ServiceError):
     status, code, title = 422, "period-not-allowed", "Invalid period"
 
 
 def period(first: date | None, last: date | None, *, today: date) -> Days:
-    """Return the requested period, by default four weeks from today; raises PeriodNotAllowed (422)."""
+    """Return the requested period, by default four weeks from today; raises PeriodNotAllowedError (422)."""
     start = first or today
     end = last or start + timedelta(days=DEFAULT_DAYS - 1)
     if not timedelta(0) <= end - start < timedelta(days=MOST_DAYS):
-        raise PeriodNotAllowed(f"the period must have 1 to {MOST_DAYS} days; got {start} to {end}")
+        raise PeriodNotAllowedError(f"the period must have 1 to {MOST_DAYS} days; got {start} to {end}")
     return Days(start, end)
 
 

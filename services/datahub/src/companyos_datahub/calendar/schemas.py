@@ -7,12 +7,12 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field, WithJsonSchema
 
-from companyos_shared.chassis import Answer, Page
+from companyos_shared.framework import Page, ResponseModel
 
 ClockTime = Annotated[time, WithJsonSchema({"type": "string", "pattern": r"^\d\d:\d\d:\d\d$", "description": "UTC."})]
 
 
-class AbsenceRow(Answer):
+class AbsenceRow(ResponseModel):
     """An absence of a person, without its reason."""
 
     person_id: str
@@ -21,7 +21,7 @@ class AbsenceRow(Answer):
     last_day: date
 
 
-class HolidayRow(Answer):
+class HolidayRow(ResponseModel):
     """A public holiday."""
 
     day: date

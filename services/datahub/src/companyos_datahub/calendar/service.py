@@ -7,7 +7,7 @@ from datetime import date
 from companyos_datahub.calendar.rules import absences_in, holidays_in, period
 from companyos_datahub.calendar.schemas import AbsenceRow, Calendar, HolidayRow
 from companyos_datahub.people.service import load_person
-from companyos_shared.chassis import Call, PageParams, paginate_sequence
+from companyos_shared.framework import Call, PageParams, paginate_sequence
 from companyos_shared.wire.company import Absence
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from companyos_datahub.issues import service
-from companyos_datahub.issues.rules import ReasonIncomplete, UnknownSubject
+from companyos_datahub.issues.rules import ReasonIncompleteError, UnknownSubjectError
 from companyos_datahub.issues.schemas import DataIssue, DataIssueReport
-from companyos_shared.chassis import CallDep, IdempotencyKey, IdempotencyKeyReused, problems
+from companyos_shared.framework import CallDep, IdempotencyKey, IdempotencyKeyReusedError, error_responses
 
 router = APIRouter(tags=["data issues"])
 
@@ -16,7 +16,7 @@ router = APIRouter(tags=["data issues"])
     "/data-issues",
     operation_id="report_data_issue",
     status_code=201,
-    responses=problems(UnknownSubject, ReasonIncomplete, IdempotencyKeyReused),
+    responses=error_responses(UnknownSubjectError, ReasonIncompleteError, IdempotencyKeyReusedError),
 )
 async def report_data_issue(body: DataIssueReport, call: CallDep, _key: IdempotencyKey) -> DataIssue:
     """Report wrong data."""

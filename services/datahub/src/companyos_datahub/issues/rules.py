@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from companyos_shared.chassis import Problem
+from companyos_shared.framework import ServiceError
 
 
-class UnknownSubject(Problem):
+class UnknownSubjectError(ServiceError):
     status, code, title = 422, "unknown-subject", "Subject not found"
 
 
-class ReasonIncomplete(Problem):
+class ReasonIncompleteError(ServiceError):
     status, code, title = 422, "reason-incomplete", "Reason incomplete"
 
 
 def check_subject(subject: str, is_known: bool) -> None:
-    """Raise UnknownSubject (422) if no object has the id."""
+    """Raise UnknownSubjectError (422) if no object has the id."""
     if not is_known:
-        raise UnknownSubject(f'subject must be the id of an object in DataHub; got "{subject}"')
+        raise UnknownSubjectError(f'subject must be the id of an object in DataHub; got "{subject}"')
 
 
 def check_reason(code: str | None, ref: str | None) -> None:
-    """Raise ReasonIncomplete (422) if only the code or only the reference is given."""
+    """Raise ReasonIncompleteError (422) if only the code or only the reference is given."""
     if (code is None) != (ref is None):
-        raise ReasonIncomplete("reason_code and reason_ref require each other")
+        raise ReasonIncompleteError("reason_code and reason_ref require each other")

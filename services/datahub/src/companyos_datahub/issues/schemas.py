@@ -8,8 +8,8 @@ from typing import Annotated
 from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
-from companyos_shared.chassis import Answer, Body
 from companyos_shared.choices import Choice
+from companyos_shared.framework import RequestModel, ResponseModel
 
 
 class IssueKind(Choice):
@@ -46,7 +46,7 @@ _SENT: JsonDict = {
 }
 
 
-class DataIssueReport(Body):
+class DataIssueReport(RequestModel):
     """A data issue to report."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_SENT]})
@@ -62,7 +62,7 @@ class DataIssueReport(Body):
     )
 
 
-class DataIssue(Answer):
+class DataIssue(ResponseModel):
     """A reported issue."""
 
     model_config = ConfigDict(

@@ -7,7 +7,7 @@ from sqlalchemy import exists, insert, or_, select
 from companyos_datahub.issues.rules import check_reason, check_subject
 from companyos_datahub.issues.schemas import DataIssue, DataIssueReport
 from companyos_datahub.tables import data_issues, metrics, policies, records, sources, vendors
-from companyos_shared.chassis import Call
+from companyos_shared.framework import Call
 
 
 def report_data_issue(call: Call, body: DataIssueReport) -> DataIssue:

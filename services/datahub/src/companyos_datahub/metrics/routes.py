@@ -6,8 +6,8 @@ from fastapi import APIRouter
 
 from companyos_datahub.metrics import service
 from companyos_datahub.metrics.schemas import EarlierValue, MetricRow, Readings
-from companyos_datahub.metrics.service import MetricNotFound
-from companyos_shared.chassis import CallDep, Page, PageQuery, problems
+from companyos_datahub.metrics.service import MetricNotFoundError
+from companyos_shared.framework import CallDep, Page, PageQuery, error_responses
 
 router = APIRouter(tags=["metrics"])
 
@@ -20,7 +20,7 @@ async def list_metrics(
     return service.list_metrics(call, page, key=key, subject=subject, source_id=source_id)
 
 
-@router.get("/readings", operation_id="query_metric", responses=problems(MetricNotFound))
+@router.get("/readings", operation_id="query_metric", responses=error_responses(MetricNotFoundError))
 async def query_metric(key: str, subject: str, call: CallDep, source_id: str | None = None) -> Readings:
     """Read a metric of a subject: value, unit, age, one reading per source.
 
@@ -29,7 +29,9 @@ async def query_metric(key: str, subject: str, call: CallDep, source_id: str | N
     return service.query_metric(call, key=key, subject=subject, source_id=source_id)
 
 
-@router.get("/metrics/{metric_id}/history", operation_id="get_metric_history", responses=problems(MetricNotFound))
+@router.get(
+    "/metrics/{metric_id}/history", operation_id="get_metric_history", responses=error_responses(MetricNotFoundError)
+)
 async def get_metric_history(metric_id: str, page: PageQuery, call: CallDep) -> Page[EarlierValue]:
     """List the earlier values of a metric, newest first."""
     return service.get_metric_history(call, metric_id, page)

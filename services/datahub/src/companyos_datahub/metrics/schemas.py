@@ -7,7 +7,7 @@ from datetime import datetime
 from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
-from companyos_shared.chassis import Answer
+from companyos_shared.framework import ResponseModel
 
 _ROW: JsonDict = {
     "id": "MET-1042",
@@ -26,7 +26,7 @@ _READING: JsonDict = {
 }
 
 
-class MetricRow(Answer):
+class MetricRow(ResponseModel):
     """A metric in a list."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_ROW]})
@@ -38,7 +38,7 @@ class MetricRow(Answer):
     source_id: str
 
 
-class Reading(Answer):
+class Reading(ResponseModel):
     """The value of one source."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_READING]})
@@ -51,7 +51,7 @@ class Reading(Answer):
     is_stale: bool = Field(description="Older than the source's freshness SLA.")
 
 
-class Readings(Answer):
+class Readings(ResponseModel):
     """The values of all sources for one key of one subject."""
 
     model_config = ConfigDict(
@@ -65,7 +65,7 @@ class Readings(Answer):
     readings: list[Reading]
 
 
-class EarlierValue(Answer):
+class EarlierValue(ResponseModel):
     """An earlier value of a metric."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"value": 85.0, "as_of": "2026-01-20T06:00:00Z"}]})

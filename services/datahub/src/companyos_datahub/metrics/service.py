@@ -10,7 +10,7 @@ from sqlalchemy import Row, insert, select, update
 
 from companyos_datahub.metrics.schemas import EarlierValue, MetricRow, Reading, Readings
 from companyos_datahub.tables import metric_values, metrics, sources
-from companyos_shared.chassis import Call, Page, PageParams, Problem, paginate
+from companyos_shared.framework import Call, Page, PageParams, ServiceError, paginate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +32,7 @@ class Metric:
         return cls(**row._mapping)
 
 
-class MetricNotFound(Problem):
+class MetricNotFoundError(ServiceError):
     status, code, title = 404, "metric-not-found", "Metric not found"
 
 
@@ -64,7 +64,7 @@ def query_metric(call: Call, *, key: str, subject: str, source_id: str | None) -
         statement = statement.where(metrics.c.source_id == source_id)
     readings = [_reading(row, call.now) for row in call.db.execute(statement)]
     if not readings:
-        raise MetricNotFound(f'no source has the key "{key}" of the subject "{subject}"')
+        raise MetricNotFoundError(f'no source has the key "{key}" of the subject "{subject}"')
     return Readings(key=key, subject=subject, readings=readings)
 
 
@@ -82,10 +82,10 @@ def get_metric_history(call: Call, metric_id: str, page: PageParams) -> Page[Ear
 
 
 def load_metric(call: Call, metric_id: str) -> Metric:
-    """Return a metric; raises MetricNotFound (404)."""
+    """Return a metric; raises MetricNotFoundError (404)."""
     row = call.db.execute(select(metrics).where(metrics.c.id == metric_id)).one_or_none()
     if row is None:
-        raise MetricNotFound(f'no metric has the id "{metric_id}"')
+        raise MetricNotFoundError(f'no metric has the id "{metric_id}"')
     return Metric.from_row(row)
 
 

@@ -1,5 +1,5 @@
 """Page registry of DataHub."""
 
-from companyos_shared.chassis import Pages
+from companyos_shared.framework import Pages
 
 PAGES = Pages("companyos_datahub.pages", app="datahub", title="DataHub")

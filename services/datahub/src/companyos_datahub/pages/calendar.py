@@ -11,23 +11,23 @@ from companyos_datahub.calendar.rules import EARLIEST, LATEST, Days
 from companyos_datahub.calendar.service import get_calendar
 from companyos_datahub.pages.app import PAGES
 from companyos_datahub.pages.month import month_of, weeks_of
-from companyos_shared.chassis import EVERYTHING, PageCursor, PageText, Showing, rows_from
+from companyos_shared.framework import ALL_ROWS, PageCursor, PageText, PageView, page_params
 
 
 @PAGES.page("/calendar")
 def show_calendar(
-    showing: Showing, month: PageText = "", person_id: PageText = "", cursor: PageCursor = None
+    view: PageView, month: PageText = "", person_id: PageText = "", cursor: PageCursor = None
 ) -> HTMLResponse:
     """Show a month of all people or of one person."""
-    call = showing.call
+    call = view.call
     days = month_of(month, today=call.now.date())
     calendar = partial(get_calendar, call, person_id=person_id or None, first=days.first, last=days.last)
     people = sorted(((person.id, person.name) for person in call.company.people), key=lambda choice: choice[1])
-    return showing.page(
+    return view.page(
         "calendar.html",
         days=days,
-        weeks=weeks_of(days, calendar(EVERYTHING)),
-        found=calendar(rows_from(cursor)),
+        weeks=weeks_of(days, calendar(ALL_ROWS)),
+        found=calendar(page_params(cursor)),
         before=_month(days.first - timedelta(days=1)),
         after=_month(days.last + timedelta(days=1)),
         person_id=person_id,

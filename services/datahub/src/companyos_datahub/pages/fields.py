@@ -8,8 +8,8 @@ from companyos_datahub.pages.reading import place_of
 from companyos_datahub.records.model import FIELDS, FieldType
 from companyos_datahub.records.rules import field_type
 from companyos_datahub.records.schemas import RecordDetail
-from companyos_shared.chassis import Call
-from companyos_shared.pages.fields import argument_of, shown, titled
+from companyos_shared.framework import Call
+from companyos_shared.pages.rendering import field_label, form_argument, format_value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,9 +38,9 @@ def _field(call: Call, record: RecordDetail, name: str) -> Field:
     kind = field_type(record.kind, name, record.fields) or FieldType.TEXT
     return Field(
         name=name,
-        title=titled(name),
+        title=field_label(name),
         type=kind,
-        value=shown(name, value),
+        value=format_value(name, value),
         place=place_of(call, value),
-        argument=argument_of(name, kind),
+        argument=form_argument(name, kind),
     )

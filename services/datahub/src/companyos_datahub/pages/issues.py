@@ -7,15 +7,15 @@ from fastapi.responses import HTMLResponse
 from companyos_datahub.issues.schemas import IssueKind, ReasonCode
 from companyos_datahub.pages.app import PAGES
 from companyos_datahub.pages.reading import own_issues, place_of
-from companyos_shared.chassis import PageCursor, PageText, Showing, rows_from
+from companyos_shared.framework import PageCursor, PageText, PageView, page_params
 
 
 @PAGES.page("/report")
-def show_report(showing: Showing, subject: PageText = "", cursor: PageCursor = None) -> HTMLResponse:
+def show_report(view: PageView, subject: PageText = "", cursor: PageCursor = None) -> HTMLResponse:
     """Show the form of a report, and the caller's earlier reports."""
-    call = showing.call
-    found = own_issues(call, rows_from(cursor))
-    return showing.page(
+    call = view.call
+    found = own_issues(call, page_params(cursor))
+    return view.page(
         "report.html",
         subject=subject,
         found=found,

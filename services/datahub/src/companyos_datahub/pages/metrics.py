@@ -11,7 +11,15 @@ from companyos_datahub.pages.app import PAGES
 from companyos_datahub.pages.chart import chart_of
 from companyos_datahub.pages.reading import jobs_of, place_of, reading_of
 from companyos_datahub.sources.service import get_source
-from companyos_shared.chassis import EVERYTHING, PageCursor, PageParams, PageText, Showing, paginate_sequence, rows_from
+from companyos_shared.framework import (
+    ALL_ROWS,
+    PageCursor,
+    PageParams,
+    PageText,
+    PageView,
+    page_params,
+    paginate_sequence,
+)
 
 CHARTED = 60
 """Maximum number of earlier values in the chart."""
@@ -19,7 +27,7 @@ CHARTED = 60
 
 @PAGES.page("/")
 def show_catalogue(
-    showing: Showing,
+    view: PageView,
     q: PageText = "",
     key: PageText = "",
     subject: PageText = "",
@@ -27,13 +35,13 @@ def show_catalogue(
     cursor: PageCursor = None,
 ) -> HTMLResponse:
     """Show the metrics that match all filters and contain any of the words."""
-    call = showing.call
+    call = view.call
     shown = {"key": key, "subject": subject.strip(), "source_id": source_id}
     filters = {name: value or None for name, value in shown.items()}
-    every = service.list_metrics(call, EVERYTHING, key=None, subject=None, source_id=None).items
-    fitting = service.list_metrics(call, EVERYTHING, **filters).items
-    found = paginate_sequence(best_first(fitting, q.strip(), _searchable), rows_from(cursor))
-    return showing.page(
+    every = service.list_metrics(call, ALL_ROWS, key=None, subject=None, source_id=None).items
+    fitting = service.list_metrics(call, ALL_ROWS, **filters).items
+    found = paginate_sequence(best_first(fitting, q.strip(), _searchable), page_params(cursor))
+    return view.page(
         "catalogue.html",
         found=found,
         readings={row.id: reading_of(call, row) for row in found.items},
@@ -46,13 +54,13 @@ def show_catalogue(
 
 
 @PAGES.page("/metrics/{metric_id}")
-def show_metric(showing: Showing, metric_id: str, cursor: PageCursor = None) -> HTMLResponse:
+def show_metric(view: PageView, metric_id: str, cursor: PageCursor = None) -> HTMLResponse:
     """Show a metric."""
-    call = showing.call
+    call = view.call
     metric = service.load_metric(call, metric_id)
     readings = service.query_metric(call, key=metric.key, subject=metric.subject, source_id=None).readings
     charted = service.get_metric_history(call, metric_id, PageParams(CHARTED, None)).items
-    return showing.page(
+    return view.page(
         "metric.html",
         metric=metric,
         readings=readings,
@@ -60,8 +68,8 @@ def show_metric(showing: Showing, metric_id: str, cursor: PageCursor = None) -> 
         source=get_source(call, metric.source_id),
         subject_place=place_of(call, metric.subject),
         chart=chart_of([*charted, EarlierValue(value=metric.value, as_of=metric.as_of)]),
-        history=service.get_metric_history(call, metric_id, rows_from(cursor)),
-        jobs=jobs_of(call, rows_from(None), metric_id),
+        history=service.get_metric_history(call, metric_id, page_params(cursor)),
+        jobs=jobs_of(call, page_params(None), metric_id),
         cursor=cursor,
     )
 

@@ -7,7 +7,7 @@ from calendar import monthrange
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from companyos_datahub.calendar.rules import EARLIEST, LATEST, Days, PeriodNotAllowed
+from companyos_datahub.calendar.rules import EARLIEST, LATEST, Days, PeriodNotAllowedError
 from companyos_datahub.calendar.schemas import AbsenceRow, Calendar
 
 _MONTH = re.compile(r"(\d{4})-(0[1-9]|1[0-2])", re.ASCII)
@@ -26,11 +26,11 @@ class CalendarDay:
 
 
 def month_of(text: str, *, today: date) -> Days:
-    """Return the month of a text like `2026-03`, by default the current month; raises PeriodNotAllowed (422)."""
+    """Return the month of a text like `2026-03`, by default the current month; raises PeriodNotAllowedError (422)."""
     match = _MONTH.fullmatch(text or f"{today:%Y-%m}")
     year = 0 if match is None else int(match[1])
     if match is None or not EARLIEST.year <= year <= LATEST.year:
-        raise PeriodNotAllowed(f'month must be {EARLIEST:%Y-%m} to {LATEST:%Y-%m}; got "{text}"')
+        raise PeriodNotAllowedError(f'month must be {EARLIEST:%Y-%m} to {LATEST:%Y-%m}; got "{text}"')
     month = int(match[2])
     return Days(date(year, month, 1), date(year, month, monthrange(year, month)[1]))
 

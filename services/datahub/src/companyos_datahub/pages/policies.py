@@ -9,21 +9,21 @@ from fastapi.responses import HTMLResponse
 
 from companyos_datahub.pages.app import PAGES
 from companyos_datahub.policies import service
-from companyos_datahub.policies.rules import PolicyNotInForce
+from companyos_datahub.policies.rules import PolicyNotInForceError
 from companyos_datahub.policies.schemas import PolicyRow
-from companyos_shared.chassis import EVERYTHING, Call, PageCursor, PageText, Showing, rows_from
-from companyos_shared.pages.fields import shown, titled
+from companyos_shared.framework import ALL_ROWS, Call, PageCursor, PageText, PageView, page_params
+from companyos_shared.pages.rendering import field_label, format_value
 
 IN_FORCE, NOT_YET, NO_LONGER, SUPERSEDED = "in_force", "not_yet_in_force", "no_longer_in_force", "superseded"
 
 
 @PAGES.page("/policies")
-def show_policies(showing: Showing, q: PageText = "", topic: PageText = "", cursor: PageCursor = None) -> HTMLResponse:
+def show_policies(view: PageView, q: PageText = "", topic: PageText = "", cursor: PageCursor = None) -> HTMLResponse:
     """Show the policy versions that contain any of the words, including superseded ones."""
-    call = showing.call
-    found = service.search_policies(call, rows_from(cursor), query=q.strip() or None, topic=topic or None)
-    every = service.search_policies(call, EVERYTHING, query=None, topic=None).items
-    return showing.page(
+    call = view.call
+    found = service.search_policies(call, page_params(cursor), query=q.strip() or None, topic=topic or None)
+    every = service.search_policies(call, ALL_ROWS, query=None, topic=None).items
+    return view.page(
         "policies.html",
         found=found,
         states=[state_of(call, row) for row in found.items],
@@ -36,18 +36,18 @@ def show_policies(showing: Showing, q: PageText = "", topic: PageText = "", curs
 
 @PAGES.page("/policies/{policy_id}")
 def show_policy(
-    showing: Showing, policy_id: str, version: Annotated[int | None, Query(ge=1, le=9999)] = None
+    view: PageView, policy_id: str, version: Annotated[int | None, Query(ge=1, le=9999)] = None
 ) -> HTMLResponse:
     """Show a version of a policy, by default the one in force, and list the others."""
-    call = showing.call
+    call = view.call
     policy = service.get_policy(call, policy_id, version=version)
-    alike = service.search_policies(call, EVERYTHING, query=None, topic=None).items
+    alike = service.search_policies(call, ALL_ROWS, query=None, topic=None).items
     versions = sorted((row for row in alike if row.policy_id == policy_id), key=lambda row: -row.version)
-    return showing.page(
+    return view.page(
         "policy.html",
         policy=policy,
         state=state_of(call, policy),
-        figures=[(name, titled(name), shown(name, value)) for name, value in policy.parameters.items()],
+        figures=[(name, field_label(name), format_value(name, value)) for name, value in policy.parameters.items()],
         versions=[(row, state_of(call, row)) for row in versions],
     )
 
@@ -58,7 +58,7 @@ def state_of(call: Call, row: PolicyRow) -> str:
         return NOT_YET
     try:
         current = service.get_policy(call, row.policy_id, version=None).version
-    except PolicyNotInForce:
+    except PolicyNotInForceError:
         return NO_LONGER
     if row.version == current:
         return IN_FORCE

@@ -9,7 +9,7 @@ from companyos_datahub.metrics.schemas import MetricRow, Reading
 from companyos_datahub.metrics.service import query_metric
 from companyos_datahub.refreshes.schemas import RefreshJobDetail
 from companyos_datahub.tables import data_issues, metrics, policies, records, refresh_jobs, sources, vendors
-from companyos_shared.chassis import Call, Page, PageParams, paginate
+from companyos_shared.framework import Call, Page, PageParams, paginate
 
 _PLACES = (
     ("metrics", metrics.c.id),

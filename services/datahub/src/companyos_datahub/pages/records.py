@@ -9,12 +9,12 @@ from companyos_datahub.pages.fields import fields_of
 from companyos_datahub.records import service
 from companyos_datahub.records.model import STATES, FoundKind
 from companyos_datahub.records.schemas import RecordFilter
-from companyos_shared.chassis import PageCursor, PageText, Showing, chosen, rows_from
+from companyos_shared.framework import PageCursor, PageText, PageView, page_params, parse_choice
 
 
 @PAGES.page("/records")
 def show_records(
-    showing: Showing,
+    view: PageView,
     q: PageText = "",
     kind: PageText = "",
     state: PageText = "",
@@ -25,14 +25,14 @@ def show_records(
     """Show the records and vendors that match all filters and contain any of the words."""
     filters = RecordFilter(
         query=q.strip() or None,
-        kind=chosen(FoundKind, kind),
+        kind=parse_choice(FoundKind, kind),
         state=state or None,
         vendor_id=vendor_id.strip() or None,
         owner_id=owner_id.strip() or None,
     )
-    return showing.page(
+    return view.page(
         "records.html",
-        found=service.search_records(showing.call, rows_from(cursor), filters),
+        found=service.search_records(view.call, page_params(cursor), filters),
         q=q.strip(),
         filters={"kind": kind, "state": state, "vendor_id": vendor_id.strip(), "owner_id": owner_id.strip()},
         cursor=cursor,
@@ -42,12 +42,12 @@ def show_records(
 
 
 @PAGES.page("/records/{record_id}")
-def show_record(showing: Showing, record_id: str) -> HTMLResponse:
+def show_record(view: PageView, record_id: str) -> HTMLResponse:
     """Show a record."""
-    call = showing.call
+    call = view.call
     record = service.get_record(call, record_id)
     employed = [one for one in call.company.people if one.is_employed(call.now.date())]
-    return showing.page(
+    return view.page(
         "record.html",
         record=record,
         fields=fields_of(call, record),

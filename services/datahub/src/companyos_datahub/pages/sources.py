@@ -9,38 +9,38 @@ from companyos_datahub.pages.app import PAGES
 from companyos_datahub.pages.reading import jobs_of, reading_of
 from companyos_datahub.refreshes.service import get_refresh_job
 from companyos_datahub.sources import service
-from companyos_shared.chassis import PageCursor, Showing, rows_from
+from companyos_shared.framework import PageCursor, PageView, page_params
 
 
 @PAGES.page("/sources")
-def show_sources(showing: Showing, cursor: PageCursor = None) -> HTMLResponse:
+def show_sources(view: PageView, cursor: PageCursor = None) -> HTMLResponse:
     """Show the sources with their SLAs."""
-    call = showing.call
-    found = service.list_sources(call, rows_from(cursor))
+    call = view.call
+    found = service.list_sources(call, page_params(cursor))
     details = [service.get_source(call, row.id) for row in found.items]
-    return showing.page("sources.html", found=found, details=details, cursor=cursor)
+    return view.page("sources.html", found=found, details=details, cursor=cursor)
 
 
 @PAGES.page("/sources/{source_id}")
-def show_source(showing: Showing, source_id: str, cursor: PageCursor = None) -> HTMLResponse:
+def show_source(view: PageView, source_id: str, cursor: PageCursor = None) -> HTMLResponse:
     """Show a source and its metrics."""
-    call = showing.call
+    call = view.call
     source = service.get_source(call, source_id)
-    found = list_metrics(call, rows_from(cursor), key=None, subject=None, source_id=source_id)
+    found = list_metrics(call, page_params(cursor), key=None, subject=None, source_id=source_id)
     readings = {row.id: reading_of(call, row) for row in found.items}
-    return showing.page("source.html", source=source, found=found, readings=readings, cursor=cursor)
+    return view.page("source.html", source=source, found=found, readings=readings, cursor=cursor)
 
 
 @PAGES.page("/refreshes")
-def show_refreshes(showing: Showing, cursor: PageCursor = None) -> HTMLResponse:
+def show_refreshes(view: PageView, cursor: PageCursor = None) -> HTMLResponse:
     """Show the refresh jobs, newest first."""
-    found = jobs_of(showing.call, rows_from(cursor))
-    titles = {job.metric_id: load_metric(showing.call, job.metric_id).title for job in found.items}
-    return showing.page("refreshes.html", found=found, titles=titles, cursor=cursor)
+    found = jobs_of(view.call, page_params(cursor))
+    titles = {job.metric_id: load_metric(view.call, job.metric_id).title for job in found.items}
+    return view.page("refreshes.html", found=found, titles=titles, cursor=cursor)
 
 
 @PAGES.page("/refreshes/{job_id}")
-def show_refresh(showing: Showing, job_id: str) -> HTMLResponse:
+def show_refresh(view: PageView, job_id: str) -> HTMLResponse:
     """Show a refresh job."""
-    job = get_refresh_job(showing.call, job_id)
-    return showing.page("refresh.html", job=job, metric=load_metric(showing.call, job.metric_id))
+    job = get_refresh_job(view.call, job_id)
+    return view.page("refresh.html", job=job, metric=load_metric(view.call, job.metric_id))

@@ -12,16 +12,16 @@ from companyos_datahub.records.schemas import RecordFilter
 from companyos_datahub.records.service import search_records
 from companyos_datahub.vendors import service
 from companyos_datahub.vendors.schemas import RiskTier, VendorStatus
-from companyos_shared.chassis import PageCursor, PageText, Showing, rows_from
+from companyos_shared.framework import PageCursor, PageText, PageView, page_params
 
 
 @PAGES.page("/vendors")
-def show_vendors(showing: Showing, q: PageText = "", status: PageText = "", cursor: PageCursor = None) -> HTMLResponse:
+def show_vendors(view: PageView, q: PageText = "", status: PageText = "", cursor: PageCursor = None) -> HTMLResponse:
     """Show the vendors that contain any of the words."""
-    call = showing.call
+    call = view.call
     filters = RecordFilter(query=q.strip() or None, kind=FoundKind.VENDOR, state=status or None)
-    found = search_records(call, rows_from(cursor), filters)
-    return showing.page(
+    found = search_records(call, page_params(cursor), filters)
+    return view.page(
         "vendors.html",
         found=found,
         details=[service.get_vendor(call, row.id) for row in found.items],
@@ -33,12 +33,12 @@ def show_vendors(showing: Showing, q: PageText = "", status: PageText = "", curs
 
 
 @PAGES.page("/vendors/{vendor_id}")
-def show_vendor(showing: Showing, vendor_id: str, cursor: PageCursor = None) -> HTMLResponse:
+def show_vendor(view: PageView, vendor_id: str, cursor: PageCursor = None) -> HTMLResponse:
     """Show a vendor and its metrics."""
-    call = showing.call
+    call = view.call
     vendor = service.get_vendor(call, vendor_id)
-    measured = list_metrics(call, rows_from(cursor), key=None, subject=vendor_id, source_id=None)
-    return showing.page(
+    measured = list_metrics(call, page_params(cursor), key=None, subject=vendor_id, source_id=None)
+    return view.page(
         "vendor.html",
         vendor=vendor,
         measured=measured,

@@ -7,9 +7,9 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from companyos_datahub.people import service
-from companyos_datahub.people.rules import PersonNotFound
+from companyos_datahub.people.rules import PersonNotFoundError
 from companyos_datahub.people.schemas import Approver, PersonDetail, PersonRow
-from companyos_shared.chassis import CallDep, Page, PageQuery, problems
+from companyos_shared.framework import CallDep, Page, PageQuery, error_responses
 from companyos_shared.wire.company import Role
 
 router = APIRouter(tags=["people"])
@@ -30,7 +30,7 @@ async def search_people(
     return service.search_people(call, page, query=query, role=role, team_id=team_id)
 
 
-@router.get("/people/{person_id}", operation_id="get_person", responses=problems(PersonNotFound))
+@router.get("/people/{person_id}", operation_id="get_person", responses=error_responses(PersonNotFoundError))
 async def get_person(person_id: str, call: CallDep) -> PersonDetail:
     """Show a person: team, manager, employment, roles."""
     return service.get_person(call, person_id)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from companyos_datahub.fulltext import Searchable, best_first
-from companyos_shared.chassis import Problem
+from companyos_shared.framework import ServiceError
 from companyos_shared.wire.company import Company, Person, Role
 
 
@@ -24,7 +24,7 @@ class Holding:
 LONGEST_ABSENCE_DAYS = 730
 
 
-class PersonNotFound(Problem):
+class PersonNotFoundError(ServiceError):
     status, code, title = 404, "person-not-found", "Person not found"
 
 

@@ -7,13 +7,13 @@ from datetime import date
 from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
-from companyos_shared.chassis import Answer
+from companyos_shared.framework import ResponseModel
 from companyos_shared.wire.company import Role
 
 _ROW: JsonDict = {"id": "E-1002", "name": "Mara Lindqvist", "title": "CFO", "team_id": "T-FIN", "is_employed": True}
 
 
-class PersonRef(Answer):
+class PersonRef(ResponseModel):
     """Id and name of a person."""
 
     id: str
@@ -30,7 +30,7 @@ class PersonRow(PersonRef):
     is_employed: bool = Field(description="Employed today.")
 
 
-class RoleHeldAnswer(Answer):
+class RoleHeldAnswer(ResponseModel):
     """A role held from first to last day, both included."""
 
     role: Role
@@ -68,7 +68,7 @@ class PersonDetail(PersonRow):
     roles: list[RoleHeldAnswer]
 
 
-class Holder(Answer):
+class Holder(ResponseModel):
     """A holder of a role today."""
 
     person: PersonRef
@@ -78,7 +78,7 @@ class Holder(Answer):
     deputy_out_of_office: bool | None
 
 
-class Approver(Answer):
+class Approver(ResponseModel):
     """The holders of a role today."""
 
     model_config = ConfigDict(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from companyos_datahub.people.rules import Holding, PersonNotFound, found_people, holding
+from companyos_datahub.people.rules import Holding, PersonNotFoundError, found_people, holding
 from companyos_datahub.people.schemas import Approver, Holder, PersonDetail, PersonRef, PersonRow, RoleHeldAnswer
-from companyos_shared.chassis import Call, Page, PageParams, paginate_sequence
+from companyos_shared.framework import Call, Page, PageParams, paginate_sequence
 from companyos_shared.wire.company import Person, Role
 
 
@@ -46,10 +46,10 @@ def get_approver(call: Call, role: Role) -> Approver:
 
 
 def load_person(call: Call, person_id: str) -> Person:
-    """Return a person of the company; raises PersonNotFound (404)."""
+    """Return a person of the company; raises PersonNotFoundError (404)."""
     person = call.company.person(person_id)
     if person is None:
-        raise PersonNotFound(f'no person has the id "{person_id}"')
+        raise PersonNotFoundError(f'no person has the id "{person_id}"')
     return person
 
 

@@ -7,9 +7,9 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from companyos_datahub.policies import service
-from companyos_datahub.policies.rules import PolicyNotFound, PolicyNotInForce
+from companyos_datahub.policies.rules import PolicyNotFoundError, PolicyNotInForceError
 from companyos_datahub.policies.schemas import PolicyDetail, PolicyRow
-from companyos_shared.chassis import CallDep, Page, PageQuery, problems
+from companyos_shared.framework import CallDep, Page, PageQuery, error_responses
 
 router = APIRouter(tags=["policies"])
 
@@ -25,7 +25,11 @@ async def search_policies(
     return service.search_policies(call, page, query=query, topic=topic)
 
 
-@router.get("/policies/{policy_id}", operation_id="get_policy", responses=problems(PolicyNotFound, PolicyNotInForce))
+@router.get(
+    "/policies/{policy_id}",
+    operation_id="get_policy",
+    responses=error_responses(PolicyNotFoundError, PolicyNotInForceError),
+)
 async def get_policy(
     policy_id: str, call: CallDep, version: Annotated[int | None, Query(ge=1, le=9999)] = None
 ) -> PolicyDetail:

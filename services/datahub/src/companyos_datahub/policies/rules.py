@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from datetime import date
 
 from companyos_datahub.policies.model import PolicyVersion
-from companyos_shared.chassis import Problem
+from companyos_shared.framework import ServiceError
 
 
-class PolicyNotFound(Problem):
+class PolicyNotFoundError(ServiceError):
     status, code, title = 404, "policy-not-found", "Policy or version not found"
 
 
-class PolicyNotInForce(Problem):
+class PolicyNotInForceError(ServiceError):
     status, code, title = 404, "policy-not-in-force", "Policy not in force"
 
 
@@ -23,10 +23,10 @@ def is_in_force(version: PolicyVersion, day: date) -> bool:
 
 
 def version_in_force(policy_id: str, versions: Sequence[PolicyVersion], day: date) -> PolicyVersion:
-    """Return the newest version in force on that day; raises PolicyNotFound or PolicyNotInForce (404)."""
+    """Return the newest version in force on that day; raises PolicyNotFoundError or PolicyNotInForceError (404)."""
     if not versions:
-        raise PolicyNotFound(f'no policy has the id "{policy_id}"')
+        raise PolicyNotFoundError(f'no policy has the id "{policy_id}"')
     holding = [version for version in versions if is_in_force(version, day)]
     if not holding:
-        raise PolicyNotInForce(f"no version of {policy_id} is in force on {day}")
+        raise PolicyNotInForceError(f"no version of {policy_id} is in force on {day}")
     return max(holding, key=lambda version: version.version)

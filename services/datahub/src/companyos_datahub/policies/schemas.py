@@ -7,7 +7,7 @@ from datetime import date
 from pydantic import ConfigDict, Field, JsonValue
 from pydantic.config import JsonDict
 
-from companyos_shared.chassis import Answer
+from companyos_shared.framework import ResponseModel
 
 _ROW: JsonDict = {
     "policy_id": "POL-007",
@@ -19,7 +19,7 @@ _ROW: JsonDict = {
 }
 
 
-class PolicyRow(Answer):
+class PolicyRow(ResponseModel):
     """A version of a policy in a list."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_ROW]})

@@ -8,10 +8,10 @@ from sqlalchemy import Row, select
 
 from companyos_datahub.fulltext import Searchable, best_first
 from companyos_datahub.policies.model import PolicyVersion
-from companyos_datahub.policies.rules import PolicyNotFound, version_in_force
+from companyos_datahub.policies.rules import PolicyNotFoundError, version_in_force
 from companyos_datahub.policies.schemas import PolicyDetail, PolicyRow
 from companyos_datahub.tables import policies
-from companyos_shared.chassis import Call, Page, PageParams, paginate_sequence
+from companyos_shared.framework import Call, Page, PageParams, paginate_sequence
 
 
 def search_policies(call: Call, page: PageParams, *, query: str | None, topic: str | None) -> Page[PolicyRow]:
@@ -29,7 +29,7 @@ def get_policy(call: Call, policy_id: str, *, version: int | None) -> PolicyDeta
     statement = select(policies).where(policies.c.policy_id == policy_id, policies.c.version == number)
     row = call.db.execute(statement).one_or_none()
     if row is None:
-        raise PolicyNotFound(f"{policy_id} has no version {number}")
+        raise PolicyNotFoundError(f"{policy_id} has no version {number}")
     return PolicyDetail.model_validate(row)
 
 

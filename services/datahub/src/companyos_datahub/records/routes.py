@@ -9,16 +9,16 @@ from fastapi import APIRouter, Query
 from companyos_datahub.records import service
 from companyos_datahub.records.model import FoundKind
 from companyos_datahub.records.rules import (
-    EndsBeforeStart,
-    NothingToUpdate,
-    RecordNotFound,
-    UnknownField,
-    UnknownOwner,
-    UnknownState,
-    WrongFieldType,
+    EndsBeforeStartError,
+    NothingToUpdateError,
+    RecordNotFoundError,
+    UnknownFieldError,
+    UnknownOwnerError,
+    UnknownStateError,
+    WrongFieldTypeError,
 )
 from companyos_datahub.records.schemas import Found, RecordDetail, RecordFilter, RecordUpdate
-from companyos_shared.chassis import CallDep, IfMatch, Page, PageQuery, StaleVersion, problems
+from companyos_shared.framework import CallDep, IfMatch, Page, PageQuery, StaleVersionError, error_responses
 
 router = APIRouter(tags=["records"])
 
@@ -41,7 +41,7 @@ async def search_records(
     return service.search_records(call, page, filters)
 
 
-@router.get("/records/{record_id}", operation_id="get_record", responses=problems(RecordNotFound))
+@router.get("/records/{record_id}", operation_id="get_record", responses=error_responses(RecordNotFoundError))
 async def get_record(record_id: str, call: CallDep) -> RecordDetail:
     """Show a record with its fields and version."""
     return service.get_record(call, record_id)
@@ -50,15 +50,15 @@ async def get_record(record_id: str, call: CallDep) -> RecordDetail:
 @router.patch(
     "/records/{record_id}",
     operation_id="update_record",
-    responses=problems(
-        RecordNotFound,
-        StaleVersion,
-        UnknownState,
-        UnknownField,
-        WrongFieldType,
-        EndsBeforeStart,
-        UnknownOwner,
-        NothingToUpdate,
+    responses=error_responses(
+        RecordNotFoundError,
+        StaleVersionError,
+        UnknownStateError,
+        UnknownFieldError,
+        WrongFieldTypeError,
+        EndsBeforeStartError,
+        UnknownOwnerError,
+        NothingToUpdateError,
     ),
 )
 async def update_record(record_id: str, body: RecordUpdate, call: CallDep, if_match: IfMatch = None) -> RecordDetail:

@@ -8,84 +8,84 @@ from datetime import date
 from pydantic import JsonValue
 
 from companyos_datahub.records.model import FIELDS, STATES, Fields, FieldType, Record, RecordKind
-from companyos_shared.chassis import Problem
-from companyos_shared.chassis.errors import shortened
+from companyos_shared.framework import ServiceError
+from companyos_shared.framework.errors import shortened
 
 LONGEST_TEXT = 500
 
 
-class RecordNotFound(Problem):
+class RecordNotFoundError(ServiceError):
     status, code, title = 404, "record-not-found", "Record not found"
 
 
-class UnknownState(Problem):
+class UnknownStateError(ServiceError):
     status, code, title = 422, "unknown-state", "Unknown state"
 
 
-class UnknownField(Problem):
+class UnknownFieldError(ServiceError):
     status, code, title = 422, "unknown-field", "Unknown field"
 
 
-class WrongFieldType(Problem):
+class WrongFieldTypeError(ServiceError):
     status, code, title = 422, "wrong-field-type", "Wrong field type"
 
 
-class EndsBeforeStart(Problem):
+class EndsBeforeStartError(ServiceError):
     status, code, title = 422, "ends-before-start", "Record ends before it starts"
 
 
-class UnknownOwner(Problem):
+class UnknownOwnerError(ServiceError):
     status, code, title = 422, "unknown-owner", "Owner not employed"
 
 
-class NothingToUpdate(Problem):
+class NothingToUpdateError(ServiceError):
     status, code, title = 422, "nothing-to-update", "Nothing to update"
 
 
 def check_state(kind: RecordKind, state: str) -> None:
-    """Raise UnknownState (422) if the kind does not have the state."""
+    """Raise UnknownStateError (422) if the kind does not have the state."""
     if state not in STATES[kind]:
-        raise UnknownState(f'state must be one of {", ".join(STATES[kind])}; got "{state}"')
+        raise UnknownStateError(f'state must be one of {", ".join(STATES[kind])}; got "{state}"')
 
 
 def check_changes(changes: Mapping[str, object]) -> None:
-    """Raise NothingToUpdate (422) for an update without changes."""
+    """Raise NothingToUpdateError (422) for an update without changes."""
     if not changes:
-        raise NothingToUpdate("at least one field is required")
+        raise NothingToUpdateError("at least one field is required")
 
 
 def check_owner(owner_id: str | None, *, is_active: bool) -> None:
-    """Raise UnknownOwner (422) if a new owner is not employed."""
+    """Raise UnknownOwnerError (422) if a new owner is not employed."""
     if owner_id is not None and not is_active:
-        raise UnknownOwner(f'owner_id must be the id of a current employee; got "{owner_id}"')
+        raise UnknownOwnerError(f'owner_id must be the id of a current employee; got "{owner_id}"')
 
 
 def check_period(starts_on: date | None, ends_on: date | None) -> None:
-    """Raise EndsBeforeStart (422) if the last day is before the first."""
+    """Raise EndsBeforeStartError (422) if the last day is before the first."""
     if starts_on is not None and ends_on is not None and ends_on < starts_on:
-        raise EndsBeforeStart(f"ends_on must not be before starts_on ({starts_on}); got {ends_on}")
+        raise EndsBeforeStartError(f"ends_on must not be before starts_on ({starts_on}); got {ends_on}")
 
 
 def check_fields(record: Record, changes: Fields) -> None:
-    """Raise UnknownField or WrongFieldType (422) for an invalid new value."""
+    """Raise UnknownFieldError or WrongFieldTypeError (422) for an invalid new value."""
     for name, value in changes.items():
         expected = field_type(record.kind, name, record.fields)
         if expected is None:
-            raise UnknownField(
+            raise UnknownFieldError(
                 f"fields.{name} is not one of {', '.join(dict.fromkeys([*FIELDS[record.kind], *record.fields]))}"
             )
         if not fits(value, expected):
-            raise WrongFieldType(f"fields.{name} must be of type {expected}; got {shortened(value)}")
+            raise WrongFieldTypeError(f"fields.{name} must be of type {expected}; got {shortened(value)}")
         if isinstance(value, str) and len(value) > LONGEST_TEXT:
-            raise WrongFieldType(f"fields.{name} must have at most {LONGEST_TEXT} characters; got {len(value)}")
+            raise WrongFieldTypeError(f"fields.{name} must have at most {LONGEST_TEXT} characters; got {len(value)}")
 
 
 def check_present_fields(kind: RecordKind, fields: Fields) -> None:
-    """Raise WrongFieldType (422) if a field of the kind has a value of another type."""
+    """Raise WrongFieldTypeError (422) if a field of the kind has a value of another type."""
     for name, value in fields.items():
         declared = FIELDS[kind].get(name)
         if declared is not None and not fits(value, declared):
-            raise WrongFieldType(f"fields.{name} must be of type {declared}; got {shortened(value)}")
+            raise WrongFieldTypeError(f"fields.{name} must be of type {declared}; got {shortened(value)}")
 
 
 def field_type(kind: RecordKind, name: str, present: Fields) -> FieldType | None:

@@ -10,8 +10,8 @@ from pydantic import ConfigDict, Field, JsonValue
 from pydantic.config import JsonDict
 
 from companyos_datahub.records.model import FoundKind, RecordKind
-from companyos_shared.chassis import Answer, Body, WrittenTime
 from companyos_shared.choices import fold_choice
+from companyos_shared.framework import IsoTimeText, RequestModel, ResponseModel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +45,7 @@ _FOUND: JsonDict = {
 }
 
 
-class Found(Answer):
+class Found(ResponseModel):
     """A record or vendor in a list."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_FOUND]})
@@ -58,7 +58,7 @@ class Found(Answer):
     vendor_id: str | None
 
 
-class RecordDetail(Answer):
+class RecordDetail(ResponseModel):
     """A record with all its fields."""
 
     model_config = ConfigDict(
@@ -95,7 +95,7 @@ class RecordDetail(Answer):
     updated_at: datetime
 
 
-class RecordUpdate(Body):
+class RecordUpdate(RequestModel):
     """The values to change; absent or null values stay unchanged."""
 
     model_config = ConfigDict(
@@ -106,6 +106,6 @@ class RecordUpdate(Body):
     state: Annotated[str, Field(max_length=32)] | None = None
     owner_id: Annotated[str, Field(max_length=64)] | None = None
     amount_cents: Annotated[int, Field(ge=0, le=10**12)] | None = None
-    starts_on: Annotated[date, WrittenTime] | None = None
-    ends_on: Annotated[date, WrittenTime] | None = None
+    starts_on: Annotated[date, IsoTimeText] | None = None
+    ends_on: Annotated[date, IsoTimeText] | None = None
     fields: dict[str, JsonValue] = Field({}, max_length=20, description="Fields to set; others stay.")

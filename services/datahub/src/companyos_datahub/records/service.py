@@ -9,7 +9,7 @@ from sqlalchemy import JSON, Row, Select, literal, null, select, union_all, upda
 from companyos_datahub.fulltext import Searchable, best_first
 from companyos_datahub.records.model import FoundKind, Record
 from companyos_datahub.records.rules import (
-    RecordNotFound,
+    RecordNotFoundError,
     check_changes,
     check_fields,
     check_owner,
@@ -18,8 +18,8 @@ from companyos_datahub.records.rules import (
 )
 from companyos_datahub.records.schemas import Found, RecordDetail, RecordFilter, RecordUpdate
 from companyos_datahub.tables import records, vendors
-from companyos_shared.chassis import Call, Page, PageParams, check_version, paginate_sequence
 from companyos_shared.choices import fold_choice
+from companyos_shared.framework import Call, Page, PageParams, check_version, paginate_sequence
 
 
 def search_records(call: Call, page: PageParams, filters: RecordFilter) -> Page[Found]:
@@ -63,7 +63,7 @@ def apply_record(call: Call, payload: dict[str, Any]) -> None:
 def _load(call: Call, record_id: str) -> Row[Any]:
     row = call.db.execute(select(records).where(records.c.id == record_id)).one_or_none()
     if row is None:
-        raise RecordNotFound(f'no record has the id "{record_id}"')
+        raise RecordNotFoundError(f'no record has the id "{record_id}"')
     return row
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from companyos_datahub.metrics.service import MetricNotFound
+from companyos_datahub.metrics.service import MetricNotFoundError
 from companyos_datahub.refreshes import service
-from companyos_datahub.refreshes.rules import MaintenanceWindow, RefreshJobNotFound, RefreshRunning
+from companyos_datahub.refreshes.rules import MaintenanceWindowError, RefreshJobNotFoundError, RefreshRunningError
 from companyos_datahub.refreshes.schemas import RefreshJobDetail
-from companyos_shared.chassis import CallDep, IdempotencyKey, IdempotencyKeyReused, problems
+from companyos_shared.framework import CallDep, IdempotencyKey, IdempotencyKeyReusedError, error_responses
 
 router = APIRouter(tags=["refreshes"])
 
@@ -17,7 +17,9 @@ router = APIRouter(tags=["refreshes"])
     "/metrics/{metric_id}/refreshes",
     operation_id="refresh_metric",
     status_code=201,
-    responses=problems(MetricNotFound, RefreshRunning, MaintenanceWindow, IdempotencyKeyReused),
+    responses=error_responses(
+        MetricNotFoundError, RefreshRunningError, MaintenanceWindowError, IdempotencyKeyReusedError
+    ),
 )
 async def refresh_metric(metric_id: str, call: CallDep, _key: IdempotencyKey) -> RefreshJobDetail:
     """Start a job that refreshes a metric; it takes time.
@@ -27,7 +29,9 @@ async def refresh_metric(metric_id: str, call: CallDep, _key: IdempotencyKey) ->
     return service.refresh_metric(call, metric_id)
 
 
-@router.get("/refresh-jobs/{job_id}", operation_id="get_refresh_job", responses=problems(RefreshJobNotFound))
+@router.get(
+    "/refresh-jobs/{job_id}", operation_id="get_refresh_job", responses=error_responses(RefreshJobNotFoundError)
+)
 async def get_refresh_job(job_id: str, call: CallDep) -> RefreshJobDetail:
     """Show the status of a refresh job."""
     return service.get_refresh_job(call, job_id)

@@ -7,30 +7,32 @@ from datetime import datetime
 from companyos_datahub.refreshes.model import OPEN_STATUSES, RefreshJob, RefreshOutcome, RefreshPlan
 from companyos_datahub.sources.model import Source
 from companyos_datahub.sources.rules import is_in_maintenance
-from companyos_shared.chassis import Problem
+from companyos_shared.framework import ServiceError
 
 QUEUE_MINUTES = 1
 DEFAULT_ERROR = "The pipeline ended with an error."
 
 
-class RefreshJobNotFound(Problem):
+class RefreshJobNotFoundError(ServiceError):
     status, code, title = 404, "refresh-job-not-found", "Refresh job not found"
 
 
-class RefreshRunning(Problem):
+class RefreshRunningError(ServiceError):
     status, code, title = 409, "refresh-running", "Refresh already running"
 
 
-class MaintenanceWindow(Problem):
+class MaintenanceWindowError(ServiceError):
     status, code, title = 409, "maintenance-window", "Source in maintenance"
 
 
 def check_may_refresh(source: Source, last_job: RefreshJob | None, *, now: datetime) -> None:
-    """Raise RefreshRunning or MaintenanceWindow (409) if the metric cannot be refreshed now."""
+    """Raise RefreshRunningError or MaintenanceWindowError (409) if the metric cannot be refreshed now."""
     if last_job is not None and last_job.status in OPEN_STATUSES:
-        raise RefreshRunning(f"Job {last_job.id} of metric {last_job.metric_id} is {last_job.status}.")
+        raise RefreshRunningError(f"Job {last_job.id} of metric {last_job.metric_id} is {last_job.status}.")
     if is_in_maintenance(source, now):
-        raise MaintenanceWindow(f"Source {source.id} is in maintenance until {source.maintenance_to:%Y-%m-%dT%H:%MZ}.")
+        raise MaintenanceWindowError(
+            f"Source {source.id} is in maintenance until {source.maintenance_to:%Y-%m-%dT%H:%MZ}."
+        )
 
 
 def unplanned(source: Source) -> RefreshPlan:

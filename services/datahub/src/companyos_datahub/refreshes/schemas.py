@@ -7,10 +7,10 @@ from datetime import datetime
 from pydantic import ConfigDict, Field
 
 from companyos_datahub.refreshes.model import RefreshStatus
-from companyos_shared.chassis import Answer
+from companyos_shared.framework import ResponseModel
 
 
-class RefreshJobDetail(Answer):
+class RefreshJobDetail(ResponseModel):
     """A refresh job."""
 
     model_config = ConfigDict(

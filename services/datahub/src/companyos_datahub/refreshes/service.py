@@ -12,7 +12,7 @@ from companyos_datahub.metrics.service import load_metric, replace_value
 from companyos_datahub.refreshes.model import RefreshJob, RefreshOutcome, RefreshPlan, RefreshStatus
 from companyos_datahub.refreshes.rules import (
     QUEUE_MINUTES,
-    RefreshJobNotFound,
+    RefreshJobNotFoundError,
     check_may_refresh,
     error_of,
     unplanned,
@@ -21,7 +21,7 @@ from companyos_datahub.refreshes.rules import (
 from companyos_datahub.refreshes.schemas import RefreshJobDetail
 from companyos_datahub.sources.service import load_source
 from companyos_datahub.tables import refresh_jobs, refresh_plans
-from companyos_shared.chassis import Call
+from companyos_shared.framework import Call
 
 START = "start_refresh"
 FINISH = "finish_refresh"
@@ -81,7 +81,7 @@ def _set(call: Call, job_id: str, **values: Any) -> None:
 def _load_job(call: Call, job_id: str) -> RefreshJob:
     row = call.db.execute(select(refresh_jobs).where(refresh_jobs.c.id == job_id)).one_or_none()
     if row is None:
-        raise RefreshJobNotFound(f'no refresh job has the id "{job_id}"')
+        raise RefreshJobNotFoundError(f'no refresh job has the id "{job_id}"')
     return RefreshJob.from_row(row)
 
 

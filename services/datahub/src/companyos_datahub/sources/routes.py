@@ -5,9 +5,9 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from companyos_datahub.sources import service
-from companyos_datahub.sources.rules import SourceNotFound
+from companyos_datahub.sources.rules import SourceNotFoundError
 from companyos_datahub.sources.schemas import SourceDetail, SourceRow
-from companyos_shared.chassis import CallDep, Page, PageQuery, problems
+from companyos_shared.framework import CallDep, Page, PageQuery, error_responses
 
 router = APIRouter(tags=["sources"])
 
@@ -18,7 +18,7 @@ async def list_sources(page: PageQuery, call: CallDep) -> Page[SourceRow]:
     return service.list_sources(call, page)
 
 
-@router.get("/sources/{source_id}", operation_id="get_source", responses=problems(SourceNotFound))
+@router.get("/sources/{source_id}", operation_id="get_source", responses=error_responses(SourceNotFoundError))
 async def get_source(source_id: str, call: CallDep) -> SourceDetail:
     """Show a source: freshness SLA, pipeline, maintenance, authority.
 

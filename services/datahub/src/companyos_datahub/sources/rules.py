@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 
 from companyos_datahub.sources.model import Source
-from companyos_shared.chassis import Problem
+from companyos_shared.framework import ServiceError
 
 
-class SourceNotFound(Problem):
+class SourceNotFoundError(ServiceError):
     status, code, title = 404, "source-not-found", "Source not found"
 
 

@@ -7,10 +7,10 @@ from datetime import datetime
 from pydantic import ConfigDict, Field
 
 from companyos_datahub.sources.model import PipelineState
-from companyos_shared.chassis import Answer
+from companyos_shared.framework import ResponseModel
 
 
-class SourceRow(Answer):
+class SourceRow(ResponseModel):
     """A source in a list."""
 
     model_config = ConfigDict(

@@ -7,10 +7,10 @@ from typing import Any
 from sqlalchemy import select, update
 
 from companyos_datahub.sources.model import PipelineState, Source
-from companyos_datahub.sources.rules import SourceNotFound
+from companyos_datahub.sources.rules import SourceNotFoundError
 from companyos_datahub.sources.schemas import SourceDetail, SourceRow
 from companyos_datahub.tables import sources
-from companyos_shared.chassis import Call, Page, PageParams, paginate
+from companyos_shared.framework import Call, Page, PageParams, paginate
 
 
 def list_sources(call: Call, page: PageParams) -> Page[SourceRow]:
@@ -24,10 +24,10 @@ def get_source(call: Call, source_id: str) -> SourceDetail:
 
 
 def load_source(call: Call, source_id: str) -> Source:
-    """Return a source; raises SourceNotFound (404)."""
+    """Return a source; raises SourceNotFoundError (404)."""
     row = call.db.execute(select(sources).where(sources.c.id == source_id)).one_or_none()
     if row is None:
-        raise SourceNotFound(f'no source has the id "{source_id}"')
+        raise SourceNotFoundError(f'no source has the id "{source_id}"')
     return Source.from_row(row)
 
 

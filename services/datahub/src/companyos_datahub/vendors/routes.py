@@ -5,14 +5,19 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from companyos_datahub.vendors import service
-from companyos_datahub.vendors.rules import CertificatePeriod, NothingToUpdate, VendorNotFound, VendorStatusNotAllowed
+from companyos_datahub.vendors.rules import (
+    InvalidCertificatePeriodError,
+    NothingToUpdateError,
+    VendorNotFoundError,
+    VendorStatusNotAllowedError,
+)
 from companyos_datahub.vendors.schemas import VendorDetail, VendorUpdate
-from companyos_shared.chassis import CallDep, IfMatch, StaleVersion, problems
+from companyos_shared.framework import CallDep, IfMatch, StaleVersionError, error_responses
 
 router = APIRouter(tags=["vendors"])
 
 
-@router.get("/vendors/{vendor_id}", operation_id="get_vendor", responses=problems(VendorNotFound))
+@router.get("/vendors/{vendor_id}", operation_id="get_vendor", responses=error_responses(VendorNotFoundError))
 async def get_vendor(vendor_id: str, call: CallDep) -> VendorDetail:
     """Show a vendor: risk, bank details and changes, certificates."""
     return service.get_vendor(call, vendor_id)
@@ -21,7 +26,13 @@ async def get_vendor(vendor_id: str, call: CallDep) -> VendorDetail:
 @router.patch(
     "/vendors/{vendor_id}",
     operation_id="update_vendor",
-    responses=problems(VendorNotFound, VendorStatusNotAllowed, StaleVersion, NothingToUpdate, CertificatePeriod),
+    responses=error_responses(
+        VendorNotFoundError,
+        VendorStatusNotAllowedError,
+        StaleVersionError,
+        NothingToUpdateError,
+        InvalidCertificatePeriodError,
+    ),
 )
 async def update_vendor(vendor_id: str, body: VendorUpdate, call: CallDep, if_match: IfMatch = None) -> VendorDetail:
     """Change a vendor; omitted values stay.

@@ -6,22 +6,22 @@ from collections.abc import Mapping
 from datetime import date
 
 from companyos_datahub.vendors.schemas import MOVES, VendorStatus
-from companyos_shared.chassis import Problem
+from companyos_shared.framework import ServiceError
 
 
-class VendorNotFound(Problem):
+class VendorNotFoundError(ServiceError):
     status, code, title = 404, "vendor-not-found", "Vendor not found"
 
 
-class VendorStatusNotAllowed(Problem):
+class VendorStatusNotAllowedError(ServiceError):
     status, code, title = 409, "vendor-status-not-allowed", "Transition not allowed"
 
 
-class NothingToUpdate(Problem):
+class NothingToUpdateError(ServiceError):
     status, code, title = 422, "nothing-to-update", "Nothing to update"
 
 
-class CertificatePeriod(Problem):
+class InvalidCertificatePeriodError(ServiceError):
     status, code, title = 422, "certificate-period", "Certificate expires before it is issued"
 
 
@@ -31,18 +31,18 @@ def is_expired(expires_on: date, day: date) -> bool:
 
 
 def check_may_become(current: VendorStatus, status: VendorStatus) -> None:
-    """Raise VendorStatusNotAllowed (409) for a transition that is not in the table."""
+    """Raise VendorStatusNotAllowedError (409) for a transition that is not in the table."""
     if status is not current and status not in MOVES[current]:
-        raise VendorStatusNotAllowed(f"status cannot change from {current} to {status}")
+        raise VendorStatusNotAllowedError(f"status cannot change from {current} to {status}")
 
 
 def check_changes(changes: Mapping[str, object]) -> None:
-    """Raise NothingToUpdate (422) for an update without changes."""
+    """Raise NothingToUpdateError (422) for an update without changes."""
     if not changes:
-        raise NothingToUpdate("at least one field is required")
+        raise NothingToUpdateError("at least one field is required")
 
 
 def check_certificate(issued_on: date, expires_on: date) -> None:
-    """Raise CertificatePeriod (422) if a certificate expires before it was issued."""
+    """Raise InvalidCertificatePeriodError (422) if a certificate expires before it was issued."""
     if expires_on < issued_on:
-        raise CertificatePeriod(f"expires_on must not be before issued_on ({issued_on}); got {expires_on}")
+        raise InvalidCertificatePeriodError(f"expires_on must not be before issued_on ({issued_on}); got {expires_on}")

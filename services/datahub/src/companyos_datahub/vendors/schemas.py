@@ -8,8 +8,8 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
-from companyos_shared.chassis import Answer, Body, WrittenTime
 from companyos_shared.choices import Choice
+from companyos_shared.framework import IsoTimeText, RequestModel, ResponseModel
 
 
 class VendorStatus(Choice):
@@ -42,7 +42,7 @@ _Short = Annotated[str, Field(min_length=1, max_length=200)]
 _Email = Annotated[str, Field(max_length=200, pattern=r"^[^@\s]+@[^@\s]+$")]
 
 
-class Certificate(Answer):
+class Certificate(ResponseModel):
     """A certificate of a vendor."""
 
     id: str
@@ -52,7 +52,7 @@ class Certificate(Answer):
     is_expired: bool
 
 
-class BankChange(Answer):
+class BankChange(ResponseModel):
     """A change of a vendor's bank details."""
 
     id: str
@@ -63,7 +63,7 @@ class BankChange(Answer):
     channel: str = Field(description="Channel of the request.")
 
 
-class VendorDetail(Answer):
+class VendorDetail(ResponseModel):
     """A vendor with its certificates and latest changes of bank details."""
 
     model_config = ConfigDict(
@@ -115,15 +115,15 @@ class VendorDetail(Answer):
     bank_changes: list[BankChange] = Field(description="Newest first.")
 
 
-class NewCertificate(Body):
+class NewCertificate(RequestModel):
     """A certificate to add."""
 
     kind: _Short
-    issued_on: Annotated[date, WrittenTime]
-    expires_on: Annotated[date, WrittenTime]
+    issued_on: Annotated[date, IsoTimeText]
+    expires_on: Annotated[date, IsoTimeText]
 
 
-class VendorUpdate(Body):
+class VendorUpdate(RequestModel):
     """The values to change; absent or null values stay unchanged."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"status": "active", "risk_tier": "low"}]})

@@ -8,7 +8,7 @@ from sqlalchemy import Row, insert, select, update
 
 from companyos_datahub.tables import bank_changes, certificates, vendors
 from companyos_datahub.vendors.rules import (
-    VendorNotFound,
+    VendorNotFoundError,
     check_certificate,
     check_changes,
     check_may_become,
@@ -22,7 +22,7 @@ from companyos_datahub.vendors.schemas import (
     VendorStatus,
     VendorUpdate,
 )
-from companyos_shared.chassis import Call, check_version
+from companyos_shared.framework import Call, check_version
 
 BANK_CHANGES_SHOWN = 5
 CHANNEL = "datahub"
@@ -56,7 +56,7 @@ def update_vendor(call: Call, vendor_id: str, body: VendorUpdate, *, if_match: i
 def _load(call: Call, vendor_id: str) -> Row[Any]:
     row = call.db.execute(select(vendors).where(vendors.c.id == vendor_id)).one_or_none()
     if row is None:
-        raise VendorNotFound(f'no vendor has the id "{vendor_id}"')
+        raise VendorNotFoundError(f'no vendor has the id "{vendor_id}"')
     return row
 
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from companyos_shared.chassis import CallDep, IfMatch, StaleVersion, problems
+from companyos_shared.framework import CallDep, IfMatch, StaleVersionError, error_responses
 from companyos_ticketdesk.assignment import service
 from companyos_ticketdesk.assignment.rules import (
-    AssigneeNotEmployed,
-    AssigneeOutOfOffice,
-    AssigneeOutsideTeam,
-    AssigneeUnknown,
+    AssigneeNotEmployedError,
+    AssigneeOutOfOfficeError,
+    AssigneeOutsideTeamError,
+    AssigneeUnknownError,
 )
 from companyos_ticketdesk.assignment.schemas import Assignment
-from companyos_ticketdesk.tickets.rules import TicketClosed, TicketNotFound, TicketUntriaged
+from companyos_ticketdesk.tickets.rules import TicketClosedError, TicketNotFoundError, TicketUntriagedError
 from companyos_ticketdesk.tickets.schemas import TicketKey, TicketView
 from companyos_ticketdesk.tickets.service import view_ticket
 
@@ -23,15 +23,15 @@ router = APIRouter(tags=["assignment"])
 @router.put(
     "/tickets/{key}/assignee",
     operation_id="assign_ticket",
-    responses=problems(
-        TicketNotFound,
-        TicketUntriaged,
-        TicketClosed,
-        AssigneeUnknown,
-        AssigneeNotEmployed,
-        AssigneeOutsideTeam,
-        AssigneeOutOfOffice,
-        StaleVersion,
+    responses=error_responses(
+        TicketNotFoundError,
+        TicketUntriagedError,
+        TicketClosedError,
+        AssigneeUnknownError,
+        AssigneeNotEmployedError,
+        AssigneeOutsideTeamError,
+        AssigneeOutOfOfficeError,
+        StaleVersionError,
     ),
 )
 async def assign_ticket(key: TicketKey, body: Assignment, call: CallDep, if_match: IfMatch = None) -> TicketView:

@@ -2,39 +2,43 @@
 
 from __future__ import annotations
 
-from companyos_shared.chassis import Problem
+from companyos_shared.framework import ServiceError
 from companyos_ticketdesk.assignment.model import Candidate
 
 
-class AssigneeUnknown(Problem):
+class AssigneeUnknownError(ServiceError):
     status, code, title = 422, "assignee-unknown", "Assignee not found"
 
 
-class AssigneeNotEmployed(Problem):
+class AssigneeNotEmployedError(ServiceError):
     status, code, title = 409, "assignee-not-employed", "Assignee not employed"
 
 
-class AssigneeOutsideTeam(Problem):
+class AssigneeOutsideTeamError(ServiceError):
     status, code, title = 409, "assignee-outside-team", "Assignee in another team"
 
 
-class AssigneeOutOfOffice(Problem):
+class AssigneeOutOfOfficeError(ServiceError):
     status, code, title = 409, "assignee-out-of-office", "Assignee out of office"
 
 
 def check_is_employed(candidate: Candidate | None, person_id: str) -> Candidate:
-    """Return the candidate; raises AssigneeUnknown (422) or AssigneeNotEmployed (409)."""
+    """Return the candidate; raises AssigneeUnknownError (422) or AssigneeNotEmployedError (409)."""
     if candidate is None:
-        raise AssigneeUnknown(f'assignee_id must be the id of an employee; got "{person_id}"')
+        raise AssigneeUnknownError(f'assignee_id must be the id of an employee; got "{person_id}"')
     if not candidate.is_employed:
-        raise AssigneeNotEmployed(f"{person_id} is not employed today.")
+        raise AssigneeNotEmployedError(f"{person_id} is not employed today.")
     return candidate
 
 
 def check_may_be_assigned(candidate: Candidate | None, person_id: str, *, team_id: str) -> None:
-    """Raise AssigneeUnknown (422), AssigneeNotEmployed, AssigneeOutsideTeam or AssigneeOutOfOffice (409)."""
+    """Check that a person may be assigned.
+
+    Raises AssigneeUnknownError (422), AssigneeNotEmployedError, AssigneeOutsideTeamError or
+    AssigneeOutOfOfficeError (409).
+    """
     found = check_is_employed(candidate, person_id)
     if found.team_id != team_id:
-        raise AssigneeOutsideTeam(f"{person_id} is not a member of {team_id}.")
+        raise AssigneeOutsideTeamError(f"{person_id} is not a member of {team_id}.")
     if found.is_away_when_due:
-        raise AssigneeOutOfOffice(f"{person_id} is out of office on the day the ticket is due.")
+        raise AssigneeOutOfOfficeError(f"{person_id} is out of office on the day the ticket is due.")

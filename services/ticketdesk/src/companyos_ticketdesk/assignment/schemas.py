@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pydantic import ConfigDict, Field
 
-from companyos_shared.chassis import Body
+from companyos_shared.framework import RequestModel
 
 
-class Assignment(Body):
+class Assignment(RequestModel):
     """Assignee of a ticket."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"assignee_id": "p-ilse"}]})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from companyos_shared.chassis import Call
+from companyos_shared.framework import Call
 from companyos_ticketdesk.assignment.model import find_candidate
 from companyos_ticketdesk.assignment.rules import check_may_be_assigned
 from companyos_ticketdesk.tickets.model import Ticket

@@ -6,13 +6,13 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from companyos_shared.chassis import CallDep, InvalidCursor, Page, PageQuery, problems
+from companyos_shared.framework import CallDep, InvalidCursorError, Page, PageQuery, error_responses
 from companyos_ticketdesk.board import service
 from companyos_ticketdesk.board.model import PriorityFilter, StatusFilter, Wanted
-from companyos_ticketdesk.board.rules import QueryBlank
+from companyos_ticketdesk.board.rules import QueryBlankError
 from companyos_ticketdesk.board.schemas import TicketDetail, TicketRow
 from companyos_ticketdesk.tickets.model import TicketType
-from companyos_ticketdesk.tickets.rules import TicketNotFound
+from companyos_ticketdesk.tickets.rules import TicketNotFoundError
 from companyos_ticketdesk.tickets.schemas import TAG_CHARS, TicketKey
 
 router = APIRouter(tags=["board"])
@@ -20,7 +20,7 @@ router = APIRouter(tags=["board"])
 QUERY_CHARS = 200
 
 
-@router.get("/tickets", operation_id="list_tickets", responses=problems(InvalidCursor))
+@router.get("/tickets", operation_id="list_tickets", responses=error_responses(InvalidCursorError))
 async def list_tickets(
     call: CallDep,
     page: PageQuery,
@@ -40,7 +40,9 @@ async def list_tickets(
     return service.list_tickets(call, filters, page)
 
 
-@router.get("/tickets/search", operation_id="search_tickets", responses=problems(QueryBlank, InvalidCursor))
+@router.get(
+    "/tickets/search", operation_id="search_tickets", responses=error_responses(QueryBlankError, InvalidCursorError)
+)
 async def search_tickets(
     query: Annotated[str, Query(max_length=QUERY_CHARS, examples=["badge reader"])], call: CallDep, page: PageQuery
 ) -> Page[TicketRow]:
@@ -51,7 +53,7 @@ async def search_tickets(
     return service.search_tickets(call, query, page)
 
 
-@router.get("/tickets/{key}", operation_id="get_ticket", responses=problems(TicketNotFound))
+@router.get("/tickets/{key}", operation_id="get_ticket", responses=error_responses(TicketNotFoundError))
 async def get_ticket(key: TicketKey, call: CallDep) -> TicketDetail:
     """Show a ticket with its checklist, links and allowed transitions."""
     return service.show_ticket(call, key)

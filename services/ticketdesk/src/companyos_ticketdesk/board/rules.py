@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from companyos_shared.chassis import Problem
-from companyos_shared.chassis.errors import shortened
+from companyos_shared.framework import ServiceError
+from companyos_shared.framework.errors import shortened
 from companyos_ticketdesk.board.model import Searchable
 
 MOST_WORDS = 8
@@ -18,19 +18,21 @@ DESCRIPTION_WEIGHT = 1
 _WORD = re.compile(r"\w+(?:-\w+)*")
 
 
-class QueryBlank(Problem):
+class QueryBlankError(ServiceError):
     status, code, title = 422, "query-blank", "Query has no words"
 
 
 def search_words(query: str) -> tuple[str, ...]:
-    """Return the distinct case-folded words of a query; raises QueryBlank (422) if there are none.
+    """Return the distinct case-folded words of a query; raises QueryBlankError (422) if there are none.
 
     At most MOST_WORDS are used. A word has at least SHORTEST_WORD_CHARS characters; a key like OPS-1042 is one word.
     """
     words_in_query = (word.casefold() for word in _WORD.findall(query))
     words = tuple(dict.fromkeys(word for word in words_in_query if len(word) >= SHORTEST_WORD_CHARS))
     if not words:
-        raise QueryBlank(f"q must have a word of at least {SHORTEST_WORD_CHARS} characters; got {shortened(query)}")
+        raise QueryBlankError(
+            f"q must have a word of at least {SHORTEST_WORD_CHARS} characters; got {shortened(query)}"
+        )
     return words[:MOST_WORDS]
 
 

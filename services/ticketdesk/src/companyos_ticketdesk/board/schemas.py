@@ -6,14 +6,14 @@ from datetime import datetime
 
 from pydantic import ConfigDict, Field
 
-from companyos_shared.chassis import Answer
+from companyos_shared.framework import ResponseModel
 from companyos_ticketdesk.checklist.schemas import ChecklistItemView
 from companyos_ticketdesk.links.schemas import LinkedTicket
 from companyos_ticketdesk.tickets.model import Priority, Status, TicketType
 from companyos_ticketdesk.tickets.schemas import EXAMPLE_TICKET, TicketView
 
 
-class TicketRow(Answer):
+class TicketRow(ResponseModel):
     """A ticket in a list."""
 
     model_config = ConfigDict(

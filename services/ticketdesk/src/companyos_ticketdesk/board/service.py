@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import select
 
-from companyos_shared.chassis import Call, Page, PageParams, paginate, paginate_sequence
+from companyos_shared.framework import Call, Page, PageParams, paginate, paginate_sequence
 from companyos_ticketdesk.board.model import Wanted, list_searchable, select_tickets
 from companyos_ticketdesk.board.rules import ranked_keys, search_words
 from companyos_ticketdesk.board.schemas import TicketDetail, TicketRow

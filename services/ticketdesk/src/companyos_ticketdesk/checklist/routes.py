@@ -6,11 +6,11 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path
 
-from companyos_shared.chassis import CallDep, IfMatch, StaleVersion, problems
+from companyos_shared.framework import CallDep, IfMatch, StaleVersionError, error_responses
 from companyos_ticketdesk.checklist import service
-from companyos_ticketdesk.checklist.rules import ChecklistItemDone, ChecklistItemNotFound
+from companyos_ticketdesk.checklist.rules import ChecklistItemDoneError, ChecklistItemNotFoundError
 from companyos_ticketdesk.checklist.schemas import ChecklistItemView
-from companyos_ticketdesk.tickets.rules import TicketClosed, TicketNotFound, TicketUntriaged
+from companyos_ticketdesk.tickets.rules import TicketClosedError, TicketNotFoundError, TicketUntriagedError
 from companyos_ticketdesk.tickets.schemas import TicketKey
 
 router = APIRouter(tags=["checklist"])
@@ -19,8 +19,13 @@ router = APIRouter(tags=["checklist"])
 @router.post(
     "/tickets/{key}/checklist/{item_id}/completion",
     operation_id="complete_checklist_item",
-    responses=problems(
-        TicketNotFound, ChecklistItemNotFound, TicketUntriaged, TicketClosed, ChecklistItemDone, StaleVersion
+    responses=error_responses(
+        TicketNotFoundError,
+        ChecklistItemNotFoundError,
+        TicketUntriagedError,
+        TicketClosedError,
+        ChecklistItemDoneError,
+        StaleVersionError,
     ),
 )
 async def complete_checklist_item(

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from companyos_shared.chassis import Problem
+from companyos_shared.framework import ServiceError
 from companyos_ticketdesk.checklist.model import ChecklistItem
 
 
-class ChecklistItemNotFound(Problem):
+class ChecklistItemNotFoundError(ServiceError):
     status, code, title = 404, "checklist-item-not-found", "Checklist item not found"
 
 
-class ChecklistItemDone(Problem):
+class ChecklistItemDoneError(ServiceError):
     status, code, title = 409, "checklist-item-done", "Checklist item already done"
 
 
 def check_is_open(item: ChecklistItem) -> None:
-    """Raise ChecklistItemDone (409) for a completed item."""
+    """Raise ChecklistItemDoneError (409) for a completed item."""
     if item.done_at is not None:
-        raise ChecklistItemDone(f"{item.id} was completed by {item.done_by}.")
+        raise ChecklistItemDoneError(f"{item.id} was completed by {item.done_by}.")
 
 
 def count_open(items: Sequence[ChecklistItem]) -> int:

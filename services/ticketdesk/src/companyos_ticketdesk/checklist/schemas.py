@@ -6,11 +6,11 @@ from datetime import datetime
 
 from pydantic import ConfigDict, Field
 
-from companyos_shared.chassis import Answer, Body
+from companyos_shared.framework import RequestModel, ResponseModel
 from companyos_ticketdesk.tickets.schemas import UtcTime
 
 
-class ChecklistItemView(Answer):
+class ChecklistItemView(ResponseModel):
     """An item of a ticket's checklist."""
 
     model_config = ConfigDict(
@@ -25,7 +25,7 @@ class ChecklistItemView(Answer):
     done_by: str | None
 
 
-class PlantedChecklistItem(Body):
+class PlantedChecklistItem(RequestModel):
     """A checklist item in a seed."""
 
     id: str

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from sqlalchemy import select, update
 
-from companyos_shared.chassis import Call
+from companyos_shared.framework import Call
 from companyos_ticketdesk.checklist.model import ChecklistItem, item_of
-from companyos_ticketdesk.checklist.rules import ChecklistItemNotFound, check_is_open
+from companyos_ticketdesk.checklist.rules import ChecklistItemNotFoundError, check_is_open
 from companyos_ticketdesk.tables import checklist_items
 from companyos_ticketdesk.tickets.service import load_live_ticket
 
@@ -24,5 +24,5 @@ def _load_item(call: Call, key: str, item_id: str) -> ChecklistItem:
     matches = select(checklist_items).where(checklist_items.c.id == item_id, checklist_items.c.ticket_key == key)
     row = call.db.execute(matches).one_or_none()
     if row is None:
-        raise ChecklistItemNotFound(f'{key} has no checklist item "{item_id}"')
+        raise ChecklistItemNotFoundError(f'{key} has no checklist item "{item_id}"')
     return item_of(row)

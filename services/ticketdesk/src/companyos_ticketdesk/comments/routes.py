@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from fastapi import APIRouter, status
 
-from companyos_shared.chassis import (
+from companyos_shared.framework import (
     CallDep,
     IdempotencyKey,
-    IdempotencyKeyReused,
+    IdempotencyKeyReusedError,
     IfMatch,
-    InvalidCursor,
+    InvalidCursorError,
     Page,
     PageQuery,
-    StaleVersion,
-    problems,
+    StaleVersionError,
+    error_responses,
 )
 from companyos_ticketdesk.comments import service
 from companyos_ticketdesk.comments.schemas import CommentView, NewComment
-from companyos_ticketdesk.comments.service import CommentBlank
-from companyos_ticketdesk.tickets.rules import TicketNotFound
+from companyos_ticketdesk.comments.service import CommentBlankError
+from companyos_ticketdesk.tickets.rules import TicketNotFoundError
 from companyos_ticketdesk.tickets.schemas import TicketKey
 
 router = APIRouter(tags=["comments"])
@@ -28,7 +28,7 @@ router = APIRouter(tags=["comments"])
     "/tickets/{key}/comments",
     operation_id="add_comment",
     status_code=status.HTTP_201_CREATED,
-    responses=problems(TicketNotFound, CommentBlank, StaleVersion, IdempotencyKeyReused),
+    responses=error_responses(TicketNotFoundError, CommentBlankError, StaleVersionError, IdempotencyKeyReusedError),
 )
 async def add_comment(
     key: TicketKey,
@@ -44,7 +44,11 @@ async def add_comment(
     return CommentView.model_validate(service.add_comment(call, key, comment.body, if_match=if_match))
 
 
-@router.get("/tickets/{key}/comments", operation_id="list_comments", responses=problems(TicketNotFound, InvalidCursor))
+@router.get(
+    "/tickets/{key}/comments",
+    operation_id="list_comments",
+    responses=error_responses(TicketNotFoundError, InvalidCursorError),
+)
 async def list_comments(key: TicketKey, call: CallDep, page: PageQuery) -> Page[CommentView]:
     """List the comments on a ticket, oldest first."""
     return service.list_comments(call, key, page)

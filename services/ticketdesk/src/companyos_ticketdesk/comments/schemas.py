@@ -6,13 +6,13 @@ from datetime import datetime
 
 from pydantic import ConfigDict, Field
 
-from companyos_shared.chassis import Answer, Body
+from companyos_shared.framework import RequestModel, ResponseModel
 from companyos_ticketdesk.tickets.schemas import UtcTime
 
 COMMENT_CHARS = 2000
 
 
-class NewComment(Body):
+class NewComment(RequestModel):
     """A comment to add."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"body": "The part arrives on Thursday."}]})
@@ -20,7 +20,7 @@ class NewComment(Body):
     body: str = Field(min_length=1, max_length=COMMENT_CHARS)
 
 
-class CommentView(Answer):
+class CommentView(ResponseModel):
     """A comment on a ticket."""
 
     model_config = ConfigDict(
@@ -42,7 +42,7 @@ class CommentView(Answer):
     body: str
 
 
-class PlannedComment(Body):
+class PlannedComment(RequestModel):
     """A scheduled comment of a colleague."""
 
     id: str

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Row, insert, select
 
-from companyos_shared.chassis import Call, Page, PageParams, Problem, check_version, paginate
+from companyos_shared.framework import Call, Page, PageParams, ServiceError, check_version, paginate
 from companyos_ticketdesk.comments.schemas import CommentView, PlannedComment
 from companyos_ticketdesk.tables import comments
 from companyos_ticketdesk.tickets.service import load_ticket
@@ -30,14 +30,14 @@ def comment_of(row: Row[Any]) -> Comment:
     return Comment(**row._mapping)
 
 
-class CommentBlank(Problem):
+class CommentBlankError(ServiceError):
     status, code, title = 422, "comment-blank", "Comment is blank"
 
 
 def check_body(body: str) -> None:
-    """Raise CommentBlank (422) for a comment of whitespace."""
+    """Raise CommentBlankError (422) for a comment of whitespace."""
     if not body.strip():
-        raise CommentBlank("body must not be blank")
+        raise CommentBlankError("body must not be blank")
 
 
 def add_comment(call: Call, key: str, body: str, *, if_match: int | None) -> Comment:

@@ -6,17 +6,24 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, status
 
-from companyos_shared.chassis import CallDep, IdempotencyKey, IdempotencyKeyReused, IfMatch, StaleVersion, problems
+from companyos_shared.framework import (
+    CallDep,
+    IdempotencyKey,
+    IdempotencyKeyReusedError,
+    IfMatch,
+    StaleVersionError,
+    error_responses,
+)
 from companyos_ticketdesk.links import service
 from companyos_ticketdesk.links.rules import (
-    JustificationTooShort,
-    LinkCircle,
-    LinkExists,
-    LinkNotFound,
-    LinkToItself,
+    CircularLinkError,
+    JustificationTooShortError,
+    LinkExistsError,
+    LinkNotFoundError,
+    LinkToItselfError,
 )
 from companyos_ticketdesk.links.schemas import LinkRemoval, LinkView, NewLink, RemovedLinkView
-from companyos_ticketdesk.tickets.rules import TicketClosed, TicketNotFound, TicketUntriaged
+from companyos_ticketdesk.tickets.rules import TicketClosedError, TicketNotFoundError, TicketUntriagedError
 from companyos_ticketdesk.tickets.schemas import TicketKey
 
 router = APIRouter(tags=["links"])
@@ -26,15 +33,15 @@ router = APIRouter(tags=["links"])
     "/tickets/{key}/links",
     operation_id="link_tickets",
     status_code=status.HTTP_201_CREATED,
-    responses=problems(
-        TicketNotFound,
-        TicketUntriaged,
-        TicketClosed,
-        LinkToItself,
-        LinkExists,
-        LinkCircle,
-        StaleVersion,
-        IdempotencyKeyReused,
+    responses=error_responses(
+        TicketNotFoundError,
+        TicketUntriagedError,
+        TicketClosedError,
+        LinkToItselfError,
+        LinkExistsError,
+        CircularLinkError,
+        StaleVersionError,
+        IdempotencyKeyReusedError,
     ),
 )
 async def link_tickets(
@@ -54,8 +61,13 @@ async def link_tickets(
 @router.post(
     "/tickets/{key}/links/{link_id}/removal",
     operation_id="unlink_tickets",
-    responses=problems(
-        TicketNotFound, LinkNotFound, TicketUntriaged, TicketClosed, JustificationTooShort, StaleVersion
+    responses=error_responses(
+        TicketNotFoundError,
+        LinkNotFoundError,
+        TicketUntriagedError,
+        TicketClosedError,
+        JustificationTooShortError,
+        StaleVersionError,
     ),
 )
 async def unlink_tickets(

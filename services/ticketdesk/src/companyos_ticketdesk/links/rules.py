@@ -4,45 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from companyos_shared.chassis import Problem
+from companyos_shared.framework import ServiceError
 from companyos_ticketdesk.links.model import Link, LinkKind
 
 SHORTEST_JUSTIFICATION_CHARS = 10
 
 
-class LinkNotFound(Problem):
+class LinkNotFoundError(ServiceError):
     status, code, title = 404, "link-not-found", "Link not found"
 
 
-class LinkToItself(Problem):
+class LinkToItselfError(ServiceError):
     status, code, title = 422, "link-to-itself", "Link to itself"
 
 
-class LinkExists(Problem):
+class LinkExistsError(ServiceError):
     status, code, title = 409, "link-exists", "Link already exists"
 
 
-class LinkCircle(Problem):
+class CircularLinkError(ServiceError):
     status, code, title = 409, "link-circle", "Circular blocking"
 
 
-class JustificationTooShort(Problem):
+class JustificationTooShortError(ServiceError):
     status, code, title = 422, "justification-too-short", "Justification too short"
 
 
 def check_may_link(
     kind: LinkKind, from_key: str, to_key: str, *, present: Sequence[Link], blocks: Sequence[Link]
 ) -> None:
-    """Raise LinkToItself (422), LinkExists or LinkCircle (409) if the link is not possible.
+    """Raise LinkToItselfError (422), LinkExistsError or CircularLinkError (409) if the link is not possible.
 
     `present` are the links of the first ticket, `blocks` all blocking links.
     """
     if from_key == to_key:
-        raise LinkToItself(f"to_key must differ from the ticket's key; got {to_key}")
+        raise LinkToItselfError(f"to_key must differ from the ticket's key; got {to_key}")
     if any(says_the_same(link, kind, from_key, to_key) for link in present):
-        raise LinkExists(f"{from_key} {kind} {to_key} already exists.")
+        raise LinkExistsError(f"{from_key} {kind} {to_key} already exists.")
     if kind is LinkKind.BLOCKS and is_reachable(from_key, start=to_key, blocks=blocks):
-        raise LinkCircle(f"{to_key} blocks {from_key}, directly or through others.")
+        raise CircularLinkError(f"{to_key} blocks {from_key}, directly or through others.")
 
 
 def says_the_same(link: Link, kind: LinkKind, from_key: str, to_key: str) -> bool:
@@ -71,13 +71,13 @@ def is_reachable(goal: str, *, start: str, blocks: Iterable[Link]) -> bool:
 
 
 def check_touches(link: Link | None, key: str) -> Link:
-    """Return the link; raises LinkNotFound (404) unless the ticket is one of its ends."""
+    """Return the link; raises LinkNotFoundError (404) unless the ticket is one of its ends."""
     if link is None or not link.touches(key):
-        raise LinkNotFound(f"{key} has no link with this id.")
+        raise LinkNotFoundError(f"{key} has no link with this id.")
     return link
 
 
 def check_justification(justification: str) -> None:
-    """Raise JustificationTooShort (422) below the minimum length, without surrounding whitespace."""
+    """Raise JustificationTooShortError (422) below the minimum length, without surrounding whitespace."""
     if len(justification.strip()) < SHORTEST_JUSTIFICATION_CHARS:
-        raise JustificationTooShort(f"A justification has at least {SHORTEST_JUSTIFICATION_CHARS} characters.")
+        raise JustificationTooShortError(f"A justification has at least {SHORTEST_JUSTIFICATION_CHARS} characters.")

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from pydantic import ConfigDict, Field
 
-from companyos_shared.chassis import Answer, Body
+from companyos_shared.framework import RequestModel, ResponseModel
 from companyos_ticketdesk.links.model import LinkKind, Relation
 from companyos_ticketdesk.tickets.model import Status
 from companyos_ticketdesk.tickets.schemas import UtcTime
@@ -14,7 +14,7 @@ from companyos_ticketdesk.tickets.schemas import UtcTime
 JUSTIFICATION_CHARS = 1000
 
 
-class NewLink(Body):
+class NewLink(RequestModel):
     """Relation of the ticket in the path to another ticket."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"kind": "blocks", "to_key": "OPS-1043"}]})
@@ -23,7 +23,7 @@ class NewLink(Body):
     to_key: str = Field(max_length=32)
 
 
-class LinkRemoval(Body):
+class LinkRemoval(RequestModel):
     """Justification of a link's removal."""
 
     model_config = ConfigDict(
@@ -33,7 +33,7 @@ class LinkRemoval(Body):
     justification: str = Field(max_length=JUSTIFICATION_CHARS, description="At least 10 characters.")
 
 
-class LinkView(Answer):
+class LinkView(ResponseModel):
     """A link between two tickets."""
 
     model_config = ConfigDict(
@@ -59,7 +59,7 @@ class LinkView(Answer):
     created_by: str
 
 
-class LinkedTicket(Answer):
+class LinkedTicket(ResponseModel):
     """A link from the perspective of one of its tickets."""
 
     model_config = ConfigDict(
@@ -74,7 +74,7 @@ class LinkedTicket(Answer):
     status: Status | None = Field(description="Status of the other ticket.")
 
 
-class RemovedLinkView(Answer):
+class RemovedLinkView(ResponseModel):
     """A removed link with its justification."""
 
     model_config = ConfigDict(
@@ -102,7 +102,7 @@ class RemovedLinkView(Answer):
     justification: str
 
 
-class PlantedLink(Body):
+class PlantedLink(RequestModel):
     """A link in a seed."""
 
     id: str

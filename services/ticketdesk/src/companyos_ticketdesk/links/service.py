@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import bindparam, delete, insert, select
 
-from companyos_shared.chassis import Call
+from companyos_shared.framework import Call
 from companyos_ticketdesk.links.model import Link, find_link, list_blocks, list_links
 from companyos_ticketdesk.links.rules import check_justification, check_may_link, check_touches
 from companyos_ticketdesk.links.schemas import LinkedTicket, LinkRemoval, NewLink, RemovedLinkView

@@ -1,6 +1,6 @@
 """Page registry and choices that several pages share."""
 
-from companyos_shared.chassis import Pages
+from companyos_shared.framework import Pages
 from companyos_shared.wire.company import Company
 
 PAGES = Pages("companyos_ticketdesk.pages", app="ticketdesk", title="TicketDesk")

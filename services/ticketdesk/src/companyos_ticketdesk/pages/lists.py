@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi.responses import HTMLResponse
 
-from companyos_shared.chassis import PageCursor, PageParams, PageText, Showing, rows_from
+from companyos_shared.framework import PageCursor, PageParams, PageText, PageView, page_params
 from companyos_ticketdesk.board import service
 from companyos_ticketdesk.board.model import NONE, Wanted
 from companyos_ticketdesk.pages.app import PAGES, teams_of
@@ -16,7 +16,7 @@ COLUMN_ROWS = 8
 
 @PAGES.page("/")
 def show_list(
-    showing: Showing,
+    view: PageView,
     q: PageText = "",
     status: PageText = "",
     priority: PageText = "",
@@ -35,13 +35,13 @@ def show_list(
         "assignee_id": assignee_id,
         "tag": tag,
     }
-    params = rows_from(cursor)
+    params = page_params(cursor)
     if q.strip():
-        found, filters = service.search_tickets(showing.call, q, params), dict.fromkeys(filters, "")
+        found, filters = service.search_tickets(view.call, q, params), dict.fromkeys(filters, "")
     else:
         values = {name: value or None for name, value in filters.items()}
-        found = service.list_tickets(showing.call, Wanted(**values), params)
-    return showing.page(
+        found = service.list_tickets(view.call, Wanted(**values), params)
+    return view.page(
         "list.html",
         found=found,
         q=q.strip(),
@@ -51,16 +51,16 @@ def show_list(
             "status": [NONE, *Status],
             "priority": [NONE, *Priority],
             "type": list(TicketType),
-            "team_id": teams_of(showing.call.company),
+            "team_id": teams_of(view.call.company),
         },
     )
 
 
 @PAGES.page("/board")
-def show_board(showing: Showing, team_id: PageText = "") -> HTMLResponse:
+def show_board(view: PageView, team_id: PageText = "") -> HTMLResponse:
     """Show the tickets of a team, or of all teams, in one column per status."""
     columns = {}
     for status in (NONE, *Status):
         filters = Wanted(status=status, team_id=team_id or None)
-        columns[status] = service.list_tickets(showing.call, filters, PageParams(COLUMN_ROWS, None))
-    return showing.page("board.html", columns=columns, team_id=team_id, untriaged=NONE)
+        columns[status] = service.list_tickets(view.call, filters, PageParams(COLUMN_ROWS, None))
+    return view.page("board.html", columns=columns, team_id=team_id, untriaged=NONE)

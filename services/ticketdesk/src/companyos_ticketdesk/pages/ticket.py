@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi.responses import HTMLResponse
 
-from companyos_shared.chassis import PageCursor, Showing, rows_from
+from companyos_shared.framework import PageCursor, PageView, page_params
 from companyos_ticketdesk.board.service import show_ticket as load_ticket
 from companyos_ticketdesk.comments.service import list_comments
 from companyos_ticketdesk.links.model import LinkKind
@@ -15,17 +15,17 @@ from companyos_ticketdesk.workflow.service import list_history
 
 
 @PAGES.page("/tickets/{key}")
-def show_ticket(showing: Showing, key: str, comments: PageCursor = None, history: PageCursor = None) -> HTMLResponse:
+def show_ticket(view: PageView, key: str, comments: PageCursor = None, history: PageCursor = None) -> HTMLResponse:
     """Show a ticket."""
-    call = showing.call
+    call = view.call
     ticket = load_ticket(call, key)
     day = call.now.date()
     team = [one for one in call.company.people if one.team_id == ticket.team_id and one.is_employed(day)]
-    return showing.page(
+    return view.page(
         "ticket.html",
         ticket=ticket,
-        comments=list_comments(call, key, rows_from(comments)),
-        history=list_history(call, key, rows_from(history)),
+        comments=list_comments(call, key, page_params(comments)),
+        history=list_history(call, key, page_params(history)),
         team=sorted(team, key=lambda one: one.name),
         priorities=list(Priority),
         types=list(TicketType),
@@ -37,7 +37,7 @@ def show_ticket(showing: Showing, key: str, comments: PageCursor = None, history
 
 
 @PAGES.page("/new")
-def show_new(showing: Showing) -> HTMLResponse:
+def show_new(view: PageView) -> HTMLResponse:
     """Show the form of a new ticket."""
-    teams = teams_of(showing.call.company)
-    return showing.page("new.html", priorities=list(Priority), types=list(TicketType), teams=teams)
+    teams = teams_of(view.call.company)
+    return view.page("new.html", priorities=list(Priority), types=list(TicketType), teams=teams)

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from fastapi import APIRouter, status
 
-from companyos_shared.chassis import CallDep, IdempotencyKey, IdempotencyKeyReused, IfMatch, StaleVersion, problems
+from companyos_shared.framework import (
+    CallDep,
+    IdempotencyKey,
+    IdempotencyKeyReusedError,
+    IfMatch,
+    StaleVersionError,
+    error_responses,
+)
 from companyos_ticketdesk.tickets import service
 from companyos_ticketdesk.tickets.rules import (
-    NothingToChange,
-    TeamUnknown,
-    TicketClosed,
-    TicketNotFound,
-    TicketUntriaged,
-    TitleBlank,
+    NothingToChangeError,
+    TeamUnknownError,
+    TicketClosedError,
+    TicketNotFoundError,
+    TicketUntriagedError,
+    TitleBlankError,
 )
 from companyos_ticketdesk.tickets.schemas import NewTicket, TicketChanges, TicketKey, TicketView
 
@@ -23,7 +30,7 @@ router = APIRouter(tags=["tickets"])
     "/tickets",
     operation_id="create_ticket",
     status_code=status.HTTP_201_CREATED,
-    responses=problems(TeamUnknown, TitleBlank, IdempotencyKeyReused),
+    responses=error_responses(TeamUnknownError, TitleBlankError, IdempotencyKeyReusedError),
 )
 async def create_ticket(body: NewTicket, call: CallDep, idempotency_key: IdempotencyKey = None) -> TicketView:
     """Create an untriaged ticket.
@@ -36,7 +43,14 @@ async def create_ticket(body: NewTicket, call: CallDep, idempotency_key: Idempot
 @router.patch(
     "/tickets/{key}",
     operation_id="update_ticket",
-    responses=problems(TicketNotFound, TicketUntriaged, TicketClosed, TitleBlank, NothingToChange, StaleVersion),
+    responses=error_responses(
+        TicketNotFoundError,
+        TicketUntriagedError,
+        TicketClosedError,
+        TitleBlankError,
+        NothingToChangeError,
+        StaleVersionError,
+    ),
 )
 async def update_ticket(key: TicketKey, changes: TicketChanges, call: CallDep, if_match: IfMatch = None) -> TicketView:
     """Change fields of a triaged ticket.

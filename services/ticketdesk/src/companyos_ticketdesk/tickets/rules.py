@@ -4,51 +4,51 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from companyos_shared.chassis import Problem
+from companyos_shared.framework import ServiceError
 from companyos_ticketdesk.tickets.model import FINAL, SETTLED, Ticket
 
 
-class TicketNotFound(Problem):
+class TicketNotFoundError(ServiceError):
     status, code, title = 404, "ticket-not-found", "Ticket not found"
 
 
-class TicketUntriaged(Problem):
+class TicketUntriagedError(ServiceError):
     status, code, title = 409, "ticket-untriaged", "Ticket not triaged"
 
 
-class TicketClosed(Problem):
+class TicketClosedError(ServiceError):
     status, code, title = 409, "ticket-closed", "Ticket is final"
 
 
-class TeamUnknown(Problem):
+class TeamUnknownError(ServiceError):
     status, code, title = 422, "team-unknown", "Team without tickets"
 
 
-class TitleBlank(Problem):
+class TitleBlankError(ServiceError):
     status, code, title = 422, "title-blank", "Title is blank"
 
 
-class NothingToChange(Problem):
+class NothingToChangeError(ServiceError):
     status, code, title = 422, "nothing-to-change", "Nothing to change"
 
 
 def check_is_triaged(ticket: Ticket) -> None:
-    """Raise TicketUntriaged (409) for a ticket without status."""
+    """Raise TicketUntriagedError (409) for a ticket without status."""
     if ticket.status is None:
-        raise TicketUntriaged(f"{ticket.key} has no status.")
+        raise TicketUntriagedError(f"{ticket.key} has no status.")
 
 
 def check_is_live(ticket: Ticket) -> None:
-    """Raise TicketUntriaged or TicketClosed (409) unless the ticket is open for changes."""
+    """Raise TicketUntriagedError or TicketClosedError (409) unless the ticket is open for changes."""
     check_is_triaged(ticket)
     if ticket.status in FINAL:
-        raise TicketClosed(f"{ticket.key} is {ticket.status}.")
+        raise TicketClosedError(f"{ticket.key} is {ticket.status}.")
 
 
 def check_title(title: str | None) -> None:
-    """Raise TitleBlank (422) for a title of whitespace; None is allowed."""
+    """Raise TitleBlankError (422) for a title of whitespace; None is allowed."""
     if title is not None and not title.strip():
-        raise TitleBlank("title must not be blank")
+        raise TitleBlankError("title must not be blank")
 
 
 def is_overdue(ticket: Ticket, now: datetime) -> bool:

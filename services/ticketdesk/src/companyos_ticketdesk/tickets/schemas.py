@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import Path
 from pydantic import AfterValidator, ConfigDict, Field, JsonValue
 
-from companyos_shared.chassis import Answer, Body, WrittenTime
+from companyos_shared.framework import IsoTimeText, RequestModel, ResponseModel
 from companyos_ticketdesk.tickets.model import Priority, ReasonCode, Status, TicketType
 
 TITLE_CHARS = 200
@@ -26,7 +26,7 @@ def _in_utc(moment: datetime) -> datetime:
     return aware.replace(microsecond=0)
 
 
-UtcTime = Annotated[datetime, WrittenTime, AfterValidator(_in_utc)]
+UtcTime = Annotated[datetime, IsoTimeText, AfterValidator(_in_utc)]
 """A moment to the second; one without an offset is taken as UTC."""
 
 TicketKey = Annotated[str, Path(max_length=32, examples=["OPS-1042"])]
@@ -59,7 +59,7 @@ EXAMPLE_TICKET: dict[str, JsonValue] = {
 }
 
 
-class NewTicket(Body):
+class NewTicket(RequestModel):
     """A ticket to create. It starts untriaged, without a status."""
 
     model_config = ConfigDict(
@@ -77,7 +77,7 @@ class NewTicket(Body):
     tags: Tags = []
 
 
-class TicketChanges(Body):
+class TicketChanges(RequestModel):
     """The fields to change; omitted or null fields stay unchanged."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"priority": "high", "tags": ["badge", "north"]}]})
@@ -90,7 +90,7 @@ class TicketChanges(Body):
     type: TicketType | None = None
 
 
-class TicketView(Answer):
+class TicketView(ResponseModel):
     """A ticket with all its fields."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE_TICKET]})
@@ -118,7 +118,7 @@ class TicketView(Answer):
     version: int = Field(description="For If-Match; increases with each change of these fields.")
 
 
-class PlannedTicket(Body):
+class PlannedTicket(RequestModel):
     """A scheduled ticket of a colleague."""
 
     key: str = Field(pattern=r"^[A-Z][A-Z0-9]*-[1-9][0-9]*$")
@@ -140,7 +140,7 @@ class PlannedTicket(Body):
     version: int = Field(1, ge=1)
 
 
-class PlannedChange(Body):
+class PlannedChange(RequestModel):
     """A scheduled change of a colleague, applied if the ticket is open for changes; absent fields stay unchanged."""
 
     ticket_key: str

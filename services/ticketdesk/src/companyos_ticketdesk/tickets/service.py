@@ -7,13 +7,13 @@ from typing import Any
 
 from sqlalchemy import insert, select, update
 
-from companyos_shared.chassis import Call, check_version
+from companyos_shared.framework import Call, check_version
 from companyos_ticketdesk.tables import team_prefixes, tickets
 from companyos_ticketdesk.tickets.model import SETTLED, Ticket, find_ticket
 from companyos_ticketdesk.tickets.rules import (
-    NothingToChange,
-    TeamUnknown,
-    TicketNotFound,
+    NothingToChangeError,
+    TeamUnknownError,
+    TicketNotFoundError,
     check_is_live,
     check_title,
     is_overdue,
@@ -22,10 +22,10 @@ from companyos_ticketdesk.tickets.schemas import NewTicket, PlannedChange, Plann
 
 
 def load_ticket(call: Call, key: str) -> Ticket:
-    """Return the ticket with that key; raises TicketNotFound (404)."""
+    """Return the ticket with that key; raises TicketNotFoundError (404)."""
     ticket = find_ticket(call.db, key)
     if ticket is None:
-        raise TicketNotFound(f'no ticket has the key "{key}"')
+        raise TicketNotFoundError(f'no ticket has the key "{key}"')
     return ticket
 
 
@@ -68,7 +68,7 @@ def update_ticket(call: Call, key: str, changes: TicketChanges, *, if_match: int
     ticket = load_live_ticket(call, key, if_match)
     named = changes.model_dump(exclude_none=True)
     if not named:
-        raise NothingToChange(f"at least one of {', '.join(TicketChanges.model_fields)} is required")
+        raise NothingToChangeError(f"at least one of {', '.join(TicketChanges.model_fields)} is required")
     check_title(changes.title)
     if changes.tags is not None:
         named["tags"] = tuple(changes.tags)
@@ -93,5 +93,5 @@ def apply_change(call: Call, payload: dict[str, Any]) -> None:
 def _prefix_of(call: Call, team_id: str) -> str:
     found = call.db.execute(select(team_prefixes.c.prefix).where(team_prefixes.c.team_id == team_id)).scalar()
     if found is None:
-        raise TeamUnknown(f'team_id must be a team with tickets; got "{team_id}"')
+        raise TeamUnknownError(f'team_id must be a team with tickets; got "{team_id}"')
     return str(found)

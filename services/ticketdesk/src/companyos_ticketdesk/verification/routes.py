@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from companyos_shared.chassis import CallDep, IfMatch, StaleVersion, problems
-from companyos_ticketdesk.assignment.rules import AssigneeNotEmployed, AssigneeUnknown
-from companyos_ticketdesk.tickets.rules import TicketClosed, TicketNotFound, TicketUntriaged
+from companyos_shared.framework import CallDep, IfMatch, StaleVersionError, error_responses
+from companyos_ticketdesk.assignment.rules import AssigneeNotEmployedError, AssigneeUnknownError
+from companyos_ticketdesk.tickets.rules import TicketClosedError, TicketNotFoundError, TicketUntriagedError
 from companyos_ticketdesk.tickets.schemas import TicketKey, TicketView
 from companyos_ticketdesk.tickets.service import view_ticket
 from companyos_ticketdesk.verification import service
 from companyos_ticketdesk.verification.rules import (
-    ApprovalRefBlank,
-    AssigneeMissing,
-    ChecklistIncomplete,
-    PriorityMissing,
-    TicketUnverified,
-    TicketVerified,
+    ApprovalRefBlankError,
+    AssigneeMissingError,
+    ChecklistIncompleteError,
+    PriorityMissingError,
+    TicketUnverifiedError,
+    TicketVerifiedError,
 )
 from companyos_ticketdesk.verification.schemas import ApprovalLink
 
@@ -26,17 +26,17 @@ router = APIRouter(tags=["verification"])
 @router.post(
     "/tickets/{key}/verification",
     operation_id="verify_ticket",
-    responses=problems(
-        TicketNotFound,
-        TicketUntriaged,
-        TicketClosed,
-        TicketVerified,
-        PriorityMissing,
-        AssigneeMissing,
-        AssigneeUnknown,
-        AssigneeNotEmployed,
-        ChecklistIncomplete,
-        StaleVersion,
+    responses=error_responses(
+        TicketNotFoundError,
+        TicketUntriagedError,
+        TicketClosedError,
+        TicketVerifiedError,
+        PriorityMissingError,
+        AssigneeMissingError,
+        AssigneeUnknownError,
+        AssigneeNotEmployedError,
+        ChecklistIncompleteError,
+        StaleVersionError,
     ),
 )
 async def verify_ticket(key: TicketKey, call: CallDep, if_match: IfMatch = None) -> TicketView:
@@ -50,7 +50,14 @@ async def verify_ticket(key: TicketKey, call: CallDep, if_match: IfMatch = None)
 @router.put(
     "/tickets/{key}/approval",
     operation_id="link_approval",
-    responses=problems(TicketNotFound, TicketUntriaged, TicketClosed, TicketUnverified, ApprovalRefBlank, StaleVersion),
+    responses=error_responses(
+        TicketNotFoundError,
+        TicketUntriagedError,
+        TicketClosedError,
+        TicketUnverifiedError,
+        ApprovalRefBlankError,
+        StaleVersionError,
+    ),
 )
 async def link_approval(key: TicketKey, body: ApprovalLink, call: CallDep, if_match: IfMatch = None) -> TicketView:
     """Link an approval to a verified ticket.

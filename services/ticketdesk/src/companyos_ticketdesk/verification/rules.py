@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from companyos_shared.chassis import Problem
+from companyos_shared.framework import ServiceError
 from companyos_ticketdesk.assignment.model import Candidate
 from companyos_ticketdesk.assignment.rules import check_is_employed
 from companyos_ticketdesk.tickets.model import Ticket
@@ -18,46 +18,46 @@ class Readiness:
     open_items: int
 
 
-class TicketVerified(Problem):
+class TicketVerifiedError(ServiceError):
     status, code, title = 409, "ticket-verified", "Ticket already verified"
 
 
-class PriorityMissing(Problem):
+class PriorityMissingError(ServiceError):
     status, code, title = 409, "priority-missing", "Priority missing"
 
 
-class AssigneeMissing(Problem):
+class AssigneeMissingError(ServiceError):
     status, code, title = 409, "assignee-missing", "Assignee missing"
 
 
-class ChecklistIncomplete(Problem):
+class ChecklistIncompleteError(ServiceError):
     status, code, title = 409, "checklist-incomplete", "Checklist incomplete"
 
 
-class TicketUnverified(Problem):
+class TicketUnverifiedError(ServiceError):
     status, code, title = 409, "ticket-unverified", "Ticket not verified"
 
 
-class ApprovalRefBlank(Problem):
+class ApprovalRefBlankError(ServiceError):
     status, code, title = 422, "approval-ref-blank", "Approval reference is blank"
 
 
 def check_may_be_verified(ticket: Ticket, readiness: Readiness) -> None:
     """Raise a Problem (409, or 422 for an unknown assignee) unless the ticket can be verified."""
     if ticket.verified_at is not None:
-        raise TicketVerified(f"{ticket.key} was verified by {ticket.verified_by}.")
+        raise TicketVerifiedError(f"{ticket.key} was verified by {ticket.verified_by}.")
     if ticket.priority is None:
-        raise PriorityMissing(f"{ticket.key} has no priority.")
+        raise PriorityMissingError(f"{ticket.key} has no priority.")
     if ticket.assignee_id is None:
-        raise AssigneeMissing(f"{ticket.key} has no assignee.")
+        raise AssigneeMissingError(f"{ticket.key} has no assignee.")
     check_is_employed(readiness.assignee, ticket.assignee_id)
     if readiness.open_items:
-        raise ChecklistIncomplete(f"{ticket.key} has {readiness.open_items} open checklist items.")
+        raise ChecklistIncompleteError(f"{ticket.key} has {readiness.open_items} open checklist items.")
 
 
 def check_takes_approval(ticket: Ticket, approval_ref: str) -> None:
-    """Raise TicketUnverified (409) or ApprovalRefBlank (422) unless the approval can be linked."""
+    """Raise TicketUnverifiedError (409) or ApprovalRefBlankError (422) unless the approval can be linked."""
     if ticket.verified_at is None:
-        raise TicketUnverified(f"{ticket.key} is not verified.")
+        raise TicketUnverifiedError(f"{ticket.key} is not verified.")
     if not approval_ref.strip():
-        raise ApprovalRefBlank("approval_ref must not be blank")
+        raise ApprovalRefBlankError("approval_ref must not be blank")

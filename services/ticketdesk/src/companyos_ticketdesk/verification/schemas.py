@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pydantic import ConfigDict, Field
 
-from companyos_shared.chassis import Body
+from companyos_shared.framework import RequestModel
 from companyos_ticketdesk.tickets.schemas import REF_CHARS
 
 
-class ApprovalLink(Body):
+class ApprovalLink(RequestModel):
     """The approval to link. TicketDesk does not resolve the reference."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"approval_ref": "APR-208"}]})

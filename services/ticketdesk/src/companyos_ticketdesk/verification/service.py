@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from companyos_shared.chassis import Call
+from companyos_shared.framework import Call
 from companyos_ticketdesk.assignment.model import find_candidate
 from companyos_ticketdesk.checklist.model import list_items
 from companyos_ticketdesk.checklist.rules import count_open

@@ -4,12 +4,25 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from companyos_shared.chassis import CallDep, IfMatch, InvalidCursor, Page, PageQuery, StaleVersion, problems
-from companyos_ticketdesk.tickets.rules import TicketClosed, TicketNotFound, TicketUntriaged
+from companyos_shared.framework import (
+    CallDep,
+    IfMatch,
+    InvalidCursorError,
+    Page,
+    PageQuery,
+    StaleVersionError,
+    error_responses,
+)
+from companyos_ticketdesk.tickets.rules import TicketClosedError, TicketNotFoundError, TicketUntriagedError
 from companyos_ticketdesk.tickets.schemas import TicketKey, TicketView
 from companyos_ticketdesk.tickets.service import view_ticket
 from companyos_ticketdesk.workflow import service
-from companyos_ticketdesk.workflow.rules import ReasonMissing, ReasonNotTaken, TicketBlocked, TransitionNotAllowed
+from companyos_ticketdesk.workflow.rules import (
+    ReasonMissingError,
+    ReasonNotTakenError,
+    TicketBlockedError,
+    TransitionNotAllowedError,
+)
 from companyos_ticketdesk.workflow.schemas import HistoryEntry, Move
 
 router = APIRouter(tags=["workflow"])
@@ -18,15 +31,15 @@ router = APIRouter(tags=["workflow"])
 @router.post(
     "/tickets/{key}/transitions",
     operation_id="transition_ticket",
-    responses=problems(
-        TicketNotFound,
-        TicketUntriaged,
-        TicketClosed,
-        TransitionNotAllowed,
-        TicketBlocked,
-        ReasonMissing,
-        ReasonNotTaken,
-        StaleVersion,
+    responses=error_responses(
+        TicketNotFoundError,
+        TicketUntriagedError,
+        TicketClosedError,
+        TransitionNotAllowedError,
+        TicketBlockedError,
+        ReasonMissingError,
+        ReasonNotTakenError,
+        StaleVersionError,
     ),
 )
 async def transition_ticket(key: TicketKey, move: Move, call: CallDep, if_match: IfMatch = None) -> TicketView:
@@ -39,7 +52,9 @@ async def transition_ticket(key: TicketKey, move: Move, call: CallDep, if_match:
 
 
 @router.get(
-    "/tickets/{key}/history", operation_id="get_ticket_history", responses=problems(TicketNotFound, InvalidCursor)
+    "/tickets/{key}/history",
+    operation_id="get_ticket_history",
+    responses=error_responses(TicketNotFoundError, InvalidCursorError),
 )
 async def get_ticket_history(key: TicketKey, call: CallDep, page: PageQuery) -> Page[HistoryEntry]:
     """List the transitions of a ticket and the links removed from it, oldest first."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from companyos_shared.chassis import Problem
+from companyos_shared.framework import ServiceError
 from companyos_ticketdesk.tickets.model import MOVES, ReasonCode, Status, Ticket
 from companyos_ticketdesk.tickets.rules import check_is_live
 
@@ -33,29 +33,32 @@ def reason_of(code: ReasonCode | None, ref: str | None) -> Reason | None:
     return Reason(code, named) if code and named else None
 
 
-class TransitionNotAllowed(Problem):
+class TransitionNotAllowedError(ServiceError):
     status, code, title = 409, "transition-not-allowed", "Transition not allowed"
 
 
-class TicketBlocked(Problem):
+class TicketBlockedError(ServiceError):
     status, code, title = 409, "ticket-blocked", "Ticket is blocked"
 
 
-class ReasonMissing(Problem):
+class ReasonMissingError(ServiceError):
     status, code, title = 422, "reason-missing", "Reason missing"
 
 
-class ReasonNotTaken(Problem):
+class ReasonNotTakenError(ServiceError):
     status, code, title = 422, "reason-not-taken", "Reason not accepted"
 
 
 def check_may_move(ticket: Ticket, to: Status, *, blockers: Sequence[str]) -> None:
-    """Raise TicketUntriaged, TicketClosed, TransitionNotAllowed or TicketBlocked (409) if it is not allowed."""
+    """Check that a transition is allowed.
+
+    Raises TicketUntriagedError, TicketClosedError, TransitionNotAllowedError or TicketBlockedError (409).
+    """
     if to not in MOVES[ticket.status]:
         check_is_live(ticket)
-        raise TransitionNotAllowed(f"{ticket.key} cannot change from {ticket.status} to {to}.")
+        raise TransitionNotAllowedError(f"{ticket.key} cannot change from {ticket.status} to {to}.")
     if blockers and is_held_up(ticket.status, to):
-        raise TicketBlocked(f"{ticket.key} is blocked by {', '.join(blockers)}.")
+        raise TicketBlockedError(f"{ticket.key} is blocked by {', '.join(blockers)}.")
 
 
 def is_held_up(status: Status | None, to: Status) -> bool:
@@ -69,8 +72,8 @@ def allowed_moves(ticket: Ticket, *, blockers: Sequence[str]) -> list[Status]:
 
 
 def check_reason(to: Status, reason: Reason | None, *, is_given: bool) -> None:
-    """Raise ReasonMissing or ReasonNotTaken (422). `is_given` is true if the code or the reference was sent."""
+    """Raise ReasonMissingError or ReasonNotTakenError (422). `is_given`: the code or the reference was sent."""
     if to not in TAKES_REASON and is_given:
-        raise ReasonNotTaken(f"A transition to {to} does not accept reason_code and reason_ref.")
+        raise ReasonNotTakenError(f"A transition to {to} does not accept reason_code and reason_ref.")
     if reason is None and (to in NEEDS_REASON or is_given):
-        raise ReasonMissing(f"A transition to {to} requires both reason_code and reason_ref.")
+        raise ReasonMissingError(f"A transition to {to} requires both reason_code and reason_ref.")

@@ -6,13 +6,13 @@ from datetime import datetime
 
 from pydantic import ConfigDict, Field
 
-from companyos_shared.chassis import Answer, Body
 from companyos_shared.choices import Choice
+from companyos_shared.framework import RequestModel, ResponseModel
 from companyos_ticketdesk.tickets.model import ReasonCode, Status
 from companyos_ticketdesk.tickets.schemas import REF_CHARS, UtcTime
 
 
-class Move(Body):
+class Move(RequestModel):
     """A transition to a status. `closed` and `cancelled` are final and need a reason."""
 
     model_config = ConfigDict(
@@ -35,7 +35,7 @@ class HistoryEvent(Choice):
     LINK_REMOVED = "link_removed"
 
 
-class HistoryEntry(Answer):
+class HistoryEntry(ResponseModel):
     """A history entry: a transition, or a link removed from the ticket."""
 
     model_config = ConfigDict(
@@ -67,7 +67,7 @@ class HistoryEntry(Answer):
     justification: str | None = Field(description="Justification of the removal.")
 
 
-class PlantedTransition(Body):
+class PlantedTransition(RequestModel):
     """A past transition in a seed."""
 
     id: str
@@ -80,7 +80,7 @@ class PlantedTransition(Body):
     reason_ref: str | None = None
 
 
-class PlannedTransition(Body):
+class PlannedTransition(RequestModel):
     """A scheduled transition of a colleague, applied if it is allowed at that time."""
 
     id: str

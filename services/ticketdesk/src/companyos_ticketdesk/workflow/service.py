@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import Select, String, insert, literal, null, or_, select, union_all
 
-from companyos_shared.chassis import Call, Page, PageParams, Problem, check_version, paginate
+from companyos_shared.framework import Call, Page, PageParams, ServiceError, check_version, paginate
 from companyos_ticketdesk.links.model import list_blockers
 from companyos_ticketdesk.tables import removed_links, transitions
 from companyos_ticketdesk.tickets.model import Status, Ticket, find_ticket
@@ -52,7 +52,7 @@ def apply_transition(call: Call, payload: dict[str, Any]) -> None:
 def _may_move(call: Call, ticket: Ticket, to: Status) -> bool:
     try:
         check_may_move(ticket, to, blockers=list_blockers(call.db, ticket.key))
-    except Problem:
+    except ServiceError:
         return False
     return True
 

@@ -4,11 +4,11 @@ from datetime import UTC, date, datetime
 
 from companyos_roombook.bookings.routes import router
 from companyos_roombook.tables import metadata
-from companyos_shared.chassis import Call, SeedDocument, Service, create_app
+from companyos_shared.framework import Call, SeedDocument, Service, create_app
 from companyos_shared.wire.company import Company, Person, Team
 
 
-def plant(call: Call, seed: SeedDocument) -> None:
+def load_seed(call: Call, seed: SeedDocument) -> None:
     """Start with every room free."""
 
 
@@ -29,7 +29,7 @@ SERVICE = Service(
     version="0.1.0",
     metadata=metadata,
     seed=SeedDocument,
-    plant=plant,
+    load_seed=load_seed,
     demo_seed=demo_seed,
     routers=[router],
 )

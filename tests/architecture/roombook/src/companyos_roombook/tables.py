@@ -2,7 +2,7 @@
 
 from sqlalchemy import Column, MetaData, Table, Text
 
-from companyos_shared.chassis import SimTime
+from companyos_shared.framework import SimTime
 
 metadata = MetaData()
 bookings = Table(

@@ -3,9 +3,9 @@
 from fastapi import APIRouter
 
 from companyos_roombook.bookings import service
-from companyos_roombook.bookings.rules import RoomTaken
+from companyos_roombook.bookings.rules import RoomTakenError
 from companyos_roombook.bookings.schemas import Booking, BookingRequest
-from companyos_shared.chassis import CallDep, Page, PageQuery, problems
+from companyos_shared.framework import CallDep, Page, PageQuery, error_responses
 
 router = APIRouter(tags=["bookings"])
 
@@ -16,7 +16,7 @@ async def list_bookings(call: CallDep, page: PageQuery) -> Page[Booking]:
     return service.list_bookings(call, page)
 
 
-@router.post("/bookings", operation_id="book_room", status_code=201, responses=problems(RoomTaken))
+@router.post("/bookings", operation_id="book_room", status_code=201, responses=error_responses(RoomTakenError))
 async def book_room(asked: BookingRequest, call: CallDep) -> Booking:
     """Book a room."""
     return service.book(call, asked)

@@ -1,13 +1,13 @@
 """When a room can be booked."""
 
-from companyos_shared.chassis import Problem
+from companyos_shared.framework import ServiceError
 
 
-class RoomTaken(Problem):
+class RoomTakenError(ServiceError):
     status, code, title = 409, "room-taken", "The room is taken"
 
 
 def check_is_free(holder: str | None) -> None:
-    """Raise RoomTaken (409) for a room that somebody holds."""
+    """Raise RoomTakenError (409) for a room that somebody holds."""
     if holder is not None:
-        raise RoomTaken(f"{holder} holds the room.")
+        raise RoomTakenError(f"{holder} holds the room.")

@@ -4,16 +4,16 @@ from datetime import datetime
 
 from pydantic import Field
 
-from companyos_shared.chassis import Answer, Body
+from companyos_shared.framework import RequestModel, ResponseModel
 
 
-class BookingRequest(Body):
+class BookingRequest(RequestModel):
     """A room to book."""
 
     room: str = Field(min_length=1, max_length=40)
 
 
-class Booking(Answer):
+class Booking(ResponseModel):
     """A room that is booked."""
 
     id: str

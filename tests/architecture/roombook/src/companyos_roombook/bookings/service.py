@@ -5,7 +5,7 @@ from sqlalchemy import insert, select
 from companyos_roombook.bookings.rules import check_is_free
 from companyos_roombook.bookings.schemas import Booking, BookingRequest
 from companyos_roombook.tables import bookings
-from companyos_shared.chassis import Call, Page, PageParams, paginate
+from companyos_shared.framework import Call, Page, PageParams, paginate
 
 
 def book(call: Call, asked: BookingRequest) -> Booking:

@@ -1,0 +1,67 @@
+"""Public interface of the service framework. Services import from here and from `wire`, not from the submodules."""
+
+from companyos_shared.framework.app import create_app
+from companyos_shared.framework.call import Call, CallDep
+from companyos_shared.framework.columns import SimDate, SimTime
+from companyos_shared.framework.errors import (
+    IdempotencyKeyReusedError,
+    InvalidArgumentsError,
+    InvalidCursorError,
+    ServiceError,
+    StaleVersionError,
+    error_responses,
+)
+from companyos_shared.framework.pages import ALL_ROWS, PageCursor, Pages, PageText, PageView, page_params, parse_choice
+from companyos_shared.framework.schemas import (
+    IdempotencyKey,
+    IfMatch,
+    IsoTimeText,
+    Page,
+    PageParams,
+    PageQuery,
+    RequestModel,
+    ResponseModel,
+    SeedDocument,
+    check_version,
+    paginate,
+    paginate_sequence,
+)
+from companyos_shared.framework.service import EventHandler, EventHandlers, Service
+from companyos_shared.framework.settings import ServiceSettings
+
+__all__ = [
+    "ALL_ROWS",
+    "Call",
+    "CallDep",
+    "EventHandler",
+    "EventHandlers",
+    "IdempotencyKey",
+    "IdempotencyKeyReusedError",
+    "IfMatch",
+    "InvalidArgumentsError",
+    "InvalidCursorError",
+    "IsoTimeText",
+    "Page",
+    "PageCursor",
+    "PageParams",
+    "PageQuery",
+    "PageText",
+    "PageView",
+    "Pages",
+    "RequestModel",
+    "ResponseModel",
+    "SeedDocument",
+    "Service",
+    "ServiceError",
+    "ServiceSettings",
+    "SimDate",
+    "SimTime",
+    "StaleVersionError",
+    "check_version",
+    "create_app",
+    "error_responses",
+    "page_params",
+    "paginate",
+    "paginate_sequence",
+    "parse_choice",
+]

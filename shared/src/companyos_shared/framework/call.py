@@ -1,0 +1,67 @@
+"""Request context of an operation: database, simulated time, company and random streams."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Annotated, Any, cast
+
+from fastapi import Depends, Request
+from sqlalchemy import Connection
+
+from companyos_shared.framework import scheduled_events
+from companyos_shared.framework.storage import sqlite_connection
+from companyos_shared.streams import Stream
+from companyos_shared.wire.company import Company
+from companyos_shared.wire.context import Actor
+
+SCOPE_KEY = "companyos.call"
+
+_SET_SEQUENCE = "INSERT OR REPLACE INTO _sequences (name, last) VALUES (?, ?)"
+_SELECT_SEQUENCE = "SELECT last FROM _sequences WHERE name = ?"
+
+
+@dataclass(slots=True)
+class Call:
+    """One request in an open transaction of one episode."""
+
+    db: Connection
+    now: datetime
+    company: Company
+    service: str
+    draw_seed: str
+    actor: Actor = Actor.AGENT
+    cause: str | None = None
+    idempotency: tuple[str, str] | None = field(default=None, repr=False)
+
+    @property
+    def person(self) -> str:
+        """The id of the employee that the caller acts as."""
+        return self.company.agent_id
+
+    def stream(self, purpose: str, entity: str | int, n: int = 0) -> Stream:
+        """Return the stream of (seed, service, purpose, entity, n). A key must not contain step, time or attempt."""
+        return Stream(self.draw_seed, self.service, purpose, entity, n)
+
+    def schedule(self, due_at: datetime, kind: str, payload: dict[str, Any]) -> None:
+        """Schedule an event at `due_at` with the same cause as this call."""
+        scheduled_events.schedule(self.db, due_at=due_at, kind=kind, payload=payload, cause=self.cause)
+
+    def start_numbering(self, sequence: str, last: int) -> None:
+        """Set the last used number of a sequence."""
+        sqlite_connection(self.db).execute(_SET_SEQUENCE, (sequence, last))
+
+    def next_number(self, sequence: str) -> int:
+        """Return the next number of a sequence of the episode, starting at 1 by default."""
+        row = sqlite_connection(self.db).execute(_SELECT_SEQUENCE, (sequence,)).fetchone()
+        number = 1 if row is None else int(row[0]) + 1
+        self.start_numbering(sequence, number)
+        return number
+
+
+async def _current_call(request: Request) -> Call:
+    return cast(Call, request.scope[SCOPE_KEY])
+
+
+CallDep = Annotated[Call, Depends(_current_call)]
+"""Route parameter that injects the request's call."""

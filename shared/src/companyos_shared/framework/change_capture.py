@@ -1,0 +1,182 @@
+"""Change capture with triggers generated from a service's metadata, and digests of its rows.
+
+Each content table has a virtual column `_row` with the row as one JSON object. A trigger records (table, key, before,
+after) from it; the middleware adds actor and time in the same transaction. SQLite parses the schema whenever a file is
+opened, so the triggers are short.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import JSON, Boolean, Column, Connection, MetaData, Table
+
+from companyos_shared.framework.columns import SimTime, format_time
+from companyos_shared.framework.storage import sqlite_connection
+from companyos_shared.streams import digest
+from companyos_shared.wire.context import Actor
+from companyos_shared.wire.control import Change, Rows
+
+_RecordedRow = tuple[int, str, str, str | None, str | None]
+_BEFORE, _AFTER = 3, 4
+_SELECT_UNSTAMPED = "SELECT seq, tbl, key, before, after FROM _changes WHERE seq > ? ORDER BY seq"
+_ALL_ROWS = (
+    "SELECT json_group_object(CAST(key AS TEXT), json(_row)) FROM (SELECT {key} AS key, _row FROM {table} ORDER BY 1)"
+)
+_UPDATE_STAMP = "UPDATE _changes SET step = ?, at = ?, actor = ?, cause = ? WHERE seq > ?"
+_DELETE_CHANGE = "DELETE FROM _changes WHERE seq = ?"
+_SELECT_STAMPED = "SELECT seq, tbl, key, before, after, step, at, actor, cause FROM _changes WHERE seq > ? ORDER BY seq"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeStamp:
+    """Step, time and actor of changes. `cause` is the op id of the agent's call that caused them, if any."""
+
+    step: int
+    at: datetime
+    actor: Actor
+    cause: str | None
+
+
+def row_column_sql(metadata: MetaData) -> list[str]:
+    """Return the SQL that adds the computed column to every content table."""
+    return [
+        f'ALTER TABLE {_quote(table)} ADD COLUMN "_row" TEXT GENERATED ALWAYS AS ({_row_json(table)}) VIRTUAL'
+        for table in metadata.sorted_tables
+    ]
+
+
+def trigger_sql(metadata: MetaData) -> list[str]:
+    """Return the SQL of the triggers that record inserts, updates and deletes of every content table."""
+    return [statement for table in metadata.sorted_tables for statement in _triggers_of(table)]
+
+
+def stamp_changes(db: Connection, after: int, stamp: ChangeStamp) -> list[Change]:
+    """Stamp the changes since `after` and return them; updates that changed nothing are deleted."""
+    driver = sqlite_connection(db)
+    rows: list[_RecordedRow] = driver.execute(_SELECT_UNSTAMPED, (after,)).fetchall()
+    kept = [row for row in rows if row[_BEFORE] != row[_AFTER]]
+    if len(kept) < len(rows):
+        driver.executemany(_DELETE_CHANGE, [row[:1] for row in rows if row[_BEFORE] == row[_AFTER]])
+    if kept:
+        driver.execute(_UPDATE_STAMP, (stamp.step, format_time(stamp.at), stamp.actor.value, stamp.cause, after))
+    return [_change(row, stamp) for row in kept]
+
+
+def read_changes(db: Connection, after: int = 0) -> list[Change]:
+    """Return the stamped changes since `after`, oldest first."""
+    return [
+        _change(recorded, ChangeStamp(step=step, at=datetime.fromisoformat(at), actor=Actor(actor), cause=cause))
+        for *recorded, step, at, actor, cause in sqlite_connection(db).execute(_SELECT_STAMPED, (after,))
+    ]
+
+
+def _change(recorded: Sequence[Any], stamp: ChangeStamp) -> Change:
+    seq, table, key, before, after = recorded
+    return Change(
+        seq=seq,
+        step=stamp.step,
+        at=stamp.at,
+        actor=stamp.actor,
+        cause=stamp.cause,
+        table=table,
+        key=key,
+        before=None if before is None else json.loads(before),
+        after=None if after is None else json.loads(after),
+    )
+
+
+def read_rows(db: Connection, metadata: MetaData) -> Rows:
+    """Return all content rows by table and key, in the format of changes."""
+    driver = sqlite_connection(db)
+    return {name: json.loads(driver.execute(query).fetchone()[0]) for name, query in _row_queries(metadata)}
+
+
+@lru_cache
+def _row_queries(metadata: MetaData) -> tuple[tuple[str, str], ...]:
+    """Return for each table the query that returns its rows as one JSON object, by key."""
+    return tuple(
+        (table.name, _ALL_ROWS.format(key=_quote(_primary_key(table)), table=_quote(table)))
+        for table in metadata.sorted_tables
+    )
+
+
+def revert_changes(rows: Rows, changes: Sequence[Change]) -> Rows:
+    """Return the rows as they were before the changes; raises ValueError if the changes do not lead to `rows`."""
+    initial = {table: dict(table_rows) for table, table_rows in rows.items()}
+    for change in reversed(changes):
+        if initial[change.table].pop(change.key, None) != change.after:
+            raise ValueError(f"change {change.seq} of {change.table} {change.key} does not lead to the rows")
+        if change.before is not None:
+            initial[change.table][change.key] = change.before
+    return initial
+
+
+def content_digest(rows: Rows) -> str:
+    """Return the digest of all rows. Initial rows plus changes must produce the same digest."""
+    return digest(rows)
+
+
+def outcome_digest(rows: Rows, metadata: MetaData) -> str:
+    """Return the digest of rows without times and versions, so that different paths to one outcome compare equal."""
+    ignored = {
+        table.name: {column.name for column in table.columns if _is_excluded(column)}
+        for table in metadata.sorted_tables
+    }
+    return digest(
+        {
+            name: {
+                key: {column: value for column, value in row.items() if column not in ignored[name]}
+                for key, row in table.items()
+            }
+            for name, table in rows.items()
+        }
+    )
+
+
+def _is_excluded(column: Column[object]) -> bool:
+    return isinstance(column.type, SimTime) or column.name == "version"
+
+
+def _triggers_of(table: Table) -> list[str]:
+    key = _quote(_primary_key(table))
+    cases = (
+        ("INSERT", f"NEW.{key}", "NULL", "NEW._row"),
+        ("UPDATE", f"NEW.{key}", "OLD._row", "NEW._row"),
+        ("DELETE", f"OLD.{key}", "OLD._row", "NULL"),
+    )
+    return [
+        f'CREATE TRIGGER "_{event.lower()}_{table.name}" AFTER {event} ON {_quote(table)} BEGIN '  # noqa: S608
+        f"INSERT INTO _changes (tbl, key, before, after) VALUES ('{table.name}', {row_key}, {before}, {after}); END"
+        for event, row_key, before, after in cases
+    ]
+
+
+def _row_json(table: Table) -> str:
+    members = ", ".join(f"'{column.name}', {_value_sql(column)}" for column in table.columns)
+    return f"json_object({members})"
+
+
+def _value_sql(column: Column[object]) -> str:
+    name = _quote(column)
+    if isinstance(column.type, JSON):
+        return f"json({name})"
+    if isinstance(column.type, Boolean):
+        return f"json(CASE {name} WHEN 1 THEN 'true' WHEN 0 THEN 'false' END)"
+    return name
+
+
+def _primary_key(table: Table) -> Column[object]:
+    columns = list(table.primary_key.columns)
+    if len(columns) != 1:
+        raise ValueError(f"table {table.name} needs exactly one primary key column, it has {len(columns)}")
+    return columns[0]
+
+
+def _quote(named: Table | Column[object]) -> str:
+    return '"' + named.name.replace('"', '""') + '"'

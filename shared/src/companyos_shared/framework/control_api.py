@@ -1,0 +1,239 @@
+"""Control API of a service, which is not part of the public OpenAPI document.
+
+Episode routes: settle, snapshot, export, drop, digest, evidence. Source routes: load, check, forget. Service routes:
+lease, renew, release, inventory, quarantine.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, cast
+
+from fastapi import APIRouter, Depends, Request, Response
+from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy import MetaData
+
+from companyos_shared.failpoints import failpoint
+from companyos_shared.framework import audit, scheduled_events
+from companyos_shared.framework.call import Call
+from companyos_shared.framework.change_capture import (
+    ChangeStamp,
+    content_digest,
+    outcome_digest,
+    read_changes,
+    read_rows,
+    revert_changes,
+    stamp_changes,
+)
+from companyos_shared.framework.columns import row_schemas
+from companyos_shared.framework.episodes import Episodes
+from companyos_shared.framework.middleware import CONTEXT_SCOPE_KEY
+from companyos_shared.framework.sessions import Session
+from companyos_shared.framework.standalone import StandaloneEpisode
+from companyos_shared.framework.storage import commit, rollback
+from companyos_shared.wire.context import Actor, CallContext
+from companyos_shared.wire.control import (
+    DATABASE_MEDIA_TYPE,
+    CheckReply,
+    CheckRequest,
+    DigestReply,
+    EntriesRequest,
+    EvidenceReply,
+    ForgetReply,
+    ForgetRequest,
+    InventoryReply,
+    LeaseReply,
+    LeaseRequest,
+    LoadReply,
+    LoadRequest,
+    QuarantineReply,
+    QuarantineRequest,
+    ReleaseRequest,
+    RenewRequest,
+    Report,
+    SettleRequest,
+    SnapshotReply,
+)
+
+MAX_CLOCK_MINUTES = 60 * 24 * 365
+
+
+class ClockRequest(BaseModel):
+    """Request to advance the standalone clock by simulated minutes."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    minutes: int = Field(ge=1, le=MAX_CLOCK_MINUTES)
+
+
+async def _context(request: Request) -> CallContext:
+    return cast(CallContext, request.scope[CONTEXT_SCOPE_KEY])
+
+
+ContextDep = Annotated[CallContext, Depends(_context)]
+
+
+def control_router(episodes: Episodes) -> APIRouter:
+    """Return the control routes, which require the gateway's signature."""
+    router = APIRouter(prefix="/control", include_in_schema=False)
+
+    _add_sources(router, episodes)
+    _add_lease(router, episodes)
+    _add_quarantine(router, episodes)
+
+    @router.post("/settle")
+    async def settle_due(body: SettleRequest, context: ContextDep) -> Report:
+        async with episodes.locked_session(context) as session:
+            return settle(episodes, session, context, after=body.after)
+
+    @router.post("/snapshot")
+    async def take_snapshot(context: ContextDep) -> SnapshotReply:
+        async with episodes.locked_session(context) as session:
+            return SnapshotReply(source=episodes.snapshot(session))
+
+    @router.post("/export")
+    async def export(context: ContextDep) -> Response:
+        async with episodes.locked_session(context) as session:
+            return Response(episodes.export(session), media_type=DATABASE_MEDIA_TYPE)
+
+    @router.post("/drop")
+    async def drop(context: ContextDep) -> dict[str, str]:
+        episodes.drop(context.episode)
+        return {"dropped": context.episode}
+
+    @router.post("/digest")
+    async def digests(context: ContextDep) -> DigestReply:
+        async with episodes.locked_session(context) as session:
+            rows = read_rows(session.db, episodes.service.metadata)
+        return DigestReply(digest=content_digest(rows), outcome_digest=outcome_digest(rows, episodes.service.metadata))
+
+    @router.post("/evidence")
+    async def evidence(context: ContextDep) -> EvidenceReply:
+        async with episodes.locked_session(context) as session:
+            return _build_evidence(session, episodes.service.metadata)
+
+    @router.get("/schemas")
+    async def schemas() -> dict[str, Any]:
+        return {
+            "seed": episodes.service.seed.model_json_schema(),
+            "facts": row_schemas(episodes.service.metadata),
+        }
+
+    return router
+
+
+def _add_sources(router: APIRouter, episodes: Episodes) -> None:
+    @router.post("/load")
+    async def load(body: LoadRequest) -> LoadReply:
+        return episodes.sources.load(body.source, body.document)
+
+    @router.post("/check")
+    async def check(body: CheckRequest) -> CheckReply:
+        return CheckReply(source=body.source, bytes=episodes.sources.verified_path(body.source).stat().st_size)
+
+    @router.post("/forget")
+    async def forget(body: ForgetRequest) -> ForgetReply:
+        episodes.sources.forget(body.source)
+        return ForgetReply(source=body.source)
+
+
+def _add_lease(router: APIRouter, episodes: Episodes) -> None:
+    @router.post("/lease")
+    async def grant(body: LeaseRequest, context: ContextDep) -> LeaseReply:
+        return episodes.lease.grant(body.owner, take_over=body.take_over, request=context)
+
+    @router.post("/renew")
+    async def renew(body: RenewRequest, context: ContextDep) -> LeaseReply:
+        return episodes.lease.renew(body.owner, context.generation)
+
+    @router.post("/release")
+    async def release(body: ReleaseRequest) -> dict[str, str]:
+        episodes.lease.release(body.owner)
+        return {"released": body.owner}
+
+
+def _add_quarantine(router: APIRouter, episodes: Episodes) -> None:
+    @router.post("/inventory")
+    async def inventory() -> InventoryReply:
+        return episodes.inventory()
+
+    @router.post("/quarantine")
+    async def keep(body: QuarantineRequest) -> QuarantineReply:
+        return QuarantineReply(entries=episodes.move_to_quarantine(body))
+
+    @router.post("/quarantine/list")
+    async def entries() -> QuarantineReply:
+        return QuarantineReply(entries=episodes.quarantine.entries())
+
+    @router.post("/quarantine/restore")
+    async def restore(body: EntriesRequest) -> QuarantineReply:
+        return QuarantineReply(entries=[episodes.restore_from_quarantine(entry) for entry in body.entries])
+
+    @router.post("/quarantine/remove")
+    async def remove(body: EntriesRequest) -> QuarantineReply:
+        return QuarantineReply(entries=[episodes.quarantine.remove(entry) for entry in body.entries])
+
+
+def clock_router(episodes: Episodes, standalone: StandaloneEpisode) -> APIRouter:
+    """Return the routes that read and advance the standalone clock."""
+    router = APIRouter(prefix="/control", include_in_schema=False)
+
+    @router.get("/clock")
+    async def read_clock() -> dict[str, str]:
+        return {"now": standalone.now().isoformat()}
+
+    @router.post("/clock")
+    async def move_clock(body: ClockRequest) -> dict[str, Any]:
+        context = standalone.move_clock(body.minutes)
+        report = settle(episodes, standalone.session(), context)
+        return {"now": context.now.isoformat(), "changes": len(report.changes)}
+
+    return router
+
+
+def settle(episodes: Episodes, session: Session, context: CallContext, *, after: int | None = None) -> Report:
+    """Apply all events due at `context.now` in one transaction, each at its own time, in (due_at, id) order."""
+    if session.next_due_at is not None and session.next_due_at <= context.now:
+        episodes.begin(session, context)
+        try:
+            after_seq = session.last_seq if after is None else after
+            _apply_due(episodes, session, context)
+            failpoint("service.commit.before")
+            commit(session.db)
+            failpoint("service.commit.after")
+        except BaseException:
+            rollback(session.db)
+            raise
+    else:
+        after_seq = session.last_seq if after is None else after
+    session.refresh()
+    return Report(changes=read_changes(session.db, after_seq), next_due_at=session.next_due_at)
+
+
+def _apply_due(episodes: Episodes, session: Session, context: CallContext) -> None:
+    seq = session.last_seq
+    while (row := scheduled_events.pop_next(session.db, context.now)) is not None:
+        due_at, kind, payload, cause = row
+        call = Call(
+            db=session.db,
+            now=due_at,
+            company=session.constants.company,
+            service=episodes.service.name,
+            draw_seed=session.constants.draw_seed,
+            actor=Actor.CLOCK,
+            cause=cause,
+        )
+        episodes.service.event_handlers[kind](call, payload)
+        changes = stamp_changes(
+            session.db, seq, ChangeStamp(step=context.step, at=due_at, actor=Actor.CLOCK, cause=cause)
+        )
+        seq = changes[-1].seq if changes else seq
+
+
+def _build_evidence(session: Session, metadata: MetaData) -> EvidenceReply:
+    rows, changes = read_rows(session.db, metadata), read_changes(session.db)
+    return EvidenceReply(
+        initial=revert_changes(rows, changes),
+        changes=changes,
+        audit=audit.read_audit_lines(session.db),
+        digest=content_digest(rows),
+    )

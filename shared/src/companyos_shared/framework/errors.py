@@ -1,0 +1,276 @@
+"""Expected errors as subclasses of ServiceError, and the handlers that return them as application/problem+json.
+
+ServiceError             base class; features define subclasses beside their rules
+|- of the input          InvalidArgumentsError, InvalidCursorError, StaleVersionError, IdempotencyKeyReusedError,
+|                       BodyTooLargeError
+|- of the caller         UnsignedCallError, InvalidContextError, CallExpiredError, CallReplayedError
+|- of the gateway        LeaseHeldError, StaleGenerationError
+|- of the quarantine     UnknownEntryError, QuarantineConflictError
+|- of the source         UnknownSourceError, SourceMismatchError, InvalidSeedError, SourceCorruptError,
+|                       OutdatedSourceError
+|- of the episode        StaleEpochError, OutdatedEpisodeError, CorruptEpisodeError, EpisodeDroppedError,
+|                       StepReusedError, StepSupersededError
+|- of the storage        StorageFullError
+|- injected faults       ServiceUnavailableError, TooManyRequestsError, GatewayTimeoutError, AccessDeniedError
+`- InternalError         an unexpected exception
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, cast
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import Response
+from starlette.exceptions import HTTPException
+from starlette.routing import compile_path
+
+from companyos_shared.web.problems import problem_response
+from companyos_shared.wire.problem import PROBLEM_MEDIA_TYPE, ProblemBody
+
+_MAX_ERRORS = 10
+_LONGEST_VALUE = 80
+_QUOTED = re.compile(r"'([^']*)'")
+_HTTP_CODES = {404: "not-found", 405: "method-not-allowed"}
+
+
+class ServiceError(Exception):
+    """An expected error with a status and a stable code. `detail` states facts, never a remedy."""
+
+    status: ClassVar[int] = 400
+    code: ClassVar[str] = "problem"
+    title: ClassVar[str] = "Request rejected"
+
+    def __init__(self, detail: str | None = None, *, errors: list[dict[str, Any]] | None = None) -> None:
+        super().__init__(detail or self.title)
+        self.detail = detail
+        self.errors = errors
+
+    def body(self) -> ProblemBody:
+        """Return the response body."""
+        return ProblemBody(
+            type="about:blank",
+            title=self.title,
+            status=self.status,
+            code=self.code,
+            detail=self.detail,
+            errors=self.errors,
+        )
+
+    def response(self, headers: dict[str, str] | None = None) -> Response:
+        """Return the problem as an HTTP response."""
+        return problem_response(self.body(), headers)
+
+
+class InvalidArgumentsError(ServiceError):
+    status, code, title = 422, "invalid-arguments", "Invalid arguments"
+
+
+class InvalidCursorError(ServiceError):
+    status, code, title = 422, "invalid-cursor", "Invalid cursor"
+
+
+class IdempotencyKeyReusedError(ServiceError):
+    status, code, title = 422, "idempotency-key-reused", "Idempotency key used with another request"
+
+
+class StaleVersionError(ServiceError):
+    status, code, title = 412, "stale-version", "Version is not current"
+
+
+class MalformedBodyError(ServiceError):
+    status, code, title = 400, "malformed-body", "Body is not a valid JSON object"
+
+
+class BodyTooLargeError(ServiceError):
+    status, code, title = 413, "body-too-large", "Body too large"
+
+
+class UnsignedCallError(ServiceError):
+    status, code, title = 401, "not-signed", "Call is not signed"
+
+
+class InvalidContextError(ServiceError):
+    status, code, title = 400, "bad-context", "Malformed call context"
+
+
+class CallExpiredError(ServiceError):
+    status, code, title = 401, "call-expired", "Control call expired"
+
+
+class CallReplayedError(ServiceError):
+    status, code, title = 401, "call-replayed", "Control call already received"
+
+
+class LeaseHeldError(ServiceError):
+    status, code, title = 409, "lease-held", "Lease held by another gateway"
+
+
+class StaleGenerationError(ServiceError):
+    status, code, title = 409, "stale-generation", "Lease taken over by another gateway"
+
+
+class UnknownEntryError(ServiceError):
+    status, code, title = 404, "unknown-entry", "Quarantine entry not found"
+
+
+class QuarantineConflictError(ServiceError):
+    status, code, title = 409, "quarantine-conflict", "Quarantine entry cannot be restored"
+
+
+class UnknownSourceError(ServiceError):
+    status, code, title = 404, "unknown-source", "Source not found"
+
+
+class SourceMismatchError(ServiceError):
+    status, code, title = 422, "source-mismatch", "Document digest mismatch"
+
+
+class InvalidSeedError(ServiceError):
+    status, code, title = 422, "invalid-seed", "Invalid seed"
+
+
+class CorruptSourceError(ServiceError):
+    status, code, title = 410, "source-corrupt", "Snapshot checksum mismatch"
+
+
+class OutdatedSourceError(ServiceError):
+    status, code, title = 410, "source-outdated", "Snapshot of another service version"
+
+
+class StaleEpochError(ServiceError):
+    status, code, title = 409, "stale-epoch", "Epoch is not the newest"
+
+
+class OutdatedEpisodeError(ServiceError):
+    status, code, title = 410, "episode-outdated", "Episode of another service version"
+
+
+class CorruptEpisodeError(ServiceError):
+    status, code, title = 410, "episode-corrupt", "Episode file is damaged"
+
+
+class EpisodeDroppedError(ServiceError):
+    status, code, title = 410, "episode-dropped", "Episode was dropped"
+
+
+class StepReusedError(ServiceError):
+    status, code, title = 422, "op-reused", "Step already applied with another request"
+
+
+class StepSupersededError(ServiceError):
+    status, code, title = 409, "step-moved-on", "Later step already applied"
+
+
+class StorageFullError(ServiceError):
+    status, code, title = 507, "storage-full", "Storage is full"
+
+
+class ServiceUnavailableError(ServiceError):
+    status, code, title = 503, "service-unavailable", "Service unavailable"
+
+
+class TooManyRequestsError(ServiceError):
+    status, code, title = 429, "too-many-requests", "Too many requests"
+
+
+class GatewayTimeoutError(ServiceError):
+    status, code, title = 504, "timeout", "Gateway timeout"
+
+
+class AccessDeniedError(ServiceError):
+    status, code, title = 403, "access-denied", "Access denied"
+
+
+class InternalError(ServiceError):
+    status, code, title = 500, "internal-error", "Internal server error"
+
+
+def error_responses(*kinds: type[ServiceError]) -> dict[int | str, dict[str, Any]]:
+    """Return the OpenAPI `responses` of a route that may raise these Problems. Several may share a status.
+
+    InvalidArgumentsError is always included.
+    """
+    by_status: dict[int, list[type[ServiceError]]] = {}
+    every: tuple[type[ServiceError], ...] = (InvalidArgumentsError, *kinds)
+    for kind in dict.fromkeys(every):
+        by_status.setdefault(kind.status, []).append(kind)
+    return {status: _openapi_response(same_status) for status, same_status in sorted(by_status.items())}
+
+
+def _openapi_response(kinds: Sequence[type[ServiceError]]) -> dict[str, Any]:
+    examples = {
+        kind.code: {"summary": kind.title, "value": {"title": kind.title, "status": kind.status, "code": kind.code}}
+        for kind in kinds
+    }
+    return {
+        "description": "; ".join(f"`{kind.code}`: {kind.title}" for kind in kinds),
+        "content": {PROBLEM_MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemBody"}, "examples": examples}},
+    }
+
+
+def install_problem_handlers(app: FastAPI) -> None:
+    """Add handlers that return expected errors of the app as problem+json."""
+    app.add_exception_handler(ServiceError, _on_problem)
+    app.add_exception_handler(RequestValidationError, _on_invalid)
+    app.add_exception_handler(HTTPException, _on_http)
+
+
+async def _on_problem(_request: Request, error: Exception) -> Response:
+    return cast(ServiceError, error).response()
+
+
+async def _on_invalid(_request: Request, error: Exception) -> Response:
+    invalid = cast(RequestValidationError, error)
+    errors = [
+        {"place": ".".join(map(str, item["loc"][1:])) or str(item["loc"][0]), "reason": invalid_reason(item)}
+        for item in invalid.errors()[:_MAX_ERRORS]
+    ]
+    detail = "; ".join(f"{error['place']} {error['reason']}" for error in errors)
+    return InvalidArgumentsError(detail, errors=errors).response()
+
+
+def invalid_reason(error: Mapping[str, Any]) -> str:
+    """Return what a Pydantic error accepts and the value it got, worded to follow the name of the field."""
+    if error["type"] == "missing":
+        return "is required"
+    if error["type"] == "extra_forbidden":
+        return "is not a known field"
+    if error["type"] == "json_invalid":
+        return "is not valid JSON"
+    if error["type"] in ("enum", "literal_error"):
+        accepted = f"must be one of {', '.join(_QUOTED.findall(error['ctx']['expected']))}"
+    else:
+        accepted = str(error["msg"]).removeprefix("Value error, ").replace("Input should ", "must ", 1)
+    return f"{accepted}; got {shortened(error['input'])}"
+
+
+def shortened(value: object) -> str:
+    """Return a value as JSON of at most 80 characters, for error details."""
+    text = json.dumps(value, ensure_ascii=False, default=str).encode(errors="replace").decode()
+    return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 3]}..."
+
+
+async def _on_http(request: Request, error: Exception) -> Response:
+    http_error = cast(HTTPException, error)
+    body = ProblemBody(
+        type="about:blank",
+        title=http_error.detail,
+        status=http_error.status_code,
+        code=_HTTP_CODES.get(http_error.status_code, "http-error"),
+        detail=None,
+        errors=None,
+    )
+    return problem_response(body, {**(http_error.headers or {}), **_allow_header(request, http_error)})
+
+
+def _allow_header(request: Request, error: HTTPException) -> dict[str, str]:
+    """Return the Allow header of a 405 with all documented methods of the path; Starlette lists one route only."""
+    if error.status_code == 405:
+        for template, operations in request.app.openapi()["paths"].items():
+            if compile_path(template)[0].match(request.url.path):
+                return {"Allow": ", ".join(sorted(map(str.upper, operations)))}
+    return {}

@@ -1,0 +1,87 @@
+"""Injected transport faults: maps a fault of the signed context to an error response that looks like an outage."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from fastapi.responses import Response
+from sqlalchemy import Connection, MetaData, Table
+
+from companyos_shared.framework.errors import (
+    AccessDeniedError,
+    GatewayTimeoutError,
+    ServiceError,
+    ServiceUnavailableError,
+    TooManyRequestsError,
+)
+from companyos_shared.framework.storage import begin, rollback, sqlite_connection
+from companyos_shared.wire.context import Actor, Fault, FaultKind
+
+_FAULT_ERRORS: dict[FaultKind, type[ServiceError]] = {
+    FaultKind.UNAVAILABLE: ServiceUnavailableError,
+    FaultKind.RATE_LIMITED: TooManyRequestsError,
+    FaultKind.TIMEOUT_BEFORE_COMMIT: GatewayTimeoutError,
+    FaultKind.TIMEOUT_AFTER_COMMIT: GatewayTimeoutError,
+    FaultKind.FORBIDDEN: AccessDeniedError,
+}
+
+
+def is_outage(fault: Fault) -> bool:
+    """Return whether the caller receives an error. A stale read returns old data instead."""
+    return fault.kind is not FaultKind.STALE_READ
+
+
+def prevents_execution(fault: Fault) -> bool:
+    """Return whether the fault prevents the operation from running."""
+    return fault.kind is not FaultKind.TIMEOUT_AFTER_COMMIT and is_outage(fault)
+
+
+def fault_error(fault: Fault) -> ServiceError:
+    """Return the error that the caller receives. Both timeouts look the same."""
+    return _FAULT_ERRORS[fault.kind]()
+
+
+def fault_response(fault: Fault) -> Response:
+    """Return the response that replaces the operation's own."""
+    headers = {} if fault.retry_after_s is None else {"Retry-After": str(fault.retry_after_s)}
+    return fault_error(fault).response(headers)
+
+
+_SELECT_FIRST_IMAGES = """
+SELECT tbl, key, before FROM _changes
+WHERE seq IN (SELECT MIN(seq) FROM _changes WHERE step = ? AND actor = ? GROUP BY tbl, key) ORDER BY seq DESC
+"""
+
+
+@contextmanager
+def hide_step(db: Connection, metadata: MetaData, step: int) -> Iterator[None]:
+    """Revert the rows that the agent's step changed for the duration of the block, then roll back."""
+    driver = sqlite_connection(db)
+    images = driver.execute(_SELECT_FIRST_IMAGES, (step, Actor.AGENT.value)).fetchall()
+    begin(db)
+    try:
+        driver.execute("PRAGMA defer_foreign_keys = ON")
+        for table, key, before in images:
+            _restore_row(db, metadata.tables[table], key, None if before is None else json.loads(before))
+        yield
+    finally:
+        rollback(db)
+
+
+def _restore_row(db: Connection, table: Table, key: str, row: Mapping[str, Any] | None) -> None:
+    """Restore a row to its earlier values; delete it if `row` is None."""
+    name, key_column = f'"{table.name}"', f'"{next(iter(table.primary_key.columns)).name}"'
+    driver = sqlite_connection(db)
+    if row is None:
+        driver.execute(f"DELETE FROM {name} WHERE {key_column} = ?", (key,))  # noqa: S608
+        return
+    values = [json.dumps(value) if isinstance(value, dict | list) else value for value in row.values()]
+    columns = [f'"{column}"' for column in row]
+    assigned = ", ".join(f"{column} = ?" for column in columns)
+    changed = driver.execute(f"UPDATE {name} SET {assigned} WHERE {key_column} = ?", (*values, key))  # noqa: S608
+    if not changed.rowcount:
+        places = ", ".join("?" * len(columns))
+        driver.execute(f"INSERT INTO {name} ({', '.join(columns)}) VALUES ({places})", values)  # noqa: S608

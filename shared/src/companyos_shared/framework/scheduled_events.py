@@ -1,0 +1,39 @@
+"""Scheduled events: rows of the `_due` table, which `settle` applies in (due_at, id) order."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection
+
+from companyos_shared.framework.columns import format_time
+from companyos_shared.framework.storage import sqlite_connection
+
+_SELECT_NEXT_DUE_AT = "SELECT MIN(due_at) FROM _due"
+_INSERT = "INSERT INTO _due (due_at, happening, payload, cause) VALUES (?, ?, ?, ?)"
+_SELECT_FIRST = "SELECT id, due_at, happening, payload, cause FROM _due WHERE due_at <= ? ORDER BY due_at, id LIMIT 1"
+_DELETE = "DELETE FROM _due WHERE id = ?"
+
+
+def schedule(db: Connection, *, due_at: datetime, kind: str, payload: dict[str, Any], cause: str | None) -> None:
+    """Insert an event that is due at `due_at`."""
+    sqlite_connection(db).execute(_INSERT, (format_time(due_at), kind, json.dumps(payload), cause))
+
+
+def next_due_at(db: Connection) -> datetime | None:
+    """Return the due time of the next event."""
+    (due_at,) = sqlite_connection(db).execute(_SELECT_NEXT_DUE_AT).fetchone()
+    return None if due_at is None else datetime.fromisoformat(due_at)
+
+
+def pop_next(db: Connection, now: datetime) -> tuple[datetime, str, dict[str, Any], str | None] | None:
+    """Remove and return the first row that is due at `now`: (due_at, happening, payload, cause)."""
+    driver = sqlite_connection(db)
+    row = driver.execute(_SELECT_FIRST, (format_time(now),)).fetchone()
+    if row is None:
+        return None
+    number, due_at, kind, payload, cause = row
+    driver.execute(_DELETE, (number,))
+    return datetime.fromisoformat(due_at), kind, json.loads(payload), cause

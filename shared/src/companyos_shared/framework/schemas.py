@@ -1,0 +1,200 @@
+"""Base schemas of requests and responses, pagination, and shared header parameters."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Annotated, Any, Generic, TypeVar
+
+from fastapi import Depends, Header, Query, Request
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic_core import PydanticCustomError
+from sqlalchemy import ColumnElement, Row, Select, func, select, tuple_
+
+from companyos_shared.framework.call import Call, CallDep
+from companyos_shared.framework.columns import format_time
+from companyos_shared.framework.errors import IdempotencyKeyReusedError, InvalidCursorError, StaleVersionError
+from companyos_shared.framework.storage import sqlite_connection
+from companyos_shared.streams import digest
+from companyos_shared.wire.company import Company
+
+T = TypeVar("T")
+
+DEFAULT_ROWS = 10
+MAX_ROWS = 50
+
+_STORABLE_LIMIT = 2**63
+_SELECT_STORED_RESPONSE = "SELECT request, status, media_type, body FROM _idempotency WHERE key = ?"
+_YEAR = re.compile(r"\d{4}-", re.ASCII)
+
+
+class RequestModel(BaseModel):
+    """Base of request bodies; unknown fields are rejected."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class ResponseModel(BaseModel):
+    """Base of responses; immutable, absent values are null."""
+
+    model_config = ConfigDict(frozen=True, from_attributes=True)
+
+
+class SeedDocument(BaseModel):
+    """Base of seed documents, from which a service creates an episode."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    company: Company
+    draw_seed: str = Field(min_length=1, description="Names the random streams of this service in this episode.")
+    started_at: datetime = Field(description="Simulated time at which the episode starts.")
+
+
+class Page(ResponseModel, Generic[T]):
+    """One page of a list."""
+
+    items: list[T]
+    total: int = Field(ge=0, description="Rows in the whole list.")
+    next_cursor: str | None = Field(None, description="Pass as `cursor` for the next rows; null at the end.")
+
+
+@dataclass(frozen=True, slots=True)
+class PageParams:
+    """Requested page of a list."""
+
+    limit: int
+    cursor: str | None
+
+
+async def _page_params(
+    limit: Annotated[int, Query(ge=1, le=MAX_ROWS)] = DEFAULT_ROWS,
+    cursor: Annotated[str | None, Query(max_length=512)] = None,
+) -> PageParams:
+    return PageParams(limit, cursor)
+
+
+PageQuery = Annotated[PageParams, Depends(_page_params)]
+"""Query parameters `limit` and `cursor` of a list operation."""
+
+
+def paginate(
+    call: Call,
+    statement: Select[Any],
+    page: PageParams,
+    *,
+    order_by: Sequence[ColumnElement[Any]],
+    build: Callable[[Row[Any]], T],
+    descending: bool = False,
+) -> Page[T]:
+    """Return one page of a select without ORDER BY.
+
+    `order_by` lists selected, non-null columns; the last one makes rows unique.
+    """
+    total = call.db.execute(select(func.count()).select_from(statement.order_by(None).subquery())).scalar_one()
+    keys = tuple_(*order_by)
+    if page.cursor is not None:
+        position = tuple_(*_decode_cursor(page.cursor, len(order_by)))
+        statement = statement.where(keys < position if descending else keys > position)
+    ordered = statement.order_by(*(key.desc() if descending else key.asc() for key in order_by))
+    rows = call.db.execute(ordered.limit(page.limit + 1)).all()
+    visible = rows[: page.limit]
+    last = None if len(rows) <= page.limit else [getattr(visible[-1], key.key or "") for key in order_by]
+    return Page(items=[build(row) for row in visible], total=total, next_cursor=last and _encode_cursor(last))
+
+
+def paginate_sequence(items: Sequence[T], page: PageParams) -> Page[T]:
+    """Return a page of an already ordered list in memory."""
+    start = 0 if page.cursor is None else _position(_decode_cursor(page.cursor, 1)[0])
+    end = start + page.limit
+    more = _encode_cursor([end]) if end < len(items) else None
+    return Page(items=list(items[start:end]), total=len(items), next_cursor=more)
+
+
+def _position(value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise InvalidCursorError
+    return value
+
+
+def _encode_cursor(values: Sequence[Any]) -> str:
+    plain = [format_time(v) if isinstance(v, datetime) else v.isoformat() if isinstance(v, date) else v for v in values]
+    return base64.urlsafe_b64encode(json.dumps(plain, separators=(",", ":")).encode()).decode().rstrip("=")
+
+
+def _decode_cursor(cursor: str, length: int) -> list[Any]:
+    try:
+        values = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+    except (binascii.Error, ValueError) as error:
+        raise InvalidCursorError from error
+    if not isinstance(values, list) or len(values) != length or not all(map(_is_storable, values)):
+        raise InvalidCursorError
+    return values
+
+
+def _is_storable(value: Any) -> bool:
+    if isinstance(value, str):
+        return value.isascii() or value.encode(errors="replace").decode() == value
+    return isinstance(value, (int, float)) and abs(value) < _STORABLE_LIMIT
+
+
+def _require_iso_text(value: object) -> object:
+    if isinstance(value, date) or (isinstance(value, str) and _YEAR.match(value)):
+        return value
+    raise PydanticCustomError("time_text", "Input should be a date or time in ISO format, starting with the year")
+
+
+IsoTimeText = BeforeValidator(_require_iso_text)
+"""Validator that accepts dates and times only as ISO text, not as seconds since 1970."""
+
+
+def _unquoted(value: Any) -> Any:
+    return value.strip().removeprefix("W/").strip('"') if isinstance(value, str) else value
+
+
+IfMatch = Annotated[int | None, Header(alias="If-Match", ge=1), BeforeValidator(_unquoted)]
+"""The expected version of the row that a write changes; the tool argument `if_match`."""
+
+
+def check_version(if_match: int | None, version: int) -> None:
+    """Raise StaleVersionError (412) if the row's version differs from the expected one."""
+    if if_match is not None and if_match != version:
+        raise StaleVersionError(f"if_match must be {version}, the current version; got {if_match}")
+
+
+class StoredResponseError(Exception):
+    """Raised to return the stored response of an earlier request with the same idempotency key and body."""
+
+    def __init__(self, status: int, media_type: str, body: str) -> None:
+        super().__init__(status)
+        self.status, self.media_type, self.body = status, media_type, body
+
+
+async def _idempotency_key(
+    request: Request,
+    call: CallDep,
+    idempotency_key: Annotated[
+        str | None,
+        Header(alias="Idempotency-Key", max_length=64, pattern="^[!-~]+$", description="Same key, same answer."),
+    ] = None,
+) -> str | None:
+    if idempotency_key is None:
+        return None
+    body = await request.body()
+    request_digest = digest([request.method, request.url.path, json.loads(body) if body else None])
+    row = sqlite_connection(call.db).execute(_SELECT_STORED_RESPONSE, (idempotency_key,)).fetchone()
+    if row is None:
+        call.idempotency = (idempotency_key, request_digest)
+        return idempotency_key
+    stored_digest, status, media_type, stored_body = row
+    if stored_digest != request_digest:
+        raise IdempotencyKeyReusedError
+    raise StoredResponseError(status, media_type, stored_body)
+
+
+IdempotencyKey = Annotated[str | None, Depends(_idempotency_key)]
+"""Parameter of operations that create rows; the response is stored and returned again for the same key."""

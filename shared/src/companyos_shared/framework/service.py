@@ -1,0 +1,43 @@
+"""Definition of a service, from which the framework creates its app."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from fastapi import APIRouter
+from sqlalchemy import MetaData
+
+from companyos_shared.framework.call import Call
+from companyos_shared.framework.pages import Pages
+from companyos_shared.framework.schemas import SeedDocument
+from companyos_shared.streams import digest
+
+SeedT = TypeVar("SeedT", bound=SeedDocument)
+
+EventHandler = Callable[[Call, dict[str, Any]], None]
+"""Handler of a scheduled event. `call.now` is the due time of the row and the actor is the clock."""
+
+EventHandlers = Mapping[str, EventHandler]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Service(Generic[SeedT]):
+    """A service: name, tables, seed schema, planting function, routes and event handlers."""
+
+    name: str
+    title: str
+    description: str
+    version: str
+    metadata: MetaData
+    seed: type[SeedT]
+    load_seed: Callable[[Call, SeedT], None]
+    demo_seed: Callable[[], SeedT]
+    routers: Sequence[APIRouter]
+    event_handlers: EventHandlers = field(default_factory=dict)
+    pages: Pages | None = None
+
+    def source_of(self, document: dict[str, object]) -> str:
+        """Return the source id of a document."""
+        return digest({"service": self.name, "document": document})

@@ -1,0 +1,251 @@
+"""Sources of epochs. Templates are built from documents and may be evicted; snapshots are kept until they are deleted.
+
+The file name of a source ends with the sha256 of its bytes, so that damage is detected before use.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from sqlalchemy import Connection
+
+from companyos_shared.framework import scheduled_events
+from companyos_shared.framework.call import Call
+from companyos_shared.framework.change_capture import read_rows
+from companyos_shared.framework.columns import format_time
+from companyos_shared.framework.database import (
+    Database,
+    checksum,
+    checksum_in_name,
+    read_meta,
+    remove_database,
+    write_meta,
+)
+from companyos_shared.framework.episode_constants import EpisodeConstantsCache
+from companyos_shared.framework.errors import (
+    CorruptSourceError,
+    InvalidSeedError,
+    OutdatedSourceError,
+    SourceMismatchError,
+    UnknownSourceError,
+    invalid_reason,
+)
+from companyos_shared.framework.schemas import SeedDocument
+from companyos_shared.framework.service import Service
+from companyos_shared.framework.storage import DATABASE_ERRORS, Storage, is_corruption
+from companyos_shared.framework.template_pool import TemplatePool, TemplateReader
+from companyos_shared.wire.context import SOURCE_PATTERN
+from companyos_shared.wire.control import LoadReply, StoredSnapshot
+
+_EPISODE, _EPOCH = "taken_of_episode", "taken_of_epoch"
+_SOURCE = re.compile(SOURCE_PATTERN)
+_FileState = tuple[int, int, int]
+"""Inode, size and modification time: a verified file is verified again only after one of them changes."""
+
+
+class Sources:
+    """All sources of one service process."""
+
+    def __init__(self, service: Service[Any], database: Database, storage: Storage, *, max_template_bytes: int) -> None:
+        self._service = service
+        self._database = database
+        self._storage = storage
+        self._max_template_bytes = max_template_bytes
+        self._templates = storage.folder / "templates" / database.schema[:16]
+        self.snapshots = storage.folder / "snapshots"
+        self._verified: dict[str, _FileState] = {}
+        self._template_paths: dict[str, Path] = {}
+        self.constants = EpisodeConstantsCache()
+        self.template_pool = TemplatePool(database, self.constants)
+
+    def load(self, source: str, document: dict[str, Any] | None) -> LoadReply:
+        """Build the source if it is missing or damaged, and return its rows.
+
+        Raises as `ready` does, or InvalidSeedError.
+        """
+        try:
+            return self._load_reply(source)
+        except UnknownSourceError:
+            if document is None:
+                raise
+        self._build(source, document)
+        return self._load_reply(source)
+
+    def verified_path(self, source: str) -> Path:
+        """Return the verified file of a source.
+
+        Raises UnknownSourceError (404), SourceCorruptError or OutdatedSourceError (410). A damaged template is
+        deleted, because it can be built again.
+        """
+        path = self._snapshot(source)
+        try:
+            state = _state(path.stat())
+        except FileNotFoundError:
+            path = self._find_template(source)
+            state = _state(path.stat())
+        if self._verified.get(source) != state:
+            self._verify(source, path)
+            self._verified[source] = state
+        return path
+
+    def template(self, source: str) -> Path | None:
+        """Return the template of a source, or None."""
+        path = self._template_paths.get(source)
+        if path is None or not path.exists():
+            path = next(self._templates.glob(f"{source}-*.db"), None)
+            if path is None:
+                self._template_paths.pop(source, None)
+            else:
+                self._template_paths[source] = path
+        return path
+
+    def _find_template(self, source: str) -> Path:
+        template = self.template(source)
+        if template is None:
+            raise UnknownSourceError
+        return template
+
+    def take_snapshot(self, db: Connection, episode: str, epoch: int) -> str:
+        """Create a snapshot of an epoch and return its id; raises StorageFullError (507)."""
+        self.ensure_headroom()
+        source = self._database.take_snapshot(db, self.snapshots, {_EPISODE: episode, _EPOCH: str(epoch)})
+        self._verified[source] = _state(self._snapshot(source).stat())
+        return source
+
+    def forget(self, source: str) -> None:
+        """Delete a snapshot, if it exists."""
+        self._verified.pop(source, None)
+        remove_database(self._snapshot(source))
+
+    def list_snapshots(self) -> list[StoredSnapshot]:
+        """Return all snapshots with episode and epoch, which are None for unreadable files."""
+        return [
+            self._describe_snapshot(path)
+            for path in sorted(self.snapshots.glob("*.db"))
+            if _SOURCE.fullmatch(path.stem)
+        ]
+
+    def _describe_snapshot(self, path: Path) -> StoredSnapshot:
+        try:
+            with self._database.connect_read_only(path) as db:
+                episode, epoch = read_meta(db, _EPISODE), read_meta(db, _EPOCH)
+        except DATABASE_ERRORS:
+            episode = epoch = None
+        return StoredSnapshot(source=path.stem, episode=episode, epoch=int(epoch) if epoch else None)
+
+    def discard_template(self, source: str) -> None:
+        """Delete a damaged template; it can be built again from its document."""
+        self.template_pool.forget(source)
+        self._verified.pop(source, None)
+        for path in self._templates.glob(f"{source}-*.db"):
+            remove_database(path)
+
+    def acquire(self, source: str) -> TemplateReader | None:
+        """Return the reader of a template, to be given back, or None for a snapshot. Raises what `ready` raises."""
+        path = self.verified_path(source)
+        if path.parent != self._templates:
+            return None
+        try:
+            return self.template_pool.acquire(source, path)
+        except (*DATABASE_ERRORS, LookupError) as error:
+            if not is_corruption(error):
+                raise
+            self.discard_template(source)
+            raise UnknownSourceError from error
+
+    def ensure_headroom(self) -> None:
+        """Evict templates until there is space for a new file; raises StorageFullError (507)."""
+        if not self._storage.has_headroom():
+            self._evict(keep=None)
+            self._storage.check_headroom()
+
+    def _load_reply(self, source: str) -> LoadReply:
+        path = self.verified_path(source)
+        try:
+            with self._database.connect_read_only(path) as db:
+                rows = read_rows(db, self._service.metadata)
+                return LoadReply(source=source, rows=rows, next_due_at=scheduled_events.next_due_at(db))
+        except DATABASE_ERRORS as error:
+            if not is_corruption(error):
+                raise
+            self.discard_template(source)
+            raise UnknownSourceError from error
+
+    def _snapshot(self, source: str) -> Path:
+        return self.snapshots / f"{source}.db"
+
+    def _verify(self, source: str, path: Path) -> None:
+        is_whole = checksum(path) == checksum_in_name(path)
+        if path.parent == self._templates:
+            if not is_whole:
+                self.discard_template(source)
+                raise UnknownSourceError("Template checksum mismatch.")
+        elif is_whole:
+            self._check_schema(path)
+        else:
+            raise CorruptSourceError
+
+    def _check_schema(self, snapshot: Path) -> None:
+        try:
+            with self._database.connect_read_only(snapshot) as db:
+                schema = read_meta(db, "schema")
+        except DATABASE_ERRORS as error:
+            if is_corruption(error):
+                raise CorruptSourceError("The file is not a database of this service.") from error
+            raise
+        if schema != self._database.schema:
+            raise OutdatedSourceError
+
+    def _build(self, source: str, document: dict[str, Any]) -> None:
+        if self._service.source_of(document) != source:
+            raise SourceMismatchError
+        try:
+            seed = self._service.seed.model_validate(document)
+        except ValidationError as error:
+            first = error.errors()[0]
+            place = ".".join(str(part) for part in first["loc"])
+            raise InvalidSeedError(f"{place or 'document'} {invalid_reason(first)}") from error
+        self.ensure_headroom()
+        template = self._database.build(self._templates, source, lambda db: self._load_seed(db, source, seed))
+        self._template_paths[source], self._verified[source] = template, _state(template.stat())
+        self._evict(keep=source)
+
+    def _load_seed(self, db: Connection, source: str, seed: SeedDocument) -> None:
+        write_meta(
+            db,
+            {
+                "schema": self._database.schema,
+                "source": source,
+                "company": seed.company.model_dump_json(),
+                "draw_seed": seed.draw_seed,
+                "started_at": format_time(seed.started_at),
+            },
+        )
+        call = Call(
+            db=db, now=seed.started_at, company=seed.company, service=self._service.name, draw_seed=seed.draw_seed
+        )
+        self._service.load_seed(call, seed)
+
+    def _evict(self, *, keep: str | None) -> None:
+        """Delete the oldest templates until the size limit and the reserve for live episodes are met."""
+        files = []
+        for path in self._templates.glob("*.db"):
+            with suppress(FileNotFoundError):
+                files.append((path.stat(), path))
+        total_bytes = sum(stat.st_size for stat, _ in files)
+        for stat, path in sorted(files, key=lambda item: item[0].st_mtime_ns):
+            if total_bytes <= self._max_template_bytes and self._storage.has_headroom():
+                return
+            source = path.stem.partition("-")[0]
+            if source != keep:
+                self.discard_template(source)
+                total_bytes -= stat.st_size
+
+
+def _state(stat: os.stat_result) -> _FileState:
+    return (stat.st_ino, stat.st_size, stat.st_mtime_ns)

@@ -1,0 +1,246 @@
+"""Renders pages from an app's templates and the shared shell. All values are escaped."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from datetime import date, datetime
+from functools import partial
+from importlib import resources
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+
+from companyos_shared.pages.shell import Shell
+
+MOUNT = "/static/pages"
+"""URL path of the static files of pages."""
+
+STATIC = Path(str(resources.files("companyos_shared"))) / "pages" / "static"
+
+_POLICY = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "Content-Security-Policy": _POLICY,
+    "Referrer-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+"""Response headers of every page: only own resources are loaded, and the page is not cached."""
+
+
+class Templates:
+    """The templates in a package's folder `templates` and those of the shell."""
+
+    def __init__(self, package: str) -> None:
+        loaders = [PackageLoader(package), PackageLoader("companyos_shared.pages")]
+        self._environment = Environment(
+            loader=ChoiceLoader(loaders),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self._environment.filters.update(
+            moment=moment,
+            day=day,
+            duration=duration,
+            label=label,
+            money=money,
+            figure=figure,
+            status_colour=status_colour,
+        )
+        self._environment.globals.update(static=MOUNT)
+
+    def write(self, name: str, shell: Shell, **values: Any) -> str:
+        """Render a page. NUL, which HTML does not allow, becomes the replacement character."""
+        text = self._environment.get_template(name).render(
+            shell=shell, url=partial(url, shell.prefix), typed=_typed_lookup(shell), **values
+        )
+        return text.replace("\0", "\N{REPLACEMENT CHARACTER}")
+
+
+def url(prefix: str, *parts: object, **query: object) -> str:
+    """Return the path of a page within the app; empty query parameters are omitted."""
+    path = "/".join([prefix, *(quote(str(part), safe="") for part in parts)])
+    parameters = {name: str(value) for name, value in query.items() if value not in (None, "")}
+    return f"{path}?{urlencode(parameters)}" if parameters else path
+
+
+def moment(value: datetime | None) -> str:
+    """Format a time in UTC."""
+    return "-" if value is None else f"{value.day} {value:%b %Y, %H:%M}"
+
+
+def day(value: date | datetime | None) -> str:
+    """Format a day."""
+    return "-" if value is None else f"{value:%a} {value.day} {value:%b %Y}"
+
+
+def duration(minutes: float) -> str:
+    """Format a duration in its two largest units: `2 d 4 h`."""
+    whole = int(minutes)
+    days, hours, left = whole // 1440, whole // 60 % 24, whole % 60
+    parts = [f"{count} {unit}" for count, unit in ((days, "d"), (hours, "h"), (left, "min")) if count]
+    return " ".join(parts[:2]) or "0 min"
+
+
+def label(value: object) -> str:
+    """Return the label of an identifier: `in_progress` becomes `In progress`, `hr_lead` becomes `HR lead`."""
+    if value is None or value == "":
+        return "-"
+    text = " ".join(word.upper() if word in _INITIALS else word for word in str(value).split("_"))
+    return text[:1].upper() + text[1:]
+
+
+def money(cents: int | None) -> str:
+    """Format cents as an amount with two decimals."""
+    return "-" if cents is None else f"{cents / 100:,.2f}"
+
+
+def figure(value: float | None) -> str:
+    """Format a number without trailing zeros."""
+    if value is None:
+        return "-"
+    if float(value).is_integer():
+        return f"{value:,.0f}"
+    return f"{value:,.4f}".rstrip("0") if abs(value) >= _SMALL_NUMBER else f"{value:.2g}"
+
+
+_SMALL_NUMBER = 0.001
+"""Smaller numbers are shown with two significant digits."""
+
+
+def status_colour(value: object, kind: str = "status") -> str:
+    """Return the badge colour of a state.
+
+    A closed ticket is done, but the episode outcome `closed` means that the episode was given up.
+    """
+    if kind.endswith("outcome") and value == "closed":
+        return "yellow"
+    for colour, states in _COLOURS.items():
+        if str(value) in states:
+            return colour
+    return "secondary"
+
+
+def _typed_lookup(shell: Shell) -> Any:
+    """Return a function that looks up a typed value by form and field, with a default."""
+    result = shell.said
+    values: dict[str, str] = {} if result is None or result.problem is None else dict(result.typed)
+    form = None if result is None else result.form
+
+    def field_value(of: str, name: str, default: object = "") -> str:
+        return values[name] if of == form and name in values else "" if default is None else _plain(default)
+
+    return field_value
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, datetime):
+        return value.strftime("%Y-%m-%dT%H:%M:%SZ")
+    return ", ".join(map(str, value)) if isinstance(value, Iterable) else str(value)
+
+
+_INITIALS = frozenset({"ceo", "cfo", "cto", "hr"})
+_COLOURS = {
+    "green": {
+        "approved",
+        "resolved",
+        "healthy",
+        "succeeded",
+        "active",
+        "done",
+        "fresh",
+        "valid",
+        "closed",
+        "published",
+        "in_force",
+        "in_office",
+        "accepted",
+        "renewed",
+        "paid",
+        "passed",
+        "success",
+    },
+    "blue": {
+        "open",
+        "in_progress",
+        "running",
+        "queued",
+        "in_review",
+        "pending",
+        "escalated",
+        "draft",
+        "prospect",
+        "submitted",
+        "requested",
+        "received",
+        "information_given",
+        "waits_for_a_decision",
+        "not_started",
+    },
+    "yellow": {
+        "blocked",
+        "info_requested",
+        "degraded",
+        "medium",
+        "stale",
+        "on_hold",
+        "expiring",
+        "frozen",
+        "away",
+        "superseded",
+        "waits_for_information",
+        "out_of_steps",
+    },
+    "orange": {"high"},
+    "red": {
+        "critical",
+        "rejected",
+        "failed",
+        "cancelled",
+        "expired",
+        "overdue",
+        "withdrawn",
+        "revoked",
+        "departed",
+        "suspended",
+        "terminated",
+    },
+}
+
+
+_CENTS = "_cents"
+_NAME = re.compile(r"[a-z][a-z0-9_]*", re.ASCII)
+_SUFFIXES = {"integer": ":int", "number": ":number", "boolean": ":flag"}
+
+
+def field_label(name: str) -> str:
+    """Return the label of a field, without the suffix `_cents`."""
+    return label(name.removesuffix(_CENTS))
+
+
+def format_value(name: str, value: object) -> str:
+    """Return a value for display; cents as an amount with two decimals."""
+    if value is None or value == "":
+        return "-"
+    if isinstance(value, bool):
+        return "Yes" if value else "No"
+    if isinstance(value, int) and name.endswith(_CENTS):
+        return money(value)
+    return json.dumps(value) if isinstance(value, list | dict) else str(value)
+
+
+def form_argument(name: str, kind: str) -> str | None:
+    """Return the form name of a field with that type, or None if the name is not valid in a form."""
+    if not _NAME.fullmatch(name):
+        return None
+    is_amount = name.endswith(_CENTS) and kind in ("integer", "number")
+    return f"fields.{name}{':cents' if is_amount else _SUFFIXES.get(kind, '')}"

@@ -1,0 +1,88 @@
+"""A service that is killed at any named place leaves the old state or the new one, and the same call completes it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from companyos_shared.failpoints import VARIABLE
+from companyos_shared.framework.testing import ServiceHarness
+from tests.shared.conftest import LIBRARY
+
+pytestmark = pytest.mark.integration
+
+PLACES = [
+    "service.epoch.before",
+    "service.epoch.after",
+    "service.commit.before",
+    "service.commit.after",
+    "service.commit.before:2",
+    "service.commit.after:2",
+    "service.reply.before",
+    "service.reply.before:2",
+    "service.snapshot.before",
+    "service.snapshot.after",
+]
+LIFE = """
+import asyncio, sys
+from datetime import timedelta
+from pathlib import Path
+from companyos_shared.framework.testing import ServiceHarness
+from tests.shared.conftest import LIBRARY
+
+async def live():
+    async with ServiceHarness(LIBRARY, folder=Path(sys.argv[1])) as library:
+        await library.post("/books/B-1/lend")
+        await library.advance(minutes=24 * 60)
+        await library.get("/books/B-1")
+        await library.snapshot()
+        print("survived")
+
+asyncio.run(live())
+"""
+
+
+def _live(folder: Path, place: str | None) -> tuple[int, str]:
+    environment = {name: value for name, value in os.environ.items() if name != VARIABLE}
+    if place is not None:
+        environment[VARIABLE] = place
+    command = [sys.executable, "-c", LIFE, str(folder)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+    return done.returncode, done.stdout.strip()
+
+
+async def _carried_on(folder: Path) -> tuple[str, str, list[str]]:
+    """Start again on the files and live the same life; return where it ends."""
+    async with ServiceHarness(LIBRARY, folder=folder) as library:
+        assert not list(folder.rglob("*.tmp*"))
+        answer = await library.post("/books/B-1/lend", step=1)
+        assert answer.status_code == 200, answer.text
+        library.step = 1
+        await library.advance(minutes=24 * 60)
+        evidence = await library.evidence()
+        source = await library.snapshot()
+        kept = [path.stem for path in folder.glob("*/snapshots/*")]
+        for path in folder.glob("*/snapshots/*"):
+            assert hashlib.sha256(path.read_bytes()).hexdigest() == path.stem
+        assert source in kept
+        return evidence.model_dump_json(), answer.text, [path.name for path in folder.glob("*/episodes/*/*.db")]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the state after an uninterrupted run."""
+    folder = tmp_path_factory.mktemp("whole")
+    assert _live(folder, None) == (0, "survived")
+    return folder
+
+
+@pytest.mark.parametrize("place", PLACES)
+async def test_whoever_kills_it_there_finds_the_same_end(place: str, whole: Path, tmp_path: Path) -> None:
+    assert _live(tmp_path, place) == (-signal.SIGKILL, "")
+    assert await _carried_on(tmp_path) == await _carried_on(whole)
