@@ -34,10 +34,10 @@ def test_no_arguments_are_an_empty_object(raw: str | None) -> None:
         ('{"key": "\\ud800"}', "surrogates not allowed"),
         ('{"n": ' + "9" * 5_000 + "}", "4300 digits"),
         ('{"a": ' * 100_000, "nested too deeply"),
-        ('{"n": 100000000000000000}', "beyond 2^53"),
-        ('{"a": ' + "[" * 30 + "]" * 30 + "}", "deeper than 32"),
-        ('{"text": "' + "a" * 65_000 + '"}', "larger than 65536"),
-        ('{"text": "' + "é" * 11_000 + '"}', "larger than 65536"),
+        ('{"n": 100000000000000000}', "between -2^53 and 2^53"),
+        ('{"a": ' + "[" * 30 + "]" * 30 + "}", "at most 32 levels"),
+        ('{"text": "' + "a" * 65_000 + '"}', "at most 65536 bytes"),
+        ('{"text": "' + "é" * 11_000 + '"}', "at most 65536 bytes"),
     ],
 )
 def test_what_is_no_object_is_told_and_kept_as_it_came(raw: str, told: str) -> None:

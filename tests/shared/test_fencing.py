@@ -116,7 +116,7 @@ async def test_a_copy_never_takes_the_place_of_a_live_file(
             if place == "service.epoch.before" and not written:
                 written = True
                 session = new.session()
-                new.app.state.episodes._own(session)
+                new.app.state.episodes._copy_on_write(session)
                 session.db.exec_driver_sql("INSERT INTO _meta VALUES ('mark', 'new')")
                 commit(session.db)
             reached(place)

@@ -12,9 +12,9 @@ from companyos_shared.file_descriptors import TARGET_LIMIT
 
 RAISE = """
 import resource
-from companyos_shared import descriptors
+from companyos_shared import file_descriptors
 resource.setrlimit(resource.RLIMIT_NOFILE, ({soft}, {hard}))
-print(descriptors.raise_limit(), descriptors.limit(), resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+print(file_descriptors.raise_limit(), file_descriptors.limit(), resource.getrlimit(resource.RLIMIT_NOFILE)[0])
 """
 HARD = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
 

@@ -65,7 +65,7 @@ class CorpusTask:
 
 async def tasks_of(engine: EpisodeEngine, scenario: str, count: int) -> list[CorpusTask]:
     """Play so many instances of a scenario of each outcome, and bend their ends: those of the first ones most."""
-    seeds = INSTANCES[scenario][: len(OUTCOMES) * count]
+    seeds = INSTANCES.get(scenario, FIRST_SEEDS)[: len(OUTCOMES) * count]
     most = [_MANY_CASES if place < len(OUTCOMES) < len(seeds) else _FEW_CASES for place in range(len(seeds))]
     return [await task_of(engine, scenario, seed, most=limit) for seed, limit in zip(seeds, most, strict=True)]
 
@@ -212,6 +212,9 @@ def _summary(verdict: Verdict) -> tuple[Any, ...]:
     passed = tuple((one.id, one.passed) for one in verdict.checks)
     return verdict.success, verdict.potential, verdict.damage, verdict.rejections, passed
 
+
+FIRST_SEEDS = tuple(range(10))
+"""Seeds of a scenario without selected ones."""
 
 INSTANCES: Mapping[str, tuple[int, ...]] = MappingProxyType(
     {
