@@ -32,7 +32,7 @@ Rows = dict[str, tuple[str, ...]]
 
 
 def main() -> int:
-    """Return 0 where everything observed equals the file, or was written to it."""
+    """Return 0 if all observations equal the file, or were written to it."""
     parser = argparse.ArgumentParser(prog="python -m verification.recorded_episodes", description=__doc__)
     parser.add_argument("--write", action="store_true", help="write the file instead of comparing with it")
     options = parser.parse_args()
@@ -74,7 +74,7 @@ def _row(played: PlayedEpisode) -> tuple[str, ...]:
 
 
 def _documents(url: str) -> Rows:
-    """Return the digests of what tools say about themselves."""
+    """Return the digests of the tool documentation."""
     return {f"GET {path}": (_digest(_get(url, path)),) for path in ("/v1/tools", "/v1/scenarios")}
 
 

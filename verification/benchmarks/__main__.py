@@ -1,5 +1,5 @@
-"""`python -m verification.benchmarks [--quick]`: bring up the enterprise and the echo, measure, print a table, keep a
-JSON file.
+"""`python -m verification.benchmarks [--quick]`: starts the servers and the bare echo, measures, prints a table and
+writes a JSON file.
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ SHARED_MEMORY = Path("/dev/shm")  # noqa: S108  # the one tmpfs every Linux has
 
 
 def main() -> None:
-    """Measure once."""
     parser = argparse.ArgumentParser(
         prog="python -m verification.benchmarks", description="Measure what the enterprise costs."
     )

@@ -1,4 +1,4 @@
-"""Ports of this machine: a free one, and one that answers."""
+"""Helpers for local ports."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ DEADLINE_S = 30.0
 
 
 def free_port() -> int:
-    """Return a port that nobody listens on."""
+    """Return an unused port."""
     with socket.socket() as probe:
         probe.bind((HOST, 0))
         port: int = probe.getsockname()[1]
@@ -18,7 +18,7 @@ def free_port() -> int:
 
 
 def wait_for_port(port: int) -> None:
-    """Return once something listens there; raises TimeoutError."""
+    """Wait until the port accepts connections; raises TimeoutError."""
     deadline = time.monotonic() + DEADLINE_S
     while True:
         with socket.socket() as probe:

@@ -1,5 +1,6 @@
-"""What looking costs: `python -m verification.benchmarks.screenshots [--rounds 20]`. The gateway needs
-`companyos[browser]`.
+"""Cost of browser actions: `python -m verification.benchmarks.screenshots [--rounds 20]`.
+
+The gateway needs `companyos[browser]`.
 """
 
 from __future__ import annotations
@@ -31,7 +32,6 @@ _MIB = 1024 * 1024
 
 
 def main() -> None:
-    """Measure once and print a table."""
     parser = argparse.ArgumentParser(prog="python -m verification.benchmarks.screenshots", description=__doc__)
     parser.add_argument("--rounds", type=int, default=20)
     rounds: int = parser.parse_args().rounds
@@ -50,7 +50,7 @@ def main() -> None:
 
 
 async def measure(enterprise: Enterprise, measurements: Measurements, rounds: int) -> None:
-    """Measure a window's start, actions of each kind, and windows at once."""
+    """Measure a window's start, each kind of action, and concurrent windows."""
     url = enterprise.url
     async with CompanyOSEnv(base_url=url) as env:
         measurements.add("first reset: Chromium starts", await _timed(lambda: env.reset(**TASK)), "s")
@@ -97,7 +97,7 @@ async def _measure_actions(env: CompanyOSEnv, measurements: Measurements, rounds
 
 
 async def _rate(url: str, count: int, rounds: int) -> float:
-    """Return how many looks a second there are with so many agents, each in an episode of its own."""
+    """Return the looks per second of that many agents, each in its own episode."""
     envs = [await CompanyOSEnv(base_url=url).__aenter__() for _ in range(count)]
     try:
         await asyncio.gather(*(env.reset(**TASK) for env in envs))
@@ -117,7 +117,7 @@ async def _rate(url: str, count: int, rounds: int) -> float:
 
 
 async def measure_memory(enterprise: Enterprise, measurements: Measurements) -> None:
-    """Measure what the browser holds with one window, and with more."""
+    """Measure the browser's memory with one window and with several."""
     browser_bytes: list[int] = []
     envs: list[CompanyOSEnv] = []
     try:
@@ -135,7 +135,7 @@ async def measure_memory(enterprise: Enterprise, measurements: Measurements) -> 
 
 
 def _browser_bytes(enterprise: Enterprise) -> int:
-    """Return what the browser's processes hold, shared pages counted once among those that share them."""
+    """Return the memory of the browser's processes (PSS)."""
     assert enterprise.pid is not None
     return sum(_proportional_bytes(process) for process in process_tree(enterprise.pid) if _is_of_browser(process))
 

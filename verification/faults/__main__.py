@@ -1,5 +1,5 @@
-"""`python -m verification.faults [--cells PATTERN] [--trials N] [--seed N] [--json FILE]`: break things, and print
-what was kept.
+"""`python -m verification.faults [--cells PATTERN] [--trials N] [--seed N] [--json FILE]`: injects faults and prints
+the violations.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ LINES_IN_A_LOG = 20
 
 
 def main() -> None:
-    """Run the cells that are asked for; the exit status is 1 where any promise was broken."""
+    """Run the selected cells; the exit status is 1 if any guarantee was violated."""
     options = _parser().parse_args()
     cells = [cell for cell in CELLS if fnmatch(cell.name, f"*{options.cells}*")]
     if options.list:
@@ -105,7 +105,7 @@ def _run(suite: Suite) -> bool:
 
 
 async def _run_to_end(suite: Suite) -> bool:
-    """Run the suite; SIGTERM ends it early, with its houses taken down and its table printed."""
+    """Run the suite; SIGTERM ends it early, stops its deployments and prints its table."""
     running = asyncio.ensure_future(suite.run())
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, running.cancel)
     try:

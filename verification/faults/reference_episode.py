@@ -1,4 +1,4 @@
-"""What undisturbed episodes are told, played once by each house before anything goes wrong."""
+"""Reference episodes: observations without faults, recorded once per deployment."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from verification.faults.step_script import (
 
 
 class ReferenceEpisodeError(Exception):
-    """An episode did not go its way although nothing was done to it."""
+    """Raised for an undisturbed episode that does not follow the script."""
 
 
 async def play_reference(deployment: Deployment, seed: int) -> Reference:
-    """Play an episode of the seed to the last step of the script; raises Undisturbed."""
+    """Play the seed's episode to the last step of the script; raises ReferenceEpisodeError."""
     entities = await _discover_entities(deployment, seed)
     first = await _post(deployment, "/reset", RESET | {"seed": seed, "episode_id": f"reference-{seed}"})
     reference = Reference(entities, normalize(first))

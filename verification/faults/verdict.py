@@ -1,4 +1,4 @@
-"""The verdict on an episode, from what databases and gateway say: is it whole, is all there, is it there once."""
+"""The verdict on an episode from databases and gateway: consistent, complete and without duplicates."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from verification.faults.step_script import CANARY
 
 
 async def judge(player: Player) -> None:
-    """Look at an episode, play one more step, end it and free it; what is wrong goes to the player's findings.
+    """Check an episode, take one more step, finish it and free it; violations are added to the player's findings.
 
-    The files are read last: the epoch of a fork or a restore is opened by the first call that reaches it.
+    The files are read last, because the first call to a fork's or restore's epoch opens it.
     """
     if not player.is_open:
         return
@@ -54,7 +54,7 @@ def _count_steps(player: Player, state: dict[str, Any]) -> None:
 
 
 def _compare(player: Player, service: str, *, evidence: dict[str, Any], epoch: int) -> None:
-    """Compare the notebook with a service's rows, and these with what the gateway holds as evidence."""
+    """Compare the player's record with a service's rows, and those with the gateway's evidence."""
     data, folder = player.deployment.data, evidence["folder"]
     found = count_canaries(data, service, episode=folder, epoch=epoch)
     if found is None:
@@ -81,9 +81,9 @@ def _compare(player: Player, service: str, *, evidence: dict[str, Any], epoch: i
 
 
 async def _continue_episode(player: Player) -> None:
-    """Step on until every service was written to, and finish: the gateway then holds its evidence against all digests.
+    """Step until every service was written to, and finish; the gateway then compares its evidence with all digests.
 
-    An epoch that a restore or a fork began is opened by this at the latest.
+    This opens the epoch of a restore or fork at the latest.
     """
     reached: set[str | None] = set()
     while not reached.issuperset(SERVICES):
@@ -107,7 +107,7 @@ POLL_S = 0.02
 
 
 async def check_leftovers(deployment: Deployment, players: list[Player], findings: Findings) -> None:
-    """Free what nobody was told of, if it is whole, and see that the files of freed episodes are gone."""
+    """Free unreported episodes if they are intact, and check that files of freed episodes are gone."""
     forks = sum(player.unacknowledged_forks for player in players)
     snapshots = sum(player.unacknowledged_snapshots for player in players)
     await _free_forks(deployment, findings, at_most=forks)

@@ -1,6 +1,6 @@
-"""What OpenEnv's severity policy names and its validator does not bring a grader for yet, measured on a running house.
+"""Graders that OpenEnv's severity policy names and its validator does not implement yet, run against a live server.
 
-The names of the checks are those of the policy, so that theirs can take the place of ours.
+The checks have the policy's names, so that OpenEnv's graders can replace them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _COMMENT = "Written by another episode."
 
 
 class Graders:
-    """Every grader on one running house; each answers with a line."""
+    """All graders for one running server; each returns a line."""
 
     def __init__(self, url: str, manifest: NormalizedManifestV2, plan: RuntimePlan, canaries: list[Canary]) -> None:
         self._url = url
@@ -39,7 +39,7 @@ class Graders:
         self._greatest = manifest.reward.range[1]
 
     async def lines(self) -> AsyncIterator[CheckLine]:
-        """Yield a line for each check, as it was measured."""
+        """Yield one line per check."""
         oracle = await self._oracle()
         yield await self._reward_well_formed(oracle)
         yield await self._seed_control(oracle)

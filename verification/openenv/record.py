@@ -1,5 +1,5 @@
-"""`python -m verification.openenv.record`: write the runtime plan, the canaries and what the manifest declares, from
-the code.
+"""`python -m verification.openenv.record`: writes the runtime plan, the canaries and the manifest's
+generated fields.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ OPTIONS: ResetArguments = {
     "reward_scale": RewardScale.UNIT,
 }
 CHEATS = ("skip_refresh", "fabricate", "repeat_farm")
-"""Of the scenario's cheats those that every instance gives something to leave out."""
+"""Adversaries of the scenario that omit something in every instance."""
 
 Actions = list[dict[str, Any]]
 
 
 def main() -> None:
-    """Write all three."""
+    """Write all three files."""
     with Enterprise(alone=True) as enterprise:
         asyncio.run(_write(enterprise.url))
 
@@ -64,7 +64,7 @@ async def _cheat(env: CompanyOSEnv, name: str) -> Canary:
 
 
 async def _actions(env: CompanyOSEnv, player: Player) -> Actions:
-    """Let somebody play the episode and return what was called."""
+    """Play the episode and return the calls."""
     taken: Actions = []
     is_over = False
     first = (await env.reset(**_RESET)).observation
@@ -114,7 +114,7 @@ def _write_json(path: Any, content: Any) -> None:
 
 
 def _lines(content: Any) -> str:
-    """Return JSON with an action on a line of its own."""
+    """Return JSON with one action per line."""
     text = json.dumps(content, indent=2, ensure_ascii=False)
     return (
         re.sub(r'^( *)(\{\n +"type": "call_tool".*?^\1\})', _on_one_line, text, flags=re.DOTALL | re.MULTILINE) + "\n"

@@ -1,4 +1,4 @@
-"""The proof on the command line: `python -m verification.proof`, and `make proof`."""
+"""Command line of the proof: `python -m verification.proof`, and `make proof`."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ INTERRUPTED = 130
 MISUSED = 2
 ENVIRONMENT = "PROOF"
 FILES = ("--out", "--worklog")
-"""Options that name files: they say nothing of what is proved."""
+"""Options that name files; they do not affect what is proved."""
 
 ALL_LETTERS = "ABCDEFGH"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Prove, print the table and write the page; return 1 where a promise does not hold."""
+    """Run the proof, print the table and write the page; return 1 if a guarantee does not hold."""
     options = _parser().parse_args(arguments)
     scope = Scope(scenarios=_scenarios(options), size=_size(options), first=options.seed)
     letters = options.row or list(ROWS)
@@ -104,7 +104,7 @@ def _size(options: argparse.Namespace) -> Size:
 
 
 def _run_jobs(jobs: Sequence[Job], processes: int, log: WorkLog | None) -> dict[str, list[Tally]]:
-    """Return what every job has counted, by row, in the order of the jobs; those in the log are not done again."""
+    """Return every job's tallies by row, in job order; jobs in the work log are not repeated."""
     found: dict[Job, list[Tally]] = log.found(jobs) if log is not None else {}
     todo = [job for job in jobs if job not in found]
     commit = commit_of(Path(__file__).parent) if log is not None else ""

@@ -1,4 +1,4 @@
-"""`python -m verification.reference FOLDER`: writes scenarios.md and tools.md there."""
+"""`python -m verification.reference FOLDER`: writes scenarios.md and tools.md."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from verification.reference.tools_page import tools_page
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Write both pages and name them."""
+    """Write both pages and print their names."""
     parser = argparse.ArgumentParser(prog="python -m verification.reference", description=__doc__)
     parser.add_argument("folder", type=Path, help="where the pages are written")
     folder: Path = parser.parse_args(arguments).folder

@@ -27,7 +27,6 @@ GROUPS = {
 
 
 def scenarios_page(scenarios: Mapping[str, Scenario]) -> str:
-    """Return the page about these scenarios."""
     known = {name: scenarios[name] for name in sorted(scenarios)}
     facts = [scenario_details(name, scenario) for name, scenario in known.items()]
     return document(
@@ -88,7 +87,7 @@ def _styled_name(kind: Kind, profiles: list[Profile]) -> str:
 
 
 def _rates(kind: Kind, profiles: list[Profile]) -> str:
-    """Return the rates in percent, one per level, then those of services with rates of their own."""
+    """Return the rates in percent, one per level, then those of services with their own rates."""
     known = [profile.rates.get(kind) for profile in profiles]
     services = sorted({service for one in known if one for service in one.services})
     own = (f"{name} {_joined(one.services.get(name, one.rate) if one else 0 for one in known)}" for name in services)
@@ -100,7 +99,7 @@ def _joined(rates: Iterable[float]) -> str:
 
 
 def _limits(group: Group, profiles: list[Profile]) -> Iterator[tuple[str, str, str]]:
-    """Yield how much may occur at once, one value per level, as rows below the rates."""
+    """Yield the limits of concurrent chaos per level, as table rows."""
     budgets = [profile.budget for profile in profiles]
     if group is Group.TRANSPORT:
         yield "at most", "consecutive failures", "/".join(str(one.consecutive) for one in budgets)

@@ -1,4 +1,4 @@
-"""`make baselines`: play the policies that need no model, and write results/baselines.md."""
+"""`make baselines`: plays the policies that need no model and writes results/baselines.md."""
 
 from __future__ import annotations
 
@@ -41,23 +41,25 @@ def baselines(
     url: Annotated[str | None, typer.Option(help="A running enterprise; without it, one is started.")] = None,
     parallel: Annotated[int, typer.Option(min=1, help="Episodes at once.")] = 4,
 ) -> None:
-    """Play the baselines, the same tasks by every policy, and write results/baselines.md, .png and .json.
+    """Play the same tasks with every baseline policy and write results/baselines.md, .png and .json.
 
-    The whole run is 4,080 episodes, a quarter of an hour of processor time. Ctrl-C stops it, and the same command
-    goes on: what is kept in runs/baselines is not played again.
+    A full run plays 4,080 episodes in about 15 minutes of processor time. After Ctrl-C, the same command resumes:
+    episodes in runs/baselines are not played again.
 
     Examples:
 
-      [cyan]make baselines[/]                                     all of it
-      [cyan]make baselines ARGS="--no-play"[/]                    the page anew, from its figures: after `make learn`
-      [cyan]make baselines ARGS="--no-play --add runs/mine"[/]    with a row for a run of your own
-      [cyan]make baselines ARGS="-n 5 --runs runs/few --page runs"[/]  a small one, elsewhere
 
-    A run of your own is one of the same tasks:
+      [cyan]make baselines[/]                                     full run
+      [cyan]make baselines ARGS="--no-play"[/]                    rewrite the page, for example after `make learn`
+      [cyan]make baselines ARGS="--no-play --add runs/mine"[/]    add a row for your own run
+      [cyan]make baselines ARGS="-n 5 --runs runs/few --page runs"[/]  small run in other folders
+
+    Your own run must play the same tasks:
+
 
       [cyan]companyos eval --policy mine --split test -n 170 --trials 4 --out runs/mine[/]
 
-    Each folder in runs/baselines is such a run too: `companyos view runs/baselines/worker3` shows why it failed.
+    Each folder in runs/baselines is also a run: `companyos view runs/baselines/worker3` shows why episodes failed.
     """
     unknown = sorted({*(policy or ())} - {*policy_names()})
     if unknown:
@@ -77,7 +79,7 @@ def _play(plan: Plan, url: str | None) -> None:
 
 
 def _write(plan: Plan, added: list[Path], page: Path, *, no_play: bool) -> None:
-    """Write the page of what is kept, or of what the page was made of before, and of what is added."""
+    """Write the page from the runs, or from the previous figures, and the added runs."""
     try:
         if no_play:
             rows, took = read_figures(page)

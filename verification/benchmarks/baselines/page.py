@@ -29,11 +29,11 @@ _TEXT = Path(__file__).with_name("page.txt")
 
 
 class PageError(Exception):
-    """Raised where rows do not make one page; the text says why."""
+    """Raised for rows that cannot share a page; the message states the reason."""
 
 
 def write_page(rows: Sequence[Row], sessions: Sequence[Session], folder: Path) -> None:
-    """Write the page, its picture and its figures. Raises NoPage for rows of different tasks."""
+    """Write the page, its plot and its figures. Raises PageError for rows of different tasks."""
     check_comparable(rows)
     document = {"rows": [row.as_json() for row in rows], "sessions": [asdict(one) for one in sessions]}
     (folder / f"{NAME}.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
@@ -43,7 +43,7 @@ def write_page(rows: Sequence[Row], sessions: Sequence[Session], folder: Path) -
 
 
 def read_figures(folder: Path) -> tuple[list[Row], list[Session]]:
-    """Return what the page of a folder was made of. Raises NoPage where there is none."""
+    """Return the figures of the page in a folder. Raises PageError if there are none."""
     figures = folder / f"{NAME}.json"
     if not figures.exists():
         raise PageError(f"{folder} holds no {NAME}.json: there are no rows before anything was played")
@@ -52,7 +52,7 @@ def read_figures(folder: Path) -> tuple[list[Row], list[Session]]:
 
 
 def check_comparable(rows: Sequence[Row]) -> None:
-    """Raise NoPage where rows are not of the same tasks, equally often played."""
+    """Raise PageError unless all rows have the same tasks and trials."""
     first = rows[0]
     for row in rows:
         if (row.task_set, row.tasks_digest, row.trials) != (first.task_set, first.tasks_digest, first.trials):
@@ -66,7 +66,7 @@ def check_comparable(rows: Sequence[Row]) -> None:
 
 
 def page(rows: Sequence[Row], sessions: Sequence[Session], folder: Path) -> str:
-    """Return the page; what a model learned is read from the folder, where it is there."""
+    """Return the page; the learning results are read from the folder if present."""
     first = rows[0]
     return _TEXT.read_text(encoding="utf-8").format(
         name=NAME,
@@ -83,7 +83,7 @@ def page(rows: Sequence[Row], sessions: Sequence[Session], folder: Path) -> str:
 
 
 def table(rows: Sequence[Row]) -> str:
-    """Return a row for each policy, with its command below its name."""
+    """Return one row per policy, with its command below its name."""
     passed = f"pass^{rows[0].trials}"
     head = ("policy", "pass@1", passed, "mean return", "steps", "side effects", "invalid calls", "refused calls")
     lines = [line(head), "|---|" + "---:|" * (len(head) - 1)]
@@ -91,7 +91,7 @@ def table(rows: Sequence[Row]) -> str:
 
 
 def level_table(rows: Sequence[Row]) -> str:
-    """Return the success of every policy, level by level."""
+    """Return the success of every policy by level."""
     levels = [level.level for level in rows[0].levels]
     lines = [line(("policy", *(LEVELS[level] for level in levels))), "|---|" + "---:|" * len(levels)]
     return "\n".join(
@@ -122,7 +122,7 @@ def _what(row: Row) -> str:
 
 
 def _played(sessions: Sequence[Session]) -> str:
-    """Say when the rows were played, and what that took."""
+    """Return when the rows were played, the duration and the machine load."""
     days = sorted({one.began[:10] for one in sessions})
     commits = list(dict.fromkeys(one.commit for one in sessions if one.commit))
     episodes = sum(one.episodes for one in sessions)

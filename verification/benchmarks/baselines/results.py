@@ -1,4 +1,4 @@
-"""The row of a policy: what its run on disk comes to, with intervals, in all and level by level."""
+"""Computes a policy's row from its run on disk, with intervals, overall and by level."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from companyos.runner.statistics import has_side_effects, return_interval, task_
 from companyos_shared.streams import digest
 
 PLANNED_FAULT_STATUSES = frozenset({408, 429})
-"""Refusals that are the house's planned faults and not the agent's, as are all from 500 on."""
+"""Statuses of planned service faults, which are not the agent's mistakes; all from 500 on are excluded too."""
 
 
 class InvalidRunError(Exception):
-    """Raised for a run on disk that gives no row; the text says why."""
+    """Raised for a run on disk that yields no row; the message states the reason."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +34,7 @@ class Share:
 
 @dataclass(frozen=True, kw_only=True)
 class Level:
-    """One level of chaos."""
+    """The results of one chaos level."""
 
     level: int
     success: Share
@@ -43,7 +43,7 @@ class Level:
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """What one policy comes to over its episodes. Shares are in [0, 1]; steps are those of an episode on average."""
+    """The results of one policy. Shares are in [0, 1]; steps are the mean per episode."""
 
     name: str
     command: str
@@ -51,49 +51,49 @@ class Row:
     task_set: str
     tasks: int
     tasks_digest: str
-    """sha256 over the ids of the tasks."""
+    """sha256 of the task ids."""
 
     trials: int
     scenarios: int
     success: Share
     pass_hat: float
-    """pass^k, k being the number of trials."""
+    """pass^k, where k is the number of trials."""
 
     return_: Share
     steps: float
     side_effects: float
-    """Of the episodes with a verdict: those that left rows changed that had no need to be, or damage."""
+    """Share of episodes with a verdict that have an unrelated change or damage."""
 
     damage: float
     invalid: float
-    """Of the calls: those that name no tool, or do not fit its schema."""
+    """Share of calls with an unknown tool or arguments that do not match its schema."""
 
     refused: float
-    """Of the calls: those that a service refused by the agent's fault."""
+    """Share of calls that a service refused for a mistake of the agent."""
 
     differing: int
-    """How many tasks did not come out the same, to the byte, in every trial."""
+    """Number of tasks whose trials differ in any byte."""
 
     infra_errors: int
     levels: tuple[Level, ...]
 
     @property
     def curve(self) -> Curve:
-        """Return and success over the levels, for the picture."""
+        """Return the return and success by level, for the plot."""
         return Curve(
             [_point(one.level, one.return_) for one in self.levels],
             [_point(one.level, one.success) for one in self.levels],
         )
 
     def as_json(self) -> dict[str, Any]:
-        """Return the row as it is written."""
+        """Return the row as JSON."""
         return asdict(self)
 
 
 def row_of(folder: Path, *, command: str | None = None) -> Row:
-    """Return the row of a run on disk. Raises NoRow, and OSError for one that lacks a trajectory.
+    """Return the row of a run on disk. Raises InvalidRunError, and OSError for a missing trajectory.
 
-    Without a `command` the one that `companyos eval` plays such a run with is told.
+    `command` defaults to the `companyos eval` command that plays the run.
     """
     if not (folder / EPISODES).exists() or not (folder / RUN).exists():
         raise InvalidRunError(f"{folder} holds no run, as `companyos eval --out` keeps one")
@@ -127,7 +127,7 @@ def row_of(folder: Path, *, command: str | None = None) -> Row:
 
 
 def from_json(document: Mapping[str, Any]) -> Row:
-    """Return a row as it was written."""
+    """Parse a row from JSON."""
     shares = {name: Share(**document[name]) for name in ("success", "return_")}
     levels = tuple(
         Level(level=one["level"], success=Share(**one["success"]), return_=Share(**one["return_"]))
@@ -137,7 +137,7 @@ def from_json(document: Mapping[str, Any]) -> Row:
 
 
 def _tasks(folder: Path, records: Sequence[EpisodeRecord]) -> dict[str, list[EpisodeRecord]]:
-    """Return the trials of every task. Raises NoRow where the run is not one policy's over tasks, all equally often."""
+    """Return the trials of every task. Raises InvalidRunError unless one policy played every task equally often."""
     if not records:
         raise InvalidRunError(f"{folder} holds no episodes")
     if len({one.policy for one in records}) > 1:
@@ -157,7 +157,7 @@ def _tasks(folder: Path, records: Sequence[EpisodeRecord]) -> dict[str, list[Epi
 
 
 def _named(records: Sequence[EpisodeRecord], tasks: Mapping[str, Sequence[EpisodeRecord]]) -> tuple[str, str]:
-    """Return how a row is called, a model by its own name, and the command that plays its run."""
+    """Return a row's name (the model's for a model) and the command that plays its run."""
     policy, usage = records[0].policy, records[0].usage
     model_option = f" --model {usage.model}" if usage is not None else ""
     trials = len(next(iter(tasks.values())))
@@ -167,7 +167,7 @@ def _named(records: Sequence[EpisodeRecord], tasks: Mapping[str, Sequence[Episod
 
 
 def _calls(folder: Path, records: Sequence[EpisodeRecord]) -> tuple[int, int, int]:
-    """Return how many calls there were, how many of them were invalid, and how many were refused."""
+    """Return the number of calls, of invalid calls and of refused calls."""
     calls = invalid = refused = 0
     for line in _lines(folder, records):
         calls += 1

@@ -29,7 +29,7 @@ _TEXT = Path(__file__).with_name("page.txt")
 
 
 def write_page(figures: Sequence[Figures], demonstrations: int, folder: Path) -> None:
-    """Write the page, its picture and its figures."""
+    """Write the page, its plot and its figures."""
     curves = {f"seed {one['seed']}": one["curve"] for one in figures}
     draw_curves(curves, folder / f"{NAME}.png", title=f"{SCENARIO}, chaos {CHAOS}: GRPO after a warm start")
     (folder / f"{NAME}.json").write_text(json.dumps(list(figures)) + "\n", encoding="utf-8")
@@ -57,7 +57,7 @@ def write_page(figures: Sequence[Figures], demonstrations: int, folder: Path) ->
 
 
 def verdict(figures: Sequence[Figures]) -> str:
-    """Say in a sentence whether GRPO raised the return."""
+    """Return a sentence that states whether GRPO raised the return."""
     rose = sum(difference(one)[1] > 0 for one in figures)
     if not any(one["after"]["successes"] for one in figures):
         return f"The return {_ROSE} for {rose} of {len(figures)} seeds, and no episode succeeded."
@@ -66,12 +66,12 @@ def verdict(figures: Sequence[Figures]) -> str:
 
 
 def difference(one: Figures) -> tuple[float, float, float]:
-    """Return how much more the same episodes returned after than before, with its interval."""
+    """Return the paired difference in return of the same episodes, with its interval."""
     return mean_interval([after - before for before, after in _pairs(one)])
 
 
 def combined_difference(figures: Sequence[Figures]) -> tuple[float, float, float]:
-    """Return how much more an episode returned after than before, as the mean of all seeds.
+    """Return the mean paired difference over all seeds.
 
     The interval is over episodes.
     """

@@ -1,4 +1,4 @@
-"""One seed of `make learn`: a model is made, warmed up and reinforced, and measured as it is each time."""
+"""One seed of `make learn`: creates a model, warms it up, trains it with GRPO, and measures each stage."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ RESULT, REQUEST_FILE = "result.json", "asked.json"
 
 @dataclass(frozen=True)
 class Settings:
-    """What a run is made of; what is stored of other settings is done again."""
+    """The settings of a run; stored results of other settings are recomputed."""
 
     warm_up_steps: int = 230
     warm_up_batch: int = 8
@@ -42,7 +42,7 @@ class Settings:
     batch: int = 64
     generations: int = 8
     rollouts_used: int = 1
-    """Steps that learn from the same rollouts."""
+    """Number of updates per rollout."""
     rate: float = 8e-4
     temperature: float = 1.0
     turns: int = 15
@@ -51,7 +51,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Measured:
-    """What held-out episodes came to."""
+    """Results of the held-out episodes."""
 
     episodes: int
     mean_return: float
@@ -64,11 +64,11 @@ class Measured:
     milestones: float
     steps: float
     returns: list[float]
-    """By episode, so that before and after can be compared in pairs."""
+    """Returns by episode, for paired comparisons."""
 
 
 def learn(url: str, seed: int, shown: Path, folder: Path, settings: Settings) -> dict[str, Any]:
-    """Return the figures of one seed; what the folder holds of a run with the same settings is not done again."""
+    """Return the figures of one seed; stored results with the same settings are reused."""
     request = {"seed": seed, "settings": asdict(settings)}
     if not _matches(folder, request):
         shutil.rmtree(folder, ignore_errors=True)
@@ -133,7 +133,7 @@ def _train(url: str, seed: int, shown: Path, folder: Path, settings: Settings) -
 def _warm_up_model(
     seed: int, spec: CompanyOSSpec, shown: Sequence[Conversation], folder: Path, settings: Settings
 ) -> Learner:
-    """Return a learner that has learned from demonstrations, now or when it was last asked for."""
+    """Return a learner trained on demonstrations, from the folder if stored."""
     kept = folder / "model"
     if not kept.exists():
         shutil.rmtree(folder, ignore_errors=True)
@@ -168,7 +168,7 @@ def _play(learner: Learner, spec: CompanyOSSpec, settings: Settings) -> Any:
 
 
 def measured(played: Sequence[PlayedRollout]) -> Measured:
-    """Return the figures of episodes, with 95 % intervals: normal for the return, Wilson's for success."""
+    """Return the results of episodes with 95 % intervals: normal for the return, Wilson's for success."""
     n = len(played)
     returns = [one.ending.return_ for one in played]
     mean, low, high = mean_interval(returns)
@@ -191,7 +191,7 @@ def measured(played: Sequence[PlayedRollout]) -> Measured:
 
 
 def mean_interval(values: Sequence[float]) -> tuple[float, float, float]:
-    """Return a mean with the ends of its normal 95 % interval."""
+    """Return a mean and its normal 95 % interval."""
     n, mean = len(values), sum(values) / len(values)
     half = Z_95 * sqrt(sum((one - mean) ** 2 for one in values) / (n - 1) / n)
     return mean, mean - half, mean + half

@@ -1,4 +1,4 @@
-"""`harbor run` plays an exported task in containers, by the calls of the oracle: the reward that it keeps is 1."""
+"""Runs `harbor run` on an exported task in containers with the oracle's calls and expects a reward of 1."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NOT_RUN = 77
 
 
 def run_command(*command):
-    """Run a command; raise with its last words where it fails."""
+    """Run a command; raise with its last output if it fails."""
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit((done.stdout + done.stderr)[-2000:])

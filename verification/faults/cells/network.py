@@ -1,4 +1,4 @@
-"""What networks do between the gateway and a service: slowness, refusals, resets, halves, doubles, lateness."""
+"""Network faults between gateway and service: slow, refused, reset, truncated, duplicated and late messages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from verification.faults.trial import Cell, DeploymentKind, Trial
 STRIKE_TIMEOUT_S = 3.0
 ALWAYS = 100_000
 PAST_A_CALL_S = 2.5
-"""A call waits two seconds for its answer."""
+"""A call waits two seconds for its response."""
 
 PAST_A_STEP_S = 6.0
 """A step takes five seconds at most."""
@@ -24,7 +24,7 @@ PAST_A_STEP_S = 6.0
 async def strike_calls(
     trial: Trial, *, fault: Fault, work: str = "step", times: int = 3, exceeds_deadline: bool = False
 ) -> None:
-    """Let the fault strike calls to one service in the middle of work, then everything pass again."""
+    """Apply the fault to calls of one service during work, then remove it."""
     trial.exceeds_deadline = exceeds_deadline
     service_proxy = trial.deployment.proxies[trial.rng.choice(SERVICES)]
 
@@ -45,7 +45,7 @@ async def strike_calls(
 
 
 async def refuse_connections(trial: Trial, *, seconds: tuple[float, float], exceeds_deadline: bool = False) -> None:
-    """Refuse every connection to one service for a while."""
+    """Refuse all connections to one service for a while."""
     trial.exceeds_deadline = exceeds_deadline
     service_proxy = trial.deployment.proxies[trial.rng.choice(SERVICES)]
 
@@ -59,7 +59,7 @@ async def refuse_connections(trial: Trial, *, seconds: tuple[float, float], exce
 
 
 async def deliver_after_end(trial: Trial) -> None:
-    """Deliver a call once more when its episode has been freed; nothing of it may come back."""
+    """Deliver a call again after its episode was freed; it must not recreate anything."""
     service = trial.rng.choice(SERVICES)
     (player,) = await trial.open_players(1)
     folder = (await trial.deployment.client.request("GET", f"/v1/episodes/{player.name}/evidence")).body["folder"]

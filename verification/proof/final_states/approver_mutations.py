@@ -1,4 +1,4 @@
-"""Right ends with another decider: whoever policy allows beside the one that was asked, at once or by escalation."""
+"""Valid mutations of the approver: each other person whom the policy allows, directly or by escalation."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from verification.proof.final_states.mutations import (
 
 _LONG = timedelta(days=100)
 _MOST_NEW = 2
-"""Delegates that are added for each request beside those that there are."""
+"""Maximum delegates added for each request."""
 
 
 def approver_mutations(oracle_run: OracleRun) -> NamedMutations:
-    """Yield each approved request with every other delegate of the holder behind it, there already or added."""
+    """Yield each approved request with every other valid delegate of its holder, existing or added."""
     for key, row in oracle_run.approved():
         asked = {
             change.after["approver_id"]
@@ -30,7 +30,7 @@ def approver_mutations(oracle_run: OracleRun) -> NamedMutations:
             if change.after
         }
         if len(asked) > 1:
-            continue  # it has gone through several hands already
+            continue  # the request was escalated before
         for person_id, delegation in _other_approvers(oracle_run, row):
             how = "a delegate" if delegation is None else "a new delegate"
             yield f"request {key}: decided by {how}, {person_id}", _decided_by(key, person_id, delegation)
@@ -38,7 +38,7 @@ def approver_mutations(oracle_run: OracleRun) -> NamedMutations:
 
 
 def _other_approvers(oracle_run: OracleRun, row: Row) -> Iterator[tuple[str, Row | None]]:
-    """Yield who else may decide, with the delegation that has to be there before."""
+    """Yield other valid approvers with the delegation they need."""
     own, stands_in = row["approver_id"], None
     rows = list(oracle_run.evidence.table(APPROVALFLOW, "delegations").values())
     for one in rows:
@@ -74,7 +74,7 @@ def _other_approvers(oracle_run: OracleRun, row: Row) -> Iterator[tuple[str, Row
 
 
 def _unlimited(row: Row) -> Row:
-    """Return what a delegation says that carries the request: of its type, without a limit, in force all the time."""
+    """Return a delegation that covers the request: its type, no limit, always in force."""
     made = datetime.fromisoformat(row["submitted_at"])
     starts_at, ends_at = ((made + days).isoformat().replace("+00:00", "Z") for days in (-_LONG, _LONG))
     said = {"type_keys": [row["type_key"]], "limit_cents": None, "revoked_at": None}
@@ -82,7 +82,7 @@ def _unlimited(row: Row) -> Row:
 
 
 def _carries(delegation: Row, row: Row) -> bool:
-    """Say whether a delegation carries the request from its submission to its decision."""
+    """Return whether a delegation covers the request from its submission to its decision."""
     moments = [datetime.fromisoformat(row[name]) for name in ("submitted_at", "decided_at") if row[name]]
     starts_at, ends_at = (datetime.fromisoformat(delegation[name]) for name in ("starts_at", "ends_at"))
     amounts = [value for name, value in row["fields"].items() if name.endswith("_cents") and isinstance(value, int)]
@@ -101,7 +101,7 @@ def _is_at_work(oracle_run: OracleRun, person_id: str, row: Row) -> bool:
 
 
 def _named(oracle_run: OracleRun) -> str:
-    """Return what the task is about as text: who is named in it may have to keep out of the decision."""
+    """Return the task's data as text; people named in it may have to be excluded from the decision."""
     tables = [(DATAHUB, "records"), (DATAHUB, "vendors"), (APPROVALFLOW, "requests")]
     rows = [
         oracle_run.ticket,
@@ -126,7 +126,7 @@ def _decided_by(key: str, person_id: str, delegation: Row | None) -> Mutation:
 
 
 def _escalated_from(key: str, person_id: str, delegation: Row | None) -> Mutation:
-    """Let somebody else have been asked first, and the agent have escalated to the one who has decided."""
+    """Let the agent ask somebody else first and escalate to the actual approver."""
 
     def mutate(final_state: FinalState) -> None:
         _add_delegation(final_state, delegation)

@@ -1,4 +1,4 @@
-"""Row B: whoever does not do the work never succeeds, and earns far less than who does."""
+"""Row B: agents that do not do the work never succeed, and earn far less than the fair oracle."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ LONGEST_CLIMB_SCENARIO = "vendor_onboarding"
 CLIMBED_LEVEL = CHANCE_LEVEL = 1
 _CHUNK = 500
 _FOREIGN = 10_007
-"""How far away the seed of a foreign trace is."""
+"""Seed distance of a trace from another instance."""
 
 
 class Adversaries(Row):
-    """Agents that know no task, imitate one, or cheat in the ways of a scenario."""
+    """Task-agnostic agents, imitators and a scenario's own adversaries."""
 
     letter = "B"
     title = "The zoo"
 
     def jobs(self, scope: Scope) -> Iterable[Job]:
-        """Return a job for each instance and kind of player, and a climb for each scenario."""
+        """Return a job for each instance and kind of player, and a hill climb for each scenario."""
         size = scope.size
         for scenario in scope.scenarios:
             for level in size.levels:
@@ -60,7 +60,7 @@ class Adversaries(Row):
                 yield Job(row="B", part=CLIMB, scope=scope, scenario=scenario, seed=seed, level=level, weight=weight)
 
     async def work(self, engine: EpisodeEngine, job: Job) -> list[Tally]:
-        """Let some of the zoo play."""
+        """Run some of the players."""
         if job.part == CLIMB:
             return await _climb(engine, job)
         if job.part == CHEAT:
@@ -70,7 +70,7 @@ class Adversaries(Row):
         return await _play(engine, job)
 
     def lines(self, scope: Scope, tallies: Sequence[Tally]) -> list[Line]:
-        """Return a line for each promise."""
+        """Return one line per guarantee."""
         lines = super().lines(scope, [one for one in tallies if one.promise not in (MEANS, BY_CHANCE)])
         means = [one for one in tallies if one.promise == MEANS]
         chance = [one for one in tallies if one.promise == BY_CHANCE]
@@ -78,7 +78,7 @@ class Adversaries(Row):
         return [*lines, self._chance_line(scope, chance)] if chance else lines
 
     def line(self, scope: Scope, promise: str, tallies: Sequence[Tally]) -> Line:
-        """Return the line of one promise."""
+        """Return the line of one guarantee."""
         line = super().line(scope, promise, tallies)
         if promise == BOUND:
             most = max((value for one in tallies for value in one.values), default=0.0)
@@ -88,7 +88,7 @@ class Adversaries(Row):
         return line
 
     def details(self, tallies: Sequence[Tally]) -> list[str]:
-        """Return a line for each of the zoo."""
+        """Return one line per player."""
         rows = ["| who | episodes | successes | mean return | highest failing return |", "|---|---|---|---|---|"]
         for who, group in _by_who([one for one in tallies if one.promise == MEANS]).items():
             values = [value for one in group for value in one.values]
@@ -100,14 +100,14 @@ class Adversaries(Row):
         return rows
 
     def _chance_line(self, scope: Scope, tallies: Sequence[Tally]) -> Line:
-        """Say how far chance gets: the figure that stands beside every agent's."""
+        """Return the success of the random policy, as the reference for every agent."""
         values = [value for one in tallies for value in one.values]
         won, (low, high) = sum(one.notes["successes"] for one in tallies) / len(values), confidence_interval(values)
         result = f"{won:.1%}, mean return {mean(values):.2f} (95 % interval {low:.2f} to {high:.2f})"
         return self.make_line(scope, BY_CHANCE, len(values), result, holds=won <= MOST_BY_CHANCE)
 
     def _gap_line(self, scope: Scope, tallies: Sequence[Tally]) -> Line:
-        """Compare means over the same tasks: each player's in a scenario with the fair oracle's there."""
+        """Compare each player's mean return in a scenario with the fair oracle's on the same tasks."""
         gaps: dict[tuple[str, str], float] = {}
         fair = {name: _mean(group) for name, group in _by_scenario(tallies, FAIR).items()}
         for who in _by_who(tallies):
@@ -157,7 +157,7 @@ async def _cheat(engine: EpisodeEngine, job: Job) -> list[Tally]:
 
 
 async def _refresh_late(engine: EpisodeEngine, job: Job) -> list[Tally]:
-    """Let somebody ask with a value that is too old, and refresh it while the request is out."""
+    """Submit a request with a stale value, and refresh it while the request is pending."""
     late, stale = late_refresher(job.scenario), {Kind.STALE_METRIC.value: 1.0}
     if late is None:
         return []
@@ -183,7 +183,7 @@ async def _climb(engine: EpisodeEngine, job: Job) -> list[Tally]:
 
 
 def _counted(promise: str, scenario: str, who: str, played: Sequence[EpisodeResult]) -> list[Tally]:
-    """Count the successes under the promise, and failing returns under theirs."""
+    """Count successes, and failing returns above the bound."""
     won = tuple(f"{scenario}: {one.place}" for one in played if one.success)
     lost = [one for one in played if not one.success and one.outcome is not Outcome.INFRA_ERROR]
     high = tuple(f"{scenario}: {one.place} {one.return_:.1f}" for one in lost if one.return_ > MOST_FAILURE)

@@ -1,4 +1,4 @@
-"""Row G: chaos is what makes it hard. Skill decides, and every kind is material."""
+"""Row G: chaos makes tasks harder, skill decides, and every kind matters."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ FIRES = "each kind fires in >= 99 % of the episodes that configure it"
 LEVELS_PART, PLANS = "levels", "plans"
 
 _KIND_LEVEL = 1
-"""Where kinds are tried one by one: nothing has to be refused there, so each lies on the way."""
+"""The level for single kinds: nothing has to be refused there, so each kind affects the work."""
 
 _HIGHEST_LEVEL = 4
 
 
 class Difficulty(Row):
-    """Workers of rising skill over the levels, and kinds of chaos one by one."""
+    """Workers of increasing skill over the levels, and each chaos kind alone."""
 
     letter = "G"
     title = "Difficulty"
 
     def jobs(self, scope: Scope) -> Iterable[Job]:
-        """Return a job for each paired seed, one for each kind in each scenario, and one for what is only planned."""
+        """Return a job for each paired seed, one for each kind in each scenario, and one for planning only."""
         marks = profile_for(_HIGHEST_LEVEL)
         for scenario in scope.scenarios:
             for seed in scope.seeds(scope.size.pairs):
@@ -64,7 +64,7 @@ class Difficulty(Row):
                         )
 
     async def work(self, engine: EpisodeEngine, job: Job) -> list[Tally]:
-        """Let workers play every level, or whoever ignores a kind play with it and without."""
+        """Run workers at every level, or an ablation with and without its kind."""
         if job.part == LEVELS_PART:
             return await _levels(engine, job)
         if job.part == PLANS:
@@ -74,7 +74,7 @@ class Difficulty(Row):
         return await (_decisive(engine, job, kind) if decisive else _friction(engine, job, kind))
 
     def lines(self, scope: Scope, tallies: Sequence[Tally]) -> list[Line]:
-        """Return a line for each promise."""
+        """Return one line per guarantee."""
         found: list[Line] = []
         ladder = [one for one in tallies if one.promise == LADDER]
         if ladder:
@@ -91,7 +91,7 @@ class Difficulty(Row):
         return found
 
     def details(self, tallies: Sequence[Tally]) -> list[str]:
-        """Return success by worker and level, and a line for each kind."""
+        """Return success by worker and level, and one line per kind."""
         rows = ["| who | " + " | ".join(f"level {level}" for level in LEVELS) + " |", "|---" * 6 + "|"]
         curves = _curves([one for one in tallies if one.promise == LADDER])
         rows += [
@@ -159,9 +159,10 @@ async def _friction(engine: EpisodeEngine, job: Job, kind: Kind) -> list[Tally]:
 
 
 def _paired_overrides(kind: Kind) -> dict[str, float]:
-    """Return overrides by which the episodes of a pair differ in a kind alone, and by which it lies on the way.
+    """Return overrides for pairs that differ only in one kind, and the overrides that make it relevant.
 
-    The wire is quiet, what the kind needs strikes in both, and who leaves is whoever is asked first.
+    Transport faults are off and the kind's prerequisites are on in both; the person who leaves is the first approver
+    asked.
     """
     calm = {one.value: 0.0 for one in Kind if one.group is Group.TRANSPORT and one is not kind}
     needed = {REQUIRES[kind].value: 1.0} if kind in REQUIRES else {}
@@ -170,7 +171,7 @@ def _paired_overrides(kind: Kind) -> dict[str, float]:
 
 
 def _planned(job: Job) -> list[Tally]:
-    """Plan an instance with each kind that may strike in its scenario, and see whether it does."""
+    """Plan an instance with each kind of its scenario, and check whether it occurs."""
     scenario, tallies = catalogue()[job.scenario], []
     for kind in Kind:
         if kind.group is Group.TRANSPORT or kind in inapplicable_kinds(scenario):
@@ -181,7 +182,7 @@ def _planned(job: Job) -> list[Tally]:
 
 
 def _fired(kept: RecordedEpisode, kind: Kind) -> list[Tally]:
-    """Say for a fault of the connection whether a call has met it; of other kinds it is seen in the plan."""
+    """Return whether a transport fault has affected a call; other kinds are visible in the plan."""
     if kind.value not in set(FaultKind):
         return []
     if kind is Kind.STALE_READ and not _changed_existing_row(kept):
@@ -191,7 +192,7 @@ def _fired(kept: RecordedEpisode, kind: Kind) -> list[Tally]:
 
 
 def _changed_existing_row(kept: RecordedEpisode) -> bool:
-    """Say whether a call has changed what was there, which can then be read as it was; time's changes are no call's."""
+    """Return whether a call changed an existing row, which can then be read stale; changes by time do not count."""
     changes = (one for lines in kept.stored["changes"].values() for one in lines)
     return any(one["actor"] == Actor.AGENT and one["before"] is not None for one in changes)
 
@@ -233,7 +234,7 @@ def _costs_line(row: Row, scope: Scope, tallies: Sequence[Tally]) -> Line:
 
 
 def _fires_line(row: Row, scope: Scope, tallies: Sequence[Tally]) -> Line:
-    """Compare by kind: one that often does not fire is not made up for by others."""
+    """Compare by kind, so that one that rarely occurs is not hidden by others."""
     shares = {
         who: 1 - sum(len(one.faults) for one in group) / sum(one.n for one in group)
         for who, group in _by_who(tallies).items()
@@ -254,7 +255,7 @@ def _curves(tallies: Sequence[Tally]) -> dict[str, dict[int, list[float]]]:
 
 
 def _rises(differences: Sequence[float]) -> bool:
-    """Say whether the differences lie above 0 beyond chance."""
+    """Return whether the differences are above 0 beyond chance."""
     return bool(differences) and confidence_interval(differences)[0] > 0
 
 

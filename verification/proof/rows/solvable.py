@@ -41,13 +41,13 @@ ORACLES = "oracles"
 
 
 class Solvable(Row):
-    """Both oracles solve every instance; nothing less than their work does."""
+    """Both oracles solve every instance; less than their work does not."""
 
     letter = "A"
     title = "Solvable, and only by doing it"
 
     def jobs(self, scope: Scope) -> Iterable[Job]:
-        """Return a job for each instance of the oracles, and one for each outcome that is taken apart."""
+        """Return a job for each oracle instance, and one for each outcome that is analysed."""
         for scenario in scope.scenarios:
             for level in scope.size.levels:
                 for seed in scope.seeds(scope.size.oracle_seeds):
@@ -59,11 +59,11 @@ class Solvable(Row):
                 )
 
     async def work(self, engine: EpisodeEngine, job: Job) -> list[Tally]:
-        """Let the oracles play, or try less than their work."""
+        """Run the oracles, or less than their work."""
         return await (_oracles(engine, job) if job.part == ORACLES else _partial_work(engine, job))
 
     def line(self, scope: Scope, promise: str, tallies: Sequence[Tally]) -> Line:
-        """Return the line of one promise."""
+        """Return the line of one guarantee."""
         n = sum(one.n for one in tallies)
         if promise == STEPS:
             shares = {name: _p99(group) for name, group in _by_scenario(tallies).items()}
@@ -78,7 +78,7 @@ class Solvable(Row):
         return super().line(scope, promise, tallies)
 
     def details(self, tallies: Sequence[Tally]) -> list[str]:
-        """Return a line for each scenario."""
+        """Return one line per scenario."""
         rows = [
             "| scenario | episodes of the oracles | successes | p99 of steps, share of the limit | least fair return |"
         ]
@@ -123,7 +123,7 @@ async def _partial_work(engine: EpisodeEngine, job: Job) -> list[Tally]:
 
 
 def _initial_state(job: Job, oracle_run: RecordedEpisode) -> Tally:
-    """Judge the initial state under every declaration that an agent could make, the oracle's own among them."""
+    """Judge the initial state under every possible declaration, including the oracle's."""
     declared: list[FinishDeclaration | None] = [None, oracle_run.finish]
     declared += [FinishDeclaration(outcome=outcome, summary="") for outcome in FinishOutcome]
     evidence = Evidence.start(oracle_run.stored["initial"])
@@ -136,7 +136,7 @@ def _initial_state(job: Job, oracle_run: RecordedEpisode) -> Tally:
 
 
 async def _single_calls(engine: EpisodeEngine, job: Job, oracle_run: RecordedEpisode) -> Tally:
-    """Try each call of the oracle's alone, and calls of drawn tools with what the brief and the oracle name."""
+    """Try each of the oracle's calls alone, and calls of random tools with ids from the brief and the oracle."""
     calls = {repr(step): step for step in steps_of(oracle_run.step_records) if step[0] != "finish"}
     ids = ids_in(repr([arguments for _, arguments in calls.values()]))
     around = SamplingContext(ids, oracle_run.instance.started_at)
@@ -158,7 +158,7 @@ async def _single_calls(engine: EpisodeEngine, job: Job, oracle_run: RecordedEpi
 
 
 def _without_required_writes(job: Job, oracle_run: RecordedEpisode) -> Tally:
-    """Take each required write out of the evidence, with all that came of it."""
+    """Remove each required write and its consequences from the evidence."""
     causes = required_causes(oracle_run)
     faults = []
     for cause in causes:

@@ -1,4 +1,4 @@
-"""Row C: the verifier rejects every wrong end and accepts every right one, from stored evidence alone."""
+"""Row C: the verifier rejects invalid final states and accepts valid ones, from stored evidence alone."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ENOUGH_WRONG = f"at least {LEAST_WRONG} wrong ends of each task"
 RIGHT = "every right end is accepted"
 ENOUGH_RIGHT = f"at least {LEAST_RIGHT} right ends of each task"
 _SEED_SPACING = 1_000
-"""How far apart the search for instances begins."""
+"""Distance between the start seeds of instance searches."""
 
 KILLED = "code mutants of rubrics and rewards: >= 95 % are told from the original by stored ends"
 CODE = "code"
@@ -48,13 +48,13 @@ PLAYED = "every right way that is played succeeds"
 
 
 class Verifier(Row):
-    """Ends of oracle episodes, bent one at a time."""
+    """Final states of oracle episodes, mutated in one place each."""
 
     letter = "C"
     title = "The verifier, mutated"
 
     def jobs(self, scope: Scope) -> Iterable[Job]:
-        """Return a job for each instance whose end is bent, of both outcomes."""
+        """Return a job for each mutated instance of both outcomes, and for code mutants."""
         for scenario in scope.scenarios:
             for outcome in OUTCOMES:
                 for nth in range(scope.size.bent_seeds):
@@ -67,7 +67,7 @@ class Verifier(Row):
             yield Job(row="C", part=CODE, scope=scope, seed=chunk, weight=60)
 
     async def work(self, engine: EpisodeEngine, job: Job) -> list[Tally]:
-        """Bend the ends of one instance, or change code."""
+        """Mutate the final states of one instance, or code."""
         if job.part == CODE:
             return await _mutate(engine, job)
         job = replace(job, seed=undisturbed_seed(job.scenario, job.seed, job.part))
@@ -93,7 +93,7 @@ class Verifier(Row):
         return [*tallies, await _valid_alternatives(engine, job, oracle_run)]
 
     def line(self, scope: Scope, promise: str, tallies: Sequence[Tally]) -> Line:
-        """Return the line of one promise."""
+        """Return the line of one guarantee."""
         if promise != KILLED:
             return super().line(scope, promise, tallies)
         n, survivors = sum(one.n for one in tallies), sum(len(one.faults) for one in tallies)
@@ -101,13 +101,13 @@ class Verifier(Row):
         return self.make_line(scope, promise, n, f"{share:.1%}, {survivors} survive", holds=share >= LEAST_KILLED)
 
     def details(self, tallies: Sequence[Tally]) -> list[str]:
-        """Return the code mutants that survive."""
+        """Return the surviving code mutants."""
         survivors = sorted(fault for one in tallies if one.promise == KILLED for fault in one.faults)
         return ["Code mutants that survive:", "", *(f"- {one}" for one in survivors)] if survivors else []
 
 
 def _apply_all(oracle_run: RecordedEpisode, mutations: Iterator[tuple[str, Mutation]]) -> tuple[list[str], list[str]]:
-    """Return the names of all bends, and of those whose end is accepted."""
+    """Return the names of all mutations, and of those whose state is accepted."""
     names, accepted = [], []
     for name, mutate in mutations:
         final_state = FinalState(oracle_run)
@@ -120,7 +120,7 @@ def _apply_all(oracle_run: RecordedEpisode, mutations: Iterator[tuple[str, Mutat
 
 
 async def _mutate(engine: EpisodeEngine, job: Job) -> list[Tally]:
-    """Hold some of the drawn mutants against the ends of the scenarios that they judge."""
+    """Run some of the sampled mutants against the final states of the scenarios that they judge."""
     scope = job.scope
     scenarios = _mutated_scenarios(scope)
     chosen = sample_mutants(scenarios, scope.size.mutants, seed=scope.first)
@@ -141,13 +141,13 @@ def _surviving(trials: Sequence[Trial]) -> list[Mutant]:
 
 
 def _mutated_scenarios(scope: Scope) -> list[str]:
-    """Return the scenarios whose code is mutated, all or those that are drawn."""
+    """Return the scenarios whose code is mutated, all or a sample."""
     names = sorted(scope.scenarios)
     return sorted(Stream("proof", "mutated", scope.first).sample(names, min(scope.size.code_scenarios, len(names))))
 
 
 async def _mutant_runner(engine: EpisodeEngine, scenarios: Sequence[str], seeds: int) -> MutantRunner:
-    """Return what mutants are held against, made once in each process."""
+    """Return the mutant runner, created once per process."""
     key = tuple(scenarios), seeds
     if key not in _RUNNERS:
         _RUNNERS.clear()
@@ -159,7 +159,7 @@ async def _mutant_runner(engine: EpisodeEngine, scenarios: Sequence[str], seeds:
 
 
 async def _valid_alternatives(engine: EpisodeEngine, job: Job, oracle_run: RecordedEpisode) -> Tally:
-    """Play the oracle's work in other ways that are as good."""
+    """Play other correct solutions."""
     players = variation_players(oracle_run, job.scenario, job.scope.size.swaps)
     faults = []
     for name, player in players.items():
