@@ -49,7 +49,7 @@ def main() -> int:
     different = sorted(name for name in recorded.keys() | observed.keys() if recorded.get(name) != observed.get(name))
     for name in different:
         print(f"{name}: recorded {recorded.get(name)}, observed {observed.get(name)}")
-    print(f"{len(recorded) - len(different)} of {len(recorded)} rows are equal")
+    print(f"{len(recorded) - len(different)} of {len(recorded)} rows match")
     return 1 if different else 0
 
 

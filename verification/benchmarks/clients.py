@@ -71,7 +71,7 @@ class CompanyPlayer:
         duration = time.perf_counter() - began
         observation = answer["observation"]
         if observation["error"] is not None or "code" in (observation["result"] or {}):
-            raise RuntimeError(f"{tool} was refused: {observation}")
+            raise RuntimeError(f"{tool} failed: {observation}")
         self.is_over = answer["done"]
         return duration
 

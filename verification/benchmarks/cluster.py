@@ -36,7 +36,7 @@ def main() -> None:
         longest = max(later - earlier for earlier, later in pairwise(finish_times))
         load = os.getloadavg()[0]
         print(
-            f"{workers} worker{'s' * (workers > 1)}: {rate:.2f} rollouts a second "
+            f"{workers} worker{'s' * (workers > 1)}: {rate:.2f} rollouts per second "
             f"({options.rollouts} of {options.policy}, a node for each, "
             f"longest pause {longest:.1f} s, load {load:.1f} on {os.cpu_count()} processors)",
             flush=True,

@@ -25,5 +25,5 @@ def wait_for_port(port: int) -> None:
             if probe.connect_ex((HOST, port)) == 0:
                 return
         if time.monotonic() > deadline:
-            raise TimeoutError(f"nothing listens on port {port}")
+            raise TimeoutError(f"Port {port} does not accept connections")
         time.sleep(0.02)

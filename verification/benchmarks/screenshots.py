@@ -41,7 +41,7 @@ def main() -> None:
         uvloop.run(measure(enterprise, measurements, rounds))
     with Enterprise(alone=True) as enterprise:
         uvloop.run(measure_memory(enterprise, measurements))
-    table = plain_table(f"looking, {rounds} rounds; load {before[0]:.1f} before on {os.cpu_count()} cores")
+    table = plain_table(f"browser actions, {rounds} rounds; load {before[0]:.1f} before, on {os.cpu_count()} cores")
     for column in ("figure", "value", ""):
         table.add_column(column, justify="right" if column == "value" else "left")
     for measurement in measurements.all:
@@ -65,7 +65,7 @@ async def measure(enterprise: Enterprise, measurements: Measurements, rounds: in
         spent = _cpu_seconds(enterprise) - before
         measurements.add("processor time of a look, all processes", 1000 * spent / (2 * rounds), "ms")
     for count in AT_ONCE:
-        measurements.add(f"looks at {count} episodes at once", await _rate(url, count, rounds), "/s")
+        measurements.add(f"looks in {count} concurrent episodes", await _rate(url, count, rounds), "/s")
 
 
 async def _measure_actions(env: CompanyOSEnv, measurements: Measurements, rounds: int) -> None:
@@ -73,7 +73,7 @@ async def _measure_actions(env: CompanyOSEnv, measurements: Measurements, rounds
         "look: scroll": lambda at: env.call_tool("browser_scroll", dy=40 if at % 2 else -40),
         "look: type into a field": lambda at: env.call_tool("browser_type", text=f"{at}", replace=True),
         "look: open a page": lambda at: env.call_tool("browser_goto", address=PAGES[at % len(PAGES)]),
-        "tool call, with the picture": lambda _: env.call_tool("datahub_list_sources"),
+        "tool call with a screenshot": lambda _: env.call_tool("datahub_list_sources"),
     }
     form_durations: list[float] = []
     for name, act in kinds.items():
@@ -90,7 +90,7 @@ async def _measure_actions(env: CompanyOSEnv, measurements: Measurements, rounds
         answer = await env.call_tool("browser_press", key="Enter")
         form_durations.append(time.perf_counter() - began)
         assert answer.observation.tool_name == "wait", answer.observation
-    measurements.add("step: a form is sent, p50", _ms(form_durations), "ms")
+    measurements.add("step: submit a form, p50", _ms(form_durations), "ms")
     screenshot = answer.observation.screenshot
     assert screenshot is not None
     measurements.add("observation of the desk", len(screenshot.model_dump_json()) / 1024, "KiB")
@@ -131,7 +131,9 @@ async def measure_memory(enterprise: Enterprise, measurements: Measurements) -> 
         for env in envs:
             await env.close()
     measurements.add("memory of Chromium and its driver with one window", browser_bytes[0] / _MIB, "MiB")
-    measurements.add("memory for each window more", (browser_bytes[-1] - browser_bytes[0]) / MOST_WINDOWS / _MIB, "MiB")
+    measurements.add(
+        "memory per additional window", (browser_bytes[-1] - browser_bytes[0]) / MOST_WINDOWS / _MIB, "MiB"
+    )
 
 
 def _browser_bytes(enterprise: Enterprise) -> int:

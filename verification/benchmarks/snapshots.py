@@ -44,7 +44,7 @@ class SnapshotBenchmark:
             self._measurements.add(
                 f"{name} after {STEPS_BEFORE} steps, p50", median(durations[name]) * 1e3, "ms", target=target
             )
-        self._measurements.add("restore and first touch of one service, p50", median(durations["touch"]) * 1e3, "ms")
+        self._measurements.add("restore and first call to one service, p50", median(durations["touch"]) * 1e3, "ms")
 
     async def _round(self, player: CompanyPlayer, durations: dict[str, list[float]]) -> None:
         client = player.client

@@ -86,8 +86,8 @@ def main() -> None:
         durations = uvloop.run(play({name: enterprise.url for name, enterprise in running.items()}, rounds))
         asyncio.run(asyncio.sleep(EXPORT_PAUSE_S))
         spent = {name: _cpu_seconds(enterprise) - before[name] for name, enterprise in running.items()}
-    table = plain_table(f"read steps over WebSocket, {rounds * STEPS_A_ROUND} a side, interleaved")
-    for column in ("", "p50", "x", "processor time a step", "x"):
+    table = plain_table(f"read steps over WebSocket, {rounds * STEPS_A_ROUND} per side, interleaved")
+    for column in ("", "p50", "x", "processor time per step", "x"):
         table.add_column(column, justify="right" if column else "left")
     steps = rounds * (STEPS_A_ROUND + WARM_STEPS)
     first = next(iter(durations))

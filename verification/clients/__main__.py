@@ -41,8 +41,8 @@ def _format_trial(trial: Trial) -> str:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m verification.clients", description=__doc__)
-    parser.add_argument("--only", default="", metavar="NAME", help="only clients whose name holds this")
-    parser.add_argument("--lock", action="store_true", help="choose the newest versions anew, and end")
+    parser.add_argument("--only", default="", metavar="NAME", help="run only clients whose name contains NAME")
+    parser.add_argument("--lock", action="store_true", help="lock the newest versions and exit")
     return parser
 
 

@@ -82,7 +82,7 @@ def _interpreter(oldest: str | None) -> str:
         if folder.name.replace(".", "").isdecimal() and _version_of(folder.name) >= minimum
     ]
     if not candidates:
-        raise EnvironmentUnavailableError(f"it wants Python {oldest} or newer, and there is none here")
+        raise EnvironmentUnavailableError(f"Python {oldest} or newer is required and was not found")
     return str(min(candidates)[1])
 
 
@@ -111,5 +111,5 @@ def _uv(*arguments: str, stdin: str | None = None) -> str:
         command, input=stdin, env=environment_variables, capture_output=True, text=True, check=False
     )
     if completed.returncode:
-        raise EnvironmentUnavailableError((completed.stderr.strip().splitlines() or ["uv said nothing"])[-1])
+        raise EnvironmentUnavailableError((completed.stderr.strip().splitlines() or ["uv printed no error"])[-1])
     return completed.stdout

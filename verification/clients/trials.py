@@ -61,7 +61,7 @@ def play(client: ThirdPartyClient, python: Path, url: str) -> Trial:
         offered = len(http.get("/v1/tools", params={"episode_id": episode}).json())
     steps = report.taken(state["max_steps"])
     differences = [
-        f"{name}: {expected} in the house, {found} with the client"
+        f"{name}: expected {expected}, client reported {found}"
         for name, expected, found in (("tools", offered, report.tools), ("steps", state["step_count"], steps))
         if expected != found
     ]
@@ -79,4 +79,4 @@ def _run_client(client: ThirdPartyClient, python: Path, url: str, episode: str) 
 
 def _last_line(error: Exception) -> str:
     message = error.stderr if isinstance(error, subprocess.CalledProcessError) else str(error)
-    return (str(message).strip().splitlines() or ["it said nothing"])[-1]
+    return (str(message).strip().splitlines() or ["no output"])[-1]

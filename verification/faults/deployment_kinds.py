@@ -122,7 +122,7 @@ def set_offset(folder: Path, offset_s: int) -> None:
 
 def no_own_clock() -> str | None:
     """Return why processes cannot have their own clock here, or None."""
-    return None if shutil.which(COMPILER) else "there is no C compiler for a clock of their own"
+    return None if shutil.which(COMPILER) else "a skewed clock requires a C compiler"
 
 
 DISK = "size=32m"
@@ -169,7 +169,7 @@ class SmallDiskDeployment(Deployment):
 def cannot_mount() -> str | None:
     """Return why disks cannot be mounted here, or None."""
     if os.geteuid() != 0:
-        return "mounting a small disk takes root"
+        return "mounting a small disk requires root"
     with tempfile.TemporaryDirectory() as folder:
         completed = subprocess.run(
             ["mount", "-t", "tmpfs", "-o", DISK, "tmpfs", folder],  # noqa: S607
@@ -178,7 +178,7 @@ def cannot_mount() -> str | None:
             check=False,
         )
         if completed.returncode:
-            return f"mounting is refused here: {completed.stderr.strip() or completed.returncode}"
+            return f"mount failed: {completed.stderr.strip() or completed.returncode}"
         subprocess.run(["umount", folder], check=True)  # noqa: S607
     return None
 

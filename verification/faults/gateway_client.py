@@ -67,7 +67,7 @@ class GatewayClient:
                 async with self.session.request(method, self.url + path, data=content, headers=headers) as response:
                     return parse_response(response.status, response.content_type, await response.read())
         except TimeoutError:
-            return Response(Kind.UNCLEAR, why=f"no answer to {method} {path} in {deadline_s:.0f} s")
+            return Response(Kind.UNCLEAR, why=f"no response to {method} {path} within {deadline_s:.0f} s")
         except (aiohttp.ClientError, OSError) as error:
             return Response(Kind.BROKEN, why=type(error).__name__)
 
@@ -77,12 +77,12 @@ def parse_response(status: int, media_type: str, content: bytes) -> Response:
     try:
         body = orjson.loads(content) if content else {}
     except orjson.JSONDecodeError:
-        return Response(Kind.UNCLEAR, status, why=f"no JSON: {content[:80]!r}")
+        return Response(Kind.UNCLEAR, status, why=f"invalid JSON: {content[:80]!r}")
     if status < 400:
         return Response(Kind.DONE, status, body)
     code = body.get("code") if isinstance(body, dict) else None
     if media_type != PROBLEM or not isinstance(code, str):
-        return Response(Kind.UNCLEAR, status, body, why=f"{status} is no problem with a code: {content[:80]!r}")
+        return Response(Kind.UNCLEAR, status, body, why=f"status {status} without a problem code: {content[:80]!r}")
     if status == INTERNAL_ERROR:
         return Response(Kind.UNCLEAR, status, body, code, why=f"{status} {code}")
     return Response(Kind.REFUSED, status, body, code)

@@ -83,7 +83,7 @@ class WebSocketClient:
         async with asyncio.timeout(DEADLINE_S):
             message = await self._socket.receive()
         if message.type is not aiohttp.WSMsgType.TEXT:
-            raise ConnectionResetError(f"the socket ended: {message.type.name}")
+            raise ConnectionResetError(f"the WebSocket closed: {message.type.name}")
         response: dict[str, Any] = orjson.loads(message.data)
         if response["type"] == "error":
             raise WebSocketRequestError(response["data"]["message"])

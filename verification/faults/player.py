@@ -85,7 +85,7 @@ class Player:
 
     def acknowledge(self, actual: dict[str, Any]) -> bool:
         """Record the pending step's response; return whether there may be another."""
-        assert self.pending is not None, "nothing was asked"
+        assert self.pending is not None, "no step is pending"
         if INFRA_ERROR in str((actual["observation"].get("error") or {}).get("message")):
             self.ended = True
             self.findings.ended += 1
@@ -106,7 +106,7 @@ class Player:
         self.snapshots[snapshot] = list(self.actions)
         if response.body["step"] != self.step_count:
             self.findings.torn.append(
-                f"{self.name}: a snapshot behind step {self.step_count} is of step {response.body['step']}"
+                f"{self.name}: a snapshot after step {self.step_count} contains step {response.body['step']}"
             )
         return snapshot
 
@@ -131,7 +131,7 @@ class Player:
             self._note_refusal("fork", response)
             return []
         if len(response.body) != count:
-            self.findings.torn.append(f"{self.name}: {count} forks were asked for and {len(response.body)} were opened")
+            self.findings.torn.append(f"{self.name}: requested {count} forks, {len(response.body)} were opened")
         return [self.forked_player(opened["episode_id"], snapshot) for opened in response.body]
 
     def forked_player(self, name: str, snapshot: str) -> Player:
@@ -190,18 +190,18 @@ class Player:
             if response.is_done or (response.kind is Kind.REFUSED and response.code not in RETRYABLE_CODES):
                 return response, tries
             if took_s + PAUSE_S >= waits_s and not self.deployment.is_starting:
-                self.findings.unclear.append(f"{self.name}: {method} {path}: nothing but {response} in {took_s:.1f} s")
+                self.findings.unclear.append(f"{self.name}: {method} {path}: still {response} after {took_s:.1f} s")
                 return response, tries
             await asyncio.sleep(PAUSE_S)
 
     def _note_refusal(self, what: str, response: Response) -> None:
         if response.kind is Kind.REFUSED and response.code not in RETRYABLE_CODES:
-            self.findings.lost.append(f"{self.name}: {what} was answered {response}")
+            self.findings.lost.append(f"{self.name}: {what} got {response}")
 
     def _check_equal(self, number: int, actual: str, expected: str) -> None:
         if actual != expected:
             place = next((at for at, (one, other) in enumerate(zip(actual, expected, strict=False)) if one != other), 0)
             shown = slice(max(0, place - 60), place + 60)
             self.findings.torn.append(
-                f"{self.name}: step {number} is told otherwise: ...{actual[shown]}... for ...{expected[shown]}..."
+                f"{self.name}: step {number} differs: ...{actual[shown]}... instead of ...{expected[shown]}..."
             )

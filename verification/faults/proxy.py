@@ -112,11 +112,11 @@ class FaultProxy:
             writer.write(request.raw)
             response = await read_message(reader)
         except asyncio.IncompleteReadError as cut:
-            raise ConnectionResetError("the service hung up inside of its answer") from cut
+            raise ConnectionResetError("the service closed the connection within its response") from cut
         finally:
             writer.close()
         if response is None:
-            raise ConnectionResetError("the service hung up without an answer")
+            raise ConnectionResetError("the service closed the connection without a response")
         return response
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

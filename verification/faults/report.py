@@ -85,7 +85,7 @@ def markdown_table(results: list[CellResult], metadata: RunMetadata) -> str:
     ]
     reasons = [f"- {result.cell.name}: not run, {result.not_run}." for result in results if result.not_run]
     ended = [
-        f"- {result.cell.name}: {result.findings.ended} episodes ended as `infra_error`, slowest answer "
+        f"- {result.cell.name}: {result.findings.ended} episodes ended as `infra_error`, slowest response "
         f"{result.findings.slowest_s:.1f} s."
         for result in results
         if result.findings.ended

@@ -26,7 +26,7 @@ class SabotageTrial:
 
 SABOTAGE_TRIALS = (
     SabotageTrial("no-stored-answer", "reset after the call, step", "doubled"),
-    SabotageTrial("forgotten-intents", "gateway.outcome.before, nobody asks again", "torn"),
+    SabotageTrial("forgotten-intents", "gateway.outcome.before, no retry", "torn"),
     SabotageTrial("lost-outcomes", "kill -9 gateway in mid step", "torn"),
     SabotageTrial("half-a-snapshot", "snapshot of another episode", "lost"),
     SabotageTrial("bare-refusals", "snapshot of another episode", "unclear"),
@@ -48,7 +48,7 @@ def is_detected(trial: SabotageTrial, counts: tuple[int, ...]) -> bool:
 
 def sabotage_table(found: dict[SabotageTrial, tuple[int, ...]]) -> Table:
     """Return the table of sabotage results."""
-    table = plain_table("Promises that were broken on purpose")
+    table = plain_table("Sabotage: guarantees disabled one at a time")
     for heading in ("sabotage", "cell", *KINDS, "caught"):
         table.add_column(heading, justify="right" if heading in KINDS else "left")
     for trial, counts in found.items():

@@ -26,8 +26,8 @@ MODES = ("simulation", "production")
 def main() -> None:
     """Run the selected parts; the exit status is 1 if a check fails."""
     parser = argparse.ArgumentParser(prog="python -m verification.openenv", description=__doc__)
-    parser.add_argument("parts", nargs="*", choices=[[], *PARTS], help=f"of {', '.join(PARTS)} (default: all)")
-    parser.add_argument("--package", type=Path, metavar="FOLDER", help="write the package there, and nothing else")
+    parser.add_argument("parts", nargs="*", choices=[[], *PARTS], help=f"one of {', '.join(PARTS)} (default: all)")
+    parser.add_argument("--package", type=Path, metavar="FOLDER", help="only write the package to FOLDER")
     options = parser.parse_args()
     if options.package is not None:
         assemble(options.package)

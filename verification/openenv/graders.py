@@ -21,7 +21,7 @@ from verification.openenv.check_results import CheckLine, check_line
 from verification.openenv.manifest import Canary
 from verification.openenv.transcript import Transcript, play_episode
 
-PART = "our graders"
+PART = "project graders"
 FLOOR_POLICIES = ("noop", "random")
 FLOOR_SEEDS = (1, 2, 3)
 CONCURRENCY = 6
@@ -62,9 +62,7 @@ class Graders:
         listing = await play_episode(self._url, self._reset(), [{"type": "list_tools"}])
         reported = [*oracle.rewards, *listing.rewards]
         wrong = [reward for reward in reported if not _is_number(reward) or not low <= reward <= high]
-        details = (
-            f"{len(reported)} rewards, of resets and a listing too; {len(wrong)} are no number in [{low:g}, {high:g}]"
-        )
+        details = f"{len(reported)} rewards, including resets and a listing; {len(wrong)} outside [{low:g}, {high:g}]"
         return check_line(PART, "runtime.reward_well_formed", holds=not wrong, details=details)
 
     async def _seed_control(self, oracle: Transcript) -> CheckLine:
@@ -80,9 +78,7 @@ class Graders:
     async def _episode_determinism(self, oracle: Transcript) -> CheckLine:
         again = [await self._oracle(), *await asyncio.gather(*(self._oracle() for _ in range(CONCURRENCY)))]
         same = sum(one.answers == oracle.answers for one in again)
-        details = (
-            f"{same} of {len(again)} repetitions, {CONCURRENCY} of them at once, answer byte by byte what the first did"
-        )
+        details = f"{same} of {len(again)} repetitions, {CONCURRENCY} of them at once, are byte-identical to the first"
         return check_line(PART, "runtime.episode_determinism", holds=same == len(again), details=details)
 
     async def _episode_isolation(self, oracle: Transcript) -> CheckLine:
@@ -135,7 +131,7 @@ class Graders:
         reached = oracle.done and bool(oracle.state["success"]) and oracle.last_reward >= least
         details = f"the oracle's last step pays {oracle.last_reward:g} after {len(oracle.rewards) - 1} steps"
         return check_line(
-            PART, "semantic.oracle_max", holds=reached, details=f"{details}; the greatest is {self._greatest:g}"
+            PART, "semantic.oracle_max", holds=reached, details=f"{details}; the maximum is {self._greatest:g}"
         )
 
     async def _floor_gap(self) -> CheckLine:

@@ -27,7 +27,7 @@ def static_lines(package: Path) -> Iterator[CheckLine]:
 def runtime_lines(package: Path) -> Iterator[CheckLine]:
     """Yield the validator's lines about the image, which it builds and starts in its sandbox."""
     if subprocess.run(["docker", "info"], capture_output=True, check=False).returncode:
-        yield CheckLine("openenv runtime", "runtime", CheckOutcome.SKIP, "not run: there is no Docker Engine here")
+        yield CheckLine("openenv runtime", "runtime", CheckOutcome.SKIP, "not run: no Docker Engine")
         return
     report = run_validation(package, max_level=Level.SEMANTIC)
     yield from _lines("openenv runtime", report.results, report.verdict.value)

@@ -104,7 +104,10 @@ _RESET: ResetArguments = {**OPTIONS, "seed": SEED}
 _IDLE_CANARIES = (
     Canary(name="nothing", does="Declares the work done without doing any.", reset=dict(_RESET), actions=[_FINISH]),
     Canary(
-        name="looking", does="Looks around and declares it done.", reset=dict(_RESET), actions=[*[_LOOK] * 5, _FINISH]
+        name="looking",
+        does="Reads a few rows and declares the work done.",
+        reset=dict(_RESET),
+        actions=[*[_LOOK] * 5, _FINISH],
     ),
 )
 

@@ -1,6 +1,5 @@
 """A process of row E that plays episodes and prints one digest of all observations.
 
-
 `python -m verification.proof.determinism_worker --at-once 8 --seed 0 --level 3 [--restored] NAME...`
 """
 
@@ -87,7 +86,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--level", type=int, default=3)
     parser.add_argument("--at-once", type=int, default=1)
-    parser.add_argument("--restored", action="store_true", help="restore every episode again and again")
+    parser.add_argument("--restored", action="store_true", help="restore every episode repeatedly")
     options = parser.parse_args()
     logging.disable(logging.ERROR)
     settings = {"seed": options.seed, "level": options.level, "at_once": options.at_once, "restored": options.restored}

@@ -60,7 +60,7 @@ def _next_result(result_queue: Any, workers: Sequence[BaseProcess]) -> tuple[Job
         except queue.Empty:
             lost = [worker.exitcode for worker in workers if worker.exitcode]
             if lost:
-                raise WorkerLostError(f"a process of the crew ended with status {lost[0]}") from None
+                raise WorkerLostError(f"A worker process exited with status {lost[0]}") from None
             continue
         return job, tallies
 
@@ -79,7 +79,7 @@ async def _process_jobs(job_queue: Any, result_queue: Any) -> None:
         while (job := _next_job(job_queue)) is not None:
             try:
                 tallies = await ROWS[job.row].work(engine, job)
-            except Exception:  # noqa: BLE001  # a job that breaks is told, and is no reason to lose the others
+            except Exception:  # noqa: BLE001  # a failed job is reported and must not stop the others
                 message = traceback.format_exc().strip().replace("\n", " | ")[-600:]
                 tallies = [Tally(promise=JOB_FAILED, n=1, scenario=job.scenario, faults=(f"{job.place}: {message}",))]
             result_queue.put((job, tallies))

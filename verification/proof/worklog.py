@@ -103,7 +103,7 @@ class WorkLog:
                 entry = json.loads(line)
                 self._done[entry["job"]] = entry
             except (ValueError, KeyError, TypeError) as error:
-                raise ValueError(f"{path}, line {number}: no line of a work log") from error
+                raise ValueError(f"{path}, line {number}: invalid work log entry") from error
 
 
 def key_of(job: Job) -> str:

@@ -49,7 +49,7 @@ def main() -> int:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m verification.simulation", description=__doc__)
-    parser.add_argument("seeds", nargs="?", default="0-1999", help="first-last, both included")
+    parser.add_argument("seeds", nargs="?", default="0-1999", help="seeds as FIRST-LAST, inclusive")
     parser.add_argument("--seed", type=int, help="play one seed twice and print its history")
     parser.add_argument(
         "--defect", choices=sorted(DEFECTS), help="plant a defect; stop at the first history that finds it"
@@ -65,9 +65,7 @@ HISTORIES_PER_PROCESS = 200
 def _trace(seed: int, defect: str | None) -> int:
     first, second = _play(seed, defect), _play(seed, defect)
     print("\n".join(first.lines))
-    print(
-        f"\nseed {seed}, digest {first.digest}, played again {second.digest}: {first.violation or 'nothing was found'}"
-    )
+    print(f"\nseed {seed}, digest {first.digest}, played again {second.digest}: {first.violation or 'no violation'}")
     return 1 if first.violation or first.digest != second.digest else 0
 
 
@@ -135,7 +133,7 @@ class Tally:
             ("seconds", f"{seconds:.1f}"),
             ("histories a minute", f"{self.histories / seconds * 60:.0f}"),
         ]
-        print("\n| what | result |\n|---|---|")
+        print("\n| measure | result |\n|---|---|")
         for what, result in rows:
             print(f"| {what} | {result} |")
 

@@ -167,7 +167,7 @@ class Driver:
 
     def stall(self, process: Process, seconds: float) -> None:
         """Pause a process for a while."""
-        self.note(f"{process.name} stands still at {process.paused_at} for {seconds} s")
+        self.note(f"{process.name} is paused at {process.paused_at} for {seconds} s")
         process.stalled_until = self.scheduler.now + seconds
 
     def arm(self, process: Process, strike: Callable[[Process], None], most: int = 40) -> None:
@@ -200,7 +200,7 @@ class Driver:
             self.strike()
             self.start_dead_services()
             if self.scheduler.now >= end_at:
-                raise StuckError("an operation does not end")
+                raise StuckError("an operation does not finish")
 
     def rest(self) -> None:
         """Let everything in transit arrive."""
@@ -231,7 +231,7 @@ class Driver:
         for change, operation in operations:
             states = before[change.label]
             if operation.is_lost:
-                self.note(f"{change.label}: {change.what}: nobody was answered")
+                self.note(f"{change.label}: {change.what}: no response")
                 self.model.set(change.label, [*states, change.after])
             elif self.is_refused(change.label, change.what, operation):
                 self.model.set(change.label, states)
@@ -265,7 +265,7 @@ class Driver:
             states = [None, *self.model.past[label], *states]
         if self.episode_or_none(label) is None:
             if None not in states and not (self.is_damaged and self._is_in_quarantine(label)):
-                raise ViolationError(f"lost: {label} is not there, and nothing says why")
+                raise ViolationError(f"lost: {label} is missing without a reason")
             self.model.set(label, [None])
             return
         operation = self.start_operation(lambda: self._seen(label, asks_services=asks_services))
@@ -312,13 +312,13 @@ class Driver:
         if is_failed(episode) and not change.after.is_failed:
             self.note(f"{change.label}: ended as infra_error")
             if is_calm and not self.is_damaged:
-                raise ViolationError(f"lost: {change.label}: {change.what}: infra_error, and nothing is wrong")
+                raise ViolationError(f"lost: {change.label}: {change.what}: infra_error without a fault")
             self.model.set(change.label, [change.after.as_failed()])
 
     def _matching(self, label: str, seen: ObservedEpisode, states: Sequence[EpisodeModel | None]) -> EpisodeModel:
         differences = []
         for played in states:
-            problem = "resurrected: it should be gone" if played is None else difference(seen, played)
+            problem = "resurrected: it should not exist" if played is None else difference(seen, played)
             if played is not None and not problem:
                 return played
             differences.append(problem)
@@ -361,7 +361,7 @@ class Driver:
                 if self.is_damaged:
                     return None
                 raise ViolationError(f"lost: {episode.id}: {fault}") from fault
-        raise StuckError(f"{service} does not answer")
+        raise StuckError(f"{service} does not respond")
 
     def _check_start(self, error: BaseException | None) -> None:
         if error is not None:
@@ -389,6 +389,6 @@ def step_answers(episode: Episode) -> list[StepAnswer]:
 def ending_of(operation: Operation[Any]) -> str:
     """Return how an operation ended, as text."""
     if not operation.is_over or operation.is_lost:
-        return "it does not end"
+        return "still running"
     error = operation.error()
     return f"{operation.result()} episodes" if error is None else f"{type(error).__name__}: {error}"

@@ -148,9 +148,9 @@ def difference(seen: ObservedEpisode, played: EpisodeModel) -> str:
     if any(number > 1 for number in seen.echoes.values()) or seen.echoes - played.rows():
         return f"doubled: echoes {dict(seen.echoes)}"
     if any(before not in (None, now) for before, now in zip(played.answers, seen.answers, strict=True)):
-        return f"torn: its steps were answered {played.answers}, and are {seen.answers}"
+        return f"torn: its responses were {played.answers}, now {seen.answers}"
     if seen.torn:
-        return f"torn: {', '.join(seen.torn)} hold other rows than was reported"
+        return f"torn: {', '.join(seen.torn)} contain rows that differ from the reported ones"
     return ""
 
 

@@ -163,7 +163,7 @@ class Moves(Driver):
         was_damaged, self.is_damaged = self.is_damaged, False
         self.reset(PROBE)
         if PROBE not in self.model.live():
-            raise ViolationError("stuck: nothing is wrong any more, and no episode can be begun")
+            raise ViolationError("stuck: no fault is active, and no episode can be started")
         for service in SERVICES:
             self.change(self._step_change(PROBE, Action(Kind.ADD, service, self._text())))
         self.is_damaged = was_damaged
@@ -218,7 +218,7 @@ class Moves(Driver):
                 self.model.set(label, [step_change.after])
             self.resolve_state(label)
             return
-        self.note(f"{label}: {action} is on its way")
+        self.note(f"{label}: {action} is in transit")
         self.model.set(label, [*self.model.episodes[label], step_change.after])
         self.kill(self.gateway.process)
         if self.rng.random() < 0.8:
@@ -229,7 +229,7 @@ class Moves(Driver):
         if self.rng.random() < 0.7:
             self._random_move(label)
         if old.stalled_until == FOREVER and not old.is_dead:
-            self.note(f"{old.name} goes on")
+            self.note(f"{old.name} resumes")
             old.stalled_until = 0.0
         self.rest()
         self.resolve_state(label)
@@ -251,7 +251,7 @@ class Moves(Driver):
         """Deliver earlier calls again."""
         sent = self.network.sent
         for address, request in self.rng.sample(sent, min(len(sent), self.rng.randint(1, 6))):
-            self.note(f"{request.url.path} to {address} arrives once more")
+            self.note(f"{request.url.path} to {address} is replayed")
             self.network.replay(address, request)
         self.rest()
 
@@ -324,7 +324,7 @@ class Moves(Driver):
         for process in self.scheduler.processes:
             process.kill()
         self.is_damaged = self.has_lost_power = True
-        self.note(f"the power is lost: {self.machine.disk.lose_power()} files are not what they were")
+        self.note(f"power loss: {self.machine.disk.lose_power()} files changed")
 
     def _damage(self, damage: Callable[[], str]) -> None:
         for process in self.scheduler.processes:
@@ -342,7 +342,7 @@ class Moves(Driver):
         self.run_until_done(operation)
         episode = self.episode_or_none(label)
         if operation.error() is None and episode is not None and not is_failed(episode):
-            raise ViolationError(f"doubled: {label}: a superseded gateway has carried out {action}")
+            raise ViolationError(f"doubled: {label}: a superseded gateway applied {action}")
 
     def _held_databases(self) -> set[tuple[str, str]]:
         """Return service and internal id of every live episode whose files a service holds."""
@@ -358,13 +358,13 @@ class Moves(Driver):
     def _check_databases(self, databases: set[tuple[str, str]]) -> None:
         for service, internal_id in sorted(databases):
             if not self._holds(service, internal_id):
-                raise ViolationError(f"lost: {service} has deleted the database of {internal_id}, which is not over")
+                raise ViolationError(f"lost: {service} has deleted the database of {internal_id}, which is still live")
 
     def _snapshot(self, label: str, played: EpisodeModel) -> None:
         operation = self.start_operation(lambda: self.gateway.snapshots.take(self.episode(label)))
         self.run_until_done(operation)
         if operation.is_lost:
-            self.note(f"{label}: nobody knows whether the snapshot was taken")
+            self.note(f"{label}: unknown whether the snapshot was taken")
             self.restart_gateway()
         elif not self.is_refused(label, "snapshot", operation):
             info = operation.result()
@@ -383,7 +383,7 @@ class Moves(Driver):
         create = self.gateway.process.loop.create_task
         first, second = create(self.take(label, action, number)), create(self.take(label, action, number))
         if await first != await second:
-            raise ViolationError("doubled: one step was answered twice")
+            raise ViolationError("doubled: one step got two responses")
 
     def _can_step(self, label: str) -> bool:
         """Return whether an episode is live, in a known state, and can take a step."""

@@ -46,7 +46,7 @@ def read_figures(folder: Path) -> tuple[list[Row], list[Session]]:
     """Return the figures of the page in a folder. Raises PageError if there are none."""
     figures = folder / f"{NAME}.json"
     if not figures.exists():
-        raise PageError(f"{folder} holds no {NAME}.json: there are no rows before anything was played")
+        raise PageError(f"{folder} contains no {NAME}.json; play the baselines first")
     document = json.loads(figures.read_text(encoding="utf-8"))
     return [from_json(row) for row in document["rows"]], [Session(**one) for one in document["sessions"]]
 
@@ -62,7 +62,7 @@ def check_comparable(rows: Sequence[Row]) -> None:
             )
     names = [row.name for row in rows]
     if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise PageError(f"there are several rows of {', '.join(twice)}")
+        raise PageError(f"duplicate rows: {', '.join(twice)}")
 
 
 def page(rows: Sequence[Row], sessions: Sequence[Session], folder: Path) -> str:

@@ -96,7 +96,7 @@ def row_of(folder: Path, *, command: str | None = None) -> Row:
     `command` defaults to the `companyos eval` command that plays the run.
     """
     if not (folder / EPISODES).exists() or not (folder / RUN).exists():
-        raise InvalidRunError(f"{folder} holds no run, as `companyos eval --out` keeps one")
+        raise InvalidRunError(f"{folder} contains no run of `companyos eval --out`")
     records = read_records(folder)
     tasks = _tasks(folder, records)
     summary = summarise(records)
@@ -139,20 +139,18 @@ def from_json(document: Mapping[str, Any]) -> Row:
 def _tasks(folder: Path, records: Sequence[EpisodeRecord]) -> dict[str, list[EpisodeRecord]]:
     """Return the trials of every task. Raises InvalidRunError unless one policy played every task equally often."""
     if not records:
-        raise InvalidRunError(f"{folder} holds no episodes")
+        raise InvalidRunError(f"{folder} contains no episodes")
     if len({one.policy for one in records}) > 1:
-        raise InvalidRunError(f"{folder} holds several policies; a row is one policy's")
+        raise InvalidRunError(f"{folder} contains several policies; a row needs exactly one")
     if any(one.task_id is None for one in records):
-        raise InvalidRunError(f"{folder} holds episodes that are no tasks of a split: play them with --split")
+        raise InvalidRunError(f"{folder} contains episodes outside a split; play with --split")
     if len({one.task_set for one in records if one.task_set is not None}) != 1:
-        raise InvalidRunError(f"{folder} holds tasks of more than one version of the task set, or of none that is told")
+        raise InvalidRunError(f"{folder} must contain tasks of exactly one version of the task set")
     tasks: dict[str, list[EpisodeRecord]] = {}
     for record in records:
         tasks.setdefault(str(task_of(record)), []).append(record)
     if len({len(trials) for trials in tasks.values()}) > 1:
-        raise InvalidRunError(
-            f"{folder} is not played to its end: some tasks have fewer trials; --resume goes on with it"
-        )
+        raise InvalidRunError(f"{folder} is incomplete: some tasks have fewer trials; continue with --resume")
     return tasks
 
 

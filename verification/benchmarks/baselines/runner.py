@@ -29,7 +29,7 @@ TASKS = 170
 
 TRIALS = 4
 SESSIONS = "sessions.jsonl"
-_REMOVE_HINT = "remove the folder to have it played anew"
+_REMOVE_HINT = "remove the folder to play again"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,7 +128,7 @@ def _check_version(plan: Plan, task_set: str) -> None:
         for name, before in kept:
             if before != now[name]:
                 raise RunMismatchError(
-                    f"{folder} was played with {name} {before}, and now it is {now[name]}: {_REMOVE_HINT}"
+                    f"{folder} was played with {name} {before}, but the current one is {now[name]}; {_REMOVE_HINT}"
                 )
 
 

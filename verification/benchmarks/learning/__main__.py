@@ -25,10 +25,12 @@ from verification.benchmarks.learning.training_run import CHAOS, SCENARIO, SEEDS
 def main() -> None:
     """Play, train, and write the page once every seed has results."""
     parser = argparse.ArgumentParser(prog="make learn", description=__doc__)
-    parser.add_argument("--url", help="A running enterprise; otherwise one is started.")
-    parser.add_argument("--seed", type=int, action="append", help=f"Only this one of {SEEDS}; again for more.")
-    parser.add_argument("--out", type=Path, default=Path("runs/learning"), help="Where models' figures are kept.")
-    parser.add_argument("--page", type=Path, default=Path("results"), help="The folder of learning.md, .png and .json.")
+    parser.add_argument("--url", help="URL of a running gateway; by default one is started.")
+    parser.add_argument("--seed", type=int, action="append", help=f"Seed to train, of {SEEDS}; repeat for more.")
+    parser.add_argument("--out", type=Path, default=Path("runs/learning"), help="Folder of the models' results.")
+    parser.add_argument(
+        "--page", type=Path, default=Path("results"), help="Output folder of learning.md, .png and .json."
+    )
     options = parser.parse_args()
     torch.set_num_threads(1)  # for a model of this size, a second thread costs more than it saves
     with EnterpriseConnection(options.url) as enterprise:

@@ -97,9 +97,9 @@ def _train(url: str, seed: int, shown: Path, folder: Path, settings: Settings) -
         untrained = measured(list(_play(blank, held_out, settings)))
         print(f"seed {seed}: return {untrained.mean_return:+.2f}, untrained", flush=True)
         learner = _warm_up_model(seed, held_out, conversations, folder / "warm_up", settings)
-        print(f"seed {seed}: warmed up, plays {len(HELD_OUT)} held-out episodes", flush=True)
+        print(f"seed {seed}: warm start done, playing {len(HELD_OUT)} held-out episodes", flush=True)
         before = measured(list(_play(learner, held_out, settings)))
-        print(f"seed {seed}: return {before.mean_return:+.2f}, now {settings.steps} steps of GRPO", flush=True)
+        print(f"seed {seed}: return {before.mean_return:+.2f}, starting {settings.steps} steps of GRPO", flush=True)
         began = time.monotonic()
         reinforce(
             learner,

@@ -55,7 +55,7 @@ class HarnessReport(BaseModel):
 def main() -> None:
     """Run the harnesses; the exit status is 1 if one failed or none could be installed."""
     parser = argparse.ArgumentParser(prog="python -m verification.clients.harnesses", description=__doc__)
-    parser.add_argument("--only", default="", metavar="NAME", help="only harnesses whose name holds this")
+    parser.add_argument("--only", default="", metavar="NAME", help="run only harnesses whose name contains NAME")
     options = parser.parse_args()
     print(_LINE.format("harness", "version", "episodes", "steps", ""))
     outcomes = []
@@ -82,7 +82,7 @@ def _run(harness: Harness, url: str) -> bool | None:
         return None
     except (ValidationError, subprocess.SubprocessError) as error:
         message = error.stderr if isinstance(error, subprocess.CalledProcessError) else str(error)
-        last = (str(message).strip().splitlines() or ["it said nothing"])[-1]
+        last = (str(message).strip().splitlines() or ["no output"])[-1]
         print(_LINE.format(harness.name, "", "", "", f"FAILED: {last}"), flush=True)
         return False
     print(_LINE.format(harness.name, report.version, report.episodes, report.steps, "ok"), flush=True)

@@ -28,7 +28,7 @@ def run_command(*command):
 
 docker = shutil.which("docker")
 if docker is None or subprocess.run([docker, "info"], capture_output=True, check=False).returncode:
-    print("it wants a Docker Engine, and none answers", file=sys.stderr)
+    print("A Docker Engine is required and does not respond", file=sys.stderr)
     sys.exit(NOT_RUN)
 run_command(
     docker, "build", "--quiet", "--file", str(ROOT / "deploy" / "space" / "Dockerfile"), "--tag", IMAGE, str(ROOT)

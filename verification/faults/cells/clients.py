@@ -53,14 +53,16 @@ async def ask_twice_at_once(trial: Trial) -> None:
                 *(trial.deployment.client.request("POST", "/step", request) for _ in range(4))
             )
             if {normalize(response.body) for response in answers if response.is_done} != {normalize(answers[0].body)}:
-                trial.findings.torn.append(f"{player.name}: one step was told in two ways")
-            trial.findings.unclear += [f"{player.name}: a twin is answered {one}" for one in answers if not one.is_done]
+                trial.findings.torn.append(f"{player.name}: one step got two different responses")
+            trial.findings.unclear += [
+                f"{player.name}: a concurrent duplicate got {one}" for one in answers if not one.is_done
+            ]
             player.acknowledge(answers[0].body)
             old = await trial.deployment.client.request(
                 "POST", "/step", request | {"step": max(1, request["step"] - 1)}
             )
             if request["step"] > 1 and (old.kind is not Kind.REFUSED or old.code != "step-conflict"):
-                trial.findings.doubled.append(f"{player.name}: an old step's number is answered {old}")
+                trial.findings.doubled.append(f"{player.name}: an old step number got {old}")
     await trial.judge()
 
 
@@ -136,7 +138,7 @@ async def _resume(trial: Trial, player: Player, token: str) -> WebSocketClient:
 CELLS = [
     Cell("client dies in mid step", die_in_mid_step, full=20),
     Cell("clients hang half-open", hang_half_open, full=10),
-    Cell("client asks twice at once", ask_twice_at_once, full=20),
+    Cell("client sends a step twice at once", ask_twice_at_once, full=20),
     Cell("client dies in mid step, another resumes", partial(hand_over, dying="client"), full=20),
     Cell("client hangs in mid step, another resumes", partial(hand_over, dying="nobody"), full=20),
     Cell("kill -9 gateway in mid step of a socket, resumed", partial(hand_over, dying="gateway"), full=10),

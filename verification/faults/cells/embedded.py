@@ -28,7 +28,7 @@ async def kill_child(trial: Trial, *, work: str) -> None:
         began = clock()
         async with deployment.starting():
             if not deployment.kill_child(victim):
-                trial.findings.unclear.append(f"the gateway has no child {victim}")
+                trial.findings.unclear.append(f"the gateway has no child process {victim}")
             await asyncio.sleep(PAUSE_S)
             await deployment.wait_until_ready([GATEWAY])
         trial.exceeds_deadline |= clock() - began > IN_TIME_S

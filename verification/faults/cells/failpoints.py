@@ -59,7 +59,7 @@ async def die_at(trial: Trial, *, victims: tuple[str, ...], place: str, work: st
             async with asyncio.timeout(PATIENCE_S):
                 await process.wait_until_exited()
         except TimeoutError:
-            trial.findings.unclear.append(f"{victim} never came past {place} in mid {work}")
+            trial.findings.unclear.append(f"{victim} never reached {place} in mid {work}")
         await restart_victims(trial, [victim])
 
     await run_during(trial, work, strike, arm=arm, retry=retry)
@@ -81,7 +81,7 @@ async def die_granting(trial: Trial, *, place: str) -> None:
                 async with asyncio.timeout(PATIENCE_WITH_A_START_S):
                     await deployment.processes[victim].wait_until_exited()
             except TimeoutError:
-                trial.findings.unclear.append(f"{victim} never came past {place}")
+                trial.findings.unclear.append(f"{victim} never reached {place}")
             await restart_victims(trial, [victim])
             await deployment.wait_until_ready([GATEWAY])
 
@@ -96,7 +96,7 @@ CELLS = [
     ),
     *(
         Cell(
-            f"{place}, nobody asks again",
+            f"{place}, no retry",
             partial(die_at, victims=(GATEWAY,), place=place, work="step", retry=False),
             full=6,
         )

@@ -74,7 +74,7 @@ CELLS = [
         for work, full in {"step": 20, "reset": 12, "snapshot": 12, "restore": 12, "fork": 6}.items()
         for victim in PROCESSES
     ),
-    Cell("kill -9 gateway in mid step, nobody asks again", kill_and_leave, full=20),
+    Cell("kill -9 gateway in mid step, no retry", kill_and_leave, full=20),
     Cell("kill -9 gateway, and again while it starts", partial(kill_while_starting, again=GATEWAY), full=8),
     *(
         Cell(f"kill -9 gateway, and {name} while it starts", partial(kill_while_starting, again=name), full=5)

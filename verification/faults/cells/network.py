@@ -41,7 +41,7 @@ async def strike_calls(
 
     await run_during(trial, work, strike)
     if work == "step" and not exceeds_deadline and not service_proxy.strikes:
-        trial.findings.unclear.append("the fault never struck")
+        trial.findings.unclear.append("the fault was never applied")
 
 
 async def refuse_connections(trial: Trial, *, seconds: tuple[float, float], exceeds_deadline: bool = False) -> None:
@@ -72,7 +72,7 @@ async def deliver_after_end(trial: Trial) -> None:
     await service_proxy.wait_for_background()
     left = sorted((trial.deployment.data / service / "episodes" / folder).glob("*"))
     if left:
-        trial.findings.torn.append(f"{player.name}, {service}: a late call brought back {left}")
+        trial.findings.torn.append(f"{player.name}, {service}: a late call recreated {left}")
 
 
 def _cell(
@@ -99,18 +99,18 @@ CELLS = [
         for name, fault in {
             "reset before the call": proxy.reset_before,
             "reset after the call": proxy.reset_after,
-            "empty answer": proxy.empty_response,
-            "half an answer": proxy.truncated,
+            "empty response": proxy.empty_response,
+            "half a response": proxy.truncated,
         }.items()
         for work in ("step", "reset", "snapshot", "restore")
     ),
-    _cell("a head without a body", proxy.head_only),
-    _cell("dribbled answer", proxy.dribbled(20, 0.01), times=4),
-    _cell("answer dribbled past a call's deadline", proxy.dribbled(30, 0.1), times=1, full=5),
+    _cell("response head without a body", proxy.head_only),
+    _cell("response in pieces", proxy.dribbled(20, 0.01), times=4),
+    _cell("response in pieces past a call's deadline", proxy.dribbled(30, 0.1), times=1, full=5),
     _cell("call delivered twice", proxy.duplicated, times=10),
     _cell("call delivered twice, restore", proxy.duplicated, times=10, work="restore"),
     _cell("call delivered late", proxy.delivered_late(0.3), times=3),
     _cell("call delivered again, late", proxy.delivered_again_late(0.2), times=10),
-    _cell("call delivered again behind a restore", proxy.delivered_again_late(0.05), times=10, work="restore"),
-    Cell("call delivered again behind the end", deliver_after_end, full=10, deployment_kind=DeploymentKind.PROXIED),
+    _cell("call delivered again after a restore", proxy.delivered_again_late(0.05), times=10, work="restore"),
+    Cell("call delivered again after the end", deliver_after_end, full=10, deployment_kind=DeploymentKind.PROXIED),
 ]

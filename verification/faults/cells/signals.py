@@ -55,7 +55,7 @@ async def check_other_services(trial: Trial) -> None:
         await trial.deployment.client.request("POST", "/step", {"episode_id": name, "action": READS[called]})
         took_s = clock() - began
         if took_s > MAX_STEP_S:
-            trial.findings.unclear.append(f"a step into {called} took {took_s:.2f} s while {paused} stood still")
+            trial.findings.unclear.append(f"a step into {called} took {took_s:.2f} s while {paused} was paused")
 
     async def strike() -> None:
         others = await trial.open_players(4)
@@ -93,7 +93,7 @@ async def terminate_and_restart(trial: Trial, victim: str) -> None:
     try:
         await asyncio.wait_for(process.wait_until_exited(), DRAIN_S)
     except TimeoutError:
-        trial.findings.unclear.append(f"{victim} still runs {DRAIN_S:.0f} s behind SIGTERM")
+        trial.findings.unclear.append(f"{victim} still runs {DRAIN_S:.0f} s after SIGTERM")
         await process.kill()
     await trial.deployment.start_processes([victim])
     trial.exceeds_deadline |= clock() - began > IN_TIME_S

@@ -47,7 +47,7 @@ async def damaged(trial: Trial, *, damage: Damage, place: str) -> None:
     await player.step()
     part = _part_of(trial, place, snapshot)
     if part is None:
-        trial.findings.unclear.append(f"there is no file of {snapshot} in {place}: {sorted(before)}")
+        trial.findings.unclear.append(f"no file of {snapshot} in {place}: {sorted(before)}")
         return
     content = part.read_bytes()
     damage(trial, part)
@@ -55,10 +55,10 @@ async def damaged(trial: Trial, *, damage: Damage, place: str) -> None:
     for response in (await _restore(trial, player, snapshot), await _fork(trial, snapshot)):
         _expect(trial, response, GONE)
     if await _live(trial) != live:
-        trial.findings.torn.append(f"episodes came or went with a fork that was refused: {snapshot}")
+        trial.findings.torn.append(f"a refused fork changed the list of episodes: {snapshot}")
     part.write_bytes(content)
     if not await player.restore(snapshot):
-        trial.findings.lost.append(f"{snapshot} cannot be restored though its bytes are back")
+        trial.findings.lost.append(f"{snapshot} cannot be restored after its bytes were repaired")
     await trial.judge()
 
 
@@ -137,7 +137,7 @@ def _expect(trial: Trial, response: Response, codes: frozenset[str]) -> None:
     if response.kind is Kind.REFUSED and response.code in codes:
         return
     kind = trial.findings.torn if response.is_done else trial.findings.unclear
-    kind.append(f"a bad snapshot is answered {response}; {sorted(codes)} would have been clear")
+    kind.append(f"a damaged snapshot got {response}; expected one of {sorted(codes)}")
 
 
 DAMAGES: dict[str, Damage] = {"flipped bit": flip_a_bit, "truncated": truncate, "missing": remove}
@@ -151,7 +151,7 @@ CELLS = [
     Cell("snapshot of another format", other_format, full=6),
     Cell("snapshot of another episode", foreign, full=6),
     *(
-        Cell(f"start beside a snapshot: {name}", partial(start_beside_damage, damage=damage), full=5)
+        Cell(f"start with a damaged snapshot: {name}", partial(start_beside_damage, damage=damage), full=5)
         for name, damage in DAMAGES.items()
     ),
     Cell("start on a journal with a torn line", torn_line, full=6),

@@ -106,7 +106,7 @@ def shape_of(rubric: TaskRubric) -> tuple[Any, ...]:
 
 def _corpus_task(scenario: str, oracle_run: RecordedEpisode, mutations: Sequence[Mutation]) -> CorpusTask:
     build_rubric = oracle_run.instance.build_rubric
-    assert build_rubric is not None, f"{scenario} does not say how its rubric is built"
+    assert build_rubric is not None, f"{scenario} does not declare how its rubric is built"
     with trace_calls() as executed:
         rubric = build_rubric()
     shared = _SharedRecords()

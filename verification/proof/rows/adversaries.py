@@ -18,17 +18,17 @@ from verification.proof.players.oracles import FAIR, fair_oracle, steps_of
 from verification.proof.rows.base import Job, Line, Row, Scope, Tally, summarize_violations
 from verification.proof.statistics import confidence_interval, mean
 
-SUCCESSES = "the zoo never succeeds"
+SUCCESSES = "task-agnostic agents never succeed"
 BOUND = "no failing return above +4"
-GAP = "every mean return lies 10 below the fair oracle's"
-CHEATED = "no cheat of a scenario's own succeeds"
+GAP = "every mean return is at least 10 below the fair oracle's"
+CHEATED = "no adversary of a scenario succeeds"
 CLIMBED = "hill climbing on the return finds neither success nor a failing return above +4"
-BY_CHANCE = "chance succeeds in 0-2 % of tasks at level 1"
+BY_CHANCE = "the random policy succeeds in 0-2 % of tasks at level 1"
 MEANS = "means"
 
 PLAY, CHEAT, CLIMB, CHANCE = "play", "cheat", "climb", "chance"
 RANDOM = "random"
-LATE = "submits what is stale, then refreshes"
+LATE = "submits stale values, then refreshes"
 CLIMBER = "hill climber"
 FABRICATOR = "fabricates"
 LONGEST_CLIMB_SCENARIO = "vendor_onboarding"
@@ -89,7 +89,7 @@ class Adversaries(Row):
 
     def details(self, tallies: Sequence[Tally]) -> list[str]:
         """Return one line per player."""
-        rows = ["| who | episodes | successes | mean return | highest failing return |", "|---|---|---|---|---|"]
+        rows = ["| player | episodes | successes | mean return | highest failing return |", "|---|---|---|---|---|"]
         for who, group in _by_who([one for one in tallies if one.promise == MEANS]).items():
             values = [value for one in group for value in one.values]
             won = sum(int(one.notes.get("successes", 0)) for one in group)

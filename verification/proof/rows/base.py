@@ -13,7 +13,7 @@ from verification.proof.sizes import Size
 MOST_NAMED = 3
 """Maximum violations that a line names."""
 
-JOB_FAILED = "the work itself is done"
+JOB_FAILED = "every job finishes"
 """The guarantee under which failed jobs are counted."""
 
 
@@ -118,6 +118,6 @@ def group_by_promise(tallies: Iterable[Tally]) -> dict[str, list[Tally]]:
 def summarize_violations(faults: Sequence[str]) -> str:
     """Return a summary of the violations of a guarantee."""
     if not faults:
-        return "0 against it"
+        return "0 violations"
     more = f"; {len(faults) - MOST_NAMED} more" if len(faults) > MOST_NAMED else ""
-    return f"{len(faults)} against it: {'; '.join(faults[:MOST_NAMED])}{more}"
+    return f"{len(faults)} violations: {'; '.join(faults[:MOST_NAMED])}{more}"

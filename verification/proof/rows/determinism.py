@@ -11,9 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from companyos_gateway.engine.engine import EpisodeEngine
 from verification.proof.rows.base import Job, Line, Row, Scope, Tally
 
-ONE_DIGEST = (
-    "one digest per seed over processes with other hash seeds, time zones, locales, crowds, Pythons, and restored"
-)
+ONE_DIGEST = "one digest per seed across hash seeds, time zones, locales, concurrency, Python versions and restores"
 
 SETTINGS: tuple[Mapping[str, str], ...] = (
     {"TZ": "UTC", "LC_ALL": "C"},
@@ -79,7 +77,7 @@ class Determinism(Row):
             return []
         result = f"{len(digests)} digest{'s' if len(digests) > 1 else ''}, {sorted(digests)[0][:12]}"
         if not all(one.n for one in tallies):
-            result += f"; no Python {_other_version()} with the packages here"
+            result += f"; no Python {_other_version()} with the packages found"
         n = sum(one.n for one in tallies)
         return [self.make_line(scope, ONE_DIGEST, n, result, holds=len(digests) == 1)]
 

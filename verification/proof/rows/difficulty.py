@@ -27,10 +27,10 @@ ORACLE = "oracle"
 WORKERS = ("worker1", "worker2", "worker3")
 WEAKEST = WORKERS[0]
 
-LADDER = "success of no worker rises with the chaos level (paired seeds)"
+LADDER = "no worker's success rises with the chaos level (paired seeds)"
 LOSS = "the weakest worker loses 30 points of success from level 0 to 4, the oracle 0"
-DECISIVE = "who skips a decisive kind fails where it struck"
-COSTS = "each friction kind costs who ignores it (paired, 95 % interval above 0)"
+DECISIVE = "an agent that ignores a decisive kind fails where it occurs"
+COSTS = "each friction kind costs an agent that ignores it (paired, 95 % interval above 0)"
 FIRES = "each kind fires in >= 99 % of the episodes that configure it"
 
 LEVELS_PART, PLANS = "levels", "plans"
@@ -98,7 +98,7 @@ class Difficulty(Row):
             f"| {who} | " + " | ".join(f"{mean(levels[level]):.0%}" for level in LEVELS) + " |"
             for who, levels in curves.items()
         ]
-        rows += ["", "| kind | episodes in which it struck | what it does to who ignores it |", "|---|---|---|"]
+        rows += ["", "| kind | episodes in which it occurred | effect on an agent that ignores it |", "|---|---|---|"]
         for who, group in sorted(_by_who([one for one in tallies if one.promise == DECISIVE]).items()):
             n, won = sum(one.n for one in group), sum(len(one.faults) for one in group)
             rows.append(f"| {who} | {n} | {n - won} of {n} fail |")

@@ -17,10 +17,10 @@ from verification.proof.episode_runner import Player, play
 from verification.proof.players.oracles import FAIR, fair_oracle
 from verification.proof.rows.base import Job, Row, Scope, Tally
 
-LEAKED = "no canary of ground truth, plan, seed or check names is in any byte that an agent is given"
+LEAKED = "no canary of ground truth, plan, seed or check names occurs in any byte that an agent receives"
 SOLVED = "the fair oracle still solves an instance with canaries in it"
 
-FUZZERS = ("random", "grounded random", "guesses tools", "sends misshapen arguments")
+FUZZERS = ("random", "grounded random", "guesses tools", "sends malformed arguments")
 _LEVELS = (1, 4)
 _SEED_DIGITS = 15
 """Digits of a canary seed, which must be a number that occurs nowhere else."""

@@ -25,11 +25,11 @@ from verification.proof.players.oracles import FAIR, fair_oracle
 from verification.proof.reward_fuzz import enter_drawn_steps
 from verification.proof.rows.base import Job, Row, Scope, Tally
 
-TELESCOPES = "what milestones pay adds up to the potential's difference (error < 1e-9)"
-RECOMPUTED = "the potential paid online is the one recomputed from evidence of that step"
+TELESCOPES = "milestone payments sum to the potential's difference (error < 1e-9)"
+RECOMPUTED = "the potential paid online equals the one recomputed from that step's evidence"
 CYCLES = "a closed cycle of states costs"
-RANGE = "every reward lies in [-25, 25], every unit reward in [-1, 1]"
-BOUNDS = "drawn ledgers: failing <= +4, success >= +7, costs <= 8, damage <= 4"
+RANGE = "every reward is in [-25, 25], every unit reward in [-1, 1]"
+BOUNDS = "random traces: failing <= +4, success >= +7, costs <= 8, damage <= 4"
 OVER = "nothing is paid after the end"
 
 _LEVEL = 2
@@ -153,10 +153,10 @@ def _drawn(job: Job) -> list[Tally]:
         steps += len(rewards)
         bound = 1.0 if scale is RewardScale.UNIT else REWARD_BOUND
         if any(not -bound <= reward <= bound for reward in rewards):
-            ranges.append(f"ledger {job.seed}.{number}")
+            ranges.append(f"trace {job.seed}.{number}")
         unit = REWARD_BOUND if scale is RewardScale.UNIT else 1.0
         if not _is_bounded(ledger, outcome, ledger.return_ * unit):
-            bounds.append(f"ledger {job.seed}.{number}: {outcome} {ledger.return_:.2f}")
+            bounds.append(f"trace {job.seed}.{number}: {outcome} {ledger.return_:.2f}")
     return [
         Tally(promise=BOUNDS, n=_LEDGERS_EACH, faults=tuple(bounds)),
         Tally(promise=RANGE, n=steps, faults=tuple(ranges)),

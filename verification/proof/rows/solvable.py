@@ -44,7 +44,7 @@ class Solvable(Row):
     """Both oracles solve every instance; less than their work does not."""
 
     letter = "A"
-    title = "Solvable, and only by doing it"
+    title = "Solvability"
 
     def jobs(self, scope: Scope) -> Iterable[Job]:
         """Return a job for each oracle instance, and one for each outcome that is analysed."""
@@ -167,7 +167,7 @@ def _without_required_writes(job: Job, oracle_run: RecordedEpisode) -> Tally:
         if final_state.judge().success:
             faults.append(f"{job.scenario} seed {job.seed}: {cause}")
     if not causes:
-        faults.append(f"{job.scenario} seed {job.seed}: the oracle has written nothing that is required")
+        faults.append(f"{job.scenario} seed {job.seed}: the oracle has no required write")
     return Tally(promise=DROPPED, n=len(causes), scenario=job.scenario, faults=tuple(faults))
 
 

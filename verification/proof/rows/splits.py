@@ -15,7 +15,7 @@ from verification.proof.sizes import LEVELS
 
 DISJOINT = "the splits' seeds are disjoint"
 COLLISIONS = "no two instances are the same, within and across splits"
-HELD_OUT = "a held-out structure is met in the test split alone"
+HELD_OUT = "a held-out structure occurs only in the test split"
 
 _CHUNK = 100
 _HASH_DIGITS = 13

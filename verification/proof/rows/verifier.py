@@ -30,28 +30,28 @@ from verification.proof.players.oracles import (
 from verification.proof.players.variations import variation_players
 from verification.proof.rows.base import Job, Line, Row, Scope, Tally
 
-WRONG = "every wrong end is rejected"
-ENOUGH_WRONG = f"at least {LEAST_WRONG} wrong ends of each task"
-RIGHT = "every right end is accepted"
-ENOUGH_RIGHT = f"at least {LEAST_RIGHT} right ends of each task"
+WRONG = "every invalid final state is rejected"
+ENOUGH_WRONG = f"at least {LEAST_WRONG} invalid final states per task"
+RIGHT = "every valid final state is accepted"
+ENOUGH_RIGHT = f"at least {LEAST_RIGHT} valid final states per task"
 _SEED_SPACING = 1_000
 """Distance between the start seeds of instance searches."""
 
-KILLED = "code mutants of rubrics and rewards: >= 95 % are told from the original by stored ends"
+KILLED = "code mutants of rubrics and rewards: >= 95 % are detected by stored final states"
 CODE = "code"
-EXPLAINED = "every code mutant that survives is explained"
+EXPLAINED = "every surviving code mutant is explained"
 NOT_EXPLAINED = "not explained"
 _MUTANTS_EACH = 30
 _RUNNERS: dict[tuple[tuple[str, ...], int], MutantRunner] = {}
 
-PLAYED = "every right way that is played succeeds"
+PLAYED = "every alternative solution succeeds"
 
 
 class Verifier(Row):
     """Final states of oracle episodes, mutated in one place each."""
 
     letter = "C"
-    title = "The verifier, mutated"
+    title = "Rubrics under mutation"
 
     def jobs(self, scope: Scope) -> Iterable[Job]:
         """Return a job for each mutated instance of both outcomes, and for code mutants."""
@@ -103,7 +103,7 @@ class Verifier(Row):
     def details(self, tallies: Sequence[Tally]) -> list[str]:
         """Return the surviving code mutants."""
         survivors = sorted(fault for one in tallies if one.promise == KILLED for fault in one.faults)
-        return ["Code mutants that survive:", "", *(f"- {one}" for one in survivors)] if survivors else []
+        return ["Surviving code mutants:", "", *(f"- {one}" for one in survivors)] if survivors else []
 
 
 def _apply_all(oracle_run: RecordedEpisode, mutations: Iterator[tuple[str, Mutation]]) -> tuple[list[str], list[str]]:
@@ -128,7 +128,7 @@ async def _mutate(engine: EpisodeEngine, job: Job) -> list[Tally]:
     trials = [runner.run_mutant(mutant) for mutant in chosen[job.seed :: max(1, scope.size.mutants // _MUTANTS_EACH)]]
     survivors = tuple(f"{one.place}: {survival_reason(one) or NOT_EXPLAINED}" for one in _surviving(trials))
     known = [one.mutant for one in trials if survival_reason(one.mutant) is not None]
-    unexpected = [f"{one.place}: explained, but told" for one in known if one not in _surviving(trials)]
+    unexpected = [f"{one.place}: explained, but detected" for one in known if one not in _surviving(trials)]
     faults = (*(one for one in survivors if one.endswith(NOT_EXPLAINED)), *unexpected)
     return [
         Tally(promise=KILLED, n=len(trials), faults=survivors),
