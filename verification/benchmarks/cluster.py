@@ -37,7 +37,7 @@ def main() -> None:
         load = os.getloadavg()[0]
         print(
             f"{workers} worker{'s' * (workers > 1)}: {rate:.2f} rollouts per second "
-            f"({options.rollouts} of {options.policy}, a node for each, "
+            f"({options.rollouts} of {options.policy}, one node each, "
             f"longest pause {longest:.1f} s, load {load:.1f} on {os.cpu_count()} processors)",
             flush=True,
         )

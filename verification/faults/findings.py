@@ -27,7 +27,7 @@ class Findings:
 
     @property
     def is_clean(self) -> bool:
-        """Return whether there are no violations."""
+        """Return whether every guarantee held."""
         return not any(self.counts())
 
     def counts(self) -> tuple[int, int, int, int]:

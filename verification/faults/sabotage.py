@@ -64,7 +64,7 @@ def bare_refusals() -> None:
     async def respond_without_code(_request: Any, error: Any) -> Any:
         return responses.PlainTextResponse("no", status_code=error.status)
 
-    problems._on_problem = respond_without_code
+    problems._on_gateway_error = respond_without_code
 
 
 SABOTAGES: dict[str, tuple[str, Callable[[], None]]] = {

@@ -46,7 +46,7 @@ class Size:
     code_seeds: int
     """Instances of each outcome whose final states the mutants are run against."""
 
-    ledgers: int
+    random_traces: int
     processes: int
     """Processes that must yield one digest, besides the concurrent, the restored and the other Python's one."""
 
@@ -88,7 +88,7 @@ SMOKE = Size(
     mutants=30,
     code_scenarios=1,
     code_seeds=4,
-    ledgers=500,
+    random_traces=500,
     processes=2,
     crowd=17,
     leak_seeds=1,
@@ -115,7 +115,7 @@ FULL = Size(
     mutants=3_000,
     code_scenarios=1_000,
     code_seeds=4,
-    ledgers=20_000,
+    random_traces=20_000,
     processes=20,
     crowd=256,
     leak_seeds=5,

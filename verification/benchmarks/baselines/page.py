@@ -43,7 +43,7 @@ def write_page(rows: Sequence[Row], sessions: Sequence[Session], folder: Path) -
 
 
 def read_figures(folder: Path) -> tuple[list[Row], list[Session]]:
-    """Return the figures of the page in a folder. Raises PageError if there are none."""
+    """Return the figures of the page in a folder. Raises PageError if absent."""
     figures = folder / f"{NAME}.json"
     if not figures.exists():
         raise PageError(f"{folder} contains no {NAME}.json; play the baselines first")
@@ -57,8 +57,8 @@ def check_comparable(rows: Sequence[Row]) -> None:
     for row in rows:
         if (row.task_set, row.tasks_digest, row.trials) != (first.task_set, first.tasks_digest, first.trials):
             raise PageError(
-                f"{row.name} played {_what(row)}, and {first.name} {_what(first)}: no two rows of one table; "
-                f"`{first.command}` plays what {first.name} did"
+                f"{row.name} played {_what(row)}, and {first.name} {_what(first)}: rows must have the same tasks; "
+                f"the command of {first.name} is `{first.command}`"
             )
     names = [row.name for row in rows]
     if twice := sorted({name for name in names if names.count(name) > 1}):

@@ -84,16 +84,16 @@ def _pairs(one: Figures) -> Iterator[tuple[float, float]]:
 
 
 def _row(one: Figures) -> str:
-    return "\n".join(_cells(one, stage) for stage in STAGES)
+    return "\n".join(_cells(one, stage_name) for stage_name in STAGES)
 
 
-def _cells(one: Figures, stage: str) -> str:
-    part = one[stage]
+def _cells(one: Figures, stage_name: str) -> str:
+    part = one[stage_name]
     cells = (
         str(one["seed"]),
-        STAGES[stage],
+        STAGES[stage_name],
         _mean(part["mean_return"], part["low"], part["high"]),
-        _mean(*difference(one)) if stage == "after" else "",
+        _mean(*difference(one)) if stage_name == "after" else "",
         f"{part['successes']} % ({part['success_low']:.0%} to {part['success_high']:.0%})",
         f"{part['invalid_share']:.0%}",
         f"{part['milestones']:.1f}",

@@ -30,7 +30,7 @@ from verification.proof.players.oracles import (
 )
 from verification.proof.reward_fuzz import outcome_cases, trace_of
 
-LEDGERS = 80
+RANDOM_TRACES = 80
 _MANY_CASES, _FEW_CASES = 600, 120
 """Number of correct and incorrect states and of variants judged for the first instances and for the others."""
 
@@ -93,9 +93,9 @@ async def task_of(engine: EpisodeEngine, scenario: str, seed: int, *, most: int)
     )
 
 
-def ledgers() -> tuple[Any, ...]:
+def random_traces() -> tuple[Any, ...]:
     """Return the payments of random episodes, step by step, and their ends, with the current rewards."""
-    return outcome_cases(), *(trace_of(Stream("proof", "mutants", number)) for number in range(LEDGERS))
+    return outcome_cases(), *(trace_of(Stream("proof", "mutants", number)) for number in range(RANDOM_TRACES))
 
 
 def shape_of(rubric: TaskRubric) -> tuple[Any, ...]:

@@ -18,7 +18,7 @@ from companyos_gateway.evaluation import TaskRubric
 from companyos_gateway.scenarios import catalogue
 from companyos_shared.streams import Stream
 from verification.proof.code_mutation.call_tracing import Function
-from verification.proof.code_mutation.corpus import CorpusCase, CorpusTask, ledgers, shape_of
+from verification.proof.code_mutation.corpus import CorpusCase, CorpusTask, random_traces, shape_of
 from verification.proof.code_mutation.mutants import Mutant, apply_mutant, mutants_of
 from verification.proof.code_mutation.patching import mutant_in_place
 
@@ -61,9 +61,9 @@ def sample_mutants(scenarios: Sequence[str], count: int, *, seed: int) -> list[M
 class MutantRunner:
     """Runs mutants against the corpus. Cases that killed a mutant of a module are tried first with the next."""
 
-    def __init__(self, tasks: Sequence[CorpusTask], ledger_traces: tuple[Any, ...]) -> None:
+    def __init__(self, tasks: Sequence[CorpusTask], expected_traces: tuple[Any, ...]) -> None:
         self._tasks = tuple(tasks)
-        self._ledger_traces = ledger_traces
+        self._expected_traces = expected_traces
         self._killing_cases: dict[str, dict[tuple[CorpusTask, CorpusCase], None]] = {}
 
     def run_mutant(self, mutant: Mutant) -> Trial:
@@ -71,14 +71,14 @@ class MutantRunner:
         module = import_module(mutant.module)
         try:
             with mutant_in_place(module, apply_mutant(source_of(mutant.module), mutant)):
-                is_killed = self._ledgers_differ() if mutant.module == REWARD else self._is_killed(mutant)
+                is_killed = self._traces_differ() if mutant.module == REWARD else self._is_killed(mutant)
         except Exception:  # noqa: BLE001  # whatever a mutant breaks on, it is told from the original
             is_killed = True
         return Trial(mutant, is_killed)
 
-    def _ledgers_differ(self) -> bool:
+    def _traces_differ(self) -> bool:
         with _time_limit():
-            return ledgers() != self._ledger_traces
+            return random_traces() != self._expected_traces
 
     def _is_killed(self, mutant: Mutant) -> bool:
         function = (

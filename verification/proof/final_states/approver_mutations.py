@@ -24,12 +24,12 @@ _MOST_NEW = 2
 def approver_mutations(oracle_run: OracleRun) -> NamedMutations:
     """Yield each approved request with every other valid delegate of its holder, existing or added."""
     for key, row in oracle_run.approved():
-        asked = {
+        approver_ids = {
             change.after["approver_id"]
             for change in oracle_run.evidence.row_changes(APPROVALFLOW, "requests", key)
             if change.after
         }
-        if len(asked) > 1:
+        if len(approver_ids) > 1:
             continue  # the request was escalated before
         for person_id, delegation in _other_approvers(oracle_run, row):
             how = "a delegate" if delegation is None else "a new delegate"
@@ -77,8 +77,8 @@ def _unlimited(row: Row) -> Row:
     """Return a delegation that covers the request: its type, no limit, always in force."""
     made = datetime.fromisoformat(row["submitted_at"])
     starts_at, ends_at = ((made + days).isoformat().replace("+00:00", "Z") for days in (-_LONG, _LONG))
-    said = {"type_keys": [row["type_key"]], "limit_cents": None, "revoked_at": None}
-    return {**said, "starts_at": starts_at, "ends_at": ends_at}
+    scope = {"type_keys": [row["type_key"]], "limit_cents": None, "revoked_at": None}
+    return {**scope, "starts_at": starts_at, "ends_at": ends_at}
 
 
 def _carries(delegation: Row, row: Row) -> bool:
@@ -132,11 +132,11 @@ def _escalated_from(key: str, person_id: str, delegation: Row | None) -> Mutatio
         _add_delegation(final_state, delegation)
         changes = final_state.changes[APPROVALFLOW]
         at, made = next((at, one) for at, one in enumerate(changes) if (one["table"], one["key"]) == ("requests", key))
-        asked, escalated = {**made["after"], "approver_id": person_id}, {**made["after"], "status": "escalated"}
+        requested, escalated = {**made["after"], "approver_id": person_id}, {**made["after"], "status": "escalated"}
         later = [one for one in changes[at + 1 :] if (one["table"], one["key"]) == ("requests", key)]
         if later:
             later[0]["before"] = {**later[0]["before"], "status": "escalated"}
-        changes[at : at + 1] = [{**made, "after": asked}, {**made, "before": asked, "after": escalated}]
+        changes[at : at + 1] = [{**made, "after": requested}, {**made, "before": requested, "after": escalated}]
 
     return mutate
 

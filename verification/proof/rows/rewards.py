@@ -34,7 +34,7 @@ OVER = "nothing is paid after the end"
 
 _LEVEL = 2
 _TOLERANCE = 1e-9
-_LEDGERS_EACH = 250
+_TRACES_PER_JOB = 250
 _PLAYERS = ("does and undoes", "random", "closes everything")
 _MOST_CHEATS = 4
 _EVERY = 15
@@ -50,7 +50,7 @@ class Reward(Row):
         """Return a job for each scenario, and for batches of random traces."""
         for scenario in scope.scenarios:
             yield Job(row="D", part="played", scope=scope, scenario=scenario, seed=scope.first, level=_LEVEL, weight=4)
-        for seed in range(scope.first, scope.first + max(1, scope.size.ledgers // _LEDGERS_EACH)):
+        for seed in range(scope.first, scope.first + max(1, scope.size.random_traces // _TRACES_PER_JOB)):
             yield Job(row="D", part="drawn", scope=scope, seed=seed)
 
     async def work(self, engine: EpisodeEngine, job: Job) -> list[Tally]:
@@ -145,7 +145,7 @@ def _drawn(job: Job) -> list[Tally]:
     bounds: list[str] = []
     ranges: list[str] = []
     steps = 0
-    for number in range(_LEDGERS_EACH):
+    for number in range(_TRACES_PER_JOB):
         stream = Stream("proof", "ledger", job.seed, number)
         scale = stream.choice(list(RewardScale))
         ledger = RewardLedger(stream.choice(list(Shaping)), scale)
@@ -158,7 +158,7 @@ def _drawn(job: Job) -> list[Tally]:
         if not _is_bounded(ledger, outcome, ledger.return_ * unit):
             bounds.append(f"trace {job.seed}.{number}: {outcome} {ledger.return_:.2f}")
     return [
-        Tally(promise=BOUNDS, n=_LEDGERS_EACH, faults=tuple(bounds)),
+        Tally(promise=BOUNDS, n=_TRACES_PER_JOB, faults=tuple(bounds)),
         Tally(promise=RANGE, n=steps, faults=tuple(ranges)),
     ]
 

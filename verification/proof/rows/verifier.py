@@ -9,7 +9,7 @@ from dataclasses import replace
 from companyos_gateway.engine.engine import EpisodeEngine
 from companyos_shared.streams import Stream
 from verification.proof.bounds import LEAST_KILLED, LEAST_RIGHT, LEAST_WRONG
-from verification.proof.code_mutation.corpus import ledgers, tasks_of
+from verification.proof.code_mutation.corpus import random_traces, tasks_of
 from verification.proof.code_mutation.equivalent_mutants import survival_reason
 from verification.proof.code_mutation.mutant_runner import MutantRunner, Trial, sample_mutants
 from verification.proof.code_mutation.mutants import Mutant
@@ -152,7 +152,7 @@ async def _mutant_runner(engine: EpisodeEngine, scenarios: Sequence[str], seeds:
     if key not in _RUNNERS:
         _RUNNERS.clear()
         tasks = [task for name in scenarios for task in await tasks_of(engine, name, seeds)]
-        _RUNNERS[key] = MutantRunner(tasks, ledgers())
+        _RUNNERS[key] = MutantRunner(tasks, random_traces())
         gc.collect()
         gc.freeze()
     return _RUNNERS[key]
